@@ -88,6 +88,16 @@ pub fn spawn(
     Ok(())
 }
 
+/// Like [`spawn`], but polls the future for the first time here and now, as part of the task that is
+/// running. It has been admitted with that task, so it asks for no room.
+///
+/// # Panics
+/// When the future does during its first poll.
+pub fn spawn_here(queue: &Arc<dyn Enqueue>, future: impl Future<Output = ()> + Send + 'static) {
+    let (task, _) = allocate(Arc::clone(queue), future, SCHEDULED | REFERENCE);
+    task.run();
+}
+
 /// Like [`spawn`], for a future that is not `Send` or borrows; returns a handle. The task does not
 /// ask for room in the queue.
 ///

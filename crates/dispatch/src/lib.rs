@@ -63,7 +63,7 @@ pub use counters::QueueCounters;
 pub use dispatcher::{Dispatcher, DispatcherConfig, IdleWatch};
 pub use enqueue::{Enqueue, QueueError, Refused};
 pub use exception::Exception;
-pub use future_task::{FutureHandle, spawn, spawn_unchecked};
+pub use future_task::{FutureHandle, spawn, spawn_here, spawn_unchecked};
 pub use home::Home;
 pub use inline::Inline;
 pub use queue::{DispatcherQueue, QueueConfig};

@@ -117,6 +117,11 @@ impl<R: Run> BoxList<R> {
             .map(|node| unsafe { TaskBox::from_header(node) })
     }
 
+    /// Moves all tasks of `later` behind the tasks of this list.
+    pub fn append(&mut self, mut later: BoxList<R>) {
+        self.links.append(&mut later.links);
+    }
+
     /// The bodies, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &R> {
         let mut at = self.links.head;

@@ -1,0 +1,62 @@
+//! What is decided under a port's lock and done after it is released.
+
+use crate::delivery::QueueHandle;
+use motet_dispatch::{Exception, Task};
+use std::task::Waker;
+
+/// Effects in the order they were decided. The first needs no allocation.
+#[derive(Default)]
+pub(crate) struct Deferred {
+    first: Option<Effect>,
+    rest: Vec<Effect>,
+}
+
+enum Effect {
+    Admit(QueueHandle, Task),
+    Wake(Waker),
+    Raise(QueueHandle, Exception),
+}
+
+impl Deferred {
+    #[inline]
+    pub(crate) fn admit(&mut self, queue: QueueHandle, task: Task) {
+        self.push(Effect::Admit(queue, task));
+    }
+
+    pub(crate) fn wake(&mut self, waker: Waker) {
+        self.push(Effect::Wake(waker));
+    }
+
+    pub(crate) fn raise(&mut self, queue: QueueHandle, exception: Exception) {
+        self.push(Effect::Raise(queue, exception));
+    }
+
+    /// Does everything. The caller holds no lock.
+    #[inline]
+    pub(crate) fn carry_out(self) {
+        if let Some(first) = self.first {
+            first.carry_out();
+        }
+        self.rest.into_iter().for_each(Effect::carry_out);
+    }
+
+    #[inline]
+    fn push(&mut self, effect: Effect) {
+        if self.first.is_none() && self.rest.is_empty() {
+            self.first = Some(effect);
+        } else {
+            self.rest.push(effect);
+        }
+    }
+}
+
+impl Effect {
+    #[inline]
+    fn carry_out(self) {
+        match self {
+            Effect::Admit(queue, task) => queue.admit(task),
+            Effect::Wake(waker) => waker.wake(),
+            Effect::Raise(queue, exception) => queue.raise(exception),
+        }
+    }
+}
