@@ -18,7 +18,7 @@ use crate::report::Wait;
 use motet_dispatch::{Advice, FutureHandle, SpinWait};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};

@@ -21,6 +21,17 @@ pub trait Enqueue: Send + Sync + 'static {
     /// Queues a task that has claimed room.
     fn admit(&self, task: Task);
 
+    /// Queues a task that has claimed room, if the calling thread can do so in a few instructions and
+    /// without waking anyone: for callers that hold a lock. `Ok(true)` asks them to call
+    /// [`announce`](crate::announce) once they have released it. `Err` gives the task back, to be
+    /// passed to [`admit`](Enqueue::admit) then.
+    ///
+    /// # Errors
+    /// The task, when this thread is not a worker of this queue (always, unless overridden).
+    fn admit_here(&self, task: Task) -> Result<bool, Task> {
+        Err(task)
+    }
+
     /// Queues a task that was admitted before and comes back: an async task that was woken. It is
     /// never refused, so a wake-up is never lost; a full queue may exceed its depth by these.
     fn readmit(&self, task: Task);

@@ -37,13 +37,18 @@ impl Enqueue for Home {
     #[inline]
     fn admit(&self, task: Task) {
         let queue = &self.queue;
-        let Some(task) = worker::push_home(queue, self.worker, task) else {
+        let Err(task) = self.admit_here(task) else {
             return;
         };
         queue.counters.scheduled_outside();
         queue.inboxes[self.worker].push(task);
         queue.dispatcher.sleep.notify_worker(self.worker);
         queue.after_push();
+    }
+
+    #[inline]
+    fn admit_here(&self, task: Task) -> Result<bool, Task> {
+        worker::push_home(&self.queue, self.worker, task)
     }
 
     #[inline]

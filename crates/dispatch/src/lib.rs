@@ -70,3 +70,4 @@ pub use queue::{DispatcherQueue, QueueConfig};
 pub use spin_wait::{Advice, SpinWait};
 pub use task::{Run, Task, TaskBox};
 pub use task_list::{BoxList, TaskList};
+pub use worker::announce;

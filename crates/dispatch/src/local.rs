@@ -127,6 +127,17 @@ impl Local {
         }
     }
 
+    /// Takes half of what `victim` has more than this worker, the task that either runs included.
+    pub(crate) fn balance_with(&self, victim: usize) {
+        let mine = self.deque.len() + usize::from(self.has_next());
+        let theirs = self.queue.stealers[victim].len();
+        if theirs > mine {
+            let share = (theirs + 1 - mine) / 2;
+            // Lost to another thief, or in the middle of one: the next look will do.
+            let _ = self.queue.stealers[victim].steal_batch_with_limit(&self.deque, share);
+        }
+    }
+
     /// Whether a task waits here, or where this worker would look first.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {

@@ -161,6 +161,11 @@ impl Enqueue for DispatcherQueue {
         self.shared.admit(task);
     }
 
+    #[inline]
+    fn admit_here(&self, task: Task) -> Result<bool, Task> {
+        worker::push_local(&self.shared, task)
+    }
+
     fn readmit(&self, task: Task) {
         self.shared.readmit(task);
     }
@@ -200,13 +205,24 @@ impl Enqueue for QueueShared {
 
     #[inline]
     fn admit(&self, task: Task) {
-        let Some(task) = worker::push_local(self, task) else {
-            return;
+        let task = match self.admit_here(task) {
+            Ok(visible) => {
+                if visible {
+                    worker::announce();
+                }
+                return;
+            }
+            Err(task) => task,
         };
         self.counters.scheduled_outside();
         self.injector.push(task);
         self.dispatcher.sleep.notify_any();
         self.after_push();
+    }
+
+    #[inline]
+    fn admit_here(&self, task: Task) -> Result<bool, Task> {
+        worker::push_local(self, task)
     }
 
     fn readmit(&self, task: Task) {

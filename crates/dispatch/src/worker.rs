@@ -32,7 +32,12 @@ pub(crate) struct Worker {
     again: Cell<bool>,
     /// Polls in a row that only waited.
     fruitless: Cell<u32>,
+    /// Tasks run, to know when to look at the load of the others.
+    turns: Cell<u32>,
 }
+
+/// Every so many tasks a worker with work of its own looks whether another one has more.
+const BALANCE_TURN: u32 = 64;
 
 thread_local! {
     /// The worker of this thread, null elsewhere. Set by [`Worker::run`] for as long as it runs.
@@ -80,43 +85,53 @@ pub(crate) fn run_again(task: Task) {
     debug_assert!(task.is_none(), "only a worker grants another turn");
 }
 
-/// Queues `task` at the worker of this thread. Gives it back when this thread is not a worker of
-/// the queue's dispatcher.
+/// Queues `task` at the worker of this thread; `Ok(true)` when other workers can see it and have not
+/// been told. Gives it back when this thread is not a worker of the queue's dispatcher.
 #[inline]
-pub(crate) fn push_local(queue: &QueueShared, task: Task) -> Option<Task> {
-    push(queue, task, |worker, local, task| {
-        if local.push(task) {
-            worker.shared.sleep.notify_any();
-        }
-    })
+pub(crate) fn push_local(queue: &QueueShared, task: Task) -> Result<bool, Task> {
+    push(queue, task, Local::push)
 }
 
 /// Queues `task` at home if this thread is worker `home` of the queue's dispatcher; else gives it
 /// back.
 #[inline]
-pub(crate) fn push_home(queue: &QueueShared, home: usize, task: Task) -> Option<Task> {
+pub(crate) fn push_home(queue: &QueueShared, home: usize, task: Task) -> Result<bool, Task> {
     if with_current(|worker| worker.index) != Some(home) {
-        return Some(task);
+        return Err(task);
     }
-    push(queue, task, |_, local, task| local.push_home(task))
+    push(queue, task, |local, task| {
+        local.push_home(task);
+        false
+    })
+}
+
+/// Wakes a worker, if one sleeps and none is looking for work, for tasks that this thread has queued
+/// with [`Enqueue::admit_here`].
+#[inline]
+pub fn announce() {
+    with_current(|worker| worker.shared.sleep.notify_any());
 }
 
 #[inline]
-fn push(queue: &QueueShared, task: Task, push: impl FnOnce(&Worker, &Local, Task)) -> Option<Task> {
+fn push(
+    queue: &QueueShared,
+    task: Task,
+    push: impl FnOnce(&Local, Task) -> bool,
+) -> Result<bool, Task> {
     let mut task = Some(task);
-    with_current(|worker| {
-        if !ptr::eq(&*worker.shared, &*queue.dispatcher) {
-            return;
+    let visible = with_current(|worker| {
+        if !worker.belongs_to(&queue.dispatcher) {
+            return None;
         }
         // A queue made a moment ago may not be known to this worker yet.
-        if let Some(local) = worker.locals.borrow().get(queue.slot) {
-            queue.counters.scheduled_by(worker.index);
-            if let Some(task) = task.take() {
-                push(worker, local, task);
-            }
-        }
+        let locals = worker.locals.borrow();
+        let local = locals.get(queue.slot)?;
+        queue.counters.scheduled_by(worker.index);
+        task.take().map(|task| push(local, task))
     });
-    task
+    visible
+        .flatten()
+        .ok_or_else(|| task.expect("a task that was not queued is still here"))
 }
 
 impl Worker {
@@ -131,6 +146,7 @@ impl Worker {
             polling: Cell::new(ptr::null()),
             again: Cell::new(false),
             fruitless: Cell::new(0),
+            turns: Cell::new(0),
         }
     }
 
@@ -180,6 +196,10 @@ impl Worker {
     /// Runs one task; a panic goes its way and the worker goes on.
     #[inline]
     fn execute(&self, slot: usize, task: Task) {
+        self.turns.set(self.turns.get().wrapping_add(1));
+        if self.turns.get().is_multiple_of(BALANCE_TURN) {
+            self.balance(slot);
+        }
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.run())) {
             self.polling.set(ptr::null());
             self.again.set(false);
@@ -208,10 +228,22 @@ impl Worker {
         None
     }
 
+    /// Takes a share of another worker's tasks if it has more than this one: chains of tasks that each
+    /// queue the next keep every worker busy and would never be stolen, however unevenly they lie.
+    #[cold]
+    fn balance(&self, slot: usize) {
+        let workers = self.shared.workers();
+        let victim = (self.index + self.turns.get() as usize / BALANCE_TURN as usize) % workers;
+        if victim != self.index {
+            self.locals.borrow()[slot].balance_with(victim);
+        }
+    }
+
     fn steal(&self) -> Option<(usize, Task)> {
         let locals = self.locals.borrow();
         let workers = self.shared.workers();
-        for step in 1..workers {
+        // The one robbed last comes first: it may well have more.
+        for step in 0..workers {
             let victim = (self.victim.get() + step) % workers;
             if victim == self.index {
                 continue;

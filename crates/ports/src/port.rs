@@ -34,6 +34,8 @@ pub struct Port<T: Send + 'static> {
     core: Arc<PortCore<T>>,
 }
 
+/// Alone in its cache lines: neighbours in memory are often ports that other threads use.
+#[repr(align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
     id: u64,
     state: Mutex<PortState<T>>,
@@ -302,9 +304,12 @@ impl<T: Send + 'static> PortState<T> {
         let mut offer = Offer::new(parcel, &mut self.items, deferred);
         let mut at = 0;
         while let Some(receiver) = self.receivers.get(at) {
-            let verdict = Arc::clone(receiver).offer(&mut offer);
+            let verdict = receiver.offer(&mut offer);
             if offer.receiver_leaves() {
-                self.receivers.remove(at);
+                let receiver = self.receivers.remove(at);
+                receiver
+                    .into_iter()
+                    .for_each(|receiver| offer.drop_later(receiver));
             } else {
                 at += 1;
             }
@@ -336,7 +341,7 @@ impl<T: Send + 'static> PortState<T> {
         while stays && let Some(parcel) = self.items.pop_front() {
             let mut offer = Offer::new(parcel, &mut kept, deferred);
             // An item that is refused for want of room stays in the port like one that is rejected.
-            let _verdict = Arc::clone(&receiver).offer(&mut offer);
+            let _verdict = receiver.offer(&mut offer);
             stays = !offer.receiver_leaves();
             if let Some(parcel) = offer.into_parcel() {
                 kept.push_back(parcel);
@@ -346,6 +351,8 @@ impl<T: Send + 'static> PortState<T> {
         self.items = kept;
         if stays {
             self.receivers.push_back(receiver);
+        } else {
+            deferred.drop_later(receiver);
         }
     }
 

@@ -14,10 +14,16 @@ use std::task::Waker;
 /// the port's lock on the poster's thread: it must be quick, must not block and must not use any
 /// port; what it wants done goes through [`Offer::schedule`] and [`Offer::wake`], which happen
 /// after the lock is released.
-pub trait Receiver<T: Send + 'static>: Send + Sync {
+pub trait Receiver<T: Send + 'static>: Keep {
     /// Looks at the offered item and takes it, or leaves it.
-    fn offer(self: Arc<Self>, offer: &mut Offer<'_, T>) -> Verdict;
+    fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict;
 }
+
+/// What can be kept until a lock is released, whatever it is: implemented for everything that may be
+/// shared by threads.
+pub trait Keep: Send + Sync {}
+
+impl<T: Send + Sync> Keep for T {}
 
 /// What a receiver says of an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,10 +109,10 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
         self.waiting.len()
     }
 
-    /// Queues `task` once the port is unlocked. The queue must have been asked for room (see
+    /// Queues `task`; nobody is woken before the port is unlocked. The queue must have been asked for room (see
     /// [`Enqueue::reserve`](motet_dispatch::Enqueue::reserve)). Allowed with any verdict.
     #[inline]
-    pub fn schedule(&mut self, queue: QueueHandle, task: Task) {
+    pub fn schedule(&mut self, queue: &QueueHandle, task: Task) {
         self.deferred.admit(queue, task);
     }
 
@@ -127,6 +133,11 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
 
     pub(crate) fn deferred(&mut self) -> &mut Deferred {
         self.deferred
+    }
+
+    /// Keeps a receiver until the port is unlocked: it may hold user code that runs when it drops.
+    pub(crate) fn drop_later(&mut self, receiver: Arc<dyn Keep>) {
+        self.deferred.drop_later(receiver);
     }
 
     /// Whether the receiver just asked wants to leave; asks anew for the next one.

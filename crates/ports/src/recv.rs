@@ -150,7 +150,7 @@ fn leave<T: Send + 'static>(port: &Port<T>, waits: &Arc<Waiting<T>>) {
 }
 
 impl<T: Send + 'static> Receiver<T> for Waiting<T> {
-    fn offer(self: Arc<Self>, offer: &mut Offer<'_, T>) -> Verdict {
+    fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
         offer.leave_port();
         if !self.claim.take() {
             return Verdict::Reject;

@@ -40,6 +40,8 @@ pub struct JoinedReceive<A: Send + 'static, B: Send + 'static> {
     once: bool,
 }
 
+/// A join at work. Alone in its cache lines: its reference count changes with each pair.
+#[repr(align(64))]
 struct Core<A: Send + 'static, B: Send + 'static> {
     ports: (Weak<PortCore<A>>, Weak<PortCore<B>>),
     /// The receivers on the two ports, which own the core.
@@ -167,7 +169,7 @@ impl<A: Send + 'static, B: Send + 'static> Core<A, B> {
             parcels: (a, b),
             to: Arc::clone(self),
         });
-        deferred.admit(QueueHandle::clone(&self.queue), task.into_task());
+        deferred.admit(&self.queue, task.into_task());
     }
 }
 
@@ -175,7 +177,7 @@ impl<A: Send + 'static, B: Send + 'static> Core<A, B> {
 macro_rules! side {
     ($Side:ident, $Own:ident, $own:tt, $other:tt, |$mine:ident, $theirs:ident| $pair:expr) => {
         impl<A: Send + 'static, B: Send + 'static> Receiver<$Own> for $Side<A, B> {
-            fn offer(self: Arc<Self>, offer: &mut Offer<'_, $Own>) -> Verdict {
+            fn offer(&self, offer: &mut Offer<'_, $Own>) -> Verdict {
                 let core = &self.0;
                 let other = core.ports.$other.upgrade().filter(|_| core.claim.is_open());
                 let Some(other) = other else {

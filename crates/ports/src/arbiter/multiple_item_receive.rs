@@ -37,6 +37,8 @@ pub struct MultipleItemReceive<T: Send + 'static> {
     once: bool,
 }
 
+/// A receive at work. Alone in its cache lines: its reference count changes with each batch.
+#[repr(align(64))]
 struct Core<T: Send + 'static> {
     this: Weak<Core<T>>,
     port: Weak<PortCore<T>>,
@@ -131,7 +133,7 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
 }
 
 impl<T: Send + 'static> Receiver<T> for Core<T> {
-    fn offer(self: Arc<Self>, offer: &mut Offer<'_, T>) -> Verdict {
+    fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
         if !self.claim.is_open() {
             offer.leave_port();
             return Verdict::Reject;
@@ -139,6 +141,9 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
         if offer.waiting_count() + 1 < self.count {
             return Verdict::Reject;
         }
+        let Some(to) = self.this.upgrade() else {
+            return Verdict::Reject;
+        };
         if let Err(reason) = self.queue.reserve() {
             return Verdict::Refuse(reason);
         }
@@ -149,8 +154,7 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
         }
         let mut parcels = offer.take_waiting(self.count - 1);
         parcels.push_back(offer.take());
-        let queue = QueueHandle::clone(&self.queue);
-        offer.schedule(queue, TaskBox::new(Batch { parcels, to: self }).into_task());
+        offer.schedule(&self.queue, TaskBox::new(Batch { parcels, to }).into_task());
         Verdict::Accept
     }
 }

@@ -39,7 +39,8 @@ pub struct Receive<T: Send + 'static> {
     predicate: Option<Predicate<T>>,
 }
 
-/// A receive at work.
+/// A receive at work. Alone in its cache lines: its reference count changes with each item.
+#[repr(align(64))]
 struct ReceiveCore<T: Send + 'static> {
     this: Weak<ReceiveCore<T>>,
     port: Weak<PortCore<T>>,
@@ -124,7 +125,7 @@ impl<T: Send + 'static> Receive<T> {
 
 impl<T: Send + 'static> Receiver<T> for ReceiveCore<T> {
     #[inline]
-    fn offer(self: Arc<Self>, offer: &mut Offer<'_, T>) -> Verdict {
+    fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
         if !self.claim.is_open() {
             offer.leave_port();
             return Verdict::Reject;
@@ -134,6 +135,9 @@ impl<T: Send + 'static> Receiver<T> for ReceiveCore<T> {
         {
             return Verdict::Reject;
         }
+        let Some(this) = self.this.upgrade() else {
+            return Verdict::Reject;
+        };
         if let Err(reason) = self.queue.reserve() {
             return Verdict::Refuse(reason);
         }
@@ -143,9 +147,8 @@ impl<T: Send + 'static> Receiver<T> for ReceiveCore<T> {
             let won = self.claim.take();
             debug_assert!(won, "the claim was open a moment ago, under the same lock");
         }
-        let queue = QueueHandle::clone(&self.queue);
-        let task = address(offer.take(), self);
-        offer.schedule(queue, task);
+        let task = address(offer.take(), this);
+        offer.schedule(&self.queue, task);
         Verdict::Accept
     }
 }
