@@ -54,7 +54,10 @@ impl Runner {
         work: impl FnOnce() -> Result<(), Vec<String>>,
     ) {
         self.step(name, says, || {
-            work().inspect_err(|lines| lines.iter().for_each(|line| println!("{line}")))
+            work().map_err(|lines| {
+                lines.iter().for_each(|line| println!("{line}"));
+                output::last(lines)
+            })
         });
     }
 
@@ -75,7 +78,9 @@ impl Runner {
 
     /// Prints the table; the exit code of the recipe.
     pub(crate) fn finish(self) -> ExitCode {
-        println!("\n{}", table::table(&self.rows, &self.left_out));
+        // After a single step its last lines stand just above.
+        let repeated = self.rows.len() > 1;
+        println!("\n{}", table::table(&self.rows, &self.left_out, repeated));
         if self.children.interrupted() {
             return ExitCode::from(INTERRUPTED);
         }

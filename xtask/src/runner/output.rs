@@ -62,6 +62,12 @@ pub(super) fn pass_on(mut from: impl Read, mut to: impl Write) -> Tail {
     tail
 }
 
+/// The last of these lines, as many as are repeated.
+pub(super) fn last(mut lines: Vec<String>) -> Vec<String> {
+    lines.drain(..lines.len().saturating_sub(KEPT));
+    lines
+}
+
 /// The command as one would type it, with the variables that it sets.
 pub(super) fn spelled(command: &Command) -> String {
     let set = command
@@ -107,6 +113,13 @@ mod tests {
             (lines[0].as_str(), lines[KEPT - 1].as_str()),
             ("line 61", "open")
         );
+    }
+
+    #[test]
+    fn of_many_lines_the_last_are_repeated() {
+        let lines: Vec<String> = (0..=KEPT).map(|n| n.to_string()).collect();
+        assert_eq!(last(lines.clone()), lines[1..]);
+        assert_eq!(last(vec!["a".to_owned()]), ["a"]);
     }
 
     #[test]

@@ -34,10 +34,11 @@ pub(super) struct Row {
     pub(super) time: Duration,
 }
 
-/// The last lines of what failed, then the table, then what was left out and why.
-pub(super) fn table(rows: &[Row], left_out: &[String]) -> String {
+/// The last lines of what failed when they are to be `repeated`, then the table, then what was left
+/// out and why.
+pub(super) fn table(rows: &[Row], left_out: &[String], repeated: bool) -> String {
     let mut text = String::new();
-    for row in rows {
+    for row in rows.iter().filter(|_| repeated) {
         if let Outcome::Failed(lines) = &row.outcome {
             text += &format!("--- {} failed; its last lines:\n", row.name);
             lines
@@ -104,6 +105,8 @@ mod tests {
             loom       not run\n\
             total                   61.5 s\n\n\
             Left out:\n  - 2 tests: no data\n";
-        assert_eq!(table(&rows, &["2 tests: no data".to_owned()]), wanted);
+        let left_out = ["2 tests: no data".to_owned()];
+        assert_eq!(table(&rows, &left_out, true), wanted);
+        assert!(table(&rows, &left_out, false).starts_with("step"));
     }
 }

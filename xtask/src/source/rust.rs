@@ -83,6 +83,7 @@ impl Rust {
 
     /// Every function that has a body, in order.
     pub(crate) fn functions(&self) -> Vec<Function> {
+        let code_lines: Vec<&str> = self.code.lines().collect();
         let named = regex(r"\bfn\s+(\w+)");
         let functions = named.captures_iter(&self.code).filter_map(|found| {
             let whole = found.get(0).expect("group 0 is the match");
@@ -93,19 +94,19 @@ impl Rust {
                 name: found[1].to_owned(),
                 line,
                 lines: self.line(close) - line + 1,
-                is_test: self.has_test_attribute(line),
+                is_test: has_test_attribute(&code_lines[..line - 1]),
             })
         });
         functions.collect()
     }
+}
 
-    fn has_test_attribute(&self, line: usize) -> bool {
-        let lines: Vec<&str> = self.code.lines().collect();
-        let above = lines[..line - 1].iter().rev().map(|text| text.trim());
-        above
-            .take_while(|text| text.is_empty() || text.starts_with("#["))
-            .any(|text| text == "#[test]")
-    }
+/// Whether `#[test]` is among the attributes at the end of these lines.
+fn has_test_attribute(above: &[&str]) -> bool {
+    let attributes = above.iter().rev().map(|text| text.trim());
+    attributes
+        .take_while(|text| text.is_empty() || text.starts_with("#["))
+        .any(|text| text == "#[test]")
 }
 
 fn regex(pattern: &str) -> Regex {
