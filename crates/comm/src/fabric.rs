@@ -35,8 +35,9 @@ pub(crate) trait Fabric {
     /// Whether this rank and `other` take turns on one thread.
     fn shares_thread_with(&self, other: usize) -> bool;
 
-    /// Wakes `ranks` if they sleep, after something was brought to them.
-    fn notify(&self, ranks: &[Option<usize>]);
+    /// Wakes a rank if it sleeps. Called after something was brought to it, and after a fence unless
+    /// this rank shares a thread with it.
+    fn wake_if_sleeping(&self, rank: usize);
 
     /// Carries an envelope to a rank that exists. Never waits.
     fn send(&self, to: usize, envelope: Envelope);
@@ -102,8 +103,8 @@ impl Fabric for AnyFabric {
     }
 
     #[inline]
-    fn notify(&self, ranks: &[Option<usize>]) {
-        each_fabric!(self, fabric => fabric.notify(ranks));
+    fn wake_if_sleeping(&self, rank: usize) {
+        each_fabric!(self, fabric => fabric.wake_if_sleeping(rank));
     }
 
     fn send(&self, to: usize, envelope: Envelope) {

@@ -18,6 +18,8 @@ use crate::report::Wait;
 use motet_dispatch::{Advice, FutureHandle, SpinWait};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::future::{Future, poll_fn};
+use std::num::NonZeroU64;
 use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 
@@ -35,13 +37,12 @@ pub(crate) struct RankSlot {
     next_wait: AtomicU64,
 }
 
-/// One wait of a rank; held by the waiting future.
-pub(crate) struct RankWait<'a> {
-    slot: &'a RankSlot,
+/// One wait of a rank; held by the waiting future. Costs little until it sleeps.
+#[derive(Debug, Default)]
+pub(crate) struct RankWait {
     spin: SpinWait,
-    wait: Wait,
-    /// The number under which the wait stands in the slot.
-    listed: Option<u64>,
+    /// The number under which the wait stands in the slot's list.
+    listed: Option<NonZeroU64>,
 }
 
 impl RankSlot {
@@ -52,7 +53,7 @@ impl RankSlot {
             task: OnceLock::new(),
             wakers: Mutex::default(),
             waits: Mutex::default(),
-            next_wait: AtomicU64::new(0),
+            next_wait: AtomicU64::new(1),
         }
     }
 
@@ -60,17 +61,6 @@ impl RankSlot {
     pub(crate) fn set_task(&self, task: FutureHandle) {
         if self.task.set(task).is_err() {
             unreachable!("a rank is started once")
-        }
-    }
-
-    /// Begins a wait of this rank.
-    #[inline]
-    pub(crate) fn wait(&self, wait: Wait) -> RankWait<'_> {
-        RankWait {
-            slot: self,
-            spin: SpinWait::new(),
-            wait,
-            listed: None,
         }
     }
 
@@ -130,24 +120,23 @@ impl RankSlot {
     }
 }
 
-impl RankWait<'_> {
-    /// Ready when `ready` says so. `sleeps` is called before the rank sleeps, ahead of the last
-    /// look.
+impl RankWait {
+    /// Ready when `ready` says so. `why` is asked before the rank sleeps, ahead of the last look.
     #[inline]
     pub(crate) fn poll(
         &mut self,
+        slot: &RankSlot,
         cx: &Context<'_>,
         mut ready: impl FnMut() -> bool,
-        sleeps: impl FnOnce(),
+        why: impl FnOnce() -> Wait,
     ) -> Poll<()> {
         match self.spin.wait(cx, &mut ready) {
             Advice::Ready => Poll::Ready(()),
             Advice::Again => Poll::Pending,
             Advice::Sleep => {
-                self.list();
-                sleeps();
-                self.slot.leave_waker(cx);
-                self.slot.sleeping.store(true, Ordering::Relaxed);
+                self.list(slot, why());
+                slot.leave_waker(cx);
+                slot.sleeping.store(true, Ordering::Relaxed);
                 fence(Ordering::SeqCst);
                 if ready() {
                     Poll::Ready(())
@@ -158,20 +147,121 @@ impl RankWait<'_> {
         }
     }
 
+    /// The wait has ended; the next one begins anew.
+    #[inline]
+    pub(crate) fn end(&mut self, slot: &RankSlot) {
+        self.spin = SpinWait::new();
+        if self.listed.is_some() {
+            self.unlist(slot);
+        }
+    }
+
     #[cold]
-    fn list(&mut self) {
+    fn list(&mut self, slot: &RankSlot, wait: Wait) {
         if self.listed.is_none() {
-            let number = self.slot.next_wait.fetch_add(1, Ordering::Relaxed);
-            self.slot.waits.lock().push((number, self.wait));
-            self.listed = Some(number);
+            let number = slot.next_wait.fetch_add(1, Ordering::Relaxed);
+            slot.waits.lock().push((number, wait));
+            self.listed = NonZeroU64::new(number);
+        }
+    }
+
+    #[cold]
+    fn unlist(&mut self, slot: &RankSlot) {
+        if let Some(number) = self.listed.take() {
+            slot.waits
+                .lock()
+                .retain(|(other, _)| *other != number.get());
         }
     }
 }
 
-impl Drop for RankWait<'_> {
-    fn drop(&mut self) {
-        if let Some(number) = self.listed {
-            self.slot.waits.lock().retain(|(other, _)| *other != number);
+/// Waits until `ready` says so; may be dropped at any time.
+pub(crate) async fn wait_until(
+    slot: &RankSlot,
+    mut ready: impl FnMut() -> bool,
+    mut why: impl FnMut() -> Wait,
+) {
+    /// Takes the wait off the slot's list also when the future is dropped.
+    struct Listed<'a>(&'a RankSlot, RankWait);
+    impl Drop for Listed<'_> {
+        fn drop(&mut self) {
+            self.1.end(self.0);
         }
+    }
+    let mut wait = Listed(slot, RankWait::default());
+    poll_fn(|cx| wait.1.poll(slot, cx, &mut ready, &mut why)).await;
+}
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use super::*;
+    use crate::report::Operation;
+    use motet_sync::atomic::AtomicUsize;
+    use motet_sync::{Arc, Condvar, thread};
+    use std::pin::pin;
+    use std::task::Wake;
+
+    #[derive(Default)]
+    struct Bell {
+        rung: Mutex<bool>,
+        ring: Condvar,
+    }
+
+    impl Wake for Bell {
+        fn wake(self: std::sync::Arc<Self>) {
+            *self.rung.lock() = true;
+            self.ring.notify_all();
+        }
+    }
+
+    /// Runs a future on this thread of the model; loom reports a deadlock if it is never woken.
+    fn block_on(future: impl Future<Output = ()>) {
+        let bell = std::sync::Arc::new(Bell::default());
+        let waker = Waker::from(std::sync::Arc::clone(&bell));
+        let mut future = pin!(future);
+        while future
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+        {
+            let mut rung = bell.rung.lock();
+            while !*rung {
+                rung = bell.ring.wait(rung);
+            }
+            *rung = false;
+        }
+    }
+
+    fn why() -> Wait {
+        Wait::here(Operation::Collective {
+            name: "model",
+            root: None,
+        })
+    }
+
+    /// A rank falls asleep while two others bring what it waits for.
+    #[test]
+    fn loom_rank_is_woken() {
+        loom::model(|| {
+            let shared = Arc::new((RankSlot::new(), AtomicUsize::new(0)));
+            let bringers = [(); 2].map(|()| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    shared.1.fetch_add(1, Ordering::Release);
+                    fence(Ordering::SeqCst);
+                    shared.0.wake_if_sleeping();
+                })
+            });
+            let (slot, brought) = &*shared;
+            block_on(wait_until(
+                slot,
+                || brought.load(Ordering::Acquire) == 2,
+                why,
+            ));
+            bringers
+                .into_iter()
+                .for_each(|bringer| bringer.join().unwrap());
+            assert!(slot.waits().is_empty(), "the wait is off the list");
+        });
     }
 }

@@ -162,8 +162,8 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         match unsafe { Self::poll(prefix) } {
             // SAFETY: the queue's reference is given up in each case.
             After::Done => unsafe { release(prefix) },
-            // SAFETY: the reference goes back to the queue.
-            After::Again => unsafe { prefix.as_ref() }.readmit(),
+            // SAFETY: the queue's reference passes to the worker, which runs the task again.
+            After::Again => worker::run_again(unsafe { Task::from_header(header) }),
             After::Waits => {
                 // Release: the next poll, maybe elsewhere, sees what this one wrote.
                 let was = state.fetch_and(!RUNNING, Ordering::AcqRel);

@@ -44,6 +44,11 @@ thread_local! {
     static RUNNING: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Whether this thread runs an inline task.
+pub(crate) fn is_running() -> bool {
+    RUNNING.get()
+}
+
 impl Inline {
     /// A queue with this name.
     #[must_use]

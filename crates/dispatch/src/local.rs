@@ -130,13 +130,18 @@ impl Local {
     /// Whether a task waits here, or where this worker would look first.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
-        let next = self.next.take();
-        let any = next.is_some();
-        self.next.set(next);
-        any || !self.deque.is_empty()
-            || !self.home.borrow().is_empty()
+        !self.home.borrow().is_empty()
             || !self.queue.inboxes[self.worker].is_empty()
+            || !self.deque.is_empty()
+            || self.has_next()
             || !self.queue.injector.is_empty()
+    }
+
+    fn has_next(&self) -> bool {
+        let next = self.next.take();
+        let some = next.is_some();
+        self.next.set(next);
+        some
     }
 
     /// Gives up this worker's part of a stopped queue: the next task is left for others, as the

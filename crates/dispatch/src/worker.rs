@@ -2,6 +2,7 @@
 
 use crate::dispatcher::Shared;
 use crate::exception::Exception;
+use crate::inline;
 use crate::local::Local;
 use crate::queue::QueueShared;
 use crate::{Enqueue, Task};
@@ -21,7 +22,7 @@ pub(crate) struct Worker {
     locals: RefCell<Vec<Local>>,
     /// The dispatcher's version that `locals` reflects.
     version: Cell<usize>,
-    /// The slot served last.
+    /// The slot served last: that of the task that runs.
     cursor: Cell<usize>,
     /// The worker robbed last.
     victim: Cell<usize>,
@@ -60,6 +61,23 @@ pub(crate) fn while_polling(data: *const (), poll: impl FnOnce()) -> bool {
         run();
         false
     })
+}
+
+/// Queues the task that has just run, and has asked for another turn, behind the others of this
+/// worker.
+#[inline]
+pub(crate) fn run_again(task: Task) {
+    let mut task = Some(task);
+    with_current(|worker| {
+        let locals = worker.locals.borrow();
+        let local = &locals[worker.cursor.get()];
+        if let Some(task) = task.take() {
+            local.queue.counters.scheduled_by(worker.index);
+            local.queue.returns();
+            local.push_home(task);
+        }
+    });
+    debug_assert!(task.is_none(), "only a worker grants another turn");
 }
 
 /// Queues `task` at the worker of this thread. Gives it back when this thread is not a worker of
@@ -203,6 +221,7 @@ impl Worker {
                     && let Some(task) = local.steal_from(victim)
                 {
                     self.victim.set(victim);
+                    self.cursor.set(slot);
                     local.queue.taken(self.index);
                     return Some((slot, task));
                 }
@@ -254,7 +273,8 @@ impl Worker {
     /// The task being polled gets another turn after its poll, if `cx` is its own context.
     #[inline]
     pub(crate) fn poll_again(&self, cx: &Context<'_>) -> bool {
-        let own = !self.polling.get().is_null() && self.polling.get() == cx.waker().data();
+        // An inline task runs inside another task; it has no turns of its own.
+        let own = self.polling.get() == cx.waker().data() && !inline::is_running();
         if own {
             self.again.set(true);
         }

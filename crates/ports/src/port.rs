@@ -9,8 +9,7 @@ use crate::predicate;
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::recv::{Ready, Recv};
 use motet_dispatch::{BoxList, QueueError};
-use motet_sync::Mutex;
-use motet_sync::atomic::{AtomicU64, Ordering};
+use motet_sync::{Mutex, Serial};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -216,9 +215,9 @@ impl<T: Send + 'static> Port<T> {
 
 impl<T: Send + 'static> PortCore<T> {
     fn new() -> Self {
-        static IDS: AtomicU64 = AtomicU64::new(1);
+        static IDS: Serial = Serial::new();
         PortCore {
-            id: IDS.fetch_add(1, Ordering::Relaxed),
+            id: IDS.next(),
             state: Mutex::new(PortState {
                 items: BoxList::new(),
                 receivers: VecDeque::new(),

@@ -39,11 +39,13 @@ pub mod thread;
 mod backoff;
 mod mutex;
 mod parker;
+mod serial;
 
 pub use backoff::Backoff;
 pub use crossbeam_utils::CachePadded;
 pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use parker::{Parker, Unparker};
+pub use serial::Serial;
 
 /// Tells the processor that this is a spin loop.
 #[inline]

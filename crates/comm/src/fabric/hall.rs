@@ -5,7 +5,7 @@ use super::meeting::Meeting;
 use crate::envelope::{Arrived, Envelope};
 use crate::rank_slot::RankSlot;
 use crate::report::{RankState, WaitReport};
-use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use motet_sync::{CachePadded, Mutex};
 use std::sync::OnceLock;
 
@@ -54,19 +54,6 @@ impl Hall {
     /// The worker on which `rank` lives.
     pub(crate) fn home(&self, rank: usize) -> usize {
         self.homes[rank]
-    }
-
-    /// Wakes `ranks` if they sleep, after `from` has brought them something.
-    #[inline]
-    pub(crate) fn notify(&self, from: usize, ranks: &[Option<usize>]) {
-        let home = self.homes[from];
-        // Ranks of one thread take turns: what one wrote, the other sees.
-        if ranks.iter().flatten().any(|&rank| self.homes[rank] != home) {
-            fence(Ordering::SeqCst);
-        }
-        for &rank in ranks.iter().flatten() {
-            self.slots[rank].wake_if_sleeping();
-        }
     }
 
     /// Ends the run early: every rank is woken and finds out at its next wait.

@@ -1,42 +1,42 @@
 //! A lane: messages of one rank to one neighbour, in padded slots fixed at creation.
 //!
-//! A ring of [`DEPTH`] slots, each with the number of the message it holds. The sender writes the
+//! A ring of slots, each with the number of the message it holds. The sender writes the
 //! value, then the number; the receiver waits for the number. In the ordinary case a message costs
 //! one cache line that moves from core to core. How many messages the receiver has taken it publishes
 //! only every few messages, and the sender looks at that only when half the slots may be full: so
 //! that line hardly moves.
 //!
-//! Lanes between ranks of the same thread are not padded: their slots lie close together.
+//! A lane between ranks of the same thread is not padded: it lies in a line or two, and its receiver
+//! publishes each message it takes.
 //!
 //! Memory order: the store of the number releases the value to the receiver; the store of `taken`
 //! releases the slot to the sender.
 
-use motet_sync::CachePadded;
 use motet_sync::atomic::{AtomicU32, Ordering};
 use motet_sync::cell::UnsafeCell;
+use motet_sync::{Arc, CachePadded};
 use std::mem::MaybeUninit;
-use std::sync::Arc;
 
-/// Slots of a lane; a power of two, so that message numbers may wrap round.
-const DEPTH: u32 = if cfg!(motet_loom) { 2 } else { 8 };
+/// Slots of a lane between threads; a power of two, so that message numbers may wrap round.
+const FAR: usize = if cfg!(motet_loom) { 2 } else { 8 };
 
-/// The receiver publishes its progress every so many messages.
-const PUBLISH: u32 = DEPTH / 2;
+/// Slots of a lane within a thread; a power of two.
+const NEAR: usize = 4;
 
-pub(crate) struct Lane<T> {
-    slots: Slots<T>,
-    /// Messages the receiver has taken, published now and then.
-    taken: CachePadded<AtomicU32>,
-}
-
-enum Slots<T> {
+pub(crate) enum Lane<T> {
     /// Between ranks of one thread.
-    Near(Box<[Slot<T>]>),
+    Near {
+        taken: AtomicU32,
+        slots: [Slot<T>; NEAR],
+    },
     /// Between ranks of two threads.
-    Far(Box<[CachePadded<Slot<T>>]>),
+    Far {
+        taken: CachePadded<AtomicU32>,
+        slots: [CachePadded<Slot<T>>; FAR],
+    },
 }
 
-struct Slot<T> {
+pub(crate) struct Slot<T> {
     /// The number of the message in the slot; the first is 1, 0 means none yet.
     number: AtomicU32,
     value: UnsafeCell<MaybeUninit<T>>,
@@ -68,14 +68,17 @@ impl<T: Send> Lane<T> {
             number: AtomicU32::new(0),
             value: UnsafeCell::new(MaybeUninit::uninit()),
         };
-        let slots = if near {
-            Slots::Near((0..DEPTH).map(slot).collect())
+        let lane = Arc::new(if near {
+            Lane::Near {
+                taken: AtomicU32::new(0),
+                slots: std::array::from_fn(slot),
+            }
         } else {
-            Slots::Far((0..DEPTH).map(slot).map(CachePadded::new).collect())
-        };
-        let lane = Arc::new(Lane {
-            slots,
-            taken: CachePadded::new(AtomicU32::new(0)),
+            let slots = std::array::from_fn(|i| CachePadded::new(slot(i)));
+            Lane::Far {
+                taken: CachePadded::new(AtomicU32::new(0)),
+                slots,
+            }
         });
         let sender = LaneSender {
             lane: Arc::clone(&lane),
@@ -90,10 +93,26 @@ impl<T> Lane<T> {
     /// The slot of the message after `count` messages.
     #[inline]
     fn slot(&self, count: u32) -> &Slot<T> {
-        let at = (count % DEPTH) as usize;
-        match &self.slots {
-            Slots::Near(slots) => &slots[at],
-            Slots::Far(slots) => &slots[at],
+        match self {
+            Lane::Near { slots, .. } => &slots[count as usize % NEAR],
+            Lane::Far { slots, .. } => &slots[count as usize % FAR],
+        }
+    }
+
+    #[inline]
+    fn taken(&self) -> &AtomicU32 {
+        match self {
+            Lane::Near { taken, .. } => taken,
+            Lane::Far { taken, .. } => taken,
+        }
+    }
+
+    /// The number of slots, and after how many messages the receiver publishes its progress.
+    #[inline]
+    fn depth_and_batch(&self) -> (u32, u32) {
+        match self {
+            Lane::Near { .. } => (NEAR as u32, 1),
+            Lane::Far { .. } => (FAR as u32, FAR as u32 / 2),
         }
     }
 }
@@ -102,12 +121,13 @@ impl<T: Send> LaneSender<T> {
     /// Whether another message may be sent.
     #[inline]
     pub(crate) fn has_room(&mut self) -> bool {
-        // Looked at when half the slots may be full, long before it is needed: the cache line then
-        // comes while the rank waits for its own messages.
-        if self.sent.wrapping_sub(self.known_taken) >= PUBLISH {
-            self.known_taken = self.lane.taken.load(Ordering::Acquire);
+        let (depth, batch) = self.lane.depth_and_batch();
+        // Looked at when a batch may have been published, long before it is needed: the cache line
+        // then comes while the rank waits for its own messages.
+        if self.sent.wrapping_sub(self.known_taken) >= batch {
+            self.known_taken = self.lane.taken().load(Ordering::Acquire);
         }
-        self.sent.wrapping_sub(self.known_taken) < DEPTH
+        self.sent.wrapping_sub(self.known_taken) < depth
     }
 
     /// Sends a message.
@@ -116,8 +136,9 @@ impl<T: Send> LaneSender<T> {
     /// When there is no room.
     #[inline]
     pub(crate) fn send(&mut self, value: T) {
+        let (depth, _) = self.lane.depth_and_batch();
         assert!(
-            self.sent.wrapping_sub(self.known_taken) < DEPTH,
+            self.sent.wrapping_sub(self.known_taken) < depth,
             "the caller has seen room"
         );
         let slot = self.lane.slot(self.sent);
@@ -150,29 +171,29 @@ impl<T: Send> LaneReceiver<T> {
             .value
             .with_mut(|place| unsafe { (*place).assume_init_read() });
         self.received = self.received.wrapping_add(1);
-        if self.received.is_multiple_of(PUBLISH) {
-            self.lane.taken.store(self.received, Ordering::Release);
+        if self.has_just_published() {
+            self.lane.taken().store(self.received, Ordering::Release);
         }
         value
     }
 
-    /// Whether the sender will see room that it could not see before: it may wait for that.
+    /// Whether the last message taken showed the sender new room; it may wait for that.
     #[inline]
     pub(crate) fn has_just_published(&self) -> bool {
-        self.received.is_multiple_of(PUBLISH)
+        self.received.is_multiple_of(self.lane.depth_and_batch().1)
     }
 }
 
 impl<T> Drop for LaneReceiver<T> {
     fn drop(&mut self) {
-        self.lane.taken.store(self.received, Ordering::Release);
+        self.lane.taken().store(self.received, Ordering::Release);
     }
 }
 
 impl<T> Drop for Lane<T> {
     fn drop(&mut self) {
         // Both ends are gone, and the receiver has published exactly what it took.
-        let mut at = self.taken.load(Ordering::Acquire);
+        let mut at = self.taken().load(Ordering::Acquire);
         while self.slot(at).number.load(Ordering::Acquire) == at.wrapping_add(1) {
             // SAFETY: the number says that a value is there that was not taken.
             self.slot(at)
@@ -192,14 +213,15 @@ mod tests {
         for near in [true, false] {
             let alive = Arc::new(());
             let (mut sender, mut receiver) = Lane::open(near);
+            let (depth, _) = sender.lane.depth_and_batch();
             for round in 0..100u32 {
                 assert!(!receiver.has_message());
-                for i in 0..DEPTH {
+                for i in 0..depth {
                     assert!(sender.has_room());
                     sender.send((round, i, Arc::clone(&alive)));
                 }
                 assert!(!sender.has_room());
-                for i in 0..DEPTH {
+                for i in 0..depth {
                     assert!(receiver.has_message());
                     let (r, n, _) = receiver.receive();
                     assert_eq!((r, n), (round, i));
@@ -224,7 +246,7 @@ mod tests {
         let (mut sender, mut receiver) = Lane::open(true);
         (sender.sent, sender.known_taken, receiver.received) =
             (u32::MAX - 3, u32::MAX - 3, u32::MAX - 3);
-        sender.lane.taken.store(u32::MAX - 3, Ordering::Relaxed);
+        sender.lane.taken().store(u32::MAX - 3, Ordering::Relaxed);
         for i in 0..20 {
             assert!(sender.has_room());
             sender.send(i);

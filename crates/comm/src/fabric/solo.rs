@@ -5,12 +5,11 @@ use crate::CommError;
 use crate::Communicator;
 use crate::RunError;
 use crate::envelope::{Arrived, Envelope, Wanted};
-use crate::rank_slot::RankSlot;
+use crate::rank_slot::{RankSlot, wait_until};
 use crate::report::{RankState, Wait, WaitReport};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread;
 use std::cell::RefCell;
-use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::rc::Rc;
@@ -42,10 +41,8 @@ impl Fabric for Solo {
         true
     }
 
-    fn notify(&self, ranks: &[Option<usize>]) {
-        if ranks.iter().any(Option::is_some) {
-            self.0.slot.wake_if_sleeping();
-        }
+    fn wake_if_sleeping(&self, _: usize) {
+        self.0.slot.wake_if_sleeping();
     }
 
     fn send(&self, _: usize, envelope: Envelope) {
@@ -54,16 +51,12 @@ impl Fabric for Solo {
     }
 
     async fn recv(&self, wanted: &Wanted, wait: Wait) -> Envelope {
-        let mut wait = self.0.slot.wait(wait);
         let mut found = None;
-        poll_fn(|cx| {
-            let look = || {
-                found = self.0.arrived.borrow_mut().take(wanted);
-                found.is_some()
-            };
-            wait.poll(cx, look, || ())
-        })
-        .await;
+        let look = || {
+            found = self.0.arrived.borrow_mut().take(wanted);
+            found.is_some()
+        };
+        wait_until(&self.0.slot, look, || wait).await;
         found.expect("the wait ends when a message was found")
     }
 

@@ -7,11 +7,10 @@ use super::Fabric;
 use super::hall::Hall;
 use crate::CommError;
 use crate::envelope::{Envelope, Wanted};
-use crate::rank_slot::RankSlot;
+use crate::rank_slot::{RankSlot, wait_until};
 use crate::report::Wait;
 use motet_sync::atomic::{Ordering, fence};
 use std::cell::Cell;
-use std::future::poll_fn;
 use std::sync::Arc;
 
 /// One rank among others in the same memory.
@@ -58,9 +57,11 @@ impl Threads {
                 self.hall.slots[rank].wake_if_sleeping();
             }
         } else {
-            let mut waits = self.slot().wait(wait);
-            let look = || meeting.has_taken_place(number);
-            poll_fn(|cx| waits.poll(cx, look, || meeting.add_sleeper(self.rank))).await;
+            let why = || {
+                meeting.add_sleeper(self.rank);
+                wait
+            };
+            wait_until(self.slot(), || meeting.has_taken_place(number), why).await;
         }
         Ok(())
     }
@@ -87,24 +88,26 @@ impl Fabric for Threads {
     }
 
     #[inline]
-    fn notify(&self, ranks: &[Option<usize>]) {
-        self.hall.notify(self.rank, ranks);
+    fn wake_if_sleeping(&self, rank: usize) {
+        self.hall.slots[rank].wake_if_sleeping();
     }
 
     fn send(&self, to: usize, envelope: Envelope) {
         self.hall.mailboxes[to].push(envelope);
-        self.hall.notify(self.rank, &[Some(to)]);
+        if !self.shares_thread_with(to) {
+            fence(Ordering::SeqCst);
+        }
+        self.wake_if_sleeping(to);
     }
 
     async fn recv(&self, wanted: &Wanted, wait: Wait) -> Envelope {
         let mailbox = &self.hall.mailboxes[self.rank];
-        let mut waits = self.slot().wait(wait);
         loop {
             let seen = mailbox.arrivals();
             if let Some(envelope) = mailbox.arrived().take(wanted) {
                 return envelope;
             }
-            poll_fn(|cx| waits.poll(cx, || mailbox.arrivals() != seen, || ())).await;
+            wait_until(self.slot(), || mailbox.arrivals() != seen, || wait).await;
         }
     }
 

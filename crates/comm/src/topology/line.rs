@@ -1,6 +1,6 @@
 //! A line with fixed ends: the first rank has no left neighbour, the last no right one.
 
-use super::neighbours::{LEFT, Neighbours, RIGHT};
+use super::neighbours::{LEFT, Neighbours, RIGHT, step};
 use crate::report::{Operation, Wait};
 use crate::{CommError, Communicator};
 use std::fmt;
@@ -71,11 +71,12 @@ impl<T: Send + 'static> Line<'_, T> {
         to_left: T,
         to_right: T,
     ) -> impl Future<Output = Result<(Option<T>, Option<T>), CommError>> {
-        let (out, location) = ([Some(to_left), Some(to_right)], Location::caller());
-        let step = self
-            .neighbours
-            .step(out, [true, true], "exchange", location);
-        async { step.await.map(|[left, right]| (left, right)) }
+        self.neighbours.begin(
+            [Some(to_left), Some(to_right)],
+            [true, true],
+            Location::caller(),
+        );
+        step(&mut self.neighbours, |[left, right]| (left, right))
     }
 
     /// Sends a value to the right and receives one from the left, where there are neighbours.
@@ -85,11 +86,9 @@ impl<T: Send + 'static> Line<'_, T> {
     #[track_caller]
     #[inline]
     pub fn shift_right(&mut self, value: T) -> impl Future<Output = Result<Option<T>, CommError>> {
-        let location = Location::caller();
-        let step =
-            self.neighbours
-                .step([None, Some(value)], [true, false], "shift_right", location);
-        async { step.await.map(|[left, _]| left) }
+        self.neighbours
+            .begin([None, Some(value)], [true, false], Location::caller());
+        step(&mut self.neighbours, |[left, _]| left)
     }
 
     /// Sends a value to the left and receives one from the right, where there are neighbours.
@@ -99,11 +98,9 @@ impl<T: Send + 'static> Line<'_, T> {
     #[track_caller]
     #[inline]
     pub fn shift_left(&mut self, value: T) -> impl Future<Output = Result<Option<T>, CommError>> {
-        let location = Location::caller();
-        let step = self
-            .neighbours
-            .step([Some(value), None], [false, true], "shift_left", location);
-        async { step.await.map(|[_, right]| right) }
+        self.neighbours
+            .begin([Some(value), None], [false, true], Location::caller());
+        step(&mut self.neighbours, |[_, right]| right)
     }
 }
 

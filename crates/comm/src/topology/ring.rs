@@ -1,6 +1,6 @@
 //! A ring: every rank has a left and a right neighbour, round the end.
 
-use super::neighbours::{LEFT, Neighbours, RIGHT};
+use super::neighbours::{LEFT, Neighbours, RIGHT, step};
 use crate::report::{Operation, Wait};
 use crate::{CommError, Communicator};
 use std::fmt;
@@ -77,11 +77,14 @@ impl<T: Send + 'static> Ring<'_, T> {
         to_left: T,
         to_right: T,
     ) -> impl Future<Output = Result<(T, T), CommError>> {
-        let (out, location) = ([Some(to_left), Some(to_right)], Location::caller());
-        let step = self
-            .neighbours
-            .step(out, [true, true], "exchange", location);
-        async { step.await.map(|[left, right]| (came(left), came(right))) }
+        self.neighbours.begin(
+            [Some(to_left), Some(to_right)],
+            [true, true],
+            Location::caller(),
+        );
+        step(&mut self.neighbours, |[left, right]| {
+            (came(left), came(right))
+        })
     }
 
     /// Sends a value to the right and receives one from the left (papers R035).
@@ -91,11 +94,9 @@ impl<T: Send + 'static> Ring<'_, T> {
     #[track_caller]
     #[inline]
     pub fn shift_right(&mut self, value: T) -> impl Future<Output = Result<T, CommError>> {
-        let location = Location::caller();
-        let step =
-            self.neighbours
-                .step([None, Some(value)], [true, false], "shift_right", location);
-        async { step.await.map(|[left, _]| came(left)) }
+        self.neighbours
+            .begin([None, Some(value)], [true, false], Location::caller());
+        step(&mut self.neighbours, |[left, _]| came(left))
     }
 
     /// Sends a value to the left and receives one from the right.
@@ -105,11 +106,9 @@ impl<T: Send + 'static> Ring<'_, T> {
     #[track_caller]
     #[inline]
     pub fn shift_left(&mut self, value: T) -> impl Future<Output = Result<T, CommError>> {
-        let location = Location::caller();
-        let step = self
-            .neighbours
-            .step([Some(value), None], [false, true], "shift_left", location);
-        async { step.await.map(|[_, right]| came(right)) }
+        self.neighbours
+            .begin([Some(value), None], [false, true], Location::caller());
+        step(&mut self.neighbours, |[_, right]| came(right))
     }
 }
 
