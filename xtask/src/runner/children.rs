@@ -9,7 +9,7 @@
     reason = "recipes must build when the project's own locks and threads do not"
 )]
 
-use super::output::{Tail, pass_on};
+use super::output::{Tail, pass_on, program};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
@@ -70,7 +70,7 @@ impl Children {
         command: &mut Command,
         limit: Option<Duration>,
     ) -> Result<(), Vec<String>> {
-        let name = command.get_program().to_string_lossy().into_owned();
+        let name = program(command);
         let mut child = match self.spawn(command) {
             Ok(Some(child)) => child,
             Ok(None) => return Err(vec!["interrupted before it began".to_owned()]),

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -68,6 +69,15 @@ pub(super) fn last(mut lines: Vec<String>) -> Vec<String> {
     lines
 }
 
+/// The name of the program without its folder.
+pub(super) fn program(command: &Command) -> String {
+    let path = Path::new(command.get_program());
+    path.file_name()
+        .unwrap_or(path.as_os_str())
+        .to_string_lossy()
+        .into_owned()
+}
+
 /// The command as one would type it, with the variables that it sets.
 pub(super) fn spelled(command: &Command) -> String {
     let set = command
@@ -80,8 +90,10 @@ pub(super) fn spelled(command: &Command) -> String {
             quoted(&value.to_string_lossy())
         )
     });
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let words = words.map(|word| quoted(&word.to_string_lossy()));
+    let words = command
+        .get_args()
+        .map(|word| quoted(&word.to_string_lossy()));
+    let words = std::iter::once(program(command)).chain(words);
     set.chain(words).collect::<Vec<_>>().join(" ")
 }
 
