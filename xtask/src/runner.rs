@@ -39,11 +39,19 @@ impl Runner {
         }
     }
 
-    /// Runs a command as a step; `limit` is how long it may take.
-    pub(crate) fn command(&mut self, name: &str, command: &mut Command, limit: Option<Duration>) {
+    /// Runs a command as a step; `limit` is how long it may take. Whether it ran and ended well.
+    pub(crate) fn command(
+        &mut self,
+        name: &str,
+        command: &mut Command,
+        limit: Option<Duration>,
+    ) -> bool {
         let children = self.children.clone();
         let says = output::spelled(command);
         self.step(name, &says, || children.run(command, limit));
+        self.rows
+            .last()
+            .is_some_and(|row| row.outcome == Outcome::Passed)
     }
 
     /// Runs a check in this process as a step; an error is what to show.

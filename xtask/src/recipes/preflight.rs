@@ -3,6 +3,7 @@
 use super::project::{Project, Scope, runner};
 use super::tidy;
 use crate::runner::Runner;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// Form, lints and house rules of the whole project.
@@ -23,6 +24,10 @@ pub(super) fn steps(runner: &mut Runner, project: &Project, scope: Scope<'_>, st
         Scope::Workspace => fmt.arg("--all"),
         Scope::Package(manifest) => fmt.args(["--package", &manifest.name]),
     };
+    if !std::io::stdout().is_terminal() {
+        // Unlike Cargo, rustfmt colours whatever it writes to.
+        fmt.args(["--", "--color", "never"]);
+    }
     let mut clippy = project.cargo(&["clippy", "--all-targets"]);
     clippy.args(scope.words()).args(["--", "-D", "warnings"]);
     for (name, component, mut command) in [("fmt", "rustfmt", fmt), ("clippy", "clippy", clippy)] {

@@ -110,7 +110,10 @@ fn examples(runner: &mut Runner, project: &Project, scope: Scope<'_>) {
         return;
     }
     let mut build = project.cargo(&["build", "--profile", "test", "--examples"]);
-    runner.command("build examples", build.args(scope.words()), None);
+    // Without a build there may be programs of an earlier one.
+    if !runner.command("build examples", build.args(scope.words()), None) {
+        return;
+    }
     for name in examples {
         let mut command = Command::new(project.target.join("debug/examples").join(&name));
         runner.command(
