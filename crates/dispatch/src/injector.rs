@@ -79,21 +79,21 @@ impl Injector {
 mod tests {
     use super::*;
     use motet_sync::thread;
-    use std::sync::{Arc, Mutex as StdMutex};
+    use std::sync::Arc;
 
     #[test]
     fn every_poster_keeps_its_order_and_nothing_is_lost() {
         const POSTERS: u32 = 4;
         const EACH: u32 = 5_000;
         let injector = Arc::new(Injector::new());
-        let seen = Arc::new(StdMutex::new(Vec::new()));
+        let seen = Arc::new(Mutex::new(Vec::new()));
         let posters: Vec<_> = (0..POSTERS)
             .map(|poster| {
                 let (injector, seen) = (Arc::clone(&injector), Arc::clone(&seen));
                 thread::spawn(move || {
                     for i in 0..EACH {
                         let seen = Arc::clone(&seen);
-                        injector.push(Task::new(move || seen.lock().unwrap().push((poster, i))));
+                        injector.push(Task::new(move || seen.lock().push((poster, i))));
                     }
                 })
             })
@@ -106,7 +106,7 @@ mod tests {
             .into_iter()
             .for_each(|poster| poster.join().unwrap());
         assert!(injector.is_empty());
-        let seen = seen.lock().unwrap();
+        let seen = seen.lock();
         for poster in 0..POSTERS {
             let order: Vec<u32> = seen.iter().filter(|s| s.0 == poster).map(|s| s.1).collect();
             assert_eq!(order, (0..EACH).collect::<Vec<_>>());

@@ -2,6 +2,10 @@
 //!
 //! The runtime never runs user code under a lock, except predicates, whose panics it catches
 //! while the lock is held; a poisoned lock would only turn one reported panic into many.
+#![allow(
+    clippy::disallowed_types,
+    reason = "this is where the project gets its locks"
+)]
 
 use std::fmt;
 use std::sync::PoisonError;

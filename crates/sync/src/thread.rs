@@ -1,13 +1,25 @@
 //! Operating-system threads: std's, or loom's in a model.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this is where the project starts its threads"
+)]
 
 #[cfg(not(motet_loom))]
 pub use std::thread::{
-    JoinHandle, Thread, ThreadId, available_parallelism, current, park, park_timeout, spawn,
-    yield_now,
+    JoinHandle, Thread, ThreadId, available_parallelism, current, park, park_timeout, yield_now,
 };
 
 #[cfg(motet_loom)]
 pub use loom::thread::{JoinHandle, Thread, ThreadId, current, park, spawn, yield_now};
+
+/// Starts a thread, as std does; [`spawn_named`] is better where somebody will look at it.
+///
+/// # Panics
+/// When the operating system refuses another thread.
+#[cfg(not(motet_loom))]
+pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    std::thread::spawn(body)
+}
 
 /// Starts a thread that carries `name` (shown by debuggers and in panic messages).
 ///
