@@ -17,5 +17,6 @@ pub mod stages;
 pub mod statistics;
 pub mod unit;
 
+mod program;
 mod rendezvous;
 mod spawned;

@@ -1,6 +1,6 @@
 //! The rendezvous programs: each computation is a rank that waits for its neighbours (papers R053).
 
-use crate::stages::{Pattern, Program};
+use crate::program::{Pattern, Program};
 use motet_comm::{CommError, Communicator, World};
 use std::time::{Duration, Instant};
 

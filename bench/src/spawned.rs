@@ -4,7 +4,7 @@
 //! stages of one computation may overlap (the second needs messages of the neighbours only), and
 //! then their messages may overtake each other.
 
-use crate::stages::{Pattern, Program};
+use crate::program::{Pattern, Program};
 use motet_dispatch::{Dispatcher, DispatcherConfig, DispatcherQueue, QueueConfig};
 use motet_ports::{JoinedReceive, MultipleItemReceive, Port, Receive};
 use motet_sync::CachePadded;

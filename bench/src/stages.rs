@@ -16,6 +16,9 @@
 //! balanced and may beat the ⌈P / threads⌉ rule, which then gives a negative overhead, as the papers
 //! saw at P = 7).
 
+pub use crate::program::{Mode, Pattern};
+
+use crate::program::Program;
 use crate::statistics::{median, range};
 use crate::unit::Unit;
 use crate::{limits, rendezvous, spawned};
@@ -23,32 +26,6 @@ use motet_sync::thread;
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
-
-/// Who sends to whom at the end of a stage (papers R034 to R039).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pattern {
-    /// Each computation sends one message to itself.
-    Pipeline,
-    /// Each sends one message to its right neighbour on a ring.
-    Shift,
-    /// Each sends two messages to its right neighbour, which needs both.
-    TwoShifts,
-    /// A left shift followed by a right shift: two synchronisations per stage.
-    ExchangeTwoShifts,
-    /// Each sends one message to each neighbour and waits for one from each.
-    Exchange,
-}
-
-/// How a computation goes on from stage to stage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Each stage is a fresh handler, started by the messages on its port.
-    Spawned,
-    /// Each computation is one rank that waits at the end of each stage.
-    Rendezvous,
-}
 
 /// What to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,17 +87,6 @@ pub enum StagesError {
     Undefined(Pattern, Mode),
     /// A number that must not be 0 is.
     Zero(&'static str),
-}
-
-/// One program: `parallel` computations of `stages` stages of `units` units.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Program {
-    pub(crate) pattern: Pattern,
-    pub(crate) parallel: usize,
-    pub(crate) stages: u64,
-    pub(crate) units: u64,
-    pub(crate) unit: Unit,
-    pub(crate) threads: usize,
 }
 
 /// Measures; calls `progress` with the number of pairs done.
@@ -249,27 +215,6 @@ impl StagesConfig {
             }
             _ => Ok(()),
         }
-    }
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Pattern::Pipeline => "pipeline",
-            Pattern::Shift => "shift",
-            Pattern::TwoShifts => "two-shifts",
-            Pattern::ExchangeTwoShifts => "exchange-two-shifts",
-            Pattern::Exchange => "exchange",
-        })
-    }
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Mode::Spawned => "spawned",
-            Mode::Rendezvous => "rendezvous",
-        })
     }
 }
 

@@ -8,13 +8,13 @@ mod any_cell;
 mod hall;
 mod lane;
 mod meeting;
-mod run;
 mod solo;
 mod threads;
 
+pub(crate) use hall::Hall;
 pub(crate) use lane::{Lane, LaneReceiver, LaneSender};
-pub(crate) use run::{ThreadsConfig, run_threads};
-pub(crate) use solo::run_solo;
+pub(crate) use solo::Solo;
+pub(crate) use threads::Threads;
 
 use crate::CommError;
 use crate::envelope::{Envelope, Wanted};
@@ -68,8 +68,8 @@ pub(crate) trait Fabric {
 
 /// The fabrics there are.
 pub(crate) enum AnyFabric {
-    Solo(solo::Solo),
-    Threads(threads::Threads),
+    Solo(Solo),
+    Threads(Threads),
 }
 
 /// Calls the same method of whichever fabric it is.

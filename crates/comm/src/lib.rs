@@ -52,6 +52,7 @@ mod fabric;
 mod point_to_point;
 mod rank_slot;
 mod report;
+mod run;
 mod topology;
 mod world;
 

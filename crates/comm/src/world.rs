@@ -1,6 +1,6 @@
 //! Worlds: the ranks that one program runs on.
 
-use crate::fabric::{ThreadsConfig, run_solo, run_threads};
+use crate::run::{ThreadsConfig, run_solo, run_threads};
 use crate::{Communicator, RunError};
 use motet_sync::thread;
 
@@ -26,7 +26,7 @@ enum Place {
     Threads {
         ranks: usize,
         workers: Option<usize>,
-        pin: bool,
+        pin: Option<bool>,
     },
 }
 
@@ -46,7 +46,7 @@ impl World {
             place: Place::Threads {
                 ranks,
                 workers: None,
-                pin: false,
+                pin: None,
             },
         }
     }
@@ -59,10 +59,12 @@ impl World {
         self
     }
 
-    /// Binds each thread of [`World::threads`] to a core.
+    /// Whether each thread of [`World::threads`] is bound to a core. By default they are if there is a
+    /// thread for every core: a scheduler that sees one core busy with something else may put two
+    /// ranks that wait for each other on the other core, and leave them there.
     pub fn pin(mut self, yes: bool) -> Self {
         if let Place::Threads { pin, .. } = &mut self.place {
-            *pin = yes;
+            *pin = Some(yes);
         }
         self
     }
@@ -100,7 +102,9 @@ impl World {
                 workers,
                 pin,
             } => {
-                let workers = workers.unwrap_or_else(thread::cores).min(ranks);
+                let cores = thread::cores();
+                let workers = workers.unwrap_or(cores).min(ranks);
+                let pin = pin.unwrap_or(workers == cores);
                 run_threads(
                     ThreadsConfig {
                         ranks,

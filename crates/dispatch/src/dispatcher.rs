@@ -1,12 +1,13 @@
 //! The dispatcher: a fixed set of threads that serve queues.
 
 use crate::Task;
-use crate::exception::{Exception, ExceptionRoute};
-use crate::queue::{DispatcherQueue, QueueConfig, QueueShared};
-use crate::sleep::Sleep;
+use crate::exception::Exception;
+use crate::pool::Pool;
+use crate::queue::DispatcherQueue;
+use crate::queue_core::{QueueConfig, QueueCore};
+use crate::registry::Registry;
 use crate::worker::{self, Worker};
-use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use motet_sync::{Condvar, Mutex, thread};
+use motet_sync::thread;
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ use std::sync::Arc;
 /// assert_eq!(ran.load(Ordering::Relaxed), 100);
 /// ```
 pub struct Dispatcher {
-    shared: Arc<Shared>,
+    registry: Arc<Registry>,
     threads: Vec<thread::JoinHandle<()>>,
 }
 
@@ -54,26 +55,6 @@ impl Default for DispatcherConfig {
             pin: false,
         }
     }
-}
-
-/// What the dispatcher, its workers and its queues share.
-pub(crate) struct Shared {
-    workers: usize,
-    pub(crate) sleep: Sleep,
-    pub(crate) queues: Mutex<Vec<Arc<QueueShared>>>,
-    /// Goes up when `queues` or `stopped` changes.
-    pub(crate) version: AtomicUsize,
-    stopped: AtomicBool,
-    pub(crate) exceptions: ExceptionRoute,
-    idle: Idle,
-}
-
-/// Who is told when every worker sleeps.
-#[derive(Default)]
-struct Idle {
-    hook: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
-    lock: Mutex<()>,
-    reached: Condvar,
 }
 
 impl Dispatcher {
@@ -105,7 +86,7 @@ impl Dispatcher {
             config.threads
         };
         let mut dispatcher = Dispatcher {
-            shared: Arc::new(Shared::new(workers)),
+            registry: Arc::new(Registry::new(workers)),
             threads: Vec::new(),
         };
         let cores = if config.pin {
@@ -114,7 +95,7 @@ impl Dispatcher {
             None
         };
         for index in 0..workers {
-            let shared = Arc::clone(&dispatcher.shared);
+            let registry = Arc::clone(&dispatcher.registry);
             let core = cores
                 .as_ref()
                 .filter(|ids| !ids.is_empty())
@@ -123,7 +104,7 @@ impl Dispatcher {
                 if let Some(core) = core {
                     core_affinity::set_for_current(core);
                 }
-                Worker::new(index, shared).run();
+                Worker::new(index, registry).run();
             };
             let thread = thread::spawn_named(&format!("{}-{index}", config.name), body)?;
             dispatcher.threads.push(thread);
@@ -134,30 +115,26 @@ impl Dispatcher {
     /// The number of threads.
     #[must_use]
     pub fn workers(&self) -> usize {
-        self.shared.workers
+        self.pool().workers()
     }
 
     /// A new queue that this dispatcher serves until it is stopped.
     #[must_use]
     pub fn queue(&self, config: QueueConfig) -> DispatcherQueue {
-        let mut queues = self.shared.queues.lock();
-        let slot = queues.len();
-        let queue = QueueShared::new(config, slot, self.workers(), Arc::clone(&self.shared));
-        queues.push(Arc::clone(&queue));
-        drop(queues);
-        self.shared.changed();
-        DispatcherQueue::from_shared(queue)
+        let pool = &self.registry.pool;
+        let make = |slot| QueueCore::new(config, slot, Arc::clone(pool));
+        DispatcherQueue::new(self.registry.add(make))
     }
 
     /// Tells `handler` of each panic of a task whose queue has no handler of its own.
     pub fn on_exception(&self, handler: impl Fn(Exception) + Send + Sync + 'static) {
-        self.shared.exceptions.set(Arc::new(handler));
+        self.pool().exceptions.set(Arc::new(handler));
     }
 
     /// Calls `hook` each time every worker has gone to sleep: nothing is queued (suspended queues
     /// aside) and nothing runs. It is called on the last worker and may queue tasks.
     pub fn on_idle(&self, hook: impl Fn() + Send + Sync + 'static) {
-        *self.shared.idle.hook.lock() = Some(Arc::new(hook));
+        self.pool().set_idle_hook(Arc::new(hook));
     }
 
     /// Waits until nothing is queued (suspended queues aside) and nothing runs. Async tasks that
@@ -167,11 +144,8 @@ impl Dispatcher {
     /// On a worker of this dispatcher, which would wait for itself.
     pub fn wait_idle(&self) {
         self.assert_outside("wait_idle");
-        let idle = &self.shared.idle;
-        let mut guard = idle.lock.lock();
-        while !self.shared.is_idle() {
-            guard = idle.reached.wait(guard);
-        }
+        self.pool()
+            .wait_idle(|| self.pool().sleep.all_asleep() && !self.registry.has_work());
     }
 
     /// Lets running tasks end, joins the threads, and returns the tasks that never started: by
@@ -201,23 +175,30 @@ impl Dispatcher {
     #[must_use]
     pub fn idle_watch(&self) -> IdleWatch {
         IdleWatch {
-            shared: Arc::clone(&self.shared),
+            pool: Arc::clone(&self.registry.pool),
         }
     }
 
     fn assert_outside(&self, verb: &str) {
         assert!(
-            !self.shared.is_own_worker(),
+            !self.is_own_worker(),
             "Dispatcher::{verb} on a worker of the same dispatcher would wait for itself"
         );
     }
 
+    fn pool(&self) -> &Pool {
+        &self.registry.pool
+    }
+
+    fn is_own_worker(&self) -> bool {
+        worker::with_current(|worker| worker.belongs_to(self.pool())).unwrap_or(false)
+    }
+
     fn shut_down(&mut self) -> Vec<Task> {
-        let queues = std::mem::take(&mut *self.shared.queues.lock());
+        let queues = self.registry.take_all();
         queues.iter().for_each(|queue| queue.stop());
-        self.shared.stopped.store(true, Ordering::Release);
-        self.shared.changed();
-        if !self.shared.is_own_worker() {
+        self.pool().stop();
+        if !self.is_own_worker() {
             for thread in self.threads.drain(..) {
                 // A worker catches every panic of its tasks; its own would be a bug of this crate.
                 thread.join().expect("a worker never panics");
@@ -241,7 +222,7 @@ impl Drop for Dispatcher {
 /// Tells whether a dispatcher has stayed idle between two looks.
 #[derive(Clone)]
 pub struct IdleWatch {
-    shared: Arc<Shared>,
+    pool: Arc<Pool>,
 }
 
 impl IdleWatch {
@@ -249,58 +230,8 @@ impl IdleWatch {
     /// equal looks mean that no task ran in between.
     #[must_use]
     pub fn look(&self) -> Option<usize> {
-        let wakes = self.shared.sleep.wakes();
-        self.shared.sleep.all_asleep().then_some(wakes)
-    }
-}
-
-impl Shared {
-    fn new(workers: usize) -> Self {
-        Shared {
-            workers,
-            sleep: Sleep::new(workers),
-            queues: Mutex::default(),
-            version: AtomicUsize::new(0),
-            stopped: AtomicBool::new(false),
-            exceptions: ExceptionRoute::default(),
-            idle: Idle::default(),
-        }
-    }
-
-    pub(crate) fn workers(&self) -> usize {
-        self.workers
-    }
-
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stopped.load(Ordering::Acquire)
-    }
-
-    /// Whether some worker could take a task now. Workers' own slots are not looked at.
-    pub(crate) fn has_work(&self) -> bool {
-        self.queues.lock().iter().any(|queue| queue.has_work())
-    }
-
-    /// Called by the last worker to fall asleep.
-    pub(crate) fn went_idle(&self) {
-        let hook = self.idle.hook.lock().clone();
-        if let Some(hook) = hook {
-            hook();
-        }
-        drop(self.idle.lock.lock());
-        self.idle.reached.notify_all();
-    }
-
-    fn is_idle(&self) -> bool {
-        self.sleep.all_asleep() && !self.has_work()
-    }
-
-    fn changed(&self) {
-        self.version.fetch_add(1, Ordering::Release);
-        self.sleep.notify_all();
-    }
-
-    fn is_own_worker(&self) -> bool {
-        worker::with_current(|worker| worker.belongs_to(self)).unwrap_or(false)
+        let wakes = self.pool.sleep.wakes();
+        self.pool.sleep.all_asleep().then_some(wakes)
     }
 }
 

@@ -5,53 +5,39 @@
 //!
 //! # State
 //!
-//! A word of three bits and a reference count:
+//! A word of four bits and a reference count:
 //!
 //! | bit | meaning | set by | cleared by |
 //! |---|---|---|---|
 //! | `SCHEDULED` | wants to be polled | a waker | `run`, before it polls |
 //! | `RUNNING` | being polled, or about to be polled again without having waited | `run` | `run`, after the poll |
 //! | `DONE` | the future is gone | whoever dropped it | never |
+//! | `ABANDONED` | nobody can wake it: drop the future | the last reference | never |
 //!
 //! - The task is in a queue exactly when (`SCHEDULED` and not `RUNNING`) or it has asked for another
 //!   turn (`RUNNING`, between polls). Being queued holds one reference; so does each waker and each
 //!   [`FutureHandle`].
 //! - The future is touched only by the thread that runs, cleans up or discards the queued task: the
 //!   queue hands a task to one thread. The last reference to go while the future is still there
-//!   queues the task once more, marked `DONE` to be (`ABANDONED`), so that the future is dropped
-//!   where it ran.
+//!   queues the task once more, `ABANDONED`, so that the future is dropped where it ran.
+
+mod handle;
+mod prefix;
+
+pub use handle::FutureHandle;
 
 use crate::task::{Header, Task, VTable};
 use crate::worker;
 use crate::{Enqueue, Refused};
-use motet_sync::atomic::{AtomicUsize, Ordering, fence};
+use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::cell::UnsafeCell;
-use std::fmt;
+use prefix::{ABANDONED, DONE, Prefix, REFERENCE, RUNNING, SCHEDULED, raw_waker, release};
 use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
-
-const SCHEDULED: usize = 1;
-const RUNNING: usize = 2;
-const DONE: usize = 4;
-/// Nobody can wake the task any more; it is queued one last time to drop its future.
-const ABANDONED: usize = 8;
-const REFERENCE: usize = 16;
-
-/// A handle to an async task that was started by [`spawn_unchecked`]: looks at it and wakes it.
-pub struct FutureHandle(NonNull<Prefix>);
-
-/// The front of every [`FutureNode`]: all that wakers need. `repr(C)` puts the header first.
-#[repr(C)]
-struct Prefix {
-    header: Header,
-    state: AtomicUsize,
-    queue: Arc<dyn Enqueue>,
-    free: unsafe fn(NonNull<Prefix>),
-}
+use std::task::{Context, Poll, Waker};
 
 #[repr(C)]
 struct FutureNode<F> {
@@ -268,155 +254,4 @@ enum After {
     Done,
     Again,
     Waits,
-}
-
-impl Prefix {
-    /// Queues the task again, passing on a reference the caller holds.
-    fn readmit(&self) {
-        // SAFETY: the caller passes its reference, and the state says that the task is queued.
-        let task = unsafe { Task::from_header(NonNull::from(self).cast()) };
-        // Our own handle on the queue: the task may end, and free `self`, before `readmit` returns.
-        let queue = Arc::clone(&self.queue);
-        queue.readmit(task);
-    }
-
-    /// Sets `SCHEDULED`; queues the task if nobody else has to.
-    fn wake(&self) {
-        let mut state = self.state.load(Ordering::Relaxed);
-        loop {
-            if state & DONE != 0 {
-                return;
-            }
-            // Waiting: the queue needs a reference. Queued or being polled: leave the mark only.
-            // It is left even where it is there already, so that the release below orders what
-            // this thread wrote before the poll that takes the mark.
-            let queue_it = state & (SCHEDULED | RUNNING) == 0;
-            let to = (state | SCHEDULED) + if queue_it { REFERENCE } else { 0 };
-            match self
-                .state
-                .compare_exchange_weak(state, to, Ordering::AcqRel, Ordering::Relaxed)
-            {
-                Ok(_) if queue_it => return self.readmit(),
-                Ok(_) => return,
-                Err(now) => state = now,
-            }
-        }
-    }
-}
-
-/// Gives up one reference.
-///
-/// # Safety
-/// The caller holds one and does not use it again.
-unsafe fn release(prefix: NonNull<Prefix>) {
-    // SAFETY: the caller's reference keeps the node alive until the exchange.
-    let state = unsafe { &prefix.as_ref().state };
-    let mut now = state.load(Ordering::Relaxed);
-    loop {
-        let last = now / REFERENCE == 1;
-        // The last reference to a future that is still there queues it to be dropped at home.
-        let to = if last && now & DONE == 0 {
-            now | SCHEDULED | ABANDONED
-        } else {
-            now - REFERENCE
-        };
-        match state.compare_exchange_weak(now, to, Ordering::AcqRel, Ordering::Relaxed) {
-            Err(changed) => now = changed,
-            Ok(_) if !last => return,
-            // SAFETY: the reference was kept for the queue.
-            Ok(_) if now & DONE == 0 => return unsafe { prefix.as_ref() }.readmit(),
-            Ok(_) => break,
-        }
-    }
-    fence(Ordering::Acquire);
-    // SAFETY: that was the last reference, and DONE says that the future is gone.
-    unsafe { (prefix.as_ref().free)(prefix) };
-}
-
-static WAKER: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
-
-fn raw_waker(prefix: NonNull<Prefix>) -> RawWaker {
-    RawWaker::new(prefix.as_ptr().cast(), &WAKER)
-}
-
-// SAFETY of the four functions: `data` is the prefix of a node that a reference of the waker keeps
-// alive; `wake` and `drop_waker` give that reference up.
-
-unsafe fn clone(data: *const ()) -> RawWaker {
-    // SAFETY: see above.
-    let prefix = unsafe { NonNull::new_unchecked(data.cast_mut().cast::<Prefix>()) };
-    // SAFETY: see above. Relaxed: a reference is made from one that exists.
-    unsafe { prefix.as_ref() }
-        .state
-        .fetch_add(REFERENCE, Ordering::Relaxed);
-    raw_waker(prefix)
-}
-
-unsafe fn wake(data: *const ()) {
-    // SAFETY: see above.
-    unsafe {
-        wake_by_ref(data);
-        drop_waker(data);
-    }
-}
-
-unsafe fn wake_by_ref(data: *const ()) {
-    // SAFETY: see above.
-    unsafe { &*data.cast::<Prefix>() }.wake();
-}
-
-unsafe fn drop_waker(data: *const ()) {
-    // SAFETY: see above.
-    unsafe { release(NonNull::new_unchecked(data.cast_mut().cast())) }
-}
-
-impl FutureHandle {
-    /// Wakes the task.
-    pub fn wake(&self) {
-        self.prefix().wake();
-    }
-
-    /// Whether the future has ended or was dropped.
-    #[must_use]
-    pub fn is_done(&self) -> bool {
-        self.prefix().state.load(Ordering::Acquire) & DONE != 0
-    }
-
-    /// Whether the task waits and only this handle can wake it: no waker of it is held anywhere.
-    #[must_use]
-    pub fn waits_for_handle(&self) -> bool {
-        self.prefix().state.load(Ordering::Acquire) == REFERENCE
-    }
-
-    /// Whether `cx` is the context this very task is polled with.
-    #[must_use]
-    pub fn is_context(&self, cx: &Context<'_>) -> bool {
-        cx.waker().data() == self.0.as_ptr().cast()
-    }
-
-    fn prefix(&self) -> &Prefix {
-        // SAFETY: the handle's reference keeps the node alive.
-        unsafe { self.0.as_ref() }
-    }
-}
-
-impl Drop for FutureHandle {
-    fn drop(&mut self) {
-        // SAFETY: the handle held a reference.
-        unsafe { release(self.0) };
-    }
-}
-
-// SAFETY: handles and wakers touch only the prefix, whose parts are Sync; the future is touched
-// only by the thread that runs the task.
-unsafe impl Send for FutureHandle {}
-// SAFETY: as above.
-unsafe impl Sync for FutureHandle {}
-
-impl fmt::Debug for FutureHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FutureHandle")
-            .field("done", &self.is_done())
-            .finish_non_exhaustive()
-    }
 }

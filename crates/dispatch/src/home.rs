@@ -1,6 +1,6 @@
 //! The part of a queue that belongs to one worker.
 
-use crate::queue::QueueShared;
+use crate::queue_core::QueueCore;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
@@ -13,12 +13,12 @@ use std::sync::Arc;
 /// their thread (ranks). Made by [`DispatcherQueue::home`](crate::DispatcherQueue::home).
 #[derive(Clone)]
 pub struct Home {
-    queue: Arc<QueueShared>,
+    queue: Arc<QueueCore>,
     worker: usize,
 }
 
 impl Home {
-    pub(crate) fn new(queue: Arc<QueueShared>, worker: usize) -> Self {
+    pub(crate) fn new(queue: Arc<QueueCore>, worker: usize) -> Self {
         Home { queue, worker }
     }
 
@@ -31,19 +31,14 @@ impl Home {
 
 impl Enqueue for Home {
     fn reserve(&self) -> Result<(), QueueError> {
-        self.queue.reserve()
+        self.queue.claim_room()
     }
 
     #[inline]
     fn admit(&self, task: Task) {
-        let queue = &self.queue;
-        let Err(task) = self.admit_here(task) else {
-            return;
-        };
-        queue.counters.scheduled_outside();
-        queue.inboxes[self.worker].push(task);
-        queue.dispatcher.sleep.notify_worker(self.worker);
-        queue.after_push();
+        if let Err(task) = self.admit_here(task) {
+            self.queue.leave_for(self.worker, task);
+        }
     }
 
     #[inline]

@@ -10,7 +10,7 @@
 //! stays first in first out and a chain of tasks, each queueing the next, touches no shared memory.
 
 use crate::Task;
-use crate::queue::QueueShared;
+use crate::queue_core::QueueCore;
 use crate::task_list::TaskList;
 use crossbeam_deque as deque;
 use std::cell::{Cell, RefCell};
@@ -24,7 +24,7 @@ pub(crate) const INJECTOR_TURN: u32 = 61;
 const BATCH: usize = 32;
 
 pub(crate) struct Local {
-    pub(crate) queue: Arc<QueueShared>,
+    pub(crate) queue: Arc<QueueCore>,
     next: Cell<Option<Task>>,
     deque: deque::Worker<Task>,
     home: RefCell<TaskList>,
@@ -33,7 +33,7 @@ pub(crate) struct Local {
 }
 
 impl Local {
-    pub(crate) fn new(queue: Arc<QueueShared>, worker: usize) -> Self {
+    pub(crate) fn new(queue: Arc<QueueCore>, worker: usize) -> Self {
         let deque = queue.fetch_deque(worker);
         Local {
             queue,
@@ -111,7 +111,7 @@ impl Local {
                 }
             });
         if taken > 1 {
-            self.queue.dispatcher.sleep.notify_any();
+            self.queue.pool.sleep.notify_any();
         }
         first
     }

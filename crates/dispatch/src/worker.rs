@@ -1,12 +1,12 @@
 //! The loop that every thread of a dispatcher runs, and how code inside a task finds its worker.
 
-use crate::dispatcher::Shared;
+use crate::Task;
 use crate::exception::Exception;
 use crate::inline;
 use crate::local::Local;
-use crate::queue::QueueShared;
-use crate::{Enqueue, Task};
-use motet_sync::atomic::Ordering;
+use crate::pool::Pool;
+use crate::queue_core::QueueCore;
+use crate::registry::Registry;
 use motet_sync::{Backoff, Parker, thread};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ use std::task::Context;
 /// One thread of a dispatcher. Lives on that thread's stack; nobody else sees it.
 pub(crate) struct Worker {
     index: usize,
-    shared: Arc<Shared>,
+    registry: Arc<Registry>,
     /// By the queue's slot.
     locals: RefCell<Vec<Local>>,
     /// The dispatcher's version that `locals` reflects.
@@ -88,14 +88,14 @@ pub(crate) fn run_again(task: Task) {
 /// Queues `task` at the worker of this thread; `Ok(true)` when other workers can see it and have not
 /// been told. Gives it back when this thread is not a worker of the queue's dispatcher.
 #[inline]
-pub(crate) fn push_local(queue: &QueueShared, task: Task) -> Result<bool, Task> {
+pub(crate) fn push_local(queue: &QueueCore, task: Task) -> Result<bool, Task> {
     push(queue, task, Local::push)
 }
 
 /// Queues `task` at home if this thread is worker `home` of the queue's dispatcher; else gives it
 /// back.
 #[inline]
-pub(crate) fn push_home(queue: &QueueShared, home: usize, task: Task) -> Result<bool, Task> {
+pub(crate) fn push_home(queue: &QueueCore, home: usize, task: Task) -> Result<bool, Task> {
     if with_current(|worker| worker.index) != Some(home) {
         return Err(task);
     }
@@ -106,21 +106,21 @@ pub(crate) fn push_home(queue: &QueueShared, home: usize, task: Task) -> Result<
 }
 
 /// Wakes a worker, if one sleeps and none is looking for work, for tasks that this thread has queued
-/// with [`Enqueue::admit_here`].
+/// with [`Enqueue::admit_here`](crate::Enqueue::admit_here).
 #[inline]
 pub fn announce() {
-    with_current(|worker| worker.shared.sleep.notify_any());
+    with_current(|worker| worker.registry.pool.sleep.notify_any());
 }
 
 #[inline]
 fn push(
-    queue: &QueueShared,
+    queue: &QueueCore,
     task: Task,
     push: impl FnOnce(&Local, Task) -> bool,
 ) -> Result<bool, Task> {
     let mut task = Some(task);
     let visible = with_current(|worker| {
-        if !worker.belongs_to(&queue.dispatcher) {
+        if !worker.belongs_to(&queue.pool) {
             return None;
         }
         // A queue made a moment ago may not be known to this worker yet.
@@ -135,10 +135,10 @@ fn push(
 }
 
 impl Worker {
-    pub(crate) fn new(index: usize, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(index: usize, registry: Arc<Registry>) -> Self {
         Worker {
             index,
-            shared,
+            registry,
             locals: RefCell::default(),
             version: Cell::new(0),
             cursor: Cell::new(0),
@@ -160,7 +160,7 @@ impl Worker {
         }
         CURRENT.set(self);
         let _reset = Reset;
-        let parker = self.shared.sleep.register(self.index);
+        let parker = self.pool().sleep.register(self.index);
         while self.is_current() || self.refresh() {
             match self.pop().or_else(|| self.search(&parker)) {
                 Some((slot, task)) => self.execute(slot, task),
@@ -170,27 +170,29 @@ impl Worker {
         self.locals.borrow().iter().for_each(Local::abandon);
     }
 
-    pub(crate) fn belongs_to(&self, dispatcher: &Shared) -> bool {
-        ptr::eq(&*self.shared, dispatcher)
+    fn pool(&self) -> &Pool {
+        &self.registry.pool
+    }
+
+    pub(crate) fn belongs_to(&self, pool: &Pool) -> bool {
+        ptr::eq(&*self.registry.pool, pool)
     }
 
     /// Whether nothing about the dispatcher has changed since [`Worker::refresh`].
     #[inline]
     fn is_current(&self) -> bool {
-        self.shared.version.load(Ordering::Acquire) == self.version.get()
+        self.pool().version() == self.version.get()
     }
 
     /// Learns of new queues. `false` when the dispatcher has been stopped.
     #[cold]
     fn refresh(&self) -> bool {
-        self.version
-            .set(self.shared.version.load(Ordering::Acquire));
+        self.version.set(self.pool().version());
         let mut locals = self.locals.borrow_mut();
-        let queues = self.shared.queues.lock();
-        for queue in &queues[locals.len().min(queues.len())..] {
-            locals.push(Local::new(Arc::clone(queue), self.index));
+        for queue in self.registry.queues_from(locals.len()) {
+            locals.push(Local::new(queue, self.index));
         }
-        !self.shared.is_stopped()
+        !self.pool().is_stopped()
     }
 
     /// Runs one task; a panic goes its way and the worker goes on.
@@ -232,7 +234,7 @@ impl Worker {
     /// queue the next keep every worker busy and would never be stolen, however unevenly they lie.
     #[cold]
     fn balance(&self, slot: usize) {
-        let workers = self.shared.workers();
+        let workers = self.pool().workers();
         let victim = (self.index + self.turns.get() as usize / BALANCE_TURN as usize) % workers;
         if victim != self.index {
             self.locals.borrow()[slot].balance_with(victim);
@@ -241,7 +243,7 @@ impl Worker {
 
     fn steal(&self) -> Option<(usize, Task)> {
         let locals = self.locals.borrow();
-        let workers = self.shared.workers();
+        let workers = self.pool().workers();
         // The one robbed last comes first: it may well have more.
         for step in 0..workers {
             let victim = (self.victim.get() + step) % workers;
@@ -265,14 +267,14 @@ impl Worker {
     /// Looks for work and sleeps when there is none. `None`: look at the dispatcher again.
     #[cold]
     fn search(&self, parker: &Parker) -> Option<(usize, Task)> {
-        let sleep = &self.shared.sleep;
+        let sleep = &self.pool().sleep;
         sleep.start_search();
         loop {
             let mut backoff = Backoff::new();
             loop {
                 let found = self.pop().or_else(|| self.steal());
                 if found.is_some() || !self.is_current() {
-                    if sleep.end_search() && self.shared.has_work() {
+                    if sleep.end_search() && self.registry.has_work() {
                         sleep.notify_any();
                     }
                     return found;
@@ -281,8 +283,8 @@ impl Worker {
                     break;
                 }
             }
-            let stir = || !self.is_current() || self.shared.has_work() || self.has_own_work();
-            sleep.sleep(self.index, parker, stir, || self.shared.went_idle());
+            let stir = || !self.is_current() || self.registry.has_work() || self.has_own_work();
+            sleep.sleep(self.index, parker, stir, || self.pool().went_idle());
         }
     }
 

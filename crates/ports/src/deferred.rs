@@ -1,7 +1,6 @@
 //! What is decided under a port's lock and done after it is released.
 
 use crate::delivery::QueueHandle;
-use crate::receiver::Keep;
 use motet_dispatch::{Exception, Task, announce};
 use std::sync::Arc;
 use std::task::Waker;
@@ -77,3 +76,9 @@ impl Effect {
         }
     }
 }
+
+/// What can be kept until a lock is released, whatever it is: implemented for everything that may be
+/// shared by threads.
+pub trait Keep: Send + Sync {}
+
+impl<T: Send + Sync> Keep for T {}

@@ -1,8 +1,7 @@
 //! An item on its way: the body of the one node that carries it from `post` to its handler.
 
-use crate::port::PortCore;
 use motet_dispatch::{Enqueue, Run, Task, TaskBox};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// An item, and once a receiver has taken it, where it goes.
 pub(crate) struct Delivery<T: Send + 'static> {
@@ -18,8 +17,8 @@ pub(crate) trait Deliver<T: Send + 'static>: Send + Sync {
     /// Handles the item; runs on a worker.
     fn deliver(&self, item: T);
 
-    /// The port that items go back to when they are not handled.
-    fn port(&self) -> &Weak<PortCore<T>>;
+    /// Brings an item that will not be handled back to where it came from.
+    fn put_back(&self, parcel: Parcel<T>);
 }
 
 /// Makes a node around an item.
@@ -35,14 +34,6 @@ pub(crate) fn address<T: Send + 'static>(mut parcel: Parcel<T>, to: Arc<dyn Deli
     parcel.into_task()
 }
 
-/// Brings a parcel back to the front of its port. If the port is gone, so is everyone who could
-/// have asked for the item.
-pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: Parcel<T>) {
-    if let Some(port) = port.upgrade() {
-        port.put_back(parcel);
-    }
-}
-
 impl<T: Send + 'static> Run for Delivery<T> {
     #[inline]
     fn run(task: TaskBox<Self>) {
@@ -54,7 +45,7 @@ impl<T: Send + 'static> Run for Delivery<T> {
 
     fn cleanup(mut task: TaskBox<Self>) {
         if let Some(to) = task.to.take() {
-            put_back(to.port(), task);
+            to.put_back(task);
         }
     }
 }

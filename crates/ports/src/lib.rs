@@ -61,6 +61,7 @@ mod recv;
 
 pub use activation::Activation;
 pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};
+pub use deferred::Keep;
 pub use error::PostError;
 pub use exception_port::ExceptionPort;
 pub use port::Port;

@@ -7,12 +7,11 @@ use crate::delivery::{Delivery, Parcel, parcel};
 use crate::domain::Domain;
 use crate::predicate;
 use crate::receiver::{Offer, Receiver, Verdict};
-use crate::recv::{Ready, Recv};
 use motet_dispatch::{BoxList, QueueError};
 use motet_sync::{Mutex, Serial};
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 /// Takes items from anyone and keeps each until a receiver takes it.
 ///
@@ -159,38 +158,6 @@ impl<T: Send + 'static> Port<T> {
         // Dropped outside the lock: an item's destructor may use the port.
         let items = std::mem::take(&mut self.core.state().items);
         items.len()
-    }
-
-    /// Waits for an item and takes it. Awaited receives get items in the order in which they began
-    /// to wait, and take their turn among the other receivers.
-    ///
-    /// # Cancellation
-    /// Dropping the future gives up the wait; an item that was already meant for it goes back to
-    /// the front of the port.
-    ///
-    /// ```
-    /// use motet_dispatch::{Enqueue, Inline, spawn};
-    /// use motet_ports::Port;
-    ///
-    /// let (asks, answers) = (Port::new(), Port::new());
-    /// let (ask, answer) = (asks.clone(), answers.clone());
-    /// spawn(&Inline::new("here").handle(), async move {
-    ///     let n: u32 = ask.recv().await;
-    ///     answer.post(n + 1).unwrap();
-    /// }).unwrap();
-    /// asks.post(41).unwrap();
-    /// assert_eq!(answers.test(), Some(42));
-    /// ```
-    #[must_use = "a receive that is not awaited receives nothing"]
-    pub fn recv(&self) -> Recv<T> {
-        Recv::new(self.clone())
-    }
-
-    /// Waits until an item waits in the port, and leaves it there (CCR's `Receive()` without a
-    /// handler). Someone else may take the item before the awaiting code does.
-    #[must_use = "a wait that is not awaited does not wait"]
-    pub fn ready(&self) -> Ready<T> {
-        Ready::new(self.clone())
     }
 
     /// Adds a receiver behind the others and offers it the waiting items, oldest first. The same
@@ -369,6 +336,14 @@ impl<T: Send + 'static> PortState<T> {
 
     pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
         &mut self.items
+    }
+}
+
+/// Brings a parcel back to the front of its port. If the port is gone, so is everyone who could
+/// have asked for the item.
+pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: Parcel<T>) {
+    if let Some(port) = port.upgrade() {
+        port.put_back(parcel);
     }
 }
 

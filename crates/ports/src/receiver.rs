@@ -1,6 +1,6 @@
 //! What a port asks of those who want its items.
 
-use crate::deferred::Deferred;
+use crate::deferred::{Deferred, Keep};
 use crate::delivery::{Delivery, Parcel, QueueHandle};
 use motet_dispatch::{BoxList, Exception, QueueError, Task};
 use std::fmt;
@@ -19,19 +19,13 @@ pub trait Receiver<T: Send + 'static>: Keep {
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict;
 }
 
-/// What can be kept until a lock is released, whatever it is: implemented for everything that may be
-/// shared by threads.
-pub trait Keep: Send + Sync {}
-
-impl<T: Send + Sync> Keep for T {}
-
 /// What a receiver says of an offer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
     /// Not taken: the next receiver is asked.
     Reject,
-    /// Taken, by [`Offer::take`] or [`Offer::accept`].
+    /// Taken, by [`Offer::accept`].
     Accept,
     /// Wanted, but the receiver's queue has no room: the item goes back to the poster.
     Refuse(QueueError),
@@ -77,7 +71,7 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
         self.waiting.iter().map(|delivery| &delivery.item)
     }
 
-    /// Takes the offered item; the verdict must then be [`Verdict::Accept`].
+    /// Takes the offered item out; the verdict must then be [`Verdict::Accept`].
     ///
     /// # Panics
     /// When the item has been taken.

@@ -37,8 +37,43 @@ struct Slot<T: Send + 'static> {
     parcel: Option<Parcel<T>>,
 }
 
+/// # Waiting
+impl<T: Send + 'static> Port<T> {
+    /// Waits for an item and takes it. Awaited receives get items in the order in which they began
+    /// to wait, and take their turn among the other receivers.
+    ///
+    /// # Cancellation
+    /// Dropping the future gives up the wait; an item that was already meant for it goes back to
+    /// the front of the port.
+    ///
+    /// ```
+    /// use motet_dispatch::{Enqueue, Inline, spawn};
+    /// use motet_ports::Port;
+    ///
+    /// let (asks, answers) = (Port::new(), Port::new());
+    /// let (ask, answer) = (asks.clone(), answers.clone());
+    /// spawn(&Inline::new("here").handle(), async move {
+    ///     let n: u32 = ask.recv().await;
+    ///     answer.post(n + 1).unwrap();
+    /// }).unwrap();
+    /// asks.post(41).unwrap();
+    /// assert_eq!(answers.test(), Some(42));
+    /// ```
+    #[must_use = "a receive that is not awaited receives nothing"]
+    pub fn recv(&self) -> Recv<T> {
+        Recv::new(self.clone())
+    }
+
+    /// Waits until an item waits in the port, and leaves it there (CCR's `Receive()` without a
+    /// handler). Someone else may take the item before the awaiting code does.
+    #[must_use = "a wait that is not awaited does not wait"]
+    pub fn ready(&self) -> Ready<T> {
+        Ready::new(self.clone())
+    }
+}
+
 impl<T: Send + 'static> Recv<T> {
-    pub(crate) fn new(port: Port<T>) -> Self {
+    fn new(port: Port<T>) -> Self {
         Recv { port, waits: None }
     }
 }
@@ -83,7 +118,7 @@ impl<T: Send + 'static> Drop for Recv<T> {
 }
 
 impl<T: Send + 'static> Ready<T> {
-    pub(crate) fn new(port: Port<T>) -> Self {
+    fn new(port: Port<T>) -> Self {
         Ready { port, waits: None }
     }
 }

@@ -1,27 +1,33 @@
 //! The fabric of one rank: messages to itself, on the calling thread.
 
-use super::{AnyFabric, Fabric};
+use super::Fabric;
 use crate::CommError;
-use crate::Communicator;
-use crate::RunError;
 use crate::envelope::{Arrived, Envelope, Wanted};
 use crate::rank_slot::{RankSlot, wait_until};
-use crate::report::{RankState, Wait, WaitReport};
-use motet_sync::atomic::{AtomicBool, Ordering};
-use motet_sync::thread;
+use crate::report::Wait;
 use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
 
-/// One rank alone.
+/// One rank alone, run by [`run_solo`](crate::run::run_solo).
 pub(crate) struct Solo(Rc<Shared>);
 
 struct Shared {
     slot: RankSlot,
     arrived: RefCell<Arrived>,
+}
+
+impl Solo {
+    pub(crate) fn new() -> Self {
+        Solo(Rc::new(Shared {
+            slot: RankSlot::new(),
+            arrived: RefCell::default(),
+        }))
+    }
+
+    /// Another handle on the same rank.
+    pub(crate) fn share(&self) -> Self {
+        Solo(Rc::clone(&self.0))
+    }
 }
 
 impl Fabric for Solo {
@@ -81,58 +87,5 @@ impl Fabric for Solo {
         _: impl Fn(T, T) -> T,
     ) -> Result<Option<T>, CommError> {
         Ok(Some(value))
-    }
-}
-
-/// Runs `body` as the only rank, on the calling thread.
-pub(crate) fn run_solo<R, E>(
-    body: impl AsyncFn(Communicator) -> Result<R, E>,
-) -> Result<Vec<R>, RunError<E>> {
-    let shared = Rc::new(Shared {
-        slot: RankSlot::new(),
-        arrived: RefCell::default(),
-    });
-    let mut rank = pin!(body(Communicator::new(AnyFabric::Solo(Solo(Rc::clone(
-        &shared
-    ))))));
-    let caller = Arc::new(Caller {
-        woken: AtomicBool::new(false),
-        thread: thread::current(),
-    });
-    let waker = Waker::from(Arc::clone(&caller));
-    loop {
-        let mut cx = Context::from_waker(&waker);
-        match catch_unwind(AssertUnwindSafe(|| rank.as_mut().poll(&mut cx))) {
-            Ok(Poll::Ready(Ok(result))) => return Ok(vec![result]),
-            Ok(Poll::Ready(Err(error))) => return Err(RunError::Rank { rank: 0, error }),
-            Ok(Poll::Pending) => {}
-            Err(payload) => return Err(RunError::panicked(0, payload)),
-        }
-        // Wakers held elsewhere than in the rank's own slot (and here, twice) may still wake it.
-        let hopeless = || Arc::strong_count(&caller) == 2 + shared.slot.waker_count();
-        while !caller.woken.swap(false, Ordering::AcqRel) {
-            if hopeless() && !caller.woken.load(Ordering::Acquire) {
-                let waits = RankState::Waiting(shared.slot.waits());
-                return Err(RunError::Stuck(WaitReport { ranks: vec![waits] }));
-            }
-            thread::park();
-        }
-    }
-}
-
-/// The thread that runs the rank.
-struct Caller {
-    woken: AtomicBool,
-    thread: thread::Thread,
-}
-
-impl Wake for Caller {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.woken.store(true, Ordering::Release);
-        self.thread.unpark();
     }
 }

@@ -3,10 +3,10 @@
 use crate::activation::{Activation, Active};
 use crate::claim::Claim;
 use crate::deferred::Deferred;
-use crate::delivery::{Parcel, QueueHandle, put_back};
+use crate::delivery::{Parcel, QueueHandle};
 use crate::domain::Domain;
 use crate::handler::{self, AnyHandler};
-use crate::port::{Port, PortCore};
+use crate::port::{Port, PortCore, put_back};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{Enqueue, QueueError, Run, TaskBox};
 use std::fmt;

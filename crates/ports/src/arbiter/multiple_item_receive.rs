@@ -2,9 +2,9 @@
 
 use crate::activation::{Activation, Active};
 use crate::claim::Claim;
-use crate::delivery::{Delivery, QueueHandle, put_back};
+use crate::delivery::{Delivery, QueueHandle};
 use crate::handler::{self, AnyHandler};
-use crate::port::{Port, PortCore, items_of};
+use crate::port::{Port, PortCore, items_of, put_back};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{BoxList, Enqueue, QueueError, Run, TaskBox};
 use std::fmt;

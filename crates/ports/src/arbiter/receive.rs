@@ -2,9 +2,9 @@
 
 use crate::activation::{Activation, Active};
 use crate::claim::Claim;
-use crate::delivery::{Deliver, QueueHandle, address};
+use crate::delivery::{Deliver, Parcel, QueueHandle, address};
 use crate::handler::{self, AnyHandler};
-use crate::port::{Port, PortCore};
+use crate::port::{Port, PortCore, put_back};
 use crate::predicate::{self, Predicate};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{Enqueue, QueueError};
@@ -159,8 +159,8 @@ impl<T: Send + 'static> Deliver<T> for ReceiveCore<T> {
         self.handler.handle(item, &self.queue);
     }
 
-    fn port(&self) -> &Weak<PortCore<T>> {
-        &self.port
+    fn put_back(&self, parcel: Parcel<T>) {
+        put_back(&self.port, parcel);
     }
 }
 

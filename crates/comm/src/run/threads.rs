@@ -1,8 +1,6 @@
 //! One run of a world on threads: the ranks borrow what the caller lent, the caller waits for them.
 
-use super::AnyFabric;
-use super::hall::Hall;
-use super::threads::Threads;
+use crate::fabric::{AnyFabric, Hall, Threads};
 use crate::{Communicator, RunError};
 use motet_dispatch::{
     Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task, spawn_unchecked,
