@@ -68,8 +68,8 @@ impl<T: Send + 'static> Port<T> {
     /// it. If none does, it waits in the port.
     ///
     /// # Errors
-    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full
-    /// or stopped.
+    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full.
+    /// (A receiver whose queue has been stopped wants nothing: it leaves the port.)
     ///
     /// # Panics
     /// Inside a predicate: predicates must not use ports.

@@ -103,8 +103,26 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
         self.waiting.len()
     }
 
-    /// Queues `task`; nobody is woken before the port is unlocked. The queue must have been asked for room (see
-    /// [`Enqueue::reserve`](motet_dispatch::Enqueue::reserve)). Allowed with any verdict.
+    /// Claims room in `queue` for the task that will handle the offer. `Err` is the verdict when there
+    /// is none: a queue that is full refuses the item; a receiver whose queue has been stopped will
+    /// never handle anything again and leaves its port, where the item stays.
+    ///
+    /// # Errors
+    /// The verdict to return.
+    #[inline]
+    pub fn claim_room(&mut self, queue: &QueueHandle) -> Result<(), Verdict> {
+        match queue.reserve() {
+            Ok(()) => Ok(()),
+            Err(QueueError::Stopped) => {
+                self.leave_port();
+                Err(Verdict::Reject)
+            }
+            Err(reason) => Err(Verdict::Refuse(reason)),
+        }
+    }
+
+    /// Queues `task`; nobody is woken before the port is unlocked. Its room must have been
+    /// claimed ([`Offer::claim_room`]). Allowed with any verdict.
     #[inline]
     pub fn schedule(&mut self, queue: &QueueHandle, task: Task) {
         self.deferred.admit(queue, task);

@@ -152,16 +152,12 @@ impl<A: Send + 'static, B: Send + 'static> JoinedReceive<A, B> {
 }
 
 impl<A: Send + 'static, B: Send + 'static> Core<A, B> {
-    /// Decides to take a pair whose items are both there. `Err` is the verdict when it may not.
-    fn decide(&self) -> Result<(), Verdict> {
-        if let Err(reason) = self.queue.reserve() {
-            return Err(Verdict::Refuse(reason));
-        }
+    /// Makes the join's one decision, if it is a one-time join.
+    fn decide(&self) {
         if self.once {
             let won = self.claim.take();
             debug_assert!(won, "the claim was open a moment ago, under the same lock");
         }
-        Ok(())
     }
 
     fn send(self: &Arc<Self>, a: Parcel<A>, b: Parcel<B>, deferred: &mut Deferred) {
@@ -189,9 +185,10 @@ macro_rules! side {
                 if state.items_mut().is_empty() {
                     return Verdict::Reject;
                 }
-                if let Err(verdict) = core.decide() {
+                if let Err(verdict) = offer.claim_room(&core.queue) {
                     return verdict;
                 }
+                core.decide();
                 let Some($theirs) = state.items_mut().pop_front() else {
                     unreachable!("the other port was not empty a moment ago, under the same lock")
                 };

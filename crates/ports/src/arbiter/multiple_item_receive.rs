@@ -144,8 +144,8 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
         let Some(to) = self.this.upgrade() else {
             return Verdict::Reject;
         };
-        if let Err(reason) = self.queue.reserve() {
-            return Verdict::Refuse(reason);
+        if let Err(verdict) = offer.claim_room(&self.queue) {
+            return verdict;
         }
         if self.once {
             offer.leave_port();

@@ -138,8 +138,8 @@ impl<T: Send + 'static> Receiver<T> for ReceiveCore<T> {
         let Some(this) = self.this.upgrade() else {
             return Verdict::Reject;
         };
-        if let Err(reason) = self.queue.reserve() {
-            return Verdict::Refuse(reason);
+        if let Err(verdict) = offer.claim_room(&self.queue) {
+            return verdict;
         }
         if self.once {
             // Nobody else claims under the port's lock; a cleanup waits for the lock or came first.
