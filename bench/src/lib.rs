@@ -12,7 +12,10 @@
 //!
 //! Read next: [`stages`] (overhead per stage, the papers' measure), `README.md` (the list).
 
+pub mod crowded;
+pub mod idle;
 pub mod limits;
+pub mod soak;
 pub mod stages;
 pub mod statistics;
 pub mod unit;

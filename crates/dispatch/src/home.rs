@@ -36,8 +36,10 @@ impl Enqueue for Home {
 
     #[inline]
     fn admit(&self, task: Task) {
-        if let Err(task) = self.admit_here(task) {
-            self.queue.leave_for(self.worker, task);
+        if let Err(task) = self.admit_here(task)
+            && self.queue.leave_for(self.worker, task)
+        {
+            worker::expect_sleeper();
         }
     }
 

@@ -148,12 +148,14 @@ impl QueueCore {
         self.after_push();
     }
 
-    /// Queues a task for worker `index` alone, from another thread.
-    pub(crate) fn leave_for(&self, index: usize, task: Task) {
+    /// Queues a task for worker `index` alone, from another thread. `true` when the worker slept and
+    /// was woken.
+    pub(crate) fn leave_for(&self, index: usize, task: Task) -> bool {
         self.counters.scheduled_outside();
         self.inboxes[index].push(task);
-        self.pool.sleep.notify_worker(index);
+        let woken = self.pool.sleep.notify_worker(index);
         self.after_push();
+        woken
     }
 
     /// Called after a push from outside: a queue that has been stopped meanwhile gives back what it

@@ -67,13 +67,11 @@ impl Sleep {
         }
     }
 
-    /// Called after work for worker `index` alone was queued.
+    /// Called after work for worker `index` alone was queued. `true` when the worker had to be woken.
     #[inline]
-    pub(crate) fn notify_worker(&self, index: usize) {
+    pub(crate) fn notify_worker(&self, index: usize) -> bool {
         fence(Ordering::SeqCst);
-        if self.slots[index].asleep.load(Ordering::Relaxed) {
-            self.wake_worker(index);
-        }
+        self.slots[index].asleep.load(Ordering::Relaxed) && self.wake_worker(index)
     }
 
     /// Wakes everyone, to see that something about the dispatcher itself has changed.
@@ -166,10 +164,12 @@ impl Sleep {
     }
 
     #[cold]
-    fn wake_worker(&self, index: usize) {
-        if self.leave_roster(index) {
+    fn wake_worker(&self, index: usize) -> bool {
+        let slept = self.leave_roster(index);
+        if slept {
             self.unpark(index);
         }
+        slept
     }
 
     /// Takes `index` off the roster; `false` when it is not on it.

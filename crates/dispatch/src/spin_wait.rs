@@ -3,14 +3,15 @@
 use crate::worker::{self, Worker};
 use motet_sync::{Backoff, spin_loop};
 use std::task::Context;
+use std::time::Duration;
 
 /// One wait of an async task, held by the waiting future.
 ///
 /// A task that waits for a message from another core gets it after a cache-line transfer (0.1 µs) if
 /// it looks, and after tens of microseconds if it has been put to sleep. So it looks: while its worker
-/// has nothing else to run it spins, a slice at a time; when the worker has other work it lets
-/// that run and comes back in its turn. After [`Backoff::BUDGET`] it should sleep.
-#[derive(Debug, Default)]
+/// has nothing else to run it spins, a slice at a time; when the worker has other work it lets that
+/// run and comes back in its turn. After [`SpinWait::BUDGET`] it should sleep.
+#[derive(Debug)]
 pub struct SpinWait {
     backoff: Backoff,
     turns: u32,
@@ -29,7 +30,10 @@ pub enum Advice {
 }
 
 impl SpinWait {
-    /// Looks in one slice of spinning: about a quarter of a microsecond.
+    /// How long a task looks before it should sleep: about what waking it costs.
+    pub const BUDGET: Duration = Duration::from_micros(60);
+
+    /// Looks in one slice of spinning: about half a microsecond.
     const SLICE: u32 = 32;
     /// Turns between two looks at the clock while the worker has other work.
     const TURNS: u32 = 8;
@@ -37,7 +41,10 @@ impl SpinWait {
     /// A wait that begins now.
     #[must_use]
     pub fn new() -> Self {
-        SpinWait::default()
+        SpinWait {
+            backoff: Backoff::new(Self::BUDGET),
+            turns: 0,
+        }
     }
 
     /// Waits a little for `ready`, which must be quick and is called at least once.
@@ -71,12 +78,18 @@ impl SpinWait {
                     return Advice::Ready;
                 }
             }
-            patient = self.backoff.give_way();
+            patient = worker.is_patient() || self.backoff.go_on();
         }
         if patient && worker.poll_again(cx) {
             Advice::Again
         } else {
             Advice::Sleep
         }
+    }
+}
+
+impl Default for SpinWait {
+    fn default() -> Self {
+        SpinWait::new()
     }
 }

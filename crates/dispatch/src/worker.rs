@@ -13,6 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
 use std::task::Context;
+use std::time::{Duration, Instant};
 
 /// One thread of a dispatcher. Lives on that thread's stack; nobody else sees it.
 pub(crate) struct Worker {
@@ -32,9 +33,18 @@ pub(crate) struct Worker {
     again: Cell<bool>,
     /// Polls in a row that only waited.
     fruitless: Cell<u32>,
+    /// Until then waits keep the core: someone is being woken, and will answer.
+    patient_until: Cell<Option<Instant>>,
     /// Tasks run, to know when to look at the load of the others.
     turns: Cell<u32>,
 }
+
+/// How long a worker looks for work before it sleeps: about what waking it costs, so that the wait is
+/// never more than about twice as dear as the better of looking and sleeping.
+const SEARCH: Duration = Duration::from_micros(60);
+
+/// How long waits keep the core after another worker was woken: a few times what that takes.
+const WAKING: Duration = Duration::from_micros(150);
 
 /// Every so many tasks a worker with work of its own looks whether another one has more.
 const BALANCE_TURN: u32 = 64;
@@ -112,6 +122,13 @@ pub fn announce() {
     with_current(|worker| worker.registry.pool.sleep.notify_any());
 }
 
+/// This thread has woken a sleeping worker, whose answer its tasks may wait for. If they gave the core
+/// away now they might lose it for a time slice of milliseconds, and the other would find them gone.
+#[cold]
+pub(crate) fn expect_sleeper() {
+    with_current(|worker| worker.patient_until.set(Some(Instant::now() + WAKING)));
+}
+
 #[inline]
 fn push(
     queue: &QueueCore,
@@ -146,6 +163,7 @@ impl Worker {
             polling: Cell::new(ptr::null()),
             again: Cell::new(false),
             fruitless: Cell::new(0),
+            patient_until: Cell::new(None),
             turns: Cell::new(0),
         }
     }
@@ -270,7 +288,7 @@ impl Worker {
         let sleep = &self.pool().sleep;
         sleep.start_search();
         loop {
-            let mut backoff = Backoff::new();
+            let mut backoff = Backoff::new(SEARCH);
             loop {
                 let found = self.pop().or_else(|| self.steal());
                 if found.is_some() || !self.is_current() {
@@ -319,12 +337,25 @@ impl Worker {
     /// others.
     #[inline]
     pub(crate) fn fruitless(&self) {
-        /// About a microsecond of polls.
-        const PATIENCE: u32 = 64;
+        /// About as many polls as fit into `Backoff::SPIN`.
+        const PATIENCE: u32 = 256;
         self.fruitless.set(self.fruitless.get() + 1);
-        if self.fruitless.get() > PATIENCE {
+        if self.fruitless.get() > PATIENCE && !self.is_patient() {
             thread::yield_now();
         }
+    }
+
+    /// Whether waits keep the core because someone is being woken.
+    #[inline]
+    pub(crate) fn is_patient(&self) -> bool {
+        let Some(until) = self.patient_until.get() else {
+            return false;
+        };
+        let patient = Instant::now() < until;
+        if !patient {
+            self.patient_until.set(None);
+        }
+        patient
     }
 
     /// A poll got what it waited for.

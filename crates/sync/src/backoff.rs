@@ -1,55 +1,63 @@
 //! How a thread waits for something that should come within microseconds.
 //!
-//! First the processor is told to take it easy (`pause`), for about a microsecond; after that every
-//! round offers the core to whoever else wants it (`sched_yield`), so that a spinning thread never
-//! keeps another thread or process from its work; after [`Backoff::BUDGET`] the caller should sleep.
-//! The budget is about what waking a sleeper costs (20 to 40 µs on a virtual machine): a wait is
-//! then never more than twice as dear as the better of spinning and sleeping.
+//! First it only pauses, for [`Backoff::SPIN`]: an answer from another core takes a fraction of that,
+//! and giving up the core may cost a time slice of milliseconds. What has not come by then comes from
+//! someone who does not run now, so from then on every round offers the core to whoever wants it
+//! (`sched_yield`). When the budget is spent the caller should sleep.
 
 use crate::{spin_loop, thread};
 use std::time::{Duration, Instant};
 
-/// Counts the rounds of one wait.
-#[derive(Debug, Default)]
+/// Measures one wait.
+#[derive(Debug)]
 pub struct Backoff {
-    round: u32,
     since: Option<Instant>,
+    budget: Duration,
 }
 
 impl Backoff {
-    /// How long a wait spins before the caller should sleep.
-    pub const BUDGET: Duration = Duration::from_micros(if cfg!(motet_loom) { 0 } else { 60 });
+    /// How long a wait keeps the core to itself.
+    pub const SPIN: Duration = Duration::from_micros(5);
 
-    /// Rounds that only pause: together about one microsecond.
-    const PAUSE_ROUNDS: u32 = 32;
+    /// Pauses between two looks at the clock.
+    const PAUSES: u32 = 4;
 
-    /// A wait that begins now.
+    /// A wait that begins at the first call and should end in sleep after `budget`.
     #[must_use]
-    pub fn new() -> Self {
-        Backoff::default()
+    pub const fn new(budget: Duration) -> Self {
+        Backoff {
+            since: None,
+            budget: if cfg!(motet_loom) {
+                Duration::ZERO
+            } else {
+                budget
+            },
+        }
     }
 
-    /// Waits one round. `false` when the budget is spent and the caller should sleep.
+    /// Waits one round, a tenth of a microsecond or so. `false` when the budget is spent and the
+    /// caller should sleep.
     #[inline]
     pub fn snooze(&mut self) -> bool {
-        self.round += 1;
-        if self.round <= Self::PAUSE_ROUNDS {
+        for _ in 0..Self::PAUSES {
             spin_loop();
-            return true;
         }
-        self.give_way()
+        self.go_on()
     }
 
-    /// Offers the core to whoever wants it. `false` when the budget is spent.
-    #[cold]
-    pub fn give_way(&mut self) -> bool {
-        thread::yield_now();
-        self.within_budget()
+    /// Between two rounds of the caller's own waiting: offers the core to others if the wait has
+    /// lasted. `false` when the budget is spent and the caller should sleep.
+    pub fn go_on(&mut self) -> bool {
+        let waited = self.since.get_or_insert_with(Instant::now).elapsed();
+        if waited > Self::SPIN {
+            thread::yield_now();
+        }
+        waited < self.budget
     }
 
-    /// Whether the wait may go on; the clock starts at the first call.
+    /// Whether the wait may go on; offers nothing to anyone.
     pub fn within_budget(&mut self) -> bool {
-        self.since.get_or_insert_with(Instant::now).elapsed() < Self::BUDGET
+        self.since.get_or_insert_with(Instant::now).elapsed() < self.budget
     }
 }
 
@@ -59,10 +67,10 @@ mod tests {
 
     #[test]
     fn ends_when_the_budget_is_spent() {
+        const BUDGET: Duration = Duration::from_micros(200);
         let started = Instant::now();
-        let mut backoff = Backoff::new();
+        let mut backoff = Backoff::new(BUDGET);
         while backoff.snooze() {}
-        assert!(started.elapsed() >= Backoff::BUDGET);
-        assert!(backoff.round > Backoff::PAUSE_ROUNDS);
+        assert!(started.elapsed() >= BUDGET);
     }
 }
