@@ -20,8 +20,10 @@ use std::sync::Arc;
 /// tasks that workers queue for themselves.
 pub(crate) const INJECTOR_TURN: u32 = 61;
 
-/// A batch fetched from the injector is at most this long.
-const BATCH: usize = 32;
+/// A batch fetched from the injector is at most this long: short enough that the worker has run it
+/// before the injector goes first again, even when tasks at home take every second turn. So the
+/// tasks of a batch start before the tasks behind it.
+const BATCH: usize = INJECTOR_TURN as usize / 2;
 
 pub(crate) struct Local {
     pub(crate) queue: Arc<QueueCore>,
@@ -79,7 +81,7 @@ impl Local {
         } else {
             self.pop_home().or_else(|| self.pop_own())
         };
-        task.or_else(|| self.inject(BATCH))
+        task.or_else(|| self.fetch_batch())
     }
 
     #[inline]
@@ -95,6 +97,14 @@ impl Local {
             home.append(inbox.take_all());
         }
         home.pop_front()
+    }
+
+    /// This worker has run out of tasks: the injector's turn, and the next one is a full round away.
+    fn fetch_batch(&self) -> Option<Task> {
+        let first = self.inject(BATCH)?;
+        // The parity stays: it says whose turn it is, home's or the deque's.
+        self.turn.set(self.turn.get() % 2);
+        Some(first)
     }
 
     /// Takes a share of the injector: the first task to run, the others into the deque.
