@@ -1,9 +1,9 @@
 //! The order in which tasks run.
 
 use crate::support::{go, hold, note, with_queue};
-use motet_dispatch::DispatcherQueue;
-use motet_sync::thread;
-use motet_testkit::Log;
+use motet_dispatch::{Dispatcher, DispatcherQueue, QueueConfig};
+use motet_sync::{Arc, thread};
+use motet_testkit::{Log, patience, within};
 
 #[test]
 fn sem_g18_one_thread_runs_what_one_poster_queued_in_order() {
@@ -77,5 +77,40 @@ fn sem_g18_home_tasks_run_in_order() {
         gate.open();
         dispatcher.wait_idle();
         assert_eq!(log.take(), (0..500).collect::<Vec<_>>());
+    });
+}
+
+/// The first tasks for a queue that the worker has not heard of go through the injector, the next
+/// ones do not have to.
+#[test]
+fn sem_g18_a_queue_that_a_task_has_just_made_keeps_the_order() {
+    within(patience(), || {
+        let dispatcher = Arc::new(Dispatcher::new(1));
+        let first = dispatcher.queue(QueueConfig::named("first"));
+        let second = dispatcher.queue(QueueConfig::named("second"));
+        let (log, made) = (Log::new(), Log::new());
+        let gate = hold(&first);
+        go(&first, {
+            let (dispatcher, log, made) = (Arc::downgrade(&dispatcher), log.clone(), made.clone());
+            move || {
+                let dispatcher = dispatcher.upgrade().expect("the test holds it");
+                let third = dispatcher.queue(QueueConfig::named("third"));
+                (0..3).for_each(|n| note(&third, &log, n));
+                made.push(third);
+            }
+        });
+        go(&first, || ());
+        go(&second, || ());
+        go(&second, {
+            let (log, made) = (log.clone(), made.clone());
+            move || {
+                let third = made.entries().pop().expect("made before");
+                (3..6).for_each(|n| note(&third, &log, n));
+            }
+        });
+        gate.open();
+        dispatcher.wait_idle();
+        assert_eq!(log.take(), [0, 1, 2, 3, 4, 5]);
+        drop(made.take());
     });
 }
