@@ -10,10 +10,12 @@
 //! stays first in first out and a chain of tasks, each queueing the next, touches no shared memory.
 
 use crate::Task;
+use crate::exception::Exception;
 use crate::queue_core::QueueCore;
 use crate::task_list::TaskList;
 use crossbeam_deque as deque;
 use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Every so many tasks the injector goes first: the bound on how long a task from outside waits for
@@ -166,14 +168,20 @@ impl Local {
     }
 
     /// Gives up this worker's part of a stopped queue: the next task is left for others, as the
-    /// deque is; tasks at home here are cleaned up here, on their own thread.
+    /// deque is; tasks at home here are cleaned up here, on their own thread. A panic of what they
+    /// carry goes the way of a handler's.
     pub(crate) fn abandon(&self) {
         if let Some(task) = self.next.take() {
             self.queue.leave_head(task);
         }
         while let Some(task) = self.pop_home() {
             self.queue.taken(self.worker);
-            task.cleanup();
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.cleanup())) {
+                let exception = Exception::new(payload, &self.queue.config.name);
+                self.queue.raise(exception);
+            }
         }
+        // When the dispatcher was dropped by one of its workers nobody waits for this one.
+        self.queue.after_push();
     }
 }

@@ -3,5 +3,6 @@
 
 mod order;
 mod queue;
+mod stop;
 mod support;
 mod suspend;
