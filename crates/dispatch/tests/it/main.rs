@@ -2,6 +2,7 @@
 #![cfg(not(motet_loom))]
 
 mod order;
+mod panics;
 mod queue;
 mod stop;
 mod support;
