@@ -105,17 +105,17 @@ fn sem_g21_an_idle_dispatcher_stops_and_drains_with_nothing() {
 
 #[test]
 fn sem_g21_drain_runs_what_is_queued_and_what_that_queues() {
-    fn tree(queue: DispatcherQueue, log: Log<u32>, depth: u32) {
+    fn tree(queue: &DispatcherQueue, log: &Log<u32>, depth: u32) {
         log.push(depth);
         for _ in 0..if depth > 0 { 2 } else { 0 } {
             let (inner, log) = (queue.clone(), log.clone());
-            go(&queue, move || tree(inner, log, depth - 1));
+            go(queue, move || tree(&inner, &log, depth - 1));
         }
     }
     with(2, |dispatcher, queue| {
         let log = Log::new();
         let (inner, seen) = (queue.clone(), log.clone());
-        go(&queue, move || tree(inner, seen, 8));
+        go(&queue, move || tree(&inner, &seen, 8));
         assert!(dispatcher.drain().is_empty());
         assert_eq!(log.len(), (1 << 9) - 1);
     });
