@@ -2,10 +2,15 @@
 #![cfg(not(motet_loom))]
 
 mod fairness;
+mod futures;
+mod handle;
 mod home;
+mod idle;
+mod inline;
 mod order;
 mod panics;
 mod queue;
+mod spin_wait;
 mod stealing;
 mod stop;
 mod support;
