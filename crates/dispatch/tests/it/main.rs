@@ -1,6 +1,7 @@
 //! What queues and dispatchers promise: `docs/SEMANTICS.md`, G16 to G25.
 #![cfg(not(motet_loom))]
 
+mod conservation;
 mod fairness;
 mod futures;
 mod handle;
@@ -15,3 +16,4 @@ mod stealing;
 mod stop;
 mod support;
 mod suspend;
+mod threads;
