@@ -1,6 +1,6 @@
 //! Whatever is done with queues in whatever order: every task ends once.
 
-use crate::support::{Bell, go};
+use crate::support::{Bell, go, until};
 use motet_dispatch::{
     Dispatcher, DispatcherQueue, Enqueue, QueueConfig, Run, Task, TaskBox, spawn,
 };
@@ -301,14 +301,14 @@ fn nth_act(n: usize) -> Act {
 /// Tasks that cross from dispatcher to dispatcher, each with its own queues and workers.
 #[test]
 fn stress_of_tasks_that_cross_dispatchers() {
-    fn hop(queues: Arc<Vec<DispatcherQueue>>, at: usize, left: usize, ended: Arc<AtomicUsize>) {
+    fn hop(queues: &Arc<Vec<DispatcherQueue>>, at: usize, left: usize, ended: Arc<AtomicUsize>) {
         if left == 0 {
             ended.fetch_add(1, Ordering::Relaxed);
             return;
         }
         let next = (at * 5 + left) % queues.len();
-        let (all, worker) = (Arc::clone(&queues), left % queues[next].workers());
-        let work = move || hop(all, next, left - 1, ended);
+        let (all, worker) = (Arc::clone(queues), left % queues[next].workers());
+        let work = move || hop(&all, next, left - 1, ended);
         if left.is_multiple_of(3) {
             go(&queues[next].home(worker), work);
         } else {
@@ -321,9 +321,9 @@ fn stress_of_tasks_that_cross_dispatchers() {
         let queues = Arc::new(dispatchers.iter().flat_map(two_each).collect::<Vec<_>>());
         let ended = Arc::new(AtomicUsize::new(0));
         for start in 0..50 {
-            hop(Arc::clone(&queues), start, 200, Arc::clone(&ended));
+            hop(&queues, start, 200, Arc::clone(&ended));
         }
-        crate::support::until(|| ended.load(Ordering::Relaxed) == 50);
+        until(|| ended.load(Ordering::Relaxed) == 50);
         dispatchers.iter().for_each(Dispatcher::wait_idle);
         assert!(queues.iter().all(|queue| queue.counters().pending() == 0));
     });
