@@ -141,15 +141,19 @@ impl Local {
         }
     }
 
-    /// Takes half of what `victim` has more than this worker, the task that either runs included.
-    pub(crate) fn balance_with(&self, victim: usize) {
+    /// Takes half of what `victim` has more than this worker, the task that either runs included. `true`
+    /// when something came: a third worker that found it nowhere while it moved may have fallen asleep.
+    pub(crate) fn balance_with(&self, victim: usize) -> bool {
         let mine = self.deque.len() + usize::from(self.has_next());
         let theirs = self.queue.stealers[victim].len();
-        if theirs > mine {
-            let share = (theirs + 1 - mine) / 2;
-            // Lost to another thief, or in the middle of one: the next look will do.
-            let _ = self.queue.stealers[victim].steal_batch_with_limit(&self.deque, share);
+        if theirs <= mine {
+            return false;
         }
+        let share = (theirs + 1 - mine) / 2;
+        // Lost to another thief, or in the middle of one: the next look will do.
+        self.queue.stealers[victim]
+            .steal_batch_with_limit(&self.deque, share)
+            .is_success()
     }
 
     /// Whether a task waits here, or where this worker would look first.

@@ -266,8 +266,8 @@ impl Worker {
     fn balance(&self, slot: usize) {
         let workers = self.pool().workers();
         let victim = (self.index + self.turns.get() as usize / BALANCE_TURN as usize) % workers;
-        if victim != self.index {
-            self.locals.borrow()[slot].balance_with(victim);
+        if victim != self.index && self.locals.borrow()[slot].balance_with(victim) {
+            self.pool().sleep.notify_any();
         }
     }
 
