@@ -155,3 +155,63 @@ fn loom_two_wakers() {
         );
     });
 }
+
+/// Keeps the value that its last poll saw; never ends.
+struct Looks {
+    value: LoomArc<AtomicUsize>,
+    seen: LoomArc<AtomicUsize>,
+    waker: LoomArc<Mutex<Option<Waker>>>,
+}
+
+impl Future for Looks {
+    type Output = ();
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let mut waker = self.waker.lock();
+        if waker.is_none() {
+            *waker = Some(cx.waker().clone());
+        }
+        drop(waker);
+        let value = self.value.load(Ordering::Relaxed);
+        self.seen.store(value, Ordering::Relaxed);
+        Poll::Pending
+    }
+}
+
+/// A wake-up that only leaves its mark, because another one has queued the task or it is being
+/// polled: a poll follows, and sees what was written before, with nothing but the mark to carry it.
+#[test]
+fn loom_the_last_poll_sees_what_was_written_before_each_wake_up() {
+    loom::model(|| {
+        let hand = Hand::new();
+        let [value, seen] = [(); 2].map(|()| LoomArc::new(AtomicUsize::new(0)));
+        let waker = LoomArc::new(Mutex::new(None));
+        let looks = Looks {
+            value: value.clone(),
+            seen: seen.clone(),
+            waker: waker.clone(),
+        };
+        spawn(&hand.handle(), looks).unwrap();
+        hand.run_all();
+        let (first, second) = {
+            let waker = waker.lock();
+            let waker = waker.as_ref().expect("the first poll left it");
+            (waker.clone(), waker.clone())
+        };
+        let other = thread::spawn({
+            let value = value.clone();
+            move || {
+                value.store(1, Ordering::Relaxed);
+                second.wake();
+            }
+        });
+        first.wake();
+        hand.run_all();
+        other.join().unwrap();
+        hand.run_all();
+        assert_eq!(seen.load(Ordering::Relaxed), 1);
+        let last = waker.lock().take();
+        drop(last);
+        hand.run_all();
+        assert_eq!(LoomArc::strong_count(&value), 1, "the future was dropped");
+    });
+}
