@@ -11,8 +11,10 @@ use std::sync::Arc;
 /// A queue of tasks that one [`Dispatcher`](crate::Dispatcher) serves, first in first out.
 ///
 /// The handle is cheap to clone; all clones are the same queue. Tasks that a worker queues wait at
-/// that worker, tasks from other threads in a common place; the tasks of one poster start in the
-/// order they were queued, and on a dispatcher with one thread they also run in that order.
+/// that worker, tasks from other threads in a common place; on a dispatcher with one thread the tasks
+/// of one poster run in the order they were queued, on one with several they are taken oldest first,
+/// but in batches. The first task that a task queues, when nothing else waits at its worker, stays
+/// there until that one ends: a task must not block until one that it queued has run.
 ///
 /// ```
 /// use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task};
