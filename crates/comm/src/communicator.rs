@@ -38,11 +38,18 @@ impl Communicator {
         Ok(value)
     }
     /// Every rank receives the values of all ranks in rank order.
-    pub async fn allgather<T: Clone + Send + 'static>(&self, value: T) -> Result<Vec<T>, CommError> {
+    pub async fn allgather<T: Clone + Send + 'static>(
+        &self,
+        value: T,
+    ) -> Result<Vec<T>, CommError> {
         Ok(vec![value])
     }
     /// `root` receives the values of all ranks in rank order, the others `None`.
-    pub async fn gather<T: Send + 'static>(&self, _root: usize, value: T) -> Result<Option<Vec<T>>, CommError> {
+    pub async fn gather<T: Send + 'static>(
+        &self,
+        _root: usize,
+        value: T,
+    ) -> Result<Option<Vec<T>>, CommError> {
         Ok(Some(vec![value]))
     }
 }

@@ -26,7 +26,9 @@ impl World {
     ) -> Result<Vec<R>, RunError<E>> {
         let mut fut = pin!(body(Communicator { rank: 0, size: 1 }));
         match fut.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(r) => r.map(|r| vec![r]).map_err(|error| RunError::Rank { rank: 0, error }),
+            Poll::Ready(r) => r
+                .map(|r| vec![r])
+                .map_err(|error| RunError::Rank { rank: 0, error }),
             Poll::Pending => unreachable!(),
         }
     }
