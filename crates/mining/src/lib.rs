@@ -80,6 +80,7 @@ mod points;
 mod prepare;
 mod soft;
 pub mod sphere;
+mod squares;
 mod steps;
 mod team;
 mod tiles;

@@ -2,6 +2,7 @@
 
 use super::{Centres, Labelled};
 use crate::lanes::{Isa, LANES, Lane, Task};
+use crate::squares::squares;
 use crate::tiles::{Column, GROUPS, TILE, Tiles};
 use std::ops::Range;
 
@@ -12,6 +13,8 @@ pub(crate) struct Scratch {
     near: Vec<usize>,
     /// Least and greatest squared distance to the tile's box, of all centres.
     bounds: Vec<[Lane; 2]>,
+    /// Squared distances from the near centres.
+    terms: Vec<Column>,
     /// The sums of the block, per centre.
     sums: Vec<Lane>,
 }
@@ -52,7 +55,7 @@ impl<const D: usize, const SECOND: bool> Task for Sums<'_, D, SECOND> {
         for tile in range {
             near::<I, D, SECOND>(isa, tiles, tile, centres, scratch);
             let tile = tiles.tile(tile);
-            let nearest = nearest::<I, D, SECOND>(isa, tile, centres, &scratch.near);
+            let nearest = nearest::<I, D, SECOND>(isa, tile, centres, scratch);
             add::<I, D, SECOND>(isa, tile, &nearest, dim, scratch);
         }
         scratch.sums.iter().map(Lane::sum).collect()
@@ -86,7 +89,7 @@ impl<const D: usize, const SECOND: bool> Task for Labels<'_, D, SECOND> {
         let mut out = Labelled::default();
         for tile in range {
             near::<I, D, SECOND>(isa, tiles, tile, centres, scratch);
-            let found = nearest::<I, D, SECOND>(isa, tiles.tile(tile), centres, &scratch.near);
+            let found = nearest::<I, D, SECOND>(isa, tiles.tile(tile), centres, scratch);
             for g in 0..GROUPS {
                 let mut lane = Lane::default();
                 isa.store(found.number[g], &mut lane);
@@ -178,7 +181,7 @@ fn nearest<I: Isa, const D: usize, const SECOND: bool>(
     isa: I,
     tile: &[Column],
     centres: &Centres<'_>,
-    near: &[usize],
+    s: &mut Scratch,
 ) -> Nearest<I::V> {
     let dim = if D == 0 { centres.dim } else { D };
     let infinite = isa.splat(f64::INFINITY);
@@ -187,22 +190,31 @@ fn nearest<I: Isa, const D: usize, const SECOND: bool>(
         square: [infinite; GROUPS],
         second: [infinite; GROUPS],
     };
-    for &k in near {
-        let centre = &centres.rows[k * dim..][..dim];
+    if D == 0 {
+        s.terms.resize(centres.len(), Column::default());
+        squares(isa, &tile[..dim], centres.rows, dim, &s.near, &mut s.terms);
+    }
+    for (i, &k) in s.near.iter().enumerate() {
         let mut square = [isa.splat(0.0); GROUPS];
-        for (column, &y) in tile[..dim].iter().zip(centre) {
-            for g in 0..GROUPS {
-                let apart = isa.sub(isa.load(&column[g]), isa.splat(y));
-                square[g] = isa.fma(apart, apart, square[g]);
+        if D == 0 {
+            for (square, term) in square.iter_mut().zip(&s.terms[i]) {
+                *square = isa.load(term);
+            }
+        } else {
+            for (column, &y) in tile[..dim].iter().zip(&centres.rows[k * dim..][..dim]) {
+                for (square, x) in square.iter_mut().zip(column) {
+                    let apart = isa.sub(isa.load(x), isa.splat(y));
+                    *square = isa.fma(apart, apart, *square);
+                }
             }
         }
         let number = isa.splat(k as f64);
-        for g in 0..GROUPS {
-            let closer = isa.less(square[g], found.square[g]);
+        for (g, &square) in square.iter().enumerate() {
+            let closer = isa.less(square, found.square[g]);
             if SECOND {
-                found.second[g] = isa.min(found.second[g], isa.max(square[g], found.square[g]));
+                found.second[g] = isa.min(found.second[g], isa.max(square, found.square[g]));
             }
-            found.square[g] = isa.min(square[g], found.square[g]);
+            found.square[g] = isa.min(square, found.square[g]);
             found.number[g] = isa.select(closer, number, found.number[g]);
         }
     }
@@ -225,10 +237,12 @@ fn add<I: Isa, const D: usize, const SECOND: bool>(
         let sums = &mut s.sums[k * (3 + dim)..][..3 + dim];
         let mut part = [zero; GROUPS];
         let (mut mass, mut square, mut loss) = (zero, zero, zero);
-        let mut some = false;
+        let mut groups = [0; GROUPS];
+        let mut some = 0;
         for g in 0..GROUPS {
             let mine = isa.equal(number, found.number[g]);
-            some |= isa.any(mine);
+            groups[some] = g;
+            some += usize::from(isa.any(mine));
             part[g] = isa.select(mine, isa.load(&tile[dim][g]), zero);
             mass = isa.add(mass, part[g]);
             square = isa.fma(part[g], found.square[g], square);
@@ -236,7 +250,7 @@ fn add<I: Isa, const D: usize, const SECOND: bool>(
                 loss = isa.fma(part[g], isa.sub(found.second[g], found.square[g]), loss);
             }
         }
-        if !some {
+        if some == 0 {
             continue;
         }
         for (sum, value) in sums.iter_mut().zip([mass, square, loss]) {
@@ -245,8 +259,15 @@ fn add<I: Isa, const D: usize, const SECOND: bool>(
         }
         for (sum, column) in sums[3..].iter_mut().zip(tile) {
             let mut moment = zero;
-            for g in 0..GROUPS {
-                moment = isa.fma(part[g], isa.load(&column[g]), moment);
+            if D == 0 {
+                // Most groups have no row of most centres, and zeros change no sum.
+                for &g in &groups[..some] {
+                    moment = isa.fma(part[g], isa.load(&column[g]), moment);
+                }
+            } else {
+                for (part, x) in part.iter().zip(column) {
+                    moment = isa.fma(*part, isa.load(x), moment);
+                }
             }
             let old = isa.load(sum);
             isa.store(isa.add(old, moment), sum);

@@ -2,6 +2,7 @@
 
 use super::Model;
 use crate::lanes::{FLUSH, Isa, LANES, Lane, Task, exp2, log2};
+use crate::squares::squares;
 use crate::tiles::{Column, GROUPS, Tiles};
 use std::ops::Range;
 
@@ -55,7 +56,7 @@ impl<const D: usize> Task for Sums<'_, D> {
             near::<I, D>(isa, tiles, tile, model, scratch);
             let tile = tiles.tile(tile);
             let share = assign::<I, D>(isa, tile, model, scratch);
-            add_moments::<I, D>(isa, tile, &share, dim, scratch);
+            add_means::<I, D>(isa, tile, &share, dim, scratch);
         }
         scratch
             .ends
@@ -165,17 +166,26 @@ fn assign<I: Isa, const D: usize>(
     let dim = if D == 0 { model.dim } else { D };
     let cold = isa.splat(-model.inverse);
     let mut top = [isa.splat(f64::NEG_INFINITY); GROUPS];
+    if D == 0 {
+        squares(isa, &tile[..dim], &model.centres, dim + 1, &s.near, &mut s.terms);
+    }
     for (terms, &k) in s.terms.iter_mut().zip(&s.near) {
         let (weight, centre) = model.centres[k * (dim + 1)..][..dim + 1].split_at(1);
-        let mut distance = [isa.splat(0.0); GROUPS];
-        for (column, &y) in tile[..dim].iter().zip(centre) {
-            for g in 0..GROUPS {
-                let apart = isa.sub(isa.load(&column[g]), isa.splat(y));
-                distance[g] = isa.fma(apart, apart, distance[g]);
+        let mut square = [isa.splat(0.0); GROUPS];
+        if D == 0 {
+            for (square, term) in square.iter_mut().zip(terms.iter()) {
+                *square = isa.load(term);
+            }
+        } else {
+            for (column, &y) in tile[..dim].iter().zip(centre) {
+                for (square, x) in square.iter_mut().zip(column) {
+                    let apart = isa.sub(isa.load(x), isa.splat(y));
+                    *square = isa.fma(apart, apart, *square);
+                }
             }
         }
         for g in 0..GROUPS {
-            let exponent = isa.fma(cold, distance[g], isa.splat(weight[0]));
+            let exponent = isa.fma(cold, square[g], isa.splat(weight[0]));
             top[g] = isa.max(top[g], exponent);
             isa.store(exponent, &mut terms[g]);
         }
@@ -210,8 +220,9 @@ fn add_to<I: Isa>(isa: I, sum: &mut Lane, value: I::V) {
     isa.store(isa.add(old, value), sum);
 }
 
+/// Adds Σ w q and Σ w q x of a tile.
 #[inline(always)]
-fn add_moments<I: Isa, const D: usize>(
+fn add_means<I: Isa, const D: usize>(
     isa: I,
     tile: &[Column],
     share: &[I::V; GROUPS],
@@ -230,8 +241,8 @@ fn add_moments<I: Isa, const D: usize>(
         add_to(isa, &mut sums[0], mass);
         for (sum, column) in sums[1..].iter_mut().zip(tile) {
             let mut moment = isa.splat(0.0);
-            for g in 0..GROUPS {
-                moment = isa.fma(part[g], isa.load(&column[g]), moment);
+            for (part, x) in part.iter().zip(column) {
+                moment = isa.fma(*part, isa.load(x), moment);
             }
             add_to(isa, sum, moment);
         }
