@@ -47,7 +47,7 @@ impl Blocks {
 
     /// Combines one value per block over all ranks; `value` gets this rank's tiles and which of
     /// them make up the block.
-    pub(crate) async fn reduce<T: Clone + Send + 'static>(
+    pub(crate) async fn reduce<T: Clone + Send + Sync + 'static>(
         &self,
         team: &Team<'_>,
         mut value: impl FnMut(&Tiles, Range<usize>) -> T,

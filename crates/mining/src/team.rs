@@ -49,7 +49,7 @@ impl<'a> Team<'a> {
     /// share of the blocks and receives the result; `None` if there are no blocks.
     ///
     /// The same reduction agrees on cancellation, so all ranks leave together.
-    pub(crate) async fn reduce<T: Clone + Send + 'static>(
+    pub(crate) async fn reduce<T: Clone + Send + Sync + 'static>(
         &self,
         blocks: usize,
         mut value: impl FnMut(usize) -> T,

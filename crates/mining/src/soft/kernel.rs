@@ -167,7 +167,14 @@ fn assign<I: Isa, const D: usize>(
     let cold = isa.splat(-model.inverse);
     let mut top = [isa.splat(f64::NEG_INFINITY); GROUPS];
     if D == 0 {
-        squares(isa, &tile[..dim], &model.centres, dim + 1, &s.near, &mut s.terms);
+        squares(
+            isa,
+            &tile[..dim],
+            &model.centres,
+            dim + 1,
+            &s.near,
+            &mut s.terms,
+        );
     }
     for (terms, &k) in s.terms.iter_mut().zip(&s.near) {
         let (weight, centre) = model.centres[k * (dim + 1)..][..dim + 1].split_at(1);
