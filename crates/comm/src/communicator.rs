@@ -1,48 +1,59 @@
-//! The communicator of one rank.
-use crate::CommError;
+//! The communicator: one rank's handle on its world.
 
-/// One rank's handle on its world.
-#[derive(Debug)]
+use crate::CommError;
+use crate::fabric::{AnyFabric, Fabric};
+use std::fmt;
+
+/// One rank's handle on its world: who it is, and all it can say to the others.
+///
+/// A communicator belongs to its rank and does not leave it. Its calls are async: a rank that waits
+/// holds no thread. The calls are described where they are defined: point-to-point, collectives,
+/// topologies.
+///
+/// # Cancellation
+/// Dropping the future of a point-to-point call before it ends takes nothing and sends nothing.
+/// Dropping that of a collective leaves this rank out of step; its next collective says so.
 pub struct Communicator {
-    pub(crate) rank: usize,
-    pub(crate) size: usize,
+    fabric: AnyFabric,
 }
 
 impl Communicator {
+    pub(crate) fn new(fabric: AnyFabric) -> Self {
+        Communicator { fabric }
+    }
+
     /// This rank, from 0.
+    #[must_use]
     pub fn rank(&self) -> usize {
-        self.rank
+        self.fabric.rank()
     }
+
     /// The number of ranks.
+    #[must_use]
     pub fn size(&self) -> usize {
-        self.size
+        self.fabric.size()
     }
-    /// Every rank waits until all ranks are here.
-    pub async fn barrier(&self) -> Result<(), CommError> {
-        Ok(())
+
+    pub(crate) fn fabric(&self) -> &AnyFabric {
+        &self.fabric
     }
-    /// Every rank receives the value of `root`; the others pass `None`.
-    pub async fn broadcast<T: Clone + Send + 'static>(
-        &self,
-        _root: usize,
-        value: Option<T>,
-    ) -> Result<T, CommError> {
-        Ok(value.expect("the root has a value"))
+
+    /// Checks that `rank` exists.
+    pub(crate) fn check_rank(&self, rank: usize) -> Result<(), CommError> {
+        let size = self.size();
+        if rank < size {
+            Ok(())
+        } else {
+            Err(CommError::NoSuchRank { rank, size })
+        }
     }
-    /// Every rank receives `op` folded over the values in rank order.
-    pub async fn allreduce<T: Clone + Send + 'static>(
-        &self,
-        value: T,
-        _op: impl Fn(T, T) -> T,
-    ) -> Result<T, CommError> {
-        Ok(value)
-    }
-    /// Every rank receives the values of all ranks in rank order.
-    pub async fn allgather<T: Clone + Send + 'static>(&self, value: T) -> Result<Vec<T>, CommError> {
-        Ok(vec![value])
-    }
-    /// `root` receives the values of all ranks in rank order, the others `None`.
-    pub async fn gather<T: Send + 'static>(&self, _root: usize, value: T) -> Result<Option<Vec<T>>, CommError> {
-        Ok(Some(vec![value]))
+}
+
+impl fmt::Debug for Communicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Communicator")
+            .field("rank", &self.rank())
+            .field("size", &self.size())
+            .finish_non_exhaustive()
     }
 }

@@ -1,23 +1,129 @@
-//! What can go wrong.
+//! What can go wrong between ranks.
+
+use crate::envelope::Tag;
+use crate::report::WaitReport;
+use motet_dispatch::Exception;
+use std::any::Any;
+use std::fmt;
+
 /// A communication call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum CommError {}
-impl std::fmt::Display for CommError {
-    fn fmt(&self, _f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match *self {}
-    }
+pub enum CommError {
+    /// There is no such rank in this world.
+    NoSuchRank {
+        /// The rank asked for.
+        rank: usize,
+        /// The number of ranks; they are numbered from 0.
+        size: usize,
+    },
+    /// The message that matched holds another type. It stays where it is: receive it as that type.
+    WrongType {
+        /// The sender of the message.
+        source: usize,
+        /// Its tag.
+        tag: Tag,
+        /// The type that was asked for.
+        wanted: &'static str,
+        /// The type of the message.
+        found: &'static str,
+    },
+    /// Ranks met in different collectives.
+    Mismatch {
+        /// What one rank called: rank, operation, call site.
+        one: String,
+        /// What another rank called at the same time.
+        other: String,
+    },
+    /// The root passed nothing to give to the others, or a rank that is not the root did.
+    Root {
+        /// The operation and what is wrong with its arguments.
+        problem: String,
+    },
+    /// An earlier call of this rank on the same communicator or topology was given up before it had
+    /// ended (its future was dropped), so this rank is out of step with the others.
+    OutOfStep {
+        /// The operation that cannot be done.
+        operation: &'static str,
+    },
 }
-impl std::error::Error for CommError {}
-/// A run failed.
+
+/// A run ended without all results.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunError<E> {
     /// A rank returned an error.
     Rank {
-        /// Which.
+        /// The rank.
         rank: usize,
         /// Its error.
         error: E,
     },
+    /// A rank panicked.
+    Panicked {
+        /// The rank.
+        rank: usize,
+        /// What the panic said.
+        message: String,
+    },
+    /// Every rank waited and nothing was in flight.
+    Stuck(WaitReport),
+    /// The operating system refused to start the threads.
+    Start(std::io::Error),
 }
+
+impl<E> RunError<E> {
+    pub(crate) fn panicked(rank: usize, payload: Box<dyn Any + Send>) -> Self {
+        let message = Exception::new(payload, "ranks").message().to_owned();
+        RunError::Panicked { rank, message }
+    }
+}
+
+impl fmt::Display for CommError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CommError::NoSuchRank { rank, size } => {
+                write!(
+                    f,
+                    "there is no rank {rank}: the world has {size}, numbered from 0"
+                )
+            }
+            CommError::WrongType {
+                source,
+                tag,
+                wanted,
+                found,
+            } => write!(
+                f,
+                "the message from rank {source} with tag {tag} holds {found}, not {wanted}; \
+                 receive it as {found}"
+            ),
+            CommError::Mismatch { one, other } => write!(
+                f,
+                "ranks met in different collectives: {one}, but {other}; all ranks must call the \
+                 same ones in the same order"
+            ),
+            CommError::Root { problem } => f.write_str(problem),
+            CommError::OutOfStep { operation } => write!(
+                f,
+                "{operation} is not possible: an earlier collective call of this rank was dropped \
+                 before it ended"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CommError {}
+
+impl<E: fmt::Display> fmt::Display for RunError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Rank { rank, error } => write!(f, "rank {rank}: {error}"),
+            RunError::Panicked { rank, message } => write!(f, "rank {rank} panicked: {message}"),
+            RunError::Stuck(report) => write!(f, "{report}"),
+            RunError::Start(error) => write!(f, "the ranks' threads could not be started: {error}"),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for RunError<E> {}

@@ -1,33 +1,119 @@
-//! Worlds: the set of ranks one program runs on.
-use crate::{Communicator, RunError};
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+//! Worlds: the ranks that one program runs on.
 
-/// A set of ranks.
-#[derive(Debug)]
-pub struct World {}
+use crate::run::{ThreadsConfig, run_solo, run_threads};
+use crate::{Communicator, RunError};
+use motet_sync::thread;
+
+/// A set of ranks that run the same program.
+///
+/// ```
+/// use motet_comm::{CommError, World};
+///
+/// let squares = World::threads(4)
+///     .run(async |comm| -> Result<_, CommError> { comm.allgather(comm.rank() * comm.rank()).await })
+///     .unwrap();
+/// assert_eq!(squares, vec![vec![0, 1, 4, 9]; 4]);
+/// ```
+#[derive(Debug, Clone)]
+#[must_use = "a world does nothing until it is run"]
+pub struct World {
+    place: Place,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    Solo,
+    Threads {
+        ranks: usize,
+        workers: Option<usize>,
+        pin: Option<bool>,
+    },
+}
 
 impl World {
-    /// One rank on the calling thread.
-    pub fn solo() -> World {
-        World {}
+    /// One rank, on the calling thread.
+    pub fn solo() -> Self {
+        World { place: Place::Solo }
     }
-    /// `ranks` ranks on threads.
-    pub fn threads(_ranks: usize) -> World {
-        World {}
+
+    /// `ranks` ranks that share memory, on threads of their own; 0 means one per available core.
+    ///
+    /// There are as many threads as ranks, but no more than cores. Ranks take turns on them: a rank
+    /// that waits holds no thread, so there may be many more ranks than cores.
+    pub fn threads(ranks: usize) -> Self {
+        let ranks = if ranks == 0 { thread::cores() } else { ranks };
+        World {
+            place: Place::Threads {
+                ranks,
+                workers: None,
+                pin: None,
+            },
+        }
     }
-    /// Runs `body` on every rank; results in rank order. `body` may borrow from the caller.
+
+    /// The number of threads for the ranks of [`World::threads`]; at most one per rank is used.
+    pub fn workers(mut self, count: usize) -> Self {
+        if let Place::Threads { workers, .. } = &mut self.place {
+            *workers = Some(count.max(1));
+        }
+        self
+    }
+
+    /// Whether each thread of [`World::threads`] is bound to a core. By default they are if there is a
+    /// thread for every core: a scheduler that sees one core busy with something else may put two
+    /// ranks that wait for each other on the other core, and leave them there.
+    pub fn pin(mut self, yes: bool) -> Self {
+        if let Place::Threads { pin, .. } = &mut self.place {
+            *pin = Some(yes);
+        }
+        self
+    }
+
+    /// The number of ranks.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match self.place {
+            Place::Solo => 1,
+            Place::Threads { ranks, .. } => ranks,
+        }
+    }
+
+    /// Runs `body` on every rank and waits for all of them; results in rank order.
+    ///
+    /// `body` is called once per rank with that rank's communicator. It may borrow from the caller,
+    /// and what it holds across an `await` need not be `Send`: a rank stays on one thread. It must
+    /// not block its thread for long, because other ranks may share it.
+    ///
+    /// This blocks the calling thread: do not call it in a handler.
     ///
     /// # Errors
-    /// The first error a rank returned.
+    /// The first of these ends the whole run: a rank returns an error ([`RunError::Rank`]) or panics
+    /// ([`RunError::Panicked`]), or all ranks wait for each other ([`RunError::Stuck`]). The other
+    /// ranks are dropped where they wait. A rank that waits for something else than ranks (a port, a
+    /// timer) is not stuck; nor is one that waits inside a combinator with wakers of its own.
     pub fn run<R: Send, E: Send>(
-        self,
+        &self,
         body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
     ) -> Result<Vec<R>, RunError<E>> {
-        let mut fut = pin!(body(Communicator { rank: 0, size: 1 }));
-        match fut.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(r) => r.map(|r| vec![r]).map_err(|error| RunError::Rank { rank: 0, error }),
-            Poll::Pending => unreachable!(),
+        match self.place {
+            Place::Solo => run_solo(body),
+            Place::Threads {
+                ranks,
+                workers,
+                pin,
+            } => {
+                let cores = thread::cores();
+                let workers = workers.unwrap_or(cores).min(ranks);
+                let pin = pin.unwrap_or(workers == cores);
+                run_threads(
+                    ThreadsConfig {
+                        ranks,
+                        workers,
+                        pin,
+                    },
+                    body,
+                )
+            }
         }
     }
 }

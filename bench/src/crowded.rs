@@ -1,0 +1,92 @@
+//! Crowded: an exchange beside other processes that keep the cores busy.
+//!
+//! Question: does spinning give way, and does the exchange still go on? Definition: stages per second
+//! of two ranks beside B busy processes, over those of the same ranks alone. With C cores and R ranks
+//! on threads of their own the ranks' share of the processor is min(1, C / (R + B)). Threats: what the
+//! system's scheduler makes of it; other load.
+
+use crate::soak;
+use crate::statistics::median;
+use motet_sync::thread;
+use serde::Serialize;
+use std::io;
+use std::process::{Child, Command, Stdio};
+
+/// What was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CrowdedRecord {
+    /// Ranks.
+    pub parallel: usize,
+    /// Busy processes beside them.
+    pub busy: usize,
+    /// The ranks' share of the processor.
+    pub share: f64,
+    /// Progress beside the busy processes over progress alone.
+    pub progress: f64,
+    /// Progress over the share.
+    pub progress_over_share: f64,
+    /// Time per stage alone, in µs.
+    pub alone_us: f64,
+    /// Time per stage beside the busy processes, in µs.
+    pub beside_us: f64,
+    /// Pairs of runs.
+    pub runs: usize,
+}
+
+/// A process that only keeps a core busy; ended when dropped.
+struct Busy(Child);
+
+impl Busy {
+    fn start() -> io::Result<Self> {
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", "while :; do :; done"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        shell.spawn().map(Busy)
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        // It may have ended by itself; there is nothing else to do about it.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Measures pairs of runs, alone and beside `busy` processes.
+///
+/// # Errors
+/// When the busy processes cannot be started (they need `sh`).
+pub fn measure(busy: usize, runs: usize) -> io::Result<CrowdedRecord> {
+    const PARALLEL: usize = 2;
+    const STAGES: u64 = 400_000;
+    let (mut alone, mut beside) = (Vec::new(), Vec::new());
+    soak::run(PARALLEL, STAGES / 10, |_| ());
+    for _ in 0..runs {
+        alone.push(soak::run(PARALLEL, STAGES, |_| ()).stage_us);
+        let crowd = (0..busy)
+            .map(|_| Busy::start())
+            .collect::<io::Result<Vec<_>>>()?;
+        beside.push(soak::run(PARALLEL, STAGES, |_| ()).stage_us);
+        drop(crowd);
+    }
+    let ratios: Vec<f64> = alone
+        .iter()
+        .zip(&beside)
+        .map(|(alone, beside)| alone / beside)
+        .collect();
+    let share = (thread::cores() as f64 / (PARALLEL + busy) as f64).min(1.0);
+    let progress = median(&ratios);
+    Ok(CrowdedRecord {
+        parallel: PARALLEL,
+        busy,
+        share,
+        progress,
+        progress_over_share: progress / share,
+        alone_us: median(&alone),
+        beside_us: median(&beside),
+        runs,
+    })
+}

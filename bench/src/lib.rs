@@ -1,0 +1,25 @@
+//! Measurements of motet, against the limits of the machine and against peers.
+//!
+//! Every number is a ratio to something measured in the same run. One file per experiment: question,
+//! definition, method, threats.
+//!
+//! - Depends on: the core crates; nothing depends on it but the command line.
+//!
+//! ```text
+//!  stages ──> spawned | rendezvous     one program each way
+//!     └─────> unit, limits, statistics shared by all experiments
+//! ```
+//!
+//! Read next: [`stages`] (overhead per stage, the papers' measure), `README.md` (the list).
+
+pub mod crowded;
+pub mod idle;
+pub mod limits;
+pub mod soak;
+pub mod stages;
+pub mod statistics;
+pub mod unit;
+
+mod program;
+mod rendezvous;
+mod spawned;

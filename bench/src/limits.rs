@@ -1,0 +1,84 @@
+//! The limits of the machine that messages meet, measured where and when the messages are.
+
+use crossbeam_deque::Worker;
+use motet_sync::CachePadded;
+use motet_sync::atomic::{AtomicU32, Ordering};
+use motet_sync::{spin_loop, thread};
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A cache line to another core and back, in µs: two pinned threads hand a number to and fro.
+/// `None` on a machine with one core.
+#[must_use]
+pub fn roundtrip_us() -> Option<f64> {
+    const TRIPS: u32 = 10_000;
+    let cores = core_affinity::get_core_ids().filter(|cores| cores.len() > 1)?;
+    let lines: Arc<[CachePadded<AtomicU32>; 2]> = Arc::default();
+    // The last two cores: the first is often the busiest with other things.
+    let [here, there] = [cores[cores.len() - 1], cores[cores.len() - 2]];
+    let echo = thread::spawn({
+        let lines = Arc::clone(&lines);
+        move || {
+            core_affinity::set_for_current(there);
+            for trip in 1..=TRIPS {
+                wait_for(&lines[0], trip);
+                lines[1].store(trip, Ordering::Release);
+            }
+        }
+    });
+    let call = thread::spawn(move || {
+        core_affinity::set_for_current(here);
+        let mut started = Instant::now();
+        for trip in 1..=TRIPS {
+            if trip == TRIPS / 10 {
+                // The first tenth warms up, and waits for the other thread to start.
+                started = Instant::now();
+            }
+            lines[0].store(trip, Ordering::Release);
+            wait_for(&lines[1], trip);
+        }
+        started.elapsed().as_secs_f64() * 1e6 / f64::from(TRIPS - TRIPS / 10)
+    });
+    let time = call.join().ok();
+    echo.join().ok().and(time)
+}
+
+/// One allocation plus one push and pop on a deque, in µs.
+#[must_use]
+pub fn spawn_us() -> f64 {
+    const COUNT: u64 = 20_000;
+    let deque = Worker::new_lifo();
+    let started = Instant::now();
+    for i in 0..COUNT {
+        deque.push(Box::new(i));
+        black_box(deque.pop());
+    }
+    started.elapsed().as_secs_f64() * 1e6 / COUNT as f64
+}
+
+fn wait_for(line: &AtomicU32, value: u32) {
+    let mut rounds = 0u32;
+    while line.load(Ordering::Acquire) != value {
+        rounds += 1;
+        if rounds < 10_000 {
+            spin_loop();
+        } else {
+            // The other thread does not run: another process may have its core.
+            thread::yield_now();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_measured() {
+        assert!(spawn_us() > 0.0);
+        if thread::cores() > 1 {
+            assert!(roundtrip_us().unwrap() > 0.0);
+        }
+    }
+}

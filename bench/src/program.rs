@@ -1,0 +1,63 @@
+//! The programs of the stages experiment: who sends to whom, and how a computation goes on.
+
+use crate::unit::Unit;
+use serde::Serialize;
+use std::fmt;
+
+/// Who sends to whom at the end of a stage (papers R034 to R039).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// Each computation sends one message to itself.
+    Pipeline,
+    /// Each sends one message to its right neighbour on a ring.
+    Shift,
+    /// Each sends two messages to its right neighbour, which needs both.
+    TwoShifts,
+    /// A left shift followed by a right shift: two synchronisations per stage.
+    ExchangeTwoShifts,
+    /// Each sends one message to each neighbour and waits for one from each.
+    Exchange,
+}
+
+/// How a computation goes on from stage to stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Each stage is a fresh handler, started by the messages on its port.
+    Spawned,
+    /// Each computation is one rank that waits at the end of each stage.
+    Rendezvous,
+}
+
+/// One program: `parallel` computations of `stages` stages of `units` units.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Program {
+    pub(crate) pattern: Pattern,
+    pub(crate) parallel: usize,
+    pub(crate) stages: u64,
+    pub(crate) units: u64,
+    pub(crate) unit: Unit,
+    pub(crate) threads: usize,
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Pattern::Pipeline => "pipeline",
+            Pattern::Shift => "shift",
+            Pattern::TwoShifts => "two-shifts",
+            Pattern::ExchangeTwoShifts => "exchange-two-shifts",
+            Pattern::Exchange => "exchange",
+        })
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mode::Spawned => "spawned",
+            Mode::Rendezvous => "rendezvous",
+        })
+    }
+}

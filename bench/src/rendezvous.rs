@@ -1,0 +1,65 @@
+//! The rendezvous programs: each computation is a rank that waits for its neighbours (papers R053).
+
+use crate::program::{Pattern, Program};
+use motet_comm::{CommError, Communicator, World};
+use std::time::{Duration, Instant};
+
+/// Runs the program; the time from the moment all ranks are there to the end of the final reduction.
+pub(crate) fn run(program: &Program) -> Duration {
+    let times = World::threads(program.parallel)
+        .workers(program.threads)
+        .run(async |comm| rank(&comm, program).await)
+        .expect("the ranks do not fail");
+    times[0]
+}
+
+async fn rank(comm: &Communicator, program: &Program) -> Result<Duration, CommError> {
+    let mut ring = comm.ring::<f64>().await?;
+    let mut value = comm.rank() as f64;
+    comm.barrier().await?;
+    let started = Instant::now();
+    // One loop per pattern: the choice is not part of a stage.
+    match program.pattern {
+        Pattern::Pipeline => {
+            let me = comm.rank();
+            for _ in 0..program.stages {
+                program.unit.compute(program.units);
+                value = comm.sendrecv(me, value, me, 0).await?;
+            }
+        }
+        Pattern::Shift => {
+            for _ in 0..program.stages {
+                program.unit.compute(program.units);
+                value = ring.shift_right(value).await?;
+            }
+        }
+        Pattern::ExchangeTwoShifts => {
+            for _ in 0..program.stages {
+                program.unit.compute(program.units);
+                let right = ring.shift_left(value).await?;
+                let left = ring.shift_right(value).await?;
+                value = f64::midpoint(left, right);
+            }
+        }
+        Pattern::Exchange => {
+            for _ in 0..program.stages {
+                program.unit.compute(program.units);
+                let (left, right) = ring.exchange(value, value).await?;
+                value = f64::midpoint(left, right);
+            }
+        }
+        Pattern::TwoShifts => unreachable!("refused before the run"),
+    }
+    let total = comm.reduce(0, value, |a, b| a + b).await?;
+    let time = started.elapsed();
+    // The values only move and mix: their sum stays.
+    let count = program.parallel as f64;
+    let expected = count * (count - 1.0) / 2.0;
+    if let Some(total) = total {
+        assert!(
+            (total - expected).abs() <= 1e-6 * expected.max(1.0),
+            "{total}, not {expected}"
+        );
+    }
+    Ok(time)
+}

@@ -1,0 +1,238 @@
+//! Overhead per stage (papers E03 to E06, E14, E15): fixed work, cut into stages by messages.
+//!
+//! Question: what does it cost to cut a computation into stages at whose ends messages are
+//! exchanged? Every computation does the same work in each run; with S stages it takes T(S), with
+//! one stage T(1). Without overhead T(S) = T(1).
+//!
+//! Definition: overhead per stage = (T(S) − T(1) · ⌈P / threads⌉) / S, where T(1) is measured in the
+//! same process, next to T(S), with as many computations at once as there are threads for (P or the
+//! number of threads, whichever is less). The ideal time of a stage is T(1) · ⌈P / threads⌉ / S.
+//!
+//! Method: pairs of a one-stage run and an S-stage run in turn, so that a change of the processor's
+//! clock hits both; the limits of the machine are measured between the pairs; medians.
+//!
+//! Threats: other load on the machine; a stage count so small that starting the threads shows (use
+//! 10,000 stages and more); P that is not a multiple of the threads (spawned computations are
+//! balanced and may beat the ⌈P / threads⌉ rule, which then gives a negative overhead, as the papers
+//! saw at P = 7).
+
+pub use crate::program::{Mode, Pattern};
+
+use crate::program::Program;
+use crate::statistics::{median, range};
+use crate::unit::Unit;
+use crate::{limits, rendezvous, spawned};
+use motet_sync::thread;
+use serde::Serialize;
+use std::fmt;
+use std::time::Duration;
+
+/// What to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StagesConfig {
+    /// Who sends to whom.
+    pub pattern: Pattern,
+    /// How computations go on.
+    pub mode: Mode,
+    /// Computations.
+    pub parallel: usize,
+    /// Units of work per stage and computation.
+    pub units: u64,
+    /// Stages.
+    pub stages: u64,
+    /// Threads; `None`: the default of the runtime.
+    pub threads: Option<usize>,
+    /// Pairs of runs.
+    pub runs: usize,
+}
+
+/// What was measured; times in µs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StagesRecord {
+    /// Who sends to whom.
+    pub pattern: Pattern,
+    /// How computations go on.
+    pub mode: Mode,
+    /// Computations.
+    pub parallel: usize,
+    /// Threads that ran them.
+    pub threads: usize,
+    /// Units per stage and computation.
+    pub units: u64,
+    /// Length of a unit.
+    pub unit_us: f64,
+    /// Stages.
+    pub stages: u64,
+    /// Overhead per stage: the median of the pairs.
+    pub overhead_us: f64,
+    /// The least.
+    pub overhead_min_us: f64,
+    /// The most.
+    pub overhead_max_us: f64,
+    /// The ideal time of a stage.
+    pub ideal_us: f64,
+    /// A cache line to another core and back; absent on one core.
+    pub roundtrip_us: Option<f64>,
+    /// One allocation plus one push and pop on a deque.
+    pub spawn_us: f64,
+    /// Pairs of runs.
+    pub runs: usize,
+}
+
+/// Why a measurement cannot be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StagesError {
+    /// The pattern is not defined for the mode.
+    Undefined(Pattern, Mode),
+    /// A number that must not be 0 is.
+    Zero(&'static str),
+}
+
+/// Measures; calls `progress` with the number of pairs done.
+///
+/// # Errors
+/// [`StagesError`] when there is nothing to measure.
+///
+/// ```
+/// use motet_bench::stages::{Mode, Pattern, StagesConfig, measure};
+///
+/// let config = StagesConfig { stages: 2_000, runs: 1, ..StagesConfig::new(Pattern::Exchange, Mode::Rendezvous, 2) };
+/// let record = measure(&config, |_| ()).unwrap();
+/// assert!(record.ideal_us > 0.0);
+/// ```
+pub fn measure(
+    config: &StagesConfig,
+    mut progress: impl FnMut(usize),
+) -> Result<StagesRecord, StagesError> {
+    config.check()?;
+    let threads = config.threads();
+    let unit = Unit::calibrate();
+    let many = Program {
+        pattern: config.pattern,
+        parallel: config.parallel,
+        stages: config.stages,
+        units: config.units,
+        unit,
+        threads,
+    };
+    let once = Program {
+        parallel: config.parallel.min(threads),
+        stages: 1,
+        units: config.units * config.stages,
+        ..many
+    };
+    let rounds = config.parallel.div_ceil(threads) as f64;
+    let per_stage = |time: Duration| time.as_secs_f64() * 1e6 / config.stages as f64;
+    let (mut overheads, mut ideals) = (Vec::new(), Vec::new());
+    let (mut roundtrips, mut spawns) = (Vec::new(), Vec::new());
+    run(
+        config.mode,
+        &Program {
+            stages: config.stages.div_ceil(20),
+            ..many
+        },
+    );
+    for pair in 0..config.runs {
+        let ideal = per_stage(run(config.mode, &once)) * rounds;
+        overheads.push(per_stage(run(config.mode, &many)) - ideal);
+        ideals.push(ideal);
+        roundtrips.extend(limits::roundtrip_us());
+        spawns.push(limits::spawn_us());
+        progress(pair + 1);
+    }
+    let (overhead_min_us, overhead_max_us) = range(&overheads);
+    let ideal_us = median(&ideals);
+    let unit_us = match config.units {
+        0 => unit.time_us(1_000),
+        units => ideal_us / (rounds * units as f64),
+    };
+    Ok(StagesRecord {
+        pattern: config.pattern,
+        mode: config.mode,
+        parallel: config.parallel,
+        threads,
+        units: config.units,
+        unit_us,
+        stages: config.stages,
+        overhead_us: median(&overheads),
+        overhead_min_us,
+        overhead_max_us,
+        ideal_us,
+        roundtrip_us: (!roundtrips.is_empty()).then(|| median(&roundtrips)),
+        spawn_us: median(&spawns),
+        runs: config.runs,
+    })
+}
+
+fn run(mode: Mode, program: &Program) -> Duration {
+    match mode {
+        Mode::Spawned => spawned::run(program),
+        Mode::Rendezvous => rendezvous::run(program),
+    }
+}
+
+impl StagesConfig {
+    /// The papers' 20 units per stage, with as many stages as take about half a second.
+    #[must_use]
+    pub fn new(pattern: Pattern, mode: Mode, parallel: usize) -> Self {
+        StagesConfig {
+            pattern,
+            mode,
+            parallel,
+            units: 20,
+            stages: 20_000,
+            threads: None,
+            runs: 9,
+        }
+    }
+
+    /// The threads that will run the computations.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        let threads = self.threads.unwrap_or_else(thread::cores);
+        match self.mode {
+            Mode::Spawned => threads,
+            // A world uses at most one thread per rank.
+            Mode::Rendezvous => threads.min(self.parallel),
+        }
+    }
+
+    fn check(&self) -> Result<(), StagesError> {
+        let zero = [
+            ("parallel", self.parallel == 0),
+            ("stages", self.stages == 0),
+            ("threads", self.threads == Some(0)),
+            ("runs", self.runs == 0),
+        ];
+        if let Some((what, _)) = zero.into_iter().find(|(_, zero)| *zero) {
+            return Err(StagesError::Zero(what));
+        }
+        match (self.pattern, self.mode) {
+            (Pattern::ExchangeTwoShifts, Mode::Spawned)
+            | (Pattern::TwoShifts, Mode::Rendezvous) => {
+                Err(StagesError::Undefined(self.pattern, self.mode))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for StagesError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StagesError::Undefined(Pattern::TwoShifts, _) => f.write_str(
+                "two-shifts is a spawned pattern (it tests MultipleItemReceive); \
+                 use --mode spawned, or --pattern shift",
+            ),
+            StagesError::Undefined(pattern, mode) => write!(
+                f,
+                "{pattern} is not defined as {mode}: a handler has no second half of a stage to \
+                 wait in; use --mode rendezvous, or --pattern exchange"
+            ),
+            StagesError::Zero(what) => write!(f, "--{what} must be at least 1"),
+        }
+    }
+}
+
+impl std::error::Error for StagesError {}

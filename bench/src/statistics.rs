@@ -1,0 +1,36 @@
+//! What is made of repeated measurements.
+
+/// The median; the mean of the middle two for an even number. `NaN` of nothing.
+#[must_use]
+pub fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
+}
+
+/// The smallest and the largest value.
+#[must_use]
+pub fn range(values: &[f64]) -> (f64, f64) {
+    let fold = |start, pick: fn(f64, f64) -> f64| values.iter().copied().fold(start, pick);
+    (
+        fold(f64::INFINITY, f64::min),
+        fold(f64::NEG_INFINITY, f64::max),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians_and_ranges() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median(&[]).is_nan());
+        assert_eq!(range(&[2.0, -1.0, 5.0]), (-1.0, 5.0));
+    }
+}

@@ -1,0 +1,72 @@
+//! The basic computational unit (papers R095): a short series, about 1.25 µs long.
+//!
+//! The series is the continued fraction of the golden ratio, x ← 1 / (1 + x): every term needs the
+//! one before and a division, so neither the compiler nor the processor can shorten it, and it
+//! touches no memory.
+
+use crate::statistics::median;
+use std::hint::black_box;
+use std::time::Instant;
+
+/// A unit of this many terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unit {
+    terms: u32,
+}
+
+impl Unit {
+    /// The length aimed at, in µs. The papers' units took 1.188 to 1.696 µs.
+    pub const TARGET_US: f64 = 1.25;
+
+    /// Finds the number of terms that take about [`Unit::TARGET_US`] here and now.
+    #[must_use]
+    pub fn calibrate() -> Self {
+        let probe = Unit { terms: 100 };
+        // Some ten milliseconds in all, so that the processor is at its working speed.
+        let times: Vec<f64> = (0..400).map(|_| probe.time_us(50)).collect();
+        let terms = f64::from(probe.terms) * Self::TARGET_US / median(&times);
+        // Between 1 and some thousands.
+        Unit {
+            terms: terms.round().max(1.0) as u32,
+        }
+    }
+
+    /// Computes `count` units, one after the other.
+    #[inline]
+    pub fn compute(self, count: u64) {
+        for _ in 0..count {
+            let mut x: f64 = black_box(1.0);
+            for _ in 0..self.terms {
+                x = 1.0 / (1.0 + x);
+            }
+            black_box(x);
+        }
+    }
+
+    /// The time of one unit, in µs, measured over `count` units.
+    #[must_use]
+    pub fn time_us(self, count: u64) -> f64 {
+        let started = Instant::now();
+        self.compute(count);
+        started.elapsed().as_secs_f64() * 1e6 / count as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calibration_aims_at_the_target() {
+        let unit = Unit::calibrate();
+        let best = (0..100)
+            .map(|_| unit.time_us(10))
+            .fold(f64::INFINITY, f64::min);
+        // The clock of the processor may change meanwhile: only the order of magnitude is sure.
+        assert!(
+            (0.2..8.0).contains(&best),
+            "{best} µs, {} terms",
+            unit.terms
+        );
+    }
+}

@@ -1,0 +1,267 @@
+//! The place where a rank waits and where others wake it.
+//!
+//! A waiting rank looks for what it waits for by itself, as [`SpinWait`] tells it; only when that
+//! has taken too long does it say that it sleeps. Whoever brings something looks at `sleeping` after
+//! making it visible:
+//!
+//! ```text
+//!  who brings                             who waits
+//!  1  make it visible                     a  sleeping = true
+//!  2  fence                               b  fence
+//!  3  if sleeping: wake                   c  look once more; if it is there, go on
+//! ```
+//!
+//! Of two SeqCst fences one comes first: either 3 sees a, or c sees 1. Ranks with the same home
+//! worker take turns on one thread and need no fence.
+
+use crate::report::Wait;
+use motet_dispatch::{Advice, FutureHandle, SpinWait};
+use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::future::poll_fn;
+use std::num::NonZeroU64;
+use std::sync::OnceLock;
+use std::task::{Context, Poll, Waker};
+
+/// One rank's waiting place.
+pub(crate) struct RankSlot {
+    /// The rank may sleep: whoever brings something must wake it. Only wakers clear it.
+    sleeping: AtomicBool,
+    finished: AtomicBool,
+    /// The rank's task, where ranks are tasks of a dispatcher.
+    task: OnceLock<FutureHandle>,
+    /// Wakers of parts of the rank that are polled with a waker of their own.
+    wakers: Mutex<Vec<Waker>>,
+    /// The calls in which the rank sleeps.
+    waits: Mutex<Vec<(u64, Wait)>>,
+    next_wait: AtomicU64,
+}
+
+/// One wait of a rank; held by the waiting future. Costs little until it sleeps.
+#[derive(Debug, Default)]
+pub(crate) struct RankWait {
+    spin: SpinWait,
+    /// The number under which the wait stands in the slot's list.
+    listed: Option<NonZeroU64>,
+}
+
+impl RankSlot {
+    pub(crate) fn new() -> Self {
+        RankSlot {
+            sleeping: AtomicBool::new(false),
+            finished: AtomicBool::new(false),
+            task: OnceLock::new(),
+            wakers: Mutex::default(),
+            waits: Mutex::default(),
+            next_wait: AtomicU64::new(1),
+        }
+    }
+
+    /// Tells the slot which task its rank is.
+    pub(crate) fn set_task(&self, task: FutureHandle) {
+        if self.task.set(task).is_err() {
+            unreachable!("a rank is started once")
+        }
+    }
+
+    /// Wakes the rank if it sleeps; called after a fence that follows what was brought.
+    #[inline]
+    pub(crate) fn wake_if_sleeping(&self) {
+        if self.sleeping.load(Ordering::Relaxed) {
+            self.wake();
+        }
+    }
+
+    /// Wakes the rank.
+    #[cold]
+    pub(crate) fn wake(&self) {
+        self.sleeping.store(false, Ordering::Relaxed);
+        let wakers = std::mem::take(&mut *self.wakers.lock());
+        wakers.into_iter().for_each(Waker::wake);
+        if let Some(task) = self.task.get() {
+            task.wake();
+        }
+    }
+
+    pub(crate) fn set_finished(&self) {
+        self.finished.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished.load(Ordering::Acquire)
+    }
+
+    /// The calls in which the rank sleeps, if only a message of another rank can wake it.
+    pub(crate) fn hopeless_waits(&self) -> Option<Vec<Wait>> {
+        if !self.task.get()?.waits_for_handle() {
+            return None;
+        }
+        Some(self.waits()).filter(|waits| !waits.is_empty())
+    }
+
+    /// The calls in which the rank sleeps.
+    pub(crate) fn waits(&self) -> Vec<Wait> {
+        self.waits.lock().iter().map(|(_, wait)| *wait).collect()
+    }
+
+    /// The number of wakers left here.
+    pub(crate) fn waker_count(&self) -> usize {
+        self.wakers.lock().len()
+    }
+
+    fn leave_waker(&self, cx: &Context<'_>) {
+        if self.task.get().is_some_and(|task| task.is_context(cx)) {
+            return;
+        }
+        let mut wakers = self.wakers.lock();
+        if !wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
+            wakers.push(cx.waker().clone());
+        }
+    }
+}
+
+impl RankWait {
+    /// Ready when `ready` says so. `why` is asked before the rank sleeps, ahead of the last look.
+    #[inline]
+    pub(crate) fn poll(
+        &mut self,
+        slot: &RankSlot,
+        cx: &Context<'_>,
+        mut ready: impl FnMut() -> bool,
+        why: impl FnOnce() -> Wait,
+    ) -> Poll<()> {
+        match self.spin.wait(cx, &mut ready) {
+            Advice::Ready => Poll::Ready(()),
+            Advice::Again => Poll::Pending,
+            Advice::Sleep => {
+                self.list(slot, why());
+                slot.leave_waker(cx);
+                slot.sleeping.store(true, Ordering::Relaxed);
+                fence(Ordering::SeqCst);
+                if ready() {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
+                }
+            }
+        }
+    }
+
+    /// The wait has ended; the next one begins anew.
+    #[inline]
+    pub(crate) fn end(&mut self, slot: &RankSlot) {
+        self.spin = SpinWait::new();
+        if self.listed.is_some() {
+            self.unlist(slot);
+        }
+    }
+
+    #[cold]
+    fn list(&mut self, slot: &RankSlot, wait: Wait) {
+        if self.listed.is_none() {
+            let number = slot.next_wait.fetch_add(1, Ordering::Relaxed);
+            slot.waits.lock().push((number, wait));
+            self.listed = NonZeroU64::new(number);
+        }
+    }
+
+    #[cold]
+    fn unlist(&mut self, slot: &RankSlot) {
+        if let Some(number) = self.listed.take() {
+            slot.waits
+                .lock()
+                .retain(|(other, _)| *other != number.get());
+        }
+    }
+}
+
+/// Waits until `ready` says so; may be dropped at any time.
+pub(crate) async fn wait_until(
+    slot: &RankSlot,
+    mut ready: impl FnMut() -> bool,
+    mut why: impl FnMut() -> Wait,
+) {
+    /// Takes the wait off the slot's list also when the future is dropped.
+    struct Listed<'a>(&'a RankSlot, RankWait);
+    impl Drop for Listed<'_> {
+        fn drop(&mut self) {
+            self.1.end(self.0);
+        }
+    }
+    let mut wait = Listed(slot, RankWait::default());
+    poll_fn(|cx| wait.1.poll(slot, cx, &mut ready, &mut why)).await;
+}
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use super::*;
+    use crate::report::Operation;
+    use motet_sync::atomic::AtomicUsize;
+    use motet_sync::{Arc, Condvar, thread};
+    use std::pin::pin;
+    use std::task::Wake;
+
+    #[derive(Default)]
+    struct Bell {
+        rung: Mutex<bool>,
+        ring: Condvar,
+    }
+
+    impl Wake for Bell {
+        fn wake(self: std::sync::Arc<Self>) {
+            *self.rung.lock() = true;
+            self.ring.notify_all();
+        }
+    }
+
+    /// Runs a future on this thread of the model; loom reports a deadlock if it is never woken.
+    fn block_on(future: impl Future<Output = ()>) {
+        let bell = std::sync::Arc::new(Bell::default());
+        let waker = Waker::from(std::sync::Arc::clone(&bell));
+        let mut future = pin!(future);
+        while future
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+        {
+            let mut rung = bell.rung.lock();
+            while !*rung {
+                rung = bell.ring.wait(rung);
+            }
+            *rung = false;
+        }
+    }
+
+    fn why() -> Wait {
+        Wait::here(Operation::Collective {
+            name: "model",
+            root: None,
+        })
+    }
+
+    /// A rank falls asleep while two others bring what it waits for.
+    #[test]
+    fn loom_rank_is_woken() {
+        loom::model(|| {
+            let shared = Arc::new((RankSlot::new(), AtomicUsize::new(0)));
+            let bringers = [(); 2].map(|()| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    shared.1.fetch_add(1, Ordering::Release);
+                    fence(Ordering::SeqCst);
+                    shared.0.wake_if_sleeping();
+                })
+            });
+            let (slot, brought) = &*shared;
+            block_on(wait_until(
+                slot,
+                || brought.load(Ordering::Acquire) == 2,
+                why,
+            ));
+            bringers
+                .into_iter()
+                .for_each(|bringer| bringer.join().unwrap());
+            assert!(slot.waits().is_empty(), "the wait is off the list");
+        });
+    }
+}

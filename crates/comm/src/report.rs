@@ -1,0 +1,150 @@
+//! Who waits for what: the answer to a program that does not go on.
+
+use crate::envelope::{Source, Tag, TagMatch};
+use std::fmt;
+use std::panic::Location;
+
+/// Why a run was ended: every rank waited and nothing was in flight.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitReport {
+    /// One entry per rank, in rank order.
+    pub ranks: Vec<RankState>,
+}
+
+/// What a rank was doing when the run was ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RankState {
+    /// It had returned its result.
+    Finished,
+    /// It waited: one entry for each call it was waiting in (more than one when a rank waits for
+    /// several things at once).
+    Waiting(Vec<Wait>),
+}
+
+/// A call in which a rank waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// What was called.
+    pub operation: Operation,
+    /// Where it was called.
+    pub location: &'static Location<'static>,
+}
+
+/// A call that can wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Operation {
+    /// Receive a message.
+    Recv {
+        /// From whom.
+        source: Source,
+        /// With which tag.
+        tag: TagMatch,
+    },
+    /// Wait until the neighbour has room for another message.
+    NeighbourRoom {
+        /// The neighbour.
+        peer: usize,
+    },
+    /// Receive from a neighbour of a topology.
+    Neighbour {
+        /// The neighbour.
+        peer: usize,
+        /// The topology's operation.
+        name: &'static str,
+    },
+    /// A collective of all ranks.
+    Collective {
+        /// Its name.
+        name: &'static str,
+        /// Its root, if it has one.
+        root: Option<usize>,
+    },
+}
+
+impl Wait {
+    /// A wait in `operation`, called where the public call was.
+    #[track_caller]
+    pub(crate) fn here(operation: Operation) -> Self {
+        Wait {
+            operation,
+            location: Location::caller(),
+        }
+    }
+}
+
+impl Operation {
+    /// The operation's name without its arguments.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Operation::Recv { .. } => "recv",
+            Operation::NeighbourRoom { .. } => "send to a neighbour",
+            Operation::Neighbour { name, .. } | Operation::Collective { name, .. } => name,
+        }
+    }
+}
+
+impl fmt::Display for WaitReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let waiting = self
+            .ranks
+            .iter()
+            .filter(|rank| **rank != RankState::Finished)
+            .count();
+        write!(
+            f,
+            "stuck: {waiting} of {} ranks wait, the others have finished, and nothing is in flight",
+            self.ranks.len()
+        )?;
+        for (rank, state) in self.ranks.iter().enumerate() {
+            write!(f, "\n  rank {rank}: ")?;
+            match state {
+                RankState::Finished => write!(f, "finished")?,
+                RankState::Waiting(waits) => {
+                    for (i, wait) in waits.iter().enumerate() {
+                        write!(f, "{}{wait}", if i == 0 { "" } else { " and " })?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "waits in {} at {}", self.operation, self.location)
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Operation::Recv { source, tag } => {
+                f.write_str("recv(")?;
+                match source {
+                    Source::Any => f.write_str("any source")?,
+                    Source::Rank(rank) => write!(f, "source {rank}")?,
+                }
+                match tag {
+                    TagMatch::Any => f.write_str(", any tag)"),
+                    TagMatch::Only(tag) => write!(f, ", tag {tag})"),
+                }
+            }
+            Operation::NeighbourRoom { peer } => {
+                write!(f, "send to neighbour {peer}, who does not receive")
+            }
+            Operation::Neighbour { peer, name } => write!(f, "{name}, for neighbour {peer}"),
+            Operation::Collective { name, root: None } => write!(f, "{name}"),
+            Operation::Collective {
+                name,
+                root: Some(root),
+            } => write!(f, "{name}(root {root})"),
+        }
+    }
+}
+
+/// The tag of the runtime's own messages.
+pub(crate) const OWN_TAG: Tag = 0;

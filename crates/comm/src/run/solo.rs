@@ -1,0 +1,59 @@
+//! A run of one rank, on the calling thread.
+
+use crate::fabric::{AnyFabric, Fabric, Solo};
+use crate::report::{RankState, WaitReport};
+use crate::{Communicator, RunError};
+use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::thread;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+/// Runs `body` as the only rank, on the calling thread.
+pub(crate) fn run_solo<R, E>(
+    body: impl AsyncFn(Communicator) -> Result<R, E>,
+) -> Result<Vec<R>, RunError<E>> {
+    let fabric = Solo::new();
+    let mut rank = pin!(body(Communicator::new(AnyFabric::Solo(fabric.share()))));
+    let caller = Arc::new(Caller {
+        woken: AtomicBool::new(false),
+        thread: thread::current(),
+    });
+    let waker = Waker::from(Arc::clone(&caller));
+    loop {
+        let mut cx = Context::from_waker(&waker);
+        match catch_unwind(AssertUnwindSafe(|| rank.as_mut().poll(&mut cx))) {
+            Ok(Poll::Ready(Ok(result))) => return Ok(vec![result]),
+            Ok(Poll::Ready(Err(error))) => return Err(RunError::Rank { rank: 0, error }),
+            Ok(Poll::Pending) => {}
+            Err(payload) => return Err(RunError::panicked(0, payload)),
+        }
+        // Wakers held elsewhere than in the rank's own slot (and here, twice) may still wake it.
+        let hopeless = || Arc::strong_count(&caller) == 2 + fabric.slot().waker_count();
+        while !caller.woken.swap(false, Ordering::AcqRel) {
+            if hopeless() && !caller.woken.load(Ordering::Acquire) {
+                let waits = RankState::Waiting(fabric.slot().waits());
+                return Err(RunError::Stuck(WaitReport { ranks: vec![waits] }));
+            }
+            thread::park();
+        }
+    }
+}
+
+/// The thread that runs the rank.
+struct Caller {
+    woken: AtomicBool,
+    thread: thread::Thread,
+}
+
+impl Wake for Caller {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.woken.store(true, Ordering::Release);
+        self.thread.unpark();
+    }
+}

@@ -1,0 +1,184 @@
+//! One run of a world on threads: the ranks borrow what the caller lent, the caller waits for them.
+
+use crate::fabric::{AnyFabric, Hall, Threads};
+use crate::{Communicator, RunError};
+use motet_dispatch::{
+    Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task, spawn_unchecked,
+};
+use motet_sync::atomic::{AtomicUsize, Ordering};
+use motet_sync::{Mutex, Parker, Unparker};
+use std::future::poll_fn;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+/// How a world on threads is to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ThreadsConfig {
+    pub(crate) ranks: usize,
+    pub(crate) workers: usize,
+    pub(crate) pin: bool,
+}
+
+/// Runs `body` on every rank and waits for all of them.
+pub(crate) fn run_threads<R: Send, E: Send>(
+    config: ThreadsConfig,
+    body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, RunError<E>> {
+    let dispatcher = Dispatcher::with(DispatcherConfig {
+        threads: config.workers,
+        name: "rank".to_owned(),
+        pin: config.pin,
+    })
+    .map_err(RunError::Start)?;
+    let hall = Arc::new(Hall::new(config.ranks, config.workers));
+    let (watch, watched) = (dispatcher.idle_watch(), Arc::clone(&hall));
+    dispatcher.on_idle(move || {
+        if let Some(before) = watch.look() {
+            watched.check_stuck(|| watch.look() == Some(before));
+        }
+    });
+    let queue = dispatcher.queue(QueueConfig::named("ranks"));
+    let caller = Parker::new();
+    let run = Run {
+        body,
+        hall,
+        results: (0..config.ranks).map(|_| Mutex::new(None)).collect(),
+        failure: Mutex::new(None),
+        running: AtomicUsize::new(config.ranks),
+        caller: caller.unparker(),
+    };
+    // SAFETY: every rank has ended before this function goes on to `stop`, which joins the workers;
+    // `run` is dropped after that. Nothing in between unwinds.
+    unsafe { run.start(&queue) };
+    while run.running.load(Ordering::Acquire) > 0 {
+        caller.park();
+    }
+    let unstarted = dispatcher.stop();
+    debug_assert!(unstarted.is_empty(), "every rank has ended");
+    run.into_outcome()
+}
+
+/// What the ranks of a run share with the caller.
+struct Run<F, R, E> {
+    body: F,
+    hall: Arc<Hall>,
+    results: Vec<Mutex<Option<R>>>,
+    /// The first one.
+    failure: Mutex<Option<RunError<E>>>,
+    /// Ranks that have not ended.
+    running: AtomicUsize,
+    caller: Unparker,
+}
+
+impl<F, R, E> Run<F, R, E>
+where
+    F: AsyncFn(Communicator) -> Result<R, E> + Sync,
+    R: Send,
+    E: Send,
+{
+    /// Starts every rank on its home worker.
+    ///
+    /// # Safety
+    /// `self` stays where it is until every rank has ended and the workers are joined.
+    unsafe fn start(&self, queue: &DispatcherQueue) {
+        let homes: Vec<_> = (0..queue.workers())
+            .map(|worker| queue.home(worker))
+            .collect();
+        let handles: Vec<_> = homes.iter().map(Enqueue::handle).collect();
+        for rank in 0..self.hall.size() {
+            let home = self.hall.home(rank);
+            let handle = Arc::clone(&handles[home]);
+            let begin = move || {
+                // SAFETY: this runs on the worker that runs all tasks of `handle`. The caller
+                // promises that `self` outlives the rank.
+                let task = unsafe { spawn_unchecked(&handle, self.rank(rank)) };
+                self.hall.slots[rank].set_task(task);
+            };
+            let begin: Box<dyn FnOnce() + Send + '_> = Box::new(begin);
+            // SAFETY: only the lifetime changes; the caller promises that `self` outlives the task.
+            let begin: Box<dyn FnOnce() + Send> = unsafe { mem::transmute(begin) };
+            homes[home].admit(Task::new(begin));
+        }
+    }
+
+    /// The life of one rank.
+    async fn rank(&self, rank: usize) {
+        let _end = End { run: self, rank };
+        let fabric = Threads::new(Arc::clone(&self.hall), rank);
+        let outcome = {
+            let mut body = pin!((self.body)(Communicator::new(AnyFabric::Threads(fabric))));
+            poll_fn(|cx| {
+                if self.hall.is_over() {
+                    return Poll::Ready(None);
+                }
+                match catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(cx))) {
+                    Ok(Poll::Pending) => Poll::Pending,
+                    Ok(Poll::Ready(Ok(result))) => Poll::Ready(Some(Ok(result))),
+                    Ok(Poll::Ready(Err(error))) => {
+                        Poll::Ready(Some(Err(RunError::Rank { rank, error })))
+                    }
+                    Err(payload) => Poll::Ready(Some(Err(RunError::panicked(rank, payload)))),
+                }
+            })
+            .await
+        };
+        match outcome {
+            Some(Ok(result)) => *self.results[rank].lock() = Some(result),
+            Some(Err(failure)) => self.fail(failure),
+            None => {}
+        }
+    }
+}
+
+impl<F, R, E> Run<F, R, E> {
+    /// Ends the run; the first failure is kept.
+    fn fail(&self, failure: RunError<E>) {
+        self.failure.lock().get_or_insert(failure);
+        self.hall.end_early();
+    }
+
+    fn into_outcome(self) -> Result<Vec<R>, RunError<E>> {
+        if let Some(failure) = self.failure.into_inner() {
+            return Err(failure);
+        }
+        if let Some(report) = self.hall.stuck() {
+            return Err(RunError::Stuck(report.clone()));
+        }
+        let results = self.results.into_iter().map(Mutex::into_inner);
+        Ok(results
+            .map(|result| result.expect("a rank that ended well has a result"))
+            .collect())
+    }
+}
+
+/// Counts a rank out when it ends, however it ends.
+struct End<'a, F, R, E> {
+    run: &'a Run<F, R, E>,
+    rank: usize,
+}
+
+impl<F, R, E> Drop for End<'_, F, R, E> {
+    fn drop(&mut self) {
+        let Run {
+            hall,
+            results,
+            running,
+            caller,
+            ..
+        } = self.run;
+        if results[self.rank].lock().is_none() && !hall.is_over() {
+            // A destructor of the rank's own data has panicked.
+            self.run.fail(RunError::Panicked {
+                rank: self.rank,
+                message: "a value was dropped with a panic at the end of the rank".to_owned(),
+            });
+        }
+        hall.slots[self.rank].set_finished();
+        if running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            caller.unpark();
+        }
+    }
+}

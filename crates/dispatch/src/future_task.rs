@@ -1,0 +1,257 @@
+//! Async tasks: a future that is polled as a task each time it is woken.
+//!
+//! One allocation holds the task's header, its state, the queue it runs on and the future. While it
+//! waits it costs that memory and nothing else; it is kept alive by its wakers.
+//!
+//! # State
+//!
+//! A word of four bits and a reference count:
+//!
+//! | bit | meaning | set by | cleared by |
+//! |---|---|---|---|
+//! | `SCHEDULED` | wants to be polled | a waker | `run`, before it polls |
+//! | `RUNNING` | being polled, or about to be polled again without having waited | `run` | `run`, after the poll |
+//! | `DONE` | the future is gone | whoever dropped it | never |
+//! | `ABANDONED` | nobody can wake it: drop the future | the last reference | never |
+//!
+//! - The task is in a queue exactly when (`SCHEDULED` and not `RUNNING`) or it has asked for another
+//!   turn (`RUNNING`, between polls). Being queued holds one reference; so does each waker and each
+//!   [`FutureHandle`].
+//! - The future is touched only by the thread that runs, cleans up or discards the queued task: the
+//!   queue hands a task to one thread. The last reference to go while the future is still there
+//!   queues the task once more, `ABANDONED`, so that the future is dropped where it ran.
+
+mod handle;
+mod prefix;
+
+pub use handle::FutureHandle;
+
+use crate::task::{Header, Task, VTable};
+use crate::worker;
+use crate::{Enqueue, Refused};
+use motet_sync::atomic::{AtomicUsize, Ordering};
+use motet_sync::cell::UnsafeCell;
+use prefix::{ABANDONED, DONE, Prefix, REFERENCE, RUNNING, SCHEDULED, raw_waker, release};
+use std::future::Future;
+use std::mem::ManuallyDrop;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+#[repr(C)]
+struct FutureNode<F> {
+    prefix: Prefix,
+    /// Dropped when `DONE` is set.
+    future: UnsafeCell<ManuallyDrop<F>>,
+}
+
+/// Runs `future` on `queue`: it is polled there each time it is woken. A panic goes the way of the
+/// queue's exceptions. A future that nobody can wake any more is dropped.
+///
+/// # Errors
+/// [`Refused`] when the queue is full or stopped; dropping the task in it drops the future.
+///
+/// ```
+/// use motet_dispatch::{Enqueue, Inline, spawn};
+///
+/// let (tell, told) = std::sync::mpsc::channel();
+/// spawn(&Inline::new("here").handle(), async move { tell.send("done").unwrap() }).unwrap();
+/// assert_eq!(told.recv(), Ok("done"));
+/// ```
+pub fn spawn(
+    queue: &Arc<dyn Enqueue>,
+    future: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), Refused> {
+    if let Err(reason) = queue.reserve() {
+        return Err(Refused {
+            task: Task::new(move || drop(future)),
+            reason,
+        });
+    }
+    let (task, _) = allocate(Arc::clone(queue), future, SCHEDULED | REFERENCE);
+    queue.admit(task);
+    Ok(())
+}
+
+/// Like [`spawn`], but polls the future for the first time here and now, as part of the task that is
+/// running. It has been admitted with that task, so it asks for no room.
+///
+/// # Panics
+/// When the future does during its first poll.
+pub fn spawn_here(queue: &Arc<dyn Enqueue>, future: impl Future<Output = ()> + Send + 'static) {
+    let (task, _) = allocate(Arc::clone(queue), future, SCHEDULED | REFERENCE);
+    task.run();
+}
+
+/// Like [`spawn`], for a future that is not `Send` or borrows; returns a handle. The task does not
+/// ask for room in the queue.
+///
+/// # Safety
+/// - Everything `future` borrows outlives it: the caller waits until the future has been dropped
+///   (it completes, panics, or its queue is drained) before the borrow ends.
+/// - If `future` is not `Send`: `queue` runs all its tasks on one thread, this is that thread, and
+///   the future completes before that thread ends.
+pub unsafe fn spawn_unchecked<F: Future<Output = ()>>(
+    queue: &Arc<dyn Enqueue>,
+    future: F,
+) -> FutureHandle {
+    let (task, prefix) = allocate(Arc::clone(queue), future, SCHEDULED | (2 * REFERENCE));
+    queue.readmit(task);
+    FutureHandle(prefix)
+}
+
+fn allocate<F: Future<Output = ()>>(
+    queue: Arc<dyn Enqueue>,
+    future: F,
+    state: usize,
+) -> (Task, NonNull<Prefix>) {
+    let node = Box::new(FutureNode {
+        prefix: Prefix {
+            header: Header::new(FutureNode::<F>::VTABLE),
+            state: AtomicUsize::new(state),
+            queue,
+            free: FutureNode::<F>::free,
+        },
+        future: UnsafeCell::new(ManuallyDrop::new(future)),
+    });
+    let prefix: NonNull<Prefix> = NonNull::from(Box::leak(node)).cast();
+    // SAFETY: the header is the node's front; one reference of the state belongs to the task.
+    (unsafe { Task::from_header(prefix.cast()) }, prefix)
+}
+
+impl<F: Future<Output = ()>> FutureNode<F> {
+    const VTABLE: &'static VTable = &VTable {
+        run: Self::run,
+        cleanup: Self::discard,
+        discard: Self::discard,
+    };
+
+    /// # Safety
+    /// `header` is the front of a queued `FutureNode<F>`; the queue's reference passes to the call.
+    unsafe fn run(header: NonNull<Header>) {
+        let prefix: NonNull<Prefix> = header.cast();
+        // SAFETY: the queue's reference keeps the node alive.
+        let state = unsafe { &prefix.as_ref().state };
+        let before = state.load(Ordering::Acquire);
+        if before & ABANDONED != 0 {
+            // SAFETY: as above.
+            return unsafe { Self::discard(header) };
+        }
+        // Acquire: what the waker wrote before it woke us is seen by the poll.
+        if before & RUNNING == 0 {
+            state.fetch_xor(SCHEDULED | RUNNING, Ordering::AcqRel);
+        } else if before & SCHEDULED != 0 {
+            state.fetch_and(!SCHEDULED, Ordering::AcqRel);
+        }
+        // SAFETY: this thread runs the task (see the module doc).
+        match unsafe { Self::poll(prefix) } {
+            // SAFETY: the queue's reference is given up in each case.
+            After::Done => unsafe { release(prefix) },
+            // SAFETY: the queue's reference passes to the worker, which runs the task again.
+            After::Again => worker::run_again(unsafe { Task::from_header(header) }),
+            After::Waits => {
+                // Release: the next poll, maybe elsewhere, sees what this one wrote.
+                let was = state.fetch_and(!RUNNING, Ordering::AcqRel);
+                if was & SCHEDULED != 0 {
+                    // Woken during the poll.
+                    // SAFETY: as above.
+                    unsafe { prefix.as_ref() }.readmit();
+                } else {
+                    // SAFETY: as above.
+                    unsafe { release(prefix) };
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// The calling thread runs the task, and the future is there.
+    unsafe fn poll(prefix: NonNull<Prefix>) -> After {
+        /// A future that panics is dropped like one that has ended.
+        struct Bomb<F: Future<Output = ()>>(Option<NonNull<FutureNode<F>>>);
+        impl<F: Future<Output = ()>> Drop for Bomb<F> {
+            fn drop(&mut self) {
+                let Some(node) = self.0 else { return };
+                // SAFETY: the poll has ended by a panic; the caller of `poll` still runs the task
+                // and, since it unwinds, gives up its reference here.
+                unsafe {
+                    FutureNode::drop_future(node);
+                    release(node.cast());
+                }
+            }
+        }
+        let node: NonNull<FutureNode<F>> = prefix.cast();
+        // The waker borrows the queue's reference: it is never dropped.
+        // SAFETY: VTABLE keeps RawWaker's contract; see its functions.
+        let waker = ManuallyDrop::new(unsafe { Waker::from_raw(raw_waker(prefix)) });
+        let mut cx = Context::from_waker(&waker);
+        let mut polled = Poll::Pending;
+        let mut bomb = Bomb(Some(node));
+        let poll = || {
+            // SAFETY: this thread runs the task, so nobody else touches the future; it is pinned
+            // by its node, which does not move it before it is dropped.
+            polled = unsafe { node.as_ref() }
+                .future
+                .with_mut(|future| unsafe { Pin::new_unchecked(&mut **future) }.poll(&mut cx));
+        };
+        let again = worker::while_polling(prefix.as_ptr().cast(), poll);
+        bomb.0 = None;
+        match polled {
+            Poll::Ready(()) => {
+                // SAFETY: this thread runs the task.
+                unsafe { Self::drop_future(node) };
+                After::Done
+            }
+            Poll::Pending if again => After::Again,
+            Poll::Pending => After::Waits,
+        }
+    }
+
+    /// # Safety
+    /// The calling thread owns the queued task, whose future is there.
+    unsafe fn drop_future(node: NonNull<Self>) {
+        /// Sets `DONE` also when the future's destructor panics.
+        struct Done<'a>(&'a AtomicUsize);
+        impl Drop for Done<'_> {
+            fn drop(&mut self) {
+                self.0.fetch_or(DONE, Ordering::AcqRel);
+            }
+        }
+        // SAFETY: the caller's reference keeps the node alive.
+        let node = unsafe { node.as_ref() };
+        let _done = Done(&node.prefix.state);
+        // SAFETY: the caller owns the future, which is not used again once DONE is set.
+        node.future
+            .with_mut(|future| unsafe { ManuallyDrop::drop(&mut *future) });
+    }
+
+    /// Drops the future of a task that will not run, and the queue's reference.
+    ///
+    /// # Safety
+    /// As `run`.
+    unsafe fn discard(header: NonNull<Header>) {
+        let prefix: NonNull<Prefix> = header.cast();
+        // SAFETY: as `run`; wakers that come now see RUNNING and only leave a mark.
+        unsafe {
+            prefix.as_ref().state.fetch_or(RUNNING, Ordering::AcqRel);
+            Self::drop_future(prefix.cast());
+            release(prefix);
+        }
+    }
+
+    /// # Safety
+    /// No reference is left and the future has been dropped.
+    unsafe fn free(prefix: NonNull<Prefix>) {
+        let node: NonNull<FutureNode<F>> = prefix.cast();
+        // SAFETY: the node came from a Box in `allocate`.
+        drop(unsafe { Box::from_raw(node.as_ptr()) });
+    }
+}
+
+/// What a poll has left to do.
+enum After {
+    Done,
+    Again,
+    Waits,
+}

@@ -1,0 +1,124 @@
+//! The front of an async task: its state and its queue, all that wakers touch.
+
+use crate::Enqueue;
+use crate::task::{Header, Task};
+use motet_sync::atomic::{AtomicUsize, Ordering, fence};
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::task::{RawWaker, RawWakerVTable};
+
+pub(super) const SCHEDULED: usize = 1;
+pub(super) const RUNNING: usize = 2;
+pub(super) const DONE: usize = 4;
+/// Nobody can wake the task any more; it is queued one last time to drop its future.
+pub(super) const ABANDONED: usize = 8;
+pub(super) const REFERENCE: usize = 16;
+
+/// The front of every async task's node: all that wakers need. `repr(C)` puts the header first.
+#[repr(C)]
+pub(super) struct Prefix {
+    pub(super) header: Header,
+    pub(super) state: AtomicUsize,
+    pub(super) queue: Arc<dyn Enqueue>,
+    pub(super) free: unsafe fn(NonNull<Prefix>),
+}
+
+impl Prefix {
+    /// Queues the task again, passing on a reference the caller holds.
+    pub(super) fn readmit(&self) {
+        // SAFETY: the caller passes its reference, and the state says that the task is queued.
+        let task = unsafe { Task::from_header(NonNull::from(self).cast()) };
+        // Our own handle on the queue: the task may end, and free `self`, before `readmit` returns.
+        let queue = Arc::clone(&self.queue);
+        queue.readmit(task);
+    }
+
+    /// Sets `SCHEDULED`; queues the task if nobody else has to.
+    pub(super) fn wake(&self) {
+        let mut state = self.state.load(Ordering::Relaxed);
+        loop {
+            if state & DONE != 0 {
+                return;
+            }
+            // Waiting: the queue needs a reference. Queued or being polled: leave the mark only.
+            // It is left even where it is there already, so that the release below orders what
+            // this thread wrote before the poll that takes the mark.
+            let queue_it = state & (SCHEDULED | RUNNING) == 0;
+            let to = (state | SCHEDULED) + if queue_it { REFERENCE } else { 0 };
+            match self
+                .state
+                .compare_exchange_weak(state, to, Ordering::AcqRel, Ordering::Relaxed)
+            {
+                Ok(_) if queue_it => return self.readmit(),
+                Ok(_) => return,
+                Err(now) => state = now,
+            }
+        }
+    }
+}
+
+/// Gives up one reference.
+///
+/// # Safety
+/// The caller holds one and does not use it again.
+pub(super) unsafe fn release(prefix: NonNull<Prefix>) {
+    // SAFETY: the caller's reference keeps the node alive until the exchange.
+    let state = unsafe { &prefix.as_ref().state };
+    let mut now = state.load(Ordering::Relaxed);
+    loop {
+        let last = now / REFERENCE == 1;
+        // The last reference to a future that is still there queues it to be dropped at home.
+        let to = if last && now & DONE == 0 {
+            now | SCHEDULED | ABANDONED
+        } else {
+            now - REFERENCE
+        };
+        match state.compare_exchange_weak(now, to, Ordering::AcqRel, Ordering::Relaxed) {
+            Err(changed) => now = changed,
+            Ok(_) if !last => return,
+            // SAFETY: the reference was kept for the queue.
+            Ok(_) if now & DONE == 0 => return unsafe { prefix.as_ref() }.readmit(),
+            Ok(_) => break,
+        }
+    }
+    fence(Ordering::Acquire);
+    // SAFETY: that was the last reference, and DONE says that the future is gone.
+    unsafe { (prefix.as_ref().free)(prefix) };
+}
+
+static WAKER: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
+
+pub(super) fn raw_waker(prefix: NonNull<Prefix>) -> RawWaker {
+    RawWaker::new(prefix.as_ptr().cast(), &WAKER)
+}
+
+// SAFETY of the four functions: `data` is the prefix of a node that a reference of the waker keeps
+// alive; `wake` and `drop_waker` give that reference up.
+
+unsafe fn clone(data: *const ()) -> RawWaker {
+    // SAFETY: see above.
+    let prefix = unsafe { NonNull::new_unchecked(data.cast_mut().cast::<Prefix>()) };
+    // SAFETY: see above. Relaxed: a reference is made from one that exists.
+    unsafe { prefix.as_ref() }
+        .state
+        .fetch_add(REFERENCE, Ordering::Relaxed);
+    raw_waker(prefix)
+}
+
+unsafe fn wake(data: *const ()) {
+    // SAFETY: see above.
+    unsafe {
+        wake_by_ref(data);
+        drop_waker(data);
+    }
+}
+
+unsafe fn wake_by_ref(data: *const ()) {
+    // SAFETY: see above.
+    unsafe { &*data.cast::<Prefix>() }.wake();
+}
+
+unsafe fn drop_waker(data: *const ()) {
+    // SAFETY: see above.
+    unsafe { release(NonNull::new_unchecked(data.cast_mut().cast())) }
+}

@@ -1,0 +1,77 @@
+//! The part of a queue that belongs to one worker.
+
+use crate::queue_core::QueueCore;
+use crate::worker;
+use crate::{Enqueue, Exception, QueueError, Task};
+use std::fmt;
+use std::sync::Arc;
+
+/// Tasks queued here are run by one worker only, never stolen. Within one poster they run in
+/// order; they take turns with the other tasks of the queue.
+///
+/// This is where tasks live whose data should stay in one core's cache, or which must not leave
+/// their thread (ranks). Made by [`DispatcherQueue::home`](crate::DispatcherQueue::home).
+#[derive(Clone)]
+pub struct Home {
+    queue: Arc<QueueCore>,
+    worker: usize,
+}
+
+impl Home {
+    pub(crate) fn new(queue: Arc<QueueCore>, worker: usize) -> Self {
+        Home { queue, worker }
+    }
+
+    /// The worker that runs the tasks.
+    #[must_use]
+    pub fn worker(&self) -> usize {
+        self.worker
+    }
+}
+
+impl Enqueue for Home {
+    fn reserve(&self) -> Result<(), QueueError> {
+        self.queue.claim_room()
+    }
+
+    #[inline]
+    fn admit(&self, task: Task) {
+        if let Err(task) = self.admit_here(task)
+            && self.queue.leave_for(self.worker, task)
+        {
+            worker::expect_sleeper();
+        }
+    }
+
+    #[inline]
+    fn admit_here(&self, task: Task) -> Result<bool, Task> {
+        worker::push_home(&self.queue, self.worker, task)
+    }
+
+    #[inline]
+    fn readmit(&self, task: Task) {
+        self.queue.returns();
+        self.admit(task);
+    }
+
+    fn handle(&self) -> Arc<dyn Enqueue> {
+        Arc::new(self.clone())
+    }
+
+    fn name(&self) -> &str {
+        &self.queue.config.name
+    }
+
+    fn raise(&self, exception: Exception) {
+        self.queue.raise(exception);
+    }
+}
+
+impl fmt::Debug for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Home")
+            .field("queue", &self.queue.config.name)
+            .field("worker", &self.worker)
+            .finish()
+    }
+}

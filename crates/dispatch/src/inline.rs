@@ -1,0 +1,117 @@
+//! The queue without a dispatcher: tasks run on the thread that queues them.
+
+use crate::exception::{self, ExceptionRoute};
+use crate::{Enqueue, Exception, QueueError, Task};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Runs each task on the thread that enqueues it, in order, before `enqueue` returns.
+///
+/// A task that is enqueued from within another inline task of the same thread runs after that one,
+/// not inside it: the stack does not grow and handlers never overlap on one thread. Tests and
+/// examples are deterministic with it.
+///
+/// ```
+/// use motet_dispatch::{Enqueue, Inline, Task};
+/// use std::sync::{Arc, Mutex};
+///
+/// let order = Arc::new(Mutex::new(Vec::new()));
+/// let inline = Inline::new("here");
+/// let (outer, queue) = (Arc::clone(&order), inline.clone());
+/// inline.enqueue(Task::new(move || {
+///     let inner = Arc::clone(&outer);
+///     queue.enqueue(Task::new(move || inner.lock().unwrap().push("second"))).unwrap();
+///     outer.lock().unwrap().push("first");
+/// })).unwrap();
+/// assert_eq!(*order.lock().unwrap(), ["first", "second"]);
+/// ```
+#[derive(Clone)]
+pub struct Inline {
+    shared: Arc<InlineShared>,
+}
+
+struct InlineShared {
+    name: String,
+    exceptions: ExceptionRoute,
+}
+
+thread_local! {
+    /// Tasks queued while another one runs on this thread.
+    static WAITING: RefCell<VecDeque<(Inline, Task)>> = RefCell::default();
+    static RUNNING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread runs an inline task.
+pub(crate) fn is_running() -> bool {
+    RUNNING.get()
+}
+
+impl Inline {
+    /// A queue with this name.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        let exceptions = ExceptionRoute::default();
+        Inline {
+            shared: Arc::new(InlineShared {
+                name: name.to_owned(),
+                exceptions,
+            }),
+        }
+    }
+
+    /// Tells `handler` of each panic of a task of this queue, instead of standard error.
+    pub fn on_exception(&self, handler: impl Fn(Exception) + Send + Sync + 'static) {
+        self.shared.exceptions.set(Arc::new(handler));
+    }
+
+    fn run(&self, task: Task) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.run())) {
+            self.raise(Exception::new(payload, self.name()));
+        }
+    }
+}
+
+impl Enqueue for Inline {
+    fn reserve(&self) -> Result<(), QueueError> {
+        Ok(())
+    }
+
+    fn admit(&self, task: Task) {
+        if RUNNING.replace(true) {
+            let later = (self.clone(), task);
+            return WAITING.with_borrow_mut(|waiting| waiting.push_back(later));
+        }
+        self.run(task);
+        while let Some((queue, next)) = WAITING.with_borrow_mut(VecDeque::pop_front) {
+            queue.run(next);
+        }
+        RUNNING.set(false);
+    }
+
+    fn readmit(&self, task: Task) {
+        self.admit(task);
+    }
+
+    fn handle(&self) -> Arc<dyn Enqueue> {
+        Arc::new(self.clone())
+    }
+
+    fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    fn raise(&self, exception: Exception) {
+        exception::route(exception, self.name(), &[&self.shared.exceptions]);
+    }
+}
+
+impl fmt::Debug for Inline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inline")
+            .field("name", &self.shared.name)
+            .finish_non_exhaustive()
+    }
+}

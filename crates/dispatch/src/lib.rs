@@ -1,0 +1,77 @@
+//! Tasks, dispatcher queues and dispatchers: who runs what, when, on which thread.
+//!
+//! The second half of motet's one way through: something above (a port's arbiter, a rank's fabric)
+//! has made a task; this crate queues it and runs it.
+//!
+//! - Depends on: `motet-sync`, `crossbeam-deque` (the workers' deques), `core_affinity` (pinning).
+//! - Used by: `motet-ports`, `motet-comm`.
+//!
+//! ```text
+//!            ┌──────────── DispatcherQueue ────────────┐      ┌───── Dispatcher ─────┐
+//!  enqueue ──┤ from a worker: its next slot, its deque ├──────┤ worker 0 ⇄ worker 1  │──> task runs
+//!            │ from outside:  the injector             │      │ (stealing, one task  │    panics go to
+//!            │ for one worker: that worker's inbox     │      │  of each queue in    │    on_exception
+//!            └─────────────────────────────────────────┘      │  turn; sleep.md)     │
+//!                                                             └──────────────────────┘
+//! ```
+//!
+//! | to run … | use |
+//! |---|---|
+//! | a closure | [`Task::new`] and [`Enqueue::enqueue`] |
+//! | a future | [`spawn`] |
+//! | on a pool of threads | [`Dispatcher`], [`DispatcherQueue`] |
+//! | on one particular thread of it | [`DispatcherQueue::home`] |
+//! | here and now, in order | [`Inline`] |
+//! | a body of your own in the task's one allocation | [`Run`], [`TaskBox`] |
+//!
+//! ```
+//! use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Task};
+//!
+//! let dispatcher = Dispatcher::new(2);
+//! let queue = dispatcher.queue(QueueConfig::named("work"));
+//! let (tell, told) = std::sync::mpsc::channel();
+//! queue.enqueue(Task::new(move || tell.send(6 * 7).unwrap())).unwrap();
+//! assert_eq!(told.recv(), Ok(42));
+//! dispatcher.wait_idle();
+//! assert_eq!(queue.counters().executed, 1);
+//! ```
+//!
+//! Read next: [`Task`] (the one allocation), `worker.rs` and `local.rs` (the loop and the order in
+//! which it serves), `sleep.md` (how workers sleep and are woken).
+
+mod counters;
+mod dispatcher;
+mod enqueue;
+mod exception;
+mod future_task;
+mod home;
+mod inbox;
+mod injector;
+mod inline;
+mod local;
+mod pool;
+mod queue;
+mod queue_core;
+mod registry;
+mod sleep;
+mod spin_wait;
+mod task;
+mod task_list;
+mod worker;
+
+#[cfg(all(test, motet_loom))]
+mod loom_future_task;
+
+pub use counters::QueueCounters;
+pub use dispatcher::{Dispatcher, DispatcherConfig, IdleWatch};
+pub use enqueue::{Enqueue, QueueError, Refused};
+pub use exception::Exception;
+pub use future_task::{FutureHandle, spawn, spawn_here, spawn_unchecked};
+pub use home::Home;
+pub use inline::Inline;
+pub use queue::DispatcherQueue;
+pub use queue_core::QueueConfig;
+pub use spin_wait::{Advice, SpinWait};
+pub use task::{Run, Task, TaskBox};
+pub use task_list::{BoxList, TaskList};
+pub use worker::announce;

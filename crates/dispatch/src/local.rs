@@ -1,0 +1,169 @@
+//! What one worker holds of one queue.
+//!
+//! ```text
+//!   next ── deque ──────────┐            stealable: deque only
+//!   home (inbox behind it) ─┼──> pop     alternately, so neither starves the other
+//!   injector ───────────────┘            when both are empty, and first every 61st time
+//! ```
+//!
+//! `next` is the head of the deque: a task is put there only when nothing else waits, so the order
+//! stays first in first out and a chain of tasks, each queueing the next, touches no shared memory.
+
+use crate::Task;
+use crate::queue_core::QueueCore;
+use crate::task_list::TaskList;
+use crossbeam_deque as deque;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+/// Every so many tasks the injector goes first: the bound on how long a task from outside waits for
+/// tasks that workers queue for themselves.
+pub(crate) const INJECTOR_TURN: u32 = 61;
+
+/// A batch fetched from the injector is at most this long.
+const BATCH: usize = 32;
+
+pub(crate) struct Local {
+    pub(crate) queue: Arc<QueueCore>,
+    next: Cell<Option<Task>>,
+    deque: deque::Worker<Task>,
+    home: RefCell<TaskList>,
+    turn: Cell<u32>,
+    worker: usize,
+}
+
+impl Local {
+    pub(crate) fn new(queue: Arc<QueueCore>, worker: usize) -> Self {
+        let deque = queue.fetch_deque(worker);
+        Local {
+            queue,
+            next: Cell::new(None),
+            deque,
+            home: RefCell::default(),
+            turn: Cell::new(0),
+            worker,
+        }
+    }
+
+    /// Queues a task at this worker. `true` when other workers can see it.
+    #[inline]
+    pub(crate) fn push(&self, task: Task) -> bool {
+        let next = self.next.take();
+        if next.is_none() && self.deque.is_empty() {
+            self.next.set(Some(task));
+            return false;
+        }
+        self.next.set(next);
+        self.deque.push(task);
+        true
+    }
+
+    /// Queues a task that only this worker may run.
+    #[inline]
+    pub(crate) fn push_home(&self, task: Task) {
+        self.home.borrow_mut().push_back(task);
+    }
+
+    /// The task whose turn it is.
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<Task> {
+        let turn = self.turn.get().wrapping_add(1);
+        self.turn.set(turn);
+        if turn.is_multiple_of(INJECTOR_TURN)
+            && let Some(task) = self.inject(1)
+        {
+            return Some(task);
+        }
+        let task = if turn.is_multiple_of(2) {
+            self.pop_own().or_else(|| self.pop_home())
+        } else {
+            self.pop_home().or_else(|| self.pop_own())
+        };
+        task.or_else(|| self.inject(BATCH))
+    }
+
+    #[inline]
+    fn pop_own(&self) -> Option<Task> {
+        self.next.take().or_else(|| self.deque.pop())
+    }
+
+    #[inline]
+    fn pop_home(&self) -> Option<Task> {
+        let mut home = self.home.borrow_mut();
+        let inbox = &self.queue.inboxes[self.worker];
+        if !inbox.is_empty() {
+            home.append(inbox.take_all());
+        }
+        home.pop_front()
+    }
+
+    /// Takes a share of the injector: the first task to run, the others into the deque.
+    fn inject(&self, most: usize) -> Option<Task> {
+        let mut first = None;
+        let taken = self
+            .queue
+            .injector
+            .take(most, self.queue.inboxes.len(), |task| {
+                if first.is_none() {
+                    first = Some(task);
+                } else {
+                    self.deque.push(task);
+                }
+            });
+        if taken > 1 {
+            self.queue.pool.sleep.notify_any();
+        }
+        first
+    }
+
+    /// Takes half of what another worker's deque holds.
+    pub(crate) fn steal_from(&self, victim: usize) -> Option<Task> {
+        loop {
+            match self.queue.stealers[victim].steal_batch_and_pop(&self.deque) {
+                deque::Steal::Success(task) => return Some(task),
+                deque::Steal::Retry => {}
+                deque::Steal::Empty => return None,
+            }
+        }
+    }
+
+    /// Takes half of what `victim` has more than this worker, the task that either runs included.
+    pub(crate) fn balance_with(&self, victim: usize) {
+        let mine = self.deque.len() + usize::from(self.has_next());
+        let theirs = self.queue.stealers[victim].len();
+        if theirs > mine {
+            let share = (theirs + 1 - mine) / 2;
+            // Lost to another thief, or in the middle of one: the next look will do.
+            let _ = self.queue.stealers[victim].steal_batch_with_limit(&self.deque, share);
+        }
+    }
+
+    /// Whether a task waits here, or where this worker would look first.
+    #[inline]
+    pub(crate) fn has_work(&self) -> bool {
+        !self.home.borrow().is_empty()
+            || !self.queue.inboxes[self.worker].is_empty()
+            || !self.deque.is_empty()
+            || self.has_next()
+            || !self.queue.injector.is_empty()
+    }
+
+    fn has_next(&self) -> bool {
+        let next = self.next.take();
+        let some = next.is_some();
+        self.next.set(next);
+        some
+    }
+
+    /// Gives up this worker's part of a stopped queue: the next task is left for others, as the
+    /// deque is; tasks at home here are cleaned up here, on their own thread.
+    pub(crate) fn abandon(&self) {
+        if let Some(task) = self.next.take() {
+            self.queue.leave_head(task);
+        }
+        while let Some(task) = self.pop_home() {
+            self.queue.taken(self.worker);
+            task.cleanup();
+        }
+    }
+}

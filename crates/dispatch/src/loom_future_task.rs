@@ -1,0 +1,157 @@
+//! Models of async tasks: wake-ups against polls, wakers that go away.
+
+use crate::inbox::Inbox;
+use crate::{Enqueue, Exception, QueueError, Task, spawn};
+use motet_sync::atomic::{AtomicUsize, Ordering};
+use motet_sync::cell::UnsafeCell;
+use motet_sync::{Arc as LoomArc, Mutex, thread};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// A queue that a thread of the model empties by hand.
+struct Hand(Inbox);
+
+impl Hand {
+    fn new() -> Arc<Hand> {
+        Arc::new(Hand(Inbox::new()))
+    }
+
+    fn run_all(&self) {
+        let mut tasks = self.0.take_all();
+        while let Some(task) = tasks.pop_front() {
+            task.run();
+        }
+    }
+}
+
+impl Enqueue for Arc<Hand> {
+    fn reserve(&self) -> Result<(), QueueError> {
+        Ok(())
+    }
+    fn admit(&self, task: Task) {
+        self.0.push(task);
+    }
+    fn readmit(&self, task: Task) {
+        self.0.push(task);
+    }
+    fn handle(&self) -> Arc<dyn Enqueue> {
+        Arc::new(Arc::clone(self))
+    }
+    fn name(&self) -> &str {
+        "hand"
+    }
+    fn raise(&self, _: Exception) {}
+}
+
+/// What a waiting future and its waker share.
+struct Event {
+    flag: AtomicUsize,
+    waker: Mutex<Option<Waker>>,
+    data: UnsafeCell<u32>,
+}
+
+// SAFETY: `data` is written before `flag` is set and read after it was seen set.
+unsafe impl Sync for Event {}
+// SAFETY: as above.
+unsafe impl Send for Event {}
+
+/// Ready when the flag is set; leaves its waker before it looks.
+struct WaitFor(LoomArc<Event>);
+
+impl Future for WaitFor {
+    type Output = ();
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        *self.0.waker.lock() = Some(cx.waker().clone());
+        if self.0.flag.load(Ordering::Acquire) == 0 {
+            return Poll::Pending;
+        }
+        // SAFETY: the flag says that the writer has finished.
+        assert_eq!(self.0.data.with(|data| unsafe { *data }), 7);
+        Poll::Ready(())
+    }
+}
+
+/// An event, and an async task that waits for it on the queue.
+fn start() -> (Arc<Hand>, LoomArc<Event>) {
+    let hand = Hand::new();
+    let event = LoomArc::new(Event {
+        flag: AtomicUsize::new(0),
+        waker: Mutex::new(None),
+        data: UnsafeCell::new(0),
+    });
+    spawn(&hand.handle(), WaitFor(event.clone())).unwrap();
+    (hand, event)
+}
+
+/// A wake-up against the poll it is meant for: never lost, and what the waker wrote is seen.
+#[test]
+fn loom_wake_against_poll() {
+    loom::model(|| {
+        let (hand, event) = start();
+        let waker = thread::spawn({
+            let event = event.clone();
+            move || {
+                // SAFETY: nobody reads before the flag is set.
+                event.data.with_mut(|data| unsafe { *data = 7 });
+                event.flag.store(1, Ordering::Release);
+                let waker = event.waker.lock().take();
+                waker.into_iter().for_each(Waker::wake);
+            }
+        });
+        hand.run_all();
+        waker.join().unwrap();
+        hand.run_all();
+        let late = event.waker.lock().take();
+        drop(late);
+        assert_eq!(
+            LoomArc::strong_count(&event),
+            1,
+            "the future ended and was dropped"
+        );
+    });
+}
+
+/// The last waker goes away, maybe while the task is being polled: the future is dropped, once.
+#[test]
+fn loom_abandoned_task_is_dropped() {
+    loom::model(|| {
+        let (hand, event) = start();
+        let dropper = thread::spawn({
+            let event = event.clone();
+            move || drop(event.waker.lock().take())
+        });
+        hand.run_all();
+        dropper.join().unwrap();
+        let late = event.waker.lock().take();
+        drop(late);
+        hand.run_all();
+        assert_eq!(LoomArc::strong_count(&event), 1, "the future was dropped");
+    });
+}
+
+/// Two wakers at once: polled again once or twice, queued never twice at a time.
+#[test]
+fn loom_two_wakers() {
+    loom::model(|| {
+        let (hand, event) = start();
+        hand.run_all();
+        let first = event.waker.lock().take().unwrap();
+        let second = first.clone();
+        // SAFETY: the task waits.
+        event.data.with_mut(|data| unsafe { *data = 7 });
+        event.flag.store(1, Ordering::Release);
+        let other = thread::spawn(move || second.wake());
+        first.wake();
+        hand.run_all();
+        other.join().unwrap();
+        hand.run_all();
+        let late = event.waker.lock().take();
+        drop(late);
+        assert_eq!(
+            LoomArc::strong_count(&event),
+            1,
+            "the future ended and was dropped"
+        );
+    });
+}

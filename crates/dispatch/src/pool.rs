@@ -1,0 +1,92 @@
+//! What the workers of a dispatcher and its queues share: their sleep, and what has changed.
+
+use crate::exception::ExceptionRoute;
+use crate::sleep::Sleep;
+use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use motet_sync::{Condvar, Mutex};
+use std::sync::Arc;
+
+pub(crate) struct Pool {
+    workers: usize,
+    pub(crate) sleep: Sleep,
+    pub(crate) exceptions: ExceptionRoute,
+    /// Goes up when the set of queues changes or the pool is stopped.
+    version: AtomicUsize,
+    stopped: AtomicBool,
+    idle: Idle,
+}
+
+/// Who is told when every worker sleeps.
+#[derive(Default)]
+struct Idle {
+    hook: Mutex<Option<Arc<IdleHook>>>,
+    lock: Mutex<()>,
+    reached: Condvar,
+}
+
+/// Called when every worker sleeps.
+pub(crate) type IdleHook = dyn Fn() + Send + Sync;
+
+impl Pool {
+    pub(crate) fn new(workers: usize) -> Self {
+        Pool {
+            workers,
+            sleep: Sleep::new(workers),
+            exceptions: ExceptionRoute::default(),
+            version: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+            idle: Idle::default(),
+        }
+    }
+
+    /// The number of workers.
+    pub(crate) fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// A number that changes when workers must look at the set of queues, or whether they are to
+    /// stop.
+    #[inline]
+    pub(crate) fn version(&self) -> usize {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Tells the workers that something has changed.
+    pub(crate) fn changed(&self) {
+        self.version.fetch_add(1, Ordering::Release);
+        self.sleep.notify_all();
+    }
+
+    /// Lets the workers end.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Release);
+        self.changed();
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_idle_hook(&self, hook: Arc<IdleHook>) {
+        *self.idle.hook.lock() = Some(hook);
+    }
+
+    /// Called by the last worker to fall asleep.
+    pub(crate) fn went_idle(&self) {
+        let hook = self.idle.hook.lock().clone();
+        if let Some(hook) = hook {
+            hook();
+        }
+        // Whoever waits has either not looked yet or is woken.
+        drop(self.idle.lock.lock());
+        self.idle.reached.notify_all();
+    }
+
+    /// Waits until `idle` says so; it is asked again each time every worker sleeps.
+    pub(crate) fn wait_idle(&self, idle: impl Fn() -> bool) {
+        let mut guard = self.idle.lock.lock();
+        while !idle() {
+            guard = self.idle.reached.wait(guard);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The dispatcher queue: where tasks wait until their dispatcher runs them.
+
+use crate::counters::QueueCounters;
+use crate::home::Home;
+use crate::queue_core::QueueCore;
+use crate::worker;
+use crate::{Enqueue, Exception, QueueError, Task};
+use std::fmt;
+use std::sync::Arc;
+
+/// A queue of tasks that one [`Dispatcher`](crate::Dispatcher) serves, first in first out.
+///
+/// The handle is cheap to clone; all clones are the same queue. Tasks that a worker queues wait at
+/// that worker, tasks from other threads in a common place; the tasks of one poster start in the
+/// order they were queued, and on a dispatcher with one thread they also run in that order.
+///
+/// ```
+/// use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task};
+///
+/// let dispatcher = Dispatcher::new(1);
+/// let queue = dispatcher.queue(QueueConfig { depth: Some(1), ..QueueConfig::named("small") });
+/// queue.suspend();
+/// queue.enqueue(Task::new(|| ())).unwrap();
+/// assert_eq!(queue.enqueue(Task::new(|| ())).unwrap_err().reason, QueueError::Full);
+/// queue.resume();
+/// dispatcher.wait_idle();
+/// assert_eq!(queue.counters().executed, 1);
+/// ```
+#[derive(Clone)]
+pub struct DispatcherQueue {
+    core: Arc<QueueCore>,
+}
+
+impl DispatcherQueue {
+    pub(crate) fn new(core: Arc<QueueCore>) -> Self {
+        DispatcherQueue { core }
+    }
+
+    /// Lets no further task start. Tasks are still queued; running ones go on.
+    pub fn suspend(&self) {
+        self.core.suspend();
+    }
+
+    /// Lets tasks start again, those queued meanwhile included.
+    pub fn resume(&self) {
+        self.core.resume();
+    }
+
+    /// Whether the queue is suspended.
+    #[must_use]
+    pub fn is_suspended(&self) -> bool {
+        self.core.is_suspended()
+    }
+
+    /// The counters as they are now.
+    #[must_use]
+    pub fn counters(&self) -> QueueCounters {
+        self.core.counters.snapshot()
+    }
+
+    /// The number of workers of the queue's dispatcher.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.core.pool.workers()
+    }
+
+    /// The part of this queue whose tasks only worker `index` runs.
+    ///
+    /// # Panics
+    /// When the dispatcher has no such worker.
+    #[must_use]
+    pub fn home(&self, index: usize) -> Home {
+        assert!(
+            index < self.workers(),
+            "worker {index} of {}",
+            self.workers()
+        );
+        Home::new(Arc::clone(&self.core), index)
+    }
+
+    /// Tells `handler` of each panic of a task of this queue, instead of the dispatcher's handler
+    /// and standard error. It runs on the worker, at once; its own panic goes to standard error.
+    pub fn on_exception(&self, handler: impl Fn(Exception) + Send + Sync + 'static) {
+        self.core.on_exception(Arc::new(handler));
+    }
+}
+
+impl Enqueue for DispatcherQueue {
+    #[inline]
+    fn reserve(&self) -> Result<(), QueueError> {
+        self.core.reserve()
+    }
+
+    #[inline]
+    fn admit(&self, task: Task) {
+        self.core.admit(task);
+    }
+
+    #[inline]
+    fn admit_here(&self, task: Task) -> Result<bool, Task> {
+        self.core.admit_here(task)
+    }
+
+    fn readmit(&self, task: Task) {
+        self.core.readmit(task);
+    }
+
+    fn handle(&self) -> Arc<dyn Enqueue> {
+        // Not the handle of the handle: one indirection less for each post.
+        self.core.clone()
+    }
+
+    fn name(&self) -> &str {
+        self.core.name()
+    }
+
+    fn raise(&self, exception: Exception) {
+        self.core.raise(exception);
+    }
+}
+
+impl Enqueue for QueueCore {
+    #[inline]
+    fn reserve(&self) -> Result<(), QueueError> {
+        self.claim_room()
+    }
+
+    #[inline]
+    fn admit(&self, task: Task) {
+        match worker::push_local(self, task) {
+            Ok(false) => {}
+            Ok(true) => worker::announce(),
+            Err(task) => self.inject(task),
+        }
+    }
+
+    #[inline]
+    fn admit_here(&self, task: Task) -> Result<bool, Task> {
+        worker::push_local(self, task)
+    }
+
+    fn readmit(&self, task: Task) {
+        self.returns();
+        self.admit(task);
+    }
+
+    fn handle(&self) -> Arc<dyn Enqueue> {
+        self.strong()
+    }
+
+    fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    fn raise(&self, exception: Exception) {
+        QueueCore::raise(self, exception);
+    }
+}
+
+impl fmt::Debug for DispatcherQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DispatcherQueue")
+            .field("config", &self.core.config)
+            .field("suspended", &self.is_suspended())
+            .field("counters", &self.counters())
+            .finish_non_exhaustive()
+    }
+}

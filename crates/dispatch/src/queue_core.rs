@@ -1,0 +1,249 @@
+//! What a queue is, without the threads that use it: its places for tasks, its state, its counters.
+
+use crate::counters::Counters;
+use crate::exception::{self, Exception, ExceptionHandler, ExceptionRoute};
+use crate::inbox::Inbox;
+use crate::injector::Injector;
+use crate::pool::Pool;
+use crate::{QueueError, Task};
+use crossbeam_deque as deque;
+use motet_sync::atomic::{AtomicU8, AtomicUsize, Ordering, fence};
+use motet_sync::{CachePadded, Mutex};
+use std::sync::{Arc, Weak};
+
+/// How a [`DispatcherQueue`](crate::DispatcherQueue) is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueConfig {
+    /// Shown in messages.
+    pub name: String,
+    /// The number of tasks that may wait; more are refused. `None`: no limit.
+    pub depth: Option<usize>,
+}
+
+impl QueueConfig {
+    /// An unbounded queue with this name.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        QueueConfig {
+            name: name.to_owned(),
+            ..QueueConfig::default()
+        }
+    }
+}
+
+impl Default for QueueConfig {
+    fn default() -> Self {
+        QueueConfig {
+            name: "queue".to_owned(),
+            depth: None,
+        }
+    }
+}
+
+/// What the handles of a queue and its workers share.
+pub(crate) struct QueueCore {
+    this: Weak<QueueCore>,
+    pub(crate) config: QueueConfig,
+    /// The queue's place among the queues of its dispatcher.
+    pub(crate) slot: usize,
+    pub(crate) pool: Arc<Pool>,
+    /// One of [`OPEN`], [`SUSPENDED`], [`STOPPED`].
+    state: AtomicU8,
+    /// Tasks waiting; kept only when the depth is limited.
+    waiting: CachePadded<AtomicUsize>,
+    pub(crate) injector: CachePadded<Injector>,
+    /// By worker: tasks that only this worker may run.
+    pub(crate) inboxes: Box<[CachePadded<Inbox>]>,
+    /// By worker: the far end of its deque.
+    pub(crate) stealers: Box<[deque::Stealer<Task>]>,
+    /// By worker: its deque, until the worker fetches it.
+    deques: Mutex<Vec<Option<deque::Worker<Task>>>>,
+    /// The next-task slots of workers that have ended.
+    heads: Mutex<Vec<Task>>,
+    pub(crate) counters: Counters,
+    exceptions: ExceptionRoute,
+}
+
+const OPEN: u8 = 0;
+const SUSPENDED: u8 = 1;
+const STOPPED: u8 = 2;
+
+impl QueueCore {
+    pub(crate) fn new(config: QueueConfig, slot: usize, pool: Arc<Pool>) -> Arc<Self> {
+        let workers = pool.workers();
+        let deques: Vec<_> = (0..workers).map(|_| deque::Worker::new_fifo()).collect();
+        Arc::new_cyclic(|this| QueueCore {
+            this: Weak::clone(this),
+            config,
+            slot,
+            pool,
+            state: AtomicU8::new(OPEN),
+            waiting: CachePadded::default(),
+            injector: CachePadded::new(Injector::new()),
+            inboxes: (0..workers)
+                .map(|_| CachePadded::new(Inbox::new()))
+                .collect(),
+            stealers: deques.iter().map(deque::Worker::stealer).collect(),
+            deques: Mutex::new(deques.into_iter().map(Some).collect()),
+            heads: Mutex::default(),
+            counters: Counters::new(workers),
+            exceptions: ExceptionRoute::default(),
+        })
+    }
+
+    /// The deque of worker `index`, which asks once.
+    pub(crate) fn fetch_deque(&self, index: usize) -> deque::Worker<Task> {
+        self.deques.lock()[index]
+            .take()
+            .expect("each worker fetches its deque once")
+    }
+
+    /// Whether tasks of this queue may start.
+    #[inline]
+    pub(crate) fn runs(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == OPEN
+    }
+
+    /// Claims room for one task.
+    #[inline]
+    pub(crate) fn claim_room(&self) -> Result<(), QueueError> {
+        let refused = if self.state.load(Ordering::Relaxed) == STOPPED {
+            QueueError::Stopped
+        } else {
+            let Some(depth) = self.config.depth else {
+                return Ok(());
+            };
+            if self.waiting.fetch_add(1, Ordering::Relaxed) < depth {
+                return Ok(());
+            }
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            QueueError::Full
+        };
+        self.counters.refused();
+        Err(refused)
+    }
+
+    /// A task comes back without asking for room.
+    #[inline]
+    pub(crate) fn returns(&self) {
+        if self.config.depth.is_some() {
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A worker has taken a task.
+    #[inline]
+    pub(crate) fn taken(&self, by: usize) {
+        if self.config.depth.is_some() {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.counters.executed_by(by);
+    }
+
+    /// Queues a task from a thread that is not one of the workers.
+    pub(crate) fn inject(&self, task: Task) {
+        self.counters.scheduled_outside();
+        self.injector.push(task);
+        self.pool.sleep.notify_any();
+        self.after_push();
+    }
+
+    /// Queues a task for worker `index` alone, from another thread. `true` when the worker slept and
+    /// was woken.
+    pub(crate) fn leave_for(&self, index: usize, task: Task) -> bool {
+        self.counters.scheduled_outside();
+        self.inboxes[index].push(task);
+        let woken = self.pool.sleep.notify_worker(index);
+        self.after_push();
+        woken
+    }
+
+    /// Called after a push from outside: a queue that has been stopped meanwhile gives back what it
+    /// still holds, because no worker will come for it.
+    fn after_push(&self) {
+        fence(Ordering::SeqCst);
+        if self.state.load(Ordering::Relaxed) == STOPPED {
+            self.take_leftovers().into_iter().for_each(Task::cleanup);
+        }
+    }
+
+    /// No task starts any more and none is accepted.
+    pub(crate) fn stop(&self) {
+        self.state.store(STOPPED, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Keeps the next task of a worker that ends for [`QueueCore::take_leftovers`].
+    pub(crate) fn leave_head(&self, task: Task) {
+        self.heads.lock().push(task);
+    }
+
+    /// Whether some worker could take a task of this queue now.
+    pub(crate) fn has_work(&self) -> bool {
+        self.runs() && (!self.injector.is_empty() || self.stealers.iter().any(|s| !s.is_empty()))
+    }
+
+    /// All tasks that wait where another thread may take them, oldest first.
+    pub(crate) fn take_leftovers(&self) -> Vec<Task> {
+        let mut tasks = std::mem::take(&mut *self.heads.lock());
+        for stealer in &self.stealers {
+            loop {
+                match stealer.steal() {
+                    deque::Steal::Success(task) => tasks.push(task),
+                    deque::Steal::Retry => {}
+                    deque::Steal::Empty => break,
+                }
+            }
+        }
+        let mut injected = self.injector.take_all();
+        self.inboxes
+            .iter()
+            .for_each(|inbox| injected.append(inbox.take_all()));
+        tasks.extend(std::iter::from_fn(|| injected.pop_front()));
+        self.counters.returned(tasks.len());
+        tasks
+    }
+
+    /// Lets no further task start.
+    pub(crate) fn suspend(&self) {
+        self.change_state(OPEN, SUSPENDED);
+    }
+
+    /// Lets tasks start again.
+    pub(crate) fn resume(&self) {
+        if self.change_state(SUSPENDED, OPEN) {
+            self.pool.sleep.notify_all();
+        }
+    }
+
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.state.load(Ordering::Acquire) == SUSPENDED
+    }
+
+    /// A strong handle on this queue.
+    pub(crate) fn strong(&self) -> Arc<Self> {
+        self.this.upgrade().expect("a queue that is used is alive")
+    }
+
+    pub(crate) fn on_exception(&self, handler: Arc<ExceptionHandler>) {
+        self.exceptions.set(handler);
+    }
+
+    /// Routes a panic of a task of this queue.
+    pub(crate) fn raise(&self, exception: Exception) {
+        let routes = [&self.exceptions, &self.pool.exceptions];
+        exception::route(exception, &self.config.name, &routes);
+    }
+
+    fn change_state(&self, from: u8, to: u8) -> bool {
+        self.state
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
+    }
+}
+
+impl Drop for QueueCore {
+    fn drop(&mut self) {
+        self.take_leftovers().into_iter().for_each(Task::cleanup);
+    }
+}

@@ -1,0 +1,95 @@
+//! How an async task waits for something that should come within microseconds.
+
+use crate::worker::{self, Worker};
+use motet_sync::{Backoff, spin_loop};
+use std::task::Context;
+use std::time::Duration;
+
+/// One wait of an async task, held by the waiting future.
+///
+/// A task that waits for a message from another core gets it after a cache-line transfer (0.1 µs) if
+/// it looks, and after tens of microseconds if it has been put to sleep. So it looks: while its worker
+/// has nothing else to run it spins, a slice at a time; when the worker has other work it lets that
+/// run and comes back in its turn. After [`SpinWait::BUDGET`] it should sleep.
+#[derive(Debug)]
+pub struct SpinWait {
+    backoff: Backoff,
+    turns: u32,
+}
+
+/// What the waiting future has to do now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Advice {
+    /// It is there: go on.
+    Ready,
+    /// Return `Poll::Pending`: the task will be polled again in its turn. No waker is needed.
+    Again,
+    /// Register the waker, look once more, return `Poll::Pending`.
+    Sleep,
+}
+
+impl SpinWait {
+    /// How long a task looks before it should sleep: about what waking it costs.
+    pub const BUDGET: Duration = Duration::from_micros(60);
+
+    /// Looks in one slice of spinning: about half a microsecond.
+    const SLICE: u32 = 32;
+    /// Turns between two looks at the clock while the worker has other work.
+    const TURNS: u32 = 8;
+
+    /// A wait that begins now.
+    #[must_use]
+    pub fn new() -> Self {
+        SpinWait {
+            backoff: Backoff::new(Self::BUDGET),
+            turns: 0,
+        }
+    }
+
+    /// Waits a little for `ready`, which must be quick and is called at least once.
+    #[inline]
+    pub fn wait(&mut self, cx: &Context<'_>, mut ready: impl FnMut() -> bool) -> Advice {
+        if ready() {
+            worker::with_current(Worker::fruitful);
+            return Advice::Ready;
+        }
+        worker::with_current(|worker| self.wait_on(worker, cx, ready)).unwrap_or(Advice::Sleep)
+    }
+
+    fn wait_on(
+        &mut self,
+        worker: &Worker,
+        cx: &Context<'_>,
+        mut ready: impl FnMut() -> bool,
+    ) -> Advice {
+        let mut patient = true;
+        if worker.has_other_work() {
+            worker.fruitless();
+            self.turns += 1;
+            if self.turns.is_multiple_of(Self::TURNS) {
+                patient = self.backoff.within_budget();
+            }
+        } else {
+            for _ in 0..Self::SLICE {
+                spin_loop();
+                if ready() {
+                    worker.fruitful();
+                    return Advice::Ready;
+                }
+            }
+            patient = worker.is_patient() || self.backoff.go_on();
+        }
+        if patient && worker.poll_again(cx) {
+            Advice::Again
+        } else {
+            Advice::Sleep
+        }
+    }
+}
+
+impl Default for SpinWait {
+    fn default() -> Self {
+        SpinWait::new()
+    }
+}

@@ -1,0 +1,248 @@
+//! The unit of work and its one allocation.
+//!
+//! A [`TaskBox<R>`] owns one heap node: a header (how to run it, a link) and a body `R`. The same
+//! node waits in a port, hangs in a dispatcher queue and is run by a worker; nothing is allocated
+//! on the way. [`TaskBox::into_task`] forgets the type of the body and gives the thin [`Task`] that
+//! queues carry; the [lists](crate::TaskList) are made of the nodes' own links.
+//!
+//! Who may touch what: a node has exactly one owner (a `TaskBox`, a `Task`, a list or an injector);
+//! only the owner reads or writes `next` and the body. `vtable` never
+//! changes.
+
+use motet_sync::atomic::{AtomicPtr, Ordering};
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::ptr::{self, NonNull};
+
+/// A body that a worker can run once.
+pub trait Run: Send + Sized + 'static {
+    /// Does the work. A panic is caught by the worker and routed as an
+    /// [`Exception`](crate::Exception).
+    fn run(task: TaskBox<Self>);
+
+    /// The task will not run: bring what it carries back to where it came from. The default drops
+    /// the body.
+    fn cleanup(task: TaskBox<Self>) {
+        drop(task);
+    }
+}
+
+/// A task whose body is known: the owning pointer to one node.
+pub struct TaskBox<R: Run> {
+    node: NonNull<Node<R>>,
+    owns: PhantomData<Node<R>>,
+}
+
+/// A task whose body is not known any more: one pointer wide.
+///
+/// Dropping a task drops what it carries; to bring the items back to their ports call
+/// [`Task::cleanup`].
+#[must_use = "a task that is dropped never runs"]
+pub struct Task {
+    header: NonNull<Header>,
+}
+
+/// The front of every node.
+pub(crate) struct Header {
+    vtable: &'static VTable,
+    /// The next node of the list this node is in.
+    next: AtomicPtr<Header>,
+}
+
+/// What can be done with a node whose body is not known.
+pub(crate) struct VTable {
+    pub(crate) run: unsafe fn(NonNull<Header>),
+    pub(crate) cleanup: unsafe fn(NonNull<Header>),
+    pub(crate) discard: unsafe fn(NonNull<Header>),
+}
+
+/// `repr(C)`: the header is at offset 0, so a pointer to the node is a pointer to the header.
+#[repr(C)]
+pub(crate) struct Node<R> {
+    header: Header,
+    pub(crate) body: R,
+}
+
+impl Header {
+    pub(crate) fn new(vtable: &'static VTable) -> Self {
+        Header {
+            vtable,
+            next: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    // Relaxed everywhere: only the owner touches the link, and ownership moves between threads
+    // through a queue that synchronises.
+    pub(crate) fn next(&self) -> *mut Header {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_next(&self, next: *mut Header) {
+        self.next.store(next, Ordering::Relaxed);
+    }
+}
+
+impl<R: Run> TaskBox<R> {
+    const VTABLE: &'static VTable = &VTable {
+        run: |header| {
+            // SAFETY: the vtable of a Node<R> is called with that node and its ownership.
+            R::run(unsafe { TaskBox::from_header(header) });
+        },
+        cleanup: |header| {
+            // SAFETY: as above.
+            R::cleanup(unsafe { TaskBox::from_header(header) });
+        },
+        discard: |header| {
+            // SAFETY: as above.
+            drop(unsafe { TaskBox::<R>::from_header(header) });
+        },
+    };
+
+    /// Allocates the node around `body`.
+    #[inline]
+    #[must_use]
+    pub fn new(body: R) -> Self {
+        let node = Box::new(Node {
+            header: Header::new(Self::VTABLE),
+            body,
+        });
+        TaskBox {
+            node: NonNull::from(Box::leak(node)),
+            owns: PhantomData,
+        }
+    }
+
+    /// Forgets the type of the body.
+    #[inline]
+    pub fn into_task(self) -> Task {
+        Task {
+            header: ManuallyDrop::new(self).node.cast(),
+        }
+    }
+
+    /// Takes the body out and frees the node.
+    #[inline]
+    #[must_use]
+    pub fn into_inner(self) -> R {
+        let node = ManuallyDrop::new(self).node;
+        // SAFETY: the node came from a Box in `new` and self owned it.
+        unsafe { Box::from_raw(node.as_ptr()) }.body
+    }
+
+    /// # Safety
+    /// `header` is the header of an owned `Node<R>`; its ownership passes to the result.
+    #[inline]
+    pub(crate) unsafe fn from_header(header: NonNull<Header>) -> Self {
+        TaskBox {
+            node: header.cast(),
+            owns: PhantomData,
+        }
+    }
+}
+
+impl<R: Run> Deref for TaskBox<R> {
+    type Target = R;
+    #[inline]
+    fn deref(&self) -> &R {
+        // SAFETY: self owns the node.
+        unsafe { &self.node.as_ref().body }
+    }
+}
+
+impl<R: Run> DerefMut for TaskBox<R> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut R {
+        // SAFETY: self owns the node and is borrowed mutably.
+        unsafe { &mut self.node.as_mut().body }
+    }
+}
+
+impl<R: Run> Drop for TaskBox<R> {
+    fn drop(&mut self) {
+        // SAFETY: the node came from a Box in `new` and self owns it.
+        drop(unsafe { Box::from_raw(self.node.as_ptr()) });
+    }
+}
+
+// SAFETY: a TaskBox owns its body, and Run requires Send.
+unsafe impl<R: Run> Send for TaskBox<R> {}
+
+impl<R: Run> fmt::Debug for TaskBox<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskBox").finish_non_exhaustive()
+    }
+}
+
+impl Task {
+    /// A task that calls `work` once.
+    ///
+    /// ```
+    /// use motet_dispatch::{Enqueue, Inline, Task};
+    ///
+    /// let (tell, told) = std::sync::mpsc::channel();
+    /// Inline::new("here").enqueue(Task::new(move || tell.send(7).unwrap())).unwrap();
+    /// assert_eq!(told.recv(), Ok(7));
+    /// ```
+    pub fn new(work: impl FnOnce() + Send + 'static) -> Self {
+        TaskBox::new(Call(work)).into_task()
+    }
+
+    /// Runs the task on the calling thread.
+    ///
+    /// # Panics
+    /// When the work does; workers catch this.
+    #[inline]
+    pub fn run(self) {
+        let header = self.into_header();
+        // SAFETY: self owned the node; the vtable is the node's own.
+        unsafe { (header.as_ref().vtable.run)(header) }
+    }
+
+    /// Gives the task up without running it: the items it carries go back to the front of their
+    /// ports (CCR's `Cleanup`).
+    pub fn cleanup(self) {
+        let header = self.into_header();
+        // SAFETY: as in `run`.
+        unsafe { (header.as_ref().vtable.cleanup)(header) }
+    }
+
+    #[inline]
+    pub(crate) fn into_header(self) -> NonNull<Header> {
+        ManuallyDrop::new(self).header
+    }
+
+    /// # Safety
+    /// `header` belongs to an owned node whose ownership passes to the result.
+    #[inline]
+    pub(crate) unsafe fn from_header(header: NonNull<Header>) -> Self {
+        Task { header }
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        // SAFETY: self owns the node; the vtable is the node's own.
+        unsafe { (self.header.as_ref().vtable.discard)(self.header) }
+    }
+}
+
+// SAFETY: a Task owns its node. Bodies made by TaskBox are Send; those of async tasks that are not
+// Send are only run and dropped on one thread, as the contract of `spawn_unchecked` demands.
+unsafe impl Send for Task {}
+
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Task").finish_non_exhaustive()
+    }
+}
+
+/// The body of [`Task::new`].
+struct Call<F>(F);
+
+impl<F: FnOnce() + Send + 'static> Run for Call<F> {
+    fn run(task: TaskBox<Self>) {
+        (task.into_inner().0)();
+    }
+}

@@ -1,0 +1,374 @@
+//! The loop that every thread of a dispatcher runs, and how code inside a task finds its worker.
+
+use crate::Task;
+use crate::exception::Exception;
+use crate::inline;
+use crate::local::Local;
+use crate::pool::Pool;
+use crate::queue_core::QueueCore;
+use crate::registry::Registry;
+use motet_sync::{Backoff, Parker, thread};
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
+use std::sync::Arc;
+use std::task::Context;
+use std::time::{Duration, Instant};
+
+/// One thread of a dispatcher. Lives on that thread's stack; nobody else sees it.
+pub(crate) struct Worker {
+    index: usize,
+    registry: Arc<Registry>,
+    /// By the queue's slot.
+    locals: RefCell<Vec<Local>>,
+    /// The dispatcher's version that `locals` reflects.
+    version: Cell<usize>,
+    /// The slot served last: that of the task that runs.
+    cursor: Cell<usize>,
+    /// The worker robbed last.
+    victim: Cell<usize>,
+    /// The waker data of the async task being polled, null between polls.
+    polling: Cell<*const ()>,
+    /// The async task being polled asked for another turn.
+    again: Cell<bool>,
+    /// Polls in a row that only waited.
+    fruitless: Cell<u32>,
+    /// Until then waits keep the core: someone is being woken, and will answer.
+    patient_until: Cell<Option<Instant>>,
+    /// Tasks run, to know when to look at the load of the others.
+    turns: Cell<u32>,
+}
+
+/// How long a worker looks for work before it sleeps: about what waking it costs, so that the wait is
+/// never more than about twice as dear as the better of looking and sleeping.
+const SEARCH: Duration = Duration::from_micros(60);
+
+/// How long waits keep the core after another worker was woken: a few times what that takes.
+const WAKING: Duration = Duration::from_micros(150);
+
+/// Every so many tasks a worker with work of its own looks whether another one has more.
+const BALANCE_TURN: u32 = 64;
+
+thread_local! {
+    /// The worker of this thread, null elsewhere. Set by [`Worker::run`] for as long as it runs.
+    static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+}
+
+/// Calls `f` with the worker of this thread, if it is one.
+#[inline]
+pub(crate) fn with_current<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
+    let worker = CURRENT.get();
+    // SAFETY: not null only while `Worker::run` is on this thread's stack, below this call.
+    unsafe { worker.as_ref() }.map(f)
+}
+
+/// Marks the async task with waker data `data` as the one this thread polls and runs `poll`. `true`
+/// when it asked for another turn at once.
+#[inline]
+pub(crate) fn while_polling(data: *const (), poll: impl FnOnce()) -> bool {
+    let mut poll = Some(poll);
+    let mut run = || {
+        if let Some(poll) = poll.take() {
+            poll();
+        }
+    };
+    with_current(|worker| worker.polling(data, &mut run)).unwrap_or_else(|| {
+        run();
+        false
+    })
+}
+
+/// Queues the task that has just run, and has asked for another turn, behind the others of this
+/// worker.
+#[inline]
+pub(crate) fn run_again(task: Task) {
+    let mut task = Some(task);
+    with_current(|worker| {
+        let locals = worker.locals.borrow();
+        let local = &locals[worker.cursor.get()];
+        if let Some(task) = task.take() {
+            local.queue.counters.scheduled_by(worker.index);
+            local.queue.returns();
+            local.push_home(task);
+        }
+    });
+    debug_assert!(task.is_none(), "only a worker grants another turn");
+}
+
+/// Queues `task` at the worker of this thread; `Ok(true)` when other workers can see it and have not
+/// been told. Gives it back when this thread is not a worker of the queue's dispatcher.
+#[inline]
+pub(crate) fn push_local(queue: &QueueCore, task: Task) -> Result<bool, Task> {
+    push(queue, task, Local::push)
+}
+
+/// Queues `task` at home if this thread is worker `home` of the queue's dispatcher; else gives it
+/// back.
+#[inline]
+pub(crate) fn push_home(queue: &QueueCore, home: usize, task: Task) -> Result<bool, Task> {
+    if with_current(|worker| worker.index) != Some(home) {
+        return Err(task);
+    }
+    push(queue, task, |local, task| {
+        local.push_home(task);
+        false
+    })
+}
+
+/// Wakes a worker, if one sleeps and none is looking for work, for tasks that this thread has queued
+/// with [`Enqueue::admit_here`](crate::Enqueue::admit_here).
+#[inline]
+pub fn announce() {
+    with_current(|worker| worker.registry.pool.sleep.notify_any());
+}
+
+/// This thread has woken a sleeping worker, whose answer its tasks may wait for. If they gave the core
+/// away now they might lose it for a time slice of milliseconds, and the other would find them gone.
+#[cold]
+pub(crate) fn expect_sleeper() {
+    with_current(|worker| worker.patient_until.set(Some(Instant::now() + WAKING)));
+}
+
+#[inline]
+fn push(
+    queue: &QueueCore,
+    task: Task,
+    push: impl FnOnce(&Local, Task) -> bool,
+) -> Result<bool, Task> {
+    let mut task = Some(task);
+    let visible = with_current(|worker| {
+        if !worker.belongs_to(&queue.pool) {
+            return None;
+        }
+        // A queue made a moment ago may not be known to this worker yet.
+        let locals = worker.locals.borrow();
+        let local = locals.get(queue.slot)?;
+        queue.counters.scheduled_by(worker.index);
+        task.take().map(|task| push(local, task))
+    });
+    visible
+        .flatten()
+        .ok_or_else(|| task.expect("a task that was not queued is still here"))
+}
+
+impl Worker {
+    pub(crate) fn new(index: usize, registry: Arc<Registry>) -> Self {
+        Worker {
+            index,
+            registry,
+            locals: RefCell::default(),
+            version: Cell::new(0),
+            cursor: Cell::new(0),
+            victim: Cell::new(index),
+            polling: Cell::new(ptr::null()),
+            again: Cell::new(false),
+            fruitless: Cell::new(0),
+            patient_until: Cell::new(None),
+            turns: Cell::new(0),
+        }
+    }
+
+    /// Serves the dispatcher's queues until it is stopped.
+    pub(crate) fn run(&self) {
+        struct Reset;
+        impl Drop for Reset {
+            fn drop(&mut self) {
+                CURRENT.set(ptr::null());
+            }
+        }
+        CURRENT.set(self);
+        let _reset = Reset;
+        let parker = self.pool().sleep.register(self.index);
+        while self.is_current() || self.refresh() {
+            match self.pop().or_else(|| self.search(&parker)) {
+                Some((slot, task)) => self.execute(slot, task),
+                None => continue,
+            }
+        }
+        self.locals.borrow().iter().for_each(Local::abandon);
+    }
+
+    fn pool(&self) -> &Pool {
+        &self.registry.pool
+    }
+
+    pub(crate) fn belongs_to(&self, pool: &Pool) -> bool {
+        ptr::eq(&*self.registry.pool, pool)
+    }
+
+    /// Whether nothing about the dispatcher has changed since [`Worker::refresh`].
+    #[inline]
+    fn is_current(&self) -> bool {
+        self.pool().version() == self.version.get()
+    }
+
+    /// Learns of new queues. `false` when the dispatcher has been stopped.
+    #[cold]
+    fn refresh(&self) -> bool {
+        self.version.set(self.pool().version());
+        let mut locals = self.locals.borrow_mut();
+        for queue in self.registry.queues_from(locals.len()) {
+            locals.push(Local::new(queue, self.index));
+        }
+        !self.pool().is_stopped()
+    }
+
+    /// Runs one task; a panic goes its way and the worker goes on.
+    #[inline]
+    fn execute(&self, slot: usize, task: Task) {
+        self.turns.set(self.turns.get().wrapping_add(1));
+        if self.turns.get().is_multiple_of(BALANCE_TURN) {
+            self.balance(slot);
+        }
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.run())) {
+            self.polling.set(ptr::null());
+            self.again.set(false);
+            let queue = Arc::clone(&self.locals.borrow()[slot].queue);
+            queue.raise(Exception::new(payload, &queue.config.name));
+        }
+    }
+
+    /// The next task of this worker's own: one of each queue in turn.
+    #[inline]
+    fn pop(&self) -> Option<(usize, Task)> {
+        let locals = self.locals.borrow();
+        let mut slot = self.cursor.get();
+        for _ in 0..locals.len() {
+            slot = if slot + 1 < locals.len() { slot + 1 } else { 0 };
+            let local = &locals[slot];
+            if !local.queue.runs() {
+                continue;
+            }
+            if let Some(task) = local.pop() {
+                self.cursor.set(slot);
+                local.queue.taken(self.index);
+                return Some((slot, task));
+            }
+        }
+        None
+    }
+
+    /// Takes a share of another worker's tasks if it has more than this one: chains of tasks that each
+    /// queue the next keep every worker busy and would never be stolen, however unevenly they lie.
+    #[cold]
+    fn balance(&self, slot: usize) {
+        let workers = self.pool().workers();
+        let victim = (self.index + self.turns.get() as usize / BALANCE_TURN as usize) % workers;
+        if victim != self.index {
+            self.locals.borrow()[slot].balance_with(victim);
+        }
+    }
+
+    fn steal(&self) -> Option<(usize, Task)> {
+        let locals = self.locals.borrow();
+        let workers = self.pool().workers();
+        // The one robbed last comes first: it may well have more.
+        for step in 0..workers {
+            let victim = (self.victim.get() + step) % workers;
+            if victim == self.index {
+                continue;
+            }
+            for (slot, local) in locals.iter().enumerate() {
+                if local.queue.runs()
+                    && let Some(task) = local.steal_from(victim)
+                {
+                    self.victim.set(victim);
+                    self.cursor.set(slot);
+                    local.queue.taken(self.index);
+                    return Some((slot, task));
+                }
+            }
+        }
+        None
+    }
+
+    /// Looks for work and sleeps when there is none. `None`: look at the dispatcher again.
+    #[cold]
+    fn search(&self, parker: &Parker) -> Option<(usize, Task)> {
+        let sleep = &self.pool().sleep;
+        sleep.start_search();
+        loop {
+            let mut backoff = Backoff::new(SEARCH);
+            loop {
+                let found = self.pop().or_else(|| self.steal());
+                if found.is_some() || !self.is_current() {
+                    if sleep.end_search() && self.registry.has_work() {
+                        sleep.notify_any();
+                    }
+                    return found;
+                }
+                if !sleep.may_spin() || !backoff.snooze() {
+                    break;
+                }
+            }
+            let stir = || !self.is_current() || self.registry.has_work() || self.has_own_work();
+            sleep.sleep(self.index, parker, stir, || self.pool().went_idle());
+        }
+    }
+
+    fn has_own_work(&self) -> bool {
+        self.locals
+            .borrow()
+            .iter()
+            .any(|local| local.queue.runs() && local.has_work())
+    }
+}
+
+/// What a waiting async task asks of its worker; see [`SpinWait`](crate::SpinWait).
+impl Worker {
+    /// Whether this worker could run something else now.
+    #[inline]
+    pub(crate) fn has_other_work(&self) -> bool {
+        !self.is_current() || self.has_own_work()
+    }
+
+    /// The task being polled gets another turn after its poll, if `cx` is its own context.
+    #[inline]
+    pub(crate) fn poll_again(&self, cx: &Context<'_>) -> bool {
+        // An inline task runs inside another task; it has no turns of its own.
+        let own = self.polling.get() == cx.waker().data() && !inline::is_running();
+        if own {
+            self.again.set(true);
+        }
+        own
+    }
+
+    /// A poll found nothing to do. When nothing but such polls happens, the core is offered to
+    /// others.
+    #[inline]
+    pub(crate) fn fruitless(&self) {
+        /// About as many polls as fit into `Backoff::SPIN`.
+        const PATIENCE: u32 = 256;
+        self.fruitless.set(self.fruitless.get() + 1);
+        if self.fruitless.get() > PATIENCE && !self.is_patient() {
+            thread::yield_now();
+        }
+    }
+
+    /// Whether waits keep the core because someone is being woken.
+    #[inline]
+    pub(crate) fn is_patient(&self) -> bool {
+        let Some(until) = self.patient_until.get() else {
+            return false;
+        };
+        let patient = Instant::now() < until;
+        if !patient {
+            self.patient_until.set(None);
+        }
+        patient
+    }
+
+    /// A poll got what it waited for.
+    #[inline]
+    pub(crate) fn fruitful(&self) {
+        self.fruitless.set(0);
+    }
+
+    #[inline]
+    fn polling(&self, data: *const (), poll: &mut impl FnMut()) -> bool {
+        let outer = self.polling.replace(data);
+        poll();
+        self.polling.set(outer);
+        self.again.take()
+    }
+}

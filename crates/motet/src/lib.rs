@@ -1,0 +1,51 @@
+//! One messaging runtime for every way of being parallel.
+//!
+//! Message-driven handlers and MPI-style ranks run on the same core, and data mining stands on top
+//! of it. This crate is the front door: it re-exports the crates below it.
+//!
+//! - Depends on: the crates it re-exports. Used by: your program.
+//!
+//! ```text
+//!  post ──► Port ──► Receiver ──► Arbiter ──► DispatcherQueue ──► Dispatcher ──► handler ──► post …
+//!
+//!  World::threads(8).run(async |comm| …)     ranks: tasks with a home thread that wait for messages
+//!  Annealing { .. }.fit(&comm, &points)      algorithms: written for ranks, run on any number
+//! ```
+//!
+//! | you have … | you want | example |
+//! |---|---|---|
+//! | events, requests, a graph of steps | [`Port`], [`Receive`], [`JoinedReceive`] | `hello_port`, `word_count`, `philosophers` |
+//! | one loop over much data, in parallel | [`World`], [`Communicator`] | `hello_ranks`, `heat` |
+//! | points to cluster | [`mining::Annealing`] | `cluster` |
+//!
+//! ```
+//! use motet::{Dispatcher, Port, QueueConfig, Receive};
+//!
+//! let dispatcher = Dispatcher::new(2);
+//! let queue = dispatcher.queue(QueueConfig::named("greetings"));
+//! let (names, greetings) = (Port::new(), Port::new());
+//! let out = greetings.clone();
+//! Receive::persistent(&names, move |name: &str| out.post(format!("hello {name}")).unwrap())
+//!     .activate(&queue)
+//!     .unwrap();
+//! names.post("motet").unwrap();
+//! dispatcher.wait_idle();
+//! assert_eq!(greetings.test().as_deref(), Some("hello motet"));
+//! ```
+//!
+//! Read next: the examples (`crates/motet/README.md`), then `docs/ARCHITECTURE.md`.
+#![forbid(unsafe_code)]
+
+pub use motet_comm as comm;
+pub use motet_dispatch as dispatch;
+pub use motet_mining as mining;
+pub use motet_ports as ports;
+
+pub use motet_comm::{CommError, Communicator, RunError, World};
+pub use motet_dispatch::{
+    Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, Exception, Inline, QueueConfig, Task,
+    spawn,
+};
+pub use motet_ports::{
+    ExceptionPort, FromHandler, JoinedReceive, MultipleItemReceive, Port, PostError, Receive,
+};

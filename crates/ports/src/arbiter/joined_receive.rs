@@ -1,0 +1,278 @@
+//! JoinedReceive: each handler run takes one item from each of two ports.
+
+use crate::activation::{Activation, Active};
+use crate::claim::Claim;
+use crate::deferred::Deferred;
+use crate::delivery::{Parcel, QueueHandle};
+use crate::domain::Domain;
+use crate::handler::{self, AnyHandler};
+use crate::port::{Port, PortCore, put_back};
+use crate::receiver::{Offer, Receiver, Verdict};
+use motet_dispatch::{Enqueue, QueueError, Run, TaskBox};
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, OnceLock, Weak};
+
+/// Each handler run takes one item from each of two ports, whose types may differ (papers R026):
+/// both items or none, in one step. While one is missing the other stays in its port, visible, and
+/// others may take it. Joins on the same ports in any order neither deadlock nor starve.
+///
+/// ```
+/// use motet_dispatch::Inline;
+/// use motet_ports::{JoinedReceive, Port};
+///
+/// let (names, ages, people) = (Port::new(), Port::new(), Port::new());
+/// let out = people.clone();
+/// JoinedReceive::persistent(&names, &ages, move |name: &str, age: u32| {
+///     out.post((name, age)).unwrap();
+/// })
+/// .activate(&Inline::new("here"))
+/// .unwrap();
+/// names.post("Ada").unwrap();
+/// assert_eq!(names.item_count(), 1, "it waits in its port");
+/// ages.post(36).unwrap();
+/// assert_eq!(people.test(), Some(("Ada", 36)));
+/// ```
+#[must_use = "a receive does nothing until it is activated"]
+pub struct JoinedReceive<A: Send + 'static, B: Send + 'static> {
+    ports: (Port<A>, Port<B>),
+    handler: AnyHandler<(A, B)>,
+    once: bool,
+}
+
+/// A join at work. Alone in its cache lines: its reference count changes with each pair.
+#[repr(align(64))]
+struct Core<A: Send + 'static, B: Send + 'static> {
+    ports: (Weak<PortCore<A>>, Weak<PortCore<B>>),
+    /// The receivers on the two ports, which own the core.
+    sides: OnceLock<WeakSides<A, B>>,
+    queue: QueueHandle,
+    handler: AnyHandler<(A, B)>,
+    once: bool,
+    claim: Claim,
+}
+
+type WeakSides<A, B> = (Weak<Left<A, B>>, Weak<Right<A, B>>);
+
+/// The receiver on the first port.
+struct Left<A: Send + 'static, B: Send + 'static>(Arc<Core<A, B>>);
+
+/// The receiver on the second port.
+struct Right<A: Send + 'static, B: Send + 'static>(Arc<Core<A, B>>);
+
+/// Keeps both sides for as long as someone may ask for the join's cleanup.
+struct Sides<A: Send + 'static, B: Send + 'static>(Arc<Left<A, B>>, Arc<Right<A, B>>);
+
+/// Two items on their way.
+struct Joined<A: Send + 'static, B: Send + 'static> {
+    parcels: (Parcel<A>, Parcel<B>),
+    to: Arc<Core<A, B>>,
+}
+
+impl<A: Send + 'static, B: Send + 'static> JoinedReceive<A, B> {
+    /// Handles one pair.
+    ///
+    /// # Panics
+    /// When both ports are the same: use
+    /// [`MultipleItemReceive`](crate::MultipleItemReceive) with two items.
+    pub fn once(a: &Port<A>, b: &Port<B>, handler: impl FnOnce(A, B) + Send + 'static) -> Self {
+        Self::with(a, b, handler::once(|(a, b)| handler(a, b)), true)
+    }
+
+    /// Handles every pair: the oldest item of one port with the oldest of the other.
+    ///
+    /// # Panics
+    /// As [`JoinedReceive::once`].
+    pub fn persistent(
+        a: &Port<A>,
+        b: &Port<B>,
+        handler: impl Fn(A, B) + Send + Sync + 'static,
+    ) -> Self {
+        Self::with(a, b, handler::each(move |(a, b)| handler(a, b)), false)
+    }
+
+    /// Handles every pair with a future, which holds no thread while it waits.
+    ///
+    /// # Panics
+    /// As [`JoinedReceive::once`].
+    pub fn persistent_async<Fut>(
+        a: &Port<A>,
+        b: &Port<B>,
+        handler: impl Fn(A, B) -> Fut + Send + Sync + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        Self::with(
+            a,
+            b,
+            handler::each_async(move |(a, b)| handler(a, b)),
+            false,
+        )
+    }
+
+    /// Puts the join to work: queues its registration on `queue`, where its handlers will run.
+    ///
+    /// # Errors
+    /// [`QueueError`] when the queue is full or stopped.
+    pub fn activate(self, queue: &impl Enqueue) -> Result<Activation, QueueError> {
+        let JoinedReceive {
+            ports: (a, b),
+            handler,
+            once,
+        } = self;
+        let core = Arc::new(Core {
+            ports: (Arc::downgrade(a.core()), Arc::downgrade(b.core())),
+            sides: OnceLock::new(),
+            queue: queue.handle(),
+            handler,
+            once,
+            claim: Claim::new(),
+        });
+        let sides = Sides(
+            Arc::new(Left(Arc::clone(&core))),
+            Arc::new(Right(Arc::clone(&core))),
+        );
+        core.sides
+            .get_or_init(|| (Arc::downgrade(&sides.0), Arc::downgrade(&sides.1)));
+        Activation::start(Arc::new(sides), queue)
+    }
+
+    fn with(a: &Port<A>, b: &Port<B>, handler: AnyHandler<(A, B)>, once: bool) -> Self {
+        assert!(
+            a.id() != b.id(),
+            "a join of a port with itself: use MultipleItemReceive with two items"
+        );
+        JoinedReceive {
+            ports: (a.clone(), b.clone()),
+            handler,
+            once,
+        }
+    }
+}
+
+impl<A: Send + 'static, B: Send + 'static> Core<A, B> {
+    /// Makes the join's one decision, if it is a one-time join.
+    fn decide(&self) {
+        if self.once {
+            let won = self.claim.take();
+            debug_assert!(won, "the claim was open a moment ago, under the same lock");
+        }
+    }
+
+    fn send(self: &Arc<Self>, a: Parcel<A>, b: Parcel<B>, deferred: &mut Deferred) {
+        let task = TaskBox::new(Joined {
+            parcels: (a, b),
+            to: Arc::clone(self),
+        });
+        deferred.admit(&self.queue, task.into_task());
+    }
+}
+
+/// One side of the join: offered an item of its own port, it looks for the partner in the other.
+macro_rules! side {
+    ($Side:ident, $Own:ident, $own:tt, $other:tt, |$mine:ident, $theirs:ident| $pair:expr) => {
+        impl<A: Send + 'static, B: Send + 'static> Receiver<$Own> for $Side<A, B> {
+            fn offer(&self, offer: &mut Offer<'_, $Own>) -> Verdict {
+                let core = &self.0;
+                let other = core.ports.$other.upgrade().filter(|_| core.claim.is_open());
+                let Some(other) = other else {
+                    offer.leave_port();
+                    return Verdict::Reject;
+                };
+                // Both ports are in one domain, whose lock the caller holds.
+                let mut state = other.state();
+                if state.items_mut().is_empty() {
+                    return Verdict::Reject;
+                }
+                if let Err(verdict) = offer.claim_room(&core.queue) {
+                    return verdict;
+                }
+                core.decide();
+                let Some($theirs) = state.items_mut().pop_front() else {
+                    unreachable!("the other port was not empty a moment ago, under the same lock")
+                };
+                if core.once {
+                    offer.leave_port();
+                    let partner = core.sides.get().and_then(|sides| sides.$other.upgrade());
+                    let partner =
+                        partner.and_then(|side| state.remove(&(side as Arc<dyn Receiver<_>>)));
+                    drop(partner);
+                }
+                drop(state);
+                let $mine = offer.take();
+                let (a, b) = $pair;
+                core.send(a, b, offer.deferred());
+                Verdict::Accept
+            }
+        }
+    };
+}
+
+side!(Left, A, 0, 1, |mine, theirs| (mine, theirs));
+side!(Right, B, 1, 0, |mine, theirs| (theirs, mine));
+
+impl<A: Send + 'static, B: Send + 'static> Run for Joined<A, B> {
+    fn run(task: TaskBox<Self>) {
+        let Joined {
+            parcels: (a, b),
+            to,
+        } = task.into_inner();
+        to.handler
+            .handle((a.into_inner().item, b.into_inner().item), &to.queue);
+    }
+
+    fn cleanup(task: TaskBox<Self>) {
+        let Joined {
+            parcels: (a, b),
+            to,
+        } = task.into_inner();
+        put_back(&to.ports.0, a);
+        put_back(&to.ports.1, b);
+    }
+}
+
+impl<A: Send + 'static, B: Send + 'static> Active for Sides<A, B> {
+    fn register(&self) {
+        let core = &self.0.0;
+        let (Some(a), Some(b)) = (core.ports.0.upgrade(), core.ports.1.upgrade()) else {
+            return;
+        };
+        Domain::merge(a.domain(), b.domain());
+        let mut deferred = Deferred::default();
+        a.domain().locked(|| {
+            a.state()
+                .register(Arc::clone(&self.0) as Arc<dyn Receiver<A>>, &mut deferred);
+            // A one-time join may have found its pair already.
+            if core.claim.is_open() {
+                b.state()
+                    .register(Arc::clone(&self.1) as Arc<dyn Receiver<B>>, &mut deferred);
+            }
+        });
+        deferred.carry_out();
+    }
+
+    fn cleanup(&self) {
+        let core = &self.0.0;
+        if let Some(a) = core.ports.0.upgrade() {
+            let left = Arc::clone(&self.0) as Arc<dyn Receiver<A>>;
+            a.close_and_unregister(&core.claim, &left);
+        }
+        if let Some(b) = core.ports.1.upgrade() {
+            b.unregister(&(Arc::clone(&self.1) as Arc<dyn Receiver<B>>));
+        }
+    }
+
+    fn is_active(&self) -> bool {
+        self.0.0.claim.is_open()
+    }
+}
+
+impl<A: Send + 'static, B: Send + 'static> fmt::Debug for JoinedReceive<A, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinedReceive")
+            .field("ports", &self.ports)
+            .field("once", &self.once)
+            .finish_non_exhaustive()
+    }
+}

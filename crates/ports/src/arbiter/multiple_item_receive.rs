@@ -1,0 +1,207 @@
+//! MultipleItemReceive: each handler run takes a fixed number of items from one port.
+
+use crate::activation::{Activation, Active};
+use crate::claim::Claim;
+use crate::delivery::{Delivery, QueueHandle};
+use crate::handler::{self, AnyHandler};
+use crate::port::{Port, PortCore, items_of, put_back};
+use crate::receiver::{Offer, Receiver, Verdict};
+use motet_dispatch::{BoxList, Enqueue, QueueError, Run, TaskBox};
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Weak};
+
+/// Each handler run takes `count` items from one port, all or none (papers R024). While fewer wait
+/// they stay in the port, visible. One is as good as many.
+///
+/// ```
+/// use motet_dispatch::Inline;
+/// use motet_ports::{MultipleItemReceive, Port};
+///
+/// let (numbers, sums) = (Port::new(), Port::new());
+/// let out = sums.clone();
+/// MultipleItemReceive::persistent(&numbers, 3, move |three: Vec<u32>| {
+///     out.post(three.iter().sum::<u32>()).unwrap();
+/// })
+/// .activate(&Inline::new("here"))
+/// .unwrap();
+/// (1..=7).for_each(|n| numbers.post(n).unwrap());
+/// assert_eq!(sums.items(), [1 + 2 + 3, 4 + 5 + 6]);
+/// assert_eq!(numbers.items(), [7]);
+/// ```
+#[must_use = "a receive does nothing until it is activated"]
+pub struct MultipleItemReceive<T: Send + 'static> {
+    port: Port<T>,
+    count: usize,
+    handler: AnyHandler<Vec<T>>,
+    once: bool,
+}
+
+/// A receive at work. Alone in its cache lines: its reference count changes with each batch.
+#[repr(align(64))]
+struct Core<T: Send + 'static> {
+    this: Weak<Core<T>>,
+    port: Weak<PortCore<T>>,
+    queue: QueueHandle,
+    count: usize,
+    handler: AnyHandler<Vec<T>>,
+    once: bool,
+    claim: Claim,
+}
+
+/// The items of one handler run, on their way.
+struct Batch<T: Send + 'static> {
+    parcels: BoxList<Delivery<T>>,
+    to: Arc<Core<T>>,
+}
+
+impl<T: Send + 'static> MultipleItemReceive<T> {
+    /// Handles one batch. The items come in the order in which they waited.
+    ///
+    /// # Panics
+    /// When `count` is 0.
+    pub fn once(
+        port: &Port<T>,
+        count: usize,
+        handler: impl FnOnce(Vec<T>) + Send + 'static,
+    ) -> Self {
+        Self::with(port, count, handler::once(handler), true)
+    }
+
+    /// Handles every batch.
+    ///
+    /// # Panics
+    /// When `count` is 0.
+    pub fn persistent(
+        port: &Port<T>,
+        count: usize,
+        handler: impl Fn(Vec<T>) + Send + Sync + 'static,
+    ) -> Self {
+        Self::with(port, count, handler::each(handler), false)
+    }
+
+    /// Handles every batch with a future, which holds no thread while it waits.
+    ///
+    /// # Panics
+    /// When `count` is 0.
+    pub fn persistent_async<Fut>(
+        port: &Port<T>,
+        count: usize,
+        handler: impl Fn(Vec<T>) -> Fut + Send + Sync + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        Self::with(port, count, handler::each_async(handler), false)
+    }
+
+    /// Puts the receive to work: queues its registration on `queue`, where its handlers will run.
+    ///
+    /// # Errors
+    /// [`QueueError`] when the queue is full or stopped.
+    pub fn activate(self, queue: &impl Enqueue) -> Result<Activation, QueueError> {
+        let MultipleItemReceive {
+            port,
+            count,
+            handler,
+            once,
+        } = self;
+        let core = Arc::new_cyclic(|this| Core {
+            this: Weak::clone(this),
+            port: Arc::downgrade(port.core()),
+            queue: queue.handle(),
+            count,
+            handler,
+            once,
+            claim: Claim::new(),
+        });
+        Activation::start(core, queue)
+    }
+
+    fn with(port: &Port<T>, count: usize, handler: AnyHandler<Vec<T>>, once: bool) -> Self {
+        assert!(
+            count > 0,
+            "MultipleItemReceive takes at least one item at a time"
+        );
+        MultipleItemReceive {
+            port: port.clone(),
+            count,
+            handler,
+            once,
+        }
+    }
+}
+
+impl<T: Send + 'static> Receiver<T> for Core<T> {
+    fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
+        if !self.claim.is_open() {
+            offer.leave_port();
+            return Verdict::Reject;
+        }
+        if offer.waiting_count() + 1 < self.count {
+            return Verdict::Reject;
+        }
+        let Some(to) = self.this.upgrade() else {
+            return Verdict::Reject;
+        };
+        if let Err(verdict) = offer.claim_room(&self.queue) {
+            return verdict;
+        }
+        if self.once {
+            offer.leave_port();
+            let won = self.claim.take();
+            debug_assert!(won, "the claim was open a moment ago, under the same lock");
+        }
+        let mut parcels = offer.take_waiting(self.count - 1);
+        parcels.push_back(offer.take());
+        offer.schedule(&self.queue, TaskBox::new(Batch { parcels, to }).into_task());
+        Verdict::Accept
+    }
+}
+
+impl<T: Send + 'static> Run for Batch<T> {
+    fn run(task: TaskBox<Self>) {
+        let Batch { parcels, to } = task.into_inner();
+        to.handler.handle(items_of(parcels), &to.queue);
+    }
+
+    fn cleanup(task: TaskBox<Self>) {
+        let Batch { mut parcels, to } = task.into_inner();
+        // The last goes back first, so that the oldest ends up in front.
+        let mut newest_first = BoxList::new();
+        while let Some(parcel) = parcels.pop_front() {
+            newest_first.push_front(parcel);
+        }
+        while let Some(parcel) = newest_first.pop_front() {
+            put_back(&to.port, parcel);
+        }
+    }
+}
+
+impl<T: Send + 'static> Active for Core<T> {
+    fn register(&self) {
+        if let (Some(port), Some(this)) = (self.port.upgrade(), self.this.upgrade()) {
+            port.register(this);
+        }
+    }
+
+    fn cleanup(&self) {
+        if let (Some(port), Some(this)) = (self.port.upgrade(), self.this.upgrade()) {
+            port.close_and_unregister(&self.claim, &(this as Arc<dyn Receiver<T>>));
+        }
+    }
+
+    fn is_active(&self) -> bool {
+        self.claim.is_open()
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for MultipleItemReceive<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MultipleItemReceive")
+            .field("port", &self.port)
+            .field("count", &self.count)
+            .field("once", &self.once)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,101 @@
+//! The claim: one decision that many may try to make and exactly one makes.
+//!
+//! A one-time receiver, an awaited receive, a join, and every branch of a choice hold (or share) one
+//! claim. Whoever turns it from `Open` to `Claimed` has won and takes the items; everyone else
+//! leaves them where they are. Closing it from outside (a receiver that is cleaned up, a future that
+//! is dropped) competes in the same way.
+//!
+//! ```text
+//!           take
+//!   Open ─────────> Claimed
+//!     └── close ──> Closed
+//! ```
+//!
+//! All that must be true for the items to be taken is established *before* the claim, under the
+//! locks of the ports concerned; so a claim needs no third, tentative state. (Hopac's `Pick` and the
+//! operations of Concurrent ML need one because there both sides of a meeting may be choices.)
+
+use motet_sync::atomic::{AtomicU8, Ordering};
+
+const OPEN: u8 = 0;
+const CLAIMED: u8 = 1;
+const CLOSED: u8 = 2;
+
+/// The decision. See the [module](self).
+#[derive(Debug)]
+pub(crate) struct Claim(AtomicU8);
+
+impl Claim {
+    pub(crate) fn new() -> Self {
+        Claim(AtomicU8::new(OPEN))
+    }
+
+    /// Makes the decision. `true` for exactly one caller.
+    #[must_use]
+    pub(crate) fn take(&self) -> bool {
+        self.change(OPEN, CLAIMED)
+    }
+
+    /// Sees to it that nobody wins any more. `false` when somebody has won already.
+    pub(crate) fn close(&self) -> bool {
+        self.change(OPEN, CLOSED) || self.0.load(Ordering::Acquire) == CLOSED
+    }
+
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.load(Ordering::Acquire) == OPEN
+    }
+
+    // AcqRel: the winner sees what the loser of an earlier round did, and what the winner did
+    // before is seen by whoever finds the claim taken.
+    fn change(&self, from: u8, to: u8) -> bool {
+        self.0
+            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
+            .is_ok()
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_won_once() {
+        let claim = Claim::new();
+        assert!(claim.take());
+        assert!(!claim.take());
+        assert!(!claim.close(), "won before");
+        assert!(!claim.is_open());
+    }
+
+    #[test]
+    fn closed_is_never_won() {
+        let claim = Claim::new();
+        assert!(claim.close());
+        assert!(claim.close(), "closing twice is closed");
+        assert!(!claim.take());
+        assert!(!claim.is_open());
+    }
+}
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use super::*;
+    use motet_sync::{Arc, thread};
+
+    /// Two takers and a closer: at most one wins, and if nobody wins it is closed.
+    #[test]
+    fn loom_claim_has_one_winner() {
+        loom::model(|| {
+            let claim = Arc::new(Claim::new());
+            let takers = [(); 2].map(|()| {
+                let claim = Arc::clone(&claim);
+                thread::spawn(move || u32::from(claim.take()))
+            });
+            let closed = claim.close();
+            let winners: u32 = takers.map(|taker| taker.join().unwrap()).into_iter().sum();
+            assert!(winners <= 1);
+            assert_eq!(winners == 0, closed);
+        });
+    }
+}

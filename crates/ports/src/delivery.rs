@@ -1,0 +1,54 @@
+//! An item on its way: the body of the one node that carries it from `post` to its handler.
+
+use motet_dispatch::{Enqueue, Run, Task, TaskBox};
+use std::sync::Arc;
+
+/// An item, and once a receiver has taken it, where it goes.
+pub(crate) struct Delivery<T: Send + 'static> {
+    pub(crate) item: T,
+    to: Option<Arc<dyn Deliver<T>>>,
+}
+
+/// A node with an item, waiting or on its way.
+pub(crate) type Parcel<T> = TaskBox<Delivery<T>>;
+
+/// The far end of a delivery: a receiver that handles single items.
+pub(crate) trait Deliver<T: Send + 'static>: Send + Sync {
+    /// Handles the item; runs on a worker.
+    fn deliver(&self, item: T);
+
+    /// Brings an item that will not be handled back to where it came from.
+    fn put_back(&self, parcel: Parcel<T>);
+}
+
+/// Makes a node around an item.
+#[inline]
+pub(crate) fn parcel<T: Send + 'static>(item: T) -> Parcel<T> {
+    TaskBox::new(Delivery { item, to: None })
+}
+
+/// Addresses a parcel: it becomes the task that delivers it.
+#[inline]
+pub(crate) fn address<T: Send + 'static>(mut parcel: Parcel<T>, to: Arc<dyn Deliver<T>>) -> Task {
+    parcel.to = Some(to);
+    parcel.into_task()
+}
+
+impl<T: Send + 'static> Run for Delivery<T> {
+    #[inline]
+    fn run(task: TaskBox<Self>) {
+        let Delivery { item, to } = task.into_inner();
+        if let Some(to) = to {
+            to.deliver(item);
+        }
+    }
+
+    fn cleanup(mut task: TaskBox<Self>) {
+        if let Some(to) = task.to.take() {
+            to.put_back(task);
+        }
+    }
+}
+
+/// Where a receiver's tasks go.
+pub(crate) type QueueHandle = Arc<dyn Enqueue>;

@@ -1,0 +1,84 @@
+//! What an arbiter runs: a closure or an async closure, once or for each item.
+
+use crate::delivery::QueueHandle;
+use motet_dispatch::spawn_here;
+use motet_sync::Mutex;
+use std::future::Future;
+
+/// A handler whose kind is not known any more.
+pub(crate) type AnyHandler<A> = Box<dyn Handle<A>>;
+
+/// Handles `A`, as part of a task of `queue`.
+pub(crate) trait Handle<A>: Send + Sync {
+    fn handle(&self, args: A, queue: &QueueHandle);
+}
+
+/// For each item.
+pub(crate) fn each<A: 'static>(handler: impl Fn(A) + Send + Sync + 'static) -> AnyHandler<A> {
+    Box::new(Each(handler))
+}
+
+/// For one item. The arbiter's claim sees to it that there is only one.
+pub(crate) fn once<A: 'static>(handler: impl FnOnce(A) + Send + 'static) -> AnyHandler<A> {
+    Box::new(Once(Mutex::new(Some(handler))))
+}
+
+/// For each item, async.
+pub(crate) fn each_async<A: 'static, Fut>(
+    handler: impl Fn(A) -> Fut + Send + Sync + 'static,
+) -> AnyHandler<A>
+where
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    Box::new(EachAsync(handler))
+}
+
+/// For one item, async.
+pub(crate) fn once_async<A: 'static, Fut>(
+    handler: impl FnOnce(A) -> Fut + Send + 'static,
+) -> AnyHandler<A>
+where
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    Box::new(OnceAsync(Mutex::new(Some(handler))))
+}
+
+struct Each<F>(F);
+struct Once<F>(Mutex<Option<F>>);
+struct EachAsync<F>(F);
+struct OnceAsync<F>(Mutex<Option<F>>);
+
+impl<A, F: Fn(A) + Send + Sync> Handle<A> for Each<F> {
+    #[inline]
+    fn handle(&self, args: A, _: &QueueHandle) {
+        (self.0)(args);
+    }
+}
+
+impl<A, F: FnOnce(A) + Send> Handle<A> for Once<F> {
+    fn handle(&self, args: A, _: &QueueHandle) {
+        let handler = self.0.lock().take();
+        handler.expect("a one-time handler runs once")(args);
+    }
+}
+
+impl<A, F, Fut> Handle<A> for EachAsync<F>
+where
+    F: Fn(A) -> Fut + Send + Sync,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    fn handle(&self, args: A, queue: &QueueHandle) {
+        spawn_here(queue, (self.0)(args));
+    }
+}
+
+impl<A, F, Fut> Handle<A> for OnceAsync<F>
+where
+    F: FnOnce(A) -> Fut + Send,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    fn handle(&self, args: A, queue: &QueueHandle) {
+        let handler = self.0.lock().take();
+        spawn_here(queue, handler.expect("a one-time handler runs once")(args));
+    }
+}

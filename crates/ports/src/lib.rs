@@ -1,0 +1,69 @@
+//! Ports, receivers and arbiters: from posted items to tasks.
+//!
+//! The first half of motet's one way through: items wait in ports; arbiters see when a condition on
+//! ports is met, take the items and make the task that `motet-dispatch` runs.
+//!
+//! - Depends on: `motet-sync`, `motet-dispatch`.
+//! - Used by: `motet-comm` and the facade; every paradigm above is built from it.
+//!
+//! ```text
+//!            ┌───────────── Port ─────────────┐
+//!  post ───> │ items   [3][2][1]              │   accept
+//!            │ receivers  Receive, join, …  ──┼──────────> task ──> DispatcherQueue ──> handler
+//!            └────────────────────────────────┘   reject: the item waits
+//! ```
+//!
+//! | to handle … | use | waiting form |
+//! |---|---|---|
+//! | one item of one port | [`Receive`] | [`Port::recv`] |
+//! | `n` items of one port | [`MultipleItemReceive`] | |
+//! | one item of each of two ports | [`JoinedReceive`] | |
+//! | nothing: just run | [`FromHandler`] | |
+//! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
+//! | panics | [`ExceptionPort`] | |
+//!
+//! ```
+//! use motet_dispatch::{Dispatcher, QueueConfig};
+//! use motet_ports::{Port, Receive};
+//! use std::sync::Arc;
+//! use std::sync::atomic::{AtomicU64, Ordering};
+//!
+//! let dispatcher = Dispatcher::new(2);
+//! let queue = dispatcher.queue(QueueConfig::default());
+//! let port = Port::new();
+//! let sum = Arc::new(AtomicU64::new(0));
+//! let adder = Arc::clone(&sum);
+//! Receive::persistent(&port, move |n: u64| { adder.fetch_add(n, Ordering::Relaxed); })
+//!     .activate(&queue)
+//!     .unwrap();
+//! (1..=100).for_each(|n| port.post(n).unwrap());
+//! dispatcher.wait_idle();
+//! assert_eq!(sum.load(Ordering::Relaxed), 5050);
+//! ```
+//!
+//! Read next: [`Port`], then `claim.rs` and `domain.rs` (how one item gets one taker, and how a
+//! join takes several at once), then one file of `arbiter/`.
+#![forbid(unsafe_code)]
+
+mod activation;
+mod arbiter;
+mod claim;
+mod deferred;
+mod delivery;
+mod domain;
+mod error;
+mod exception_port;
+mod handler;
+mod port;
+mod predicate;
+mod receiver;
+mod recv;
+
+pub use activation::Activation;
+pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};
+pub use deferred::Keep;
+pub use error::PostError;
+pub use exception_port::ExceptionPort;
+pub use port::Port;
+pub use receiver::{Offer, Receiver, Verdict};
+pub use recv::{Ready, Recv};

@@ -1,0 +1,383 @@
+//! The port: a first-in first-out queue of items and an ordered list of receivers.
+
+use crate::PostError;
+use crate::claim::Claim;
+use crate::deferred::Deferred;
+use crate::delivery::{Delivery, Parcel, parcel};
+use crate::domain::Domain;
+use crate::predicate;
+use crate::receiver::{Offer, Receiver, Verdict};
+use motet_dispatch::{BoxList, QueueError};
+use motet_sync::{Mutex, Serial};
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, OnceLock, Weak};
+
+/// Takes items from anyone and keeps each until a receiver takes it.
+///
+/// The handle is cheap to clone; all clones are the same port. Posting never blocks and never runs
+/// user code other than predicates. Items of one poster keep their order.
+///
+/// ```
+/// use motet_ports::Port;
+///
+/// let port = Port::new();
+/// port.post(10).unwrap();
+/// port.post(20).unwrap();
+/// assert_eq!(port.item_count(), 2);
+/// assert_eq!(port.test(), Some(10));
+/// assert_eq!(port.test(), Some(20));
+/// assert_eq!(port.test(), None);
+/// ```
+pub struct Port<T: Send + 'static> {
+    core: Arc<PortCore<T>>,
+}
+
+/// Alone in its cache lines: neighbours in memory are often ports that other threads use.
+#[repr(align(64))]
+pub(crate) struct PortCore<T: Send + 'static> {
+    id: u64,
+    state: Mutex<PortState<T>>,
+    /// Set when the first join on this port is activated. See `domain.rs`.
+    domain: OnceLock<Arc<Domain>>,
+}
+
+pub(crate) struct PortState<T: Send + 'static> {
+    items: BoxList<Delivery<T>>,
+    /// In the order in which they are asked.
+    receivers: VecDeque<Arc<dyn Receiver<T>>>,
+}
+
+/// Where in the queue an item goes that nobody takes.
+#[derive(Clone, Copy)]
+enum End {
+    Front,
+    Back,
+}
+
+impl<T: Send + 'static> Port<T> {
+    /// An empty port without receivers.
+    #[must_use]
+    pub fn new() -> Self {
+        Port {
+            core: Arc::new(PortCore::new()),
+        }
+    }
+
+    /// Offers `item` to the receivers, in the order they were registered; the first to accept gets
+    /// it. If none does, it waits in the port.
+    ///
+    /// # Errors
+    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full.
+    /// (A receiver whose queue has been stopped wants nothing: it leaves the port.)
+    ///
+    /// # Panics
+    /// Inside a predicate: predicates must not use ports.
+    #[inline]
+    pub fn post(&self, item: T) -> Result<(), PostError<T>> {
+        let refused = self.core.place(parcel(item), End::Back);
+        refused.map_err(|(reason, parcel)| PostError {
+            item: parcel.into_inner().item,
+            reason,
+        })
+    }
+
+    /// Puts an item at the front of the queue (un-receive). The receivers are asked first, as in
+    /// [`Port::post`].
+    ///
+    /// # Errors
+    /// As [`Port::post`].
+    pub fn put_back(&self, item: T) -> Result<(), PostError<T>> {
+        let refused = self.core.place(parcel(item), End::Front);
+        refused.map_err(|(reason, parcel)| PostError {
+            item: parcel.into_inner().item,
+            reason,
+        })
+    }
+
+    /// Takes the oldest waiting item, if there is one.
+    #[must_use]
+    pub fn test(&self) -> Option<T> {
+        let parcel = self.core.state().items.pop_front();
+        parcel.map(|parcel| parcel.into_inner().item)
+    }
+
+    /// Takes the oldest `count` items, or none when fewer wait.
+    #[must_use]
+    pub fn test_multiple(&self, count: usize) -> Option<Vec<T>> {
+        let mut taken = BoxList::new();
+        {
+            let mut state = self.core.state();
+            if state.items.len() < count {
+                return None;
+            }
+            for _ in 0..count {
+                state
+                    .items
+                    .pop_front()
+                    .into_iter()
+                    .for_each(|parcel| taken.push_back(parcel));
+            }
+        }
+        Some(items_of(taken))
+    }
+
+    /// The number of waiting items.
+    #[must_use]
+    pub fn item_count(&self) -> usize {
+        self.core.state().items.len()
+    }
+
+    /// The number of registered receivers; one registered twice counts twice.
+    #[must_use]
+    pub fn receiver_count(&self) -> usize {
+        self.core.state().receivers.len()
+    }
+
+    /// Copies of the waiting items, oldest first.
+    ///
+    /// # Panics
+    /// When `T::clone` uses this port.
+    #[must_use]
+    pub fn items(&self) -> Vec<T>
+    where
+        T: Clone,
+    {
+        let state = self.core.state();
+        predicate::inside(|| {
+            state
+                .items
+                .iter()
+                .map(|delivery| delivery.item.clone())
+                .collect()
+        })
+    }
+
+    /// Drops the waiting items; returns how many there were.
+    pub fn clear(&self) -> usize {
+        // Dropped outside the lock: an item's destructor may use the port.
+        let items = std::mem::take(&mut self.core.state().items);
+        items.len()
+    }
+
+    /// Adds a receiver behind the others and offers it the waiting items, oldest first. The same
+    /// receiver may be registered more than once and is then asked as often.
+    pub fn register(&self, receiver: Arc<dyn Receiver<T>>) {
+        self.core.register(receiver);
+    }
+
+    /// Removes one registration of a receiver. `false` when it is not registered.
+    pub fn unregister(&self, receiver: &Arc<dyn Receiver<T>>) -> bool {
+        self.core.unregister(receiver)
+    }
+
+    /// A number that no other port of this process has.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.core.id
+    }
+
+    pub(crate) fn core(&self) -> &Arc<PortCore<T>> {
+        &self.core
+    }
+}
+
+impl<T: Send + 'static> PortCore<T> {
+    fn new() -> Self {
+        static IDS: Serial = Serial::new();
+        PortCore {
+            id: IDS.next(),
+            state: Mutex::new(PortState {
+                items: BoxList::new(),
+                receivers: VecDeque::new(),
+            }),
+            domain: OnceLock::new(),
+        }
+    }
+
+    /// The domain, made if need be.
+    pub(crate) fn domain(&self) -> &Arc<Domain> {
+        // Under the port's lock, so that nobody is inside the port without the domain's lock once
+        // there is a domain.
+        let _state = self.state();
+        self.domain.get_or_init(Domain::new)
+    }
+
+    /// Runs `body` on the state, with all that receivers need locked.
+    #[inline]
+    pub(crate) fn locked<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
+        let mut state = self.state();
+        let Some(domain) = self.domain.get() else {
+            return body(&mut state);
+        };
+        drop(state);
+        domain.locked(|| body(&mut self.state()))
+    }
+
+    /// The state alone: enough for looking and for taking waiting items.
+    #[inline]
+    pub(crate) fn state(&self) -> motet_sync::MutexGuard<'_, PortState<T>> {
+        predicate::assert_outside();
+        self.state.lock()
+    }
+
+    #[inline]
+    fn place(&self, parcel: Parcel<T>, end: End) -> Result<(), (QueueError, Parcel<T>)> {
+        let mut deferred = Deferred::default();
+        let placed = self.locked(|state| state.place(parcel, end, &mut deferred));
+        deferred.carry_out();
+        placed
+    }
+
+    /// Brings an item back that had been taken. It is kept also when its receiver's queue refuses.
+    pub(crate) fn put_back(&self, parcel: Parcel<T>) {
+        if let Err((_, parcel)) = self.place(parcel, End::Front) {
+            self.state().items.push_front(parcel);
+        }
+    }
+
+    /// Closes the claim of a receiver that only this port's lock guards, and unregisters it.
+    pub(crate) fn close_and_unregister(&self, claim: &Claim, receiver: &Arc<dyn Receiver<T>>) {
+        let removed = self.locked(|state| {
+            claim.close();
+            state.remove(receiver)
+        });
+        drop(removed);
+    }
+
+    /// Adds a receiver; see [`Port::register`].
+    pub(crate) fn register(&self, receiver: Arc<dyn Receiver<T>>) {
+        let mut deferred = Deferred::default();
+        self.locked(|state| state.register(receiver, &mut deferred));
+        deferred.carry_out();
+    }
+
+    pub(crate) fn unregister(&self, receiver: &Arc<dyn Receiver<T>>) -> bool {
+        // The receiver is dropped after the lock is released: it may hold user code.
+        let removed = self.locked(|state| state.remove(receiver));
+        removed.is_some()
+    }
+}
+
+impl<T: Send + 'static> PortState<T> {
+    /// Offers the parcel to the receivers; keeps it if none takes it.
+    #[inline]
+    fn place(
+        &mut self,
+        parcel: Parcel<T>,
+        end: End,
+        deferred: &mut Deferred,
+    ) -> Result<(), (QueueError, Parcel<T>)> {
+        let mut offer = Offer::new(parcel, &mut self.items, deferred);
+        let mut at = 0;
+        while let Some(receiver) = self.receivers.get(at) {
+            let verdict = receiver.offer(&mut offer);
+            if offer.receiver_leaves() {
+                let receiver = self.receivers.remove(at);
+                receiver
+                    .into_iter()
+                    .for_each(|receiver| offer.drop_later(receiver));
+            } else {
+                at += 1;
+            }
+            match verdict {
+                Verdict::Reject => {}
+                Verdict::Accept => return Ok(()),
+                Verdict::Refuse(reason) => {
+                    return Err((
+                        reason,
+                        offer.into_parcel().expect("a refused item was not taken"),
+                    ));
+                }
+            }
+        }
+        let parcel = offer
+            .into_parcel()
+            .expect("an item that all reject was not taken");
+        match end {
+            End::Front => self.items.push_front(parcel),
+            End::Back => self.items.push_back(parcel),
+        }
+        Ok(())
+    }
+
+    /// Adds a receiver and offers it the waiting items, as if they were posted to it one by one.
+    pub(crate) fn register(&mut self, receiver: Arc<dyn Receiver<T>>, deferred: &mut Deferred) {
+        let mut kept = BoxList::new();
+        let mut stays = true;
+        while stays && let Some(parcel) = self.items.pop_front() {
+            let mut offer = Offer::new(parcel, &mut kept, deferred);
+            // An item that is refused for want of room stays in the port like one that is rejected.
+            let _verdict = receiver.offer(&mut offer);
+            stays = !offer.receiver_leaves();
+            if let Some(parcel) = offer.into_parcel() {
+                kept.push_back(parcel);
+            }
+        }
+        kept.append(std::mem::take(&mut self.items));
+        self.items = kept;
+        if stays {
+            self.receivers.push_back(receiver);
+        } else {
+            deferred.drop_later(receiver);
+        }
+    }
+
+    pub(crate) fn remove(
+        &mut self,
+        receiver: &Arc<dyn Receiver<T>>,
+    ) -> Option<Arc<dyn Receiver<T>>> {
+        let at = self
+            .receivers
+            .iter()
+            .position(|other| Arc::ptr_eq(other, receiver))?;
+        self.receivers.remove(at)
+    }
+
+    pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
+        &mut self.items
+    }
+}
+
+/// Brings a parcel back to the front of its port. If the port is gone, so is everyone who could
+/// have asked for the item.
+pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: Parcel<T>) {
+    if let Some(port) = port.upgrade() {
+        port.put_back(parcel);
+    }
+}
+
+/// The items of parcels, in order.
+pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> Vec<T> {
+    let mut items = Vec::with_capacity(parcels.len());
+    while let Some(parcel) = parcels.pop_front() {
+        items.push(parcel.into_inner().item);
+    }
+    items
+}
+
+impl<T: Send + 'static> Clone for Port<T> {
+    fn clone(&self) -> Self {
+        Port {
+            core: Arc::clone(&self.core),
+        }
+    }
+}
+
+impl<T: Send + 'static> Default for Port<T> {
+    fn default() -> Self {
+        Port::new()
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for Port<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.core.state();
+        f.debug_struct("Port")
+            .field("id", &self.core.id)
+            .field("of", &std::any::type_name::<T>())
+            .field("items", &state.items.len())
+            .field("receivers", &state.receivers.len())
+            .finish()
+    }
+}

@@ -1,0 +1,175 @@
+//! What a port asks of those who want its items.
+
+use crate::deferred::{Deferred, Keep};
+use crate::delivery::{Delivery, Parcel, QueueHandle};
+use motet_dispatch::{BoxList, Exception, QueueError, Task};
+use std::fmt;
+use std::sync::Arc;
+use std::task::Waker;
+
+/// Someone who wants items of a port.
+///
+/// `offer` is called for each item that is posted while the receiver is registered, until one
+/// receiver accepts it, and for each item that waits when the receiver is registered. It runs under
+/// the port's lock on the poster's thread: it must be quick, must not block and must not use any
+/// port; what it wants done goes through [`Offer::schedule`] and [`Offer::wake`], which happen
+/// after the lock is released.
+pub trait Receiver<T: Send + 'static>: Keep {
+    /// Looks at the offered item and takes it, or leaves it.
+    fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict;
+}
+
+/// What a receiver says of an offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Verdict {
+    /// Not taken: the next receiver is asked.
+    Reject,
+    /// Taken, by [`Offer::accept`].
+    Accept,
+    /// Wanted, but the receiver's queue has no room: the item goes back to the poster.
+    Refuse(QueueError),
+}
+
+/// An item in search of a receiver, with the items that wait in the port.
+pub struct Offer<'a, T: Send + 'static> {
+    parcel: Option<Parcel<T>>,
+    waiting: &'a mut BoxList<Delivery<T>>,
+    deferred: &'a mut Deferred,
+    leaves: bool,
+}
+
+impl<'a, T: Send + 'static> Offer<'a, T> {
+    pub(crate) fn new(
+        parcel: Parcel<T>,
+        waiting: &'a mut BoxList<Delivery<T>>,
+        deferred: &'a mut Deferred,
+    ) -> Self {
+        Offer {
+            parcel: Some(parcel),
+            waiting,
+            deferred,
+            leaves: false,
+        }
+    }
+
+    /// The offered item.
+    ///
+    /// # Panics
+    /// When the item has been taken.
+    #[must_use]
+    pub fn item(&self) -> &T {
+        &self
+            .parcel
+            .as_ref()
+            .expect("the offered item is still there")
+            .item
+    }
+
+    /// The items that wait in the port, oldest first, without the offered one.
+    pub fn waiting(&self) -> impl Iterator<Item = &T> {
+        self.waiting.iter().map(|delivery| &delivery.item)
+    }
+
+    /// Takes the offered item out; the verdict must then be [`Verdict::Accept`].
+    ///
+    /// # Panics
+    /// When the item has been taken.
+    #[must_use]
+    pub fn accept(&mut self) -> T {
+        self.take().into_inner().item
+    }
+
+    /// Takes the offered item in its node.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Parcel<T> {
+        self.parcel.take().expect("the offered item is still there")
+    }
+
+    /// Takes the oldest waiting items, at most `count` of them, in their nodes.
+    pub(crate) fn take_waiting(&mut self, count: usize) -> BoxList<Delivery<T>> {
+        let mut taken = BoxList::new();
+        while taken.len() < count
+            && let Some(parcel) = self.waiting.pop_front()
+        {
+            taken.push_back(parcel);
+        }
+        taken
+    }
+
+    /// The number of items that wait, without the offered one.
+    #[must_use]
+    pub fn waiting_count(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Claims room in `queue` for the task that will handle the offer. `Err` is the verdict when there
+    /// is none: a queue that is full refuses the item; a receiver whose queue has been stopped will
+    /// never handle anything again and leaves its port, where the item stays.
+    ///
+    /// # Errors
+    /// The verdict to return.
+    #[inline]
+    pub fn claim_room(&mut self, queue: &QueueHandle) -> Result<(), Verdict> {
+        match queue.reserve() {
+            Ok(()) => Ok(()),
+            Err(QueueError::Stopped) => {
+                self.leave_port();
+                Err(Verdict::Reject)
+            }
+            Err(reason) => Err(Verdict::Refuse(reason)),
+        }
+    }
+
+    /// Queues `task`; nobody is woken before the port is unlocked. Its room must have been
+    /// claimed ([`Offer::claim_room`]). Allowed with any verdict.
+    #[inline]
+    pub fn schedule(&mut self, queue: &QueueHandle, task: Task) {
+        self.deferred.admit(queue, task);
+    }
+
+    /// Wakes `waker` once the port is unlocked.
+    pub fn wake(&mut self, waker: Waker) {
+        self.deferred.wake(waker);
+    }
+
+    /// Takes the receiver off the port after this offer.
+    #[inline]
+    pub fn leave_port(&mut self) {
+        self.leaves = true;
+    }
+
+    pub(crate) fn raise(&mut self, queue: QueueHandle, exception: Exception) {
+        self.deferred.raise(queue, exception);
+    }
+
+    pub(crate) fn deferred(&mut self) -> &mut Deferred {
+        self.deferred
+    }
+
+    /// Keeps a receiver until the port is unlocked: it may hold user code that runs when it drops.
+    pub(crate) fn drop_later(&mut self, receiver: Arc<dyn Keep>) {
+        self.deferred.drop_later(receiver);
+    }
+
+    /// Whether the receiver just asked wants to leave; asks anew for the next one.
+    #[inline]
+    pub(crate) fn receiver_leaves(&mut self) -> bool {
+        std::mem::take(&mut self.leaves)
+    }
+
+    /// What is left of the offer.
+    #[inline]
+    pub(crate) fn into_parcel(self) -> Option<Parcel<T>> {
+        self.parcel
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for Offer<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Offer")
+            .field("taken", &self.parcel.is_none())
+            .field("waiting", &self.waiting.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,219 @@
+//! Awaited receives: a future that waits at a port and holds no thread.
+
+use crate::claim::Claim;
+use crate::delivery::Parcel;
+use crate::port::Port;
+use crate::receiver::{Offer, Receiver, Verdict};
+use motet_sync::Mutex;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// The future of [`Port::recv`].
+pub struct Recv<T: Send + 'static> {
+    port: Port<T>,
+    /// There from the first time nothing was waiting.
+    waits: Option<Arc<Waiting<T>>>,
+}
+
+/// The future of [`Port::ready`].
+pub struct Ready<T: Send + 'static> {
+    port: Port<T>,
+    waits: Option<Arc<Waiting<T>>>,
+}
+
+/// What a waiting future leaves at its port.
+struct Waiting<T: Send + 'static> {
+    claim: Claim,
+    /// Whether the item is taken out of the port.
+    takes: bool,
+    slot: Mutex<Slot<T>>,
+}
+
+struct Slot<T: Send + 'static> {
+    waker: Option<Waker>,
+    parcel: Option<Parcel<T>>,
+}
+
+/// # Waiting
+impl<T: Send + 'static> Port<T> {
+    /// Waits for an item and takes it. Awaited receives get items in the order in which they began
+    /// to wait, and take their turn among the other receivers.
+    ///
+    /// # Cancellation
+    /// Dropping the future gives up the wait; an item that was already meant for it goes back to
+    /// the front of the port.
+    ///
+    /// ```
+    /// use motet_dispatch::{Enqueue, Inline, spawn};
+    /// use motet_ports::Port;
+    ///
+    /// let (asks, answers) = (Port::new(), Port::new());
+    /// let (ask, answer) = (asks.clone(), answers.clone());
+    /// spawn(&Inline::new("here").handle(), async move {
+    ///     let n: u32 = ask.recv().await;
+    ///     answer.post(n + 1).unwrap();
+    /// }).unwrap();
+    /// asks.post(41).unwrap();
+    /// assert_eq!(answers.test(), Some(42));
+    /// ```
+    #[must_use = "a receive that is not awaited receives nothing"]
+    pub fn recv(&self) -> Recv<T> {
+        Recv::new(self.clone())
+    }
+
+    /// Waits until an item waits in the port, and leaves it there (CCR's `Receive()` without a
+    /// handler). Someone else may take the item before the awaiting code does.
+    #[must_use = "a wait that is not awaited does not wait"]
+    pub fn ready(&self) -> Ready<T> {
+        Ready::new(self.clone())
+    }
+}
+
+impl<T: Send + 'static> Recv<T> {
+    fn new(port: Port<T>) -> Self {
+        Recv { port, waits: None }
+    }
+}
+
+impl<T: Send + 'static> Future for Recv<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        let this = &mut *self;
+        if this.waits.is_none()
+            && let Some(item) = this.port.test()
+        {
+            return Poll::Ready(item);
+        }
+        let waits = wait_at(&this.port, &mut this.waits, true, cx);
+        let parcel = waits.slot.lock().parcel.take();
+        match parcel {
+            None => Poll::Pending,
+            Some(parcel) => {
+                this.waits = None;
+                Poll::Ready(parcel.into_inner().item)
+            }
+        }
+    }
+}
+
+impl<T: Send + 'static> Drop for Recv<T> {
+    fn drop(&mut self) {
+        let Some(waits) = self.waits.take() else {
+            return;
+        };
+        if waits.claim.close() {
+            leave(&self.port, &waits);
+        } else {
+            // The port had already chosen this receive; the item goes back.
+            let parcel = waits.slot.lock().parcel.take();
+            parcel
+                .into_iter()
+                .for_each(|parcel| self.port.core().put_back(parcel));
+        }
+    }
+}
+
+impl<T: Send + 'static> Ready<T> {
+    fn new(port: Port<T>) -> Self {
+        Ready { port, waits: None }
+    }
+}
+
+impl<T: Send + 'static> Future for Ready<T> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        if this.waits.is_none() && this.port.item_count() > 0 {
+            return Poll::Ready(());
+        }
+        let waits = wait_at(&this.port, &mut this.waits, false, cx);
+        if waits.claim.is_open() {
+            return Poll::Pending;
+        }
+        this.waits = None;
+        Poll::Ready(())
+    }
+}
+
+impl<T: Send + 'static> Drop for Ready<T> {
+    fn drop(&mut self) {
+        if let Some(waits) = self.waits.take()
+            && waits.claim.close()
+        {
+            leave(&self.port, &waits);
+        }
+    }
+}
+
+/// Leaves the waker at the port; registers there if that has not been done.
+fn wait_at<'a, T: Send + 'static>(
+    port: &Port<T>,
+    waits: &'a mut Option<Arc<Waiting<T>>>,
+    takes: bool,
+    cx: &Context<'_>,
+) -> &'a Arc<Waiting<T>> {
+    if let Some(waits) = waits {
+        let mut slot = waits.slot.lock();
+        match &mut slot.waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+    }
+    waits.get_or_insert_with(|| {
+        let slot = Slot {
+            waker: Some(cx.waker().clone()),
+            parcel: None,
+        };
+        let waits = Arc::new(Waiting {
+            claim: Claim::new(),
+            takes,
+            slot: Mutex::new(slot),
+        });
+        // An item that was posted since the last look is offered, and accepted, here.
+        port.register(Arc::clone(&waits) as Arc<dyn Receiver<T>>);
+        waits
+    })
+}
+
+fn leave<T: Send + 'static>(port: &Port<T>, waits: &Arc<Waiting<T>>) {
+    port.unregister(&(Arc::clone(waits) as Arc<dyn Receiver<T>>));
+}
+
+impl<T: Send + 'static> Receiver<T> for Waiting<T> {
+    fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
+        offer.leave_port();
+        if !self.claim.take() {
+            return Verdict::Reject;
+        }
+        let mut slot = self.slot.lock();
+        if let Some(waker) = slot.waker.take() {
+            offer.wake(waker);
+        }
+        if !self.takes {
+            return Verdict::Reject;
+        }
+        slot.parcel = Some(offer.take());
+        Verdict::Accept
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for Recv<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recv")
+            .field("port", &self.port)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for Ready<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ready")
+            .field("port", &self.port)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,76 @@
+//! How a thread waits for something that should come within microseconds.
+//!
+//! First it only pauses, for [`Backoff::SPIN`]: an answer from another core takes a fraction of that,
+//! and giving up the core may cost a time slice of milliseconds. What has not come by then comes from
+//! someone who does not run now, so from then on every round offers the core to whoever wants it
+//! (`sched_yield`). When the budget is spent the caller should sleep.
+
+use crate::{spin_loop, thread};
+use std::time::{Duration, Instant};
+
+/// Measures one wait.
+#[derive(Debug)]
+pub struct Backoff {
+    since: Option<Instant>,
+    budget: Duration,
+}
+
+impl Backoff {
+    /// How long a wait keeps the core to itself.
+    pub const SPIN: Duration = Duration::from_micros(5);
+
+    /// Pauses between two looks at the clock.
+    const PAUSES: u32 = 4;
+
+    /// A wait that begins at the first call and should end in sleep after `budget`.
+    #[must_use]
+    pub const fn new(budget: Duration) -> Self {
+        Backoff {
+            since: None,
+            budget: if cfg!(motet_loom) {
+                Duration::ZERO
+            } else {
+                budget
+            },
+        }
+    }
+
+    /// Waits one round, a tenth of a microsecond or so. `false` when the budget is spent and the
+    /// caller should sleep.
+    #[inline]
+    pub fn snooze(&mut self) -> bool {
+        for _ in 0..Self::PAUSES {
+            spin_loop();
+        }
+        self.go_on()
+    }
+
+    /// Between two rounds of the caller's own waiting: offers the core to others if the wait has
+    /// lasted. `false` when the budget is spent and the caller should sleep.
+    pub fn go_on(&mut self) -> bool {
+        let waited = self.since.get_or_insert_with(Instant::now).elapsed();
+        if waited > Self::SPIN {
+            thread::yield_now();
+        }
+        waited < self.budget
+    }
+
+    /// Whether the wait may go on; offers nothing to anyone.
+    pub fn within_budget(&mut self) -> bool {
+        self.since.get_or_insert_with(Instant::now).elapsed() < self.budget
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_when_the_budget_is_spent() {
+        const BUDGET: Duration = Duration::from_micros(200);
+        let started = Instant::now();
+        let mut backoff = Backoff::new(BUDGET);
+        while backoff.snooze() {}
+        assert!(started.elapsed() >= BUDGET);
+    }
+}

@@ -1,0 +1,63 @@
+//! The one place where motet touches atomics, locks and operating-system threads.
+//!
+//! Every other crate takes them from here, so that the same source runs on the real machine and,
+//! built with `--cfg motet_loom`, under the [loom](https://docs.rs/loom) model checker. Outside
+//! model checking the façade costs nothing: the names are those of `std`.
+//!
+//! - Depends on: `crossbeam-utils` (cache-line padding).
+//! - Used by: every crate of the core.
+//!
+//! ```text
+//!   dispatch   ports   comm
+//!       \        |      /
+//!        +--- motet-sync ---+
+//!        |                  |
+//!       std           loom (models only)
+//! ```
+//!
+//! ```
+//! use motet_sync::{Mutex, thread};
+//! use std::sync::Arc;
+//!
+//! let sum = Arc::new(Mutex::new(0));
+//! let adder = thread::spawn({
+//!     let sum = Arc::clone(&sum);
+//!     move || *sum.lock() += 2
+//! });
+//! adder.join().unwrap();
+//! assert_eq!(*sum.lock(), 2);
+//! ```
+//!
+//! Read next: [`Parker`] (how a thread sleeps), [`Backoff`] (how it spins before that), then
+//! `motet-dispatch`, whose `sleep.md` says who wakes whom.
+#![forbid(unsafe_code)]
+
+pub mod atomic;
+pub mod cell;
+pub mod thread;
+
+mod backoff;
+mod mutex;
+mod parker;
+mod serial;
+
+pub use backoff::Backoff;
+pub use crossbeam_utils::CachePadded;
+pub use mutex::{Condvar, Mutex, MutexGuard};
+pub use parker::{Parker, Unparker};
+pub use serial::Serial;
+
+/// Tells the processor that this is a spin loop.
+#[inline]
+pub fn spin_loop() {
+    #[cfg(not(motet_loom))]
+    std::hint::spin_loop();
+    #[cfg(motet_loom)]
+    loom::thread::yield_now();
+}
+
+#[cfg(not(motet_loom))]
+pub use std::sync::Arc;
+
+#[cfg(motet_loom)]
+pub use loom::sync::Arc;

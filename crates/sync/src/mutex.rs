@@ -1,0 +1,86 @@
+//! A mutex and a condition variable without poisoning.
+//!
+//! The runtime never runs user code under a lock, except predicates, whose panics it catches
+//! while the lock is held; a poisoned lock would only turn one reported panic into many.
+#![allow(
+    clippy::disallowed_types,
+    reason = "this is where the project gets its locks"
+)]
+
+use std::fmt;
+use std::sync::PoisonError;
+
+#[cfg(motet_loom)]
+use loom::sync as imp;
+#[cfg(not(motet_loom))]
+use std::sync as imp;
+
+pub use imp::MutexGuard;
+
+/// Mutual exclusion for a `T`.
+pub struct Mutex<T>(imp::Mutex<T>);
+
+impl<T> Mutex<T> {
+    /// A free mutex around `value`.
+    pub fn new(value: T) -> Self {
+        Mutex(imp::Mutex::new(value))
+    }
+
+    /// Waits for the lock and takes it.
+    #[inline]
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the lock if it is free now.
+    #[inline]
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        self.0.try_lock().ok()
+    }
+
+    /// The value, when no one else can hold the lock any more.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Mutex::new(T::default())
+    }
+}
+
+impl<T> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mutex").finish_non_exhaustive()
+    }
+}
+
+/// A condition to wait for while a [`Mutex`] is released.
+#[derive(Debug)]
+pub struct Condvar(imp::Condvar);
+
+impl Condvar {
+    /// A condition nobody waits for.
+    #[must_use]
+    pub fn new() -> Self {
+        Condvar(imp::Condvar::new())
+    }
+
+    /// Releases the lock, waits to be notified and takes the lock again. May wake without a
+    /// notification: test the condition in a loop.
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes everyone who waits.
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
+
+impl Default for Condvar {
+    fn default() -> Self {
+        Condvar::new()
+    }
+}

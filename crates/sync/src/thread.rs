@@ -1,0 +1,51 @@
+//! Operating-system threads: std's, or loom's in a model.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this is where the project starts its threads"
+)]
+
+#[cfg(not(motet_loom))]
+pub use std::thread::{
+    JoinHandle, Thread, ThreadId, available_parallelism, current, park, park_timeout, yield_now,
+};
+
+#[cfg(motet_loom)]
+pub use loom::thread::{JoinHandle, Thread, ThreadId, current, park, spawn, yield_now};
+
+/// Starts a thread, as std does; [`spawn_named`] is better where somebody will look at it.
+///
+/// # Panics
+/// When the operating system refuses another thread.
+#[cfg(not(motet_loom))]
+pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    std::thread::spawn(body)
+}
+
+/// Starts a thread that carries `name` (shown by debuggers and in panic messages).
+///
+/// # Errors
+/// The operating system's reason when it refuses another thread.
+///
+/// ```
+/// let named = motet_sync::thread::spawn_named("worker-0", || std::thread::current().name().map(str::to_owned));
+/// assert_eq!(named.unwrap().join().unwrap().as_deref(), Some("worker-0"));
+/// ```
+pub fn spawn_named<T: Send + 'static>(
+    name: &str,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> std::io::Result<JoinHandle<T>> {
+    #[cfg(not(motet_loom))]
+    return std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(body);
+    #[cfg(motet_loom)]
+    return loom::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(body);
+}
+
+/// The number of processors this process may use; 1 when the system does not say.
+#[must_use]
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}

@@ -1,0 +1,35 @@
+//! What the tests of the crates share; a dev-dependency only.
+//!
+//! Depends on: sync. Used by: the tests of every crate.
+//!
+//! - [`within`] fails a test that hangs, by name, instead of hanging the run;
+//! - [`Log`] records what happened in which order, [`Overlap`] how much of it at one time;
+//! - [`Gate`] holds handlers at a point until the test says so;
+//! - [`Drops`] counts how many values were made and dropped;
+//! - [`data`] finds the folder of the large data sets.
+//!
+//! ```
+//! use motet_testkit::{Log, within};
+//! use std::time::Duration;
+//!
+//! let log = Log::new();
+//! within(Duration::from_secs(10), {
+//!     let log = log.clone();
+//!     move || log.push("hello")
+//! });
+//! assert_eq!(log.take(), ["hello"]);
+//! ```
+
+mod data;
+mod drops;
+mod gate;
+mod guard;
+mod log;
+mod overlap;
+
+pub use data::data;
+pub use drops::{Dropped, Drops};
+pub use gate::Gate;
+pub use guard::{patience, within};
+pub use log::Log;
+pub use overlap::Overlap;

@@ -1,0 +1,37 @@
+# Short names for the project's recipes, for those who have `just`. Each line is what you can type
+# without it; `cargo xtask help` says what the recipes do.
+
+default:
+    @just --list
+
+# form, lints and house rules, before a commit
+preflight *args:
+    cargo xtask preflight {{ args }}
+
+# the gate, for one crate or all
+test *args:
+    cargo xtask test {{ args }}
+
+# form, lints, house rules and tests, without the slow steps
+quick *args:
+    cargo xtask test --quick {{ args }}
+
+# the house rules
+tidy:
+    cargo xtask tidy
+
+# the models of concurrent code, for one crate or all
+loom *args:
+    cargo xtask loom {{ args }}
+
+# the API documentation, shown in a browser
+docs:
+    cargo xtask docs --open
+
+# motet bench, in release
+bench *args:
+    cargo xtask bench {{ args }}
+
+# what the build machine runs
+ci:
+    .ci/run

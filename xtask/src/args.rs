@@ -1,0 +1,205 @@
+//! The command line.
+
+use lexopt::prelude::*;
+use std::ffi::OsString;
+
+/// What `cargo xtask --help` says.
+pub(crate) const HELP: &str = "\
+The project's recipes.
+
+  cargo xtask test [CRATE]   the gate: fmt, clippy, tidy, tests, doc tests, examples, loom, docs
+      --quick                leave out doc tests, examples, loom and docs
+      --keep-going           go on after a step that failed
+      --ci                   what is missing is a failure (also with CI=1 in the environment)
+      --optional NAME        but not this: data, python or scikit-learn; may be repeated
+      --preemptions N        of each loom model (2)
+  cargo xtask preflight      fmt, clippy, tidy: before a commit
+      --keep-going
+  cargo xtask tidy           the house rules
+  cargo xtask loom [CRATE]   the models of concurrent code
+      --preemptions N        switches of thread at any point of a model (2)
+      --keep-going
+  cargo xtask docs           the API documentation, warnings are errors
+      --open                 show it in a browser
+  cargo xtask bench [ARGS]   motet bench ARGS, in release
+
+CRATE is a package, with or without `motet-`.";
+
+/// What to do.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Command {
+    Help,
+    Test(TestOptions),
+    Preflight { keep_going: bool },
+    Tidy,
+    Loom(LoomOptions),
+    Docs { open: bool },
+    Bench(Vec<OsString>),
+}
+
+/// How to run the gate.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct TestOptions {
+    /// Leave out the slow steps.
+    pub(crate) quick: bool,
+    /// What is missing is a failure.
+    pub(crate) ci: bool,
+    /// The needs that may be missing all the same.
+    pub(crate) optional: Vec<String>,
+    /// The crate, the models and whether to go on after a failure.
+    pub(crate) loom: LoomOptions,
+}
+
+/// How to run the models.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct LoomOptions {
+    /// Only this package.
+    pub(crate) package: Option<String>,
+    /// The bound on preemptions of each model.
+    pub(crate) preemptions: usize,
+    /// Go on after a failure.
+    pub(crate) keep_going: bool,
+}
+
+impl Default for LoomOptions {
+    fn default() -> LoomOptions {
+        LoomOptions {
+            package: None,
+            preemptions: 2,
+            keep_going: false,
+        }
+    }
+}
+
+/// Reads the arguments that follow `cargo xtask`.
+///
+/// # Errors
+/// What is wrong with them.
+pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
+    let mut args = args.into_iter();
+    let recipe = args.next().map_or_else(
+        || "help".to_owned(),
+        |arg| arg.to_string_lossy().into_owned(),
+    );
+    let known: &[&str] = match recipe.as_str() {
+        "bench" => return Ok(Command::Bench(args.collect())),
+        "test" => &[
+            "CRATE",
+            "quick",
+            "keep-going",
+            "ci",
+            "optional",
+            "preemptions",
+        ],
+        "preflight" => &["keep-going"],
+        "loom" => &["CRATE", "keep-going", "preemptions"],
+        "docs" => &["open"],
+        "tidy" => &[],
+        "help" | "-h" | "--help" => return Ok(Command::Help),
+        _ => return Err(format!("there is no recipe `{recipe}`")),
+    };
+    let given = Given::read(args, known).map_err(|error| format!("{recipe}: {error}"))?;
+    let Given { help, open, test } = given;
+    Ok(match recipe.as_str() {
+        _ if help => Command::Help,
+        "test" => Command::Test(test),
+        "preflight" => Command::Preflight {
+            keep_going: test.loom.keep_going,
+        },
+        "loom" => Command::Loom(test.loom),
+        "docs" => Command::Docs { open },
+        _ => Command::Tidy,
+    })
+}
+
+/// Every option that some recipe has.
+#[derive(Default)]
+struct Given {
+    help: bool,
+    open: bool,
+    test: TestOptions,
+}
+
+impl Given {
+    fn read(args: impl Iterator<Item = OsString>, known: &[&str]) -> Result<Given, lexopt::Error> {
+        let mut parser = lexopt::Parser::from_args(args);
+        let mut given = Given::default();
+        while let Some(arg) = parser.next()? {
+            match arg {
+                Short('h') | Long("help") => given.help = true,
+                Long("open") if known.contains(&"open") => given.open = true,
+                Long("quick") if known.contains(&"quick") => given.test.quick = true,
+                Long("ci") if known.contains(&"ci") => given.test.ci = true,
+                Long("keep-going") if known.contains(&"keep-going") => {
+                    given.test.loom.keep_going = true
+                }
+                Long("optional") if known.contains(&"optional") => {
+                    given.test.optional.push(parser.value()?.string()?);
+                }
+                Long("preemptions") if known.contains(&"preemptions") => {
+                    given.test.loom.preemptions = parser.value()?.parse()?;
+                }
+                Value(package) if known.contains(&"CRATE") && given.test.loom.package.is_none() => {
+                    given.test.loom.package = Some(package.string()?);
+                }
+                other => return Err(other.unexpected()),
+            }
+        }
+        Ok(given)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Result<Command, String> {
+        parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn the_gate_takes_its_options_in_any_order() {
+        let loom = LoomOptions {
+            package: Some("ports".to_owned()),
+            preemptions: 3,
+            keep_going: true,
+        };
+        let wanted = TestOptions {
+            quick: true,
+            ci: true,
+            optional: vec!["data".to_owned()],
+            loom,
+        };
+        let line = "test --quick ports --preemptions=3 --keep-going --ci --optional data";
+        assert_eq!(of(line), Ok(Command::Test(wanted)));
+        assert_eq!(of("test"), Ok(Command::Test(TestOptions::default())));
+    }
+
+    #[test]
+    fn a_recipe_refuses_what_is_another_recipes() {
+        for line in [
+            "tidy ports",
+            "preflight --quick",
+            "docs --ci",
+            "loom a b",
+            "loom --preemptions x",
+            "test --optional",
+            "odd",
+        ] {
+            assert!(of(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_benchmarks_take_everything_that_follows() {
+        let rest = ["ring", "--help"].map(OsString::from).to_vec();
+        assert_eq!(of("bench ring --help"), Ok(Command::Bench(rest)));
+    }
+
+    #[test]
+    fn nothing_and_help_are_help() {
+        for line in ["", "help", "--help", "test --help"] {
+            assert_eq!(of(line), Ok(Command::Help), "{line}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What some tests need of the machine, and whether it is there.
+//!
+//! A test says what it needs by its name: `needs_data`, `needs_python`, `needs_sklearn`. Where the
+//! need is missing the test is left out, and that is said; in CI it is a failure.
+
+use crate::source::Tree;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Something that tests may need.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Need {
+    /// What it is called on the command line.
+    pub(crate) name: &'static str,
+    /// The part of a test's name that says it.
+    pub(crate) marker: &'static str,
+    /// Why it counts as missing.
+    pub(crate) missing: String,
+    /// The tests that need it.
+    pub(crate) tests: Vec<String>,
+}
+
+const NAMES: [(&str, &str); 3] = [
+    ("data", "needs_data"),
+    ("python", "needs_python"),
+    ("scikit-learn", "needs_sklearn"),
+];
+
+/// What the machine offers to tests.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    data: PathBuf,
+    python: OsString,
+}
+
+impl Machine {
+    /// The machine as the environment describes it: `MOTET_DATA`, else `../shared/data`;
+    /// `MOTET_PYTHON`, else the environment of the benchmarks' peers, else `python3`.
+    pub(crate) fn of_environment(root: &Path, target: &Path) -> Machine {
+        let peers = target.join("peers/bin/python");
+        Machine {
+            data: std::env::var_os("MOTET_DATA")
+                .map_or_else(|| root.join("../shared/data"), PathBuf::from),
+            python: std::env::var_os("MOTET_PYTHON").unwrap_or_else(|| {
+                if peers.exists() {
+                    peers.into()
+                } else {
+                    "python3".into()
+                }
+            }),
+        }
+    }
+
+    /// The Python that tests should use.
+    pub(crate) fn python(&self) -> &OsString {
+        &self.python
+    }
+
+    /// The needs of tests below `folder` that the machine does not meet.
+    pub(crate) fn missing(&self, tree: &Tree, folder: &str) -> Vec<Need> {
+        let needs = NAMES
+            .iter()
+            .map(|(name, marker)| (name, marker, tests(tree, folder, marker)));
+        needs
+            .filter(|(.., tests)| !tests.is_empty())
+            .filter_map(|(name, marker, tests)| {
+                Some(Need {
+                    name,
+                    marker,
+                    missing: self.lacks(name)?,
+                    tests,
+                })
+            })
+            .collect()
+    }
+
+    /// Why the machine lacks the need; `None` when it does not.
+    fn lacks(&self, need: &str) -> Option<String> {
+        let python = self.python.to_string_lossy();
+        match need {
+            "data" => (!self.data.is_dir())
+                .then(|| format!("there is no folder {}; set MOTET_DATA", self.data.display())),
+            "python" => (!self.python_runs("pass"))
+                .then(|| format!("`{python}` does not run; install Python or set MOTET_PYTHON")),
+            _ => (!self.python_runs("import sklearn")).then(|| {
+                format!("`{python}` has no scikit-learn; run `.ci/run` once or set MOTET_PYTHON")
+            }),
+        }
+    }
+
+    fn python_runs(&self, program: &str) -> bool {
+        let mut command = Command::new(&self.python);
+        command
+            .args(["-c", program])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    }
+}
+
+/// Whether `name` is a need that the command line may call optional.
+pub(crate) fn is_known(name: &str) -> bool {
+    NAMES.iter().any(|(known, _)| *known == name)
+}
+
+fn tests(tree: &Tree, folder: &str, marker: &str) -> Vec<String> {
+    let sources = tree
+        .rust()
+        .filter(|(file, _)| file.path.starts_with(folder));
+    let tests = sources.flat_map(|(_, rust)| rust.functions());
+    tests
+        .filter(|function| function.is_test && function.name.contains(marker))
+        .map(|test| test.name)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CODE: &str = "#[test]\nfn blocks_needs_data() {}\n#[test]\nfn peer_needs_sklearn() {}\nfn needs_python() {}";
+
+    fn machine(data: &str, python: &str) -> Machine {
+        Machine {
+            data: data.into(),
+            python: python.into(),
+        }
+    }
+
+    fn missing(machine: &Machine, folder: &str) -> Vec<&'static str> {
+        let tree = Tree::of(&[("crates/a/tests/t.rs", CODE)]);
+        machine
+            .missing(&tree, folder)
+            .iter()
+            .map(|need| need.name)
+            .collect()
+    }
+
+    #[test]
+    fn only_needs_that_some_test_has_are_missed() {
+        let bare = machine("/nowhere", "/nowhere/python3");
+        assert_eq!(missing(&bare, ""), ["data", "scikit-learn"]);
+        assert!(missing(&bare, "crates/b/").is_empty());
+    }
+
+    #[test]
+    fn a_machine_that_has_everything_misses_nothing() {
+        // `true` stands for a Python that runs any program.
+        assert!(missing(&machine(".", "true"), "").is_empty());
+        assert_eq!(missing(&machine(".", "false"), ""), ["scikit-learn"]);
+    }
+
+    #[test]
+    fn only_known_names_may_be_optional() {
+        assert!(is_known("data") && is_known("scikit-learn") && !is_known("sklearn"));
+    }
+}

@@ -1,0 +1,16 @@
+//! One file per recipe, and what they share.
+
+mod bench;
+mod docs;
+mod loom;
+mod preflight;
+mod project;
+mod test;
+mod tidy;
+
+pub(crate) use bench::bench;
+pub(crate) use docs::docs;
+pub(crate) use loom::loom;
+pub(crate) use preflight::preflight;
+pub(crate) use test::test;
+pub(crate) use tidy::tidy;

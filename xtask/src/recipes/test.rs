@@ -1,0 +1,179 @@
+//! `cargo xtask test`: the gate.
+
+use super::project::{Project, Scope, runner};
+use super::{docs, loom, preflight};
+use crate::args::TestOptions;
+use crate::needs::{Machine, Need, is_known};
+use crate::runner::Runner;
+use crate::source::Tree;
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+/// An example shows something; it does not work for minutes.
+const EXAMPLE_LIMIT: Duration = Duration::from_secs(120);
+
+/// Runs everything that must hold before a change is merged.
+///
+/// # Errors
+/// What keeps the recipe from starting.
+pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
+    if let Some(name) = options.optional.iter().find(|name| !is_known(name)) {
+        return Err(format!(
+            "test: `--optional {name}` is not one of data, python, scikit-learn"
+        ));
+    }
+    let project = Project::find()?;
+    let scope = project.scope(options.loom.package.as_deref())?;
+    let strict =
+        options.ci || std::env::var_os("CI").is_some_and(|value| value == "1" || value == "true");
+    let machine = Machine::of_environment(&project.root, &project.target);
+    let missing = machine.missing(&project.tree, &scope.folder());
+    let mut runner = runner(options.loom.keep_going)?;
+    needs(&mut runner, &missing, strict, &options.optional);
+    preflight::steps(&mut runner, &project, scope, strict);
+    tests(&mut runner, &project, scope, &machine, &missing);
+    if options.quick {
+        for step in ["doc tests", "examples", "loom", "docs"] {
+            runner.skip(step, "--quick");
+        }
+        return Ok(runner.finish());
+    }
+    if scope.has_library(&project.tree) {
+        let mut command = project.cargo(&["test", "--doc"]);
+        runner.command(
+            "doc tests",
+            command
+                .args(scope.words())
+                .env("MOTET_PYTHON", machine.python()),
+            None,
+        );
+    } else {
+        runner.skip("doc tests", "the package has no library");
+    }
+    examples(&mut runner, &project, scope);
+    loom::steps(&mut runner, &project, scope, options.loom.preemptions);
+    docs::step(&mut runner, &project, scope);
+    Ok(runner.finish())
+}
+
+/// Says what is missing: as a failure when it must be there, else as left out.
+fn needs(runner: &mut Runner, missing: &[Need], strict: bool, optional: &[String]) {
+    let faults: Vec<String> = missing
+        .iter()
+        .filter(|need| strict && !optional.iter().any(|name| name == need.name))
+        .map(said)
+        .collect();
+    for need in missing.iter().filter(|need| !faults.contains(&said(need))) {
+        runner.leave_out(said(need));
+    }
+    if strict {
+        runner.check("needs", "what tests need of the machine", || {
+            if faults.is_empty() {
+                Ok(())
+            } else {
+                Err(faults)
+            }
+        });
+    }
+}
+
+fn said(need: &Need) -> String {
+    let tests = need.tests.join(", ");
+    format!("tests that need {} ({tests}): {}", need.name, need.missing)
+}
+
+/// Unit and integration tests; the ones whose needs are missing are left out.
+fn tests(
+    runner: &mut Runner,
+    project: &Project,
+    scope: Scope<'_>,
+    machine: &Machine,
+    missing: &[Need],
+) {
+    // `--tests` is what `--lib --bins --tests` is, also for a package without a library.
+    let mut command = project.cargo(&["test", "--tests"]);
+    command
+        .args(scope.words())
+        .env("MOTET_PYTHON", machine.python());
+    if !missing.is_empty() {
+        command.arg("--");
+        command.args(missing.iter().flat_map(|need| ["--skip", need.marker]));
+    }
+    runner.command("tests", &mut command, None);
+}
+
+/// Builds every example as the tests are built and runs each one.
+fn examples(runner: &mut Runner, project: &Project, scope: Scope<'_>) {
+    let examples = names(&project.tree, &scope.folder());
+    if examples.is_empty() {
+        runner.skip("examples", "there are none here");
+        return;
+    }
+    let mut build = project.cargo(&["build", "--profile", "test", "--examples"]);
+    // Without a build there may be programs of an earlier one.
+    if !runner.command("build examples", build.args(scope.words()), None) {
+        return;
+    }
+    for name in examples {
+        let mut command = Command::new(project.target.join("debug/examples").join(&name));
+        runner.command(
+            &format!("example {name}"),
+            command.current_dir(&project.root),
+            Some(EXAMPLE_LIMIT),
+        );
+    }
+}
+
+/// The names of the examples below `folder`.
+fn names(tree: &Tree, folder: &str) -> Vec<String> {
+    let roots = tree
+        .modules()
+        .all()
+        .iter()
+        .filter(|module| module.path.is_empty());
+    let below = roots.filter_map(|module| module.root.strip_prefix(folder));
+    let examples = below.filter_map(|root| {
+        let (_, name) = format!("/{root}")
+            .rsplit_once("/examples/")
+            .map(|(a, b)| (a.to_owned(), b.to_owned()))?;
+        Some(
+            name.trim_end_matches("/main.rs")
+                .trim_end_matches(".rs")
+                .to_owned(),
+        )
+    });
+    examples.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_are_known_by_file_or_folder() {
+        let tree = Tree::of(&[
+            ("crates/a/Cargo.toml", "[package]\nname = 'a'\n"),
+            ("crates/a/examples/hello.rs", ""),
+            ("crates/a/examples/big/main.rs", "mod part;"),
+            ("crates/a/examples/big/part.rs", ""),
+            ("crates/a/src/lib.rs", ""),
+        ]);
+        assert_eq!(names(&tree, ""), ["big", "hello"]);
+        assert_eq!(names(&tree, "crates/a/"), ["big", "hello"]);
+        assert!(names(&tree, "crates/b/").is_empty());
+    }
+
+    #[test]
+    fn a_need_is_said_with_its_tests_and_its_remedy() {
+        let need = Need {
+            name: "data",
+            marker: "needs_data",
+            missing: "there is no folder x; set MOTET_DATA".to_owned(),
+            tests: vec!["a_needs_data".to_owned()],
+        };
+        assert_eq!(
+            said(&need),
+            "tests that need data (a_needs_data): there is no folder x; set MOTET_DATA"
+        );
+    }
+}

@@ -1,0 +1,227 @@
+//! A package's `Cargo.toml`: name, folder, dependencies on other packages, fields, targets.
+
+use toml::{Table, Value};
+
+/// A package of the project.
+#[derive(Debug)]
+pub(crate) struct Manifest {
+    /// The path of the file, from the project's root.
+    pub(crate) path: String,
+    /// The package's folder, from the project's root.
+    pub(crate) folder: String,
+    /// The package's name.
+    pub(crate) name: String,
+    /// What it depends on.
+    pub(crate) dependencies: Vec<Dependency>,
+    /// Target roots that stand where Cargo would not look for them, from the project's root.
+    pub(crate) target_paths: Vec<String>,
+    table: Table,
+}
+
+/// One dependency of a package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Dependency {
+    /// The name of the package depended on.
+    pub(crate) package: String,
+    /// For what.
+    pub(crate) kind: Kind,
+}
+
+/// What a dependency is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// For the library and the programs.
+    Normal,
+    /// For tests, examples and benchmarks.
+    Dev,
+    /// For the build script.
+    Build,
+}
+
+const TABLES: [(&str, Kind); 3] = [
+    ("dependencies", Kind::Normal),
+    ("dev-dependencies", Kind::Dev),
+    ("build-dependencies", Kind::Build),
+];
+
+impl Manifest {
+    /// The package that the manifest at `path` describes; `None` when it only describes a workspace.
+    ///
+    /// # Errors
+    /// The parser's message when the text is not TOML, or what is missing.
+    pub(crate) fn parse(path: &str, text: &str) -> Result<Option<Manifest>, String> {
+        let table: Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let Some(package) = table.get("package").and_then(Value::as_table) else {
+            return Ok(None);
+        };
+        let name = package
+            .get("name")
+            .and_then(Value::as_str)
+            .ok_or("[package] has no name")?;
+        let folder = path
+            .strip_suffix("Cargo.toml")
+            .unwrap_or(path)
+            .trim_end_matches('/');
+        Ok(Some(Manifest {
+            path: path.to_owned(),
+            folder: folder.to_owned(),
+            name: name.to_owned(),
+            dependencies: dependencies(&table),
+            target_paths: target_paths(&table, folder),
+            table,
+        }))
+    }
+
+    /// Whether `[package]` has the field, here or inherited from the workspace.
+    pub(crate) fn has_field(&self, field: &str) -> bool {
+        match self
+            .table
+            .get("package")
+            .and_then(|package| package.get(field))
+        {
+            Some(Value::String(text)) => !text.trim().is_empty(),
+            Some(_) => true,
+            None => false,
+        }
+    }
+
+    /// Whether the package takes the workspace's lints.
+    pub(crate) fn inherits_lints(&self) -> bool {
+        let lints = self
+            .table
+            .get("lints")
+            .and_then(|lints| lints.get("workspace"));
+        lints.and_then(Value::as_bool) == Some(true)
+    }
+}
+
+fn dependencies(table: &Table) -> Vec<Dependency> {
+    let mut found = section(table);
+    let targets = table.get("target").and_then(Value::as_table);
+    for target in targets
+        .into_iter()
+        .flat_map(Table::values)
+        .filter_map(Value::as_table)
+    {
+        found.extend(section(target));
+    }
+    found
+}
+
+fn section(table: &Table) -> Vec<Dependency> {
+    let mut found = Vec::new();
+    for (name, kind) in TABLES {
+        for (key, value) in table
+            .get(name)
+            .and_then(Value::as_table)
+            .into_iter()
+            .flatten()
+        {
+            let package = value.get("package").and_then(Value::as_str).unwrap_or(key);
+            found.push(Dependency {
+                package: package.to_owned(),
+                kind,
+            });
+        }
+    }
+    found
+}
+
+fn target_paths(table: &Table, folder: &str) -> Vec<String> {
+    let mut targets: Vec<&Value> = table.get("lib").into_iter().collect();
+    for kind in ["bin", "example", "test", "bench"] {
+        targets.extend(
+            table
+                .get(kind)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten(),
+        );
+    }
+    let paths = targets
+        .into_iter()
+        .filter_map(|target| target.get("path").and_then(Value::as_str));
+    paths
+        .map(|path| {
+            if folder.is_empty() {
+                path.to_owned()
+            } else {
+                format!("{folder}/{path}")
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Manifest {
+        Manifest::parse("crates/x/Cargo.toml", text)
+            .unwrap()
+            .unwrap()
+    }
+
+    #[test]
+    fn dependencies_of_every_spelling_are_found() {
+        let manifest = parse(
+            "[package]\nname = 'motet-x'\n[dependencies]\nmotet-a.workspace = true\n\
+             other = { package = 'motet-b', version = '1' }\n[dev-dependencies.motet-c]\npath = '../c'\n\
+             [target.'cfg(unix)'.build-dependencies]\nd = '1'\n",
+        );
+        let found: Vec<_> = manifest
+            .dependencies
+            .iter()
+            .map(|d| (d.package.as_str(), d.kind))
+            .collect();
+        let wanted = [
+            ("motet-a", Kind::Normal),
+            ("motet-b", Kind::Normal),
+            ("motet-c", Kind::Dev),
+            ("d", Kind::Build),
+        ];
+        assert_eq!(found, wanted);
+        assert_eq!(manifest.folder, "crates/x");
+    }
+
+    #[test]
+    fn fields_count_when_here_or_inherited_and_not_when_empty() {
+        let manifest =
+            parse("[package]\nname = 'x'\nlicense.workspace = true\ndescription = ' '\n");
+        assert!(manifest.has_field("license"));
+        assert!(!manifest.has_field("description"));
+        assert!(!manifest.has_field("keywords"));
+    }
+
+    #[test]
+    fn lints_are_inherited_only_when_it_says_so() {
+        assert!(parse("[package]\nname = 'x'\n[lints]\nworkspace = true\n").inherits_lints());
+        assert!(
+            !parse("[package]\nname = 'x'\n[lints.rust]\nmissing_docs = 'warn'\n").inherits_lints()
+        );
+    }
+
+    #[test]
+    fn odd_target_paths_are_kept() {
+        let manifest = parse(
+            "[package]\nname = 'x'\n[lib]\npath = 'a.rs'\n[[bin]]\nname = 'b'\npath = 'odd/b.rs'\n",
+        );
+        assert_eq!(
+            manifest.target_paths,
+            ["crates/x/a.rs", "crates/x/odd/b.rs"]
+        );
+    }
+
+    #[test]
+    fn a_workspace_alone_is_no_package_and_nonsense_is_an_error() {
+        assert!(
+            Manifest::parse("Cargo.toml", "[workspace]\n")
+                .unwrap()
+                .is_none()
+        );
+        assert!(Manifest::parse("Cargo.toml", "[workspace\n").is_err());
+        assert!(Manifest::parse("Cargo.toml", "[package]\n").is_err());
+    }
+}

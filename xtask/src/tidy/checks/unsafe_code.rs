@@ -1,0 +1,53 @@
+//! `unsafe` stands in named files only.
+
+use crate::source::Tree;
+use crate::tidy::Finding;
+use crate::tidy::allow_list::AllowList;
+use regex_lite::Regex;
+
+const LIST: &str = "xtask/allow-unsafe.txt";
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let allowed = AllowList::read(tree, LIST);
+    let word = Regex::new(r"\bunsafe\b").expect("it compiles");
+    let mut findings = Vec::new();
+    for (file, rust) in tree.rust() {
+        if let Some(found) = word
+            .find(&rust.code)
+            .filter(|_| !allowed.allows(&file.path))
+        {
+            findings.push(Finding::new(
+                &file.path,
+                rust.line(found.start()),
+                "`unsafe` outside of the named files",
+                "what must be audited should be few files that everyone knows",
+                format!("use a safe way, or name the file and the reason in {LIST}"),
+            ));
+        }
+    }
+    findings.extend(allowed.findings());
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_unsafe_code_in_other_files_is_found() {
+        let tree = Tree::of(&[
+            (LIST, "a.rs  the node's layout\ngone.rs  it was needed\n"),
+            ("a.rs", "unsafe fn f() {}"),
+            ("b.rs", "\nfn g() { unsafe { f() } }"),
+            (
+                "c.rs",
+                "#![forbid(unsafe_code)]\n// unsafe\nconst X: &str = \"unsafe\";",
+            ),
+        ]);
+        let found: Vec<_> = check(&tree)
+            .iter()
+            .map(|f| (f.path.clone(), f.line))
+            .collect();
+        assert_eq!(found, [("b.rs".to_owned(), 2), (LIST.to_owned(), 2)]);
+    }
+}
