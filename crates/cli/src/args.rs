@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::bench::BenchArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Parallel data mining from the command line.
@@ -29,6 +30,8 @@ pub struct Cli {
 pub enum Command {
     /// Find the clusters in a table of numbers
     Cluster(ClusterArgs),
+    /// Measure the runtime on this machine
+    Bench(BenchArgs),
 }
 
 /// Options of `motet cluster`.

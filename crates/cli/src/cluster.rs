@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use motet_mining::{CancelToken, Clustering, Control, Progress};
 
 use crate::args::ClusterArgs;
-use crate::error::{CliError, InputError, OutputError};
+use crate::error::{CliError, InputError};
 use crate::fit::{Fit, fit};
 use crate::map::{self, Picture};
 use crate::out::{self, Content, Folder};
@@ -15,6 +15,7 @@ use crate::progress::Bar;
 use crate::read::{self, LeftOut, Table};
 use crate::report;
 use crate::space::Placed;
+use crate::stdout::print;
 use crate::summary::{Cluster, Scaling, Step, Summary};
 use crate::text::grouped;
 
@@ -56,7 +57,13 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     if let Some(folder) = folder {
         write_files(&folder, &placed, &labels, &summary, &cancel)?;
     }
-    print(&plan, &summary)
+    print(|to| {
+        if plan.json {
+            report::write_json(to, &summary)
+        } else {
+            report::write_text(to, &summary)
+        }
+    })
 }
 
 fn check_size(table: &Table, search: Search) -> Result<(), CliError> {
@@ -240,21 +247,6 @@ fn write_files(
     match folder.write(&files, || cancel.is_cancelled())? {
         true => Ok(()),
         false => Err(CliError::Cancelled),
-    }
-}
-
-/// Prints the results; a reader that goes away, as in `motet … | head`, is no error.
-fn print(plan: &Plan, summary: &Summary) -> Result<(), CliError> {
-    let mut to = io::BufWriter::new(io::stdout().lock());
-    let printed = if plan.json {
-        report::write_json(&mut to, summary)
-    } else {
-        report::write_text(&mut to, summary)
-    };
-    match printed.and_then(|()| to.flush()) {
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(source) => Err(CliError::Output(OutputError::Stdout { source })),
-        Ok(()) => Ok(()),
     }
 }
 

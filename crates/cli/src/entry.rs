@@ -8,8 +8,8 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use crate::args::{Cli, Command};
-use crate::cluster;
-use crate::error::{CliError, OptionError};
+use crate::error::{CliError, OptionError, OutputError};
+use crate::{bench, cluster};
 
 /// Runs the program with these arguments, the first of which is its own name.
 ///
@@ -29,9 +29,11 @@ where
     };
     let done = match cli.command {
         Command::Cluster(args) => cluster::run(args),
+        Command::Bench(args) => bench::run(args),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        // A reader that went away has seen what it wanted.
+        Ok(()) | Err(CliError::Output(OutputError::Closed)) => ExitCode::SUCCESS,
         Err(error) => refuse(&error),
     }
 }

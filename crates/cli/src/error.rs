@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use motet_bench::stages::StagesError;
 use thiserror::Error;
 
 /// A place in a file.
@@ -95,6 +96,12 @@ pub enum OptionError {
         value: String,
         /// What it can be.
         advice: &'static str,
+    },
+    /// The experiment is not defined for these options.
+    #[error("{source}")]
+    Unmeasurable {
+        /// What is undefined, and what to give instead.
+        source: StagesError,
     },
     /// Two options do not go together.
     #[error("{option} does not go with {other}: {advice}")]
@@ -317,6 +324,9 @@ pub enum OutputError {
         /// The system's reason.
         source: io::Error,
     },
+    /// Nobody reads standard output any more.
+    #[error("standard output is closed: nobody reads the results")]
+    Closed,
     /// Standard output cannot be written.
     #[error("cannot write the results to standard output: {source}: check where it goes")]
     Stdout {

@@ -2,13 +2,16 @@
 //!
 //! A thin `main` calls [`main()`] here, so that tests and the facade reach the same code.
 //!
-//! Depends on: `motet-mining` (the methods), `motet-comm` (the ranks they run on).
+//! Depends on: `motet-mining` (the methods), `motet-comm` (the ranks they run on), `motet-bench`
+//! (the experiments).
 //! Used by: the `motet` binary, the facade.
 //!
 //! ```text
 //!  arguments ─► args ─► plan ─► read ─► space ─► fit ─► summary ─┬─► report ─► standard output
 //!               clap    checked  table   points   ranks          └─► out, map ─► --out folder
 //! ```
+//!
+//! `motet bench` goes from `args` to an experiment and prints its rows (`bench.rs`).
 //!
 //! Results go to standard output, progress and remarks to standard error, and every error is one
 //! line that says what, where and what to do. Exit codes: 0 done, 1 a fault of the program, 2 a
@@ -29,6 +32,7 @@
 //! order of the steps.
 
 mod args;
+mod bench;
 mod cluster;
 mod entry;
 mod error;
@@ -40,10 +44,12 @@ mod progress;
 mod read;
 mod report;
 mod space;
+mod stdout;
 mod summary;
 mod text;
 
 pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, ResultArgs, TableArgs};
+pub use bench::{BenchArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, SoakArgs, StagesArgs};
 pub use entry::main;
 pub use error::{CliError, InputError, OptionError, OutputError, Place};
 pub use summary::{Cluster, Scaling, Step, Summary};

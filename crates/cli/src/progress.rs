@@ -41,15 +41,19 @@ impl Bar {
 
     /// The run has come to this share, temperature and number of clusters.
     pub(crate) fn cool(&self, share: f64, temperature: f64, clusters: usize) {
-        self.bar
-            .set_position((share.clamp(0.0, 1.0) * STEPS as f64) as u64);
         // K-means has no temperature.
         let temperature = match temperature {
             0.0 => String::new(),
             temperature => format!("temperature {}, ", significant(temperature)),
         };
+        self.at(share, format!("{temperature}{clusters} clusters"));
+    }
+
+    /// The work has come to this share.
+    pub(crate) fn at(&self, share: f64, message: String) {
         self.bar
-            .set_message(format!("{temperature}{clusters} clusters"));
+            .set_position((share.clamp(0.0, 1.0) * STEPS as f64) as u64);
+        self.bar.set_message(message);
     }
 
     /// Takes the bar off the terminal.

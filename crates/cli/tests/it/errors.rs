@@ -27,14 +27,14 @@ fn refuses_options(options: &str, words: &[&str]) {
 }
 
 #[test]
-fn a_missing_file() {
+fn sem_g42_a_missing_file() {
     Place::new()
         .run("cluster nowhere.csv --clusters 2")
         .refusal(&["no such file: nowhere.csv"]);
 }
 
 #[test]
-fn a_directory() {
+fn sem_g42_a_directory() {
     let place = Place::new();
     std::fs::create_dir(place.path("folder")).unwrap();
     place
@@ -43,7 +43,7 @@ fn a_directory() {
 }
 
 #[test]
-fn text_that_is_not_utf8() {
+fn sem_g42_text_that_is_not_utf8() {
     refuses(
         b"x,y\n1,2\n\xe9,4\n",
         "",
@@ -53,14 +53,14 @@ fn text_that_is_not_utf8() {
 }
 
 #[test]
-fn an_empty_file() {
+fn sem_g42_an_empty_file() {
     refuses("", "", &["points.csv is empty"]);
     refuses("\n \n\r\n", "", &["points.csv is empty"]);
     refuses(packed(b""), "", &["points.csv is empty"]);
 }
 
 #[test]
-fn a_header_without_rows() {
+fn sem_g42_a_header_without_rows() {
     refuses("x,y\n", "", &["points.csv has a header and no rows"]);
     refuses(
         "1,2\n",
@@ -70,7 +70,7 @@ fn a_header_without_rows() {
 }
 
 #[test]
-fn a_ragged_row() {
+fn sem_g42_a_ragged_row() {
     refuses(
         "x,y\n1,2\n\n3\n",
         "",
@@ -81,7 +81,7 @@ fn a_ragged_row() {
 }
 
 #[test]
-fn a_field_that_is_not_a_number() {
+fn sem_g42_a_field_that_is_not_a_number() {
     refuses(
         "x,y\n1,2\n3,four\n",
         "--columns x,y",
@@ -110,7 +110,7 @@ fn a_field_that_is_not_a_number() {
 }
 
 #[test]
-fn a_number_that_is_not_finite() {
+fn sem_g42_a_number_that_is_not_finite() {
     for text in ["NaN", "inf", "-Infinity", "1e999"] {
         let content = format!("x,y\n1,2\n{text},4\n");
         refuses(
@@ -122,7 +122,7 @@ fn a_number_that_is_not_finite() {
 }
 
 #[test]
-fn a_column_that_is_not_there() {
+fn sem_g42_a_column_that_is_not_there() {
     let text = "latitude,longitude\n1,2\n";
     let words = [
         "no column latitide",
@@ -145,7 +145,7 @@ fn a_column_that_is_not_there() {
 }
 
 #[test]
-fn a_column_asked_for_twice() {
+fn sem_g42_a_column_asked_for_twice() {
     refuses("x,y\n1,2\n", "--columns x,y,x", &["column x", "twice"]);
     refuses("x,y\n1,2\n", "--columns x,1", &["column x", "twice"]);
     refuses(
@@ -162,12 +162,12 @@ fn a_column_asked_for_twice() {
 }
 
 #[test]
-fn a_table_without_numbers() {
+fn sem_g42_a_table_without_numbers() {
     refuses("a,b\nc,d\n", "", &["no column of points.csv holds numbers"]);
 }
 
 #[test]
-fn degrees_out_of_range() {
+fn sem_g42_degrees_out_of_range() {
     let geo = "--geo lat,lon";
     refuses(
         "lat,lon\n1,2\n91,4\n",
@@ -182,7 +182,7 @@ fn degrees_out_of_range() {
 }
 
 #[test]
-fn weights_that_are_no_weights() {
+fn sem_g42_weights_that_are_no_weights() {
     let weight = "--weight w";
     refuses(
         "x,w\n1,1\n2,-3\n",
@@ -207,7 +207,7 @@ fn weights_that_are_no_weights() {
 }
 
 #[test]
-fn broken_gzip() {
+fn sem_g42_broken_gzip() {
     let mut bytes = packed(three_groups().repeat(50).as_bytes());
     bytes.truncate(bytes.len() / 2);
     refuses(
@@ -226,7 +226,7 @@ fn broken_gzip() {
 }
 
 #[test]
-fn an_open_quotation_mark_and_bare_carriage_returns() {
+fn sem_g42_an_open_quotation_mark_and_bare_carriage_returns() {
     refuses(
         "x,y\n1,2\n\"3,4\n5,6\n",
         "",
@@ -236,7 +236,7 @@ fn an_open_quotation_mark_and_bare_carriage_returns() {
 }
 
 #[test]
-fn numbers_of_clusters_that_cannot_be() {
+fn sem_g42_numbers_of_clusters_that_cannot_be() {
     refuses_options(
         "",
         &["number of clusters is missing", "--clusters K", "--t-min T"],
@@ -253,7 +253,7 @@ fn numbers_of_clusters_that_cannot_be() {
 }
 
 #[test]
-fn more_clusters_than_different_points() {
+fn sem_g42_more_clusters_than_different_points() {
     let place = points("x\n1\n1\n1\n2\n");
     for method in ["annealing", "kmeans"] {
         let run = place.run(&format!("cluster points.csv -k 3 --method {method}"));
@@ -262,7 +262,7 @@ fn more_clusters_than_different_points() {
 }
 
 #[test]
-fn temperatures_that_cannot_be() {
+fn sem_g42_temperatures_that_cannot_be() {
     for t_min in ["0", "-1", "nan", "inf"] {
         refuses_options(&format!("--t-min {t_min}"), &["--t-min is", "above 0"]);
     }
@@ -276,7 +276,7 @@ fn temperatures_that_cannot_be() {
 }
 
 #[test]
-fn options_of_the_other_method() {
+fn sem_g42_options_of_the_other_method() {
     refuses_options(
         "-k 2 --seed 1",
         &["--seed does not go with --method annealing"],
@@ -296,13 +296,13 @@ fn options_of_the_other_method() {
 }
 
 #[test]
-fn threads_that_cannot_be() {
+fn sem_g42_threads_that_cannot_be() {
     refuses_options("-k 2 --threads 0", &["--threads is 0", "1 or more"]);
     refuses_options("-k 2 --threads -1", &["--threads is -1", "1 or more"]);
 }
 
 #[test]
-fn delimiters_and_pairs_that_cannot_be() {
+fn sem_g42_delimiters_and_pairs_that_cannot_be() {
     refuses_options(
         "-k 2 --delimiter ab",
         &["--delimiter is 'ab'", "one character"],
@@ -319,7 +319,7 @@ fn delimiters_and_pairs_that_cannot_be() {
 }
 
 #[test]
-fn unknown_options_and_commands() {
+fn sem_g42_unknown_options_and_commands() {
     refuses_options("--cluster 2", &["--cluster", "--clusters"]);
     Place::new()
         .run("clutser points.csv")
@@ -328,7 +328,7 @@ fn unknown_options_and_commands() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written() {
+fn sem_g42_a_folder_that_cannot_be_written() {
     let place = points(three_groups());
     place.write("taken", "text");
     let cluster = "cluster points.csv -k 2 --out";
@@ -349,7 +349,7 @@ fn a_folder_that_cannot_be_written() {
 /// `/proc` takes no files, not even from the system's administrator.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_folder_without_the_right_to_write() {
+fn sem_g42_a_folder_without_the_right_to_write() {
     let place = points(three_groups());
     let run = place.run("cluster points.csv -k 2 --out /proc/motet");
     run.refusal(&["cannot write /proc/motet"]);

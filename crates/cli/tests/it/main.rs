@@ -1,5 +1,6 @@
 //! Tests of the program as a user runs it.
 
+mod bench;
 mod cancel;
 mod errors;
 mod help;

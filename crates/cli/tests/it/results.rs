@@ -162,3 +162,17 @@ fn wide_tables_are_cut_on_paper_only() {
     let result = json(&place, "cluster t.csv -k 1 --json");
     assert_eq!(result["table"][0]["centre"].as_array().unwrap().len(), 12);
 }
+
+#[test]
+fn sem_g43_nobody_watches_and_only_results_are_printed() {
+    let place = Place::with("points.csv", "name,x,y\na,0,1\nb,5,6\n");
+    // A remark belongs to standard error, a result to standard output.
+    let run = place.run("cluster points.csv -k 2 --json");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(serde_json::from_str::<Value>(&run.out).is_ok());
+    assert!(run.err.contains("left out") && run.err.lines().count() == 1);
+    let quiet = place.run("cluster points.csv -k 2 --quiet").quiet_success();
+    // No bar: nothing moves the cursor.
+    assert!(!quiet.contains('\u{1b}') && !quiet.contains('\r'));
+    assert!(!run.err.contains('\u{1b}') && !run.err.contains('\r'));
+}
