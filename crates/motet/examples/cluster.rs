@@ -43,7 +43,10 @@ fn main() {
     let alone = fit(&World::solo(), &points, &watched);
     for (cluster, centre) in alone.centres.chunks(2).enumerate() {
         let size = alone.sizes[cluster];
-        println!("{size} points around ({:>6.1}, {:>6.1})", centre[0], centre[1]);
+        println!(
+            "{size} points around ({:>6.1}, {:>6.1})",
+            centre[0], centre[1]
+        );
     }
     assert_eq!(alone.sizes, [5_000; 12]);
 
