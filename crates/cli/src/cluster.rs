@@ -7,9 +7,9 @@ use motet_mining::{CancelToken, Clustering, Control, Progress};
 
 use crate::args::ClusterArgs;
 use crate::error::{CliError, InputError};
+use crate::files::{self, Content, Folder};
 use crate::fit::{Fit, fit};
 use crate::map::{self, Picture};
-use crate::out::{self, Content, Folder};
 use crate::plan::{Plan, Search};
 use crate::progress::Bar;
 use crate::read::{self, LeftOut, Table};
@@ -229,15 +229,15 @@ fn write_files(
     let files = [
         Content {
             name: LABELS,
-            write: Box::new(|to| out::write_labels(to, &placed.names, placed.values(), labels)),
+            write: Box::new(|to| files::write_labels(to, &placed.names, placed.values(), labels)),
         },
         Content {
             name: CENTRES,
-            write: Box::new(|to| out::write_centres(to, summary)),
+            write: Box::new(|to| files::write_centres(to, summary)),
         },
         Content {
             name: TRACE,
-            write: Box::new(|to| out::write_trace(to, summary)),
+            write: Box::new(|to| files::write_trace(to, summary)),
         },
         Content {
             name: MAP,

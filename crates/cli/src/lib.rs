@@ -8,7 +8,7 @@
 //!
 //! ```text
 //!  arguments ─► args ─► plan ─► read ─► space ─► fit ─► summary ─┬─► report ─► standard output
-//!               clap    checked  table   points   ranks          └─► out, map ─► --out folder
+//!               clap    checked  table   points   ranks          └─► files, map ─► --out folder
 //! ```
 //!
 //! `motet bench` goes from `args` to an experiment and prints its rows (`bench.rs`).
@@ -36,9 +36,9 @@ mod bench;
 mod cluster;
 mod entry;
 mod error;
+mod files;
 mod fit;
 mod map;
-mod out;
 mod plan;
 mod progress;
 mod read;
