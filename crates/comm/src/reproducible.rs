@@ -140,7 +140,7 @@ mod tests {
 
     /// Not associative and not commutative, so that any other bracketing shows.
     fn bracket(left: String, right: String) -> String {
-        format!("({left}{right})")
+        format!("({})", [left, right].concat())
     }
 
     fn letters(blocks: std::ops::Range<usize>) -> Dyadic<String> {
@@ -190,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_cut_gives_the_one_piece_result(
+        fn sem_g37_any_cut_gives_the_one_piece_result(
             blocks in 1_usize..200,
             cuts in prop::collection::vec(0_usize..200, 0..9),
             from_the_right in any::<bool>(),
@@ -210,7 +210,7 @@ mod tests {
         }
 
         #[test]
-        fn sums_keep_their_bits(
+        fn sem_g37_sums_keep_their_bits(
             values in prop::collection::vec(-1e9_f64..1e9, 1..300),
             cut in 0_usize..300,
         ) {

@@ -5,6 +5,7 @@
 //! scaled by a power of two give the same run.
 
 use crate::Points;
+use crate::power::power_of_two_above;
 
 /// The map between the units of the data and the inner coordinates, which lie in [-1, 1] (in
 /// [-8, 8] for data at the very end of the range of numbers).
@@ -76,16 +77,6 @@ impl Frame {
     pub(crate) fn inner_square(&self, outer: f64) -> f64 {
         outer * self.scale * self.scale
     }
-}
-
-/// The least power of two that is not below `reach`, kept where its reciprocal is finite and
-/// normal; one for zero.
-pub(crate) fn power_of_two_above(reach: f64) -> f64 {
-    if reach == 0.0 {
-        return 1.0;
-    }
-    let exponent = (reach.to_bits() >> 52) as i32 - 1023 + 1;
-    f64::from_bits(((exponent.clamp(-1021, 1021) + 1023) as u64) << 52)
 }
 
 #[cfg(test)]

@@ -308,7 +308,7 @@ mod tests {
 
         #[test]
         fn leaving_out_far_centres_changes_nothing(case in cases(1..4)) {
-            let mut sorted = case.clone();
+            let mut sorted = case;
             sorted.rows.sort_by(f64::total_cmp);
             let tiles = sorted.tiles();
             let near = sorted.fast::<0>(Instructions::best(), &tiles);

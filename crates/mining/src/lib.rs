@@ -77,6 +77,7 @@ mod kmeans;
 mod lanes;
 mod lloyd;
 mod points;
+mod power;
 mod prepare;
 mod soft;
 pub mod sphere;

@@ -72,7 +72,7 @@ impl<'a> Lloyd<'a> {
     /// end; where only rounding moves them on, [`STALLED`] steps without a fall are the end.
     pub(crate) async fn run(
         &mut self,
-        centres: &mut Vec<f64>,
+        centres: &mut [f64],
         limit: Limit,
     ) -> Result<(Assignment, usize), MiningError> {
         let (mut least, mut stalled) = (f64::INFINITY, 0);

@@ -1,7 +1,7 @@
 //! Points to cluster.
 
 use crate::DataError;
-use crate::frame::power_of_two_above;
+use crate::power::power_of_two_above;
 
 /// Points in a space of `dim` columns, checked once: every value is finite, there is at least one
 /// row and one column, weights are finite, not negative, and add up to something positive.

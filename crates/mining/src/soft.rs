@@ -380,7 +380,7 @@ mod tests {
         #[test]
         fn leaving_out_far_centres_changes_no_bit(case in cases(1..4)) {
             // Sorted rows, so that tiles are small and there are far centres.
-            let mut sorted = case.clone();
+            let mut sorted = case;
             sorted.rows.sort_by(f64::total_cmp);
             sorted.temperature *= 0.01;
             let tiles = sorted.tiles();

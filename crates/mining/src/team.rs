@@ -77,11 +77,10 @@ impl<'a> Team<'a> {
         blocks: usize,
         value: impl FnMut(usize) -> Vec<f64>,
     ) -> Result<Vec<f64>, MiningError> {
+        let add = |mut left: Vec<f64>, right: Vec<f64>| {
+            left.iter_mut().zip(&right).for_each(|(l, r)| *l += r);
+            left
+        };
         Ok(self.reduce(blocks, value, add).await?.unwrap_or_default())
     }
-}
-
-fn add(mut left: Vec<f64>, right: Vec<f64>) -> Vec<f64> {
-    left.iter_mut().zip(&right).for_each(|(l, r)| *l += r);
-    left
 }

@@ -168,8 +168,8 @@ fn near<I: Isa, const D: usize, const SECOND: bool>(
     // The slack is far above the rounding of the bounds and of the distances.
     let limit = if SECOND { next } else { best } * (1.0 + 1e-9);
     for (group, bounds) in s.bounds.iter().enumerate() {
-        for lane in 0..LANES {
-            if bounds[0][lane] <= limit && group * LANES + lane < centres.len() {
+        for (lane, &nearest) in bounds[0].iter().enumerate() {
+            if nearest <= limit && group * LANES + lane < centres.len() {
                 s.near.push(group * LANES + lane);
             }
         }

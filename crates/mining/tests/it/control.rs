@@ -5,7 +5,7 @@ use motet_comm::{RunError, World};
 use motet_mining::{
     Annealing, CancelToken, Clusters, Control, Init, KMeans, MiningError, Points, Progress,
 };
-use std::sync::Mutex;
+use motet_testkit::Log;
 
 fn points() -> Points {
     Points::new(Numbers(13).heaps(4000, 2, 9, 0.05), 2).unwrap()
@@ -22,8 +22,8 @@ fn nine() -> Annealing {
 fn progress_is_told_once_per_temperature_and_never_falls() {
     let points = points();
     for ranks in [1, 3] {
-        let seen = Mutex::new(Vec::new());
-        let note = |now: &Progress| seen.lock().unwrap().push(now.clone());
+        let seen = Log::new();
+        let note = |now: &Progress| seen.push(now.clone());
         let control = Control {
             progress: Some(&note),
             ..Control::default()
@@ -32,7 +32,7 @@ fn progress_is_told_once_per_temperature_and_never_falls() {
             .run(async |comm| nine().fit(&comm, &points, &control).await)
             .unwrap()
             .remove(0);
-        let seen = seen.into_inner().unwrap();
+        let seen = seen.take();
         assert_eq!(
             seen.len(),
             found.trace.len() + 1,
@@ -52,8 +52,8 @@ fn progress_is_told_once_per_temperature_and_never_falls() {
 
 #[test]
 fn progress_of_kmeans_is_told_once_per_restart() {
-    let (points, seen) = (points(), Mutex::new(Vec::new()));
-    let note = |now: &Progress| seen.lock().unwrap().push(now.done);
+    let (points, seen) = (points(), Log::new());
+    let note = |now: &Progress| seen.push(now.done);
     let control = Control {
         progress: Some(&note),
         ..Control::default()
@@ -66,7 +66,7 @@ fn progress_of_kmeans_is_told_once_per_restart() {
     World::threads(2)
         .run(async |comm| method.fit(&comm, &points, &control).await)
         .unwrap();
-    assert_eq!(*seen.lock().unwrap(), [0.25, 0.5, 0.75, 1.0]);
+    assert_eq!(seen.take(), [0.25, 0.5, 0.75, 1.0]);
 }
 
 /// The error that a run with a thrown switch ends with, on every rank.
@@ -113,10 +113,10 @@ fn switch_thrown_during_the_run_stops_it_on_all_ranks() {
     let points = points();
     for ranks in [1, 2, 4] {
         let token = CancelToken::new();
-        let temperatures = Mutex::new(0);
-        let throw_at_the_fifth = |_: &Progress| {
-            *temperatures.lock().unwrap() += 1;
-            if *temperatures.lock().unwrap() == 5 {
+        let temperatures = Log::new();
+        let throw_at_the_fifth = |now: &Progress| {
+            temperatures.push(now.temperature);
+            if temperatures.len() == 5 {
                 token.cancel();
             }
         };
@@ -127,11 +127,7 @@ fn switch_thrown_during_the_run_stops_it_on_all_ranks() {
         stops(ranks, &control, async |comm, control| {
             nine().fit(comm, &points, control).await.err()
         });
-        assert_eq!(
-            *temperatures.lock().unwrap(),
-            5,
-            "no temperature is begun after that"
-        );
+        assert_eq!(temperatures.len(), 5, "no temperature is begun after that");
     }
 }
 

@@ -62,12 +62,12 @@ fn assert_fixed_point(points: &Points, found: &Clustering, width: f64) {
 }
 
 /// Annealing steps at one temperature.
-fn soft_steps(points: &Points, temperature: f64, start: Vec<f64>, steps: usize) -> Vec<SoftStep> {
+fn soft_steps(points: &Points, temperature: f64, start: &[f64], steps: usize) -> Vec<SoftStep> {
     World::solo()
         .run(async |comm| {
             let mut pass = Steps::new(&comm, points).await?;
             let count = start.len() / points.dim();
-            let (mut masses, mut centres) = (vec![1.0 / count as f64; count], start.clone());
+            let (mut masses, mut centres) = (vec![1.0 / count as f64; count], start.to_vec());
             let mut all = Vec::new();
             for _ in 0..steps {
                 let step = pass.soft(temperature, &masses, &centres).await?;
@@ -159,7 +159,7 @@ fn centre_is_stable_above_and_unstable_below_the_critical_temperature() {
     let variance = points.values().iter().map(|x| x * x).sum::<f64>() / 20_000.0
         - (points.values().iter().sum::<f64>() / 20_000.0).powi(2);
     let apart = |ratio: f64| {
-        let steps = soft_steps(&points, 2.0 * variance * ratio, vec![-0.05, 0.05], 400);
+        let steps = soft_steps(&points, 2.0 * variance * ratio, &[-0.05, 0.05], 400);
         let centres = &steps.last().unwrap().centres;
         centres[1] - centres[0]
     };
@@ -332,7 +332,7 @@ proptest! {
         let mut numbers = Numbers(seed);
         let points = points(numbers.heaps(300, dim, 4, 0.2), dim);
         let start: Vec<f64> = (0..clusters * dim).map(|_| numbers.uniform()).collect();
-        let steps = soft_steps(&points, heat.exp2(), start, 30);
+        let steps = soft_steps(&points, heat.exp2(), &start, 30);
         for pair in steps.windows(2) {
             let (before, after) = (pair[0].free_energy, pair[1].free_energy);
             prop_assert!(after <= before + 1e-12 * before.abs(), "{before} rises to {after}");
@@ -344,7 +344,7 @@ proptest! {
         let mut numbers = Numbers(seed);
         let points = points(numbers.heaps(300, dim, 4, 0.2), dim);
         let start: Vec<f64> = (0..5 * dim).map(|_| numbers.uniform()).collect();
-        let soft = soft_steps(&points, 1e-9, start.clone(), 1).remove(0);
+        let soft = soft_steps(&points, 1e-9, &start, 1).remove(0);
         let hard = World::solo()
             .run(async |comm| Steps::new(&comm, &points).await?.hard(&start).await)
             .unwrap()
