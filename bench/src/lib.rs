@@ -12,14 +12,13 @@
 //!
 //! Read next: [`stages`] (overhead per stage, the papers' measure), `README.md` (the list).
 
-pub mod crowded;
-pub mod idle;
+mod experiments;
 pub mod limits;
-pub mod soak;
-pub mod stages;
 pub mod statistics;
 pub mod unit;
 
 mod program;
 mod rendezvous;
 mod spawned;
+
+pub use experiments::{crowded, idle, soak, stages};
