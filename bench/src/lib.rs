@@ -3,18 +3,22 @@
 //! Every number is a ratio to something measured in the same run. One file per experiment: question,
 //! definition, method, threats.
 //!
-//! - Depends on: the core crates; nothing depends on it but the command line.
+//! - Depends on: the core crates and mining; nothing depends on it but the command line.
 //!
 //! ```text
 //!  stages ──> spawned | rendezvous     one program each way
+//!  annealing ──> scikit_learn          the peer in a process of its own
+//!  quality ──> table                   the data sets
 //!     └─────> unit, limits, statistics shared by all experiments
 //! ```
 //!
 //! Read next: [`stages`] (overhead per stage, the papers' measure), `README.md` (the list).
 
+pub mod annealing;
 pub mod crowded;
 pub mod idle;
 pub mod limits;
+pub mod quality;
 pub mod soak;
 pub mod stages;
 pub mod statistics;
@@ -22,4 +26,6 @@ pub mod unit;
 
 mod program;
 mod rendezvous;
+mod scikit_learn;
 mod spawned;
+mod table;
