@@ -18,6 +18,11 @@ pub enum DataError {
         /// How many columns a row has.
         dim: usize,
     },
+    /// There are more rows than can be numbered.
+    TooManyPoints {
+        /// How many rows there are.
+        points: usize,
+    },
     /// A value is infinite or not a number.
     NotFinite {
         /// The row, from 0.
@@ -71,6 +76,11 @@ impl fmt::Display for DataError {
                 f,
                 "{values} values are not a whole number of rows of {dim} columns: \
                  a row is cut short or the number of columns is wrong"
+            ),
+            DataError::TooManyPoints { points } => write!(
+                f,
+                "{points} points are more than {}: give a sample, or rows joined by weight",
+                u32::MAX
             ),
             DataError::NotFinite { row, column, value } => write!(
                 f,

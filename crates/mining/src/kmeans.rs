@@ -81,7 +81,13 @@ impl KMeans {
     ///
     /// # Cancellation
     ///
-    /// By [`Control::cancel`]. Dropping the future on one rank leaves the others waiting.
+    /// By [`Control::cancel`]: all ranks end together with [`MiningError::Cancelled`], at the
+    /// latest after the iteration they are in. Dropping the future on one rank instead leaves the
+    /// others waiting.
+    ///
+    /// # Panics
+    ///
+    /// Never by itself; a panic of [`Control::progress`] passes through.
     pub async fn fit(
         &self,
         comm: &Communicator,

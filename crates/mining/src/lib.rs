@@ -26,6 +26,7 @@
 //! | columns of mixed units | [`Points::standardised`], then either |
 //! | to watch or to stop a run | [`Control`] |
 //! | single passes, for measurements | [`Steps`] |
+//! | to compare labels | [`adjusted_rand`] |
 //!
 //! # Examples
 //!
@@ -64,6 +65,7 @@
 //! Read next: `annealing/schedule.rs` (the fall of the temperature), `soft/kernel.rs` (one pass),
 //! `tree.rs` (order and summaries), `lanes.rs` (vectors).
 
+mod agreement;
 mod annealing;
 mod blocks;
 mod clustering;
@@ -87,6 +89,7 @@ mod team;
 mod tiles;
 mod tree;
 
+pub use agreement::adjusted_rand;
 pub use annealing::{Annealing, Clusters};
 pub use clustering::{Clustering, TraceStep};
 pub use control::{CancelToken, Control, Progress};

@@ -50,6 +50,7 @@ impl Points {
                 dim,
             });
         }
+        countable(values.len() / dim)?;
         if let Some(at) = values.iter().position(|value| !value.is_finite()) {
             return Err(DataError::NotFinite {
                 row: at / dim,
@@ -180,5 +181,26 @@ impl Points {
     /// The columns whose value is the same in every row.
     pub fn constant_columns(&self) -> &[usize] {
         &self.constant
+    }
+}
+
+/// Rows are numbered by 32 bits inside: half the memory of the order in which they are sorted.
+fn countable(points: usize) -> Result<(), DataError> {
+    match u32::try_from(points) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(DataError::TooManyPoints { points }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn sem_g41_more_points_than_numbers_for_them() {
+        assert_eq!(countable(u32::MAX as usize), Ok(()));
+        let points = 1 << 32;
+        assert_eq!(countable(points), Err(DataError::TooManyPoints { points }));
     }
 }

@@ -34,7 +34,8 @@ pub const RADIUS_KM: f64 = 6371.0088;
 /// # Errors
 ///
 /// [`DataError::Empty`], [`DataError::NotFinite`] (column 0 is latitude, 1 longitude),
-/// [`DataError::Latitude`] outside ±90 degrees, [`DataError::Longitude`] outside ±360.
+/// [`DataError::Latitude`] outside ±90 degrees, [`DataError::Longitude`] outside ±360,
+/// [`DataError::TooManyPoints`].
 pub fn points(places: &[[f64; 2]]) -> Result<Points, DataError> {
     let mut values = Vec::with_capacity(places.len() * 3);
     for (row, &[latitude, longitude]) in places.iter().enumerate() {

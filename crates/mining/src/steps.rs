@@ -80,6 +80,10 @@ impl<'a> Steps<'a> {
     /// # Errors
     ///
     /// [`MiningError::Comm`].
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future on one rank leaves the others waiting.
     pub async fn new(comm: &'a Communicator, points: &'a Points) -> Result<Steps<'a>, MiningError> {
         let control = Control::default();
         let prepared = Prepared::new(&Team::new(comm, &control), points, 1).await?;
@@ -99,6 +103,10 @@ impl<'a> Steps<'a> {
     /// # Errors
     ///
     /// [`MiningError::Comm`].
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future on one rank leaves the others waiting.
     ///
     /// # Panics
     ///
@@ -145,6 +153,10 @@ impl<'a> Steps<'a> {
     /// # Errors
     ///
     /// [`MiningError::Comm`].
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future on one rank leaves the others waiting.
     ///
     /// # Panics
     ///

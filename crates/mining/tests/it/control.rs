@@ -7,6 +7,8 @@ use motet_mining::{
 };
 use motet_testkit::Log;
 
+const RANKS: [usize; 5] = [1, 2, 3, 4, 8];
+
 fn points() -> Points {
     Points::new(Numbers(13).heaps(4000, 2, 9, 0.05), 2).unwrap()
 }
@@ -84,14 +86,14 @@ fn stops<F: AsyncFn(&motet_comm::Communicator, &Control<'_>) -> Option<MiningErr
 }
 
 #[test]
-fn switch_thrown_before_the_run_stops_it_on_all_ranks() {
+fn sem_g40_switch_thrown_before_the_run_stops_it_on_all_ranks() {
     let (points, token) = (points(), CancelToken::new());
     token.cancel();
     let control = Control {
         cancel: Some(&token),
         ..Control::default()
     };
-    for ranks in [1, 2, 4] {
+    for ranks in RANKS {
         stops(ranks, &control, async |comm, control| {
             nine().fit(comm, &points, control).await.err()
         });
@@ -109,9 +111,9 @@ fn switch_thrown_before_the_run_stops_it_on_all_ranks() {
 }
 
 #[test]
-fn switch_thrown_during_the_run_stops_it_on_all_ranks() {
+fn sem_g40_switch_thrown_during_the_run_stops_it_on_all_ranks() {
     let points = points();
-    for ranks in [1, 2, 4] {
+    for ranks in RANKS {
         let token = CancelToken::new();
         let temperatures = Log::new();
         let throw_at_the_fifth = |now: &Progress| {
@@ -132,24 +134,57 @@ fn switch_thrown_during_the_run_stops_it_on_all_ranks() {
 }
 
 #[test]
-fn one_rank_is_enough_to_stop_all() {
+fn sem_g40_switch_thrown_between_restarts_stops_kmeans_on_all_ranks() {
+    let points = points();
+    for ranks in RANKS {
+        let (token, restarts) = (CancelToken::new(), Log::new());
+        let throw_at_the_second = |now: &Progress| {
+            restarts.push(now.done);
+            if restarts.len() == 2 {
+                token.cancel();
+            }
+        };
+        let control = Control {
+            progress: Some(&throw_at_the_second),
+            cancel: Some(&token),
+        };
+        let method = KMeans {
+            clusters: 4,
+            restarts: 10,
+            ..KMeans::default()
+        };
+        stops(ranks, &control, async |comm, control| {
+            method.fit(comm, &points, control).await.err()
+        });
+        assert_eq!(
+            restarts.take(),
+            [0.1, 0.2],
+            "no restart is ended after that"
+        );
+    }
+}
+
+#[test]
+fn sem_g40_one_rank_is_enough_to_stop_all() {
     let points = points();
     let token = CancelToken::new();
     token.cancel();
-    World::threads(3)
-        .run(async |comm| {
-            let thrown = comm.rank() == comm.size() - 1;
-            let control = Control {
-                cancel: thrown.then_some(&token),
-                ..Control::default()
-            };
-            let end = nine().fit(&comm, &points, &control).await;
-            assert!(
-                matches!(end, Err(MiningError::Cancelled)),
-                "rank {}: {end:?}",
-                comm.rank()
-            );
-            Ok::<_, RunError<()>>(())
-        })
-        .unwrap();
+    for ranks in RANKS {
+        World::threads(ranks)
+            .run(async |comm| {
+                let thrown = comm.rank() == comm.size() - 1;
+                let control = Control {
+                    cancel: thrown.then_some(&token),
+                    ..Control::default()
+                };
+                let end = nine().fit(&comm, &points, &control).await;
+                assert!(
+                    matches!(end, Err(MiningError::Cancelled)),
+                    "rank {}: {end:?}",
+                    comm.rank()
+                );
+                Ok::<_, RunError<()>>(())
+            })
+            .unwrap();
+    }
 }

@@ -3,9 +3,9 @@
 use flate2::read::GzDecoder;
 use motet_comm::World;
 use motet_mining::{Annealing, Clustering, Clusters, Control, Init, KMeans, Points};
+use motet_testkit::data;
 use std::fs;
 use std::io::Read;
-use std::path::PathBuf;
 
 /// A set with known labels.
 pub(crate) struct Labelled {
@@ -15,29 +15,17 @@ pub(crate) struct Labelled {
     pub(crate) classes: usize,
 }
 
-/// The folder of the data: `MOTET_DATA`, or `../shared/data` beside the repository.
-fn folder() -> PathBuf {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
-    let folder = std::env::var_os("MOTET_DATA").map_or_else(|| beside.into(), PathBuf::from);
-    assert!(
-        folder.is_dir(),
-        "there are no test data in {}: set MOTET_DATA to their folder",
-        folder.display()
-    );
-    folder
-}
-
 /// Reads a set of `labelled-sipu` or `labelled-sklearn`; `columns, label0, label1, …` or
 /// `columns, label`.
 pub(crate) fn labelled(name: &str) -> Labelled {
-    let sipu = folder().join(format!("labelled-sipu/{name}.csv.gz"));
+    let sipu = data().join(format!("labelled-sipu/{name}.csv.gz"));
     let text = if sipu.exists() {
         let file = fs::File::open(&sipu).unwrap();
         let mut text = String::new();
         GzDecoder::new(file).read_to_string(&mut text).unwrap();
         text
     } else {
-        let path = folder().join(format!("labelled-sklearn/{name}.csv"));
+        let path = data().join(format!("labelled-sklearn/{name}.csv"));
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     };
     let mut lines = text.lines();
@@ -103,29 +91,6 @@ pub(crate) fn random_start(clusters: usize, seed: u64, points: &Points) -> Clust
         },
         points,
     )
-}
-
-/// The adjusted Rand index of two labellings: 1 for the same clusters, about 0 for unrelated ones.
-/// Source: L. Hubert and P. Arabie, Comparing partitions, Journal of Classification 2 (1985).
-pub(crate) fn adjusted_rand(a: &[u32], b: &[u32]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    let width = |labels: &[u32]| *labels.iter().max().unwrap() as usize + 1;
-    let (rows, columns) = (width(a), width(b));
-    let mut table = vec![0_u64; rows * columns];
-    for (&x, &y) in a.iter().zip(b) {
-        table[x as usize * columns + y as usize] += 1;
-    }
-    let pairs = |count: u64| count as f64 * (count as f64 - 1.0) / 2.0;
-    let together: f64 = table.iter().map(|&count| pairs(count)).sum();
-    let in_a: f64 = table
-        .chunks(columns)
-        .map(|row| pairs(row.iter().sum()))
-        .sum();
-    let in_b: f64 = (0..columns)
-        .map(|j| pairs(table.iter().skip(j).step_by(columns).sum()))
-        .sum();
-    let expected = in_a * in_b / pairs(a.len() as u64);
-    (together - expected) / ((in_a + in_b) / 2.0 - expected)
 }
 
 /// Numbers in [0, 1) that repeat: a Weyl sequence through a mixer.

@@ -1,7 +1,7 @@
 //! Clusters that are found, not asked for.
 
-use crate::data::{Numbers, adjusted_rand, anneal};
-use motet_mining::{Annealing, Clusters, Points};
+use crate::data::{Numbers, anneal};
+use motet_mining::{Annealing, Clusters, Points, adjusted_rand};
 
 fn find(t_min: f64, at_most: usize, points: &Points) -> motet_mining::Clustering {
     let clusters = Clusters::Found { t_min, at_most };

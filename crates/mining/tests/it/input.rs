@@ -1,34 +1,38 @@
 //! Bad input is refused with an error that says what, where and what to do.
 
-use motet_comm::{RunError, World};
+use motet_comm::{Communicator, RunError, World};
 use motet_mining::{
-    Annealing, Clusters, Control, DataError, KMeans, MiningError, ParameterError, Points,
+    Annealing, Clustering, Clusters, Control, DataError, KMeans, MiningError, ParameterError,
+    Points,
 };
 
-fn anneal_error(method: &Annealing, points: &Points) -> MiningError {
-    let run = World::threads(2).run(async |comm| {
-        method
-            .fit(&comm, points, &Control::default())
-            .await
-            .map(|_| ())
-    });
-    match run {
-        Err(RunError::Rank { error, .. }) => error,
-        other => panic!("no error of a rank: {other:?}"),
+const RANKS: [usize; 5] = [1, 2, 3, 4, 8];
+
+/// The error that every rank of every world ends with.
+fn error_of<F: AsyncFn(&Communicator) -> Result<Clustering, MiningError> + Sync>(
+    body: F,
+) -> MiningError {
+    let mut errors = Vec::new();
+    for ranks in RANKS {
+        let ends = World::threads(ranks)
+            .run(async |comm| Ok::<_, RunError<()>>(body(&comm).await.map(|_| ())))
+            .unwrap();
+        assert_eq!(ends.len(), ranks);
+        errors.extend(ends.into_iter().map(|end| end.expect_err("bad input")));
     }
+    let first = errors.remove(0);
+    for error in errors {
+        assert_eq!(error.to_string_with_source(), first.to_string_with_source());
+    }
+    first
+}
+
+fn anneal_error(method: &Annealing, points: &Points) -> MiningError {
+    error_of(async |comm| method.fit(comm, points, &Control::default()).await)
 }
 
 fn kmeans_error(method: &KMeans, points: &Points) -> MiningError {
-    let run = World::threads(2).run(async |comm| {
-        method
-            .fit(&comm, points, &Control::default())
-            .await
-            .map(|_| ())
-    });
-    match run {
-        Err(RunError::Rank { error, .. }) => error,
-        other => panic!("no error of a rank: {other:?}"),
-    }
+    error_of(async |comm| method.fit(comm, points, &Control::default()).await)
 }
 
 fn four() -> Points {
@@ -36,7 +40,7 @@ fn four() -> Points {
 }
 
 #[test]
-fn points_that_are_no_points() {
+fn sem_g41_points_that_are_no_points() {
     let new = |values: &[f64], dim| Points::new(values.to_vec(), dim).unwrap_err();
     assert_eq!(new(&[], 2), DataError::Empty);
     assert_eq!(new(&[1.0], 0), DataError::NoColumns);
@@ -63,7 +67,7 @@ fn points_that_are_no_points() {
 }
 
 #[test]
-fn weights_that_are_no_weights() {
+fn sem_g41_weights_that_are_no_weights() {
     let weighted = |weights: &[f64]| four().weighted(weights.to_vec()).unwrap_err();
     assert_eq!(
         weighted(&[1.0]),
@@ -91,7 +95,7 @@ fn weights_that_are_no_weights() {
 }
 
 #[test]
-fn more_clusters_than_points() {
+fn sem_g41_more_clusters_than_points() {
     let method = |clusters| Annealing {
         clusters: Clusters::Exactly(clusters),
         ..Annealing::default()
@@ -127,7 +131,7 @@ fn more_clusters_than_points() {
 }
 
 #[test]
-fn parameters_of_annealing() {
+fn sem_g41_parameters_of_annealing() {
     let zero = |field| MiningError::Parameter(ParameterError::Zero { field });
     let bad = |method: Annealing| anneal_error(&method, &four()).to_string_with_source();
     let base = Annealing::default;
@@ -179,7 +183,7 @@ fn parameters_of_annealing() {
 }
 
 #[test]
-fn parameters_of_kmeans() {
+fn sem_g41_parameters_of_kmeans() {
     let bad = |method: KMeans| kmeans_error(&method, &four()).to_string_with_source();
     let base = KMeans::default;
     assert!(

@@ -1,9 +1,10 @@
 //! What must hold for every data set.
 
-use crate::data::{Numbers, adjusted_rand, anneal, annealed, kmeans};
+use crate::data::{Numbers, anneal, annealed, kmeans};
 use motet_comm::World;
 use motet_mining::{
     Annealing, Clustering, Clusters, KMeans, MiningError, Points, SoftStep, Steps, TraceStep,
+    adjusted_rand,
 };
 use proptest::prelude::*;
 
@@ -196,7 +197,7 @@ fn two_copies_have_the_same_centres() {
 }
 
 #[test]
-fn weights_count_like_copies_and_zero_like_nothing() {
+fn sem_g39_weights_count_like_copies_and_zero_like_nothing() {
     let mut numbers = Numbers(5);
     let rows = numbers.heaps(500, 2, 5, 0.04);
     let weight = |i: usize| (i % 4) as f64;
@@ -219,7 +220,7 @@ fn weights_count_like_copies_and_zero_like_nothing() {
 }
 
 #[test]
-fn order_of_the_points_does_not_matter() {
+fn sem_g39_order_of_the_points_does_not_matter() {
     let mut numbers = Numbers(6);
     let rows = numbers.heaps(2000, 3, 7, 0.06);
     // 2000 = 2⁴ × 5³, so 7 steps through all rows.
@@ -236,6 +237,32 @@ fn order_of_the_points_does_not_matter() {
     assert_eq!(still.inertia, moved.inertia);
     for i in 0..2000 {
         assert_eq!(moved.labels[i], still.labels[place(i)], "row {i}");
+    }
+}
+
+#[test]
+fn sem_g39_runs_repeat_whatever_happens_beside_them() {
+    let mut numbers = Numbers(16);
+    let points = points(numbers.heaps(3000, 2, 9, 0.1), 2);
+    let alone = annealed(9, &points);
+    // Random numbers are drawn beside and between the runs; the runs must not notice.
+    let beside = World::threads(4)
+        .run(async |comm| {
+            let mut found = Vec::new();
+            for seed in 0..3 {
+                let drawing = KMeans {
+                    clusters: 9,
+                    seed: seed + comm.rank() as u64,
+                    ..KMeans::default()
+                };
+                kmeans(1, &drawing, &points);
+                found.push(annealed(9, &points));
+            }
+            Ok::<_, MiningError>(found)
+        })
+        .unwrap();
+    for found in beside.into_iter().flatten() {
+        assert_eq!(found, alone);
     }
 }
 
@@ -269,7 +296,7 @@ fn scale_of_the_data_scales_temperatures_by_its_square() {
 }
 
 #[test]
-fn constant_columns_are_reported_and_harmless() {
+fn sem_g41_constant_columns_are_reported_and_harmless() {
     let mut numbers = Numbers(8);
     let rows = numbers.heaps(900, 2, 3, 0.03);
     let with: Vec<f64> = rows
