@@ -257,6 +257,8 @@ impl<A: Send + 'static, B: Send + 'static> Active for Sides<A, B> {
         if let Some(a) = core.ports.0.upgrade() {
             let left = Arc::clone(&self.0) as Arc<dyn Receiver<A>>;
             a.close_and_unregister(&core.claim, &left);
+        } else {
+            core.claim.close();
         }
         if let Some(b) = core.ports.1.upgrade() {
             b.unregister(&(Arc::clone(&self.1) as Arc<dyn Receiver<B>>));

@@ -188,6 +188,8 @@ impl<T: Send + 'static> Active for Core<T> {
     fn cleanup(&self) {
         if let (Some(port), Some(this)) = (self.port.upgrade(), self.this.upgrade()) {
             port.close_and_unregister(&self.claim, &(this as Arc<dyn Receiver<T>>));
+        } else {
+            self.claim.close();
         }
     }
 

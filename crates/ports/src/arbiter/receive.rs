@@ -174,6 +174,8 @@ impl<T: Send + 'static> Active for ReceiveCore<T> {
     fn cleanup(&self) {
         if let (Some(port), Some(this)) = (self.port.upgrade(), self.this.upgrade()) {
             port.close_and_unregister(&self.claim, &(this as Arc<dyn Receiver<T>>));
+        } else {
+            self.claim.close();
         }
     }
 
