@@ -5,6 +5,7 @@
 
 mod support;
 
+mod awaited;
 mod join;
 mod port;
 mod receive;
