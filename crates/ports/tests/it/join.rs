@@ -231,7 +231,7 @@ fn sem_g07_both_items_or_none_in_one_step() {
         joining(&p, &q, &pairs).activate(queue).unwrap();
         dispatcher.wait_idle();
         // Items of q are posted before those of p; whoever looks at p never finds one while q has.
-        let (post, look) = ((p.clone(), q.clone()), (p.clone(), q.clone()));
+        let (post, look) = ((p.clone(), q.clone()), (p, q));
         in_parallel(2, move |number| {
             for n in 0..500 {
                 if number == 0 {

@@ -9,3 +9,4 @@ mod awaited;
 mod join;
 mod port;
 mod receive;
+mod refusals;
