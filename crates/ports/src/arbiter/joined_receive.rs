@@ -135,7 +135,7 @@ impl<A: Send + 'static, B: Send + 'static> JoinedReceive<A, B> {
         );
         core.sides
             .get_or_init(|| (Arc::downgrade(&sides.0), Arc::downgrade(&sides.1)));
-        Activation::start(Arc::new(sides), queue)
+        Activation::start(Arc::new(sides), (a, b), queue)
     }
 
     fn with(a: &Port<A>, b: &Port<B>, handler: AnyHandler<(A, B)>, once: bool) -> Self {

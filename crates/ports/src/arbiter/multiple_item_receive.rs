@@ -115,7 +115,7 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
             once,
             claim: Claim::new(),
         });
-        Activation::start(core, queue)
+        Activation::start(core, port, queue)
     }
 
     fn with(port: &Port<T>, count: usize, handler: AnyHandler<Vec<T>>, once: bool) -> Self {

@@ -110,7 +110,7 @@ impl<T: Send + 'static> Receive<T> {
             predicate,
             claim: Claim::new(),
         });
-        Activation::start(core, queue)
+        Activation::start(core, port, queue)
     }
 
     fn with(port: &Port<T>, handler: AnyHandler<T>, once: bool) -> Self {

@@ -102,6 +102,35 @@ fn ccr_028_sem_g06_activation_waits_for_its_queue() {
 }
 
 #[test]
+fn sem_g06_items_wait_for_an_activation_although_nobody_holds_their_port() {
+    within(patience(), || {
+        let (dispatcher, queue) = dispatcher(1);
+        let handled = Log::new();
+        queue.suspend();
+        let port = Port::new();
+        logging(&port, &handled).activate(&queue).unwrap();
+        let (p, q, log) = (Port::new(), Port::new(), handled.clone());
+        JoinedReceive::once(&p, &q, move |a: u32, b| log.push(a * b))
+            .activate(&queue)
+            .unwrap();
+        let (batched, log) = (Port::new(), handled.clone());
+        MultipleItemReceive::once(&batched, 2, move |batch: Vec<u32>| {
+            log.push(batch.iter().sum())
+        })
+        .activate(&queue)
+        .unwrap();
+        post_all(&port, [1, 2]);
+        post_all(&p, [3]);
+        post_all(&q, [4]);
+        post_all(&batched, [5, 6]);
+        drop((port, p, q, batched));
+        queue.resume();
+        dispatcher.wait_idle();
+        assert_eq!(handled.take(), [1, 2, 12, 11]);
+    });
+}
+
+#[test]
 fn sem_g06_activation_is_refused_where_its_queue_refuses() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);

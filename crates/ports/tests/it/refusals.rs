@@ -428,11 +428,8 @@ fn sem_g02_ports_travel_as_items() {
                 .collect::<Vec<_>>()
         });
         dispatcher.wait_idle();
-        assert!(
-            answers
-                .into_iter()
-                .flatten()
-                .all(|(n, reply)| take_all(&reply) == [n * n])
-        );
+        for (n, reply) in answers.into_iter().flatten() {
+            assert_eq!(take_all(&reply), [n * n]);
+        }
     });
 }
