@@ -6,7 +6,10 @@
 mod support;
 
 mod awaited;
+mod cost;
 mod join;
+mod model;
 mod port;
+mod programs;
 mod receive;
 mod refusals;
