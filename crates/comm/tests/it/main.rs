@@ -1,5 +1,7 @@
 //! The promises of ranks, on every kind of world.
 
 mod collectives;
+mod failures;
 mod messages;
+mod topology;
 mod worlds;
