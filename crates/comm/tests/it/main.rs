@@ -3,5 +3,7 @@
 mod collectives;
 mod failures;
 mod messages;
+mod misuse;
+mod stuck;
 mod topology;
 mod worlds;
