@@ -6,4 +6,5 @@ mod messages;
 mod misuse;
 mod stuck;
 mod topology;
+mod waking;
 mod worlds;
