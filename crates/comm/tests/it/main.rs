@@ -4,6 +4,8 @@ mod collectives;
 mod failures;
 mod messages;
 mod misuse;
+mod scripts;
+mod stress;
 mod stuck;
 mod topology;
 mod waking;
