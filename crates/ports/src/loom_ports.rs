@@ -106,25 +106,23 @@ fn loom_post_against_the_end_of_an_awaited_receive() {
     });
 }
 
-/// A receive begins to wait while its item comes: it has the item, or it is woken.
+/// A receive begins to wait, then gets another waker, while its item comes: it has the item, or its
+/// last waker is woken.
 #[test]
 fn loom_post_against_the_begin_of_an_awaited_receive() {
     loom::model(|| {
         let port = Port::new();
-        let (wakes, waker) = Wakes::new();
+        let ((old, old_waker), (new, new_waker)) = (Wakes::new(), Wakes::new());
         let mut recv = port.recv();
         let poster = post_elsewhere(&port, 7);
-        let first = poll(&mut recv, &waker);
-        // Another look, as when the task was woken for something else.
-        let second = if first.is_pending() {
-            poll(&mut recv, &waker)
-        } else {
-            first
-        };
+        let mut seen = poll(&mut recv, &old_waker);
+        if seen.is_pending() {
+            seen = poll(&mut recv, &new_waker);
+        }
         poster.join().unwrap();
-        if second.is_pending() {
-            assert_eq!(wakes.count(), 1);
-            assert_eq!(poll(&mut recv, &waker), Poll::Ready(7));
+        if seen.is_pending() {
+            assert_eq!((old.count(), new.count()), (0, 1));
+            assert_eq!(poll(&mut recv, &new_waker), Poll::Ready(7));
         }
         assert_eq!((port.item_count(), port.receiver_count()), (0, 0));
     });
@@ -156,6 +154,25 @@ fn loom_two_posts_against_the_registration_of_a_join() {
         for poster in posters {
             poster.join().unwrap();
         }
+        assert_eq!((p.item_count(), q.item_count()), (0, 0));
+        assert_eq!(queue.run(), 1);
+    });
+}
+
+/// An item comes to one port of a join that is just being registered, then one to the other.
+#[test]
+fn loom_a_post_against_a_join_that_begins() {
+    loom::model(|| {
+        let (p, q, queue) = (Port::new(), Port::new(), Keeper::default());
+        join(&p, &q, &queue);
+        let poster = post_elsewhere(&p, 1);
+        let (port, registering) = (q.clone(), queue.clone());
+        let other = thread::spawn(move || {
+            registering.run();
+            port.post(2).unwrap();
+        });
+        poster.join().unwrap();
+        other.join().unwrap();
         assert_eq!((p.item_count(), q.item_count()), (0, 0));
         assert_eq!(queue.run(), 1);
     });
