@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
+use std::time::Duration;
 
 /// A value that a thread outside hands to a waiting task.
 #[derive(Default)]
@@ -190,6 +191,40 @@ fn sem_g31_a_rank_that_a_thread_has_woken_for_the_last_time_is_found_stuck() {
             other => panic!("{other}"),
         },
     );
+}
+
+#[test]
+fn sem_g31_a_rank_whose_waker_is_given_up_later_is_found_stuck() {
+    within(patience(), || {
+        for world in worlds().into_iter().filter(|world| world.size() > 1) {
+            let kept = Mutex::new(None);
+            let ended = Gate::new();
+            let outcome = thread::scope(|scope| {
+                let run = scope.spawn(|| {
+                    world.run(async |comm: Communicator| {
+                        let keep = |cx: &mut Context<'_>| {
+                            *kept.lock().expect("nobody panics here") = Some(cx.waker().clone());
+                            Poll::Ready(())
+                        };
+                        if comm.rank() == 0 {
+                            poll_fn(keep).await;
+                            ended.open();
+                        }
+                        comm.recv::<()>(comm.rank(), 1).await
+                    })
+                });
+                ended.pass();
+                // Long enough for every worker to fall asleep; in any case the run ends.
+                thread::park_timeout(Duration::from_millis(2));
+                drop(kept.lock().expect("nobody panics here").take());
+                run.join().expect("a run does not panic")
+            });
+            assert!(
+                matches!(outcome, Err(RunError::Stuck(_))),
+                "{world:?}: {outcome:?}"
+            );
+        }
+    });
 }
 
 #[test]
