@@ -132,7 +132,8 @@ impl Dispatcher {
     }
 
     /// Calls `hook` each time every worker has gone to sleep: nothing is queued (suspended queues
-    /// aside) and nothing runs. It is called on the last worker and may queue tasks.
+    /// aside) and nothing runs. It is called on the last worker and may queue tasks. Its panic is told
+    /// to the handler of [`Dispatcher::on_exception`], as one of a queue named `on_idle`.
     pub fn on_idle(&self, hook: impl Fn() + Send + Sync + 'static) {
         self.pool().set_idle_hook(Arc::new(hook));
     }
@@ -150,7 +151,8 @@ impl Dispatcher {
 
     /// Lets running tasks end, joins the threads, and returns the tasks that never started: by
     /// queue, oldest first. Call [`Task::cleanup`] on them to bring their items back to their
-    /// ports, or run them. The queues refuse further tasks.
+    /// ports, or run them. The queues refuse further tasks. Tasks at home on a worker are not
+    /// returned: they may hold what must not leave their thread, and are cleaned up there.
     ///
     /// # Panics
     /// On a worker of this dispatcher, which would wait for itself.
@@ -195,7 +197,9 @@ impl Dispatcher {
     }
 
     fn shut_down(&mut self) -> Vec<Task> {
-        let queues = self.registry.take_all();
+        // The queues stay registered until the workers have ended: one that has not heard of a queue
+        // yet still cleans up what is at home there.
+        let queues = self.registry.queues_from(0);
         queues.iter().for_each(|queue| queue.stop());
         self.pool().stop();
         if !self.is_own_worker() {
@@ -204,10 +208,7 @@ impl Dispatcher {
                 thread.join().expect("a worker never panics");
             }
         }
-        queues
-            .iter()
-            .flat_map(|queue| queue.take_leftovers())
-            .collect()
+        queues.iter().flat_map(|queue| queue.close()).collect()
     }
 }
 

@@ -115,7 +115,9 @@ pub(crate) fn route(exception: Exception, queue: &str, routes: &[&ExceptionRoute
     }
 }
 
-/// The end of the route: nobody asked to be told.
+/// The end of the route: nobody asked to be told. The line is written at once, so that what other
+/// threads write there does not cut it.
 fn report(exception: &Exception) {
-    eprintln!("motet: {exception} (no exception handler is set; see on_exception)");
+    let line = format!("motet: {exception} (no exception handler is set; see on_exception)\n");
+    eprint!("{line}");
 }

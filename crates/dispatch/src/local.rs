@@ -10,18 +10,22 @@
 //! stays first in first out and a chain of tasks, each queueing the next, touches no shared memory.
 
 use crate::Task;
+use crate::exception::Exception;
 use crate::queue_core::QueueCore;
 use crate::task_list::TaskList;
 use crossbeam_deque as deque;
 use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Every so many tasks the injector goes first: the bound on how long a task from outside waits for
 /// tasks that workers queue for themselves.
 pub(crate) const INJECTOR_TURN: u32 = 61;
 
-/// A batch fetched from the injector is at most this long.
-const BATCH: usize = 32;
+/// A batch fetched from the injector is at most this long: short enough that the worker has run it
+/// before the injector goes first again, even when tasks at home take every second turn. So the
+/// tasks of a batch start before the tasks behind it.
+const BATCH: usize = INJECTOR_TURN as usize / 2;
 
 pub(crate) struct Local {
     pub(crate) queue: Arc<QueueCore>,
@@ -79,7 +83,7 @@ impl Local {
         } else {
             self.pop_home().or_else(|| self.pop_own())
         };
-        task.or_else(|| self.inject(BATCH))
+        task.or_else(|| self.fetch_batch())
     }
 
     #[inline]
@@ -95,6 +99,14 @@ impl Local {
             home.append(inbox.take_all());
         }
         home.pop_front()
+    }
+
+    /// This worker has run out of tasks: the injector's turn, and the next one is a full round away.
+    fn fetch_batch(&self) -> Option<Task> {
+        let first = self.inject(BATCH)?;
+        // The parity stays: it says whose turn it is, home's or the deque's.
+        self.turn.set(self.turn.get() % 2);
+        Some(first)
     }
 
     /// Takes a share of the injector: the first task to run, the others into the deque.
@@ -156,14 +168,20 @@ impl Local {
     }
 
     /// Gives up this worker's part of a stopped queue: the next task is left for others, as the
-    /// deque is; tasks at home here are cleaned up here, on their own thread.
+    /// deque is; tasks at home here are cleaned up here, on their own thread. A panic of what they
+    /// carry goes the way of a handler's.
     pub(crate) fn abandon(&self) {
         if let Some(task) = self.next.take() {
             self.queue.leave_head(task);
         }
         while let Some(task) = self.pop_home() {
             self.queue.taken(self.worker);
-            task.cleanup();
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.cleanup())) {
+                let exception = Exception::new(payload, &self.queue.config.name);
+                self.queue.raise(exception);
+            }
         }
+        // When the dispatcher was dropped by one of its workers nobody waits for this one.
+        self.queue.after_push();
     }
 }

@@ -1,9 +1,10 @@
 //! What the workers of a dispatcher and its queues share: their sleep, and what has changed.
 
-use crate::exception::ExceptionRoute;
+use crate::exception::{self, Exception, ExceptionRoute};
 use crate::sleep::Sleep;
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use motet_sync::{Condvar, Mutex};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 pub(crate) struct Pool {
@@ -71,11 +72,15 @@ impl Pool {
         *self.idle.hook.lock() = Some(hook);
     }
 
-    /// Called by the last worker to fall asleep.
+    /// Called by the last worker to fall asleep. A hook that panics must not take the worker with it,
+    /// which is on the roster already.
     pub(crate) fn went_idle(&self) {
         let hook = self.idle.hook.lock().clone();
-        if let Some(hook) = hook {
-            hook();
+        if let Some(hook) = hook
+            && let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook()))
+        {
+            let exception = Exception::new(payload, "on_idle");
+            exception::route(exception, "on_idle", &[&self.exceptions]);
         }
         // Whoever waits has either not looked yet or is woken.
         drop(self.idle.lock.lock());

@@ -47,7 +47,7 @@ pub(crate) struct QueueCore {
     /// The queue's place among the queues of its dispatcher.
     pub(crate) slot: usize,
     pub(crate) pool: Arc<Pool>,
-    /// One of [`OPEN`], [`SUSPENDED`], [`STOPPED`].
+    /// One of [`OPEN`], [`SUSPENDED`], [`STOPPED`], [`CLOSED`].
     state: AtomicU8,
     /// Tasks waiting; kept only when the depth is limited.
     waiting: CachePadded<AtomicUsize>,
@@ -66,7 +66,10 @@ pub(crate) struct QueueCore {
 
 const OPEN: u8 = 0;
 const SUSPENDED: u8 = 1;
+/// Nothing starts, nothing is accepted; what is queued waits for [`QueueCore::close`].
 const STOPPED: u8 = 2;
+/// As above, and nobody will come for what is queued still.
+const CLOSED: u8 = 3;
 
 impl QueueCore {
     pub(crate) fn new(config: QueueConfig, slot: usize, pool: Arc<Pool>) -> Arc<Self> {
@@ -107,7 +110,7 @@ impl QueueCore {
     /// Claims room for one task.
     #[inline]
     pub(crate) fn claim_room(&self) -> Result<(), QueueError> {
-        let refused = if self.state.load(Ordering::Relaxed) == STOPPED {
+        let refused = if self.state.load(Ordering::Relaxed) >= STOPPED {
             QueueError::Stopped
         } else {
             let Some(depth) = self.config.depth else {
@@ -158,11 +161,12 @@ impl QueueCore {
         woken
     }
 
-    /// Called after a push from outside: a queue that has been stopped meanwhile gives back what it
-    /// still holds, because no worker will come for it.
-    fn after_push(&self) {
+    /// Called after a push from outside, or by a worker that ends: a queue that has been closed
+    /// meanwhile gives back what it still holds, because nobody will come for it.
+    pub(crate) fn after_push(&self) {
+        // Orders the push before the look at the state: the fence in `close` is its partner.
         fence(Ordering::SeqCst);
-        if self.state.load(Ordering::Relaxed) == STOPPED {
+        if self.state.load(Ordering::Relaxed) == CLOSED {
             self.take_leftovers().into_iter().for_each(Task::cleanup);
         }
     }
@@ -171,6 +175,16 @@ impl QueueCore {
     pub(crate) fn stop(&self) {
         self.state.store(STOPPED, Ordering::SeqCst);
         fence(Ordering::SeqCst);
+    }
+
+    /// Takes what has not started. Whoever queues from now on takes care of that himself.
+    pub(crate) fn close(&self) -> Vec<Task> {
+        // First the tasks that waited, out of the reach of those who come when it is closed.
+        let mut tasks = self.take_leftovers();
+        self.state.store(CLOSED, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        tasks.append(&mut self.take_leftovers());
+        tasks
     }
 
     /// Keeps the next task of a worker that ends for [`QueueCore::take_leftovers`].

@@ -33,11 +33,6 @@ impl Registry {
         self.queues.lock().get(first..).unwrap_or_default().to_vec()
     }
 
-    /// Takes the queues out.
-    pub(crate) fn take_all(&self) -> Vec<Arc<QueueCore>> {
-        std::mem::take(&mut *self.queues.lock())
-    }
-
     /// Whether some worker could take a task now. What only one worker can take is not looked at.
     pub(crate) fn has_work(&self) -> bool {
         self.queues.lock().iter().any(|queue| queue.has_work())

@@ -140,8 +140,14 @@ fn push(
         if !worker.belongs_to(&queue.pool) {
             return None;
         }
-        // A queue made a moment ago may not be known to this worker yet.
-        let locals = worker.locals.borrow();
+        let mut locals = worker.locals.borrow();
+        if locals.len() <= queue.slot {
+            // Made a moment ago. Were its first tasks left in the injector, the next ones, which find
+            // it known, would overtake them.
+            drop(locals);
+            worker.learn();
+            locals = worker.locals.borrow();
+        }
         let local = locals.get(queue.slot)?;
         queue.counters.scheduled_by(worker.index);
         task.take().map(|task| push(local, task))
@@ -202,15 +208,23 @@ impl Worker {
         self.pool().version() == self.version.get()
     }
 
-    /// Learns of new queues. `false` when the dispatcher has been stopped.
+    /// Learns what has changed. `false` when the dispatcher has been stopped.
     #[cold]
     fn refresh(&self) -> bool {
         self.version.set(self.pool().version());
-        let mut locals = self.locals.borrow_mut();
+        self.learn();
+        !self.pool().is_stopped()
+    }
+
+    /// Makes a place here for each queue that has none yet, unless the places are being given up.
+    #[cold]
+    fn learn(&self) {
+        let Ok(mut locals) = self.locals.try_borrow_mut() else {
+            return;
+        };
         for queue in self.registry.queues_from(locals.len()) {
             locals.push(Local::new(queue, self.index));
         }
-        !self.pool().is_stopped()
     }
 
     /// Runs one task; a panic goes its way and the worker goes on.

@@ -35,6 +35,12 @@ impl Gate {
         self.state.1.notify_all();
     }
 
+    /// Whether the gate is open now.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.state.0.lock().open
+    }
+
     /// Blocks this thread until the gate is open.
     pub fn pass(&self) {
         let mut state = self.state.0.lock();
