@@ -24,6 +24,10 @@ fn words(size: usize) -> String {
     (0..size).map(word).collect()
 }
 
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "operators of collectives take values"
+)]
 fn join(left: String, right: String) -> String {
     left + &right
 }

@@ -284,7 +284,7 @@ fn a_rank_that_ends_early_does_not_disturb_the_others() {
         for world in worlds_of(8) {
             let body = async |comm: Communicator| {
                 comm.barrier().await?;
-                if comm.rank() % 2 == 0 {
+                if comm.rank().is_multiple_of(2) {
                     comm.send(comm.rank() + 1, 0, comm.rank()).await?;
                     return Ok(0);
                 }

@@ -2,14 +2,15 @@
 
 use crate::worlds::{Outcome, everywhere, fails_everywhere, worlds};
 use motet_comm::{ANY_SOURCE, CommError, Communicator, Operation, RankState, RunError, World};
+use motet_sync::{Mutex, thread};
 use motet_testkit::{Gate, patience, within};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread;
+use std::time::Duration;
 
 /// A value that a thread outside hands to a waiting task.
 #[derive(Default)]
@@ -17,7 +18,7 @@ struct Handed<T>(Mutex<(Option<T>, Option<Waker>)>);
 
 impl<T> Handed<T> {
     fn hand(&self, value: T) {
-        let mut state = self.0.lock().expect("nobody panics here");
+        let mut state = self.0.lock();
         state.0 = Some(value);
         let waker = state.1.take();
         drop(state);
@@ -26,7 +27,7 @@ impl<T> Handed<T> {
 
     async fn get(&self) -> T {
         poll_fn(|cx| {
-            let mut state = self.0.lock().expect("nobody panics here");
+            let mut state = self.0.lock();
             if let Some(value) = state.0.take() {
                 return Poll::Ready(value);
             }
@@ -83,7 +84,7 @@ struct Part {
 
 impl Wake for Part {
     fn wake(self: Arc<Self>) {
-        *self.woken.lock().expect("nobody panics here") = true;
+        *self.woken.lock() = true;
         self.task.wake_by_ref();
     }
 }
@@ -104,7 +105,7 @@ async fn all_with_own_wakers<T>(calls: Vec<Pin<Box<dyn Future<Output = T> + '_>>
                     task: cx.waker().clone(),
                 })
             });
-            let woken = std::mem::take(&mut *part.woken.lock().expect("nobody panics here"));
+            let woken = std::mem::take(&mut *part.woken.lock());
             if !woken {
                 continue;
             }
@@ -190,6 +191,36 @@ fn sem_g31_a_rank_that_a_thread_has_woken_for_the_last_time_is_found_stuck() {
             other => panic!("{other}"),
         },
     );
+}
+
+#[test]
+fn sem_g31_a_rank_whose_waker_is_given_up_later_is_found_stuck() {
+    within(patience(), || {
+        for world in worlds().into_iter().filter(|world| world.size() > 1) {
+            let (kept, ended) = (Arc::new(Mutex::new(None)), Gate::new());
+            let (keep, end, running) = (Arc::clone(&kept), ended.clone(), world.clone());
+            let run = thread::spawn(move || {
+                running.run(async |comm: Communicator| {
+                    if comm.rank() == 0 {
+                        let waker = poll_fn(|cx| Poll::Ready(cx.waker().clone())).await;
+                        *keep.lock() = Some(waker);
+                        end.open();
+                    }
+                    comm.recv::<()>(comm.rank(), 1).await
+                })
+            });
+            ended.pass();
+            // Long enough for every worker to fall asleep; in any case the run ends.
+            thread::park_timeout(Duration::from_millis(2));
+            let given_up = kept.lock().take();
+            drop(given_up);
+            let outcome = run.join().expect("a run does not panic");
+            assert!(
+                matches!(outcome, Err(RunError::Stuck(_))),
+                "{world:?}: {outcome:?}"
+            );
+        }
+    });
 }
 
 #[test]
@@ -307,11 +338,11 @@ fn sem_g29_results_come_in_rank_order_and_the_body_may_borrow() {
         for world in worlds() {
             let results: Result<Vec<&str>, RunError<CommError>> = world.run(async |comm| {
                 comm.barrier().await?;
-                seen.lock().expect("nobody panics here").push(comm.rank());
+                seen.lock().push(comm.rank());
                 Ok(&*words[comm.rank()])
             });
             assert_eq!(results.expect("it ends well"), words[..world.size()]);
-            let mut ranks = std::mem::take(&mut *seen.lock().expect("nobody panics here"));
+            let mut ranks = std::mem::take(&mut *seen.lock());
             ranks.sort_unstable();
             assert_eq!(ranks, Vec::from_iter(0..world.size()));
         }
