@@ -41,23 +41,51 @@ pub(crate) struct Program {
     pub(crate) threads: usize,
 }
 
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Pattern {
+    /// All of them, in the papers' order.
+    pub const ALL: [Pattern; 5] = [
+        Pattern::Pipeline,
+        Pattern::Shift,
+        Pattern::TwoShifts,
+        Pattern::ExchangeTwoShifts,
+        Pattern::Exchange,
+    ];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
             Pattern::Pipeline => "pipeline",
             Pattern::Shift => "shift",
             Pattern::TwoShifts => "two-shifts",
             Pattern::ExchangeTwoShifts => "exchange-two-shifts",
             Pattern::Exchange => "exchange",
-        })
+        }
+    }
+}
+
+impl Mode {
+    /// Both.
+    pub const ALL: [Mode; 2] = [Mode::Spawned, Mode::Rendezvous];
+
+    /// Its name on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Spawned => "spawned",
+            Mode::Rendezvous => "rendezvous",
+        }
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
 impl fmt::Display for Mode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Mode::Spawned => "spawned",
-            Mode::Rendezvous => "rendezvous",
-        })
+        f.write_str(self.name())
     }
 }

@@ -4,16 +4,21 @@ use crate::program::{Pattern, Program};
 use motet_comm::{CommError, Communicator, World};
 use std::time::{Duration, Instant};
 
-/// Runs the program; the time from the moment all ranks are there to the end of the final reduction.
+/// Runs the program; the time from the first rank's start, when all are there, to the last one's end. A
+/// rank that never waits may run before rank 0 does, so no single rank's clock will do.
 pub(crate) fn run(program: &Program) -> Duration {
-    let times = World::threads(program.parallel)
+    let spans = World::threads(program.parallel)
         .workers(program.threads)
         .run(async |comm| rank(&comm, program).await)
         .expect("the ranks do not fail");
-    times[0]
+    let started = spans.iter().map(|span| span.0).min();
+    let ended = spans.iter().map(|span| span.1).max();
+    ended
+        .zip(started)
+        .map_or(Duration::ZERO, |(ended, started)| ended - started)
 }
 
-async fn rank(comm: &Communicator, program: &Program) -> Result<Duration, CommError> {
+async fn rank(comm: &Communicator, program: &Program) -> Result<(Instant, Instant), CommError> {
     let mut ring = comm.ring::<f64>().await?;
     let mut value = comm.rank() as f64;
     comm.barrier().await?;
@@ -51,7 +56,7 @@ async fn rank(comm: &Communicator, program: &Program) -> Result<Duration, CommEr
         Pattern::TwoShifts => unreachable!("refused before the run"),
     }
     let total = comm.reduce(0, value, |a, b| a + b).await?;
-    let time = started.elapsed();
+    let ended = Instant::now();
     // The values only move and mix: their sum stays.
     let count = program.parallel as f64;
     let expected = count * (count - 1.0) / 2.0;
@@ -61,5 +66,5 @@ async fn rank(comm: &Communicator, program: &Program) -> Result<Duration, CommEr
             "{total}, not {expected}"
         );
     }
-    Ok(time)
+    Ok((started, ended))
 }

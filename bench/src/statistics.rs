@@ -1,5 +1,31 @@
 //! What is made of repeated measurements.
 
+use serde::Serialize;
+
+/// Repeated measurements of one thing.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Spread {
+    /// The median; `NaN` of nothing.
+    pub median: f64,
+    /// The least.
+    pub min: f64,
+    /// The most.
+    pub max: f64,
+}
+
+impl Spread {
+    /// Of these values.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Spread {
+        let (min, max) = range(values);
+        Spread {
+            median: median(values),
+            min,
+            max,
+        }
+    }
+}
+
 /// The median; the mean of the middle two for an even number. `NaN` of nothing.
 #[must_use]
 pub fn median(values: &[f64]) -> f64 {
@@ -32,5 +58,11 @@ mod tests {
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
         assert!(median(&[]).is_nan());
         assert_eq!(range(&[2.0, -1.0, 5.0]), (-1.0, 5.0));
+        let spread = Spread {
+            median: 2.0,
+            min: -1.0,
+            max: 5.0,
+        };
+        assert_eq!(Spread::of(&[2.0, -1.0, 5.0]), spread);
     }
 }

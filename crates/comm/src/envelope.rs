@@ -45,6 +45,8 @@ pub(crate) struct Envelope {
     pub(crate) status: Status,
     pub(crate) type_name: &'static str,
     payload: Box<dyn Any + Send>,
+    /// How many messages had arrived before this one; set on arrival.
+    place: u64,
 }
 
 /// Keeps the messages of the runtime itself apart from those of the program.
@@ -66,7 +68,11 @@ pub(crate) struct Wanted {
 
 /// Messages that have arrived and were not received yet, oldest first.
 #[derive(Default)]
-pub(crate) struct Arrived(VecDeque<Envelope>);
+pub(crate) struct Arrived {
+    waiting: VecDeque<Envelope>,
+    /// Messages that have arrived so far.
+    count: u64,
+}
 
 impl Envelope {
     pub(crate) fn new<T: Send + 'static>(context: Context, status: Status, value: T) -> Self {
@@ -75,6 +81,7 @@ impl Envelope {
             status,
             type_name: type_name::<T>(),
             payload: Box::new(value),
+            place: 0,
         }
     }
 
@@ -85,6 +92,7 @@ impl Envelope {
             status,
             type_name,
             payload,
+            place,
         } = self;
         match payload.downcast() {
             Ok(value) => Ok(*value),
@@ -93,6 +101,7 @@ impl Envelope {
                 status,
                 type_name,
                 payload,
+                place,
             }),
         }
     }
@@ -113,23 +122,28 @@ impl Wanted {
 }
 
 impl Arrived {
-    pub(crate) fn push(&mut self, envelope: Envelope) {
-        self.0.push_back(envelope);
+    pub(crate) fn push(&mut self, mut envelope: Envelope) {
+        envelope.place = self.count;
+        self.count += 1;
+        self.waiting.push_back(envelope);
     }
 
     /// Takes the oldest message that is wanted: so the messages of one sender that match the same
     /// receives are taken in the order they were sent.
     pub(crate) fn take(&mut self, wanted: &Wanted) -> Option<Envelope> {
         let at = self
-            .0
+            .waiting
             .iter()
             .position(|envelope| wanted.matches(envelope))?;
-        self.0.remove(at)
+        self.waiting.remove(at)
     }
 
-    /// Brings a message back that nobody could use; it is the oldest again.
+    /// Brings a message back that nobody could use, to its old place: a receive with a narrower tag may
+    /// have taken it past older ones.
     pub(crate) fn put_back(&mut self, envelope: Envelope) {
-        self.0.push_front(envelope);
+        let older = |other: &Envelope| other.place < envelope.place;
+        let at = self.waiting.partition_point(older);
+        self.waiting.insert(at, envelope);
     }
 }
 
@@ -180,6 +194,25 @@ mod tests {
         assert_eq!(take(&mut arrived, ANY_SOURCE, ANY_TAG), Some(0));
         assert_eq!(take(&mut arrived, 1, 1), Some(3));
         assert_eq!(take(&mut arrived, ANY_SOURCE, ANY_TAG), None);
+    }
+
+    #[test]
+    fn what_is_put_back_takes_its_old_place() {
+        let mut arrived = Arrived::default();
+        for tag in 0..3 {
+            arrived.push(envelope(0, tag, tag));
+        }
+        let wanted = Wanted {
+            context: Context::User,
+            source: ANY_SOURCE,
+            tag: 1.into(),
+        };
+        let taken = arrived.take(&wanted).unwrap();
+        arrived.put_back(taken);
+        assert_eq!(
+            [(); 3].map(|()| take(&mut arrived, ANY_SOURCE, ANY_TAG)),
+            [Some(0), Some(1), Some(2)]
+        );
     }
 
     #[test]

@@ -134,9 +134,11 @@ impl RankWait {
             Advice::Ready => Poll::Ready(()),
             Advice::Again => Poll::Pending,
             Advice::Sleep => {
-                self.list(slot, why());
                 slot.leave_waker(cx);
                 slot.sleeping.store(true, Ordering::Relaxed);
+                // `why` may put the rank on a list from which a waker takes it once: from then on
+                // the waker must see that it sleeps.
+                self.list(slot, why());
                 fence(Ordering::SeqCst);
                 if ready() {
                     Poll::Ready(())
@@ -193,7 +195,7 @@ pub(crate) async fn wait_until(
 }
 
 #[cfg(all(test, motet_loom))]
-mod loom_tests {
+pub(crate) mod loom_tests {
     use super::*;
     use crate::report::Operation;
     use motet_sync::atomic::AtomicUsize;
@@ -215,7 +217,7 @@ mod loom_tests {
     }
 
     /// Runs a future on this thread of the model; loom reports a deadlock if it is never woken.
-    fn block_on(future: impl Future<Output = ()>) {
+    pub(crate) fn block_on(future: impl Future<Output = ()>) {
         let bell = std::sync::Arc::new(Bell::default());
         let waker = Waker::from(std::sync::Arc::clone(&bell));
         let mut future = pin!(future);

@@ -111,6 +111,7 @@ fn allocate<F: Future<Output = ()>>(
             header: Header::new(FutureNode::<F>::VTABLE),
             state: AtomicUsize::new(state),
             queue,
+            watched: state / REFERENCE > 1,
             free: FutureNode::<F>::free,
         },
         future: UnsafeCell::new(ManuallyDrop::new(future)),

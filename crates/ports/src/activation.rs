@@ -22,13 +22,18 @@ pub(crate) trait Active: Send + Sync {
 
 impl Activation {
     /// Queues the registration on `queue`. It happens when the task runs, so a suspended queue
-    /// delays it; items posted meanwhile wait in their ports.
-    pub(crate) fn start(arbiter: Arc<dyn Active>, queue: &dyn Enqueue) -> Result<Self, QueueError> {
+    /// delays it; items posted meanwhile wait in their `ports`, which are kept until then.
+    pub(crate) fn start(
+        arbiter: Arc<dyn Active>,
+        ports: impl Send + 'static,
+        queue: &dyn Enqueue,
+    ) -> Result<Self, QueueError> {
         let starter = Arc::clone(&arbiter);
         let refused = queue.enqueue(Task::new(move || {
             if starter.is_active() {
                 starter.register();
             }
+            drop(ports);
         }));
         refused.map_err(|refused| refused.reason)?;
         Ok(Activation(arbiter))

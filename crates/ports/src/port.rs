@@ -6,7 +6,7 @@ use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, parcel};
 use crate::domain::Domain;
 use crate::predicate;
-use crate::receiver::{Offer, Receiver, Verdict};
+use crate::receiver::{End, Offer, Receiver, Verdict};
 use motet_dispatch::{BoxList, QueueError};
 use motet_sync::{Mutex, Serial};
 use std::collections::VecDeque;
@@ -46,13 +46,6 @@ pub(crate) struct PortState<T: Send + 'static> {
     items: BoxList<Delivery<T>>,
     /// In the order in which they are asked.
     receivers: VecDeque<Arc<dyn Receiver<T>>>,
-}
-
-/// Where in the queue an item goes that nobody takes.
-#[derive(Clone, Copy)]
-enum End {
-    Front,
-    Back,
 }
 
 impl<T: Send + 'static> Port<T> {
@@ -268,7 +261,7 @@ impl<T: Send + 'static> PortState<T> {
         end: End,
         deferred: &mut Deferred,
     ) -> Result<(), (QueueError, Parcel<T>)> {
-        let mut offer = Offer::new(parcel, &mut self.items, deferred);
+        let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
         let mut at = 0;
         while let Some(receiver) = self.receivers.get(at) {
             let verdict = receiver.offer(&mut offer);
@@ -306,7 +299,7 @@ impl<T: Send + 'static> PortState<T> {
         let mut kept = BoxList::new();
         let mut stays = true;
         while stays && let Some(parcel) = self.items.pop_front() {
-            let mut offer = Offer::new(parcel, &mut kept, deferred);
+            let mut offer = Offer::new(parcel, End::Back, &mut kept, deferred);
             // An item that is refused for want of room stays in the port like one that is rejected.
             let _verdict = receiver.offer(&mut offer);
             stays = !offer.receiver_leaves();

@@ -34,19 +34,30 @@ pub enum Verdict {
 /// An item in search of a receiver, with the items that wait in the port.
 pub struct Offer<'a, T: Send + 'static> {
     parcel: Option<Parcel<T>>,
+    /// Where the item goes among those that wait if nobody takes it.
+    end: End,
     waiting: &'a mut BoxList<Delivery<T>>,
     deferred: &'a mut Deferred,
     leaves: bool,
 }
 
+/// One of the two ends of a port's queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Front,
+    Back,
+}
+
 impl<'a, T: Send + 'static> Offer<'a, T> {
     pub(crate) fn new(
         parcel: Parcel<T>,
+        end: End,
         waiting: &'a mut BoxList<Delivery<T>>,
         deferred: &'a mut Deferred,
     ) -> Self {
         Offer {
             parcel: Some(parcel),
+            end,
             waiting,
             deferred,
             leaves: false,
@@ -86,15 +97,48 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
         self.parcel.take().expect("the offered item is still there")
     }
 
-    /// Takes the oldest waiting items, at most `count` of them, in their nodes.
-    pub(crate) fn take_waiting(&mut self, count: usize) -> BoxList<Delivery<T>> {
+    /// Takes the oldest item: the offered one, unless others stand before it.
+    #[inline]
+    pub(crate) fn take_oldest(&mut self) -> Parcel<T> {
+        let waiting = match self.end {
+            End::Front => None,
+            End::Back => self.waiting.pop_front(),
+        };
+        waiting.unwrap_or_else(|| self.take())
+    }
+
+    /// Takes the `count` oldest items in their nodes, the offered one in its place among them. There
+    /// must be as many.
+    pub(crate) fn take_oldest_multiple(&mut self, count: usize) -> BoxList<Delivery<T>> {
         let mut taken = BoxList::new();
+        if self.end == End::Front {
+            taken.push_back(self.take());
+        }
         while taken.len() < count
             && let Some(parcel) = self.waiting.pop_front()
         {
             taken.push_back(parcel);
         }
+        if taken.len() < count {
+            taken.push_back(self.take());
+        }
         taken
+    }
+
+    /// Whether the offered item has been taken.
+    #[inline]
+    pub(crate) fn is_taken(&self) -> bool {
+        self.parcel.is_none()
+    }
+
+    /// What to say of the offer, now that the oldest items have been taken.
+    #[inline]
+    pub(crate) fn verdict(&self) -> Verdict {
+        if self.is_taken() {
+            Verdict::Accept
+        } else {
+            Verdict::Reject
+        }
     }
 
     /// The number of items that wait, without the offered one.

@@ -187,10 +187,12 @@ fn leave<T: Send + 'static>(port: &Port<T>, waits: &Arc<Waiting<T>>) {
 impl<T: Send + 'static> Receiver<T> for Waiting<T> {
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
         offer.leave_port();
+        // The slot is locked before the claim is taken: a future that is dropped and finds the claim
+        // taken looks into the slot, and must find the item there.
+        let mut slot = self.slot.lock();
         if !self.claim.take() {
             return Verdict::Reject;
         }
-        let mut slot = self.slot.lock();
         if let Some(waker) = slot.waker.take() {
             offer.wake(waker);
         }

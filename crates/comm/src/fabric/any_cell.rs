@@ -86,6 +86,12 @@ impl AnyCell {
         }
     }
 
+    /// Whether both cells hold values of the same type.
+    pub(crate) fn has_type_of(&self, other: &AnyCell) -> bool {
+        let kind = |cell: &AnyCell| cell.kind.map(|(kind, _)| kind);
+        kind(self).is_some() && kind(self) == kind(other)
+    }
+
     /// Exchanges the values of two cells.
     pub(crate) fn swap(&mut self, other: &mut AnyCell) {
         mem::swap(self, other);
@@ -125,6 +131,12 @@ mod tests {
         assert!(cell.get::<T>().is_none());
         cell.put(value.clone());
         assert_eq!(cell.get::<T>(), Some(&value));
+        let mut other = AnyCell::new();
+        assert!(!cell.has_type_of(&other) && !other.has_type_of(&AnyCell::new()));
+        other.put(value.clone());
+        assert!(cell.has_type_of(&other));
+        other.put(Arc::new(()));
+        assert!(!cell.has_type_of(&other));
         assert!(
             cell.take::<Arc<()>>().is_none(),
             "another type is not handed out"

@@ -63,6 +63,8 @@ struct Cell {
 struct Called {
     rank: usize,
     wait: Wait,
+    /// Of the value it has brought.
+    type_name: fn() -> &'static str,
 }
 
 // SAFETY: the module doc says who may touch which cell when; the counting and the epoch order it.
@@ -122,7 +124,11 @@ impl Meeting {
         // SAFETY: nobody else touches this rank's cell before it has counted itself in.
         self.cells[rank].with_mut(|cell| unsafe {
             (*cell).value.put(value);
-            (*cell).called = Some(Called { rank, wait });
+            (*cell).called = Some(Called {
+                rank,
+                wait,
+                type_name: std::any::type_name::<T>,
+            });
             (*cell).failed = None;
         });
         let (mut index, mut width) = (rank, 1);
@@ -261,7 +267,9 @@ impl Cell {
         }
         match (self.value.take::<T>(), other.value.take::<T>()) {
             (Some(left), Some(right)) => self.value.put(combine(left, right)),
-            _ => self.failed = Some(other_type::<T>(&mine, &theirs)),
+            // Neither is a T: it is this rank that is the odd one, as its own cell will show.
+            (None, None) if self.value.has_type_of(&other.value) => {}
+            _ => self.failed = Some(other_type(&mine, &theirs)),
         }
     }
 }
@@ -282,14 +290,14 @@ fn mismatch(one: &Called, other: &Called) -> Option<CommError> {
     })
 }
 
-fn other_type<T>(one: &Called, other: &Called) -> CommError {
-    let name = std::any::type_name::<T>();
+fn other_type(one: &Called, other: &Called) -> CommError {
+    let describe = |called: &Called| {
+        let name = (called.type_name)();
+        format!("{} with a value of type {name}", called.describe())
+    };
     CommError::Mismatch {
-        one: format!(
-            "{} (one of the two with values of type {name})",
-            one.describe()
-        ),
-        other: format!("{} with values of another type", other.describe()),
+        one: describe(one),
+        other: describe(other),
     }
 }
 

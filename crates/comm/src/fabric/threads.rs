@@ -147,3 +147,84 @@ impl Fabric for Threads {
         total
     }
 }
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use super::*;
+    use crate::envelope::{ANY_SOURCE, Context as Kind, Status, Tag};
+    use crate::rank_slot::loom_tests::block_on;
+    use crate::report::Operation;
+    use motet_sync::thread;
+
+    fn wait() -> Wait {
+        Wait::here(Operation::Collective {
+            name: "model",
+            root: None,
+        })
+    }
+
+    fn message(source: usize, tag: Tag) -> Envelope {
+        Envelope::new(Kind::User, Status { source, tag }, ())
+    }
+
+    fn wanted(tag: Tag) -> Wanted {
+        Wanted {
+            context: Kind::User,
+            source: ANY_SOURCE,
+            tag: tag.into(),
+        }
+    }
+
+    /// Rank `rank` of two takes part in `meetings` meetings.
+    fn take_part(hall: &Arc<Hall>, rank: usize, meetings: u32) {
+        let fabric = Threads::new(Arc::clone(hall), rank);
+        block_on(async {
+            for number in 1..=meetings {
+                let sum = fabric.meet_all(wait(), number, |a, b| a + b).await;
+                assert_eq!(sum, Ok(2 * number));
+            }
+        });
+    }
+
+    /// A rank falls asleep for the next meeting while the last one to come to this meeting still
+    /// wakes the sleepers of this one.
+    #[test]
+    fn loom_ranks_are_woken_from_meeting_after_meeting() {
+        loom::model(|| {
+            let hall = Arc::new(Hall::new(2, 2));
+            let other = thread::spawn({
+                let hall = Arc::clone(&hall);
+                move || take_part(&hall, 1, 2)
+            });
+            take_part(&hall, 0, 2);
+            other.join().unwrap();
+        });
+    }
+
+    /// A message comes while its receiver falls asleep, between two others that it does not want.
+    #[test]
+    fn loom_a_message_wakes_its_receiver() {
+        loom::model(|| {
+            let hall = Arc::new(Hall::new(2, 2));
+            let sender = thread::spawn({
+                let hall = Arc::clone(&hall);
+                move || {
+                    let fabric = Threads::new(hall, 1);
+                    for tag in [5, 6] {
+                        fabric.send(0, message(1, tag));
+                    }
+                }
+            });
+            let fabric = Threads::new(Arc::clone(&hall), 0);
+            block_on(async {
+                let came = fabric.recv(&wanted(6), wait()).await;
+                assert_eq!(came.status.tag, 6);
+                fabric.put_back(came);
+                for tag in [5, 6] {
+                    assert_eq!(fabric.recv(&wanted(tag), wait()).await.status.tag, tag);
+                }
+            });
+            sender.join().unwrap();
+        });
+    }
+}

@@ -3,10 +3,11 @@
 use crate::fabric::{AnyFabric, Fabric, Solo};
 use crate::report::{RankState, WaitReport};
 use crate::{Communicator, RunError};
-use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::atomic::{AtomicBool, Ordering, fence};
 use motet_sync::thread;
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -15,7 +16,20 @@ pub(crate) fn run_solo<R, E>(
     body: impl AsyncFn(Communicator) -> Result<R, E>,
 ) -> Result<Vec<R>, RunError<E>> {
     let fabric = Solo::new();
-    let mut rank = pin!(body(Communicator::new(AnyFabric::Solo(fabric.share()))));
+    let mut rank = Box::pin(body(Communicator::new(AnyFabric::Solo(fabric.share()))));
+    let outcome = drive(rank.as_mut(), &fabric);
+    // What the rank still holds may panic when it is dropped; an earlier failure goes first.
+    let dropped = catch_unwind(AssertUnwindSafe(|| drop(rank)));
+    let result = outcome?;
+    dropped.map_err(|payload| RunError::panicked(0, payload))?;
+    Ok(vec![result])
+}
+
+/// Polls the rank until it ends or nobody can wake it.
+fn drive<R, E>(
+    mut rank: Pin<&mut impl Future<Output = Result<R, E>>>,
+    fabric: &Solo,
+) -> Result<R, RunError<E>> {
     let caller = Arc::new(Caller {
         woken: AtomicBool::new(false),
         thread: thread::current(),
@@ -24,7 +38,7 @@ pub(crate) fn run_solo<R, E>(
     loop {
         let mut cx = Context::from_waker(&waker);
         match catch_unwind(AssertUnwindSafe(|| rank.as_mut().poll(&mut cx))) {
-            Ok(Poll::Ready(Ok(result))) => return Ok(vec![result]),
+            Ok(Poll::Ready(Ok(result))) => return Ok(result),
             Ok(Poll::Ready(Err(error))) => return Err(RunError::Rank { rank: 0, error }),
             Ok(Poll::Pending) => {}
             Err(payload) => return Err(RunError::panicked(0, payload)),
@@ -32,7 +46,10 @@ pub(crate) fn run_solo<R, E>(
         // Wakers held elsewhere than in the rank's own slot (and here, twice) may still wake it.
         let hopeless = || Arc::strong_count(&caller) == 2 + fabric.slot().waker_count();
         while !caller.woken.swap(false, Ordering::AcqRel) {
-            if hopeless() && !caller.woken.load(Ordering::Acquire) {
+            let hopeless = hopeless();
+            // Whoever has dropped the last of them may have woken the rank before.
+            fence(Ordering::Acquire);
+            if hopeless && !caller.woken.load(Ordering::Acquire) {
                 let waits = RankState::Waiting(fabric.slot().waits());
                 return Err(RunError::Stuck(WaitReport { ranks: vec![waits] }));
             }
@@ -49,7 +66,11 @@ struct Caller {
 
 impl Wake for Caller {
     fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
+        let thread = self.thread.clone();
+        self.woken.store(true, Ordering::Release);
+        // This waker is gone before the thread looks whether any is left.
+        drop(self);
+        thread.unpark();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {

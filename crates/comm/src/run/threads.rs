@@ -56,6 +56,9 @@ pub(crate) fn run_threads<R: Send, E: Send>(
     while run.running.load(Ordering::Acquire) > 0 {
         caller.park();
     }
+    // The hook holds the hall and the dispatcher's pool, which the tasks in the hall's slots hold
+    // too: it is taken away, or none of them would ever be freed.
+    dispatcher.on_idle(|| ());
     let unstarted = dispatcher.stop();
     debug_assert!(unstarted.is_empty(), "every rank has ended");
     run.into_outcome()

@@ -114,9 +114,9 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
         if matches!(self.stage, Stage::New | Stage::Ended) {
             self.stage = Stage::New;
             self.outgoing = outgoing;
-            self.expects = expects;
-            self.location = location;
         }
+        self.expects = expects;
+        self.location = location;
     }
 
     /// Drives the step; returns what came from the left and from the right. `first` says whether this
@@ -263,8 +263,19 @@ pub(super) fn step<T: Send + 'static, R>(
     neighbours: &mut Neighbours<'_, T>,
     give: impl FnOnce([Option<T>; 2]) -> R,
 ) -> impl Future<Output = Result<R, CommError>> {
-    let (mut first, mut give) = (true, Some(give));
+    /// Takes the wait off the slot's list also when the step is dropped.
+    struct Step<'a, 'c, T: Send + 'static>(&'a mut Neighbours<'c, T>);
+    impl<T: Send + 'static> Drop for Step<'_, '_, T> {
+        #[inline]
+        fn drop(&mut self) {
+            if self.0.stage != Stage::Ended {
+                self.0.wait.end(self.0.comm.fabric().slot());
+            }
+        }
+    }
+    let (mut first, mut give, mut step) = (true, Some(give), Step(neighbours));
     poll_fn(move |cx| {
+        let Step(neighbours) = &mut step;
         let came = neighbours.poll(cx, std::mem::replace(&mut first, false));
         came.map_ok(|came| give.take().expect("a future is not polled after its end")(came))
     })
@@ -272,6 +283,12 @@ pub(super) fn step<T: Send + 'static, R>(
 
 impl<T: Send + 'static> Drop for Neighbours<'_, T> {
     fn drop(&mut self) {
-        self.wait.end(self.comm.fabric().slot());
+        let fabric = self.comm.fabric();
+        self.wait.end(fabric.slot());
+        // A receiver that goes shows all that it took: there may be room that a neighbour waits for.
+        let peers = std::mem::take(&mut self.links).map(|link| link.map(|link| link.peer));
+        fence(Ordering::SeqCst);
+        let wake = |peer| fabric.wake_if_sleeping(peer);
+        peers.into_iter().flatten().for_each(wake);
     }
 }

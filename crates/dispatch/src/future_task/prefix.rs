@@ -20,6 +20,8 @@ pub(super) struct Prefix {
     pub(super) header: Header,
     pub(super) state: AtomicUsize,
     pub(super) queue: Arc<dyn Enqueue>,
+    /// Somebody has a [`FutureHandle`](super::FutureHandle).
+    pub(super) watched: bool,
     pub(super) free: unsafe fn(NonNull<Prefix>),
 }
 
@@ -86,6 +88,34 @@ pub(super) unsafe fn release(prefix: NonNull<Prefix>) {
     unsafe { (prefix.as_ref().free)(prefix) };
 }
 
+/// Gives up a waker's reference. If that leaves the handle of a task that waits alone, the task is
+/// polled once more: its queue comes to rest anew, and whoever watches it learns that nobody else can
+/// wake the task now.
+///
+/// # Safety
+/// As [`release`].
+unsafe fn release_waker(prefix: NonNull<Prefix>) {
+    // SAFETY: the caller's reference keeps the node alive until the exchange.
+    let (state, watched) = unsafe { (&prefix.as_ref().state, prefix.as_ref().watched) };
+    let mut now = state.load(Ordering::Relaxed);
+    while watched && now / REFERENCE > 1 {
+        let leaves_handle = now == 2 * REFERENCE;
+        let to = if leaves_handle {
+            now | SCHEDULED
+        } else {
+            now - REFERENCE
+        };
+        match state.compare_exchange_weak(now, to, Ordering::AcqRel, Ordering::Relaxed) {
+            Err(changed) => now = changed,
+            // SAFETY: the reference was kept for the queue.
+            Ok(_) if leaves_handle => return unsafe { prefix.as_ref() }.readmit(),
+            Ok(_) => return,
+        }
+    }
+    // SAFETY: the caller's reference was not given up.
+    unsafe { release(prefix) };
+}
+
 static WAKER: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
 
 pub(super) fn raw_waker(prefix: NonNull<Prefix>) -> RawWaker {
@@ -120,5 +150,5 @@ unsafe fn wake_by_ref(data: *const ()) {
 
 unsafe fn drop_waker(data: *const ()) {
     // SAFETY: see above.
-    unsafe { release(NonNull::new_unchecked(data.cast_mut().cast())) }
+    unsafe { release_waker(NonNull::new_unchecked(data.cast_mut().cast())) }
 }

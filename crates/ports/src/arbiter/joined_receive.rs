@@ -135,7 +135,7 @@ impl<A: Send + 'static, B: Send + 'static> JoinedReceive<A, B> {
         );
         core.sides
             .get_or_init(|| (Arc::downgrade(&sides.0), Arc::downgrade(&sides.1)));
-        Activation::start(Arc::new(sides), queue)
+        Activation::start(Arc::new(sides), (a, b), queue)
     }
 
     fn with(a: &Port<A>, b: &Port<B>, handler: AnyHandler<(A, B)>, once: bool) -> Self {
@@ -152,12 +152,10 @@ impl<A: Send + 'static, B: Send + 'static> JoinedReceive<A, B> {
 }
 
 impl<A: Send + 'static, B: Send + 'static> Core<A, B> {
-    /// Makes the join's one decision, if it is a one-time join.
+    /// Makes the one decision of a one-time join.
     fn decide(&self) {
-        if self.once {
-            let won = self.claim.take();
-            debug_assert!(won, "the claim was open a moment ago, under the same lock");
-        }
+        let won = self.claim.take();
+        debug_assert!(won, "the claim was open a moment ago, under the same lock");
     }
 
     fn send(self: &Arc<Self>, a: Parcel<A>, b: Parcel<B>, deferred: &mut Deferred) {
@@ -171,46 +169,64 @@ impl<A: Send + 'static, B: Send + 'static> Core<A, B> {
 
 /// One side of the join: offered an item of its own port, it looks for the partner in the other.
 macro_rules! side {
-    ($Side:ident, $Own:ident, $own:tt, $other:tt, |$mine:ident, $theirs:ident| $pair:expr) => {
+    ($Side:ident, $Own:ident, $Other:ident, $other:tt, |$mine:ident, $theirs:ident| $pair:expr) => {
         impl<A: Send + 'static, B: Send + 'static> Receiver<$Own> for $Side<A, B> {
             fn offer(&self, offer: &mut Offer<'_, $Own>) -> Verdict {
                 let core = &self.0;
-                let other = core.ports.$other.upgrade().filter(|_| core.claim.is_open());
+                let other = if core.claim.is_open() {
+                    core.ports.$other.upgrade()
+                } else {
+                    None
+                };
                 let Some(other) = other else {
                     offer.leave_port();
                     return Verdict::Reject;
                 };
+                let verdict = self.pair(&other, offer);
+                // If its last handle has gone meanwhile: its items' destructors may use ports.
+                if let Some(ended) = Arc::into_inner(other) {
+                    offer.drop_later(Arc::new(ended));
+                }
+                verdict
+            }
+        }
+
+        impl<A: Send + 'static, B: Send + 'static> $Side<A, B> {
+            fn pair(&self, other: &PortCore<$Other>, offer: &mut Offer<'_, $Own>) -> Verdict {
+                let core = &self.0;
                 // Both ports are in one domain, whose lock the caller holds.
                 let mut state = other.state();
-                if state.items_mut().is_empty() {
-                    return Verdict::Reject;
+                // More than one pair may be there: pairs that found no room wait.
+                let mut fired = false;
+                while !offer.is_taken() && !state.items_mut().is_empty() {
+                    if let Err(verdict) = offer.claim_room(&core.queue) {
+                        return if fired { offer.verdict() } else { verdict };
+                    }
+                    fired = true;
+                    let Some($theirs) = state.items_mut().pop_front() else {
+                        unreachable!("the other port was not empty a moment ago, under its lock")
+                    };
+                    let $mine = offer.take_oldest();
+                    let (a, b) = $pair;
+                    core.send(a, b, offer.deferred());
+                    if core.once {
+                        core.decide();
+                        offer.leave_port();
+                        let partner = core.sides.get().and_then(|sides| sides.$other.upgrade());
+                        let partner =
+                            partner.and_then(|side| state.remove(&(side as Arc<dyn Receiver<_>>)));
+                        drop(partner);
+                        break;
+                    }
                 }
-                if let Err(verdict) = offer.claim_room(&core.queue) {
-                    return verdict;
-                }
-                core.decide();
-                let Some($theirs) = state.items_mut().pop_front() else {
-                    unreachable!("the other port was not empty a moment ago, under the same lock")
-                };
-                if core.once {
-                    offer.leave_port();
-                    let partner = core.sides.get().and_then(|sides| sides.$other.upgrade());
-                    let partner =
-                        partner.and_then(|side| state.remove(&(side as Arc<dyn Receiver<_>>)));
-                    drop(partner);
-                }
-                drop(state);
-                let $mine = offer.take();
-                let (a, b) = $pair;
-                core.send(a, b, offer.deferred());
-                Verdict::Accept
+                offer.verdict()
             }
         }
     };
 }
 
-side!(Left, A, 0, 1, |mine, theirs| (mine, theirs));
-side!(Right, B, 1, 0, |mine, theirs| (theirs, mine));
+side!(Left, A, B, 1, |mine, theirs| (mine, theirs));
+side!(Right, B, A, 0, |mine, theirs| (theirs, mine));
 
 impl<A: Send + 'static, B: Send + 'static> Run for Joined<A, B> {
     fn run(task: TaskBox<Self>) {
@@ -257,6 +273,8 @@ impl<A: Send + 'static, B: Send + 'static> Active for Sides<A, B> {
         if let Some(a) = core.ports.0.upgrade() {
             let left = Arc::clone(&self.0) as Arc<dyn Receiver<A>>;
             a.close_and_unregister(&core.claim, &left);
+        } else {
+            core.claim.close();
         }
         if let Some(b) = core.ports.1.upgrade() {
             b.unregister(&(Arc::clone(&self.1) as Arc<dyn Receiver<B>>));

@@ -115,7 +115,7 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
             once,
             claim: Claim::new(),
         });
-        Activation::start(core, queue)
+        Activation::start(core, port, queue)
     }
 
     fn with(port: &Port<T>, count: usize, handler: AnyHandler<Vec<T>>, once: bool) -> Self {
@@ -138,24 +138,26 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
             offer.leave_port();
             return Verdict::Reject;
         }
-        if offer.waiting_count() + 1 < self.count {
-            return Verdict::Reject;
+        // More than one batch may be there: items that found no room when they were offered wait.
+        let mut fired = false;
+        while !offer.is_taken() && offer.waiting_count() + 1 >= self.count {
+            let Some(to) = self.this.upgrade() else {
+                return Verdict::Reject;
+            };
+            if let Err(verdict) = offer.claim_room(&self.queue) {
+                return if fired { offer.verdict() } else { verdict };
+            }
+            fired = true;
+            let parcels = offer.take_oldest_multiple(self.count);
+            offer.schedule(&self.queue, TaskBox::new(Batch { parcels, to }).into_task());
+            if self.once {
+                offer.leave_port();
+                let won = self.claim.take();
+                debug_assert!(won, "the claim was open a moment ago, under the same lock");
+                break;
+            }
         }
-        let Some(to) = self.this.upgrade() else {
-            return Verdict::Reject;
-        };
-        if let Err(verdict) = offer.claim_room(&self.queue) {
-            return verdict;
-        }
-        if self.once {
-            offer.leave_port();
-            let won = self.claim.take();
-            debug_assert!(won, "the claim was open a moment ago, under the same lock");
-        }
-        let mut parcels = offer.take_waiting(self.count - 1);
-        parcels.push_back(offer.take());
-        offer.schedule(&self.queue, TaskBox::new(Batch { parcels, to }).into_task());
-        Verdict::Accept
+        offer.verdict()
     }
 }
 
@@ -188,6 +190,8 @@ impl<T: Send + 'static> Active for Core<T> {
     fn cleanup(&self) {
         if let (Some(port), Some(this)) = (self.port.upgrade(), self.this.upgrade()) {
             port.close_and_unregister(&self.claim, &(this as Arc<dyn Receiver<T>>));
+        } else {
+            self.claim.close();
         }
     }
 

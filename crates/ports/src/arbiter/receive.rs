@@ -110,7 +110,7 @@ impl<T: Send + 'static> Receive<T> {
             predicate,
             claim: Claim::new(),
         });
-        Activation::start(core, queue)
+        Activation::start(core, port, queue)
     }
 
     fn with(port: &Port<T>, handler: AnyHandler<T>, once: bool) -> Self {
@@ -174,6 +174,8 @@ impl<T: Send + 'static> Active for ReceiveCore<T> {
     fn cleanup(&self) {
         if let (Some(port), Some(this)) = (self.port.upgrade(), self.this.upgrade()) {
             port.close_and_unregister(&self.claim, &(this as Arc<dyn Receiver<T>>));
+        } else {
+            self.claim.close();
         }
     }
 

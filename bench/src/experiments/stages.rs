@@ -198,7 +198,11 @@ impl StagesConfig {
         }
     }
 
-    fn check(&self) -> Result<(), StagesError> {
+    /// Whether this can be measured.
+    ///
+    /// # Errors
+    /// [`StagesError`] when there is nothing to measure.
+    pub fn check(&self) -> Result<(), StagesError> {
         let zero = [
             ("parallel", self.parallel == 0),
             ("stages", self.stages == 0),

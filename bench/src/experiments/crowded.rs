@@ -5,7 +5,7 @@
 //! on threads of their own the ranks' share of the processor is min(1, C / (R + B)). Threats: what the
 //! system's scheduler makes of it; other load.
 
-use crate::soak;
+use super::soak;
 use crate::statistics::median;
 use motet_sync::thread;
 use serde::Serialize;

@@ -1,0 +1,8 @@
+//! The experiments, one file each; `bench/README.md` lists them.
+
+pub mod annealing;
+pub mod crowded;
+pub mod idle;
+pub mod quality;
+pub mod soak;
+pub mod stages;

@@ -1,0 +1,140 @@
+//! What one repetition does, and how long it takes.
+
+use super::AnnealingError;
+use crate::scikit_learn::ScikitLearn;
+use motet_comm::{Communicator, World};
+use motet_mining::{Annealing, Clustering, Clusters, Control, MiningError, Points, Steps};
+use std::time::Instant;
+
+/// What all repetitions with one number of clusters share.
+pub(super) struct Plan {
+    pub(super) clusters: usize,
+    /// The first centres of Lloyd's iteration: points.
+    start: Vec<f64>,
+    /// The fit that is replayed.
+    fit: Clustering,
+    /// Its temperatures with all clusters and the steps made there, from cold to hot.
+    replay: Vec<(f64, usize)>,
+    /// Lloyd steps, and hot annealing steps.
+    steps: usize,
+}
+
+/// Nanoseconds per point, cluster and iteration of one repetition.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Times {
+    pub(super) annealing: f64,
+    pub(super) hot: f64,
+    pub(super) lloyd: f64,
+    pub(super) peer: f64,
+}
+
+impl Plan {
+    /// Finds the temperatures by a fit.
+    pub(super) fn new(
+        points: &Points,
+        clusters: usize,
+        steps: usize,
+    ) -> Result<Plan, AnnealingError> {
+        let method = Annealing {
+            clusters: Clusters::Exactly(clusters),
+            search: 0,
+            ..Annealing::default()
+        };
+        let fit = fit(points, 1, &method)?;
+        let replay: Vec<(f64, usize)> = fit
+            .trace
+            .iter()
+            .rev()
+            .filter(|step| step.clusters == clusters)
+            .map(|step| (step.temperature, step.iterations))
+            .collect();
+        if replay.is_empty() {
+            return Err(AnnealingError::NotReached(clusters));
+        }
+        Ok(Plan {
+            clusters,
+            start: points.values()[..clusters * points.dim()].to_vec(),
+            fit,
+            replay,
+            steps,
+        })
+    }
+
+    /// Annealing steps per repetition.
+    pub(super) fn annealing_steps(&self) -> usize {
+        self.replay.iter().map(|(_, steps)| steps).sum()
+    }
+
+    /// One repetition; a peer that fails is absent from then on.
+    pub(super) fn time(
+        &self,
+        points: &Points,
+        threads: usize,
+        peer: &mut Result<ScikitLearn, String>,
+    ) -> Result<Times, AnnealingError> {
+        let seconds = World::threads(threads)
+            .run(async |comm| self.steps(&comm, points).await)?
+            .remove(0);
+        let per = |seconds: f64, steps: usize| {
+            seconds * 1e9 / (points.len() * self.clusters * steps) as f64
+        };
+        let mut theirs = f64::NAN;
+        if let Ok(running) = peer {
+            match running.lloyd_seconds(self.clusters, &self.start, threads, self.steps) {
+                Ok(seconds) => theirs = seconds,
+                Err(reason) => *peer = Err(reason),
+            }
+        }
+        Ok(Times {
+            annealing: per(seconds[0], self.annealing_steps()),
+            hot: per(seconds[1], self.steps),
+            lloyd: per(seconds[2], self.steps),
+            peer: per(theirs, self.steps),
+        })
+    }
+
+    /// The seconds of all annealing steps, hot steps, and Lloyd steps on one rank. Every phase
+    /// begins with a step that is not timed: it brings the ranks together and the points into the
+    /// caches.
+    async fn steps(&self, comm: &Communicator, points: &Points) -> Result<[f64; 3], MiningError> {
+        let mut pass = Steps::new(comm, points).await?;
+        let (mut masses, mut centres) = (self.fit.masses.clone(), self.fit.centres.clone());
+        pass.soft(self.replay[0].0, &masses, &centres).await?;
+        let started = Instant::now();
+        for &(temperature, steps) in &self.replay {
+            for _ in 0..steps {
+                let step = pass.soft(temperature, &masses, &centres).await?;
+                (masses, centres) = (step.masses, step.centres);
+            }
+        }
+        let annealing = started.elapsed().as_secs_f64();
+
+        let (masses, centres) = (&self.fit.masses, &self.fit.centres);
+        let hottest = self.fit.trace[0].temperature;
+        pass.soft(hottest, masses, centres).await?;
+        let started = Instant::now();
+        for _ in 0..self.steps {
+            pass.soft(hottest, masses, centres).await?;
+        }
+        let hot = started.elapsed().as_secs_f64();
+
+        let mut centres = self.start.clone();
+        pass.hard(&centres).await?;
+        let started = Instant::now();
+        for _ in 0..self.steps {
+            centres = pass.hard(&centres).await?.centres;
+        }
+        Ok([annealing, hot, started.elapsed().as_secs_f64()])
+    }
+}
+
+/// The clustering that rank 0 finds.
+pub(super) fn fit(
+    points: &Points,
+    threads: usize,
+    method: &Annealing,
+) -> Result<Clustering, AnnealingError> {
+    let mut parts = World::threads(threads)
+        .run(async |comm| method.fit(&comm, points, &Control::default()).await)?;
+    Ok(parts.remove(0))
+}

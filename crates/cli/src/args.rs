@@ -1,0 +1,208 @@
+//! The command line: what it accepts, and its help.
+
+use std::path::PathBuf;
+
+use crate::bench::BenchArgs;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Parallel data mining from the command line.
+#[derive(Debug, Clone, Parser)]
+#[command(
+    name = "motet",
+    version,
+    max_term_width = 100,
+    about = "Parallel data mining on a messaging runtime",
+    after_help = "Example:\n  motet cluster examples/data/places.csv.gz --geo lat,lon \
+                  --clusters 24 --out out\n\nEach command explains itself: motet cluster --help",
+    disable_help_subcommand = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What the program does.
+#[derive(Debug, Clone, Subcommand)]
+#[non_exhaustive]
+pub enum Command {
+    /// Find the clusters in a table of numbers
+    Cluster(ClusterArgs),
+    /// Measure the runtime on this machine
+    Bench(BenchArgs),
+}
+
+/// Options of `motet cluster`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    about = "Find the clusters in a table of numbers",
+    long_about = "Find the clusters in a table of numbers.\n\nReads CSV, plain or packed by gzip, \
+                  with one point per row. Prints the clusters by size with their centres and \
+                  spreads (the root of the mean squared distance to the centre). Cluster 1 is the \
+                  largest.",
+    after_help = "Examples: motet cluster --help",
+    after_long_help = HELP_TAIL
+)]
+pub struct ClusterArgs {
+    /// The table; - reads standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// What the rows are.
+    #[command(flatten)]
+    pub table: TableArgs,
+
+    /// How to cluster.
+    #[command(flatten)]
+    pub method: MethodArgs,
+
+    /// What to do with the result.
+    #[command(flatten)]
+    pub results: ResultArgs,
+}
+
+/// Options that say what the rows are.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Table")]
+pub struct TableArgs {
+    /// Columns to cluster by, names or numbers from 1 [default: all numeric ones]
+    #[arg(
+        long,
+        value_name = "A,B,…",
+        value_delimiter = ',',
+        conflicts_with = "geo"
+    )]
+    pub columns: Vec<String>,
+
+    /// Points on the globe: the columns of latitude and longitude in degrees
+    ///
+    /// Distances are those in space between points on the sphere, so neither the poles nor the date
+    /// line matter. Centres are latitudes and longitudes, spreads are in km.
+    #[arg(
+        long,
+        value_name = "LAT,LON",
+        value_delimiter = ',',
+        num_args = 1,
+        conflicts_with = "standardise"
+    )]
+    pub geo: Vec<String>,
+
+    /// Column with the weights of the points
+    #[arg(long, value_name = "COL")]
+    pub weight: Option<String>,
+
+    /// Bring every column to mean 0 and standard deviation 1 first
+    ///
+    /// Centres are printed in the columns' own units, spreads in standard deviations.
+    #[arg(long, visible_alias = "standardize")]
+    pub standardise: bool,
+
+    /// Character between the fields: , or ; or tab or any other [default: found]
+    #[arg(long, value_name = "C")]
+    pub delimiter: Option<String>,
+
+    /// The first line holds the names of the columns
+    #[arg(long, conflicts_with = "no_header")]
+    pub header: bool,
+
+    /// The first line is a point [default for both: found]
+    #[arg(long)]
+    pub no_header: bool,
+}
+
+/// Options that say how to cluster.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Clusters")]
+pub struct MethodArgs {
+    /// Number of clusters
+    #[arg(short = 'k', long, value_name = "K", allow_negative_numbers = true)]
+    #[arg(conflicts_with = "t_min")]
+    pub clusters: Option<i64>,
+
+    /// Find the number of clusters: split while the temperature is above T
+    ///
+    /// Temperatures are squared distances: a cluster splits when twice its largest variance exceeds
+    /// the temperature. So T is twice the square of the half-width that a cluster may have: in the
+    /// unit of the columns, in km with --geo, in standard deviations with --standardise.
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub t_min: Option<f64>,
+
+    /// Most clusters that --t-min may find [default: 100]
+    #[arg(long, value_name = "K", allow_negative_numbers = true)]
+    #[arg(requires = "t_min", conflicts_with = "clusters")]
+    pub at_most: Option<i64>,
+
+    /// How to find them
+    #[arg(long, value_enum, default_value_t = Method::Annealing)]
+    pub method: Method,
+
+    /// Seed of the random numbers of kmeans [default: 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Starts of kmeans, the best is kept [default: 10]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub restarts: Option<i64>,
+
+    /// Threads to run on [default: the cores there are]
+    #[arg(short = 't', long, value_name = "N", allow_negative_numbers = true)]
+    pub threads: Option<i64>,
+}
+
+/// Options that say what to do with the result.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Results")]
+pub struct ResultArgs {
+    /// Run with one thread too, and print the overhead f = (P·T_P − T_1)/T_1 and the efficiency
+    #[arg(long)]
+    pub scaling: bool,
+
+    /// Folder for labels.csv, centres.csv, trace.json and map.svg
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Print one JSON object instead of the table
+    #[arg(long)]
+    pub json: bool,
+
+    /// No progress and no remarks on standard error
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// How clusters are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[non_exhaustive]
+pub enum Method {
+    /// Deterministic annealing: no random numbers, one run
+    Annealing,
+    /// K-means from k-means++ starts
+    Kmeans,
+}
+
+const HELP_TAIL: &str = "\
+Examples:
+  motet cluster places.csv.gz --geo lat,lon --clusters 24 --out out
+      24 clusters on the globe; files and a map go to the folder out
+  motet cluster iris.csv --columns 1,2,3,4 --t-min 0.5
+      as many clusters as there are at temperature 0.5
+  zcat wine.csv.gz | motet cluster - --standardise -k 3 --json
+      standard input; one JSON object on standard output
+  motet cluster blocks.csv --columns lon,lat --weight pop -k 30 --threads 2 --scaling
+      points with weights; how well two threads are used
+
+Files in the folder of --out, all or none; files of these names are replaced:
+  labels.csv   row (from 1), the columns, cluster
+  centres.csv  cluster, size, [weight], the columns, spread
+  trace.json   temperature, free_energy, clusters, iterations of every step
+  map.svg      a picture: two columns as they are, the globe, or principal components
+
+Fields of --json: points, columns, dimensions, method, clusters, inertia, spread_unit,
+  square_unit (of inertia, temperature and free_energy), run_seconds, threads,
+  scaling (threads, t1_seconds, tp_seconds, overhead, efficiency, same_result),
+  table (cluster, size, weight, centre, spread), trace (as in trace.json),
+  file, geo, standardised, weight, constant_columns, motet (the version)
+
+Exit codes: 0 done, 2 a wrong file, column, value or option, 130 interrupted, 1 a fault";

@@ -1,0 +1,282 @@
+//! The command line of `motet bench`.
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
+use clap::{Args, Subcommand};
+use motet_bench::stages::{Mode, Pattern};
+
+/// Options of `motet bench`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    about = "Measure the runtime on this machine",
+    subcommand_required = true,
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "Each experiment explains itself: motet bench stages --help"
+)]
+pub struct BenchArgs {
+    /// What to measure.
+    #[command(subcommand)]
+    pub experiment: Experiment,
+}
+
+/// The experiments.
+#[derive(Debug, Clone, Subcommand)]
+#[non_exhaustive]
+pub enum Experiment {
+    /// What it costs to cut fixed work into stages at whose ends messages are exchanged
+    #[command(long_about = STAGES, after_long_help = STAGES_TAIL)]
+    Stages(StagesArgs),
+    /// Many exchange stages in a row: none hangs
+    Soak(SoakArgs),
+    /// An exchange of two ranks beside other busy processes
+    Crowded(CrowdedArgs),
+    /// The processor time of a dispatcher with nothing to do
+    Idle(IdleArgs),
+    /// A step of annealing beside scikit-learn's Lloyd step, and whole runs
+    Annealing(AnnealingArgs),
+    /// How good annealing's clusters are, beside the best of many K-means runs
+    Quality(QualityArgs),
+}
+
+/// Options of `motet bench stages`.
+#[derive(Debug, Clone, Args)]
+pub struct StagesArgs {
+    /// Who sends to whom [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = pattern_parser())]
+    pub pattern: Vec<Pattern>,
+
+    /// How a computation goes on: by a fresh handler, or as a rank that waits [default: both]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mode_parser())]
+    pub mode: Vec<Mode>,
+
+    /// Computations at once [default: the cores there are]
+    #[arg(short = 'P', long, value_name = "LIST", value_delimiter = ',', value_parser = count())]
+    pub parallel: Vec<usize>,
+
+    /// Units of work (about 1.2 µs each) per stage
+    #[arg(
+        short = 'U',
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "20"
+    )]
+    pub units: Vec<u64>,
+
+    /// Stages
+    #[arg(short = 'S', long, value_name = "S", default_value_t = 20_000, value_parser = long_count())]
+    pub stages: u64,
+
+    /// Threads [default: what the runtime takes by itself]
+    #[arg(short = 't', long, value_name = "N", value_parser = count())]
+    pub threads: Option<usize>,
+
+    /// Pairs of runs, of which the medians are printed
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = count())]
+    pub runs: usize,
+
+    /// How results are printed.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Options of `motet bench soak`.
+#[derive(Debug, Clone, Args)]
+pub struct SoakArgs {
+    /// Ranks, one run for each number
+    #[arg(
+        short = 'P',
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "2,3,4,7,8"
+    )]
+    #[arg(value_parser = count())]
+    pub parallel: Vec<usize>,
+
+    /// Exchange stages of each run
+    #[arg(short = 'S', long, value_name = "S", default_value_t = 1_000_000, value_parser = long_count())]
+    pub stages: u64,
+
+    /// How results are printed.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Options of `motet bench crowded`.
+#[derive(Debug, Clone, Args)]
+pub struct CrowdedArgs {
+    /// Busy processes beside the ranks
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "1,2"
+    )]
+    pub busy: Vec<usize>,
+
+    /// Pairs of runs, of which the medians are printed
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = count())]
+    pub runs: usize,
+
+    /// How results are printed.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Options of `motet bench idle`.
+#[derive(Debug, Clone, Args)]
+pub struct IdleArgs {
+    /// How results are printed.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Options of `motet bench annealing`.
+#[derive(Debug, Clone, Args)]
+pub struct AnnealingArgs {
+    /// Points, in two columns
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = count())]
+    pub points: usize,
+
+    /// Numbers of clusters
+    #[arg(
+        short = 'k',
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "10,30"
+    )]
+    #[arg(value_parser = count())]
+    pub clusters: Vec<usize>,
+
+    /// Numbers of threads; speed-ups are over the first
+    #[arg(
+        short = 't',
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "1,2"
+    )]
+    #[arg(value_parser = count())]
+    pub threads: Vec<usize>,
+
+    /// Repetitions, of which the medians are printed
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = count())]
+    pub runs: usize,
+
+    /// Whole runs with 30 clusters; 0 leaves them out
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub whole_runs: usize,
+
+    /// A Python that has scikit-learn
+    #[arg(
+        long,
+        value_name = "PATH",
+        default_value = "python3",
+        env = "MOTET_PYTHON"
+    )]
+    pub python: PathBuf,
+
+    /// How results are printed.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Options of `motet bench quality`.
+#[derive(Debug, Clone, Args)]
+pub struct QualityArgs {
+    /// The folder of the data sets
+    #[arg(long, value_name = "DIR", env = "MOTET_DATA")]
+    pub data: PathBuf,
+
+    /// Labelled sets [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub sets: Vec<String>,
+
+    /// The census sets too, with 30 clusters
+    #[arg(long)]
+    pub full: bool,
+
+    /// Runs of K-means per set
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count())]
+    pub restarts: usize,
+
+    /// Threads [default: the cores there are]
+    #[arg(short = 't', long, value_name = "N", value_parser = count())]
+    pub threads: Option<usize>,
+
+    /// How results are printed.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Options that say how results are printed.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct PrintArgs {
+    /// Print one JSON object per row
+    #[arg(long)]
+    pub json: bool,
+
+    /// No progress on standard error
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+fn pattern_parser() -> impl TypedValueParser<Value = Pattern> {
+    named(&Pattern::ALL, Pattern::name)
+}
+
+fn mode_parser() -> impl TypedValueParser<Value = Mode> {
+    named(&Mode::ALL, Mode::name)
+}
+
+/// A value out of a list, by its name.
+fn named<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    let names = all.iter().map(|&value| name(value));
+    PossibleValuesParser::new(names).try_map(move |text| {
+        let found = all.iter().find(|&&value| name(value) == text);
+        found.copied().ok_or("is none of these")
+    })
+}
+
+fn count() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=1_000_000)
+}
+
+fn long_count() -> RangedU64ValueParser<u64> {
+    RangedU64ValueParser::new().range(1..=1_000_000_000_000)
+}
+
+const STAGES: &str = "\
+What it costs to cut fixed work into stages at whose ends messages are exchanged.
+
+Every computation does the same work in each run: in S stages it takes T(S), in one stage T(1). The \
+overhead per stage is (T(S) - T(1) * ceil(P / threads)) / S; T(1) is measured in the same process, \
+in turn with T(S), and so are the limits of the machine: R, a cache line to another core and back, \
+and A, one allocation plus one push and pop on a deque.
+
+Lists measure every combination, one row (with --json one object) for each.";
+
+const STAGES_TAIL: &str = "\
+Patterns:
+  pipeline             each computation sends one message to itself
+  shift                each sends one to its right neighbour on a ring
+  two-shifts           each sends two to its right neighbour, which needs both (spawned)
+  exchange-two-shifts  a shift to the left, then one to the right (rendezvous)
+  exchange             each sends one to each neighbour and waits for one from each
+
+Examples:
+  motet bench stages
+      every pattern and mode with 20 units a stage on all cores
+  motet bench stages --pattern exchange --mode rendezvous --parallel 2 --units 0 --stages 1000000
+      messages alone
+
+Fields of --json (times in µs): pattern, mode, parallel, threads, units, unit_us, stages,
+  overhead_us, overhead_min_us, overhead_max_us, ideal_us, roundtrip_us (null on one core),
+  spawn_us, runs";

@@ -1,0 +1,308 @@
+//! `motet cluster`: read, cluster, write, print.
+
+use std::cmp::Reverse;
+use std::io::{self, Write};
+
+use motet_mining::{CancelToken, Clustering, Control, Progress};
+
+use crate::args::ClusterArgs;
+use crate::error::{CliError, InputError};
+use crate::files::{self, Content, Folder};
+use crate::fit::{Fit, fit};
+use crate::map::{self, Picture};
+use crate::plan::{Plan, Search};
+use crate::progress::Bar;
+use crate::read::{self, LeftOut, Table};
+use crate::report;
+use crate::space::Placed;
+use crate::stdout::print;
+use crate::summary::{Cluster, Scaling, Step, Summary};
+use crate::text::grouped;
+
+/// The names of the files of `--out`.
+const LABELS: &str = "labels.csv";
+const CENTRES: &str = "centres.csv";
+const TRACE: &str = "trace.json";
+const MAP: &str = "map.svg";
+
+/// Runs the command to its end.
+///
+/// # Errors
+/// Any [`CliError`]; then nothing has been written to the folder and to standard output.
+pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
+    let plan = Plan::of(args)?;
+    let folder = match &plan.out {
+        Some(path) => Some(Folder::check(path, &[LABELS, CENTRES, TRACE, MAP])?),
+        None => None,
+    };
+    let bar = Bar::new(plan.quiet);
+    let table = read::read_table(&plan.request, |rows| bar.read(rows));
+    // An error must not be printed beside the bar.
+    bar.clear();
+    let table = table?;
+    check_size(&table, plan.search)?;
+    remark(&plan, &left_out(&table.left_out));
+    let placed = Placed::new(table, plan.geo, plan.standardise)?;
+    let cancel = cancel_on_interrupt();
+    let (fit, scaling) = cluster(&plan, &placed, &cancel)?;
+    remark(&plan, &constant(&placed, &fit.clustering));
+    let numbers = numbers(&fit.clustering);
+    let labels: Vec<u32> = fit
+        .clustering
+        .labels
+        .iter()
+        .map(|&label| numbers[label as usize])
+        .collect();
+    let summary = summarise(&plan, &placed, &fit, scaling, &numbers, &labels);
+    if let Some(folder) = folder {
+        write_files(&folder, &placed, &labels, &summary, &cancel)?;
+    }
+    print(|to| {
+        if plan.json {
+            report::write_json(to, &summary)
+        } else {
+            report::write_text(to, &summary)
+        }
+    })
+}
+
+fn check_size(table: &Table, search: Search) -> Result<(), CliError> {
+    let points = table.rows();
+    match search {
+        Search::Exactly(clusters) | Search::KMeans { clusters, .. } if clusters > points => {
+            let file = table.file.clone();
+            Err(CliError::Input(InputError::FewPoints {
+                file,
+                points,
+                clusters,
+            }))
+        }
+        Search::Exactly(_) | Search::KMeans { .. } | Search::Found { .. } => Ok(()),
+    }
+}
+
+/// A switch that the interrupt key throws. From now on an interrupt does not end the process at
+/// once: the ranks stop together, and files are complete or absent. Where the process already has a
+/// handler of its own, that one stays.
+fn cancel_on_interrupt() -> CancelToken {
+    let cancel = CancelToken::new();
+    let thrown = cancel.clone();
+    let _ = ctrlc::set_handler(move || thrown.cancel());
+    cancel
+}
+
+/// Clusters on the threads asked for and, for the scaling, on one thread too.
+fn cluster(
+    plan: &Plan,
+    placed: &Placed,
+    cancel: &CancelToken,
+) -> Result<(Fit, Option<Scaling>), CliError> {
+    let square = placed.space.square();
+    let search = match plan.search {
+        Search::Found { t_min, at_most } => Search::Found {
+            t_min: t_min / square,
+            at_most,
+        },
+        search => search,
+    };
+    let run = |threads: usize| {
+        let bar = Bar::new(plan.quiet);
+        let show = |now: &Progress| bar.cool(now.done, now.temperature * square, now.clusters);
+        let control = Control {
+            progress: Some(&show),
+            cancel: Some(cancel),
+        };
+        let fit = fit(&placed.points, search, threads, &control);
+        bar.clear();
+        fit
+    };
+    let parallel = run(plan.threads)?;
+    if !plan.scaling {
+        return Ok((parallel, None));
+    }
+    let single = run(1)?;
+    let same = parallel.clustering == single.clustering;
+    let scaling = Scaling::new(parallel.threads, single.seconds, parallel.seconds, same);
+    Ok((parallel, Some(scaling)))
+}
+
+/// The number from 1 that each cluster is called by: the largest is 1.
+fn numbers(clustering: &Clustering) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..clustering.clusters()).collect();
+    order.sort_by_key(|&cluster| Reverse(clustering.sizes[cluster]));
+    let mut numbers = vec![0; order.len()];
+    for (number, cluster) in (1..).zip(order) {
+        numbers[cluster] = number;
+    }
+    numbers
+}
+
+fn summarise(
+    plan: &Plan,
+    placed: &Placed,
+    fit: &Fit,
+    scaling: Option<Scaling>,
+    numbers: &[u32],
+    labels: &[u32],
+) -> Summary {
+    let clustering = &fit.clustering;
+    let square = placed.space.square();
+    let spreads = placed.space.spreads(clustering);
+    let weights = placed.points.weights().map(|weights| {
+        let mut sums = vec![0.0; numbers.len()];
+        for (&label, weight) in labels.iter().zip(weights) {
+            sums[label as usize - 1] += weight;
+        }
+        sums
+    });
+    let mut table: Vec<Cluster> = numbers
+        .iter()
+        .enumerate()
+        .map(|(cluster, &number)| Cluster {
+            cluster: number as usize,
+            size: clustering.sizes[cluster],
+            weight: weights.as_ref().map(|weights| weights[number as usize - 1]),
+            centre: placed.space.centre(clustering.centre(cluster)),
+            spread: spreads[cluster],
+        })
+        .collect();
+    table.sort_by_key(|row| row.cluster);
+    let trace = clustering.trace.iter().map(|step| Step {
+        temperature: step.temperature * square,
+        free_energy: step.free_energy * square,
+        clusters: step.clusters,
+        iterations: step.iterations,
+    });
+    Summary {
+        motet: env!("CARGO_PKG_VERSION"),
+        file: placed.file.clone(),
+        points: labels.len(),
+        columns: placed.names.clone(),
+        dimensions: placed.points.dim(),
+        geo: plan.geo,
+        standardised: plan.standardise,
+        weight: placed.weight.clone(),
+        constant_columns: constant_columns(placed, clustering),
+        method: method(plan.search),
+        clusters: table.len(),
+        inertia: clustering.inertia * square,
+        square_unit: placed.space.square_unit(),
+        spread_unit: placed.space.spread_unit(),
+        run_seconds: fit.seconds,
+        threads: fit.threads,
+        scaling,
+        table,
+        trace: trace.collect(),
+    }
+}
+
+fn method(search: Search) -> String {
+    match search {
+        Search::Exactly(_) => "deterministic annealing".to_owned(),
+        Search::Found { t_min, .. } => format!("deterministic annealing down to T = {t_min}"),
+        Search::KMeans { seed, restarts, .. } => {
+            format!("K-means, best of {restarts} k-means++ starts, seed {seed}")
+        }
+    }
+}
+
+fn write_files(
+    folder: &Folder,
+    placed: &Placed,
+    labels: &[u32],
+    summary: &Summary,
+    cancel: &CancelToken,
+) -> Result<(), CliError> {
+    let scale = placed.scale();
+    let picture = Picture {
+        points: map::Points {
+            names: &placed.names,
+            values: placed.values(),
+            scale: &scale,
+            geo: summary.geo,
+        },
+        labels,
+        summary,
+        subtitle: format!("{} points, {}", grouped(summary.points), summary.method),
+    };
+    let svg = map::draw(&picture);
+    let files = [
+        Content {
+            name: LABELS,
+            write: Box::new(|to| files::write_labels(to, &placed.names, placed.values(), labels)),
+        },
+        Content {
+            name: CENTRES,
+            write: Box::new(|to| files::write_centres(to, summary)),
+        },
+        Content {
+            name: TRACE,
+            write: Box::new(|to| files::write_trace(to, summary)),
+        },
+        Content {
+            name: MAP,
+            write: Box::new(|to| to.write_all(svg.as_bytes())),
+        },
+    ];
+    match folder.write(&files, || cancel.is_cancelled())? {
+        true => Ok(()),
+        false => Err(CliError::Cancelled),
+    }
+}
+
+/// Says something about the data on standard error, unless there is nothing to say.
+fn remark(plan: &Plan, text: &str) {
+    if !text.is_empty() && !plan.quiet {
+        // Where nobody reads it, nothing is lost.
+        let _ = writeln!(io::stderr(), "motet: {text}");
+    }
+}
+
+fn left_out(columns: &[LeftOut]) -> String {
+    const SHOWN: usize = 8;
+    if columns.is_empty() {
+        return String::new();
+    }
+    let name = |column: &LeftOut| {
+        format!(
+            "{} ('{}' in line {})",
+            column.name,
+            read::shown(&column.text),
+            column.line
+        )
+    };
+    let mut text = "columns that are not numeric are left out: ".to_owned();
+    text.push_str(
+        &columns
+            .iter()
+            .take(SHOWN)
+            .map(name)
+            .collect::<Vec<_>>()
+            .join(", "),
+    );
+    if columns.len() > SHOWN {
+        text.push_str(&format!(" and {} more", columns.len() - SHOWN));
+    }
+    text
+}
+
+/// The columns in which all points are equal. On the globe a coordinate of the unit vectors is no
+/// column of the table.
+fn constant_columns(placed: &Placed, clustering: &Clustering) -> Vec<String> {
+    let names = clustering
+        .constant_columns
+        .iter()
+        .filter_map(|&index| placed.names.get(index));
+    if placed.space.is_sphere() {
+        Vec::new()
+    } else {
+        names.cloned().collect()
+    }
+}
+
+fn constant(placed: &Placed, clustering: &Clustering) -> String {
+    match constant_columns(placed, clustering).as_slice() {
+        [] => String::new(),
+        names => format!("all rows are equal in these columns: {}", names.join(", ")),
+    }
+}

@@ -1,0 +1,89 @@
+//! From the arguments to an exit code.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use crate::args::{Cli, Command};
+use crate::error::{CliError, OptionError, OutputError};
+use crate::{bench, cluster};
+
+/// Runs the program with these arguments, the first of which is its own name.
+///
+/// Prints results on standard output and everything else on standard error. The first call in a
+/// process takes over its interrupt signal while it clusters.
+///
+/// Returns 0 when done, 1 after a fault of the program, 2 after a wrong file, column, value or
+/// option, 130 when interrupted.
+pub fn main<I, T>(arguments: I) -> ExitCode
+where
+    I: IntoIterator<Item = T>,
+    T: Into<OsString> + Clone,
+{
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return answer(&error),
+    };
+    let done = match cli.command {
+        Command::Cluster(args) => cluster::run(args),
+        Command::Bench(args) => bench::run(args),
+    };
+    match done {
+        // A reader that went away has seen what it wanted.
+        Ok(()) | Err(CliError::Output(OutputError::Closed)) => ExitCode::SUCCESS,
+        Err(error) => refuse(&error),
+    }
+}
+
+/// Help and version as clap prints them; wrong arguments as one line.
+fn answer(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            // A reader that went away, as in `motet --help | head -1`, is no fault.
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            ExitCode::from(2)
+        }
+        _ => refuse(&CliError::Options(OptionError::Usage {
+            what: one_line(error),
+        })),
+    }
+}
+
+/// What clap says in one line, without its usage.
+fn one_line(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let paragraphs = text.trim_start_matches("error: ").split("\n\n");
+    let kept = paragraphs
+        .filter(|paragraph| {
+            !["Usage:", "For more"]
+                .iter()
+                .any(|w| paragraph.starts_with(w))
+        })
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+    kept.filter(|paragraph| !paragraph.is_empty())
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+fn refuse(error: &CliError) -> ExitCode {
+    // One line, whatever the names of files and columns hold.
+    let text: String = error
+        .to_string()
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    // Nothing is left to do when standard error is gone too.
+    let _ = writeln!(io::stderr(), "motet: {text}");
+    ExitCode::from(match error {
+        CliError::Cancelled => 130,
+        CliError::Run(_) => 1,
+        CliError::Options(_) | CliError::Input(_) | CliError::Output(_) | CliError::Data(_) => 2,
+    })
+}

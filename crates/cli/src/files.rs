@@ -1,0 +1,7 @@
+//! The files of `--out`.
+
+mod folder;
+mod tables;
+
+pub(crate) use folder::{Content, Folder};
+pub(crate) use tables::{write_centres, write_labels, write_trace};

@@ -1,0 +1,300 @@
+//! A folder into which several files are written all together or not at all.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, NamedTempFile, TempPath};
+
+use crate::error::OutputError;
+
+/// What writes the bytes of a file.
+pub(crate) type Writer<'a> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'a>;
+
+/// A file to write.
+pub(crate) struct Content<'a> {
+    /// Its name in the folder.
+    pub(crate) name: &'static str,
+    /// Writes its bytes.
+    pub(crate) write: Writer<'a>,
+}
+
+/// The folder for the results.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Checks, without leaving a trace, that files called `names` can be written into `path`, so
+    /// that a long run does not end in an error that was certain from the start.
+    ///
+    /// # Errors
+    /// A file where a folder should be, a folder where a file should be, no right to write.
+    pub(crate) fn check(path: &Path, names: &[&str]) -> Result<Folder, OutputError> {
+        let folder = Folder {
+            path: path.to_owned(),
+        };
+        let there = existing(path);
+        if !there.is_dir() {
+            return Err(OutputError::NotADirectory {
+                path: path.to_owned(),
+                file: there,
+            });
+        }
+        let probe = Builder::new().prefix(".motet-").tempfile_in(&there);
+        probe.map_err(|source| OutputError::Write {
+            path: path.to_owned(),
+            source,
+        })?;
+        for target in names.iter().map(|name| path.join(name)) {
+            if target.is_dir() {
+                return Err(OutputError::InTheWay { path: target });
+            }
+        }
+        Ok(folder)
+    }
+
+    /// Writes the files beside their places, then renames them all. After an error, or when `stop`
+    /// says so before the first is renamed, the folder is as it was before.
+    ///
+    /// Returns whether the files were written.
+    pub(crate) fn write(
+        &self,
+        files: &[Content<'_>],
+        stop: impl Fn() -> bool,
+    ) -> Result<bool, OutputError> {
+        let made = self.make()?;
+        let written = self.stage(files, &stop).and_then(|staged| match staged {
+            Some(staged) => commit(staged).map(|()| true),
+            None => Ok(false),
+        });
+        if !matches!(written, Ok(true)) {
+            // Only folders that are empty go, and only those that were made here.
+            for folder in made.iter().rev() {
+                let _ = fs::remove_dir(folder);
+            }
+        }
+        written
+    }
+
+    /// Makes the folder and those above it; returns the new ones from the top down.
+    fn make(&self) -> Result<Vec<PathBuf>, OutputError> {
+        let missing = self.path.ancestors().take_while(|path| !is_there(path));
+        let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+        missing.reverse();
+        let made = fs::create_dir_all(&self.path);
+        made.map_err(|source| OutputError::Write {
+            path: self.path.clone(),
+            source,
+        })?;
+        Ok(missing)
+    }
+
+    /// Writes every file under a temporary name.
+    fn stage(
+        &self,
+        files: &[Content<'_>],
+        stop: &impl Fn() -> bool,
+    ) -> Result<Option<Vec<Staged>>, OutputError> {
+        let mut staged = Vec::with_capacity(files.len());
+        for file in files {
+            let target = self.path.join(file.name);
+            let temporary = self.temporary(file).map_err(|source| OutputError::Write {
+                path: target.clone(),
+                source,
+            })?;
+            staged.push(Staged { temporary, target });
+            if stop() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(staged))
+    }
+
+    fn temporary(&self, file: &Content<'_>) -> io::Result<TempPath> {
+        let mut to = BufWriter::new(public_temporary(&self.path)?);
+        (file.write)(&mut to)?;
+        Ok(to.into_inner()?.into_temp_path())
+    }
+}
+
+/// A written file that waits for its name; it vanishes when it never gets it.
+struct Staged {
+    temporary: TempPath,
+    target: PathBuf,
+}
+
+/// Gives every file its name, or, if one fails, none: what was there before is set aside meanwhile.
+fn commit(staged: Vec<Staged>) -> Result<(), OutputError> {
+    let mut done: Vec<(PathBuf, Option<TempPath>)> = Vec::new();
+    for Staged { temporary, target } in staged {
+        let renamed = set_aside(&target).and_then(|before| {
+            let renamed = fs::rename(&temporary, &target);
+            done.push((target.clone(), before));
+            renamed
+        });
+        if let Err(source) = renamed {
+            for (target, before) in done.into_iter().rev() {
+                let _ = match before {
+                    Some(before) => fs::rename(&before, &target),
+                    None => fs::remove_file(&target),
+                };
+            }
+            return Err(OutputError::Write {
+                path: target,
+                source,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Keeps what is at `target` under a second name, if there is something.
+fn set_aside(target: &Path) -> io::Result<Option<TempPath>> {
+    if !is_there(target) {
+        return Ok(None);
+    }
+    let folder = existing(target.parent().unwrap_or(target));
+    let before = Builder::new()
+        .prefix(".motet-")
+        .tempfile_in(folder)?
+        .into_temp_path();
+    fs::copy(target, &before)?;
+    Ok(Some(before))
+}
+
+/// The nearest folder or file that exists at or above `path`.
+fn existing(path: &Path) -> PathBuf {
+    let there = path.ancestors().find(|path| is_there(path));
+    let there = there.filter(|path| !path.as_os_str().is_empty());
+    there.unwrap_or(Path::new(".")).to_owned()
+}
+
+/// Whether something is at `path`; the empty path is the working directory.
+fn is_there(path: &Path) -> bool {
+    path.as_os_str().is_empty() || path.symlink_metadata().is_ok()
+}
+
+/// A temporary file with the rights of an ordinary new file, since it becomes one.
+fn public_temporary(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = Builder::new();
+    builder.prefix(".motet-");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content<'a>(name: &'static str, text: &'a str) -> Content<'a> {
+        Content {
+            name,
+            write: Box::new(move |to| to.write_all(text.as_bytes())),
+        }
+    }
+
+    fn listing(folder: &Path) -> Vec<(String, String)> {
+        let mut files: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .map(|path| {
+                let name = path.file_name().unwrap().to_string_lossy().into_owned();
+                (name, fs::read_to_string(&path).unwrap_or_default())
+            })
+            .collect();
+        files.sort();
+        files
+    }
+
+    fn pair(name: &str, text: &str) -> (String, String) {
+        (name.to_owned(), text.to_owned())
+    }
+
+    #[test]
+    fn a_new_folder_and_its_parents_are_made_and_files_replaced() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("a/b");
+        let folder = Folder::check(&path, &["x", "y"]).unwrap();
+        assert!(!path.exists());
+        assert!(
+            folder
+                .write(&[content("x", "1"), content("y", "2")], || false)
+                .unwrap()
+        );
+        assert!(folder.write(&[content("x", "3")], || false).unwrap());
+        assert_eq!(listing(&path), [pair("x", "3"), pair("y", "2")]);
+    }
+
+    #[test]
+    fn a_file_that_fails_leaves_everything_as_it_was() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("x"), "old").unwrap();
+        let folder = Folder::check(root.path(), &["x", "y"]).unwrap();
+        let full: Content<'_> = Content {
+            name: "y",
+            write: Box::new(|_| Err(io::Error::from(io::ErrorKind::StorageFull))),
+        };
+        let error = folder
+            .write(&[content("x", "new"), full], || false)
+            .unwrap_err();
+        assert!(matches!(error, OutputError::Write { path, .. } if path.ends_with("y")));
+        assert_eq!(listing(root.path()), [pair("x", "old")]);
+    }
+
+    #[test]
+    fn a_rename_that_fails_is_undone() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("x"), "old").unwrap();
+        let folder = Folder {
+            path: root.path().to_owned(),
+        };
+        let files = [content("new", "1"), content("x", "2"), content("y", "3")];
+        let staged = folder.stage(&files, &|| false).unwrap().unwrap();
+        // A folder that is not empty took the place of the last file after the check.
+        fs::create_dir_all(root.path().join("y/z")).unwrap();
+        assert!(commit(staged).is_err());
+        assert_eq!(listing(root.path()), [pair("x", "old"), pair("y", "")]);
+    }
+
+    #[test]
+    fn a_stop_writes_nothing_and_removes_the_folders_it_made() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("a/b");
+        let folder = Folder::check(&path, &["x"]).unwrap();
+        assert!(!folder.write(&[content("x", "1")], || true).unwrap());
+        assert_eq!(listing(root.path()), []);
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("file");
+        fs::write(&file, "").unwrap();
+        for path in [file.clone(), file.join("deeper/still")] {
+            let error = Folder::check(&path, &[]).unwrap_err();
+            assert!(matches!(error, OutputError::NotADirectory { file: f, .. } if f == file));
+        }
+        fs::create_dir(root.path().join("map.svg")).unwrap();
+        let error = Folder::check(root.path(), &["map.svg"]).unwrap_err();
+        assert!(matches!(error, OutputError::InTheWay { .. }));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn files_get_ordinary_rights() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = tempfile::tempdir().unwrap();
+        let plain = root.path().join("plain");
+        fs::write(&plain, "").unwrap();
+        let folder = Folder::check(root.path(), &["x"]).unwrap();
+        assert!(folder.write(&[content("x", "1")], || false).unwrap());
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&root.path().join("x")), mode(&plain));
+    }
+}

@@ -1,0 +1,102 @@
+//! The contents of labels.csv, centres.csv and trace.json.
+
+use std::io::{self, Write};
+
+use crate::summary::Summary;
+
+/// labels.csv: the number of each row from 1, the chosen columns, its cluster.
+pub(crate) fn write_labels(
+    to: &mut dyn Write,
+    names: &[String],
+    values: &[f64],
+    labels: &[u32],
+) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(to);
+    let columns = names.iter().map(String::as_str);
+    csv.write_record(["row"].into_iter().chain(columns).chain(["cluster"]))?;
+    let rows = values.chunks_exact(names.len()).zip(labels);
+    for (row, (values, label)) in rows.enumerate() {
+        csv.write_field((row + 1).to_string())?;
+        for &value in values {
+            csv.write_field(number(value))?;
+        }
+        csv.write_field(label.to_string())?;
+        csv.write_record(None::<&[u8]>)?;
+    }
+    csv.flush()
+}
+
+/// centres.csv: one row per cluster, the largest first.
+pub(crate) fn write_centres(to: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(to);
+    let weighted = summary.weight.is_some();
+    let spread = match summary.spread_unit {
+        Some(unit) => format!("spread_{unit}"),
+        None => "spread".to_owned(),
+    };
+    let mut header = vec!["cluster", "size"];
+    header.extend(weighted.then_some("weight"));
+    header.extend(summary.columns.iter().map(String::as_str));
+    header.push(&spread);
+    csv.write_record(header)?;
+    for row in &summary.table {
+        let mut fields = vec![row.cluster.to_string(), row.size.to_string()];
+        fields.extend(row.weight.map(number));
+        fields.extend(row.centre.iter().copied().map(number));
+        fields.push(number(row.spread));
+        csv.write_record(fields)?;
+    }
+    csv.flush()
+}
+
+/// trace.json: a list with one object per step.
+pub(crate) fn write_trace(to: &mut dyn Write, summary: &Summary) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *to, &summary.trace)?;
+    writeln!(to)
+}
+
+/// The shortest text that reads back as the same number.
+fn number(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 || (1e-5..1e16).contains(&size) {
+        value.to_string()
+    } else {
+        format!("{value:e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_back_as_the_same_bits() {
+        let values = [
+            0.0,
+            -0.0,
+            0.1,
+            -12.5,
+            42.57952,
+            1e16,
+            1.5e-7,
+            f64::MAX,
+            f64::MIN_POSITIVE,
+        ];
+        for value in values {
+            let text = number(value);
+            assert!(text.len() < 25, "{text}");
+            assert_eq!(text.parse::<f64>().unwrap().to_bits(), value.to_bits());
+        }
+        assert_eq!(number(42.57952), "42.57952");
+    }
+
+    #[test]
+    fn names_with_separators_are_quoted() {
+        let mut bytes = Vec::new();
+        write_labels(&mut bytes, &["a,b".to_owned()], &[1.5, 2.0], &[2, 1]).unwrap();
+        assert_eq!(
+            String::from_utf8(bytes).unwrap(),
+            "row,\"a,b\",cluster\n1,1.5,2\n2,2,1\n"
+        );
+    }
+}

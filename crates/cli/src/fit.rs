@@ -1,0 +1,99 @@
+//! Running a method on ranks.
+
+use std::time::Instant;
+
+use motet_comm::{RunError, World};
+use motet_mining::{Annealing, Clustering, Clusters, Control, KMeans, MiningError, Points};
+
+use crate::error::CliError;
+use crate::plan::Search;
+
+/// A clustering and how long it took.
+#[derive(Debug)]
+pub(crate) struct Fit {
+    /// The clustering, with the labels of all rows.
+    pub(crate) clustering: Clustering,
+    /// Seconds from the start of the ranks to their end.
+    pub(crate) seconds: f64,
+    /// The ranks it ran on.
+    pub(crate) threads: usize,
+}
+
+/// Clusters `points` on `threads` ranks.
+pub(crate) fn fit(
+    points: &Points,
+    search: Search,
+    threads: usize,
+    control: &Control<'_>,
+) -> Result<Fit, CliError> {
+    let start = Instant::now();
+    let world = World::threads(threads);
+    let parts = match search {
+        Search::Exactly(clusters) => {
+            let method = Annealing {
+                clusters: Clusters::Exactly(clusters),
+                ..Annealing::default()
+            };
+            world.run(async |comm| method.fit(&comm, points, control).await)
+        }
+        Search::Found { t_min, at_most } => {
+            let clusters = Clusters::Found { t_min, at_most };
+            let method = Annealing {
+                clusters,
+                ..Annealing::default()
+            };
+            world.run(async |comm| method.fit(&comm, points, control).await)
+        }
+        Search::KMeans {
+            clusters,
+            seed,
+            restarts,
+        } => {
+            let method = KMeans {
+                clusters,
+                seed,
+                restarts,
+                ..KMeans::default()
+            };
+            world.run(async |comm| method.fit(&comm, points, control).await)
+        }
+    };
+    let seconds = start.elapsed().as_secs_f64();
+    let parts = parts.map_err(failure)?;
+    let threads = parts.len();
+    let clustering = Clustering::join(parts)
+        .ok_or_else(|| CliError::Run("the parts of the ranks do not fit together".to_owned()))?;
+    Ok(Fit {
+        clustering,
+        seconds,
+        threads,
+    })
+}
+
+/// Tells apart what the user can mend and what is a fault of the program.
+fn failure(error: RunError<MiningError>) -> CliError {
+    match error {
+        RunError::Rank {
+            error: MiningError::Cancelled,
+            ..
+        } => CliError::Cancelled,
+        RunError::Rank {
+            error: MiningError::FewPoints { clusters, points },
+            ..
+        } => CliError::Data(format!(
+            "{clusters} clusters are asked for and there are {points} points: ask for fewer"
+        )),
+        RunError::Rank {
+            error: MiningError::FewDistinctPoints { clusters, distinct },
+            ..
+        } => CliError::Data(format!(
+            "{clusters} clusters are asked for and only {distinct} points of positive weight \
+                 are different: ask for fewer"
+        )),
+        RunError::Rank {
+            error: MiningError::Parameter(error),
+            ..
+        } => CliError::Data(error.to_string()),
+        other => CliError::Run(format!("{other:?}")),
+    }
+}

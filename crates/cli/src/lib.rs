@@ -1,0 +1,58 @@
+//! The `motet` program: parallel data mining from the command line.
+//!
+//! A thin `main` calls [`main()`] here, so that tests and the facade reach the same code.
+//!
+//! Depends on: `motet-mining` (the methods), `motet-comm` (the ranks they run on), `motet-bench`
+//! (the experiments).
+//! Used by: the `motet` binary, the facade.
+//!
+//! ```text
+//!  arguments ─► args ─► plan ─► read ─► space ─► fit ─► summary ─┬─► report ─► standard output
+//!               clap    checked  table   points   ranks          └─► files, map ─► --out folder
+//! ```
+//!
+//! `motet bench` goes from `args` to an experiment and prints its rows (`bench.rs`).
+//!
+//! Results go to standard output, progress and remarks to standard error, and every error is one
+//! line that says what, where and what to do. Exit codes: 0 done, 1 a fault of the program, 2 a
+//! wrong file, column, value or option, 130 cancelled.
+//!
+//! # Examples
+//!
+//! ```
+//! use std::process::ExitCode;
+//!
+//! let table = std::env::temp_dir().join("motet-cli-example.csv");
+//! std::fs::write(&table, "x,y\n0,0\n0,1\n9,0\n9,1\n").unwrap();
+//! let arguments = ["motet", "cluster", table.to_str().unwrap(), "--clusters", "2", "--quiet"];
+//! assert_eq!(motet_cli::main(arguments), ExitCode::SUCCESS);
+//! ```
+//!
+//! Read next: [`Cli`] for the options, [`Summary`] for the fields of `--json`, `cluster.rs` for the
+//! order of the steps.
+
+mod args;
+mod bench;
+mod cluster;
+mod entry;
+mod error;
+mod files;
+mod fit;
+mod map;
+mod plan;
+mod progress;
+mod read;
+mod report;
+mod space;
+mod stdout;
+mod summary;
+mod text;
+
+pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, ResultArgs, TableArgs};
+pub use bench::{
+    AnnealingArgs, BenchArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs, SoakArgs,
+    StagesArgs,
+};
+pub use entry::main;
+pub use error::{CliError, InputError, OptionError, OutputError, Place};
+pub use summary::{Cluster, Scaling, Step, Summary};

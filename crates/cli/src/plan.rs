@@ -1,0 +1,192 @@
+//! The options, checked: what `motet cluster` will do.
+
+use std::path::PathBuf;
+use std::thread::available_parallelism;
+
+use crate::args::{ClusterArgs, Method, MethodArgs, TableArgs};
+use crate::error::OptionError;
+use crate::read::{Choice, ColumnChoice, Request};
+
+/// What to do.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// The table to read.
+    pub(crate) request: Request,
+    /// Whether the columns are a latitude and a longitude.
+    pub(crate) geo: bool,
+    /// Whether to bring every column to mean 0 and standard deviation 1.
+    pub(crate) standardise: bool,
+    /// How to cluster.
+    pub(crate) search: Search,
+    /// Threads to run on.
+    pub(crate) threads: usize,
+    /// Whether to run with one thread too.
+    pub(crate) scaling: bool,
+    /// Where the files go.
+    pub(crate) out: Option<PathBuf>,
+    /// Whether to print JSON.
+    pub(crate) json: bool,
+    /// Whether to print nothing but results and errors.
+    pub(crate) quiet: bool,
+}
+
+/// How to cluster.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Search {
+    /// Annealing to so many clusters.
+    Exactly(usize),
+    /// Annealing down to a temperature, with at most so many clusters.
+    Found {
+        /// The lowest temperature at which clusters split.
+        t_min: f64,
+        /// The most clusters.
+        at_most: usize,
+    },
+    /// K-means.
+    KMeans {
+        /// The number of clusters.
+        clusters: usize,
+        /// What the random starts come from.
+        seed: u64,
+        /// The number of starts.
+        restarts: usize,
+    },
+}
+
+impl Plan {
+    /// Checks the options that can be checked without the data.
+    pub(crate) fn of(args: ClusterArgs) -> Result<Plan, OptionError> {
+        let ClusterArgs {
+            file,
+            table,
+            method,
+            results,
+        } = args;
+        let search = search(&method)?;
+        let threads = match method.threads {
+            Some(threads) => at_least_one("--threads", threads)?,
+            None => available_parallelism().map_or(1, usize::from),
+        };
+        Ok(Plan {
+            geo: !table.geo.is_empty(),
+            standardise: table.standardise,
+            request: request(file, table)?,
+            search,
+            threads,
+            scaling: results.scaling,
+            out: results.out,
+            json: results.json,
+            quiet: results.quiet,
+        })
+    }
+}
+
+fn request(file: PathBuf, table: TableArgs) -> Result<Request, OptionError> {
+    let columns = match <[String; 2]>::try_from(table.geo) {
+        Ok([lat, lon]) => ColumnChoice::Geo { lat, lon },
+        Err(none) if none.is_empty() && table.columns.is_empty() => ColumnChoice::Numeric,
+        Err(none) if none.is_empty() => ColumnChoice::Listed(table.columns),
+        Err(other) => {
+            return Err(OptionError::Value {
+                option: "--geo",
+                value: format!("'{}'", other.join(",")),
+                advice: "name two columns, as in --geo lat,lon",
+            });
+        }
+    };
+    let header = match (table.header, table.no_header) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    };
+    let choice = Choice {
+        header,
+        columns,
+        weight: table.weight,
+    };
+    let delimiter = table.delimiter.as_deref().map(delimiter).transpose()?;
+    Ok(Request {
+        file,
+        delimiter,
+        choice,
+    })
+}
+
+fn delimiter(text: &str) -> Result<u8, OptionError> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        &[byte]
+            if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(&byte) =>
+        {
+            Ok(byte)
+        }
+        _ => Err(OptionError::Value {
+            option: "--delimiter",
+            value: format!("'{}'", text.escape_debug()),
+            advice: "give one character, as in --delimiter ';', or tab",
+        }),
+    }
+}
+
+fn search(args: &MethodArgs) -> Result<Search, OptionError> {
+    let clusters = args
+        .clusters
+        .map(|k| at_least_one("--clusters", k))
+        .transpose()?;
+    match (args.method, clusters, args.t_min) {
+        (Method::Annealing, ..) if args.restarts.is_some() => {
+            Err(annealing_is_not_random("--restarts"))
+        }
+        (Method::Annealing, ..) if args.seed.is_some() => Err(annealing_is_not_random("--seed")),
+        (Method::Annealing, Some(clusters), _) => Ok(Search::Exactly(clusters)),
+        (Method::Annealing, None, Some(t_min)) if t_min > 0.0 && t_min.is_finite() => {
+            let at_most = at_least_one("--at-most", args.at_most.unwrap_or(MOST_FOUND))?;
+            Ok(Search::Found { t_min, at_most })
+        }
+        (Method::Annealing, None, Some(t_min)) => Err(OptionError::Value {
+            option: "--t-min",
+            value: t_min.to_string(),
+            advice: "give a temperature above 0",
+        }),
+        (Method::Annealing, None, None) => Err(OptionError::NoClusters {
+            advice: "give --clusters K, or --t-min T to find it",
+        }),
+        (Method::Kmeans, Some(clusters), _) => Ok(Search::KMeans {
+            clusters,
+            seed: args.seed.unwrap_or(SEED),
+            restarts: at_least_one("--restarts", args.restarts.unwrap_or(RESTARTS))?,
+        }),
+        (Method::Kmeans, None, Some(_)) => Err(OptionError::Conflict {
+            option: "--method kmeans",
+            other: "--t-min",
+            advice: "give --clusters K: only annealing finds their number",
+        }),
+        (Method::Kmeans, None, None) => Err(OptionError::NoClusters {
+            advice: "give --clusters K",
+        }),
+    }
+}
+
+/// Defaults that the help names.
+const MOST_FOUND: i64 = 100;
+const SEED: u64 = 1;
+const RESTARTS: i64 = 10;
+
+fn annealing_is_not_random(option: &'static str) -> OptionError {
+    OptionError::Conflict {
+        option,
+        other: "--method annealing",
+        advice: "it uses no random numbers; drop the option or add --method kmeans",
+    }
+}
+
+fn at_least_one(option: &'static str, value: i64) -> Result<usize, OptionError> {
+    usize::try_from(value)
+        .ok()
+        .filter(|&value| value > 0)
+        .ok_or_else(|| OptionError::Value {
+            option,
+            value: value.to_string(),
+            advice: "give 1 or more",
+        })
+}

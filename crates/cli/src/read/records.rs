@@ -1,0 +1,269 @@
+//! Rows of fields with the line each begins on.
+//!
+//! `csv_core` cuts the fields; the lines are counted here, because a message that names a line must
+//! be right after blank lines, Windows line ends and quoted line breaks too.
+
+use std::io::BufRead;
+
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+
+use super::source::{Source, fault};
+use crate::error::{InputError, Place};
+
+/// A row longer than this is a quotation mark that nobody closed.
+const ROW_BYTES: usize = 16 * 1024 * 1024;
+
+/// One row: where it begins and its fields, trimmed of blanks.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Record {
+    /// The line of the file it begins on, from 1.
+    pub(crate) line: u64,
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Record {
+    /// Field `index`, from 0, without the blanks around it.
+    ///
+    /// # Panics
+    /// When the row has no such field.
+    pub(crate) fn field(&self, index: usize) -> &str {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        self.text[start..self.ends[index]].trim()
+    }
+
+    /// The number of fields.
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The fields from the first to the last.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).map(|index| self.field(index))
+    }
+}
+
+/// Reads the rows of a source one after the other; all have as many fields as the first.
+pub(crate) struct Records {
+    source: Source,
+    parser: Reader,
+    /// The line that is being cut; kept to reuse its memory.
+    raw: Vec<u8>,
+    /// Lines read so far.
+    lines: u64,
+    output: Vec<u8>,
+    ends: Vec<usize>,
+    /// Fields of the first row; 0 before it.
+    width: usize,
+}
+
+impl Records {
+    pub(crate) fn new(source: Source, delimiter: u8) -> Records {
+        Records {
+            source,
+            parser: ReaderBuilder::new().delimiter(delimiter).build(),
+            raw: Vec::new(),
+            lines: 0,
+            output: vec![0; 256],
+            ends: vec![0; 16],
+            width: 0,
+        }
+    }
+
+    /// What messages call the source.
+    pub(crate) fn label(&self) -> &str {
+        &self.source.label
+    }
+
+    /// Reads the next row into `record`; `false` at the end of the text.
+    pub(crate) fn read(&mut self, record: &mut Record) -> Result<bool, InputError> {
+        loop {
+            if !self.next_line()? {
+                return Ok(false);
+            }
+            if !self.raw.trim_ascii().is_empty() {
+                break;
+            }
+        }
+        let line = self.lines;
+        let (bytes, fields) = self.cut(line)?;
+        // A field may end inside a character only if the text as a whole is broken there.
+        let text = std::str::from_utf8(&self.output[..bytes])
+            .ok()
+            .filter(|text| {
+                self.ends[..fields]
+                    .iter()
+                    .all(|&end| text.is_char_boundary(end))
+            })
+            .ok_or_else(|| InputError::NotUtf8 {
+                place: self.place(line),
+            })?;
+        record.line = line;
+        record.text.clear();
+        record.text.push_str(text);
+        record.ends.clear();
+        record.ends.extend_from_slice(&self.ends[..fields]);
+        if self.width == 0 {
+            self.width = fields;
+        } else if fields != self.width {
+            return Err(InputError::Ragged {
+                place: self.place(line),
+                found: fields,
+                expected: self.width,
+            });
+        }
+        Ok(true)
+    }
+
+    /// Cuts the line in `raw`, and the lines after it while a quotation mark is open, into `output`
+    /// and `ends`. Returns how much of each is filled.
+    fn cut(&mut self, line: u64) -> Result<(usize, usize), InputError> {
+        let (mut read, mut bytes, mut fields) = (0, 0, 0);
+        loop {
+            let (result, used, wrote, ended) = self.parser.read_record(
+                &self.raw[read..],
+                &mut self.output[bytes..],
+                &mut self.ends[fields..],
+            );
+            read += used;
+            bytes += wrote;
+            fields += ended;
+            match result {
+                ReadRecordResult::OutputFull => self.output.resize(self.output.len() * 2, 0),
+                ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
+                ReadRecordResult::InputEmpty if bytes > ROW_BYTES => {
+                    return Err(InputError::OpenQuote {
+                        place: self.place(line),
+                    });
+                }
+                ReadRecordResult::InputEmpty => {
+                    // Either a quoted line break, or the last line of a text without a line end:
+                    // then `raw` is empty and tells the parser so.
+                    read = 0;
+                    self.next_line()?;
+                }
+                ReadRecordResult::Record | ReadRecordResult::End => break,
+            }
+        }
+        if self.raw[read..].iter().any(|&b| b != b'\n') {
+            return Err(InputError::LineEnds {
+                place: self.place(line),
+            });
+        }
+        Ok((bytes, fields))
+    }
+
+    /// Reads one line with its end into `raw`; `false`, and an empty `raw`, at the end of the text.
+    fn next_line(&mut self) -> Result<bool, InputError> {
+        self.raw.clear();
+        let read = self.source.text.read_until(b'\n', &mut self.raw);
+        let read = read.map_err(|e| fault(&self.source.label, self.source.packed, e))?;
+        self.lines += u64::from(read > 0);
+        Ok(read > 0)
+    }
+
+    fn place(&self, line: u64) -> Place {
+        Place::line(&self.source.label, line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    fn rows(text: &'static str) -> Result<Vec<(u64, Vec<String>)>, InputError> {
+        let source = Source::from_reader("in.csv".to_owned(), Cursor::new(text)).unwrap();
+        let mut records = Records::new(source, b',');
+        let (mut record, mut rows) = (Record::default(), Vec::new());
+        while records.read(&mut record)? {
+            rows.push((record.line, record.fields().map(str::to_owned).collect()));
+        }
+        Ok(rows)
+    }
+
+    fn row(line: u64, fields: &[&str]) -> (u64, Vec<String>) {
+        (line, fields.iter().map(|&f| f.to_owned()).collect())
+    }
+
+    #[test]
+    fn lines_are_right_after_blank_lines_and_windows_line_ends() {
+        let expected = vec![
+            row(1, &["a", "b"]),
+            row(4, &["1", "2"]),
+            row(5, &["3", "4"]),
+        ];
+        assert_eq!(rows("a,b\n\n\n1,2\n3,4").unwrap(), expected);
+        assert_eq!(rows("a,b\r\n\r\n \r\n1,2\r\n3,4\r\n").unwrap(), expected);
+    }
+
+    #[test]
+    fn quoted_fields_hold_separators_and_line_breaks() {
+        let expected = vec![
+            row(1, &["a", "b"]),
+            row(2, &["x\ny, z", "say \"hi\""]),
+            row(4, &["1", ""]),
+        ];
+        assert_eq!(
+            rows("a,b\n\"x\ny, z\",\"say \"\"hi\"\"\"\n1,\n").unwrap(),
+            expected
+        );
+    }
+
+    #[test]
+    fn blanks_around_fields_go() {
+        assert_eq!(
+            rows(" a ,\tb\n1 , 2 \n").unwrap(),
+            [row(1, &["a", "b"]), row(2, &["1", "2"])]
+        );
+    }
+
+    #[test]
+    fn a_row_with_more_fields_is_named_by_its_line() {
+        let Err(InputError::Ragged {
+            place,
+            found: 3,
+            expected: 2,
+        }) = rows("a,b\n\n1,2,3\n")
+        else {
+            panic!("no error");
+        };
+        assert_eq!(place.to_string(), "in.csv:3");
+    }
+
+    #[test]
+    fn a_character_broken_by_a_separator_is_not_utf8() {
+        for text in [&b"a,b\n\xc3,\xa9\n"[..], b"a,b\n\xff,1\n"] {
+            let source = Source::from_reader("in.csv".to_owned(), Cursor::new(text)).unwrap();
+            let mut records = Records::new(source, b',');
+            let mut record = Record::default();
+            assert!(records.read(&mut record).unwrap());
+            let Err(InputError::NotUtf8 { place }) = records.read(&mut record) else {
+                panic!("no error");
+            };
+            assert_eq!(place.to_string(), "in.csv:2");
+        }
+    }
+
+    #[test]
+    fn bare_carriage_returns_are_not_swallowed() {
+        assert!(matches!(
+            rows("a,b\r1,2\r3,4\r"),
+            Err(InputError::LineEnds { .. })
+        ));
+    }
+
+    #[test]
+    fn a_row_with_many_long_fields_grows_the_buffers() {
+        let text: &'static str = vec!["x".repeat(100); 100].join(",").leak();
+        assert_eq!(rows(text).unwrap()[0].1.len(), 100);
+    }
+
+    #[test]
+    fn a_quotation_mark_open_to_the_end_is_one_field() {
+        assert_eq!(
+            rows("a\n\"1\n2").unwrap(),
+            [row(1, &["a"]), row(2, &["1\n2"])]
+        );
+    }
+}

@@ -1,0 +1,167 @@
+//! Where bytes come from: a file or standard input, packed by gzip or not.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+
+use flate2::bufread::MultiGzDecoder;
+
+use crate::error::InputError;
+
+/// Bytes of text set aside for a look before the table is read.
+const HEAD_BYTES: u64 = 64 * 1024;
+
+/// An opened input: unpacked text without a byte order mark.
+pub(crate) struct Source {
+    /// What messages call it: the path as given, or `<stdin>`.
+    pub(crate) label: String,
+    /// Whether the bytes were packed by gzip.
+    pub(crate) packed: bool,
+    /// The first 64 KiB of the text; `text` begins with them too.
+    pub(crate) head: Vec<u8>,
+    /// The whole text from its beginning.
+    pub(crate) text: Box<dyn BufRead>,
+}
+
+impl Source {
+    /// Opens `path`; `-` is standard input.
+    pub(crate) fn open(path: &Path) -> Result<Source, InputError> {
+        if path.as_os_str() == "-" {
+            return Source::from_reader("<stdin>".to_owned(), io::stdin().lock());
+        }
+        let label = path.display().to_string();
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                return Err(InputError::Missing { file: label });
+            }
+            Err(source) => {
+                return Err(InputError::Open {
+                    file: label,
+                    source,
+                });
+            }
+        };
+        if file.metadata().is_ok_and(|data| data.is_dir()) {
+            return Err(InputError::Directory { file: label });
+        }
+        Source::from_reader(label, file)
+    }
+
+    /// Unpacks when the first two bytes are gzip's, whatever the name says.
+    pub(crate) fn from_reader(
+        label: String,
+        mut bytes: impl Read + 'static,
+    ) -> Result<Source, InputError> {
+        let mut magic = Vec::new();
+        bytes
+            .by_ref()
+            .take(2)
+            .read_to_end(&mut magic)
+            .map_err(|e| fault(&label, false, e))?;
+        let packed = magic == [0x1f, 0x8b];
+        let whole = BufReader::new(Cursor::new(magic).chain(bytes));
+        let mut text: Box<dyn BufRead> = if packed {
+            Box::new(BufReader::new(MultiGzDecoder::new(whole)))
+        } else {
+            Box::new(whole)
+        };
+        let mut head = Vec::new();
+        text.by_ref()
+            .take(HEAD_BYTES)
+            .read_to_end(&mut head)
+            .map_err(|e| fault(&label, packed, e))?;
+        if head.starts_with(b"\xef\xbb\xbf") {
+            head.drain(..3);
+        }
+        let text = Box::new(Cursor::new(head.clone()).chain(text));
+        Ok(Source {
+            label,
+            packed,
+            head,
+            text,
+        })
+    }
+}
+
+/// The error for a read that failed. gzip's own complaints carry no code of the operating system.
+pub(crate) fn fault(label: &str, packed: bool, source: io::Error) -> InputError {
+    let file = label.to_owned();
+    if packed && source.raw_os_error().is_none() {
+        InputError::BrokenGzip { file, source }
+    } else {
+        InputError::Read { file, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
+
+    /// Hands over one byte per call, as a slow pipe may.
+    struct Drip(Cursor<Vec<u8>>);
+
+    impl Read for Drip {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            let one = to.len().min(1);
+            self.0.read(&mut to[..one])
+        }
+    }
+
+    fn packed(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn read_all(bytes: Vec<u8>) -> Result<(bool, String), InputError> {
+        let mut source = Source::from_reader("in".to_owned(), Drip(Cursor::new(bytes)))?;
+        let mut text = String::new();
+        let read = source.text.read_to_string(&mut text);
+        read.map_err(|e| fault(&source.label, source.packed, e))?;
+        Ok((source.packed, text))
+    }
+
+    #[test]
+    fn plain_and_packed_text_read_the_same_one_byte_at_a_time() {
+        let text = "a,b\n1,2\n";
+        assert_eq!(read_all(text.into()).unwrap(), (false, text.to_owned()));
+        assert_eq!(
+            read_all(packed(text.as_bytes())).unwrap(),
+            (true, text.to_owned())
+        );
+    }
+
+    #[test]
+    fn several_gzip_members_are_one_text() {
+        let mut bytes = packed(b"1\n");
+        bytes.extend(packed(b"2\n"));
+        assert_eq!(read_all(bytes).unwrap().1, "1\n2\n");
+    }
+
+    #[test]
+    fn a_text_longer_than_the_head_is_whole() {
+        let text = "0123456789\n".repeat(20_000);
+        assert_eq!(read_all(packed(text.as_bytes())).unwrap().1, text);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_left_out() {
+        assert_eq!(
+            read_all(b"\xef\xbb\xbfa\n1\n".to_vec()).unwrap().1,
+            "a\n1\n"
+        );
+    }
+
+    #[test]
+    fn a_cut_gzip_file_is_named_so() {
+        let mut bytes = packed("1,2\n".repeat(40_000).as_bytes());
+        bytes.truncate(bytes.len() - 9);
+        assert!(matches!(
+            read_all(bytes),
+            Err(InputError::BrokenGzip { .. })
+        ));
+    }
+}

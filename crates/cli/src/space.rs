@@ -1,0 +1,221 @@
+//! The space that points are clustered in, and the way back to the columns.
+
+use motet_mining::{Clustering, Points, sphere};
+
+use crate::error::CliError;
+use crate::read::Table;
+
+/// How the columns of a table become coordinates.
+#[derive(Debug)]
+pub(crate) enum Space {
+    /// As they are.
+    Columns,
+    /// Each column less its mean, over its standard deviation.
+    Standardised {
+        /// The means of the columns.
+        means: Vec<f64>,
+        /// Their standard deviations; 1 for a constant column.
+        deviations: Vec<f64>,
+    },
+    /// Latitude and longitude as unit vectors.
+    Sphere,
+}
+
+/// A table whose points have been placed in a space.
+#[derive(Debug)]
+pub(crate) struct Placed {
+    /// What messages call the file.
+    pub(crate) file: String,
+    /// The names of the columns.
+    pub(crate) names: Vec<String>,
+    /// The name of the column of weights.
+    pub(crate) weight: Option<String>,
+    /// The space.
+    pub(crate) space: Space,
+    /// The points in it, with their weights.
+    pub(crate) points: Points,
+    /// The numbers as read, where the points hold others.
+    read: Option<Vec<f64>>,
+}
+
+impl Placed {
+    /// Places the rows of `table` on the globe (`geo`), scaled (`standardise`), or as they are.
+    pub(crate) fn new(table: Table, geo: bool, standardise: bool) -> Result<Placed, CliError> {
+        let Table {
+            file,
+            names,
+            values,
+            weights,
+            ..
+        } = table;
+        let (weight, weights) = weights.unzip();
+        let dim = names.len();
+        let (space, points, read) = if geo {
+            let points = sphere::points(values.as_chunks().0);
+            (Space::Sphere, points, Some(values))
+        } else if standardise {
+            let (means, deviations) = moments(&values, dim, weights.as_deref());
+            let scaled = values.iter().enumerate();
+            let scaled = scaled
+                .map(|(i, v)| (v - means[i % dim]) / deviations[i % dim])
+                .collect();
+            let space = Space::Standardised { means, deviations };
+            (space, Points::new(scaled, dim), Some(values))
+        } else {
+            (Space::Columns, Points::new(values, dim), None)
+        };
+        let points = points.and_then(|points| match weights {
+            Some(weights) => points.weighted(weights),
+            None => Ok(points),
+        });
+        let points = points.map_err(|error| CliError::Data(format!("{file}: {error}")))?;
+        Ok(Placed {
+            file,
+            names,
+            weight,
+            space,
+            points,
+            read,
+        })
+    }
+
+    /// The numbers as read, row after row.
+    pub(crate) fn values(&self) -> &[f64] {
+        self.read.as_deref().unwrap_or(self.points.values())
+    }
+
+    /// The unit of distance along each column.
+    pub(crate) fn scale(&self) -> Vec<f64> {
+        match &self.space {
+            Space::Standardised { deviations, .. } => deviations.clone(),
+            Space::Columns | Space::Sphere => vec![1.0; self.names.len()],
+        }
+    }
+}
+
+impl Space {
+    /// A centre in the units of the columns.
+    pub(crate) fn centre(&self, centre: &[f64]) -> Vec<f64> {
+        match self {
+            Space::Columns => centre.to_vec(),
+            Space::Standardised { means, deviations } => {
+                let parts = centre.iter().zip(means).zip(deviations);
+                parts
+                    .map(|((c, mean), deviation)| mean + c * deviation)
+                    .collect()
+            }
+            Space::Sphere => sphere::place(centre).to_vec(),
+        }
+    }
+
+    /// The spreads of the clusters in the unit that `spread_unit` names.
+    pub(crate) fn spreads(&self, clustering: &Clustering) -> Vec<f64> {
+        match self {
+            Space::Columns | Space::Standardised { .. } => clustering.spread.clone(),
+            Space::Sphere => sphere::spread_km(clustering),
+        }
+    }
+
+    /// The unit of spreads; `None`: that of the columns.
+    pub(crate) fn spread_unit(&self) -> Option<&'static str> {
+        match self {
+            Space::Columns => None,
+            Space::Standardised { .. } => Some("sd"),
+            Space::Sphere => Some("km"),
+        }
+    }
+
+    /// The square of the user's unit of length in this space: what inertias, temperatures and free
+    /// energies are to be multiplied by.
+    pub(crate) fn square(&self) -> f64 {
+        match self {
+            Space::Columns | Space::Standardised { .. } => 1.0,
+            Space::Sphere => sphere::RADIUS_KM * sphere::RADIUS_KM,
+        }
+    }
+
+    /// The unit of squared lengths; `None`: the squared unit of the columns.
+    pub(crate) fn square_unit(&self) -> Option<&'static str> {
+        match self {
+            Space::Columns => None,
+            Space::Standardised { .. } => Some("sd²"),
+            Space::Sphere => Some("km²"),
+        }
+    }
+
+    /// Whether coordinates are those of points on the globe.
+    pub(crate) fn is_sphere(&self) -> bool {
+        matches!(self, Space::Sphere)
+    }
+}
+
+/// Mean and standard deviation of each column, by weight. Two passes: the mean comes off before the
+/// squares, which keeps the digits of columns far from zero.
+fn moments(values: &[f64], dim: usize, weights: Option<&[f64]>) -> (Vec<f64>, Vec<f64>) {
+    let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
+    let rows = values.chunks_exact(dim);
+    let total: f64 = (0..rows.len()).map(weight).sum();
+    let average = |term: &dyn Fn(usize, f64) -> f64| -> Vec<f64> {
+        let mut sums = vec![0.0; dim];
+        for (row, values) in rows.clone().enumerate() {
+            for (column, (sum, &value)) in sums.iter_mut().zip(values).enumerate() {
+                *sum += weight(row) / total * term(column, value);
+            }
+        }
+        sums
+    };
+    let means = average(&|_, value| value);
+    let variances = average(&|column, value| (value - means[column]).powi(2));
+    let deviation = |variance: f64| if variance > 0.0 { variance.sqrt() } else { 1.0 };
+    let deviations = variances.into_iter().map(deviation).collect();
+    (means, deviations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(values: &[f64], weights: Option<&[f64]>) -> Table {
+        Table {
+            file: "in.csv".to_owned(),
+            names: vec!["a".to_owned(), "b".to_owned()],
+            values: values.to_vec(),
+            weights: weights.map(|weights| ("w".to_owned(), weights.to_vec())),
+            left_out: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn standardised_columns_have_mean_0_and_deviation_1_and_come_back() {
+        let values = [1e9 + 1.0, 7.0, 1e9 + 3.0, 7.0, 1e9 + 5.0, 7.0];
+        let placed = Placed::new(table(&values, None), false, true).unwrap();
+        let first: Vec<f64> = placed.points.values().iter().copied().step_by(2).collect();
+        assert!(first.iter().sum::<f64>().abs() < 1e-12);
+        assert!((first.iter().map(|v| v * v).sum::<f64>() - 3.0).abs() < 1e-12);
+        assert_eq!(placed.space.centre(placed.points.row(2)), [1e9 + 5.0, 7.0]);
+        assert_eq!(placed.values(), values);
+    }
+
+    #[test]
+    fn weights_count_when_columns_are_standardised() {
+        let one = Placed::new(table(&[0.0, 0.0, 4.0, 1.0], Some(&[3.0, 1.0])), false, true);
+        let copies = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0, 1.0];
+        let four = Placed::new(table(&copies, None), false, true);
+        let (Space::Standardised { means, deviations }, Space::Standardised { means: m, .. }) =
+            (one.unwrap().space, four.unwrap().space)
+        else {
+            panic!("not standardised");
+        };
+        assert_eq!((means, m), (vec![1.0, 0.25], vec![1.0, 0.25]));
+        assert!((deviations[0] - 3.0_f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn places_on_the_globe_come_back_as_degrees() {
+        let placed = Placed::new(table(&[48.4, 9.99, -33.9, 151.2], None), true, false).unwrap();
+        assert_eq!(placed.points.dim(), 3);
+        let back = placed.space.centre(placed.points.row(1));
+        assert!((back[0] + 33.9).abs() < 1e-9 && (back[1] - 151.2).abs() < 1e-9);
+        assert_eq!(placed.space.spread_unit(), Some("km"));
+    }
+}

@@ -1,0 +1,89 @@
+//! Numbers as people read them.
+
+/// A count with commas between the thousands.
+pub(crate) fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// How many decimals numbers up to `largest` need when they differ by `range`: so many `digits` of
+/// the difference. `None`: they are so large or small that the exponent must be written.
+pub(crate) fn decimals(range: f64, largest: f64, digits: i64) -> Option<usize> {
+    if largest >= 1e12 || (largest > 0.0 && largest < 1e-4) {
+        return None;
+    }
+    // Less is rounding, not a difference.
+    let range = if range > 1e-9 * largest {
+        range
+    } else {
+        largest
+    };
+    if range == 0.0 {
+        return Some(0);
+    }
+    Some((digits - 1 - range.log10().floor() as i64).max(0) as usize)
+}
+
+/// `value` with `decimals`, or with an exponent.
+pub(crate) fn fixed(value: f64, decimals: Option<usize>) -> String {
+    match decimals {
+        // Adding zero turns -0 into 0; a value that rounds to zero loses its sign too.
+        Some(decimals) => {
+            let text = format!("{:.decimals$}", value + 0.0);
+            let zero = text.bytes().all(|b| matches!(b, b'-' | b'0' | b'.'));
+            if zero { text.replace('-', "") } else { text }
+        }
+        None => format!("{value:.4e}"),
+    }
+}
+
+/// A single number in 5 significant digits.
+pub(crate) fn significant(value: f64) -> String {
+    let size = value.abs();
+    fixed(
+        value,
+        if size < 1e9 {
+            decimals(size, size, 5)
+        } else {
+            None
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        let texts = [0, 999, 1000, 144_563, 1_000_000].map(grouped);
+        assert_eq!(texts, ["0", "999", "1,000", "144,563", "1,000,000"]);
+    }
+
+    #[test]
+    fn numbers_have_five_digits() {
+        assert_eq!(significant(12.345678), "12.346");
+        assert_eq!(significant(0.00123456), "0.0012346");
+        assert_eq!(significant(123456.7), "123457");
+        assert_eq!(significant(8.9176e12), "8.9176e12");
+        assert_eq!(significant(1.5e-7), "1.5000e-7");
+        assert_eq!(significant(0.0), "0");
+    }
+
+    #[test]
+    fn a_column_has_as_many_decimals_as_its_range_needs() {
+        assert_eq!(decimals(180.0, 90.0, 5), Some(2));
+        assert_eq!(decimals(0.02, 1000.0, 5), Some(6));
+        assert_eq!(decimals(0.0, 3.0, 5), Some(4));
+        assert_eq!(decimals(1e-13, 100.0, 5), Some(2));
+        assert_eq!(fixed(-0.0001, Some(2)), "0.00");
+        assert_eq!(fixed(-1.5, Some(2)), "-1.50");
+    }
+}

@@ -1,0 +1,129 @@
+//! The experiments as a user runs them; what they measure is tested where they are.
+
+use crate::program::Place;
+use motet_testkit::data;
+use serde_json::Value;
+
+fn bench(arguments: &str) -> Vec<Value> {
+    let out = Place::new()
+        .run(&format!("bench {arguments} --json"))
+        .quiet_success();
+    out.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn stages_give_one_object_with_every_field() {
+    let rows = bench(
+        "stages --pattern exchange --mode rendezvous --parallel 2 --units 1 --stages 500 --runs 3",
+    );
+    let row = rows[0].as_object().unwrap();
+    assert_eq!(rows.len(), 1);
+    let fields: Vec<&str> = row.keys().map(String::as_str).collect();
+    let mut expected = "pattern mode parallel threads units unit_us stages overhead_us \
+                        overhead_min_us overhead_max_us ideal_us roundtrip_us spawn_us runs"
+        .split_whitespace()
+        .collect::<Vec<_>>();
+    expected.sort_unstable();
+    assert_eq!(fields, expected);
+    assert_eq!(
+        (&row["pattern"], &row["mode"]),
+        (&"exchange".into(), &"rendezvous".into())
+    );
+    assert_eq!((&row["parallel"], &row["runs"]), (&2.into(), &3.into()));
+    let time = |field: &str| row[field].as_f64().unwrap();
+    assert!(time("overhead_min_us") <= time("overhead_us"));
+    assert!(time("overhead_us") <= time("overhead_max_us"));
+    assert!(time("ideal_us") > 0.0 && time("unit_us") > 0.0 && time("spawn_us") > 0.0);
+}
+
+#[test]
+fn lists_measure_every_combination_that_is_defined() {
+    let rows = bench("stages --parallel 1,2 --units 0 --stages 100 --runs 1");
+    let names: Vec<String> = rows
+        .iter()
+        .map(|row| format!("{} {} {}", row["mode"], row["pattern"], row["parallel"]))
+        .collect();
+    assert_eq!(names.len(), 16, "{names:?}");
+    assert!(!names.iter().any(|name| name.contains("rendezvous\" \"two")));
+    assert!(
+        !names
+            .iter()
+            .any(|name| name.contains("spawned\" \"exchange-"))
+    );
+}
+
+#[test]
+fn a_table_has_a_heading_and_a_line_per_row() {
+    let out = Place::new()
+        .run("bench soak --parallel 1,2 --stages 1000")
+        .quiet_success();
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines.len(), 3, "{out}");
+    assert!(
+        lines[0].contains("stages") && lines[2].contains("1,000"),
+        "{out}"
+    );
+    let width = |line: &str| line.chars().count();
+    assert!(
+        lines.iter().all(|line| width(line) == width(lines[0])),
+        "{out}"
+    );
+}
+
+#[test]
+fn idle_and_crowded_run() {
+    assert!(bench("idle")[0]["watched_ms"].as_f64().unwrap() >= 1000.0);
+    let row = &bench("crowded --busy 1 --runs 1")[0];
+    assert!(row["progress"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn sem_g42_what_cannot_be_measured_is_refused() {
+    for (arguments, words) in [
+        (
+            "stages --pattern two-shifts --mode rendezvous",
+            "two-shifts is a spawned pattern",
+        ),
+        (
+            "stages --pattern exchange-two-shifts --mode spawned",
+            "use --mode rendezvous",
+        ),
+        ("stages --pattern ring", "possible values: pipeline"),
+        ("stages --parallel 0", "--parallel"),
+        ("stages --runs none", "--runs"),
+        ("soak --stages 0", "--stages"),
+        ("quality --data nowhere", "nowhere"),
+        ("annealing --clusters 0", "--clusters"),
+        ("crowded --busy -1", "-1"),
+    ] {
+        Place::new()
+            .run(&format!("bench {arguments}"))
+            .refusal(&[words]);
+    }
+}
+
+#[test]
+fn the_help_of_an_experiment_says_what_it_measures() {
+    let help = Place::new().run("bench stages --help").quiet_success();
+    for words in ["T(1)", "two-shifts", "roundtrip_us", "Examples"] {
+        assert!(help.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn annealing_says_why_there_is_no_peer() {
+    let run = Place::new()
+        .run("bench annealing --points 2000 -k 4 --runs 1 --whole-runs 1 --python no-python");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.err.contains("no-python does not run"), "{}", run.err);
+    assert_eq!(run.out.lines().count(), 7, "{}", run.out);
+}
+
+#[test]
+fn needs_data_quality_compares_with_k_means() {
+    let row = &bench(&format!("quality --sets iris --data {}", data().display()))[0];
+    assert_eq!(row["labelled"][0]["set"], "iris");
+    assert!(row["labelled"][0]["inertia_ratio"].as_f64().unwrap() <= 1.0 + 1e-9);
+}

@@ -1,0 +1,46 @@
+//! The help and the version.
+
+use crate::program::Place;
+
+#[test]
+fn the_help_names_the_commands_and_has_an_example() {
+    let help = Place::new().run("--help").quiet_success();
+    for words in [
+        "cluster",
+        "Example",
+        "motet cluster examples/data/places.csv.gz",
+    ] {
+        assert!(help.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn the_help_of_cluster_names_every_option_and_has_examples() {
+    let help = Place::new().run("cluster --help").quiet_success();
+    let options = "--columns --geo --weight --standardise --delimiter --header --no-header \
+                   --clusters --t-min --at-most --method --seed --restarts --threads --scaling \
+                   --out --json --quiet";
+    for words in options
+        .split(' ')
+        .chain(["Examples", "labels.csv", "map.svg", "Exit codes"])
+    {
+        assert!(help.contains(words), "{words}");
+    }
+    assert!(
+        help.lines().all(|line| line.chars().count() <= 100),
+        "a line is too long"
+    );
+}
+
+#[test]
+fn the_version_is_the_package_version() {
+    let version = Place::new().run("--version").quiet_success();
+    assert_eq!(version, format!("motet {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn without_arguments_the_help_goes_to_standard_error() {
+    let run = Place::new().run("");
+    assert_eq!((run.code, run.out.as_str()), (2, ""));
+    assert!(run.err.contains("Usage"), "{}", run.err);
+}

@@ -1,0 +1,12 @@
+//! The promises of ranks, on every kind of world.
+
+mod collectives;
+mod failures;
+mod messages;
+mod misuse;
+mod scripts;
+mod stress;
+mod stuck;
+mod topology;
+mod waking;
+mod worlds;

@@ -1,0 +1,81 @@
+//! The same body on every kind of world.
+
+use motet_comm::{CommError, Communicator, RunError, World};
+use motet_testkit::{patience, within};
+use std::fmt::Debug;
+
+/// What a body of these tests returns.
+pub(crate) type Outcome<R> = Result<R, CommError>;
+
+/// Numbers of ranks that every operation is tried with.
+const SIZES: [usize; 5] = [1, 2, 3, 4, 8];
+
+/// Numbers of ranks at the levels of the tree on which ranks meet (nodes have eight children).
+pub(crate) const TREES: [usize; 8] = [7, 9, 16, 17, 63, 64, 65, 100];
+
+/// One rank alone, and every number of ranks on one thread, on two, on as many as the world takes by
+/// itself, bound to cores and not.
+pub(crate) fn worlds() -> Vec<World> {
+    let sized = SIZES.into_iter().flat_map(worlds_of);
+    [World::solo()].into_iter().chain(sized).collect()
+}
+
+/// Worlds of `size` ranks that share memory.
+pub(crate) fn worlds_of(size: usize) -> Vec<World> {
+    let world = World::threads(size);
+    let threads = [world.clone().workers(1), world.clone().workers(2), world];
+    threads
+        .into_iter()
+        .flat_map(|world| [world.clone().pin(false), world.pin(true)])
+        .collect()
+}
+
+/// Runs `body` on every kind of world: rank `r` of `n` must return `expected(r, n)`.
+pub(crate) fn everywhere<R, F>(body: F, expected: impl Fn(usize, usize) -> R + Send + 'static)
+where
+    R: Send + PartialEq + Debug,
+    F: AsyncFn(Communicator) -> Outcome<R> + Send + Sync + 'static,
+{
+    on(worlds(), body, expected);
+}
+
+/// As [`everywhere`], on these worlds.
+pub(crate) fn on<R, F>(
+    worlds: Vec<World>,
+    body: F,
+    expected: impl Fn(usize, usize) -> R + Send + 'static,
+) where
+    R: Send + PartialEq + Debug,
+    F: AsyncFn(Communicator) -> Outcome<R> + Send + Sync + 'static,
+{
+    within(patience(), move || {
+        for world in worlds {
+            let size = world.size();
+            let expected: Vec<R> = (0..size).map(|rank| expected(rank, size)).collect();
+            let results = world
+                .run(&body)
+                .unwrap_or_else(|e| panic!("{world:?}: {e}"));
+            assert_eq!(results, expected, "{world:?}");
+        }
+    });
+}
+
+/// Runs `body` on every world with at least `least` ranks and hands the error to `check`.
+pub(crate) fn fails_everywhere<R, E, F>(
+    least: usize,
+    body: F,
+    check: impl Fn(usize, RunError<E>) + Send + 'static,
+) where
+    R: Send + Debug,
+    E: Send + Debug,
+    F: AsyncFn(Communicator) -> Result<R, E> + Send + Sync + 'static,
+{
+    within(patience(), move || {
+        for world in worlds() {
+            if world.size() >= least {
+                let error = world.run(&body).expect_err("the run does not end well");
+                check(world.size(), error);
+            }
+        }
+    });
+}

@@ -1,0 +1,88 @@
+//! From centres to a [`Clustering`].
+
+use crate::distinct::compare;
+use crate::hard::Centres;
+use crate::lloyd::{Limit, Lloyd};
+use crate::prepare::Prepared;
+use crate::team::Team;
+use crate::tiles::Tiles;
+use crate::{Clustering, MiningError, TraceStep};
+
+/// Rows per block of the labels.
+const BLOCK: usize = 512;
+
+/// Brings centres (in inner coordinates) into their final order and on to the fixed point, labels
+/// this rank's rows, and adds up the sizes.
+pub(crate) async fn finish(
+    team: &Team<'_>,
+    prepared: &Prepared<'_>,
+    centres: &[f64],
+    limit: Limit,
+) -> Result<Clustering, MiningError> {
+    let (points, frame) = (prepared.points, &prepared.frame);
+    let dim = points.dim();
+    let mut centres = sorted(dim, centres);
+    let mut lloyd = Lloyd::new(team, &prepared.blocks, dim);
+    // Moving to the fixed point may change the order: go on until it does not.
+    lloyd.run(&mut centres, limit).await?;
+    while !centres
+        .chunks_exact(dim)
+        .is_sorted_by(|a, b| compare(a, b).is_le())
+    {
+        centres = sorted(dim, &centres);
+        lloyd.run(&mut centres, limit).await?;
+    }
+    let assignment = lloyd.assign::<false>(&centres).await?;
+    let (rows, labels) = label(team, prepared, &centres, &mut lloyd);
+    let mut sizes = vec![0_u64; centres.len() / dim];
+    labels.iter().for_each(|&label| sizes[label as usize] += 1);
+    let add = |mut a: Vec<u64>, b: Vec<u64>| {
+        a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        a
+    };
+    let sizes = team.comm.allreduce(sizes, add).await?;
+    let spread = assignment.squares.iter().zip(&assignment.masses);
+    Ok(Clustering {
+        dim,
+        rows,
+        labels,
+        centres: frame.leave(&centres),
+        spread: spread
+            .map(|(square, mass)| frame.length((square / mass).sqrt()))
+            .collect(),
+        inertia: frame.square(assignment.inertia()) * prepared.total,
+        masses: assignment.masses,
+        sizes: sizes.iter().map(|&size| size as usize).collect(),
+        trace: Vec::<TraceStep>::new(),
+        cluster_iterations: lloyd.cluster_iterations,
+        constant_columns: points.constant_columns().to_vec(),
+    })
+}
+
+fn sorted(dim: usize, centres: &[f64]) -> Vec<f64> {
+    let mut rows: Vec<&[f64]> = centres.chunks_exact(dim).collect();
+    rows.sort_by(|a, b| compare(a, b));
+    rows.concat()
+}
+
+/// The labels of this rank's share of the rows, in the order of the data.
+fn label(
+    team: &Team<'_>,
+    prepared: &Prepared<'_>,
+    centres: &[f64],
+    lloyd: &mut Lloyd<'_>,
+) -> (std::ops::Range<usize>, Vec<u32>) {
+    let (points, frame) = (prepared.points, &prepared.frame);
+    let dim = points.dim();
+    let share = team.share(points.len().div_ceil(BLOCK));
+    let end = points.len().min(share.end * BLOCK);
+    let rows = end.min(share.start * BLOCK)..end;
+    let mut inner = Vec::with_capacity(rows.len() * dim);
+    rows.clone()
+        .for_each(|row| frame.enter(points.row(row), &mut inner));
+    let tiles = Tiles::new(dim, inner.chunks_exact(dim).map(|row| (row, 0.0)));
+    let centres = Centres::new(dim, centres);
+    let tiles_of_all = 0..tiles.len();
+    let found = centres.label::<false>(team.instructions, &tiles, tiles_of_all, &mut lloyd.scratch);
+    (rows, found.labels)
+}

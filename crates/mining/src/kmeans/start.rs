@@ -1,0 +1,117 @@
+//! Where K-means starts.
+
+use crate::MiningError;
+use crate::lanes::log2_of;
+use crate::prepare::Prepared;
+use crate::team::Team;
+use rand_chacha::ChaCha8Rng;
+use rand_chacha::rand_core::{Rng, SeedableRng};
+
+/// The random numbers of one restart: the same on every rank.
+#[derive(Debug)]
+pub(super) struct Dice(ChaCha8Rng);
+
+impl Dice {
+    pub(super) fn new(seed: u64, restart: usize) -> Dice {
+        let mut stream = ChaCha8Rng::seed_from_u64(seed);
+        stream.set_stream(restart as u64);
+        Dice(stream)
+    }
+
+    /// A number in (0, 1).
+    fn roll(&mut self) -> f64 {
+        ((self.0.next_u64() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
+    }
+}
+
+/// Distinct points at random, by weight, without replacement.
+///
+/// Each point gets the key u^(1/w); the greatest keys win. Source: P. S. Efraimidis and P. G.
+/// Spirakis, Weighted random sampling with a reservoir, Information Processing Letters 97 (2006).
+pub(super) fn random(prepared: &Prepared<'_>, clusters: usize, dice: &mut Dice) -> Vec<f64> {
+    let tree = &prepared.tree;
+    let mut keys: Vec<(f64, usize)> = (0..tree.len())
+        .map(|row| (log2_of(dice.roll()) / tree.row(row).1, row))
+        .collect();
+    keys.select_nth_unstable_by(clusters - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut chosen: Vec<usize> = keys[..clusters].iter().map(|key| key.1).collect();
+    chosen.sort_unstable();
+    chosen
+        .iter()
+        .flat_map(|&row| tree.row(row).0)
+        .copied()
+        .collect()
+}
+
+/// Points at random, each with probability proportional to its weight times its squared distance
+/// from those before it.
+///
+/// Source: D. Arthur and S. Vassilvitskii, k-means++: the advantages of careful seeding, SODA
+/// (2007).
+pub(super) async fn plus_plus(
+    team: &Team<'_>,
+    prepared: &Prepared<'_>,
+    clusters: usize,
+    dice: &mut Dice,
+) -> Result<Vec<f64>, MiningError> {
+    const BLOCK: usize = 512;
+    let tree = &prepared.tree;
+    let blocks = tree.len().div_ceil(BLOCK);
+    let share = team.share(blocks);
+    let first = share.start * BLOCK;
+    let mine = first..tree.len().min(share.end * BLOCK).max(first);
+    let mut potential: Vec<f64> = mine.clone().map(|row| tree.row(row).1).collect();
+    let mut centres = Vec::with_capacity(clusters * tree.dim);
+    for chosen in 0..clusters {
+        let sums: Vec<f64> = potential
+            .chunks(BLOCK)
+            .map(|block| block.iter().sum())
+            .collect();
+        let all = team
+            .comm
+            .allgather((team.control.is_cancelled(), sums))
+            .await?;
+        if all.iter().any(|part| part.0) {
+            return Err(MiningError::Cancelled);
+        }
+        let sums: Vec<f64> = all.into_iter().flat_map(|part| part.1).collect();
+        let (block, rest) = pick(&sums, dice.roll() * sums.iter().sum::<f64>());
+        let owner = team.owner(blocks, block);
+        let row = (owner == team.comm.rank()).then(|| {
+            let start = (block - share.start) * BLOCK;
+            let end = potential.len().min(start + BLOCK);
+            first + start + pick(&potential[start..end], rest).0
+        });
+        let row = team.comm.broadcast(owner, row).await?;
+        let centre = tree.row(row).0;
+        centres.extend_from_slice(centre);
+        for (old, row) in potential.iter_mut().zip(mine.clone()) {
+            let (point, weight) = tree.row(row);
+            let square: f64 = point
+                .iter()
+                .zip(centre)
+                .map(|(a, b)| (a - b) * (a - b))
+                .sum();
+            let new = weight * square;
+            *old = if chosen == 0 || new < *old { new } else { *old };
+        }
+    }
+    Ok(centres)
+}
+
+/// The first entry at which the running sum passes `target`, and what of the target is left
+/// there. Entries of zero are never picked unless all are zero.
+fn pick(values: &[f64], mut target: f64) -> (usize, f64) {
+    let mut last = 0;
+    for (i, &value) in values.iter().enumerate() {
+        if value > 0.0 {
+            if target < value {
+                return (i, target);
+            }
+            target -= value;
+            last = i;
+        }
+    }
+    // Rounding may carry the target past the end: the last entry that counts takes it.
+    (last, values.get(last).copied().unwrap_or(0.0))
+}

@@ -1,0 +1,177 @@
+//! Lloyd's iteration to its fixed point.
+//!
+//! Source: S. P. Lloyd, Least squares quantization in PCM, IEEE Transactions on Information Theory
+//! 28 (1982).
+
+use crate::MiningError;
+use crate::blocks::Blocks;
+use crate::hard::{Assignment, Centres, Scratch};
+use crate::team::Team;
+
+/// Lloyd's iteration on some rows.
+#[derive(Debug)]
+pub(crate) struct Lloyd<'a> {
+    pub(crate) team: &'a Team<'a>,
+    pub(crate) blocks: &'a Blocks,
+    pub(crate) dim: usize,
+    pub(crate) scratch: Scratch,
+    /// Steps times clusters since the start.
+    pub(crate) cluster_iterations: u64,
+}
+
+/// Steps that may pass without a fall of the inertia.
+const STALLED: usize = 20;
+/// Steps at the present pace after which a run gives up. The pace falls from step to step, on the
+/// whole, so that it hardly ever gives up too early.
+const HOPELESS: f64 = 30.0;
+
+/// When to stop before the fixed point.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    pub(crate) iterations: usize,
+    /// Stop when no coordinate of a centre moves further than this, in inner units.
+    pub(crate) movement: f64,
+    /// An inertia to get below: stop when that would take [`HOPELESS`] steps at the pace of the
+    /// last one.
+    pub(crate) target: f64,
+}
+
+impl Limit {
+    /// The fixed point itself.
+    pub(crate) const FIXED_POINT: Limit = Limit {
+        iterations: usize::MAX,
+        movement: 0.0,
+        target: f64::INFINITY,
+    };
+
+    /// The fixed point, or what is left of the way when it cannot lie below `target`.
+    pub(crate) fn below(target: f64) -> Limit {
+        Limit {
+            target,
+            ..Limit::FIXED_POINT
+        }
+    }
+
+    /// Whether to give up at `inertia`, `gain` below the step before.
+    fn is_hopeless(&self, inertia: f64, gain: f64) -> bool {
+        inertia - self.target > gain * HOPELESS
+    }
+}
+
+impl<'a> Lloyd<'a> {
+    pub(crate) fn new(team: &'a Team<'a>, blocks: &'a Blocks, dim: usize) -> Lloyd<'a> {
+        Lloyd {
+            team,
+            blocks,
+            dim,
+            scratch: Scratch::default(),
+            cluster_iterations: 0,
+        }
+    }
+
+    /// Assigns all points to their nearest centres; with `SECOND` finds the losses too.
+    pub(crate) async fn assign<const SECOND: bool>(
+        &mut self,
+        centres: &[f64],
+    ) -> Result<Assignment, MiningError> {
+        self.cluster_iterations += (centres.len() / self.dim) as u64;
+        let centres = Centres::new(self.dim, centres);
+        centres
+            .assign::<SECOND>(self.team, self.blocks, &mut self.scratch)
+            .await
+    }
+
+    /// Moves centres to the means of their points until nothing moves; gives back the last
+    /// assignment and the number of steps. A centre without points goes to the point that is
+    /// farthest from its own centre.
+    ///
+    /// There must be at least as many different points of positive weight as centres.
+    ///
+    /// Unless the limit ends it first, the centres are then a fixed point: the means of the points
+    /// that are nearest to them. Inertia falls with every step that moves a centre, so there is an
+    /// end; where only rounding moves them on, [`STALLED`] steps without a fall are the end.
+    pub(crate) async fn run(
+        &mut self,
+        centres: &mut [f64],
+        limit: Limit,
+    ) -> Result<(Assignment, usize), MiningError> {
+        let (mut least, mut stalled) = (f64::INFINITY, 0);
+        for step in 1.. {
+            let assignment = self.assign::<false>(centres).await?;
+            if let Some(empty) = assignment.masses.iter().position(|&mass| mass == 0.0) {
+                let far = self.farthest(centres).await?;
+                centres[empty * self.dim..][..self.dim].copy_from_slice(&far);
+                (least, stalled) = (f64::INFINITY, 0);
+                continue;
+            }
+            let inertia = assignment.inertia();
+            let moved = self.move_to_means(centres, &assignment);
+            let hopeless = limit.is_hopeless(inertia, least - inertia);
+            stalled = if inertia < least { 0 } else { stalled + 1 };
+            least = least.min(inertia);
+            let still = moved <= limit.movement || stalled >= STALLED;
+            if still || hopeless || step >= limit.iterations {
+                return Ok((assignment, step));
+            }
+        }
+        unreachable!("the steps are endless")
+    }
+
+    /// Moves every centre to the mean of its points; gives back the largest change of a
+    /// coordinate.
+    fn move_to_means(&self, centres: &mut [f64], assignment: &Assignment) -> f64 {
+        let mut moved = 0.0_f64;
+        let masses = assignment
+            .masses
+            .iter()
+            .flat_map(|mass| std::iter::repeat_n(mass, self.dim));
+        for ((y, moment), mass) in centres.iter_mut().zip(&assignment.moments).zip(masses) {
+            let new = moment / mass;
+            moved = moved.max((new - *y).abs());
+            *y = new;
+        }
+        moved
+    }
+
+    /// The point that is farthest from its centre, the first of equals.
+    pub(crate) async fn farthest(&mut self, centres: &[f64]) -> Result<Vec<f64>, MiningError> {
+        let table = Centres::new(self.dim, centres);
+        let (team, scratch) = (self.team, &mut self.scratch);
+        let far = self
+            .blocks
+            .reduce(
+                team,
+                |tiles, range| {
+                    let first = range.start;
+                    let squares = table
+                        .label::<false>(team.instructions, tiles, range, scratch)
+                        .squares;
+                    let mut best = (0, f64::NEG_INFINITY);
+                    for (row, &square) in squares.iter().enumerate() {
+                        if square > best.1 {
+                            best = (row, square);
+                        }
+                    }
+                    (best.1, tiles.row(first, best.0))
+                },
+                |a, b| if b.0 > a.0 { b } else { a },
+            )
+            .await?;
+        Ok(far.map(|(_, row)| row).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Limit;
+
+    #[test]
+    fn runs_give_up_when_the_target_is_out_of_reach() {
+        let limit = Limit::below(10.0);
+        assert!(limit.is_hopeless(20.0, 0.1), "100 steps away");
+        assert!(!limit.is_hopeless(20.0, 1.0), "10 steps away");
+        assert!(!limit.is_hopeless(9.0, 0.0), "there already");
+        assert!(!limit.is_hopeless(20.0, f64::INFINITY), "the first step");
+        assert!(!Limit::FIXED_POINT.is_hopeless(20.0, 0.0), "no target");
+    }
+}

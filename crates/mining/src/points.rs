@@ -1,0 +1,206 @@
+//! Points to cluster.
+
+use crate::DataError;
+use crate::power::power_of_two_above;
+
+/// Points in a space of `dim` columns, checked once: every value is finite, there is at least one
+/// row and one column, weights are finite, not negative, and add up to something positive.
+///
+/// All ranks read the same `Points` by shared reference. Duplicates, rows of weight zero and
+/// constant columns are legal. Values keep the units they came in.
+///
+/// # Examples
+///
+/// ```
+/// use motet_mining::{DataError, Points};
+///
+/// let points = Points::new(vec![0.0, 1.0, 2.0, 1.0], 2)?.weighted(vec![1.0, 3.0])?;
+/// assert_eq!((points.len(), points.dim()), (2, 2));
+/// assert_eq!(points.row(1), [2.0, 1.0]);
+/// assert_eq!(points.constant_columns(), [1]);
+///
+/// let broken = Points::new(vec![0.0, 1.0, f64::NAN, 1.0], 2);
+/// assert!(matches!(broken, Err(DataError::NotFinite { row: 1, column: 0, .. })));
+/// # Ok::<(), DataError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Points {
+    values: Vec<f64>,
+    dim: usize,
+    weights: Option<Vec<f64>>,
+    constant: Vec<usize>,
+}
+
+impl Points {
+    /// Takes `values` as rows of `dim` columns, row after row, each of weight one.
+    ///
+    /// # Errors
+    ///
+    /// Any [`DataError`] but those on weights and places; it names the first bad row and column.
+    pub fn new(values: Vec<f64>, dim: usize) -> Result<Points, DataError> {
+        if dim == 0 {
+            return Err(DataError::NoColumns);
+        }
+        if values.is_empty() {
+            return Err(DataError::Empty);
+        }
+        if !values.len().is_multiple_of(dim) {
+            return Err(DataError::Ragged {
+                values: values.len(),
+                dim,
+            });
+        }
+        countable(values.len() / dim)?;
+        if let Some(at) = values.iter().position(|value| !value.is_finite()) {
+            return Err(DataError::NotFinite {
+                row: at / dim,
+                column: at % dim,
+                value: values[at],
+            });
+        }
+        let (first, rest) = values.split_at(dim);
+        let varies = |j: &usize| rest.iter().skip(*j).step_by(dim).any(|v| *v != first[*j]);
+        let constant = (0..dim).filter(|j| !varies(j)).collect();
+        Ok(Points {
+            values,
+            dim,
+            weights: None,
+            constant,
+        })
+    }
+
+    /// Gives each row a weight, in any unit: only proportions matter to the centres.
+    ///
+    /// # Errors
+    ///
+    /// [`DataError::WeightCount`], [`DataError::BadWeight`] or [`DataError::WeightSum`].
+    pub fn weighted(mut self, weights: Vec<f64>) -> Result<Points, DataError> {
+        if weights.len() != self.len() {
+            return Err(DataError::WeightCount {
+                weights: weights.len(),
+                points: self.len(),
+            });
+        }
+        if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+            return Err(DataError::BadWeight {
+                row,
+                weight: weights[row],
+            });
+        }
+        let sum: f64 = weights.iter().sum();
+        if !(sum > 0.0 && sum.is_finite()) {
+            return Err(DataError::WeightSum { sum });
+        }
+        self.weights = Some(weights);
+        Ok(self)
+    }
+
+    /// The same points with every column brought to mean 0 and variance 1 by weight, for columns
+    /// of mixed units. A constant column becomes 0.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use motet_mining::Points;
+    ///
+    /// let points = Points::new(vec![1.0, 700.0, 3.0, 900.0], 2)?.standardised();
+    /// assert_eq!(points.values(), [-1.0, -1.0, 1.0, 1.0]);
+    /// # Ok::<(), motet_mining::DataError>(())
+    /// ```
+    #[must_use]
+    pub fn standardised(mut self) -> Points {
+        let total: f64 = (0..self.len()).map(|row| self.weight(row)).sum();
+        for j in 0..self.dim {
+            let column = self.values.iter().skip(j).step_by(self.dim);
+            // A power of two: squares stay finite and no bit changes.
+            let scale = power_of_two_above(column.clone().fold(0.0, |m, v| v.abs().max(m)));
+            let scaled: Vec<f64> = column.map(|value| value / scale).collect();
+            let mean_of = |f: &dyn Fn(f64) -> f64| {
+                let terms = scaled
+                    .iter()
+                    .enumerate()
+                    .map(|(i, &v)| self.weight(i) / total * f(v));
+                terms.sum::<f64>()
+            };
+            let mean = mean_of(&|v| v);
+            let deviation = mean_of(&|v| (v - mean) * (v - mean)).sqrt();
+            let flat = self.constant.contains(&j) || deviation == 0.0;
+            for (new, old) in self
+                .values
+                .iter_mut()
+                .skip(j)
+                .step_by(self.dim)
+                .zip(&scaled)
+            {
+                *new = if flat { 0.0 } else { (old - mean) / deviation };
+            }
+        }
+        self
+    }
+
+    /// The number of rows.
+    #[allow(clippy::len_without_is_empty, reason = "points are never empty")]
+    pub fn len(&self) -> usize {
+        self.values.len() / self.dim
+    }
+
+    /// The number of columns.
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// All values, row after row.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// One row.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    pub fn row(&self, row: usize) -> &[f64] {
+        &self.values[row * self.dim..][..self.dim]
+    }
+
+    /// The weights, if they were given.
+    pub fn weights(&self) -> Option<&[f64]> {
+        self.weights.as_deref()
+    }
+
+    /// The weight of one row: one if none were given.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    pub fn weight(&self, row: usize) -> f64 {
+        assert!(row < self.len(), "row {row} of {}", self.len());
+        self.weights.as_ref().map_or(1.0, |weights| weights[row])
+    }
+
+    /// The columns whose value is the same in every row.
+    pub fn constant_columns(&self) -> &[usize] {
+        &self.constant
+    }
+}
+
+/// Rows are numbered by 32 bits inside: half the memory of the order in which they are sorted.
+fn countable(points: usize) -> Result<(), DataError> {
+    match u32::try_from(points) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(DataError::TooManyPoints { points }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn sem_g41_more_points_than_numbers_for_them() {
+        assert_eq!(countable(u32::MAX as usize), Ok(()));
+        let points = 1 << 32;
+        assert_eq!(countable(points), Err(DataError::TooManyPoints { points }));
+    }
+}

@@ -1,0 +1,395 @@
+//! Soft assignment: every point belongs to every centre in part, the more the nearer.
+//!
+//! With masses Pₖ, centres yₖ and temperature T the share of point x in centre k is
+//! Pₖ exp(-|x - yₖ|²/T) / Z(x). Kernels work with powers of two: log₂ Pₖ - |x - yₖ|² log₂e / T.
+
+mod kernel;
+
+use crate::MiningError;
+use crate::blocks::Blocks;
+use crate::lanes::{LANES, Lane, log2_of, run};
+use crate::team::Team;
+pub(crate) use kernel::Scratch;
+use kernel::{Axes, Sums};
+use std::f64::consts::{LN_2, LOG2_E};
+
+/// Centres and masses at a temperature, as the kernels read them.
+#[derive(Debug)]
+pub(crate) struct Model<'a> {
+    dim: usize,
+    temperature: f64,
+    /// log₂e / T.
+    inverse: f64,
+    /// Per centre log₂ of the mass, then coordinates.
+    centres: Vec<f64>,
+    /// The same, eight centres at a time; those that fill up the last eight weigh nothing.
+    groups: Vec<Lane>,
+    /// Per centre, `axes` directions of `dim` coordinates.
+    directions: &'a [f64],
+}
+
+/// What one pass over the data gives.
+#[derive(Debug)]
+pub(crate) struct Expectation {
+    /// F = -T Σ w ln Z.
+    pub(crate) free_energy: f64,
+    /// 1 - Σ w max q: the weight that does not sit with one centre.
+    pub(crate) softness: f64,
+    /// Σ w q per centre.
+    pub(crate) masses: Vec<f64>,
+    /// Σ w q x per centre, `dim` numbers each.
+    pub(crate) moments: Vec<f64>,
+}
+
+impl<'a> Model<'a> {
+    /// `centres` gives the mass and the coordinates of each.
+    pub(crate) fn new<C: AsRef<[f64]>>(
+        dim: usize,
+        temperature: f64,
+        centres: impl ExactSizeIterator<Item = (f64, C)>,
+    ) -> Model<'a> {
+        let mut groups = vec![Lane::splat(0.0); centres.len().div_ceil(LANES) * (dim + 1)];
+        groups
+            .chunks_exact_mut(dim + 1)
+            .for_each(|g| g[0] = Lane::splat(f64::NEG_INFINITY));
+        let mut rows = Vec::with_capacity(centres.len() * (dim + 1));
+        for (k, (mass, centre)) in centres.enumerate() {
+            rows.push(log2_of(mass));
+            rows.extend_from_slice(centre.as_ref());
+            for (j, &value) in rows[k * (dim + 1)..].iter().enumerate() {
+                groups[k / LANES * (dim + 1) + j][k % LANES] = value;
+            }
+        }
+        let inverse = LOG2_E / temperature;
+        Model {
+            dim,
+            temperature,
+            inverse,
+            centres: rows,
+            groups,
+            directions: &[],
+        }
+    }
+
+    /// The number of centres.
+    pub(crate) fn len(&self) -> usize {
+        self.centres.len() / (self.dim + 1)
+    }
+
+    /// One expectation step, and the sums for the maximisation step.
+    pub(crate) async fn expect(
+        &self,
+        team: &Team<'_>,
+        blocks: &Blocks,
+        scratch: &mut Scratch,
+    ) -> Result<Expectation, MiningError> {
+        let sums = blocks
+            .sum(team, |tiles, range| match self.dim {
+                1 => run(
+                    team.instructions,
+                    Sums::<1> {
+                        tiles,
+                        range,
+                        model: self,
+                        scratch,
+                    },
+                ),
+                2 => run(
+                    team.instructions,
+                    Sums::<2> {
+                        tiles,
+                        range,
+                        model: self,
+                        scratch,
+                    },
+                ),
+                3 => run(
+                    team.instructions,
+                    Sums::<3> {
+                        tiles,
+                        range,
+                        model: self,
+                        scratch,
+                    },
+                ),
+                _ => run(
+                    team.instructions,
+                    Sums::<0> {
+                        tiles,
+                        range,
+                        model: self,
+                        scratch,
+                    },
+                ),
+            })
+            .await?;
+        let rows = sums[2..].chunks_exact(self.dim + 1);
+        Ok(Expectation {
+            free_energy: -self.temperature * LN_2 * sums[0],
+            softness: 1.0 - sums[1],
+            masses: rows.clone().map(|row| row[0]).collect(),
+            moments: rows.flat_map(|row| &row[1..]).copied().collect(),
+        })
+    }
+
+    /// How the points of each centre spread along `axes` directions of its own: per centre the
+    /// mass Σ w q, then per direction v, with t = (x - y)·v, the `dim` numbers Σ w q t (x - y) and
+    /// Σ w q t⁴. Every rank gets the same.
+    pub(crate) async fn spread(
+        mut self,
+        team: &Team<'_>,
+        blocks: &Blocks,
+        scratch: &mut Scratch,
+        directions: &'a [f64],
+    ) -> Result<Vec<f64>, MiningError> {
+        self.directions = directions;
+        let model = &self;
+        blocks
+            .sum(team, |tiles, range| match model.dim {
+                1 => run(
+                    team.instructions,
+                    Axes::<1> {
+                        tiles,
+                        range,
+                        model,
+                        scratch,
+                    },
+                ),
+                2 => run(
+                    team.instructions,
+                    Axes::<2> {
+                        tiles,
+                        range,
+                        model,
+                        scratch,
+                    },
+                ),
+                3 => run(
+                    team.instructions,
+                    Axes::<3> {
+                        tiles,
+                        range,
+                        model,
+                        scratch,
+                    },
+                ),
+                _ => run(
+                    team.instructions,
+                    Axes::<0> {
+                        tiles,
+                        range,
+                        model,
+                        scratch,
+                    },
+                ),
+            })
+            .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lanes::{FLUSH, Instructions};
+    use crate::tiles::Tiles;
+    use proptest::prelude::*;
+
+    /// Rows, weights, masses, centres and a temperature.
+    #[derive(Debug, Clone)]
+    struct Case {
+        dim: usize,
+        rows: Vec<f64>,
+        weights: Vec<f64>,
+        masses: Vec<f64>,
+        centres: Vec<f64>,
+        temperature: f64,
+    }
+
+    impl Case {
+        fn model(&self) -> Model<'static> {
+            let centres = self
+                .masses
+                .iter()
+                .copied()
+                .zip(self.centres.chunks_exact(self.dim));
+            Model::new(self.dim, self.temperature, centres)
+        }
+
+        fn tiles(&self) -> Tiles {
+            let rows = self
+                .rows
+                .chunks_exact(self.dim)
+                .zip(self.weights.iter().copied());
+            Tiles::new(self.dim, rows)
+        }
+
+        /// The shares of one row, and log₂ Z: the formulae as they stand.
+        fn shares(&self, row: &[f64]) -> (Vec<f64>, f64) {
+            let exponents: Vec<f64> = self
+                .masses
+                .iter()
+                .zip(self.centres.chunks_exact(self.dim))
+                .map(|(mass, centre)| {
+                    let square: f64 = row.iter().zip(centre).map(|(x, y)| (x - y) * (x - y)).sum();
+                    mass.log2() - square / self.temperature * LOG2_E
+                })
+                .collect();
+            let top = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            let term = |e: &f64| {
+                if e - top < FLUSH {
+                    0.0
+                } else {
+                    (e - top).exp2()
+                }
+            };
+            let terms: Vec<f64> = exponents.iter().map(term).collect();
+            let total: f64 = terms.iter().sum();
+            (
+                terms.iter().map(|term| term / total).collect(),
+                top + total.log2(),
+            )
+        }
+
+        /// The plain twin of [`Sums`].
+        fn sums(&self) -> Vec<f64> {
+            let mut sums = vec![0.0; 2 + self.masses.len() * (1 + self.dim)];
+            for (row, weight) in self.rows.chunks_exact(self.dim).zip(&self.weights) {
+                let (shares, whole) = self.shares(row);
+                sums[0] += weight * whole;
+                sums[1] += weight * shares.iter().copied().fold(0.0, f64::max);
+                for (share, sums) in shares.iter().zip(sums[2..].chunks_exact_mut(1 + self.dim)) {
+                    sums[0] += weight * share;
+                    sums[1..]
+                        .iter_mut()
+                        .zip(row)
+                        .for_each(|(s, x)| *s += weight * share * x);
+                }
+            }
+            sums
+        }
+
+        /// The plain twin of [`Axes`].
+        fn axes(&self, directions: &[f64]) -> Vec<f64> {
+            let axes = directions.len() / self.centres.len();
+            let width = 1 + axes * (self.dim + 1);
+            let mut sums = vec![0.0; self.masses.len() * width];
+            for (row, weight) in self.rows.chunks_exact(self.dim).zip(&self.weights) {
+                let (shares, _) = self.shares(row);
+                for (k, share) in shares.iter().enumerate() {
+                    let centre = &self.centres[k * self.dim..][..self.dim];
+                    let apart: Vec<f64> = row.iter().zip(centre).map(|(x, y)| x - y).collect();
+                    let sums = &mut sums[k * width..][..width];
+                    sums[0] += weight * share;
+                    for axis in 0..axes {
+                        let direction = &directions[(k * axes + axis) * self.dim..][..self.dim];
+                        let t: f64 = apart.iter().zip(direction).map(|(a, v)| a * v).sum();
+                        let sums = &mut sums[1 + axis * (self.dim + 1)..][..self.dim + 1];
+                        for (sum, a) in sums.iter_mut().zip(&apart) {
+                            *sum += weight * share * t * a;
+                        }
+                        sums[self.dim] += weight * share * t.powi(4);
+                    }
+                }
+            }
+            sums
+        }
+
+        fn fast<const D: usize>(&self, instructions: Instructions, tiles: &Tiles) -> Vec<f64> {
+            let (model, range) = (&self.model(), 0..tiles.len());
+            run(
+                instructions,
+                Sums::<D> {
+                    tiles,
+                    range,
+                    model,
+                    scratch: &mut Scratch::default(),
+                },
+            )
+        }
+    }
+
+    fn cases(dims: std::ops::Range<usize>) -> impl Strategy<Value = Case> {
+        (dims, 1_usize..200, 1_usize..20, -12.0_f64..3.0).prop_flat_map(|(dim, n, k, heat)| {
+            let coordinates = |rows: usize| prop::collection::vec(-1.0_f64..1.0, rows * dim);
+            let weights = prop::collection::vec(prop_oneof![Just(0.0), 0.1_f64..2.0], n);
+            let masses = prop::collection::vec(1e-6_f64..1.0, k);
+            (coordinates(n), weights, masses, coordinates(k)).prop_map(
+                move |(rows, weights, masses, centres)| {
+                    let temperature = heat.exp2();
+                    Case {
+                        dim,
+                        rows,
+                        weights,
+                        masses,
+                        centres,
+                        temperature,
+                    }
+                },
+            )
+        })
+    }
+
+    fn close(fast: &[f64], plain: &[f64]) -> Result<(), TestCaseError> {
+        prop_assert_eq!(fast.len(), plain.len());
+        for (i, (a, b)) in fast.iter().zip(plain).enumerate() {
+            // Exponents at the lowest temperatures are in the tens of thousands.
+            prop_assert!(
+                (a - b).abs() <= 1e-9 * (1.0 + b.abs()),
+                "sum {i}: {a} and {b}"
+            );
+        }
+        Ok(())
+    }
+
+    fn bits(sums: &[f64]) -> Vec<u64> {
+        sums.iter().map(|sum| sum.to_bits()).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn sums_are_those_of_the_plain_twin(case in cases(1..12)) {
+            close(&case.fast::<0>(Instructions::best(), &case.tiles()), &case.sums())?;
+        }
+
+        #[test]
+        fn axes_are_those_of_the_plain_twin(case in cases(1..12), axes in 1_usize..4) {
+            let directions: Vec<f64> =
+                (0..axes).flat_map(|_| case.centres.iter().rev().copied()).collect();
+            let (tiles, mut model) = (case.tiles(), case.model());
+            model.directions = &directions;
+            let (range, scratch) = (0..tiles.len(), &mut Scratch::default());
+            let task = Axes::<0> { tiles: &tiles, range, model: &model, scratch };
+            close(&run(Instructions::best(), task), &case.axes(&directions))?;
+        }
+
+        #[test]
+        fn every_form_gives_the_same_bits(case in cases(2..4)) {
+            let tiles = case.tiles();
+            let expected = bits(&case.fast::<0>(Instructions::Plain, &tiles));
+            for instructions in Instructions::available() {
+                let special = match case.dim {
+                    2 => case.fast::<2>(instructions, &tiles),
+                    _ => case.fast::<3>(instructions, &tiles),
+                };
+                prop_assert_eq!(&bits(&special), &expected, "{:?}", instructions);
+            }
+        }
+
+        #[test]
+        fn leaving_out_far_centres_changes_no_bit(case in cases(1..4)) {
+            // Sorted rows, so that tiles are small and there are far centres.
+            let mut sorted = case;
+            sorted.rows.sort_by(f64::total_cmp);
+            sorted.temperature *= 0.01;
+            let tiles = sorted.tiles();
+            let open = tiles.without_boxes();
+            let (near, all) = (
+                sorted.fast::<0>(Instructions::best(), &tiles),
+                sorted.fast::<0>(Instructions::best(), &open),
+            );
+            prop_assert_eq!(bits(&near), bits(&all));
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Single passes over the data.
+
+use crate::hard::{Centres, Scratch as HardScratch};
+use crate::prepare::Prepared;
+use crate::soft::{Model, Scratch as SoftScratch};
+use crate::team::Team;
+use crate::{Control, MiningError, Points};
+use motet_comm::Communicator;
+
+/// The steps that the methods are made of, one at a time: to measure them, or to write another
+/// schedule. All points take part, never a summary.
+///
+/// All ranks make the same calls with the same arguments and get the same results.
+///
+/// # Examples
+///
+/// The free energy never rises at a fixed temperature.
+///
+/// ```
+/// use motet_comm::World;
+/// use motet_mining::{MiningError, Points, Steps};
+///
+/// let points = Points::new((0..1000).map(|i| f64::from(i * i % 317)).collect(), 1)?;
+/// let energies = World::solo()
+///     .run(async |comm| {
+///         let mut steps = Steps::new(&comm, &points).await?;
+///         let (mut masses, mut centres) = (vec![0.5, 0.5], vec![100.0, 101.0]);
+///         let mut energies = Vec::new();
+///         for _ in 0..20 {
+///             let step = steps.soft(3000.0, &masses, &centres).await?;
+///             energies.push(step.free_energy);
+///             (masses, centres) = (step.masses, step.centres);
+///         }
+///         Ok::<_, MiningError>(energies)
+///     })
+///     .unwrap()
+///     .remove(0);
+/// assert!(energies.is_sorted_by(|before, after| after <= before));
+/// # Ok::<(), motet_mining::DataError>(())
+/// ```
+#[derive(Debug)]
+pub struct Steps<'a> {
+    comm: &'a Communicator,
+    control: Control<'a>,
+    prepared: Prepared<'a>,
+    soft: SoftScratch,
+    hard: HardScratch,
+}
+
+/// The result of one step of annealing.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct SoftStep {
+    /// -T Σ w ln Z of the centres that went in, with weights that add up to 1, in the units of the
+    /// data squared.
+    pub free_energy: f64,
+    /// The share of the weight that is not with one centre.
+    pub softness: f64,
+    /// The new masses; they add up to 1.
+    pub masses: Vec<f64>,
+    /// The new centres. A centre without any share of a point stays where it is.
+    pub centres: Vec<f64>,
+}
+
+/// The result of one step of K-means.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct HardStep {
+    /// The sum over all points of weight times squared distance from the centre that went in.
+    pub inertia: f64,
+    /// The share of the whole weight in each cluster.
+    pub masses: Vec<f64>,
+    /// The new centres. A centre without points stays where it is.
+    pub centres: Vec<f64>,
+}
+
+impl<'a> Steps<'a> {
+    /// Prepares the points; all ranks of `comm` call it with the same ones.
+    ///
+    /// # Errors
+    ///
+    /// [`MiningError::Comm`].
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future on one rank leaves the others waiting.
+    pub async fn new(comm: &'a Communicator, points: &'a Points) -> Result<Steps<'a>, MiningError> {
+        let control = Control::default();
+        let prepared = Prepared::new(&Team::new(comm, &control), points, 1).await?;
+        let (soft, hard) = (SoftScratch::default(), HardScratch::default());
+        Ok(Steps {
+            comm,
+            control,
+            prepared,
+            soft,
+            hard,
+        })
+    }
+
+    /// One step of annealing at a temperature, in the units of the data squared: shares, then
+    /// masses and means.
+    ///
+    /// # Errors
+    ///
+    /// [`MiningError::Comm`].
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future on one rank leaves the others waiting.
+    ///
+    /// # Panics
+    ///
+    /// If there are no masses, a mass or the temperature is not positive, or `centres` does not
+    /// have the columns of the data for each mass.
+    pub async fn soft(
+        &mut self,
+        temperature: f64,
+        masses: &[f64],
+        centres: &[f64],
+    ) -> Result<SoftStep, MiningError> {
+        let dim = self.prepared.tree.dim;
+        assert!(
+            temperature > 0.0,
+            "the temperature is {temperature}: it must be positive"
+        );
+        assert!(!masses.is_empty(), "there are no masses: give at least one");
+        assert!(
+            masses.iter().all(|&m| m >= f64::MIN_POSITIVE),
+            "masses must be positive"
+        );
+        assert_eq!(
+            centres.len(),
+            masses.len() * dim,
+            "one centre of {dim} columns per mass"
+        );
+        let team = Team::new(self.comm, &self.control);
+        let (frame, inner) = (&self.prepared.frame, self.enter(centres));
+        let rows = masses.iter().copied().zip(inner.chunks_exact(dim));
+        let model = Model::new(dim, frame.inner_square(temperature), rows);
+        let found = model
+            .expect(&team, &self.prepared.blocks, &mut self.soft)
+            .await?;
+        Ok(SoftStep {
+            free_energy: frame.square(found.free_energy),
+            softness: found.softness,
+            centres: self.means(&found.masses, &found.moments, centres),
+            masses: found.masses,
+        })
+    }
+
+    /// One step of K-means: nearest centres, then means.
+    ///
+    /// # Errors
+    ///
+    /// [`MiningError::Comm`].
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future on one rank leaves the others waiting.
+    ///
+    /// # Panics
+    ///
+    /// If there are no centres or `centres` is not a whole number of rows.
+    pub async fn hard(&mut self, centres: &[f64]) -> Result<HardStep, MiningError> {
+        let dim = self.prepared.tree.dim;
+        assert!(
+            !centres.is_empty(),
+            "there are no centres: give at least one"
+        );
+        assert_eq!(
+            centres.len() % dim,
+            0,
+            "centres must be whole rows of {dim} columns"
+        );
+        let team = Team::new(self.comm, &self.control);
+        let inner = self.enter(centres);
+        let table = Centres::new(dim, &inner);
+        let found = table
+            .assign::<false>(&team, &self.prepared.blocks, &mut self.hard)
+            .await?;
+        Ok(HardStep {
+            inertia: self.prepared.frame.square(found.inertia()) * self.prepared.total,
+            centres: self.means(&found.masses, &found.moments, centres),
+            masses: found.masses,
+        })
+    }
+
+    fn enter(&self, centres: &[f64]) -> Vec<f64> {
+        let mut inner = Vec::with_capacity(centres.len());
+        let rows = centres.chunks_exact(self.prepared.tree.dim);
+        rows.for_each(|row| self.prepared.frame.enter(row, &mut inner));
+        inner
+    }
+
+    fn means(&self, masses: &[f64], moments: &[f64], old: &[f64]) -> Vec<f64> {
+        let dim = self.prepared.tree.dim;
+        let rows = masses
+            .iter()
+            .zip(moments.chunks_exact(dim))
+            .zip(old.chunks_exact(dim));
+        rows.flat_map(|((mass, moment), old)| {
+            if *mass > 0.0 {
+                let mean: Vec<f64> = moment.iter().map(|m| m / mass).collect();
+                self.prepared.frame.leave(&mean)
+            } else {
+                old.to_vec()
+            }
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,86 @@
+//! The ranks of one run and how they add up.
+
+use crate::lanes::Instructions;
+use crate::{Control, MiningError, Progress};
+use motet_comm::{Communicator, Dyadic};
+use std::ops::Range;
+
+/// One rank's view of the run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Team<'a> {
+    pub(crate) comm: &'a Communicator,
+    pub(crate) control: &'a Control<'a>,
+    pub(crate) instructions: Instructions,
+}
+
+impl<'a> Team<'a> {
+    pub(crate) fn new(comm: &'a Communicator, control: &'a Control<'a>) -> Team<'a> {
+        Team {
+            comm,
+            control,
+            instructions: Instructions::best(),
+        }
+    }
+
+    /// This rank's share of `items` things: neighbours, and as even as it gets.
+    pub(crate) fn share(&self, items: usize) -> Range<usize> {
+        self.share_of(self.comm.rank(), items)
+    }
+
+    /// The rank whose share of `items` things `item` is in.
+    pub(crate) fn owner(&self, items: usize, item: usize) -> usize {
+        let owns = |rank: &usize| self.share_of(*rank, items).contains(&item);
+        (0..self.comm.size()).find(owns).unwrap_or(0)
+    }
+
+    fn share_of(&self, rank: usize, items: usize) -> Range<usize> {
+        let edge = |rank: usize| rank * items / self.comm.size();
+        edge(rank)..edge(rank + 1)
+    }
+
+    /// Tells the caller where the run stands, on rank 0.
+    pub(crate) fn report(&self, progress: impl FnOnce() -> Progress) {
+        if let (0, Some(call)) = (self.comm.rank(), self.control.progress) {
+            call(&progress());
+        }
+    }
+
+    /// Combines the values of all blocks in the fixed tree over blocks. Every rank computes its
+    /// share of the blocks and receives the result; `None` if there are no blocks.
+    ///
+    /// The same reduction agrees on cancellation, so all ranks leave together.
+    pub(crate) async fn reduce<T: Clone + Send + Sync + 'static>(
+        &self,
+        blocks: usize,
+        mut value: impl FnMut(usize) -> T,
+        combine: fn(T, T) -> T,
+    ) -> Result<Option<T>, MiningError> {
+        let share = self.share(blocks);
+        let mut part = Dyadic::new(share.start);
+        for block in share {
+            part.push(value(block), combine);
+        }
+        let mine = (self.control.is_cancelled(), part);
+        let (cancelled, whole) = self
+            .comm
+            .allreduce(mine, |l, r| (l.0 || r.0, l.1.join(r.1, combine)))
+            .await?;
+        if cancelled {
+            return Err(MiningError::Cancelled);
+        }
+        Ok(whole.finish(combine))
+    }
+
+    /// Adds up the values of all blocks, element by element.
+    pub(crate) async fn sum(
+        &self,
+        blocks: usize,
+        value: impl FnMut(usize) -> Vec<f64>,
+    ) -> Result<Vec<f64>, MiningError> {
+        let add = |mut left: Vec<f64>, right: Vec<f64>| {
+            left.iter_mut().zip(&right).for_each(|(l, r)| *l += r);
+            left
+        };
+        Ok(self.reduce(blocks, value, add).await?.unwrap_or_default())
+    }
+}

@@ -1,0 +1,231 @@
+//! Bad input is refused with an error that says what, where and what to do.
+
+use motet_comm::{Communicator, RunError, World};
+use motet_mining::{
+    Annealing, Clustering, Clusters, Control, DataError, KMeans, MiningError, ParameterError,
+    Points,
+};
+
+const RANKS: [usize; 5] = [1, 2, 3, 4, 8];
+
+/// The error that every rank of every world ends with.
+fn error_of<F: AsyncFn(&Communicator) -> Result<Clustering, MiningError> + Sync>(
+    body: F,
+) -> MiningError {
+    let mut errors = Vec::new();
+    for ranks in RANKS {
+        let ends = World::threads(ranks)
+            .run(async |comm| Ok::<_, RunError<()>>(body(&comm).await.map(|_| ())))
+            .unwrap();
+        assert_eq!(ends.len(), ranks);
+        errors.extend(ends.into_iter().map(|end| end.expect_err("bad input")));
+    }
+    let first = errors.remove(0);
+    for error in errors {
+        assert_eq!(error.to_string_with_source(), first.to_string_with_source());
+    }
+    first
+}
+
+fn anneal_error(method: &Annealing, points: &Points) -> MiningError {
+    error_of(async |comm| method.fit(comm, points, &Control::default()).await)
+}
+
+fn kmeans_error(method: &KMeans, points: &Points) -> MiningError {
+    error_of(async |comm| method.fit(comm, points, &Control::default()).await)
+}
+
+fn four() -> Points {
+    Points::new(vec![1.0, 2.0, 2.0, 4.0], 1).unwrap()
+}
+
+#[test]
+fn sem_g41_points_that_are_no_points() {
+    let new = |values: &[f64], dim| Points::new(values.to_vec(), dim).unwrap_err();
+    assert_eq!(new(&[], 2), DataError::Empty);
+    assert_eq!(new(&[1.0], 0), DataError::NoColumns);
+    assert_eq!(new(&[1.0; 5], 2), DataError::Ragged { values: 5, dim: 2 });
+    let infinite = DataError::NotFinite {
+        row: 1,
+        column: 0,
+        value: f64::INFINITY,
+    };
+    assert_eq!(new(&[0.0, 0.0, f64::INFINITY, f64::NAN], 2), infinite);
+    assert!(infinite.to_string().contains("row 1, column 0 holds inf"));
+    let nan = new(&[0.0, 0.0, 0.0, f64::NAN], 2);
+    assert!(
+        matches!(
+            nan,
+            DataError::NotFinite {
+                row: 1,
+                column: 1,
+                ..
+            }
+        ),
+        "{nan:?}"
+    );
+}
+
+#[test]
+fn sem_g41_weights_that_are_no_weights() {
+    let weighted = |weights: &[f64]| four().weighted(weights.to_vec()).unwrap_err();
+    assert_eq!(
+        weighted(&[1.0]),
+        DataError::WeightCount {
+            weights: 1,
+            points: 4
+        }
+    );
+    assert_eq!(
+        weighted(&[1.0, 1.0, -0.5, 1.0]),
+        DataError::BadWeight {
+            row: 2,
+            weight: -0.5
+        }
+    );
+    assert!(matches!(
+        weighted(&[1.0, f64::NAN, 1.0, 1.0]),
+        DataError::BadWeight { row: 1, .. }
+    ));
+    assert_eq!(weighted(&[0.0; 4]), DataError::WeightSum { sum: 0.0 });
+    assert_eq!(
+        weighted(&[1e308; 4]),
+        DataError::WeightSum { sum: f64::INFINITY }
+    );
+}
+
+#[test]
+fn sem_g41_more_clusters_than_points() {
+    let method = |clusters| Annealing {
+        clusters: Clusters::Exactly(clusters),
+        ..Annealing::default()
+    };
+    assert!(matches!(
+        anneal_error(&method(5), &four()),
+        MiningError::FewPoints {
+            clusters: 5,
+            points: 4
+        }
+    ));
+    assert!(matches!(
+        anneal_error(&method(4), &four()),
+        MiningError::FewDistinctPoints {
+            clusters: 4,
+            distinct: 3
+        }
+    ));
+    let light = four().weighted(vec![1.0, 1.0, 1.0, 0.0]).unwrap();
+    assert!(matches!(
+        kmeans_error(
+            &KMeans {
+                clusters: 3,
+                ..KMeans::default()
+            },
+            &light
+        ),
+        MiningError::FewDistinctPoints {
+            clusters: 3,
+            distinct: 2
+        }
+    ));
+}
+
+#[test]
+fn sem_g41_parameters_of_annealing() {
+    let zero = |field| MiningError::Parameter(ParameterError::Zero { field });
+    let bad = |method: Annealing| anneal_error(&method, &four()).to_string_with_source();
+    let base = Annealing::default;
+    let same = |error: MiningError| error.to_string_with_source();
+    assert_eq!(
+        bad(Annealing {
+            clusters: Clusters::Exactly(0),
+            ..base()
+        }),
+        same(zero("clusters"))
+    );
+    assert_eq!(
+        bad(Annealing {
+            iterations: 0,
+            ..base()
+        }),
+        same(zero("iterations"))
+    );
+    let none = Clusters::Found {
+        t_min: 1.0,
+        at_most: 0,
+    };
+    assert_eq!(
+        bad(Annealing {
+            clusters: none,
+            ..base()
+        }),
+        same(zero("clusters"))
+    );
+    for t_min in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let clusters = Clusters::Found { t_min, at_most: 3 };
+        assert!(bad(Annealing { clusters, ..base() }).contains("`t_min` is"));
+    }
+    for cooling in [0.0, 1.0, 1.5, f64::NAN] {
+        assert!(bad(Annealing { cooling, ..base() }).contains("`cooling` is"));
+    }
+    for tolerance in [0.0, f64::NAN] {
+        assert!(
+            bad(Annealing {
+                tolerance,
+                ..base()
+            })
+            .contains("`tolerance` is")
+        );
+    }
+    for softness in [0.0, 1.0, f64::NAN] {
+        assert!(bad(Annealing { softness, ..base() }).contains("`softness` is"));
+    }
+}
+
+#[test]
+fn sem_g41_parameters_of_kmeans() {
+    let bad = |method: KMeans| kmeans_error(&method, &four()).to_string_with_source();
+    let base = KMeans::default;
+    assert!(
+        bad(KMeans {
+            clusters: 0,
+            ..base()
+        })
+        .contains("`clusters` is 0")
+    );
+    assert!(
+        bad(KMeans {
+            restarts: 0,
+            ..base()
+        })
+        .contains("`restarts` is 0")
+    );
+    assert!(
+        bad(KMeans {
+            max_iterations: 0,
+            ..base()
+        })
+        .contains("`max_iterations` is 0")
+    );
+    for tolerance in [-1.0, f64::NAN, f64::INFINITY] {
+        assert!(
+            bad(KMeans {
+                tolerance,
+                ..base()
+            })
+            .contains("`tolerance` is")
+        );
+    }
+}
+
+/// Messages through the chain of sources, as a program prints them.
+trait WithSource {
+    fn to_string_with_source(&self) -> String;
+}
+
+impl WithSource for MiningError {
+    fn to_string_with_source(&self) -> String {
+        let source = std::error::Error::source(self).map(ToString::to_string);
+        format!("{self}: {}", source.unwrap_or_default())
+    }
+}

@@ -1,0 +1,10 @@
+//! Tests through the public interface.
+
+mod control;
+mod data;
+mod found;
+mod input;
+mod invariants;
+mod labelled;
+mod ranks;
+mod sphere;

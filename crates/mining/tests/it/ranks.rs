@@ -1,0 +1,174 @@
+//! The same bits for any number of ranks.
+
+use crate::data::{Numbers, anneal, kmeans};
+use motet_comm::World;
+use motet_mining::{
+    Annealing, Clustering, Clusters, Control, Init, KMeans, MiningError, Points, Steps,
+};
+
+const RANKS: [usize; 5] = [1, 2, 3, 4, 8];
+
+/// Sets that are small for eight ranks and sets that are large enough for summaries.
+fn sets() -> Vec<Points> {
+    let mut numbers = Numbers(11);
+    let mut sets: Vec<Points> = [(5, 1, 2), (700, 2, 5), (3000, 3, 6), (900, 12, 4)]
+        .map(|(rows, dim, heaps)| Points::new(numbers.heaps(rows, dim, heaps, 0.1), dim).unwrap())
+        .into();
+    let weights = (0..20_000)
+        .map(|_| (numbers.uniform() * 5.0).floor())
+        .collect();
+    let large = Points::new(numbers.heaps(20_000, 2, 8, 0.1), 2).unwrap();
+    sets.push(large.weighted(weights).unwrap());
+    sets
+}
+
+/// Every number with all its bits.
+fn bits(found: &Clustering) -> (Vec<u64>, Vec<u32>, Vec<usize>) {
+    let trace = found
+        .trace
+        .iter()
+        .flat_map(|step| [step.temperature, step.free_energy]);
+    let numbers = found
+        .centres
+        .iter()
+        .chain(&found.masses)
+        .chain(&found.spread)
+        .copied();
+    let all = numbers
+        .chain(trace)
+        .chain([found.inertia])
+        .map(f64::to_bits);
+    (all.collect(), found.labels.clone(), found.sizes.clone())
+}
+
+fn assert_same(runs: impl Fn(usize) -> Clustering) {
+    let one = runs(1);
+    for ranks in RANKS {
+        let here = runs(ranks);
+        assert_eq!(bits(&here), bits(&one), "{ranks} ranks");
+        assert_eq!(here, one, "{ranks} ranks");
+    }
+}
+
+#[test]
+fn sem_g38_annealing() {
+    for points in sets() {
+        let method = Annealing {
+            clusters: Clusters::Exactly(4),
+            ..Annealing::default()
+        };
+        assert_same(|ranks| anneal(ranks, &method, &points));
+    }
+}
+
+#[test]
+fn sem_g38_annealing_with_clusters_found() {
+    for points in sets() {
+        let clusters = Clusters::Found {
+            t_min: 0.02,
+            at_most: 9,
+        };
+        let method = Annealing {
+            clusters,
+            ..Annealing::default()
+        };
+        assert_same(|ranks| anneal(ranks, &method, &points));
+    }
+}
+
+#[test]
+fn sem_g38_kmeans_from_both_starts() {
+    for points in sets() {
+        for init in [Init::PlusPlus, Init::Random] {
+            let method = KMeans {
+                clusters: 4,
+                init,
+                seed: 3,
+                restarts: 3,
+                ..KMeans::default()
+            };
+            assert_same(|ranks| kmeans(ranks, &method, &points));
+        }
+    }
+}
+
+#[test]
+fn sem_g38_kmeans_stopped_early() {
+    let points = sets().remove(2);
+    let method = KMeans {
+        clusters: 9,
+        max_iterations: 2,
+        ..KMeans::default()
+    };
+    assert_same(|ranks| kmeans(ranks, &method, &points));
+}
+
+#[test]
+fn sem_g38_every_rank_knows_everything_but_the_labels_of_others() {
+    let points = sets().remove(1);
+    for ranks in RANKS {
+        let method = Annealing {
+            clusters: Clusters::Exactly(3),
+            ..Annealing::default()
+        };
+        let parts = World::threads(ranks)
+            .run(async |comm| method.fit(&comm, &points, &Control::default()).await)
+            .unwrap();
+        let mut next = 0;
+        for part in &parts {
+            assert_eq!(part.rows.start, next);
+            assert_eq!(part.labels.len(), part.rows.len());
+            next = part.rows.end;
+            let common = |part: &Clustering| {
+                let mut common = part.clone();
+                (common.rows, common.labels) = (0..0, Vec::new());
+                common
+            };
+            assert_eq!(common(part), common(&parts[0]));
+        }
+        assert_eq!(next, points.len());
+    }
+}
+
+#[test]
+fn parts_join_in_order_only() {
+    let points = sets().remove(2);
+    let method = KMeans {
+        clusters: 3,
+        ..KMeans::default()
+    };
+    let whole = kmeans(1, &method, &points);
+    let part = |rows: std::ops::Range<usize>| {
+        let mut part = whole.clone();
+        part.labels = part.labels[rows.clone()].to_vec();
+        part.rows = rows;
+        part
+    };
+    assert_eq!(
+        Clustering::join([part(0..10), part(10..3000)]),
+        Some(whole.clone())
+    );
+    assert_eq!(Clustering::join([part(10..3000), part(0..10)]), None);
+    assert_eq!(Clustering::join([part(0..10), part(11..3000)]), None);
+    assert_eq!(Clustering::join([]), None);
+}
+
+#[test]
+fn sem_g38_steps() {
+    for points in sets() {
+        let centres: Vec<f64> = points.values()[..2 * points.dim()].to_vec();
+        let run = |ranks: usize| {
+            World::threads(ranks)
+                .run(async |comm| {
+                    let mut steps = Steps::new(&comm, &points).await?;
+                    let soft = steps.soft(0.1, &[0.25, 0.75], &centres).await?;
+                    Ok::<_, MiningError>((soft, steps.hard(&centres).await?))
+                })
+                .unwrap()
+        };
+        let one = run(1).remove(0);
+        for ranks in RANKS {
+            assert!(run(ranks).iter().all(|here| *here == one), "{ranks} ranks");
+        }
+    }
+}

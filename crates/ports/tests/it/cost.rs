@@ -1,0 +1,124 @@
+//! What a post costs, and what it does not do.
+
+use crate::support::{dispatcher, here, post_all};
+use allocation_counter::measure;
+use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Task};
+use motet_ports::{JoinedReceive, MultipleItemReceive, Port, Receive};
+use motet_testkit::{Gate, Log, patience, within};
+
+/// How often `body` allocates on this thread.
+fn allocations(body: impl FnOnce()) -> u64 {
+    measure(body).count_total
+}
+
+#[test]
+fn sem_g03_a_post_allocates_once() {
+    let port = Port::new();
+    assert_eq!(allocations(|| port.post(1).unwrap()), 1, "it waits");
+    let queue = here();
+    let port = Port::new();
+    Receive::persistent(&port, |_: u32| ())
+        .activate(&queue)
+        .unwrap();
+    assert_eq!(allocations(|| port.post(1).unwrap()), 1, "it is handled");
+    let wanting = Port::new();
+    Receive::persistent(&wanting, |_: u32| ())
+        .when(|n| *n > 1)
+        .activate(&queue)
+        .unwrap();
+    assert_eq!(
+        allocations(|| wanting.post(1).unwrap()),
+        1,
+        "a predicate rejects it"
+    );
+    assert_eq!(
+        allocations(|| wanting.post(2).unwrap()),
+        1,
+        "a predicate accepts it"
+    );
+}
+
+#[test]
+fn sem_g03_a_post_to_a_dispatcher_allocates_once() {
+    within(patience(), || {
+        let (dispatcher, queue) = dispatcher(1);
+        let (port, counted) = (Port::new(), Log::new());
+        Receive::persistent(&port, |_: u32| ())
+            .activate(&queue)
+            .unwrap();
+        dispatcher.wait_idle();
+        assert_eq!(allocations(|| port.post(1).unwrap()), 1, "from outside");
+        dispatcher.wait_idle();
+        let (poster, log) = (port, counted.clone());
+        let inside = Task::new(move || log.push(allocations(|| poster.post(2).unwrap())));
+        queue.enqueue(inside).unwrap();
+        dispatcher.wait_idle();
+        assert_eq!(counted.take(), [1], "from a handler");
+    });
+}
+
+#[test]
+fn sem_g03_joins_and_batches_add_one_task_to_the_nodes_of_their_items() {
+    let (p, q, batched) = (Port::new(), Port::new(), Port::new());
+    JoinedReceive::persistent(&p, &q, |_: u32, _: u32| ())
+        .activate(&here())
+        .unwrap();
+    assert_eq!(allocations(|| p.post(1).unwrap()), 1);
+    assert_eq!(allocations(|| q.post(2).unwrap()), 2);
+    MultipleItemReceive::persistent(&batched, 2, |_: Vec<u32>| ())
+        .activate(&here())
+        .unwrap();
+    assert_eq!(allocations(|| batched.post(1).unwrap()), 1);
+    // The third is the handler's own: the Vec that it gets.
+    assert_eq!(allocations(|| batched.post(2).unwrap()), 3);
+}
+
+#[test]
+fn sem_g03_a_post_does_not_wait_for_handlers() {
+    within(patience(), || {
+        let (dispatcher, queue) = dispatcher(1);
+        let (port, gate, handled) = (Port::new(), Gate::new(), Log::new());
+        let (pass, log) = (gate.clone(), handled.clone());
+        Receive::persistent(&port, move |n: u32| {
+            pass.pass();
+            log.push(n);
+        })
+        .activate(&queue)
+        .unwrap();
+        port.post(0).unwrap();
+        gate.wait_for(1);
+        // The only worker stands at the gate, and every post returns.
+        post_all(&port, 1..40);
+        assert!(handled.is_empty());
+        gate.open();
+        dispatcher.wait_idle();
+        assert_eq!(handled.take(), (0..40).collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn sem_g03_a_post_that_is_refused_does_not_wait_for_room() {
+    within(patience(), || {
+        let dispatcher = Dispatcher::new(1);
+        let queue = dispatcher.queue(QueueConfig {
+            depth: Some(1),
+            ..QueueConfig::default()
+        });
+        let (port, gate, handled) = (Port::new(), Gate::new(), Log::new());
+        let (pass, log) = (gate.clone(), handled.clone());
+        Receive::persistent(&port, move |n: u32| {
+            pass.pass();
+            log.push(n);
+        })
+        .activate(&queue)
+        .unwrap();
+        dispatcher.wait_idle();
+        port.post(0).unwrap();
+        gate.wait_for(1);
+        port.post(1).unwrap();
+        assert_eq!(port.post(2).unwrap_err().item, 2);
+        gate.open();
+        dispatcher.wait_idle();
+        assert_eq!(handled.take(), [0, 1]);
+    });
+}
