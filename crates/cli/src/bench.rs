@@ -1,9 +1,13 @@
 //! `motet bench`: the experiments, on this machine.
 
 mod args;
+mod clustering;
 mod sheet;
 
-pub use args::{BenchArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, SoakArgs, StagesArgs};
+pub use args::{
+    AnnealingArgs, BenchArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs, SoakArgs,
+    StagesArgs,
+};
 
 use motet_bench::stages::{Mode, Pattern, StagesConfig, StagesError, StagesRecord};
 use motet_bench::{crowded, idle, soak, stages};
@@ -24,6 +28,8 @@ pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
         Experiment::Soak(args) => run_soak(&args),
         Experiment::Crowded(args) => run_crowded(&args),
         Experiment::Idle(args) => run_idle(&args),
+        Experiment::Annealing(args) => clustering::run_annealing(&args),
+        Experiment::Quality(args) => clustering::run_quality(&args),
     }
 }
 

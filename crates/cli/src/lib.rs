@@ -49,7 +49,10 @@ mod summary;
 mod text;
 
 pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, ResultArgs, TableArgs};
-pub use bench::{BenchArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, SoakArgs, StagesArgs};
+pub use bench::{
+    AnnealingArgs, BenchArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs, SoakArgs,
+    StagesArgs,
+};
 pub use entry::main;
 pub use error::{CliError, InputError, OptionError, OutputError, Place};
 pub use summary::{Cluster, Scaling, Step, Summary};

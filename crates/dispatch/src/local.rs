@@ -122,7 +122,9 @@ impl Local {
                     self.deque.push(task);
                 }
             });
-        if taken > 1 {
+        // While the injector was in this worker's hands another one may have found it empty and fallen
+        // asleep: what is left there is for that one, as is the batch.
+        if taken > 1 || (taken == 1 && !self.queue.injector.is_empty()) {
             self.queue.pool.sleep.notify_any();
         }
         first
@@ -139,15 +141,19 @@ impl Local {
         }
     }
 
-    /// Takes half of what `victim` has more than this worker, the task that either runs included.
-    pub(crate) fn balance_with(&self, victim: usize) {
+    /// Takes half of what `victim` has more than this worker, the task that either runs included. `true`
+    /// when something came: a third worker that found it nowhere while it moved may have fallen asleep.
+    pub(crate) fn balance_with(&self, victim: usize) -> bool {
         let mine = self.deque.len() + usize::from(self.has_next());
         let theirs = self.queue.stealers[victim].len();
-        if theirs > mine {
-            let share = (theirs + 1 - mine) / 2;
-            // Lost to another thief, or in the middle of one: the next look will do.
-            let _ = self.queue.stealers[victim].steal_batch_with_limit(&self.deque, share);
+        if theirs <= mine {
+            return false;
         }
+        let share = (theirs + 1 - mine) / 2;
+        // Lost to another thief, or in the middle of one: the next look will do.
+        self.queue.stealers[victim]
+            .steal_batch_with_limit(&self.deque, share)
+            .is_success()
     }
 
     /// Whether a task waits here, or where this worker would look first.
@@ -183,5 +189,42 @@ impl Local {
         }
         // When the dispatcher was dropped by one of its workers nobody waits for this one.
         self.queue.after_push();
+    }
+}
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use super::*;
+    use crate::pool::Pool;
+    use crate::queue_core::QueueConfig;
+    use motet_sync::thread;
+
+    /// Two tasks, and two workers that each take a half: one falls asleep while the other, which runs
+    /// and so passes no search on, has both in its hands. Loom reports a deadlock if what that one
+    /// leaves behind wakes nobody.
+    #[test]
+    fn loom_what_a_taker_leaves_in_the_injector_is_not_forgotten() {
+        loom::model(|| {
+            let pool = Arc::new(Pool::new(2));
+            let queue = QueueCore::new(QueueConfig::default(), 0, Arc::clone(&pool));
+            (0..2).for_each(|_| queue.injector.push(Task::new(|| ())));
+            let other = thread::spawn({
+                let queue = Arc::clone(&queue);
+                move || {
+                    let (parker, local) = (pool.sleep.register(1), Local::new(queue, 1));
+                    pool.sleep.start_search();
+                    while local.pop().is_none() {
+                        // The one who has the injector in its hands comes first.
+                        thread::yield_now();
+                        pool.sleep
+                            .sleep(1, &parker, || local.queue.has_work(), || ());
+                    }
+                    let _last = pool.sleep.end_search();
+                }
+            });
+            let local = Local::new(queue, 0);
+            drop(local.pop());
+            other.join().unwrap();
+        });
     }
 }

@@ -261,3 +261,105 @@ impl Drop for QueueCore {
         self.take_leftovers().into_iter().for_each(Task::cleanup);
     }
 }
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use super::*;
+    use crate::local::Local;
+    use crate::task::{Run, TaskBox};
+    use motet_sync::thread;
+
+    /// Counts how it ends.
+    struct Counted(Arc<Mutex<usize>>);
+
+    impl Run for Counted {
+        fn run(_: TaskBox<Self>) {}
+        fn cleanup(task: TaskBox<Self>) {
+            *task.0.lock() += 1;
+        }
+    }
+
+    fn queue_of(workers: usize) -> Arc<QueueCore> {
+        QueueCore::new(QueueConfig::default(), 0, Arc::new(Pool::new(workers)))
+    }
+
+    fn task(cleaned: &Arc<Mutex<usize>>) -> Task {
+        TaskBox::new(Counted(Arc::clone(cleaned))).into_task()
+    }
+
+    /// A post from outside against the end: the task is refused, returned, or cleaned up by its
+    /// poster; it does not stay behind.
+    fn post_against_close(post: fn(&QueueCore, Task)) {
+        loom::model(move || {
+            let (queue, cleaned) = (queue_of(1), Arc::new(Mutex::new(0)));
+            let poster = thread::spawn({
+                let (queue, cleaned) = (Arc::clone(&queue), Arc::clone(&cleaned));
+                move || {
+                    let accepted = queue.claim_room().is_ok();
+                    if accepted {
+                        post(&queue, task(&cleaned));
+                    }
+                    accepted
+                }
+            });
+            queue.stop();
+            let returned = queue.close().into_iter().map(Task::cleanup).count();
+            let accepted = poster.join().unwrap();
+            assert_eq!(*cleaned.lock(), usize::from(accepted));
+            assert!(returned <= 1);
+            assert_eq!(queue.counters.snapshot().pending(), 0);
+        });
+    }
+
+    #[test]
+    fn loom_post_against_close() {
+        post_against_close(QueueCore::inject);
+    }
+
+    #[test]
+    fn loom_home_post_against_close() {
+        post_against_close(|queue, task| {
+            queue.leave_for(0, task);
+        });
+    }
+
+    /// A dispatcher that its own worker drops: another worker ends, with a task in hand, while the
+    /// queue is closed.
+    #[test]
+    fn loom_a_worker_that_ends_against_close() {
+        loom::model(|| {
+            let (queue, cleaned) = (queue_of(1), Arc::new(Mutex::new(0)));
+            let worker = thread::spawn({
+                let (queue, next) = (Arc::clone(&queue), task(&cleaned));
+                move || {
+                    let local = Local::new(queue, 0);
+                    local.queue.counters.scheduled_by(0);
+                    local.push(next);
+                    local.abandon();
+                }
+            });
+            queue.stop();
+            queue.close().into_iter().for_each(Task::cleanup);
+            worker.join().unwrap();
+            assert_eq!(*cleaned.lock(), 1);
+        });
+    }
+
+    /// What waited when the end began is returned, whoever posts meanwhile.
+    #[test]
+    fn loom_close_returns_what_waited() {
+        loom::model(|| {
+            let (queue, cleaned) = (queue_of(1), Arc::new(Mutex::new(0)));
+            queue.inject(task(&cleaned));
+            queue.stop();
+            let waker = thread::spawn({
+                let (queue, late) = (Arc::clone(&queue), Task::new(|| ()));
+                move || queue.inject(late)
+            });
+            let returned = queue.close();
+            waker.join().unwrap();
+            assert_eq!(*cleaned.lock(), 0, "it was returned, not cleaned up");
+            assert!(!returned.is_empty());
+        });
+    }
+}

@@ -235,8 +235,6 @@ impl Worker {
             self.balance(slot);
         }
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.run())) {
-            self.polling.set(ptr::null());
-            self.again.set(false);
             let queue = Arc::clone(&self.locals.borrow()[slot].queue);
             queue.raise(Exception::new(payload, &queue.config.name));
         }
@@ -268,8 +266,8 @@ impl Worker {
     fn balance(&self, slot: usize) {
         let workers = self.pool().workers();
         let victim = (self.index + self.turns.get() as usize / BALANCE_TURN as usize) % workers;
-        if victim != self.index {
-            self.locals.borrow()[slot].balance_with(victim);
+        if victim != self.index && self.locals.borrow()[slot].balance_with(victim) {
+            self.pool().sleep.notify_any();
         }
     }
 
@@ -380,9 +378,17 @@ impl Worker {
 
     #[inline]
     fn polling(&self, data: *const (), poll: &mut impl FnMut()) -> bool {
-        let outer = self.polling.replace(data);
+        /// The task around the one being polled, and whether it has been promised another turn: a
+        /// poll may poll another task, on an inline queue or by `spawn_here`, and that may panic.
+        struct Outer<'a>(&'a Worker, *const (), bool);
+        impl Drop for Outer<'_> {
+            fn drop(&mut self) {
+                self.0.polling.set(self.1);
+                self.0.again.set(self.2);
+            }
+        }
+        let _outer = Outer(self, self.polling.replace(data), self.again.replace(false));
         poll();
-        self.polling.set(outer);
-        self.again.take()
+        self.again.get()
     }
 }

@@ -100,6 +100,7 @@ impl KMeans {
         let limit = Limit {
             iterations: self.max_iterations,
             movement: self.tolerance,
+            ..Limit::FIXED_POINT
         };
         let mut lloyd = Lloyd::new(&team, &prepared.blocks, points.dim());
         let mut best: Option<(f64, Vec<f64>)> = None;

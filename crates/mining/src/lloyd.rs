@@ -21,6 +21,9 @@ pub(crate) struct Lloyd<'a> {
 
 /// Steps that may pass without a fall of the inertia.
 const STALLED: usize = 20;
+/// Steps at the present pace after which a run gives up. The pace falls from step to step, on the
+/// whole, so that it hardly ever gives up too early.
+const HOPELESS: f64 = 30.0;
 
 /// When to stop before the fixed point.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +31,9 @@ pub(crate) struct Limit {
     pub(crate) iterations: usize,
     /// Stop when no coordinate of a centre moves further than this, in inner units.
     pub(crate) movement: f64,
+    /// An inertia to get below: stop when that would take [`HOPELESS`] steps at the pace of the
+    /// last one.
+    pub(crate) target: f64,
 }
 
 impl Limit {
@@ -35,7 +41,21 @@ impl Limit {
     pub(crate) const FIXED_POINT: Limit = Limit {
         iterations: usize::MAX,
         movement: 0.0,
+        target: f64::INFINITY,
     };
+
+    /// The fixed point, or what is left of the way when it cannot lie below `target`.
+    pub(crate) fn below(target: f64) -> Limit {
+        Limit {
+            target,
+            ..Limit::FIXED_POINT
+        }
+    }
+
+    /// Whether to give up at `inertia`, `gain` below the step before.
+    fn is_hopeless(&self, inertia: f64, gain: f64) -> bool {
+        inertia - self.target > gain * HOPELESS
+    }
 }
 
 impl<'a> Lloyd<'a> {
@@ -86,9 +106,11 @@ impl<'a> Lloyd<'a> {
             }
             let inertia = assignment.inertia();
             let moved = self.move_to_means(centres, &assignment);
+            let hopeless = limit.is_hopeless(inertia, least - inertia);
             stalled = if inertia < least { 0 } else { stalled + 1 };
             least = least.min(inertia);
-            if moved <= limit.movement || step >= limit.iterations || stalled >= STALLED {
+            let still = moved <= limit.movement || stalled >= STALLED;
+            if still || hopeless || step >= limit.iterations {
                 return Ok((assignment, step));
             }
         }
@@ -136,5 +158,20 @@ impl<'a> Lloyd<'a> {
             )
             .await?;
         Ok(far.map(|(_, row)| row).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Limit;
+
+    #[test]
+    fn runs_give_up_when_the_target_is_out_of_reach() {
+        let limit = Limit::below(10.0);
+        assert!(limit.is_hopeless(20.0, 0.1), "100 steps away");
+        assert!(!limit.is_hopeless(20.0, 1.0), "10 steps away");
+        assert!(!limit.is_hopeless(9.0, 0.0), "there already");
+        assert!(!limit.is_hopeless(20.0, f64::INFINITY), "the first step");
+        assert!(!Limit::FIXED_POINT.is_hopeless(20.0, 0.0), "no target");
     }
 }

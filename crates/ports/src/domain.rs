@@ -9,12 +9,16 @@
 //!
 //! Domains merge when a join connects them (union by size) and never split.
 
-use motet_sync::{Mutex, MutexGuard};
+use motet_sync::{Mutex, MutexGuard, Serial};
 use std::sync::Arc;
 
 /// A node of the union-find forest; the root's lock is the lock of all its ports.
 #[derive(Debug)]
-pub(crate) struct Domain(Mutex<Standing>);
+pub(crate) struct Domain {
+    /// The older of two is locked first.
+    age: u64,
+    standing: Mutex<Standing>,
+}
 
 #[derive(Debug)]
 enum Standing {
@@ -26,14 +30,18 @@ enum Standing {
 impl Domain {
     /// A domain of one port.
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Domain(Mutex::new(Standing::Root(1))))
+        static AGES: Serial = Serial::new();
+        Arc::new(Domain {
+            age: AGES.next(),
+            standing: Mutex::new(Standing::Root(1)),
+        })
     }
 
     /// Runs `body` under the lock of the whole domain.
     pub(crate) fn locked<R>(self: &Arc<Self>, body: impl FnOnce() -> R) -> R {
         let mut at = Arc::clone(self);
         loop {
-            let guard = at.0.lock();
+            let guard = at.standing.lock();
             let above = match &*guard {
                 Standing::Root(_) => return body(),
                 Standing::Under(above) => Arc::clone(above),
@@ -51,12 +59,12 @@ impl Domain {
                 return;
             }
             // Two merges at once lock the same pair in the same order.
-            let (one, two) = if Arc::as_ptr(&one) < Arc::as_ptr(&two) {
+            let (one, two) = if one.age < two.age {
                 (one, two)
             } else {
                 (two, one)
             };
-            let (mut first, mut second) = (one.0.lock(), two.0.lock());
+            let (mut first, mut second) = (one.standing.lock(), two.standing.lock());
             let (Standing::Root(m), Standing::Root(n)) = (&*first, &*second) else {
                 continue;
             };
@@ -78,7 +86,7 @@ impl Domain {
     fn root(self: &Arc<Self>) -> Arc<Self> {
         let mut at = Arc::clone(self);
         loop {
-            let above = match &*at.0.lock() {
+            let above = match &*at.standing.lock() {
                 Standing::Root(_) => None,
                 Standing::Under(above) => Some(Arc::clone(above)),
             };
@@ -114,7 +122,7 @@ mod tests {
                 .all(|domain| Arc::ptr_eq(&domain.root(), &root))
         );
         let inside = std::cell::Cell::new(false);
-        domains[3].locked(|| inside.set(root.0.try_lock().is_none()));
+        domains[3].locked(|| inside.set(root.standing.try_lock().is_none()));
         assert!(inside.get(), "any port's domain locks the root");
     }
 }

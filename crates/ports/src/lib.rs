@@ -59,6 +59,9 @@ mod predicate;
 mod receiver;
 mod recv;
 
+#[cfg(all(test, motet_loom))]
+mod loom_ports;
+
 pub use activation::Activation;
 pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};
 pub use deferred::Keep;

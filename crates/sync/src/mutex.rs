@@ -8,7 +8,7 @@
 )]
 
 use std::fmt;
-use std::sync::PoisonError;
+use std::sync::{PoisonError, TryLockError};
 
 #[cfg(motet_loom)]
 use loom::sync as imp;
@@ -35,7 +35,11 @@ impl<T> Mutex<T> {
     /// Takes the lock if it is free now.
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        self.0.try_lock().ok()
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// The value, when no one else can hold the lock any more.

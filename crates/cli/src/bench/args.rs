@@ -1,5 +1,7 @@
 //! The command line of `motet bench`.
 
+use std::path::PathBuf;
+
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use motet_bench::stages::{Mode, Pattern};
@@ -32,6 +34,10 @@ pub enum Experiment {
     Crowded(CrowdedArgs),
     /// The processor time of a dispatcher with nothing to do
     Idle(IdleArgs),
+    /// A step of annealing beside scikit-learn's Lloyd step, and whole runs
+    Annealing(AnnealingArgs),
+    /// How good annealing's clusters are, beside the best of many K-means runs
+    Quality(QualityArgs),
 }
 
 /// Options of `motet bench stages`.
@@ -123,6 +129,85 @@ pub struct CrowdedArgs {
 /// Options of `motet bench idle`.
 #[derive(Debug, Clone, Args)]
 pub struct IdleArgs {
+    /// How results are printed.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Options of `motet bench annealing`.
+#[derive(Debug, Clone, Args)]
+pub struct AnnealingArgs {
+    /// Points, in two columns
+    #[arg(long, value_name = "N", default_value_t = 200_000, value_parser = count())]
+    pub points: usize,
+
+    /// Numbers of clusters
+    #[arg(
+        short = 'k',
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "10,30"
+    )]
+    #[arg(value_parser = count())]
+    pub clusters: Vec<usize>,
+
+    /// Numbers of threads; speed-ups are over the first
+    #[arg(
+        short = 't',
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "1,2"
+    )]
+    #[arg(value_parser = count())]
+    pub threads: Vec<usize>,
+
+    /// Repetitions, of which the medians are printed
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = count())]
+    pub runs: usize,
+
+    /// Whole runs with 30 clusters; 0 leaves them out
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub whole_runs: usize,
+
+    /// A Python that has scikit-learn
+    #[arg(
+        long,
+        value_name = "PATH",
+        default_value = "python3",
+        env = "MOTET_PYTHON"
+    )]
+    pub python: PathBuf,
+
+    /// How results are printed.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Options of `motet bench quality`.
+#[derive(Debug, Clone, Args)]
+pub struct QualityArgs {
+    /// The folder of the data sets
+    #[arg(long, value_name = "DIR", env = "MOTET_DATA")]
+    pub data: PathBuf,
+
+    /// Labelled sets [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub sets: Vec<String>,
+
+    /// The census sets too, with 30 clusters
+    #[arg(long)]
+    pub full: bool,
+
+    /// Runs of K-means per set
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = count())]
+    pub restarts: usize,
+
+    /// Threads [default: the cores there are]
+    #[arg(short = 't', long, value_name = "N", value_parser = count())]
+    pub threads: Option<usize>,
+
     /// How results are printed.
     #[command(flatten)]
     pub print: PrintArgs,

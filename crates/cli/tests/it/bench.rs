@@ -1,6 +1,7 @@
 //! The experiments as a user runs them; what they measure is tested where they are.
 
 use crate::program::Place;
+use motet_testkit::data;
 use serde_json::Value;
 
 fn bench(arguments: &str) -> Vec<Value> {
@@ -93,6 +94,8 @@ fn sem_g42_what_cannot_be_measured_is_refused() {
         ("stages --parallel 0", "--parallel"),
         ("stages --runs none", "--runs"),
         ("soak --stages 0", "--stages"),
+        ("quality --data nowhere", "nowhere"),
+        ("annealing --clusters 0", "--clusters"),
         ("crowded --busy -1", "-1"),
     ] {
         Place::new()
@@ -107,4 +110,20 @@ fn the_help_of_an_experiment_says_what_it_measures() {
     for words in ["T(1)", "two-shifts", "roundtrip_us", "Examples"] {
         assert!(help.contains(words), "{words}");
     }
+}
+
+#[test]
+fn annealing_says_why_there_is_no_peer() {
+    let run = Place::new()
+        .run("bench annealing --points 2000 -k 4 --runs 1 --whole-runs 1 --python no-python");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.err.contains("no-python does not run"), "{}", run.err);
+    assert_eq!(run.out.lines().count(), 7, "{}", run.out);
+}
+
+#[test]
+fn needs_data_quality_compares_with_k_means() {
+    let row = &bench(&format!("quality --sets iris --data {}", data().display()))[0];
+    assert_eq!(row["labelled"][0]["set"], "iris");
+    assert!(row["labelled"][0]["inertia_ratio"].as_f64().unwrap() <= 1.0 + 1e-9);
 }

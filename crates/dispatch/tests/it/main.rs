@@ -1,12 +1,19 @@
 //! What queues and dispatchers promise: `docs/SEMANTICS.md`, G16 to G25.
 #![cfg(not(motet_loom))]
 
+mod conservation;
 mod fairness;
+mod futures;
+mod handle;
 mod home;
+mod idle;
+mod inline;
 mod order;
 mod panics;
 mod queue;
+mod spin_wait;
 mod stealing;
 mod stop;
 mod support;
 mod suspend;
+mod threads;

@@ -10,6 +10,8 @@
 //!   of at random and costs are exact at every removal.
 //! - *Swap*: split one cluster, leave out one other, settle; the pairs that promise most first.
 //! - *Reheat*: anneal again from below the critical temperature.
+//!
+//! A trial settles until it is clear that it will not be better.
 
 use super::Annealing;
 use super::phases::{Phases, Tolerance};
@@ -101,8 +103,9 @@ impl Search<'_> {
 
     /// Settles a trial and keeps it if it is better.
     async fn accept(&mut self, mut trial: Vec<f64>) -> Result<bool, MiningError> {
-        let (found, _) = self.lloyd.run(&mut trial, Limit::FIXED_POINT).await?;
-        let better = found.inertia() < self.best.inertia() * (1.0 - ROUNDING);
+        let target = self.best.inertia() * (1.0 - ROUNDING);
+        let (found, _) = self.lloyd.run(&mut trial, Limit::below(target)).await?;
+        let better = found.inertia() < target;
         if better {
             (self.best, self.centres) = (found, trial);
         }

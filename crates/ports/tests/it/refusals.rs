@@ -143,6 +143,22 @@ fn sem_g07_pairs_that_had_no_room_at_first_keep_the_order() {
 }
 
 #[test]
+fn sem_g07_sem_g11_what_is_put_back_comes_first_in_its_pair() {
+    within(patience(), || {
+        let (dispatcher, queue) = bounded(1);
+        let (p, q) = (port_with(1..=3), port_with(11..=13));
+        let (join, pairs) = joining(&p, &q);
+        join.activate(&queue).unwrap();
+        dispatcher.wait_idle();
+        assert_eq!(pairs.take(), [(1, 11)], "the others found no room");
+        p.put_back(9).unwrap();
+        dispatcher.wait_idle();
+        assert_eq!(pairs.take(), [(9, 12)]);
+        assert_eq!((p.items(), q.items()), (vec![2, 3], vec![13]));
+    });
+}
+
+#[test]
 fn sem_g09_sem_g11_what_is_put_back_comes_first_in_its_batch() {
     let port = port_with([5, 6]);
     let (receive, batches) = batching(&port, 3);
