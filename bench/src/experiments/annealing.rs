@@ -1,5 +1,5 @@
-//! Annealing: what one step costs, beside a Lloyd step of our own and of scikit-learn (papers E19 to
-//! E22: clustering of 200,000 census blocks on many cores).
+//! Annealing: what one step costs, beside a Lloyd step of our own and of scikit-learn (papers E18,
+//! E20: the clustering kernel, and clustering of 200,000 census blocks on many cores).
 //!
 //! Question: how long does a step of annealing take per point and cluster, how much of that is lost
 //! on more threads, and how does it compare with the step of plain K-means in a library that is

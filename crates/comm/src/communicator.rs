@@ -11,7 +11,8 @@ use std::fmt;
 /// topologies.
 ///
 /// # Cancellation
-/// Dropping the future of a point-to-point call before it ends takes nothing and sends nothing.
+/// Dropping the future of a point-to-point call before it ends takes nothing and sends nothing, but for
+/// `sendrecv` and `shift`: they send when they are first polled, and their messages stay on their way.
 /// Dropping that of a collective leaves this rank out of step; its next collective says so.
 pub struct Communicator {
     fabric: AnyFabric,

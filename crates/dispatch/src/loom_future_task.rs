@@ -1,7 +1,7 @@
 //! Models of async tasks: wake-ups against polls, wakers that go away.
 
 use crate::inbox::Inbox;
-use crate::{Enqueue, Exception, QueueError, Task, spawn};
+use crate::{Enqueue, Exception, QueueError, Task, spawn, spawn_unchecked};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::cell::UnsafeCell;
 use motet_sync::{Arc as LoomArc, Mutex, thread};
@@ -72,14 +72,17 @@ impl Future for WaitFor {
     }
 }
 
-/// An event, and an async task that waits for it on the queue.
-fn start() -> (Arc<Hand>, LoomArc<Event>) {
-    let hand = Hand::new();
-    let event = LoomArc::new(Event {
+fn new_event() -> LoomArc<Event> {
+    LoomArc::new(Event {
         flag: AtomicUsize::new(0),
         waker: Mutex::new(None),
         data: UnsafeCell::new(0),
-    });
+    })
+}
+
+/// An event, and an async task that waits for it on the queue.
+fn start() -> (Arc<Hand>, LoomArc<Event>) {
+    let (hand, event) = (Hand::new(), new_event());
     spawn(&hand.handle(), WaitFor(event.clone())).unwrap();
     (hand, event)
 }
@@ -213,5 +216,33 @@ fn loom_the_last_poll_sees_what_was_written_before_each_wake_up() {
         drop(last);
         hand.run_all();
         assert_eq!(LoomArc::strong_count(&value), 1, "the future was dropped");
+    });
+}
+
+/// The wakers of a watched task go away at once: it is polled once more, whoever was the last.
+#[test]
+fn loom_watched_task_is_polled_when_its_last_waker_goes() {
+    loom::model(|| {
+        let (hand, event) = (Hand::new(), new_event());
+        // SAFETY: the future borrows nothing, and this thread alone runs the queue's tasks.
+        let handle = unsafe { spawn_unchecked(&hand.handle(), WaitFor(event.clone())) };
+        hand.run_all();
+        let first = event.waker.lock().take().unwrap();
+        let second = first.clone();
+        let other = thread::spawn(move || drop(second));
+        drop(first);
+        other.join().unwrap();
+        assert!(!handle.waits_for_handle(), "it is queued");
+        hand.run_all();
+        let again = event.waker.lock().take();
+        // SAFETY: the task waits.
+        event.data.with_mut(|data| unsafe { *data = 7 });
+        event.flag.store(1, Ordering::Release);
+        drop(again.expect("it was polled"));
+        hand.run_all();
+        assert!(handle.is_done());
+        let late = event.waker.lock().take();
+        drop(late);
+        assert_eq!(LoomArc::strong_count(&event), 1, "the future was dropped");
     });
 }

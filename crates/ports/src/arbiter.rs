@@ -3,6 +3,7 @@
 mod from_handler;
 mod joined_receive;
 mod multiple_item_receive;
+mod place;
 mod receive;
 
 pub use from_handler::FromHandler;

@@ -38,6 +38,9 @@ pub(super) struct Schedule<'a> {
     /// No splitting below this.
     floor: f64,
     start: f64,
+    /// A summary would be hardly shorter than the points. It stays so: temperatures fall, and
+    /// summaries grow with them.
+    fine: bool,
     trace: Vec<TraceStep>,
     done: f64,
 }
@@ -69,6 +72,7 @@ impl<'a> Schedule<'a> {
             most,
             floor,
             start: 0.0,
+            fine: false,
             trace,
             done: 0.0,
         }
@@ -111,14 +115,16 @@ impl<'a> Schedule<'a> {
     /// Finds the clusters at one temperature.
     async fn settle(&mut self, temperature: f64) -> Result<(), MiningError> {
         let tree = &self.prepared.tree;
-        let summary = tree.summary(temperature / GRAIN);
         let coarse;
-        let blocks = if summary.len() < tree.len() / 4 * 3 {
-            coarse = Blocks::new(self.team, tree.dim, summary.len(), |row| summary[row]);
-            &coarse
-        } else {
-            &self.prepared.blocks
-        };
+        let mut blocks = &self.prepared.blocks;
+        if !self.fine {
+            let summary = tree.summary(temperature / GRAIN);
+            self.fine = summary.len() >= tree.len() / 4 * 3;
+            if !self.fine {
+                coarse = Blocks::new(self.team, tree.dim, summary.len(), |row| summary[row]);
+                blocks = &coarse;
+            }
+        }
         let tolerance = Tolerance {
             movement: self.options.tolerance,
             iterations: self.options.iterations,

@@ -1,15 +1,15 @@
 //! MultipleItemReceive: each handler run takes a fixed number of items from one port.
 
-use crate::activation::{Activation, Active};
-use crate::claim::Claim;
+use super::place::{Place, Placed};
+use crate::activation::Activation;
 use crate::delivery::{Delivery, QueueHandle};
 use crate::handler::{self, AnyHandler};
-use crate::port::{Port, PortCore, items_of, put_back};
+use crate::port::{Port, items_of};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{BoxList, Enqueue, QueueError, Run, TaskBox};
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// Each handler run takes `count` items from one port, all or none (papers R024). While fewer wait
 /// they stay in the port, visible. One is as good as many.
@@ -40,13 +40,10 @@ pub struct MultipleItemReceive<T: Send + 'static> {
 /// A receive at work. Alone in its cache lines: its reference count changes with each batch.
 #[repr(align(64))]
 struct Core<T: Send + 'static> {
-    this: Weak<Core<T>>,
-    port: Weak<PortCore<T>>,
+    place: Place<T, Self>,
     queue: QueueHandle,
     count: usize,
     handler: AnyHandler<Vec<T>>,
-    once: bool,
-    claim: Claim,
 }
 
 /// The items of one handler run, on their way.
@@ -107,13 +104,10 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
             once,
         } = self;
         let core = Arc::new_cyclic(|this| Core {
-            this: Weak::clone(this),
-            port: Arc::downgrade(port.core()),
+            place: Place::new(this, &port, once),
             queue: queue.handle(),
             count,
             handler,
-            once,
-            claim: Claim::new(),
         });
         Activation::start(core, port, queue)
     }
@@ -134,14 +128,14 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
 
 impl<T: Send + 'static> Receiver<T> for Core<T> {
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
-        if !self.claim.is_open() {
+        if !self.place.is_open() {
             offer.leave_port();
             return Verdict::Reject;
         }
         // More than one batch may be there: items that found no room when they were offered wait.
         let mut fired = false;
         while !offer.is_taken() && offer.waiting_count() + 1 >= self.count {
-            let Some(to) = self.this.upgrade() else {
+            let Some(to) = self.place.arbiter() else {
                 return Verdict::Reject;
             };
             if let Err(verdict) = offer.claim_room(&self.queue) {
@@ -150,10 +144,7 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
             fired = true;
             let parcels = offer.take_oldest_multiple(self.count);
             offer.schedule(&self.queue, TaskBox::new(Batch { parcels, to }).into_task());
-            if self.once {
-                offer.leave_port();
-                let won = self.claim.take();
-                debug_assert!(won, "the claim was open a moment ago, under the same lock");
+            if self.place.taken(offer) {
                 break;
             }
         }
@@ -175,28 +166,16 @@ impl<T: Send + 'static> Run for Batch<T> {
             newest_first.push_front(parcel);
         }
         while let Some(parcel) = newest_first.pop_front() {
-            put_back(&to.port, parcel);
+            to.place.put_back(parcel);
         }
     }
 }
 
-impl<T: Send + 'static> Active for Core<T> {
-    fn register(&self) {
-        if let (Some(port), Some(this)) = (self.port.upgrade(), self.this.upgrade()) {
-            port.register(this);
-        }
-    }
+impl<T: Send + 'static> Placed for Core<T> {
+    type Item = T;
 
-    fn cleanup(&self) {
-        if let (Some(port), Some(this)) = (self.port.upgrade(), self.this.upgrade()) {
-            port.close_and_unregister(&self.claim, &(this as Arc<dyn Receiver<T>>));
-        } else {
-            self.claim.close();
-        }
-    }
-
-    fn is_active(&self) -> bool {
-        self.claim.is_open()
+    fn place(&self) -> &Place<T, Self> {
+        &self.place
     }
 }
 

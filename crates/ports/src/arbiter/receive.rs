@@ -1,16 +1,16 @@
 //! Receive: each handler run takes one item from one port.
 
-use crate::activation::{Activation, Active};
-use crate::claim::Claim;
+use super::place::{Place, Placed};
+use crate::activation::Activation;
 use crate::delivery::{Deliver, Parcel, QueueHandle, address};
 use crate::handler::{self, AnyHandler};
-use crate::port::{Port, PortCore, put_back};
+use crate::port::Port;
 use crate::predicate::{self, Predicate};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{Enqueue, QueueError};
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// Each handler run takes one item from one port (papers R023): once, or for every item.
 ///
@@ -42,13 +42,10 @@ pub struct Receive<T: Send + 'static> {
 /// A receive at work. Alone in its cache lines: its reference count changes with each item.
 #[repr(align(64))]
 struct ReceiveCore<T: Send + 'static> {
-    this: Weak<ReceiveCore<T>>,
-    port: Weak<PortCore<T>>,
+    place: Place<T, Self>,
     queue: QueueHandle,
     handler: AnyHandler<T>,
-    once: bool,
     predicate: Option<Predicate<T>>,
-    claim: Claim,
 }
 
 impl<T: Send + 'static> Receive<T> {
@@ -102,13 +99,10 @@ impl<T: Send + 'static> Receive<T> {
             predicate,
         } = self;
         let core = Arc::new_cyclic(|this| ReceiveCore {
-            this: Weak::clone(this),
-            port: Arc::downgrade(port.core()),
+            place: Place::new(this, &port, once),
             queue: queue.handle(),
             handler,
-            once,
             predicate,
-            claim: Claim::new(),
         });
         Activation::start(core, port, queue)
     }
@@ -126,7 +120,7 @@ impl<T: Send + 'static> Receive<T> {
 impl<T: Send + 'static> Receiver<T> for ReceiveCore<T> {
     #[inline]
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
-        if !self.claim.is_open() {
+        if !self.place.is_open() {
             offer.leave_port();
             return Verdict::Reject;
         }
@@ -135,18 +129,13 @@ impl<T: Send + 'static> Receiver<T> for ReceiveCore<T> {
         {
             return Verdict::Reject;
         }
-        let Some(this) = self.this.upgrade() else {
+        let Some(this) = self.place.arbiter() else {
             return Verdict::Reject;
         };
         if let Err(verdict) = offer.claim_room(&self.queue) {
             return verdict;
         }
-        if self.once {
-            // Nobody else claims under the port's lock; a cleanup waits for the lock or came first.
-            offer.leave_port();
-            let won = self.claim.take();
-            debug_assert!(won, "the claim was open a moment ago, under the same lock");
-        }
+        self.place.taken(offer);
         let task = address(offer.take(), this);
         offer.schedule(&self.queue, task);
         Verdict::Accept
@@ -160,27 +149,15 @@ impl<T: Send + 'static> Deliver<T> for ReceiveCore<T> {
     }
 
     fn put_back(&self, parcel: Parcel<T>) {
-        put_back(&self.port, parcel);
+        self.place.put_back(parcel);
     }
 }
 
-impl<T: Send + 'static> Active for ReceiveCore<T> {
-    fn register(&self) {
-        if let (Some(port), Some(this)) = (self.port.upgrade(), self.this.upgrade()) {
-            port.register(this);
-        }
-    }
+impl<T: Send + 'static> Placed for ReceiveCore<T> {
+    type Item = T;
 
-    fn cleanup(&self) {
-        if let (Some(port), Some(this)) = (self.port.upgrade(), self.this.upgrade()) {
-            port.close_and_unregister(&self.claim, &(this as Arc<dyn Receiver<T>>));
-        } else {
-            self.claim.close();
-        }
-    }
-
-    fn is_active(&self) -> bool {
-        self.claim.is_open()
+    fn place(&self) -> &Place<T, Self> {
+        &self.place
     }
 }
 

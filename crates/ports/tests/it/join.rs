@@ -156,7 +156,7 @@ fn ccr_056_sem_g08_joins_in_either_order_lose_double_and_block_nothing() {
 
 #[test]
 fn sem_g08_one_time_joins_on_a_triangle_of_ports_lose_and_double_nothing() {
-    on_dispatchers(20, |dispatcher, queue| {
+    on_dispatchers(8, |dispatcher, queue| {
         let ports: [Port<u32>; 3] = std::array::from_fn(|_| Port::new());
         let fired = Log::new();
         let (posted, arming, log, on) =

@@ -219,7 +219,7 @@ fn sem_g10_cleanup_ends_an_arbiter_whose_port_is_gone() {
 
 #[test]
 fn sem_g10_a_one_time_receive_and_its_cleanup_agree() {
-    on_dispatchers(60, |dispatcher, queue| {
+    on_dispatchers(20, |dispatcher, queue| {
         let (port, handled) = (Port::new(), Log::new());
         let log = handled.clone();
         let active = Receive::once(&port, move |n| log.push(n))

@@ -1,0 +1,85 @@
+//! The place of an arbiter at the one port from which it takes items.
+
+use crate::activation::Active;
+use crate::claim::Claim;
+use crate::delivery::Parcel;
+use crate::port::{Port, PortCore, put_back};
+use crate::receiver::{Offer, Receiver};
+use std::sync::{Arc, Weak};
+
+/// The arbiter's own handle, its port and its one decision.
+pub(super) struct Place<T: Send + 'static, A> {
+    arbiter: Weak<A>,
+    port: Weak<PortCore<T>>,
+    once: bool,
+    claim: Claim,
+}
+
+/// An arbiter that has such a place; it answers for itself by it.
+pub(super) trait Placed: Receiver<Self::Item> + Sized + 'static {
+    /// What it takes.
+    type Item: Send + 'static;
+
+    fn place(&self) -> &Place<Self::Item, Self>;
+}
+
+impl<T: Send + 'static, A> Place<T, A> {
+    pub(super) fn new(arbiter: &Weak<A>, port: &Port<T>, once: bool) -> Self {
+        Place {
+            arbiter: Weak::clone(arbiter),
+            port: Arc::downgrade(port.core()),
+            once,
+            claim: Claim::new(),
+        }
+    }
+
+    /// The arbiter, for its tasks to keep.
+    #[inline]
+    pub(super) fn arbiter(&self) -> Option<Arc<A>> {
+        self.arbiter.upgrade()
+    }
+
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.claim.is_open()
+    }
+
+    /// Called when the arbiter takes items: a one-time arbiter has then decided, and leaves.
+    /// `true` when it may take no more.
+    #[inline]
+    pub(super) fn taken(&self, offer: &mut Offer<'_, T>) -> bool {
+        if self.once {
+            // Nobody else claims under the port's lock; a cleanup waits for the lock or came first.
+            offer.leave_port();
+            let won = self.claim.take();
+            debug_assert!(won, "the claim was open a moment ago, under the same lock");
+        }
+        self.once
+    }
+
+    pub(super) fn put_back(&self, parcel: Parcel<T>) {
+        put_back(&self.port, parcel);
+    }
+}
+
+impl<A: Placed> Active for A {
+    fn register(&self) {
+        let place = self.place();
+        if let (Some(port), Some(arbiter)) = (place.port.upgrade(), place.arbiter()) {
+            port.register(arbiter);
+        }
+    }
+
+    fn cleanup(&self) {
+        let place = self.place();
+        if let (Some(port), Some(arbiter)) = (place.port.upgrade(), place.arbiter()) {
+            port.close_and_unregister(&place.claim, &(arbiter as Arc<dyn Receiver<A::Item>>));
+        } else {
+            place.claim.close();
+        }
+    }
+
+    fn is_active(&self) -> bool {
+        self.place().is_open()
+    }
+}
