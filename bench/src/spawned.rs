@@ -7,8 +7,8 @@
 use crate::program::{Pattern, Program};
 use motet_dispatch::{Dispatcher, DispatcherConfig, DispatcherQueue, QueueConfig};
 use motet_ports::{JoinedReceive, MultipleItemReceive, Port, Receive};
-use motet_sync::CachePadded;
 use motet_sync::atomic::{AtomicU64, Ordering};
+use motet_sync::{CachePadded, thread};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -54,6 +54,8 @@ impl Computation {
 pub(crate) fn run(program: &Program) -> Duration {
     let config = DispatcherConfig {
         threads: program.threads,
+        // As worlds do by themselves: two threads that the system puts on one core stay there for a while.
+        pin: program.threads == thread::cores(),
         ..DispatcherConfig::default()
     };
     let dispatcher = Dispatcher::with(config).expect("the threads start");

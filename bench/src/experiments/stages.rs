@@ -9,7 +9,8 @@
 //! number of threads, whichever is less). The ideal time of a stage is T(1) · ⌈P / threads⌉ / S.
 //!
 //! Method: pairs of a one-stage run and an S-stage run in turn, so that a change of the processor's
-//! clock hits both; the limits of the machine are measured between the pairs; medians.
+//! clock hits both; the limits of the machine are measured between the pairs; medians. Threads that fill
+//! the machine are bound to their cores.
 //!
 //! Threats: other load on the machine; a stage count so small that starting the threads shows (use
 //! 10,000 stages and more); P that is not a multiple of the threads (spawned computations are
