@@ -21,6 +21,7 @@
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
 //! | panics | [`ExceptionPort`] | |
+//! | time | [`timer::timeout_port`], [`timer::enqueue_timer`] | [`timer::sleep`], [`within`](timer::Deadline::within) |
 //!
 //! ```
 //! use motet_dispatch::{Dispatcher, QueueConfig};
@@ -58,6 +59,8 @@ mod port;
 mod predicate;
 mod receiver;
 mod recv;
+
+pub mod timer;
 
 #[cfg(all(test, motet_loom))]
 mod loom_ports;
