@@ -136,8 +136,8 @@ impl Clock {
     }
 
     /// Runs `call` again and again, the first time `period` from now, each time with the time for which
-    /// it was set. The times are whole periods apart, however late a call comes; those that have
-    /// passed before the call could come are left out.
+    /// it was set. The times are whole periods apart, however late a call comes; when several have
+    /// passed while the calls could not come, one call comes late and the others are left out.
     ///
     /// # Panics
     /// When the period is zero, and as [`Clock::after`].

@@ -13,3 +13,5 @@ mod port;
 mod programs;
 mod receive;
 mod refusals;
+mod replay;
+mod timer;
