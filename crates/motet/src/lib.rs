@@ -16,6 +16,7 @@
 //! |---|---|---|
 //! | events, requests, a graph of steps | [`Port`], [`Receive`], [`JoinedReceive`] | `hello_port`, `word_count`, `philosophers` |
 //! | one loop over much data, in parallel | [`World`], [`Communicator`] | `hello_ranks`, `heat` |
+//! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
 //!
 //! ```
@@ -43,9 +44,9 @@ pub use motet_ports as ports;
 
 pub use motet_comm::{CommError, Communicator, RunError, World};
 pub use motet_dispatch::{
-    Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, Exception, Inline, QueueConfig, Task,
-    spawn,
+    Clock, Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, Exception, Inline, QueueConfig,
+    Replay, ReplayConfig, ReplayQueue, Task, Timer, Timescale, Trace, spawn,
 };
 pub use motet_ports::{
-    ExceptionPort, FromHandler, JoinedReceive, MultipleItemReceive, Port, PostError, Receive,
+    ExceptionPort, FromHandler, JoinedReceive, MultipleItemReceive, Port, PostError, Receive, timer,
 };
