@@ -79,6 +79,8 @@ impl Enqueue for Inline {
         Ok(())
     }
 
+    fn release(&self) {}
+
     fn admit(&self, task: Task) {
         if RUNNING.replace(true) {
             let later = (self.clone(), task);

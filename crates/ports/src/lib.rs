@@ -54,6 +54,7 @@ mod domain;
 mod error;
 mod exception_port;
 mod handler;
+mod outlet;
 mod port;
 mod predicate;
 mod receiver;
