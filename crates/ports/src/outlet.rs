@@ -14,7 +14,6 @@
 
 use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
-use crate::handler::AnyHandler;
 use motet_dispatch::{Enqueue, Task};
 use std::sync::Arc;
 
@@ -124,11 +123,5 @@ impl Outlet {
         let mut task = || into_task(work.take().expect("a parent asks for the task once"));
         let pass = parent.enter(&mut task);
         work.map(|work| (work, pass))
-    }
-
-    /// Runs a handler that has been let in.
-    #[inline]
-    pub(crate) fn handle<A>(&self, handler: &AnyHandler<A>, args: A, pass: Option<Pass>) {
-        handler.handle(args, &self.queue, pass);
     }
 }
