@@ -48,6 +48,7 @@ pub(crate) trait Parent: Send + Sync {
 pub(crate) struct Pass(Arc<dyn Parent>);
 
 impl Pass {
+    #[allow(dead_code, reason = "for arbiters above others")]
     pub(crate) fn new(parent: Arc<dyn Parent>) -> Self {
         Pass(parent)
     }
@@ -69,6 +70,7 @@ impl Outlet {
     }
 
     /// To a queue, by way of `parent`.
+    #[allow(dead_code, reason = "for arbiters above others")]
     pub(crate) fn by_way_of(parent: Arc<dyn Parent>, queue: &QueueHandle) -> Self {
         Outlet {
             queue: Arc::clone(queue),
