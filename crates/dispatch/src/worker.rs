@@ -194,7 +194,11 @@ impl Worker {
         self.locals.borrow().iter().for_each(Local::abandon);
     }
 
-    fn pool(&self) -> &Pool {
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
         &self.registry.pool
     }
 
