@@ -57,7 +57,7 @@ pub struct Clock {
 /// Longer spans than this (a hundred years) end then: times beyond could not be told.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-thread_local! {
+motet_sync::thread_local! {
     /// The clock of the replay that runs a task on this thread.
     static VIRTUAL: RefCell<Option<Clock>> = const { RefCell::new(None) };
 }
@@ -180,7 +180,7 @@ impl Clock {
 
     /// The virtual clock of this thread, while a replay runs a task on it.
     pub(crate) fn of_thread() -> Option<Clock> {
-        VIRTUAL.with_borrow(Clone::clone)
+        VIRTUAL.with(|clock| clock.borrow().clone())
     }
 
     /// Runs `body` with this clock as the thread's.
@@ -189,10 +189,10 @@ impl Clock {
         struct Outer(Option<Clock>);
         impl Drop for Outer {
             fn drop(&mut self) {
-                VIRTUAL.set(self.0.take());
+                VIRTUAL.with(|clock| clock.replace(self.0.take()));
             }
         }
-        let _outer = Outer(VIRTUAL.replace(Some(self.clone())));
+        let _outer = Outer(VIRTUAL.with(|clock| clock.replace(Some(self.clone()))));
         body()
     }
 }

@@ -4,10 +4,12 @@ use crate::clock::Clock;
 use crate::counters::QueueCounters;
 use crate::home::Home;
 use crate::queue_core::QueueCore;
+use crate::waiting::Waiter;
+use crate::watch;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A queue of tasks that one [`Dispatcher`](crate::Dispatcher) serves, first in first out.
 ///
@@ -94,6 +96,10 @@ impl Enqueue for DispatcherQueue {
         self.core.reserve()
     }
 
+    fn release(&self) {
+        self.core.release();
+    }
+
     #[inline]
     fn admit(&self, task: Task) {
         self.core.admit(task);
@@ -106,6 +112,10 @@ impl Enqueue for DispatcherQueue {
 
     fn readmit(&self, task: Task) {
         self.core.readmit(task);
+    }
+
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        self.core.watch(waiter);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {
@@ -132,6 +142,10 @@ impl Enqueue for QueueCore {
         self.claim_room()
     }
 
+    fn release(&self) {
+        self.release_room();
+    }
+
     #[inline]
     fn admit(&self, task: Task) {
         match worker::push_local(self, task) {
@@ -149,6 +163,10 @@ impl Enqueue for QueueCore {
     fn readmit(&self, task: Task) {
         self.returns();
         self.admit(task);
+    }
+
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        watch::watch(&self.pool, waiter);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

@@ -55,6 +55,7 @@ mod domain;
 mod error;
 mod exception_port;
 mod handler;
+mod outlet;
 mod port;
 mod predicate;
 mod receiver;
@@ -64,6 +65,8 @@ pub mod timer;
 
 #[cfg(all(test, motet_loom))]
 mod loom_ports;
+#[cfg(all(test, motet_shuttle))]
+mod shuttle_programs;
 
 pub use activation::Activation;
 pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};

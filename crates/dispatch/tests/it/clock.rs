@@ -254,6 +254,9 @@ impl Enqueue for Relay {
     fn reserve(&self) -> Result<(), motet_dispatch::QueueError> {
         self.to.reserve()
     }
+    fn release(&self) {
+        self.to.release();
+    }
     fn admit(&self, task: Task) {
         self.to.admit(task);
     }

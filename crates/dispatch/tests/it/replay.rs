@@ -3,7 +3,7 @@
 use crate::support::{Bell, Traces, go, note};
 use motet_dispatch::{
     Clock, Enqueue, Inline, QueueConfig, QueueError, Replay, ReplayConfig, ReplayQueue, Task,
-    Timescale, Trace, spawn, timer,
+    Timescale, Trace, Wait, Waiter, spawn, timer, watch_here,
 };
 use motet_sync::{Arc, thread};
 use motet_testkit::{Drops, Log, explore, explore_with};
@@ -400,6 +400,38 @@ fn a_replay_does_not_run_inside_its_own_tasks() {
         messages[0].starts_with("a replay runs on one thread"),
         "{messages:?}"
     );
+}
+
+/// Waits for ever, if asked.
+struct Patient;
+
+impl Waiter for Patient {
+    fn wait(&self) -> Option<Wait> {
+        Some(Wait {
+            who: "Patient",
+            queue: None,
+            parts: Vec::new(),
+            since: Instant::now(),
+            created: std::panic::Location::caller(),
+        })
+    }
+}
+
+#[test]
+fn the_waiting_list_holds_who_waits_in_it_and_on_its_queues() {
+    let waiters: [Arc<dyn Waiter>; 3] = [(); 3].map(|()| Arc::new(Patient) as _);
+    let [on, inside, outside] = &waiters;
+    let replay = Replay::new(1);
+    let queue = replay.queue(QueueConfig::default());
+    queue.watch(Arc::downgrade(on));
+    let inside = Arc::downgrade(inside);
+    go(&queue, move || watch_here(inside));
+    watch_here(Arc::downgrade(outside));
+    assert_eq!(replay.waiting().len(), 1);
+    replay.run();
+    assert_eq!(replay.waiting().len(), 2);
+    drop(waiters);
+    assert!(replay.waiting().is_empty());
 }
 
 #[test]
