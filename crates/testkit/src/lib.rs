@@ -6,6 +6,8 @@
 //! - [`Log`] records what happened in which order, [`Overlap`] how much of it at one time;
 //! - [`Gate`] holds handlers at a point until the test says so;
 //! - [`Drops`] counts how many values were made and dropped;
+//! - [`History`] tells whether what threads saw is linearizable;
+//! - [`stress`] repeats a round with seeds for as long as it is told, [`Random`] makes it of its seed;
 //! - [`data`] finds the folder of the large data sets.
 //!
 //! ```
@@ -24,12 +26,16 @@ mod data;
 mod drops;
 mod gate;
 mod guard;
+mod history;
 mod log;
 mod overlap;
+mod stress;
 
 pub use data::data;
 pub use drops::{Dropped, Drops};
 pub use gate::Gate;
 pub use guard::{patience, within};
+pub use history::{History, Sequential};
 pub use log::Log;
 pub use overlap::Overlap;
+pub use stress::{Random, stress};

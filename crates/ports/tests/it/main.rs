@@ -7,6 +7,7 @@ mod support;
 
 mod awaited;
 mod cost;
+mod histories;
 mod join;
 mod model;
 mod port;
