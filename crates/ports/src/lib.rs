@@ -20,6 +20,7 @@
 //! | one item of each of two ports | [`JoinedReceive`] | |
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
+//! | items of several types, addressed by type | [`PortSet`], [`SharedPortSet`] | |
 //! | panics | [`ExceptionPort`] | |
 //!
 //! ```
@@ -50,11 +51,14 @@ mod arbiter;
 mod claim;
 mod deferred;
 mod delivery;
+mod description;
 mod domain;
 mod error;
 mod exception_port;
 mod handler;
+mod origin;
 mod port;
+mod port_set;
 mod predicate;
 mod receiver;
 mod recv;
@@ -65,8 +69,9 @@ mod loom_ports;
 pub use activation::Activation;
 pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};
 pub use deferred::Keep;
-pub use error::PostError;
+pub use error::{PostAnyError, PostError};
 pub use exception_port::ExceptionPort;
 pub use port::Port;
+pub use port_set::{At, Holds, PortSet, PortTypes, SharedPortSet, SuccessFailurePort, one_of};
 pub use receiver::{Offer, Receiver, Verdict};
 pub use recv::{Ready, Recv};

@@ -5,6 +5,7 @@ use crate::delivery::Parcel;
 use crate::port::Port;
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_sync::Mutex;
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// The future of [`Port::recv`].
+#[must_use = "a receive that is not awaited receives nothing"]
 pub struct Recv<T: Send + 'static> {
     port: Port<T>,
     /// There from the first time nothing was waiting.
@@ -19,6 +21,7 @@ pub struct Recv<T: Send + 'static> {
 }
 
 /// The future of [`Port::ready`].
+#[must_use = "a wait that is not awaited does not wait"]
 pub struct Ready<T: Send + 'static> {
     port: Port<T>,
     waits: Option<Arc<Waiting<T>>>,
@@ -59,14 +62,12 @@ impl<T: Send + 'static> Port<T> {
     /// asks.post(41).unwrap();
     /// assert_eq!(answers.test(), Some(42));
     /// ```
-    #[must_use = "a receive that is not awaited receives nothing"]
     pub fn recv(&self) -> Recv<T> {
         Recv::new(self.clone())
     }
 
     /// Waits until an item waits in the port, and leaves it there (CCR's `Receive()` without a
     /// handler). Someone else may take the item before the awaiting code does.
-    #[must_use = "a wait that is not awaited does not wait"]
     pub fn ready(&self) -> Ready<T> {
         Ready::new(self.clone())
     }
@@ -201,6 +202,14 @@ impl<T: Send + 'static> Receiver<T> for Waiting<T> {
         }
         slot.parcel = Some(offer.take());
         Verdict::Accept
+    }
+
+    fn describe(&self) -> Cow<'static, str> {
+        Cow::Borrowed(if self.takes {
+            "awaited receive"
+        } else {
+            "awaited look"
+        })
     }
 }
 

@@ -10,6 +10,8 @@ mod cost;
 mod join;
 mod model;
 mod port;
+mod port_sets;
 mod programs;
 mod receive;
 mod refusals;
+mod reports;
