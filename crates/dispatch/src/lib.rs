@@ -74,4 +74,4 @@ pub use queue_core::QueueConfig;
 pub use spin_wait::{Advice, SpinWait};
 pub use task::{Run, Task, TaskBox};
 pub use task_list::{BoxList, TaskList};
-pub use worker::announce;
+pub use worker::{announce, inside_task};

@@ -91,3 +91,27 @@ impl fmt::Display for PostAnyError {
 }
 
 impl std::error::Error for PostAnyError {}
+
+/// Why a thread could not wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BlockingError {
+    /// The thread runs a task: what it would wait for might need that very thread.
+    InsideTask,
+    /// The time is up.
+    Elapsed,
+}
+
+impl fmt::Display for BlockingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BlockingError::InsideTask => {
+                "a blocking wait inside a task of a dispatcher would hold its thread; \
+                 make the handler async and await instead"
+            }
+            BlockingError::Elapsed => "the time of a blocking wait is up",
+        })
+    }
+}
+
+impl std::error::Error for BlockingError {}

@@ -48,7 +48,10 @@
 
 mod activation;
 mod arbiter;
+mod blocking;
 mod claim;
+#[cfg(doctest)]
+mod compile_fail;
 mod deferred;
 mod delivery;
 mod description;
@@ -62,16 +65,23 @@ mod port_set;
 mod predicate;
 mod receiver;
 mod recv;
+mod reply;
+mod sink;
+mod stream;
 
 #[cfg(all(test, motet_loom))]
 mod loom_ports;
 
 pub use activation::Activation;
 pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};
+pub use blocking::{wait_blocking, wait_blocking_for};
 pub use deferred::Keep;
-pub use error::{PostAnyError, PostError};
+pub use error::{BlockingError, PostAnyError, PostError};
 pub use exception_port::ExceptionPort;
 pub use port::Port;
 pub use port_set::{At, Holds, PortSet, PortTypes, SharedPortSet, SuccessFailurePort, one_of};
 pub use receiver::{Offer, Receiver, Verdict};
 pub use recv::{Ready, Recv};
+pub use reply::{NoReply, Reply, ReplyError, ReplyPort, reply};
+pub use sink::PortSink;
+pub use stream::{PortStream, Until};

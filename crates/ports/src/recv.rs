@@ -77,6 +77,26 @@ impl<T: Send + 'static> Recv<T> {
     fn new(port: Port<T>) -> Self {
         Recv { port, waits: None }
     }
+
+    pub(crate) fn port(&self) -> &Port<T> {
+        &self.port
+    }
+
+    /// Ends the wait; an item that was meant for it goes back to the front of the port.
+    pub(crate) fn give_up(&mut self) {
+        let Some(waits) = self.waits.take() else {
+            return;
+        };
+        if waits.claim.close() {
+            leave(&self.port, &waits);
+        } else {
+            // The port had already chosen this receive.
+            let parcel = waits.slot.lock().parcel.take();
+            parcel
+                .into_iter()
+                .for_each(|parcel| self.port.core().put_back(parcel));
+        }
+    }
 }
 
 impl<T: Send + 'static> Future for Recv<T> {
@@ -103,18 +123,7 @@ impl<T: Send + 'static> Future for Recv<T> {
 
 impl<T: Send + 'static> Drop for Recv<T> {
     fn drop(&mut self) {
-        let Some(waits) = self.waits.take() else {
-            return;
-        };
-        if waits.claim.close() {
-            leave(&self.port, &waits);
-        } else {
-            // The port had already chosen this receive; the item goes back.
-            let parcel = waits.slot.lock().parcel.take();
-            parcel
-                .into_iter()
-                .for_each(|parcel| self.port.core().put_back(parcel));
-        }
+        self.give_up();
     }
 }
 

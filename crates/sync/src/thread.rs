@@ -12,6 +12,12 @@ pub use std::thread::{
 #[cfg(motet_loom)]
 pub use loom::thread::{JoinHandle, Thread, ThreadId, current, park, spawn, yield_now};
 
+/// Gives others a turn: in a model no time passes.
+#[cfg(motet_loom)]
+pub fn park_timeout(_: std::time::Duration) {
+    yield_now();
+}
+
 /// Starts a thread, as std does; [`spawn_named`] is better where somebody will look at it.
 ///
 /// # Panics

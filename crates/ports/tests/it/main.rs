@@ -6,6 +6,7 @@
 mod support;
 
 mod awaited;
+mod bridges;
 mod cost;
 mod join;
 mod model;
@@ -14,4 +15,6 @@ mod port_sets;
 mod programs;
 mod receive;
 mod refusals;
+mod replies;
 mod reports;
+mod streams;
