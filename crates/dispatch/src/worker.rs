@@ -62,20 +62,6 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
     unsafe { worker.as_ref() }.map(f)
 }
 
-/// Whether this thread runs a task: it is a worker of a dispatcher, or inside a task of an
-/// [`Inline`](crate::Inline). Code that would block the thread can say so instead.
-///
-/// ```
-/// use motet_dispatch::{Enqueue, Inline, Task, inside_task};
-///
-/// assert!(!inside_task());
-/// Inline::new("here").enqueue(Task::new(|| assert!(inside_task()))).unwrap();
-/// ```
-#[must_use]
-pub fn inside_task() -> bool {
-    with_current(|_| ()).is_some() || inline::is_running()
-}
-
 /// Marks the async task with waker data `data` as the one this thread polls and runs `poll`. `true`
 /// when it asked for another turn at once.
 #[inline]

@@ -81,7 +81,7 @@ pub struct PortSet<S: PortTypes> {
 /// set.port::<u32, _>(); // the same by type
 /// ```
 ///
-/// ```compile_fail,E0308
+/// ```compile_fail,E0631
 /// use motet_ports::{Receive, SharedPortSet};
 /// let set = SharedPortSet::<(u32, String)>::new();
 /// let _ = Receive::once(set.shared_port(), |n: u32| drop(n)); // a receive of one type
