@@ -3,7 +3,7 @@
 //! The first half of motet's one way through: items wait in ports; arbiters see when a condition on
 //! ports is met, take the items and make the task that `motet-dispatch` runs.
 //!
-//! - Depends on: `motet-sync`, `motet-dispatch`.
+//! - Depends on: `motet-sync`, `motet-dispatch`; `futures-core`, `futures-sink` (traits only).
 //! - Used by: `motet-comm` and the facade; every paradigm above is built from it.
 //!
 //! ```text
@@ -21,6 +21,9 @@
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
 //! | items of several types, addressed by type | [`PortSet`], [`SharedPortSet`] | |
+//! | an answer to one request | [`ReplyPort`] | [`reply`] |
+//! | items one by one, with combinators | [`Port::sink`] | [`Port::stream`] |
+//! | anything, on a thread that runs no tasks | | [`Port::recv_blocking`], [`wait_blocking`] |
 //! | panics | [`ExceptionPort`] | |
 //!
 //! ```
