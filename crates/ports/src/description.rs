@@ -83,9 +83,8 @@ impl<T: Send + 'static> fmt::Display for Port<T> {
         let items = self.item_count();
         write!(
             f,
-            "{} of {}, made at {}: {items} item{}; ",
+            "{}, made at {}: {items} item{}; ",
             self.core().label(),
-            type_name::<T>(),
             self.made_at(),
             if items == 1 { "" } else { "s" }
         )?;

@@ -63,6 +63,7 @@ mod error;
 mod exception_port;
 mod handler;
 mod origin;
+mod outlet;
 mod port;
 mod port_set;
 mod predicate;
@@ -74,6 +75,8 @@ mod stream;
 
 #[cfg(all(test, motet_loom))]
 mod loom_ports;
+#[cfg(all(test, motet_shuttle))]
+mod shuttle_programs;
 
 pub use activation::Activation;
 pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};

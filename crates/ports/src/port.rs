@@ -10,6 +10,7 @@ use crate::predicate;
 use crate::receiver::{End, Offer, Receiver, Verdict};
 use motet_dispatch::{BoxList, QueueError};
 use motet_sync::{Mutex, Serial};
+use std::any::type_name;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -196,11 +197,12 @@ impl<T: Send + 'static> PortCore<T> {
         &self.origin
     }
 
-    /// The port in two words.
+    /// The port in a few words: its name, or else its number, and its type.
     pub(crate) fn label(&self) -> String {
+        let of = type_name::<T>();
         match self.origin.name() {
-            Some(name) => format!("port {name:?}"),
-            None => format!("port {}", self.id),
+            Some(name) => format!("port {name:?} of {of}"),
+            None => format!("port {} of {of}", self.id),
         }
     }
 

@@ -63,7 +63,7 @@ fn sem_g72_a_port_describes_what_it_holds_and_who_waits() {
     assert_eq!(
         receivers,
         format!(
-            "receive with a predicate, one-time receive of 3 items, one-time join with port {}, \
+            "receive with a predicate, one-time receive of 3 items, one-time join with port {} of u32, \
              {}",
             other.id(),
             std::any::type_name::<Probe<u32>>()
@@ -72,7 +72,7 @@ fn sem_g72_a_port_describes_what_it_holds_and_who_waits() {
     assert!(
         other
             .to_string()
-            .ends_with("0 items; one-time join with port \"p\"")
+            .ends_with("0 items; one-time join with port \"p\" of u32")
     );
 }
 
