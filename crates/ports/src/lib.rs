@@ -3,7 +3,7 @@
 //! The first half of motet's one way through: items wait in ports; arbiters see when a condition on
 //! ports is met, take the items and make the task that `motet-dispatch` runs.
 //!
-//! - Depends on: `motet-sync`, `motet-dispatch`.
+//! - Depends on: `motet-sync`, `motet-dispatch`; `futures-core`, `futures-sink` (traits only).
 //! - Used by: `motet-comm` and the facade; every paradigm above is built from it.
 //!
 //! ```text
@@ -20,6 +20,10 @@
 //! | one item of each of two ports | [`JoinedReceive`] | |
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
+//! | items of several types, addressed by type | [`PortSet`], [`SharedPortSet`] | |
+//! | an answer to one request | [`ReplyPort`] | [`reply`] |
+//! | items one by one, with combinators | [`Port::sink`] | [`Port::stream`] |
+//! | anything, on a thread that runs no tasks | | [`Port::recv_blocking`], [`wait_blocking`] |
 //! | panics | [`ExceptionPort`] | |
 //!
 //! ```
@@ -47,18 +51,27 @@
 
 mod activation;
 mod arbiter;
+mod blocking;
 mod claim;
+#[cfg(doctest)]
+mod compile_fail;
 mod deferred;
 mod delivery;
+mod description;
 mod domain;
 mod error;
 mod exception_port;
 mod handler;
+mod origin;
 mod outlet;
 mod port;
+mod port_set;
 mod predicate;
 mod receiver;
 mod recv;
+mod reply;
+mod sink;
+mod stream;
 
 #[cfg(all(test, motet_loom))]
 mod loom_ports;
@@ -67,9 +80,14 @@ mod shuttle_programs;
 
 pub use activation::Activation;
 pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};
+pub use blocking::{wait_blocking, wait_blocking_for};
 pub use deferred::Keep;
-pub use error::PostError;
+pub use error::{BlockingError, PostAnyError, PostError};
 pub use exception_port::ExceptionPort;
 pub use port::Port;
+pub use port_set::{At, Holds, PortSet, PortTypes, SharedPortSet, SuccessFailurePort, one_of};
 pub use receiver::{Offer, Receiver, Verdict};
 pub use recv::{Ready, Recv};
+pub use reply::{NoReply, Reply, ReplyError, ReplyPort, reply};
+pub use sink::PortSink;
+pub use stream::{PortStream, Until};

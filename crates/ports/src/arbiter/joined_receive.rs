@@ -10,6 +10,7 @@ use crate::outlet::Outlet;
 use crate::port::{Port, PortCore, put_back};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{Enqueue, QueueError, Run, TaskBox};
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, OnceLock, Weak};
@@ -206,6 +207,13 @@ macro_rules! side {
                     offer.drop_later(Arc::new(ended));
                 }
                 verdict
+            }
+
+            fn describe(&self) -> Cow<'static, str> {
+                let once = if self.0.once { "one-time " } else { "" };
+                let other = self.0.ports.$other.upgrade();
+                let other = other.map_or("a port that is gone".to_owned(), |port| port.label());
+                Cow::Owned(format!("{once}join with {other}"))
             }
         }
 

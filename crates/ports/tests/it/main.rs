@@ -6,11 +6,16 @@
 mod support;
 
 mod awaited;
+mod bridges;
 mod cost;
 mod histories;
 mod join;
 mod model;
 mod port;
+mod port_sets;
 mod programs;
 mod receive;
 mod refusals;
+mod replies;
+mod reports;
+mod streams;
