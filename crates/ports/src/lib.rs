@@ -25,6 +25,7 @@
 //! | items one by one, with combinators | [`Port::sink`] | [`Port::stream`] |
 //! | anything, on a thread that runs no tasks | | [`Port::recv_blocking`], [`wait_blocking`] |
 //! | panics | [`ExceptionPort`] | |
+//! | time | [`timer::timeout_port`], [`timer::enqueue_timer`] | [`timer::sleep`], [`within`](timer::Deadline::within) |
 //!
 //! ```
 //! use motet_dispatch::{Dispatcher, QueueConfig};
@@ -72,6 +73,8 @@ mod recv;
 mod reply;
 mod sink;
 mod stream;
+
+pub mod timer;
 
 #[cfg(all(test, motet_loom))]
 mod loom_ports;

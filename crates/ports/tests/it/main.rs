@@ -16,6 +16,8 @@ mod port_sets;
 mod programs;
 mod receive;
 mod refusals;
+mod replay;
 mod replies;
 mod reports;
 mod streams;
+mod timer;
