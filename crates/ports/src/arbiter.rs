@@ -1,11 +1,13 @@
 //! Arbiters: the ties between what ports hold and the handlers that run. One file each.
 
+mod choice;
 mod from_handler;
 mod joined_receive;
 mod multiple_item_receive;
 mod place;
 mod receive;
 
+pub use choice::Choice;
 pub use from_handler::FromHandler;
 pub use joined_receive::JoinedReceive;
 pub use multiple_item_receive::MultipleItemReceive;

@@ -18,6 +18,7 @@
 //! | one item of one port | [`Receive`] | [`Port::recv`] |
 //! | `n` items of one port | [`MultipleItemReceive`] | |
 //! | one item of each of two ports | [`JoinedReceive`] | |
+//! | the first of several that can run | [`Choice`] | |
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
 //! | panics | [`ExceptionPort`] | |
@@ -55,19 +56,24 @@ mod error;
 mod exception_port;
 mod handler;
 mod outlet;
+mod parent;
 mod port;
 mod predicate;
 mod receiver;
 mod recv;
+mod weak_port;
 
 #[cfg(all(test, motet_loom))]
 mod loom_ports;
 
-pub use activation::Activation;
-pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};
+pub use activation::{Activation, Active, Attach};
+pub use arbiter::{Choice, FromHandler, JoinedReceive, MultipleItemReceive, Receive};
 pub use deferred::Keep;
 pub use error::PostError;
 pub use exception_port::ExceptionPort;
+pub use outlet::Outlet;
+pub use parent::Pass;
 pub use port::Port;
 pub use receiver::{Offer, Receiver, Verdict};
 pub use recv::{Ready, Recv};
+pub use weak_port::WeakPort;
