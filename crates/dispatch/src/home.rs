@@ -1,5 +1,6 @@
 //! The part of a queue that belongs to one worker.
 
+use crate::clock::Clock;
 use crate::queue_core::QueueCore;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
@@ -64,6 +65,10 @@ impl Enqueue for Home {
 
     fn name(&self) -> &str {
         &self.queue.config.name
+    }
+
+    fn clock(&self) -> Clock {
+        self.queue.own_clock()
     }
 
     fn raise(&self, exception: Exception) {

@@ -22,6 +22,7 @@
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
 //! | panics | [`ExceptionPort`] | |
+//! | time | [`timer::timeout_port`], [`timer::enqueue_timer`] | [`timer::sleep`], [`within`](timer::Deadline::within) |
 //!
 //! ```
 //! use motet_dispatch::{Dispatcher, QueueConfig};
@@ -62,6 +63,8 @@ mod predicate;
 mod receiver;
 mod recv;
 mod weak_port;
+
+pub mod timer;
 
 #[cfg(all(test, motet_loom))]
 mod loom_ports;
