@@ -172,6 +172,10 @@ impl ReplayCore {
         Err(refused)
     }
 
+    pub(super) fn release(&self, queue: usize) {
+        self.state.lock().lines[queue].claimed -= 1;
+    }
+
     /// A task comes without asking for room.
     pub(super) fn returns(&self, queue: usize) {
         self.state.lock().lines[queue].claimed += 1;

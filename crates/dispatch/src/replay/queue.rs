@@ -76,6 +76,10 @@ impl Enqueue for ReplayQueue {
         self.core.reserve(self.index)
     }
 
+    fn release(&self) {
+        self.core.release(self.index);
+    }
+
     fn admit(&self, task: Task) {
         self.core.push(self.index, task);
     }
