@@ -17,8 +17,8 @@
 //! |---|---|---|
 //! | one item of one port | [`Receive`] | [`Port::recv`] |
 //! | `n` items of one port | [`MultipleItemReceive`] | |
-//! | one item of each of two ports | [`JoinedReceive`] | |
-//! | the first of several that can run | [`Choice`] | |
+//! | one item of each of two ports | [`JoinedReceive`] | [`join`] |
+//! | the first of several that can run | [`Choice`] | [`select`] |
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
 //! | panics | [`ExceptionPort`] | |
@@ -49,6 +49,7 @@
 
 mod activation;
 mod arbiter;
+mod beyond;
 mod claim;
 mod deferred;
 mod delivery;
@@ -56,12 +57,14 @@ mod domain;
 mod error;
 mod exception_port;
 mod handler;
+mod mailbox;
 mod outlet;
 mod parent;
 mod port;
 mod predicate;
 mod receiver;
 mod recv;
+mod select;
 mod weak_port;
 
 pub mod timer;
@@ -70,7 +73,7 @@ pub mod timer;
 mod loom_ports;
 
 pub use activation::{Activation, Active, Attach};
-pub use arbiter::{Choice, FromHandler, JoinedReceive, MultipleItemReceive, Receive};
+pub use arbiter::{After, Choice, FromHandler, JoinedReceive, MultipleItemReceive, Receive};
 pub use deferred::Keep;
 pub use error::PostError;
 pub use exception_port::ExceptionPort;
@@ -79,4 +82,5 @@ pub use parent::Pass;
 pub use port::Port;
 pub use receiver::{Offer, Receiver, Verdict};
 pub use recv::{Ready, Recv};
+pub use select::{Join, Ports, Select, join, select};
 pub use weak_port::WeakPort;

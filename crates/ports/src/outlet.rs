@@ -12,6 +12,7 @@
 //!                        leave (the pass is dropped) <── handler <── parent: enter <──┘
 //! ```
 
+use crate::beyond::Beyond;
 use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
 use crate::handler::AnyHandler;
@@ -31,8 +32,13 @@ pub struct Outlet {
 impl Outlet {
     /// Straight to a queue.
     pub(crate) fn to(queue: &dyn Enqueue) -> Self {
+        Outlet::direct(queue.handle())
+    }
+
+    /// Straight to a queue, by the handle that is kept.
+    pub(crate) fn direct(queue: QueueHandle) -> Self {
         Outlet {
-            queue: queue.handle(),
+            queue,
             parent: None,
         }
     }
@@ -42,6 +48,14 @@ impl Outlet {
         Outlet {
             queue: Arc::clone(queue),
             parent: Some(parent),
+        }
+    }
+
+    /// The same, but its tasks ask for no room.
+    pub(crate) fn beyond(self) -> Self {
+        Outlet {
+            queue: Beyond::queue(&self.queue),
+            parent: self.parent,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Choice: exactly one of several branches runs.
 
+use super::after::After;
 use crate::activation::{Activation, Active, Attach};
 use crate::claim::Claim;
 use crate::deferred::{Deferred, Settle};
@@ -10,6 +11,7 @@ use motet_dispatch::{Enqueue, QueueError, Task};
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 /// Exactly one of several branches runs, once (papers R012, CCR's `Choice`): the first that has all it
 /// needs. The others keep their items in their ports.
@@ -41,7 +43,7 @@ pub struct Choice<L = ()> {
 }
 
 /// The branches of a choice, in their order: none, those before and one more, or a list.
-pub trait Branches: sealed::Sealed {
+pub trait Branches {
     /// As [`Attach::Ports`].
     type Ports: Send + 'static;
     /// The branches at work.
@@ -109,6 +111,11 @@ impl<B: Attach> Choice<Vec<B>> {
 }
 
 impl<L: Branches> Choice<L> {
+    /// Among branches that take items once.
+    pub(crate) fn among(branches: L) -> Self {
+        Choice { branches }
+    }
+
     /// Adds a branch behind the others.
     ///
     /// # Panics
@@ -119,6 +126,16 @@ impl<L: Branches> Choice<L> {
         Choice {
             branches: (self.branches, branch),
         }
+    }
+
+    /// Adds a branch that runs when `span` is over, counted from the registration by the clock of the
+    /// queue: see [`After`]. The timer is cancelled when another branch wins.
+    pub fn after(
+        self,
+        span: Duration,
+        handler: impl FnOnce() + Send + 'static,
+    ) -> Choice<(L, After)> {
+        self.or(After::new(span, handler))
     }
 
     /// Puts the choice to work: queues the registration of its branches on `queue`, where the one
@@ -280,15 +297,6 @@ impl Roster for Vec<Weak<dyn Active>> {
         self.iter()
             .all(|branch| branch.upgrade().is_none_or(|branch| visit(&*branch)))
     }
-}
-
-mod sealed {
-    use crate::activation::Attach;
-
-    pub trait Sealed {}
-    impl Sealed for () {}
-    impl<L, B: Attach> Sealed for (L, B) {}
-    impl<B: Attach> Sealed for Vec<B> {}
 }
 
 fn refuse_persistent(branch: &impl Attach, caller: &Location<'_>) {

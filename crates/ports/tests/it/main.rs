@@ -14,3 +14,5 @@ mod port;
 mod programs;
 mod receive;
 mod refusals;
+mod select;
+mod timeout;
