@@ -1,9 +1,9 @@
 //! Timeouts as branches: behaviour 50.
 
 use crate::support::{dispatcher, port_with, post_all};
-use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Replay, ReplayQueue, Task, spawn};
+use motet_dispatch::{Enqueue, QueueConfig, Replay, ReplayQueue, Task, spawn};
 use motet_ports::{After, Attach, Choice, Port, Receive, join, select};
-use motet_testkit::{Drops, Gate, Log, patience, within};
+use motet_testkit::{Drops, Log, patience, within};
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -94,32 +94,24 @@ fn sem_g80_a_timeout_that_lost_at_the_activation_is_cancelled() {
 
 #[test]
 fn sem_g80_a_timeout_needs_no_room_in_the_queue() {
-    within(patience(), || {
-        let dispatcher = Dispatcher::new(1);
-        let queue = dispatcher.queue(QueueConfig {
-            depth: Some(1),
-            ..QueueConfig::default()
-        });
-        let (replies, log, over) = (Port::new(), Log::new(), Gate::new());
-        let (told, open) = (log.clone(), over.clone());
-        Choice::new()
-            .or(Receive::once(&replies, move |reply: u32| told.push(reply)))
-            .after(Duration::from_millis(2), move || open.open())
-            .activate(&queue)
-            .unwrap();
-        dispatcher.wait_idle();
-        queue.suspend();
-        queue.enqueue(Task::new(|| ())).unwrap();
-        // The decision is made when the time comes, though nothing runs.
-        while replies.receiver_count() > 0 {
-            motet_sync::thread::yield_now();
-        }
-        assert!(!over.is_open());
-        queue.resume();
-        over.pass();
-        replies.post(1).unwrap();
-        assert_eq!((log.len(), replies.items()), (0, vec![1]));
+    let replay = Replay::new(1);
+    let queue = replay.queue(QueueConfig {
+        depth: Some(1),
+        ..QueueConfig::named("small")
     });
+    let (replies, log) = (Port::new(), Log::new());
+    let active = reply_or_timeout(&replies, &log).activate(&queue).unwrap();
+    replay.run_for(SECOND / 2);
+    queue.suspend();
+    queue.enqueue(Task::new(|| ())).unwrap();
+    assert_eq!(replies.post(1).unwrap_err().item, 1, "the queue is full");
+    replay.run_for(SECOND);
+    assert!(!active.is_active(), "decided when the time came");
+    assert!(log.is_empty(), "nothing runs yet");
+    replies.post(2).unwrap();
+    queue.resume();
+    replay.run();
+    assert_eq!((log.take(), replies.items()), (vec![None], vec![2]));
 }
 
 #[test]
