@@ -70,6 +70,8 @@ mod weak_port;
 pub mod timer;
 
 #[cfg(all(test, motet_loom))]
+mod loom_choice;
+#[cfg(all(test, motet_loom))]
 mod loom_ports;
 
 pub use activation::{Activation, Active, Attach};
