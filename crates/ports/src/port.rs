@@ -173,6 +173,10 @@ impl<T: Send + 'static> Port<T> {
         self.core.id
     }
 
+    pub(crate) fn from_core(core: Arc<PortCore<T>>) -> Self {
+        Port { core }
+    }
+
     pub(crate) fn core(&self) -> &Arc<PortCore<T>> {
         &self.core
     }

@@ -175,8 +175,11 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
 
     /// Claims room for a task in the outlet's queue and the consent of the arbiter above. After `Ok` the
     /// items are taken; `Err` is the verdict to return.
+    ///
+    /// # Errors
+    /// The verdict to return.
     #[inline]
-    pub(crate) fn claim(&mut self, outlet: &Outlet) -> Result<(), Verdict> {
+    pub fn claim(&mut self, outlet: &Outlet) -> Result<(), Verdict> {
         self.claim_room(outlet.queue())?;
         if outlet.claim() {
             return Ok(());
@@ -185,9 +188,9 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
         Err(Verdict::Reject)
     }
 
-    /// Sends a task that has been claimed.
+    /// Sends a task that has been [claimed](Offer::claim). Allowed with any verdict.
     #[inline]
-    pub(crate) fn send(&mut self, outlet: &Outlet, task: Task) {
+    pub fn send(&mut self, outlet: &Outlet, task: Task) {
         outlet.send(task, self.deferred);
     }
 

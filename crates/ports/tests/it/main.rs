@@ -7,6 +7,7 @@ mod support;
 
 mod awaited;
 mod bridges;
+mod choice;
 mod cost;
 mod histories;
 mod join;
@@ -19,5 +20,7 @@ mod refusals;
 mod replay;
 mod replies;
 mod reports;
+mod select;
 mod streams;
+mod timeout;
 mod timer;
