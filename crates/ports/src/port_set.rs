@@ -148,6 +148,7 @@ impl<S: PortTypes> PortSet<S> {
 
     /// The port of type `T`: `set.port::<T, _>()`. By place: `p0()`, `p1()` and so on.
     #[must_use]
+    #[inline]
     pub fn port<T: Send + 'static, At>(&self) -> &Port<T>
     where
         S: Holds<T, At>,
@@ -159,6 +160,7 @@ impl<S: PortTypes> PortSet<S> {
     ///
     /// # Errors
     /// As [`Port::post`].
+    #[inline]
     pub fn post<T: Send + 'static, At>(&self, item: T) -> Result<(), PostError<T>>
     where
         S: Holds<T, At>,
@@ -241,6 +243,7 @@ impl<S: PortTypes> SharedPortSet<S> {
     ///
     /// # Errors
     /// As [`Port::post`].
+    #[inline]
     pub fn post<T: Send + 'static, At>(&self, item: T) -> Result<(), PostError<T>>
     where
         S: Holds<T, At>,

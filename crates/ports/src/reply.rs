@@ -57,7 +57,8 @@ enum To<T: Send + 'static> {
 /// back to whoever answers.
 #[must_use = "an answer that is not awaited is lost"]
 pub struct Reply<T: Send + 'static> {
-    slot: Arc<Slot<T>>,
+    /// There until it has given its result.
+    slot: Option<Arc<Slot<T>>>,
 }
 
 struct Slot<T> {
@@ -97,7 +98,7 @@ pub fn reply<T: Send + 'static>() -> (ReplyPort<T>, Reply<T>) {
         state: Mutex::new(State::Open(None)),
     });
     let to = Some(To::Slot(Arc::clone(&slot)));
-    (ReplyPort { to, asked_at }, Reply { slot })
+    (ReplyPort { to, asked_at }, Reply { slot: Some(slot) })
 }
 
 impl<T: Send + 'static> ReplyPort<T> {
@@ -197,8 +198,9 @@ impl<T: Send + 'static> Future for Reply<T> {
 
     /// # Panics
     /// When it is polled again after it has given its result.
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.slot.state.lock();
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let slot = self.slot.as_ref().expect("a reply gives its result once");
+        let mut state = slot.state.lock();
         if let State::Open(waiting) = &mut *state {
             match waiting {
                 Some(waker) => waker.clone_from(cx.waker()),
@@ -206,19 +208,24 @@ impl<T: Send + 'static> Future for Reply<T> {
             }
             return Poll::Pending;
         }
-        match std::mem::replace(&mut *state, State::Done) {
-            State::Answered(answer) => Poll::Ready(Ok(answer)),
-            State::NoReply => Poll::Ready(Err(NoReply::new(self.slot.asked_at))),
-            State::Open(_) | State::Done => panic!("a reply gives its result once"),
-        }
+        let result = match std::mem::replace(&mut *state, State::Done) {
+            State::Answered(answer) => Ok(answer),
+            State::NoReply => Err(NoReply::new(slot.asked_at)),
+            State::Open(_) | State::Done => unreachable!("not open, and only this future ends it"),
+        };
+        drop(state);
+        self.slot = None;
+        Poll::Ready(result)
     }
 }
 
 impl<T: Send + 'static> Drop for Reply<T> {
     fn drop(&mut self) {
-        // The answer is dropped after the lock is released: its destructor may answer others.
-        let unread = std::mem::replace(&mut *self.slot.state.lock(), State::Done);
-        drop(unread);
+        if let Some(slot) = self.slot.take() {
+            // The answer is dropped after the lock is released: its destructor may answer others.
+            let unread = std::mem::replace(&mut *slot.state.lock(), State::Done);
+            drop(unread);
+        }
     }
 }
 
@@ -233,8 +240,9 @@ impl<T: Send + 'static> fmt::Debug for ReplyPort<T> {
 
 impl<T: Send + 'static> fmt::Debug for Reply<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let asked_at = self.slot.as_ref().map(|slot| slot.asked_at.to_string());
         f.debug_struct("Reply")
-            .field("asked_at", &format_args!("{}", self.slot.asked_at))
+            .field("asked_at", &asked_at)
             .finish_non_exhaustive()
     }
 }

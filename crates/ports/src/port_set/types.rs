@@ -122,6 +122,7 @@ macro_rules! tuple {
             $(
                 /// The port of the type at this place, counted from 0.
                 #[must_use]
+                #[inline]
                 pub fn $p(&self) -> &Port<$P> {
                     &self.ports().$at
                 }
@@ -135,14 +136,17 @@ macro_rules! tuple {
 macro_rules! holds {
     ($OneOf:ident [$(($All:ident $all_at:tt $all_p:ident))+] $P:ident $at:tt) => {
         impl<$($All: Send + 'static),+> Holds<$P, At<$at>> for ($($All,)+) {
+            #[inline]
             fn port(ports: &Self::Ports) -> &Port<$P> {
                 &ports.$at
             }
 
+            #[inline]
             fn wrap(item: $P) -> Self::OneOf {
                 $OneOf::$P(item)
             }
 
+            #[inline]
             fn unwrap(item: Self::OneOf) -> Result<$P, Self::OneOf> {
                 match item {
                     $OneOf::$P(item) => Ok(item),
