@@ -15,6 +15,7 @@
 //! | you have … | you want | example |
 //! |---|---|---|
 //! | events, requests, a graph of steps | [`Port`], [`Receive`], [`JoinedReceive`] | `hello_port`, `word_count`, `philosophers` |
+//! | questions that want an answer | [`reply`], [`ReplyPort`] | `request_reply`, `with_tokio` |
 //! | one loop over much data, in parallel | [`World`], [`Communicator`] | `hello_ranks`, `heat` |
 //! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
@@ -48,5 +49,7 @@ pub use motet_dispatch::{
     Replay, ReplayConfig, ReplayQueue, Task, Timer, Timescale, Trace, spawn,
 };
 pub use motet_ports::{
-    ExceptionPort, FromHandler, JoinedReceive, MultipleItemReceive, Port, PostError, Receive, timer,
+    BlockingError, ExceptionPort, FromHandler, JoinedReceive, MultipleItemReceive, NoReply, Port,
+    PortSet, PostError, Receive, Reply, ReplyPort, SharedPortSet, SuccessFailurePort, reply, timer,
+    wait_blocking, wait_blocking_for,
 };
