@@ -1,0 +1,136 @@
+//! Core: what messages cost, beside peers that do the same work (papers E03, E04, E14).
+//!
+//! Question: is the way from post to handler as cheap as it should be? Definition: rows, each with a
+//! program of motet, the same program of peers, a limit of the machine where one bounds the row, and a
+//! bar that is to hold. Method: motet and one peer in turn, then motet and the next, for all rounds;
+//! medians, and ratios from pairs, so that a change of the machine hits both sides. All sides use the same
+//! number of threads, pinned where they can be.
+//!
+//! Threats: other load on the machine: a bar that fails once fails by chance, look at the ratios of
+//! several runs; a peer that its experts would write in another way: the programs are in
+//! `bench/src/peers` and `bench/peers`, each says what it is.
+
+pub use crate::contest::CoreRecord;
+
+use crate::contest::Contest;
+use crate::peers::go::Go;
+use crate::rows::{fork_join, handlers, joins, posters, spawned_stages, threads};
+use crate::uts::Tree;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// What to measure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoreConfig {
+    /// Few runs of little work: all rows within 40 seconds.
+    pub quick: bool,
+    /// Rounds; `None`: as many as fit the row.
+    pub runs: Option<usize>,
+    /// Only rows whose names contain one of these; empty: all.
+    pub rows: Vec<String>,
+    /// The folder of the data sets, for the unbalanced tree.
+    pub data: Option<PathBuf>,
+    /// The Go compiler.
+    pub go: PathBuf,
+}
+
+impl Default for CoreConfig {
+    fn default() -> Self {
+        CoreConfig {
+            quick: false,
+            runs: None,
+            rows: Vec::new(),
+            data: None,
+            go: PathBuf::from("go"),
+        }
+    }
+}
+
+/// A row that could not be measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// The row.
+    pub row: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Measures row after row and tells each, before it starts by its name, and when it is done.
+///
+/// ```
+/// use motet_bench::core::{CoreConfig, measure};
+///
+/// let config = CoreConfig { quick: true, runs: Some(1), rows: vec!["join".into()], ..CoreConfig::default() };
+/// let mut records = Vec::new();
+/// measure(&config, |_| (), |outcome| records.push(outcome.unwrap()));
+/// assert!(records[0].ratios["two receives"] > 0.0);
+/// ```
+pub fn measure(
+    config: &CoreConfig,
+    mut begin: impl FnMut(&str),
+    mut tell: impl FnMut(Result<CoreRecord, Missing>),
+) {
+    let mut missing = Vec::new();
+    for (contest, runs) in contests(config, &mut missing) {
+        if !config.wants(&contest.row) {
+            continue;
+        }
+        let row = contest.row.clone();
+        begin(&row);
+        let runs = config.runs.unwrap_or(runs);
+        tell(contest.run(runs).map_err(|reason| Missing { row, reason }));
+    }
+    for absent in missing
+        .into_iter()
+        .filter(|absent| config.wants(&absent.row))
+    {
+        tell(Err(absent));
+    }
+}
+
+/// All rows, each with the number of rounds that fit it.
+fn contests(config: &CoreConfig, missing: &mut Vec<Missing>) -> Vec<(Contest, usize)> {
+    let sized = |quick: u64, full: u64| if config.quick { quick } else { full };
+    let rounds = |quick: usize, full: usize| if config.quick { quick } else { full };
+    let go = Rc::new(match config.wants("spawned") {
+        true => Go::build(&config.go),
+        false => Err("not asked for".to_owned()),
+    });
+    let tree = config
+        .data
+        .as_deref()
+        .ok_or_else(|| "name the folder of the data sets: --data DIR".to_owned())
+        .and_then(|data| Tree::read(data, "T1"));
+    let tree = tree.map_err(|reason| {
+        missing.push(Missing {
+            row: "fork-join, UTS T1".to_owned(),
+            reason,
+        });
+    });
+    let all = [
+        (
+            spawned_stages::contests(sized(20_000, 100_000), &go),
+            rounds(5, 11),
+        ),
+        (
+            posters::contests(sized(1_000_000, 10_000_000)),
+            rounds(3, 5),
+        ),
+        (joins::contests(sized(50_000, 500_000)), rounds(11, 21)),
+        (handlers::contests(sized(200_000, 10_000_000)), rounds(1, 1)),
+        (
+            fork_join::contests(sized(30, 35) as u32, tree.ok()),
+            rounds(3, 7),
+        ),
+        (threads::contests(sized(10_000, 50_000)), rounds(7, 15)),
+    ];
+    all.into_iter()
+        .flat_map(|(contests, runs)| contests.into_iter().map(move |contest| (contest, runs)))
+        .collect()
+}
+
+impl CoreConfig {
+    fn wants(&self, row: &str) -> bool {
+        self.rows.is_empty() || self.rows.iter().any(|part| row.contains(part.as_str()))
+    }
+}
