@@ -18,6 +18,9 @@ pub trait Enqueue: Send + Sync + 'static {
     /// [`QueueError`] when the queue is full or stopped; nothing is claimed then.
     fn reserve(&self) -> Result<(), QueueError>;
 
+    /// Gives back room that was claimed and will not be used.
+    fn release(&self);
+
     /// Queues a task that has claimed room.
     fn admit(&self, task: Task);
 

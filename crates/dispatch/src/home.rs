@@ -34,6 +34,10 @@ impl Enqueue for Home {
         self.queue.claim_room()
     }
 
+    fn release(&self) {
+        self.queue.release_room();
+    }
+
     #[inline]
     fn admit(&self, task: Task) {
         if let Err(task) = self.admit_here(task)

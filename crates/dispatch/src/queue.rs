@@ -93,6 +93,10 @@ impl Enqueue for DispatcherQueue {
         self.core.reserve()
     }
 
+    fn release(&self) {
+        self.core.release();
+    }
+
     #[inline]
     fn admit(&self, task: Task) {
         self.core.admit(task);
@@ -125,6 +129,10 @@ impl Enqueue for QueueCore {
     #[inline]
     fn reserve(&self) -> Result<(), QueueError> {
         self.claim_room()
+    }
+
+    fn release(&self) {
+        self.release_room();
     }
 
     #[inline]
