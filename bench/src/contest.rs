@@ -22,6 +22,8 @@ pub(crate) struct Contest {
     pub(crate) bars: Vec<Bar>,
     /// The limit of the machine that bounds the row.
     pub(crate) limit: Option<Limit>,
+    /// Only the first run of a process says anything: there is no other.
+    pub(crate) cold: bool,
 }
 
 /// A limit of the machine, by name.
@@ -89,8 +91,11 @@ impl Contest {
         let mut absent = BTreeMap::new();
         let mut pairs: BTreeMap<&'static str, Pairs> = BTreeMap::new();
         let mut motet = Vec::new();
-        // Once for nothing: what a program or its library sets up the first time is not measured.
-        (self.motet)()?;
+        let runs = if self.cold { 1 } else { runs };
+        if !self.cold {
+            // Once for nothing: what a program or its library sets up the first time is not measured.
+            (self.motet)()?;
+        }
         for (name, peer) in &mut self.peers {
             if let Err(reason) = peer() {
                 absent.insert(*name, reason);
@@ -208,6 +213,7 @@ mod tests {
             peers: peers.iter().map(|&(n, v)| (n, constant(v))).collect(),
             bars: bars.to_vec(),
             limit: None,
+            cold: false,
         };
         contest.run(3).unwrap()
     }
@@ -244,6 +250,25 @@ mod tests {
     }
 
     #[test]
+    fn a_cold_row_runs_once() {
+        let mut runs = 0.0;
+        let contest = Contest {
+            row: "row".to_owned(),
+            unit: "bytes",
+            motet: Box::new(move || {
+                runs += 1.0;
+                Ok(runs)
+            }),
+            peers: Vec::new(),
+            bars: vec![Bar::AtMost(1.0)],
+            limit: None,
+            cold: true,
+        };
+        let record = contest.run(5).unwrap();
+        assert_eq!((record.motet, record.runs), (1.0, 1));
+    }
+
+    #[test]
     fn a_ratio_is_that_of_a_pair() {
         // The machine grows slower from pair to pair; the ratio does not change.
         let slower = |first: f64| -> Program {
@@ -260,6 +285,7 @@ mod tests {
             peers: vec![("one", slower(4.0))],
             bars: vec![Bar::AtMostTimes(0.75, "one")],
             limit: None,
+            cold: false,
         };
         let record = contest.run(5).unwrap();
         assert_eq!(record.ratios["one"], 0.75);
@@ -275,6 +301,7 @@ mod tests {
             peers: vec![("gone", Box::new(|| Err("not here".to_owned())))],
             bars: vec![Bar::BelowPeers],
             limit: None,
+            cold: false,
         };
         let record = contest.run(2).unwrap();
         assert_eq!(record.absent["gone"], "not here");

@@ -22,9 +22,9 @@ use std::rc::Rc;
 /// What to measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CoreConfig {
-    /// Few runs of little work: all rows within 40 seconds.
-    pub quick: bool,
-    /// Rounds; `None`: as many as fit the row.
+    /// How much work and how many rounds.
+    pub effort: Effort,
+    /// Rounds; `None`: as many as fit the row and the effort.
     pub runs: Option<usize>,
     /// Only rows whose names contain one of these; empty: all.
     pub rows: Vec<String>,
@@ -34,10 +34,21 @@ pub struct CoreConfig {
     pub go: PathBuf,
 }
 
+/// How much work each row does, and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// To see that everything runs: the numbers say nothing.
+    Trial,
+    /// All rows within 40 seconds.
+    Quick,
+    /// What is to be quoted.
+    Full,
+}
+
 impl Default for CoreConfig {
     fn default() -> Self {
         CoreConfig {
-            quick: false,
+            effort: Effort::Full,
             runs: None,
             rows: Vec::new(),
             data: None,
@@ -58,9 +69,9 @@ pub struct Missing {
 /// Measures row after row and tells each, before it starts by its name, and when it is done.
 ///
 /// ```
-/// use motet_bench::core::{CoreConfig, measure};
+/// use motet_bench::core::{CoreConfig, Effort, measure};
 ///
-/// let config = CoreConfig { quick: true, runs: Some(1), rows: vec!["join".into()], ..CoreConfig::default() };
+/// let config = CoreConfig { effort: Effort::Trial, rows: vec!["join of".into()], ..CoreConfig::default() };
 /// let mut records = Vec::new();
 /// measure(&config, |_| (), |outcome| records.push(outcome.unwrap()));
 /// assert!(records[0].ratios["two receives"] > 0.0);
@@ -90,8 +101,12 @@ pub fn measure(
 
 /// All rows, each with the number of rounds that fit it.
 fn contests(config: &CoreConfig, missing: &mut Vec<Missing>) -> Vec<(Contest, usize)> {
-    let sized = |quick: u64, full: u64| if config.quick { quick } else { full };
-    let rounds = |quick: usize, full: usize| if config.quick { quick } else { full };
+    let by_effort = |trial: u64, quick: u64, full: u64| match config.effort {
+        Effort::Trial => trial,
+        Effort::Quick => quick,
+        Effort::Full => full,
+    };
+    let rounds = |quick: u64, full: u64| by_effort(1, quick, full) as usize;
     let go = Rc::new(match config.wants("spawned") {
         true => Go::build(&config.go),
         false => Err("not asked for".to_owned()),
@@ -108,21 +123,31 @@ fn contests(config: &CoreConfig, missing: &mut Vec<Missing>) -> Vec<(Contest, us
         });
     });
     let all = [
+        // First: it measures memory, of which others leave some behind.
         (
-            spawned_stages::contests(sized(20_000, 100_000), &go),
+            handlers::contests(by_effort(2_000, 1_000_000, 10_000_000)),
+            rounds(1, 1),
+        ),
+        (
+            spawned_stages::contests(by_effort(200, 20_000, 100_000), &go),
             rounds(5, 11),
         ),
         (
-            posters::contests(sized(1_000_000, 10_000_000)),
+            posters::contests(by_effort(2_000, 1_000_000, 10_000_000)),
             rounds(3, 5),
         ),
-        (joins::contests(sized(50_000, 500_000)), rounds(11, 21)),
-        (handlers::contests(sized(200_000, 10_000_000)), rounds(1, 1)),
         (
-            fork_join::contests(sized(30, 35) as u32, tree.ok()),
+            joins::contests(by_effort(500, 50_000, 500_000)),
+            rounds(11, 21),
+        ),
+        (
+            fork_join::contests(by_effort(20, 30, 35) as u32, tree.ok()),
             rounds(3, 7),
         ),
-        (threads::contests(sized(10_000, 50_000)), rounds(7, 15)),
+        (
+            threads::contests(by_effort(100, 10_000, 50_000)),
+            rounds(7, 15),
+        ),
     ];
     all.into_iter()
         .flat_map(|(contests, runs)| contests.into_iter().map(move |contest| (contest, runs)))
@@ -132,5 +157,61 @@ fn contests(config: &CoreConfig, missing: &mut Vec<Missing>) -> Vec<(Contest, us
 impl CoreConfig {
     fn wants(&self, row: &str) -> bool {
         self.rows.is_empty() || self.rows.iter().any(|part| row.contains(part.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_runs_and_is_sane() {
+        let config = CoreConfig {
+            effort: Effort::Trial,
+            go: PathBuf::from("no-such-go"),
+            ..CoreConfig::default()
+        };
+        let (mut begun, mut records, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        measure(
+            &config,
+            |row| begun.push(row.to_owned()),
+            |outcome| match outcome {
+                Ok(record) => records.push(record),
+                Err(absent) => missing.push(absent),
+            },
+        );
+        let rows: Vec<&str> = records.iter().map(|record| record.row.as_str()).collect();
+        assert_eq!(rows, begun);
+        for record in &records {
+            let numbers = record.peers.values().chain(record.ratios.values());
+            let sane = numbers.chain(&record.limit).all(|&n| n > 0.0);
+            // So few handlers may fit into memory that was there before.
+            let motet = record.motet > 0.0 || record.unit == "bytes each";
+            assert!(sane && motet && record.runs == 1, "{record:?}");
+            assert_eq!(record.holds.is_some(), !record.bar.is_empty(), "{record:?}");
+        }
+        let spawned: Vec<_> = records
+            .iter()
+            .filter(|r| r.row.contains("spawned"))
+            .collect();
+        assert_eq!(spawned.len(), 12 + 3, "{rows:?}");
+        assert!(spawned[0].absent["go"].starts_with("no-such-go does not run"));
+        assert_eq!(missing.len(), 1, "the tree, whose data was not named");
+    }
+
+    #[test]
+    fn rows_are_chosen_by_parts_of_their_names() {
+        let config = CoreConfig {
+            effort: Effort::Trial,
+            rows: vec!["join of".to_owned(), "UTS".to_owned()],
+            data: Some(PathBuf::from("nowhere")),
+            ..CoreConfig::default()
+        };
+        let mut outcomes = Vec::new();
+        measure(&config, |_| (), |outcome| outcomes.push(outcome));
+        assert_eq!(outcomes[0].as_ref().unwrap().row, "join of two items");
+        let missing = outcomes[1].as_ref().unwrap_err();
+        assert!(missing.reason.contains("uts.tsv"), "{missing:?}");
+        assert_eq!(outcomes.len(), 2);
     }
 }

@@ -31,6 +31,7 @@ pub(crate) fn contests(fibonacci: u32, tree: Option<Tree>) -> Vec<Contest> {
         peers: vec![("rayon", peer)],
         bars: vec![Bar::AtMostTimes(1.2, "rayon")],
         limit: None,
+        cold: false,
     };
     let mut contests = vec![row(
         format!("fork-join, fib {fibonacci}, cut-off {CUT_OFF}"),

@@ -2,9 +2,9 @@
 //!
 //! Question: how many bytes does a waiting handler cost, and does a post to each still complete it?
 //! Definition: growth of the process's resident memory over the number of handlers, each of which has
-//! been started by an item of its own and awaits another one, all from one port or each
-//! from its own; then every one is posted to, and all must end. Threats: memory that the allocator
-//! had kept is not seen as growth: the first run of a process is the exact one.
+//! been started by an item of its own and awaits another one from the port that all share; then as many
+//! are posted, and all must end. Threats: memory that the allocator
+//! has kept is not seen as growth, so the row comes first and runs once in a process.
 
 use crate::contest::{Bar, Contest};
 use motet_dispatch::{Dispatcher, QueueConfig};
@@ -25,6 +25,7 @@ pub(crate) fn contests(handlers: u64) -> Vec<Contest> {
         peers: Vec::new(),
         bars: vec![Bar::AtMost(BYTES)],
         limit: None,
+        cold: true,
     };
     vec![row("waiting handlers, one port", on_one_port)]
 }

@@ -20,6 +20,7 @@ pub(crate) fn contests(pairs: u64) -> Vec<Contest> {
         peers: vec![("two receives", Box::new(move || timed(pairs, in_turn)))],
         bars: vec![Bar::AtMostTimes(1.5, "two receives")],
         limit: None,
+        cold: false,
     }]
 }
 

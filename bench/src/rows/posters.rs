@@ -36,6 +36,7 @@ pub(crate) fn contests(items: u64) -> Vec<Contest> {
         peers: vec![("crossbeam", Box::new(move || throughput(channel)))],
         bars,
         limit: None,
+        cold: false,
     };
     vec![
         row("recv", takers, vec![Bar::AtLeastTimes(1.0, "crossbeam")]),

@@ -78,6 +78,7 @@ fn contest(program: Program, go: &Rc<Result<Go, String>>) -> Contest {
         ],
         bars: [absolute, vec![Bar::BelowPeers]].concat(),
         limit: limit(program.parallel),
+        cold: false,
     }
 }
 

@@ -36,6 +36,7 @@ pub(crate) fn contests(stages: u64) -> Vec<Contest> {
             peers: vec![("two threads", timed(pattern, FEW))],
             bars: vec![Bar::AtMostTimes(1.5, "two threads")],
             limit: None,
+            cold: false,
         })
         .into()
 }

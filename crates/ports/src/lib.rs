@@ -53,6 +53,7 @@ mod delivery;
 mod domain;
 mod error;
 mod exception_port;
+mod fronted;
 mod handler;
 mod outlet;
 mod port;

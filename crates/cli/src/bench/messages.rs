@@ -1,6 +1,6 @@
 //! `motet bench core`: messages, joins and tasks beside their peers.
 
-use motet_bench::core::{self, CoreConfig, CoreRecord};
+use motet_bench::core::{self, CoreConfig, CoreRecord, Effort};
 
 use crate::bench::args::CoreArgs;
 use crate::bench::sheet::Sheet;
@@ -17,7 +17,7 @@ pub(super) fn run(args: CoreArgs) -> Result<(), CliError> {
         print,
     } = args;
     let config = CoreConfig {
-        quick,
+        effort: if quick { Effort::Quick } else { Effort::Full },
         runs,
         rows,
         data,
@@ -26,7 +26,7 @@ pub(super) fn run(args: CoreArgs) -> Result<(), CliError> {
     let mut sheet = Sheet::new(
         print,
         &[
-            "                                row",
+            "                                 row",
             "                  unit",
             "    motet",
             "    limit",
