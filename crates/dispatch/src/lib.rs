@@ -68,7 +68,6 @@ pub use enqueue::{Enqueue, QueueError, Refused};
 pub use exception::Exception;
 pub use future_task::{FutureHandle, spawn, spawn_here, spawn_unchecked};
 pub use home::Home;
-pub use inbox::BoxInbox;
 pub use inline::Inline;
 pub use queue::DispatcherQueue;
 pub use queue_core::QueueConfig;

@@ -53,7 +53,6 @@ mod delivery;
 mod domain;
 mod error;
 mod exception_port;
-mod fronted;
 mod handler;
 mod outlet;
 mod port;

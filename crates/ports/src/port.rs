@@ -5,11 +5,10 @@ use crate::claim::Claim;
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, parcel};
 use crate::domain::Domain;
-use crate::fronted::{Behind, Entry, Fronted};
 use crate::predicate;
 use crate::receiver::{End, Offer, Receiver, Verdict};
 use motet_dispatch::{BoxList, QueueError};
-use motet_sync::Serial;
+use motet_sync::{Mutex, Serial};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
@@ -38,13 +37,10 @@ pub struct Port<T: Send + 'static> {
 #[repr(align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
     id: u64,
-    state: Fronted<Delivery<T>, PortState<T>>,
+    state: Mutex<PortState<T>>,
     /// Set when the first join on this port is activated. See `domain.rs`.
     domain: OnceLock<Arc<Domain>>,
 }
-
-/// A port's state, locked.
-pub(crate) type StateEntry<'a, T> = Entry<'a, Delivery<T>, PortState<T>>;
 
 pub(crate) struct PortState<T: Send + 'static> {
     items: BoxList<Delivery<T>>,
@@ -72,7 +68,11 @@ impl<T: Send + 'static> Port<T> {
     /// Inside a predicate: predicates must not use ports.
     #[inline]
     pub fn post(&self, item: T) -> Result<(), PostError<T>> {
-        self.core.post(parcel(item)).map_err(hand_back)
+        let refused = self.core.place(parcel(item), End::Back);
+        refused.map_err(|(reason, parcel)| PostError {
+            item: parcel.into_inner().item,
+            reason,
+        })
     }
 
     /// Puts an item at the front of the queue (un-receive). The receivers are asked first, as in
@@ -82,14 +82,16 @@ impl<T: Send + 'static> Port<T> {
     /// As [`Port::post`].
     pub fn put_back(&self, item: T) -> Result<(), PostError<T>> {
         let refused = self.core.place(parcel(item), End::Front);
-        refused.map_err(hand_back)
+        refused.map_err(|(reason, parcel)| PostError {
+            item: parcel.into_inner().item,
+            reason,
+        })
     }
 
     /// Takes the oldest waiting item, if there is one.
     #[must_use]
     pub fn test(&self) -> Option<T> {
-        predicate::assert_outside();
-        let parcel = self.core.state.take_first();
+        let parcel = self.core.state().items.pop_front();
         parcel.map(|parcel| parcel.into_inner().item)
     }
 
@@ -102,10 +104,13 @@ impl<T: Send + 'static> Port<T> {
             if state.items.len() < count {
                 return None;
             }
-            let oldest = std::iter::from_fn(|| state.items.pop_front());
-            oldest
-                .take(count)
-                .for_each(|parcel| taken.push_back(parcel));
+            for _ in 0..count {
+                state
+                    .items
+                    .pop_front()
+                    .into_iter()
+                    .for_each(|parcel| taken.push_back(parcel));
+            }
         }
         Some(items_of(taken))
     }
@@ -175,7 +180,7 @@ impl<T: Send + 'static> PortCore<T> {
         static IDS: Serial = Serial::new();
         PortCore {
             id: IDS.next(),
-            state: Fronted::new(PortState {
+            state: Mutex::new(PortState {
                 items: BoxList::new(),
                 receivers: VecDeque::new(),
             }),
@@ -193,7 +198,7 @@ impl<T: Send + 'static> PortCore<T> {
 
     /// Runs `body` on the state, with all that receivers need locked.
     #[inline]
-    pub(crate) fn locked<R>(&self, body: impl FnOnce(&mut StateEntry<'_, T>) -> R) -> R {
+    pub(crate) fn locked<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
         if let Some(domain) = self.domain.get() {
             return domain.locked(|| body(&mut self.state()));
         }
@@ -208,19 +213,9 @@ impl<T: Send + 'static> PortCore<T> {
 
     /// The state alone: enough for looking and for taking waiting items.
     #[inline]
-    pub(crate) fn state(&self) -> StateEntry<'_, T> {
+    pub(crate) fn state(&self) -> motet_sync::MutexGuard<'_, PortState<T>> {
         predicate::assert_outside();
         self.state.lock()
-    }
-
-    /// Leaves the parcel in the port if nobody is to be asked; else offers it to the receivers.
-    #[inline]
-    fn post(&self, parcel: Parcel<T>) -> Result<(), (QueueError, Parcel<T>)> {
-        predicate::assert_outside();
-        let Err(parcel) = self.state.leave(parcel) else {
-            return Ok(());
-        };
-        self.place(parcel, End::Back)
     }
 
     #[inline]
@@ -303,7 +298,8 @@ impl<T: Send + 'static> PortState<T> {
         Ok(())
     }
 
-    fn add(&mut self, receiver: Arc<dyn Receiver<T>>, deferred: &mut Deferred) {
+    /// Adds a receiver and offers it the waiting items, as if they were posted to it one by one.
+    pub(crate) fn register(&mut self, receiver: Arc<dyn Receiver<T>>, deferred: &mut Deferred) {
         let mut kept = BoxList::new();
         let mut stays = true;
         while stays && let Some(parcel) = self.items.pop_front() {
@@ -334,23 +330,9 @@ impl<T: Send + 'static> PortState<T> {
             .position(|other| Arc::ptr_eq(other, receiver))?;
         self.receivers.remove(at)
     }
-}
 
-impl<T: Send + 'static> Behind<Delivery<T>> for PortState<T> {
-    fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
+    pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
         &mut self.items
-    }
-
-    fn asks(&self) -> bool {
-        !self.receivers.is_empty()
-    }
-}
-
-impl<T: Send + 'static> StateEntry<'_, T> {
-    /// Adds a receiver and offers it the waiting items, as if they were posted to it one by one.
-    pub(crate) fn register(&mut self, receiver: Arc<dyn Receiver<T>>, deferred: &mut Deferred) {
-        self.close();
-        self.add(receiver, deferred);
     }
 }
 
@@ -359,13 +341,6 @@ impl<T: Send + 'static> StateEntry<'_, T> {
 pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: Parcel<T>) {
     if let Some(port) = port.upgrade() {
         port.put_back(parcel);
-    }
-}
-
-fn hand_back<T: Send + 'static>((reason, parcel): (QueueError, Parcel<T>)) -> PostError<T> {
-    PostError {
-        item: parcel.into_inner().item,
-        reason,
     }
 }
 

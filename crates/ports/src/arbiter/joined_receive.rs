@@ -5,7 +5,6 @@ use crate::claim::Claim;
 use crate::deferred::Deferred;
 use crate::delivery::Parcel;
 use crate::domain::Domain;
-use crate::fronted::Behind;
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
 use crate::port::{Port, PortCore, put_back};
