@@ -1,5 +1,9 @@
 //! The loop that every thread of a dispatcher runs, and how code inside a task finds its worker.
 
+mod task_clock;
+
+pub(crate) use task_clock::clock_of_task;
+
 use crate::Task;
 use crate::exception::Exception;
 use crate::inline;
@@ -194,7 +198,11 @@ impl Worker {
         self.locals.borrow().iter().for_each(Local::abandon);
     }
 
-    fn pool(&self) -> &Pool {
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
         &self.registry.pool
     }
 

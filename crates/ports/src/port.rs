@@ -5,12 +5,13 @@ use crate::claim::Claim;
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, parcel};
 use crate::domain::Domain;
+use crate::origin::Origin;
 use crate::predicate;
 use crate::receiver::{End, Offer, Receiver, Verdict};
 use motet_dispatch::{BoxList, QueueError};
 use motet_sync::{Mutex, Serial};
+use std::any::type_name;
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// Takes items from anyone and keeps each until a receiver takes it.
@@ -40,6 +41,7 @@ pub(crate) struct PortCore<T: Send + 'static> {
     state: Mutex<PortState<T>>,
     /// Set when the first join on this port is activated. See `domain.rs`.
     domain: OnceLock<Arc<Domain>>,
+    origin: Origin,
 }
 
 pub(crate) struct PortState<T: Send + 'static> {
@@ -51,6 +53,7 @@ pub(crate) struct PortState<T: Send + 'static> {
 impl<T: Send + 'static> Port<T> {
     /// An empty port without receivers.
     #[must_use]
+    #[track_caller]
     pub fn new() -> Self {
         Port {
             core: Arc::new(PortCore::new()),
@@ -170,12 +173,17 @@ impl<T: Send + 'static> Port<T> {
         self.core.id
     }
 
+    pub(crate) fn from_core(core: Arc<PortCore<T>>) -> Self {
+        Port { core }
+    }
+
     pub(crate) fn core(&self) -> &Arc<PortCore<T>> {
         &self.core
     }
 }
 
 impl<T: Send + 'static> PortCore<T> {
+    #[track_caller]
     fn new() -> Self {
         static IDS: Serial = Serial::new();
         PortCore {
@@ -185,6 +193,20 @@ impl<T: Send + 'static> PortCore<T> {
                 receivers: VecDeque::new(),
             }),
             domain: OnceLock::new(),
+            origin: Origin::here(),
+        }
+    }
+
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The port in a few words: its name, or else its number, and its type.
+    pub(crate) fn label(&self) -> String {
+        let of = type_name::<T>();
+        match self.origin.name() {
+            Some(name) => format!("port {name:?} of {of}"),
+            None => format!("port {} of {of}", self.id),
         }
     }
 
@@ -224,6 +246,13 @@ impl<T: Send + 'static> PortCore<T> {
         let placed = self.locked(|state| state.place(parcel, end, &mut deferred));
         deferred.carry_out();
         placed
+    }
+
+    /// Posts an item whose poster cannot take it back. It is kept also when its receiver's queue refuses.
+    pub(crate) fn post_or_keep(&self, parcel: Parcel<T>) {
+        if let Err((_, parcel)) = self.place(parcel, End::Back) {
+            self.state().items.push_back(parcel);
+        }
     }
 
     /// Brings an item back that had been taken. It is kept also when its receiver's queue refuses.
@@ -331,6 +360,10 @@ impl<T: Send + 'static> PortState<T> {
         self.receivers.remove(at)
     }
 
+    pub(crate) fn receivers(&self) -> impl Iterator<Item = &Arc<dyn Receiver<T>>> {
+        self.receivers.iter()
+    }
+
     pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
         &mut self.items
     }
@@ -362,19 +395,8 @@ impl<T: Send + 'static> Clone for Port<T> {
 }
 
 impl<T: Send + 'static> Default for Port<T> {
+    #[track_caller]
     fn default() -> Self {
         Port::new()
-    }
-}
-
-impl<T: Send + 'static> fmt::Debug for Port<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.core.state();
-        f.debug_struct("Port")
-            .field("id", &self.core.id)
-            .field("of", &std::any::type_name::<T>())
-            .field("items", &state.items.len())
-            .field("receivers", &state.receivers.len())
-            .finish()
     }
 }

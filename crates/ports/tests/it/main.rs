@@ -6,10 +6,21 @@
 mod support;
 
 mod awaited;
+mod bridges;
+mod choice;
 mod cost;
+mod histories;
 mod join;
 mod model;
 mod port;
+mod port_sets;
 mod programs;
 mod receive;
 mod refusals;
+mod replay;
+mod replies;
+mod reports;
+mod select;
+mod streams;
+mod timeout;
+mod timer;
