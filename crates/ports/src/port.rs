@@ -221,7 +221,11 @@ impl<T: Send + 'static> PortCore<T> {
     /// Runs `body` on the state, with all that receivers need locked.
     #[inline]
     pub(crate) fn locked<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
+        if let Some(domain) = self.domain.get() {
+            return domain.locked(|| body(&mut self.state()));
+        }
         let mut state = self.state();
+        // Made meanwhile, before this thread had the lock?
         let Some(domain) = self.domain.get() else {
             return body(&mut state);
         };
