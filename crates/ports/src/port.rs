@@ -245,13 +245,6 @@ impl<T: Send + 'static> PortCore<T> {
         placed
     }
 
-    /// Posts an item whose poster cannot take it back. It is kept also when its receiver's queue refuses.
-    pub(crate) fn post_or_keep(&self, parcel: Parcel<T>) {
-        if let Err((_, parcel)) = self.place(parcel, End::Back) {
-            self.state().items.push_back(parcel);
-        }
-    }
-
     /// Brings an item back that had been taken. It is kept also when its receiver's queue refuses.
     pub(crate) fn put_back(&self, parcel: Parcel<T>) {
         if let Err((_, parcel)) = self.place(parcel, End::Front) {
