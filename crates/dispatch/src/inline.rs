@@ -1,6 +1,6 @@
 //! The queue without a dispatcher: tasks run on the thread that queues them.
 
-use crate::exception::{self, ExceptionRoute};
+use crate::route::{self, ExceptionRoute};
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -104,7 +104,7 @@ impl Enqueue for Inline {
     }
 
     fn raise(&self, exception: Exception) {
-        exception::route(exception, self.name(), &[&self.shared.exceptions]);
+        route::route(exception, self.name(), &[&self.shared.exceptions]);
     }
 }
 

@@ -22,6 +22,7 @@
 //! | on a pool of threads | [`Dispatcher`], [`DispatcherQueue`] |
 //! | on one particular thread of it | [`DispatcherQueue::home`] |
 //! | here and now, in order | [`Inline`] |
+//! | under a name, with a way for its panics and to cancel it | [`Causality`] |
 //! | a body of your own in the task's one allocation | [`Run`], [`TaskBox`] |
 //!
 //! ```
@@ -39,6 +40,7 @@
 //! Read next: [`Task`] (the one allocation), `worker.rs` and `local.rs` (the loop and the order in
 //! which it serves), `sleep.md` (how workers sleep and are woken).
 
+mod causality;
 mod counters;
 mod dispatcher;
 mod enqueue;
@@ -53,6 +55,7 @@ mod pool;
 mod queue;
 mod queue_core;
 mod registry;
+mod route;
 mod sleep;
 mod spin_wait;
 mod task;
@@ -62,11 +65,12 @@ mod worker;
 #[cfg(all(test, motet_loom))]
 mod loom_future_task;
 
+pub use causality::{Cancelled, Causalities, Causality, Entered, UntilCancelled};
 pub use counters::QueueCounters;
 pub use dispatcher::{Dispatcher, DispatcherConfig, IdleWatch};
 pub use enqueue::{Enqueue, QueueError, Refused};
 pub use exception::Exception;
-pub use future_task::{FutureHandle, spawn, spawn_here, spawn_unchecked};
+pub use future_task::{FutureHandle, is_task_context, spawn, spawn_here, spawn_unchecked};
 pub use home::Home;
 pub use inline::Inline;
 pub use queue::DispatcherQueue;

@@ -20,7 +20,7 @@
 //! | one item of each of two ports | [`JoinedReceive`] | |
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
-//! | panics | [`ExceptionPort`] | |
+//! | panics | [`ExceptionPort`], for all work under a name [`CausalityPorts`] | |
 //!
 //! ```
 //! use motet_dispatch::{Dispatcher, QueueConfig};
@@ -47,6 +47,7 @@
 
 mod activation;
 mod arbiter;
+mod causality_ports;
 mod claim;
 mod deferred;
 mod delivery;
@@ -64,6 +65,7 @@ mod loom_ports;
 
 pub use activation::Activation;
 pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};
+pub use causality_ports::{CausalityPorts, CoordinateError};
 pub use deferred::Keep;
 pub use error::PostError;
 pub use exception_port::ExceptionPort;

@@ -37,6 +37,8 @@ pub struct Port<T: Send + 'static> {
 #[repr(align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
     id: u64,
+    /// Its items carry no causalities.
+    tokens: bool,
     state: Mutex<PortState<T>>,
     /// Set when the first join on this port is activated. See `domain.rs`.
     domain: OnceLock<Arc<Domain>>,
@@ -53,7 +55,35 @@ impl<T: Send + 'static> Port<T> {
     #[must_use]
     pub fn new() -> Self {
         Port {
-            core: Arc::new(PortCore::new()),
+            core: Arc::new(PortCore::new(false)),
+        }
+    }
+
+    /// An empty port whose items carry no causalities: for resources that go from hand to hand, which
+    /// belong to nobody. A handler that takes one along with another item runs under the other's
+    /// causalities only, and does not pass them on with the resource.
+    ///
+    /// ```
+    /// use motet_dispatch::{Causality, Inline};
+    /// use motet_ports::{JoinedReceive, Port};
+    ///
+    /// let (printers, jobs) = (Port::for_tokens(), Port::new());
+    /// let back = printers.clone();
+    /// JoinedReceive::persistent(&printers, &jobs, move |printer: &str, _page: u32| {
+    ///     assert_eq!(Causality::active().len(), 1);
+    ///     back.post(printer).unwrap();
+    /// })
+    /// .activate(&Inline::new("here"))
+    /// .unwrap();
+    /// printers.post("laser").unwrap();
+    /// for page in 1..=3 {
+    ///     Causality::new("a user's").run(|| jobs.post(page)).unwrap();
+    /// }
+    /// ```
+    #[must_use]
+    pub fn for_tokens() -> Self {
+        Port {
+            core: Arc::new(PortCore::new(true)),
         }
     }
 
@@ -68,7 +98,7 @@ impl<T: Send + 'static> Port<T> {
     /// Inside a predicate: predicates must not use ports.
     #[inline]
     pub fn post(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.core.place(parcel(item), End::Back);
+        let refused = self.core.place(self.core.parcel(item), End::Back);
         refused.map_err(|(reason, parcel)| PostError {
             item: parcel.into_inner().item,
             reason,
@@ -81,18 +111,23 @@ impl<T: Send + 'static> Port<T> {
     /// # Errors
     /// As [`Port::post`].
     pub fn put_back(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.core.place(parcel(item), End::Front);
+        let refused = self.core.place(self.core.parcel(item), End::Front);
         refused.map_err(|(reason, parcel)| PostError {
             item: parcel.into_inner().item,
             reason,
         })
     }
 
-    /// Takes the oldest waiting item, if there is one.
+    /// Takes the oldest waiting item, if there is one. Its causalities do not become active.
     #[must_use]
     pub fn test(&self) -> Option<T> {
-        let parcel = self.core.state().items.pop_front();
+        let parcel = self.take();
         parcel.map(|parcel| parcel.into_inner().item)
+    }
+
+    /// Takes the oldest waiting item in its node.
+    pub(crate) fn take(&self) -> Option<Parcel<T>> {
+        self.core.state().items.pop_front()
     }
 
     /// Takes the oldest `count` items, or none when fewer wait.
@@ -176,16 +211,22 @@ impl<T: Send + 'static> Port<T> {
 }
 
 impl<T: Send + 'static> PortCore<T> {
-    fn new() -> Self {
+    fn new(tokens: bool) -> Self {
         static IDS: Serial = Serial::new();
         PortCore {
             id: IDS.next(),
+            tokens,
             state: Mutex::new(PortState {
                 items: BoxList::new(),
                 receivers: VecDeque::new(),
             }),
             domain: OnceLock::new(),
         }
+    }
+
+    #[inline]
+    fn parcel(&self, item: T) -> Parcel<T> {
+        parcel(item, self.tokens)
     }
 
     /// The domain, made if need be.
