@@ -131,6 +131,8 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         cleanup: Self::discard,
         discard: Self::discard,
         skip: Self::skip,
+        #[cfg(feature = "tracing")]
+        kind: std::any::type_name::<F>,
     };
 
     /// # Safety
@@ -154,7 +156,7 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         let after = unsafe { Self::poll(prefix) };
         if !matches!(after, After::Done) {
             // SAFETY: this thread runs the task, which nobody can queue before what follows.
-            let _none = unsafe {
+            let _before = unsafe {
                 prefix
                     .as_ref()
                     .header
@@ -244,6 +246,9 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         // SAFETY: the caller owns the future, which is not used again once DONE is set.
         node.future
             .with_mut(|future| unsafe { ManuallyDrop::drop(&mut *future) });
+        // Wakers may keep the node for long.
+        // SAFETY: as above.
+        drop(unsafe { node.prefix.header.replace_causalities(Causalities::none()) });
     }
 
     /// Drops the future of a task that will not run, and the queue's reference.

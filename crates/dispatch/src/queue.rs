@@ -3,10 +3,12 @@
 use crate::counters::QueueCounters;
 use crate::home::Home;
 use crate::queue_core::QueueCore;
+use crate::waiting::Waiter;
+use crate::watch;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A queue of tasks that one [`Dispatcher`](crate::Dispatcher) serves, first in first out.
 ///
@@ -93,6 +95,10 @@ impl Enqueue for DispatcherQueue {
         self.core.reserve()
     }
 
+    fn release(&self) {
+        self.core.release();
+    }
+
     #[inline]
     fn admit(&self, task: Task) {
         self.core.admit(task);
@@ -105,6 +111,10 @@ impl Enqueue for DispatcherQueue {
 
     fn readmit(&self, task: Task) {
         self.core.readmit(task);
+    }
+
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        self.core.watch(waiter);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {
@@ -127,6 +137,10 @@ impl Enqueue for QueueCore {
         self.claim_room()
     }
 
+    fn release(&self) {
+        self.release_room();
+    }
+
     #[inline]
     fn admit(&self, task: Task) {
         match worker::push_local(self, task) {
@@ -144,6 +158,10 @@ impl Enqueue for QueueCore {
     fn readmit(&self, task: Task) {
         self.returns();
         self.admit(task);
+    }
+
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        watch::watch(&self.pool, waiter);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

@@ -127,6 +127,14 @@ impl QueueCore {
         Err(refused)
     }
 
+    /// Gives back room that was claimed.
+    #[inline]
+    pub(crate) fn release_room(&self) {
+        if self.config.depth.is_some() {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
     /// A task comes back without asking for room.
     #[inline]
     pub(crate) fn returns(&self) {
@@ -138,9 +146,7 @@ impl QueueCore {
     /// A worker has taken a task.
     #[inline]
     pub(crate) fn taken(&self, by: usize) {
-        if self.config.depth.is_some() {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-        }
+        self.release_room();
         self.counters.executed_by(by);
     }
 

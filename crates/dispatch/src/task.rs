@@ -59,7 +59,7 @@ pub(crate) struct Header {
     vtable: &'static VTable,
     /// The next node of the list this node is in.
     next: AtomicPtr<Header>,
-    /// What the task runs under; taken out while it runs.
+    /// What the task runs under.
     causalities: UnsafeCell<Causalities>,
 }
 
@@ -69,6 +69,9 @@ pub(crate) struct VTable {
     pub(crate) cleanup: unsafe fn(NonNull<Header>),
     pub(crate) discard: unsafe fn(NonNull<Header>),
     pub(crate) skip: unsafe fn(NonNull<Header>),
+    /// The name of the body's type.
+    #[cfg(feature = "tracing")]
+    pub(crate) kind: fn() -> &'static str,
 }
 
 /// `repr(C)`: the header is at offset 0, so a pointer to the node is a pointer to the header.
@@ -138,6 +141,8 @@ impl<R: Run> TaskBox<R> {
             // SAFETY: as above.
             R::skip(unsafe { TaskBox::from_header(header) });
         },
+        #[cfg(feature = "tracing")]
+        kind: std::any::type_name::<R>,
     };
 
     /// Allocates the node around `body`; it runs under the causalities that are active now.
@@ -190,7 +195,7 @@ impl<R: Run> TaskBox<R> {
         (self.into_inner(), causalities)
     }
 
-    /// What the task runs, or would run, under. While it runs they are active instead.
+    /// What the task runs under.
     #[must_use]
     pub fn causalities(&self) -> Causalities {
         // SAFETY: self owns the node.
@@ -271,7 +276,7 @@ impl Task {
         let header = self.into_header();
         // SAFETY: self owned the node; the vtable is the node's own.
         unsafe {
-            let causalities = header.as_ref().replace_causalities(Causalities::none());
+            let causalities = header.as_ref().with_causalities(Causalities::clone);
             let vtable = header.as_ref().vtable;
             let start = if causalities.skips() {
                 vtable.skip
@@ -279,6 +284,17 @@ impl Task {
                 vtable.run
             };
             causality::within(causalities, || start(header));
+        }
+    }
+
+    /// The name of the body's type, and what the task runs under.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn describe(&self) -> (&'static str, Causalities) {
+        // SAFETY: self owns the node.
+        unsafe {
+            let header = self.header.as_ref();
+            let kind = (header.vtable.kind)();
+            (kind, header.with_causalities(Causalities::clone))
         }
     }
 

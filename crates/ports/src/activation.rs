@@ -1,5 +1,6 @@
 //! From an arbiter that has been built to one that is at work.
 
+use crate::outlet::Outlet;
 use motet_dispatch::{Enqueue, QueueError, Task};
 use std::fmt;
 use std::sync::Arc;
@@ -20,14 +21,24 @@ pub(crate) trait Active: Send + Sync {
     fn is_active(&self) -> bool;
 }
 
+/// An arbiter that has been built and is not at work yet: alone, or a branch of another.
+pub(crate) trait Attach: Sized {
+    /// Keeps the ports until the arbiter is registered on them.
+    type Ports: Send + 'static;
+
+    /// Makes what goes to work, with its tasks sent through `outlet`.
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Self::Ports);
+
+    /// Whether it takes items once only.
+    #[allow(dead_code, reason = "for arbiters above others")]
+    fn is_once(&self) -> bool;
+}
+
 impl Activation {
     /// Queues the registration on `queue`. It happens when the task runs, so a suspended queue
-    /// delays it; items posted meanwhile wait in their `ports`, which are kept until then.
-    pub(crate) fn start(
-        arbiter: Arc<dyn Active>,
-        ports: impl Send + 'static,
-        queue: &dyn Enqueue,
-    ) -> Result<Self, QueueError> {
+    /// delays it; items posted meanwhile wait in their ports, which are kept until then.
+    pub(crate) fn start(arbiter: impl Attach, queue: &dyn Enqueue) -> Result<Self, QueueError> {
+        let (arbiter, ports) = arbiter.attach(Outlet::to(queue));
         let starter = Arc::clone(&arbiter);
         let refused = queue.enqueue(Task::new(move || {
             if starter.is_active() {

@@ -37,8 +37,8 @@ pub trait CausalityPorts: Sized {
     #[must_use]
     fn coordination_port<M: Send + 'static>(self, port: &Port<M>) -> Self;
 
-    /// Posts `message` to the coordination port of the innermost active causality that has one, if
-    /// that takes such messages.
+    /// Posts `message` to the coordination port of the innermost active causality that has one for
+    /// such messages.
     ///
     /// # Errors
     /// [`CoordinateError`] hands the message back.

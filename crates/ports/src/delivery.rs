@@ -14,8 +14,8 @@ pub(crate) type Parcel<T> = TaskBox<Delivery<T>>;
 
 /// The far end of a delivery: a receiver that handles single items.
 pub(crate) trait Deliver<T: Send + 'static>: Send + Sync {
-    /// Handles the item; runs on a worker.
-    fn deliver(&self, item: T);
+    /// Handles the item, as part of a task of a worker.
+    fn deliver(self: Arc<Self>, parcel: Parcel<T>);
 
     /// Brings an item that will not be handled back to where it came from.
     fn put_back(&self, parcel: Parcel<T>);
@@ -52,10 +52,9 @@ pub(crate) fn address<T: Send + 'static>(mut parcel: Parcel<T>, to: Arc<dyn Deli
 
 impl<T: Send + 'static> Run for Delivery<T> {
     #[inline]
-    fn run(task: TaskBox<Self>) {
-        let Delivery { item, to } = task.into_inner();
-        if let Some(to) = to {
-            to.deliver(item);
+    fn run(mut task: TaskBox<Self>) {
+        if let Some(to) = task.to.take() {
+            to.deliver(task);
         }
     }
 

@@ -1,6 +1,7 @@
 //! What an arbiter runs: a closure or an async closure, once or for each item.
 
 use crate::delivery::QueueHandle;
+use crate::outlet::Pass;
 use motet_dispatch::spawn_here;
 use motet_sync::Mutex;
 use std::future::Future;
@@ -8,9 +9,9 @@ use std::future::Future;
 /// A handler whose kind is not known any more.
 pub(crate) type AnyHandler<A> = Box<dyn Handle<A>>;
 
-/// Handles `A`, as part of a task of `queue`.
+/// Handles `A`, as part of a task of `queue`. The pass is dropped when the handler has ended.
 pub(crate) trait Handle<A>: Send + Sync {
-    fn handle(&self, args: A, queue: &QueueHandle);
+    fn handle(&self, args: A, queue: &QueueHandle, pass: Option<Pass>);
 }
 
 /// For each item.
@@ -50,15 +51,17 @@ struct OnceAsync<F>(Mutex<Option<F>>);
 
 impl<A, F: Fn(A) + Send + Sync> Handle<A> for Each<F> {
     #[inline]
-    fn handle(&self, args: A, _: &QueueHandle) {
+    fn handle(&self, args: A, _: &QueueHandle, pass: Option<Pass>) {
         (self.0)(args);
+        drop(pass);
     }
 }
 
 impl<A, F: FnOnce(A) + Send> Handle<A> for Once<F> {
-    fn handle(&self, args: A, _: &QueueHandle) {
+    fn handle(&self, args: A, _: &QueueHandle, pass: Option<Pass>) {
         let handler = self.0.lock().take();
         handler.expect("a one-time handler runs once")(args);
+        drop(pass);
     }
 }
 
@@ -67,8 +70,8 @@ where
     F: Fn(A) -> Fut + Send + Sync,
     Fut: Future<Output = ()> + Send + 'static,
 {
-    fn handle(&self, args: A, queue: &QueueHandle) {
-        spawn_here(queue, (self.0)(args));
+    fn handle(&self, args: A, queue: &QueueHandle, pass: Option<Pass>) {
+        start(queue, (self.0)(args), pass);
     }
 }
 
@@ -77,8 +80,25 @@ where
     F: FnOnce(A) -> Fut + Send,
     Fut: Future<Output = ()> + Send + 'static,
 {
-    fn handle(&self, args: A, queue: &QueueHandle) {
+    fn handle(&self, args: A, queue: &QueueHandle, pass: Option<Pass>) {
         let handler = self.0.lock().take();
-        spawn_here(queue, handler.expect("a one-time handler runs once")(args));
+        let handler = handler.expect("a one-time handler runs once");
+        start(queue, handler(args), pass);
+    }
+}
+
+/// Starts an async handler, which keeps the pass until it ends. Without one it does not carry its place.
+fn start(
+    queue: &QueueHandle,
+    handler: impl Future<Output = ()> + Send + 'static,
+    pass: Option<Pass>,
+) {
+    match pass {
+        None => spawn_here(queue, handler),
+        Some(pass) => spawn_here(queue, async move {
+            // Dropped after the handler's future, also when that is dropped unfinished.
+            let _pass = pass;
+            handler.await;
+        }),
     }
 }

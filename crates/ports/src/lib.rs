@@ -55,6 +55,7 @@ mod domain;
 mod error;
 mod exception_port;
 mod handler;
+mod outlet;
 mod port;
 mod predicate;
 mod receiver;
@@ -62,6 +63,8 @@ mod recv;
 
 #[cfg(all(test, motet_loom))]
 mod loom_ports;
+#[cfg(all(test, motet_shuttle))]
+mod shuttle_programs;
 
 pub use activation::Activation;
 pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};

@@ -34,6 +34,8 @@ impl Enqueue for Keeper {
         Ok(())
     }
 
+    fn release(&self) {}
+
     fn admit(&self, task: Task) {
         self.0.lock().push(task);
     }

@@ -2,6 +2,7 @@
 
 use crate::deferred::{Deferred, Keep};
 use crate::delivery::{Delivery, Parcel, QueueHandle};
+use crate::outlet::Outlet;
 use motet_dispatch::{BoxList, Exception, QueueError, Task};
 use std::fmt;
 use std::sync::Arc;
@@ -163,6 +164,24 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
             }
             Err(reason) => Err(Verdict::Refuse(reason)),
         }
+    }
+
+    /// Claims room for a task in the outlet's queue and the consent of the arbiter above. After `Ok` the
+    /// items are taken; `Err` is the verdict to return.
+    #[inline]
+    pub(crate) fn claim(&mut self, outlet: &Outlet) -> Result<(), Verdict> {
+        self.claim_room(outlet.queue())?;
+        if outlet.claim() {
+            return Ok(());
+        }
+        self.leave_port();
+        Err(Verdict::Reject)
+    }
+
+    /// Sends a task that has been claimed.
+    #[inline]
+    pub(crate) fn send(&mut self, outlet: &Outlet, task: Task) {
+        outlet.send(task, self.deferred);
     }
 
     /// Queues `task`; nobody is woken before the port is unlocked. Its room must have been

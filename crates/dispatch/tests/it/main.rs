@@ -18,3 +18,5 @@ mod stop;
 mod support;
 mod suspend;
 mod threads;
+#[cfg(feature = "tracing")]
+mod tracing;

@@ -1,11 +1,12 @@
 //! JoinedReceive: each handler run takes one item from each of two ports.
 
-use crate::activation::{Activation, Active};
+use crate::activation::{Activation, Active, Attach};
 use crate::claim::Claim;
 use crate::deferred::Deferred;
-use crate::delivery::{Parcel, QueueHandle, put_back_wanted};
+use crate::delivery::{Parcel, put_back_wanted};
 use crate::domain::Domain;
 use crate::handler::{self, AnyHandler};
+use crate::outlet::Outlet;
 use crate::port::{Port, PortCore, put_back};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{Enqueue, QueueError, Run, TaskBox};
@@ -46,7 +47,7 @@ struct Core<A: Send + 'static, B: Send + 'static> {
     ports: (Weak<PortCore<A>>, Weak<PortCore<B>>),
     /// The receivers on the two ports, which own the core.
     sides: OnceLock<WeakSides<A, B>>,
-    queue: QueueHandle,
+    outlet: Outlet,
     handler: AnyHandler<(A, B)>,
     once: bool,
     claim: Claim,
@@ -116,26 +117,7 @@ impl<A: Send + 'static, B: Send + 'static> JoinedReceive<A, B> {
     /// # Errors
     /// [`QueueError`] when the queue is full or stopped.
     pub fn activate(self, queue: &impl Enqueue) -> Result<Activation, QueueError> {
-        let JoinedReceive {
-            ports: (a, b),
-            handler,
-            once,
-        } = self;
-        let core = Arc::new(Core {
-            ports: (Arc::downgrade(a.core()), Arc::downgrade(b.core())),
-            sides: OnceLock::new(),
-            queue: queue.handle(),
-            handler,
-            once,
-            claim: Claim::new(),
-        });
-        let sides = Sides(
-            Arc::new(Left(Arc::clone(&core))),
-            Arc::new(Right(Arc::clone(&core))),
-        );
-        core.sides
-            .get_or_init(|| (Arc::downgrade(&sides.0), Arc::downgrade(&sides.1)));
-        Activation::start(Arc::new(sides), (a, b), queue)
+        Activation::start(self, queue)
     }
 
     fn with(a: &Port<A>, b: &Port<B>, handler: AnyHandler<(A, B)>, once: bool) -> Self {
@@ -151,7 +133,43 @@ impl<A: Send + 'static, B: Send + 'static> JoinedReceive<A, B> {
     }
 }
 
+impl<A: Send + 'static, B: Send + 'static> Attach for JoinedReceive<A, B> {
+    type Ports = (Port<A>, Port<B>);
+
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Self::Ports) {
+        let JoinedReceive {
+            ports: (a, b),
+            handler,
+            once,
+        } = self;
+        let core = Arc::new(Core {
+            ports: (Arc::downgrade(a.core()), Arc::downgrade(b.core())),
+            sides: OnceLock::new(),
+            outlet,
+            handler,
+            once,
+            claim: Claim::new(),
+        });
+        let sides = Sides(
+            Arc::new(Left(Arc::clone(&core))),
+            Arc::new(Right(Arc::clone(&core))),
+        );
+        core.sides
+            .get_or_init(|| (Arc::downgrade(&sides.0), Arc::downgrade(&sides.1)));
+        (Arc::new(sides), (a, b))
+    }
+
+    fn is_once(&self) -> bool {
+        self.once
+    }
+}
+
 impl<A: Send + 'static, B: Send + 'static> Core<A, B> {
+    #[inline]
+    fn is_open(&self) -> bool {
+        self.claim.is_open() && self.outlet.is_open()
+    }
+
     /// Makes the one decision of a one-time join.
     fn decide(&self) {
         let won = self.claim.take();
@@ -165,7 +183,7 @@ impl<A: Send + 'static, B: Send + 'static> Core<A, B> {
             to: Arc::clone(self),
         };
         let task = TaskBox::under(causalities, joined);
-        deferred.admit(&self.queue, task.into_task());
+        self.outlet.send(task.into_task(), deferred);
     }
 }
 
@@ -175,7 +193,7 @@ macro_rules! side {
         impl<A: Send + 'static, B: Send + 'static> Receiver<$Own> for $Side<A, B> {
             fn offer(&self, offer: &mut Offer<'_, $Own>) -> Verdict {
                 let core = &self.0;
-                let other = if core.claim.is_open() {
+                let other = if core.is_open() {
                     core.ports.$other.upgrade()
                 } else {
                     None
@@ -201,7 +219,7 @@ macro_rules! side {
                 // More than one pair may be there: pairs that found no room wait.
                 let mut fired = false;
                 while !offer.is_taken() && !state.items_mut().is_empty() {
-                    if let Err(verdict) = offer.claim_room(&core.queue) {
+                    if let Err(verdict) = offer.claim(&core.outlet) {
                         return if fired { offer.verdict() } else { verdict };
                     }
                     fired = true;
@@ -232,12 +250,15 @@ side!(Right, B, A, 0, |mine, theirs| (theirs, mine));
 
 impl<A: Send + 'static, B: Send + 'static> Run for Joined<A, B> {
     fn run(task: TaskBox<Self>) {
-        let Joined {
-            parcels: (a, b),
-            to,
-        } = task.into_inner();
-        to.handler
-            .handle((a.into_inner().item, b.into_inner().item), &to.queue);
+        let Joined { parcels, to } = task.into_inner();
+        let held = |parcels| {
+            let to = Arc::clone(&to);
+            TaskBox::new(Joined { parcels, to }).into_task()
+        };
+        if let Some(((a, b), pass)) = to.outlet.enter(parcels, held) {
+            let items = (a.into_inner().item, b.into_inner().item);
+            to.handler.handle(items, to.outlet.queue(), pass);
+        }
     }
 
     fn cleanup(task: TaskBox<Self>) {
@@ -271,7 +292,7 @@ impl<A: Send + 'static, B: Send + 'static> Active for Sides<A, B> {
             a.state()
                 .register(Arc::clone(&self.0) as Arc<dyn Receiver<A>>, &mut deferred);
             // A one-time join may have found its pair already.
-            if core.claim.is_open() {
+            if core.is_open() {
                 b.state()
                     .register(Arc::clone(&self.1) as Arc<dyn Receiver<B>>, &mut deferred);
             }
@@ -293,7 +314,7 @@ impl<A: Send + 'static, B: Send + 'static> Active for Sides<A, B> {
     }
 
     fn is_active(&self) -> bool {
-        self.0.0.claim.is_open()
+        self.0.0.is_open()
     }
 }
 

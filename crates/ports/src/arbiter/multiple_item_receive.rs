@@ -1,9 +1,10 @@
 //! MultipleItemReceive: each handler run takes a fixed number of items from one port.
 
 use super::place::{Place, Placed};
-use crate::activation::Activation;
-use crate::delivery::{Delivery, Parcel, QueueHandle, put_back_wanted};
+use crate::activation::{Activation, Active, Attach};
+use crate::delivery::{Delivery, Parcel, put_back_wanted};
 use crate::handler::{self, AnyHandler};
+use crate::outlet::Outlet;
 use crate::port::{Port, items_of};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{BoxList, Enqueue, QueueError, Run, TaskBox};
@@ -41,7 +42,6 @@ pub struct MultipleItemReceive<T: Send + 'static> {
 #[repr(align(64))]
 struct Core<T: Send + 'static> {
     place: Place<T, Self>,
-    queue: QueueHandle,
     count: usize,
     handler: AnyHandler<Vec<T>>,
 }
@@ -97,19 +97,7 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
     /// # Errors
     /// [`QueueError`] when the queue is full or stopped.
     pub fn activate(self, queue: &impl Enqueue) -> Result<Activation, QueueError> {
-        let MultipleItemReceive {
-            port,
-            count,
-            handler,
-            once,
-        } = self;
-        let core = Arc::new_cyclic(|this| Core {
-            place: Place::new(this, &port, once),
-            queue: queue.handle(),
-            count,
-            handler,
-        });
-        Activation::start(core, port, queue)
+        Activation::start(self, queue)
     }
 
     fn with(port: &Port<T>, count: usize, handler: AnyHandler<Vec<T>>, once: bool) -> Self {
@@ -126,6 +114,29 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
     }
 }
 
+impl<T: Send + 'static> Attach for MultipleItemReceive<T> {
+    type Ports = Port<T>;
+
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Port<T>) {
+        let MultipleItemReceive {
+            port,
+            count,
+            handler,
+            once,
+        } = self;
+        let core = Arc::new_cyclic(|this| Core {
+            place: Place::new(this, &port, once, outlet),
+            count,
+            handler,
+        });
+        (core, port)
+    }
+
+    fn is_once(&self) -> bool {
+        self.once
+    }
+}
+
 impl<T: Send + 'static> Receiver<T> for Core<T> {
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
         if !self.place.is_open() {
@@ -138,14 +149,13 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
             let Some(to) = self.place.arbiter() else {
                 return Verdict::Reject;
             };
-            if let Err(verdict) = offer.claim_room(&self.queue) {
+            if let Err(verdict) = offer.claim(self.place.outlet()) {
                 return if fired { offer.verdict() } else { verdict };
             }
             fired = true;
             let parcels = offer.take_oldest_multiple(self.count);
-            let causalities = parcels.causalities();
-            let task = TaskBox::under(causalities, Batch { parcels, to });
-            offer.schedule(&self.queue, task.into_task());
+            let batch = TaskBox::under(parcels.causalities(), Batch { parcels, to });
+            offer.send(self.place.outlet(), batch.into_task());
             if self.place.taken(offer) {
                 break;
             }
@@ -157,7 +167,14 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
 impl<T: Send + 'static> Run for Batch<T> {
     fn run(task: TaskBox<Self>) {
         let Batch { parcels, to } = task.into_inner();
-        to.handler.handle(items_of(parcels), &to.queue);
+        let held = |parcels| {
+            let to = Arc::clone(&to);
+            TaskBox::new(Batch { parcels, to }).into_task()
+        };
+        let outlet = to.place.outlet();
+        if let Some((parcels, pass)) = outlet.enter(parcels, held) {
+            to.handler.handle(items_of(parcels), outlet.queue(), pass);
+        }
     }
 
     fn cleanup(task: TaskBox<Self>) {

@@ -3,6 +3,7 @@
 use crate::activation::Active;
 use crate::claim::Claim;
 use crate::delivery::Parcel;
+use crate::outlet::Outlet;
 use crate::port::{Port, PortCore, put_back};
 use crate::receiver::{Offer, Receiver};
 use std::sync::{Arc, Weak};
@@ -13,6 +14,7 @@ pub(super) struct Place<T: Send + 'static, A> {
     port: Weak<PortCore<T>>,
     once: bool,
     claim: Claim,
+    outlet: Outlet,
 }
 
 /// An arbiter that has such a place; it answers for itself by it.
@@ -24,12 +26,13 @@ pub(super) trait Placed: Receiver<Self::Item> + Sized + 'static {
 }
 
 impl<T: Send + 'static, A> Place<T, A> {
-    pub(super) fn new(arbiter: &Weak<A>, port: &Port<T>, once: bool) -> Self {
+    pub(super) fn new(arbiter: &Weak<A>, port: &Port<T>, once: bool, outlet: Outlet) -> Self {
         Place {
             arbiter: Weak::clone(arbiter),
             port: Arc::downgrade(port.core()),
             once,
             claim: Claim::new(),
+            outlet,
         }
     }
 
@@ -41,7 +44,12 @@ impl<T: Send + 'static, A> Place<T, A> {
 
     #[inline]
     pub(super) fn is_open(&self) -> bool {
-        self.claim.is_open()
+        self.claim.is_open() && self.outlet.is_open()
+    }
+
+    #[inline]
+    pub(super) fn outlet(&self) -> &Outlet {
+        &self.outlet
     }
 
     /// Called when the arbiter takes items: a one-time arbiter has then decided, and leaves.

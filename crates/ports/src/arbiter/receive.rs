@@ -1,9 +1,10 @@
 //! Receive: each handler run takes one item from one port.
 
 use super::place::{Place, Placed};
-use crate::activation::Activation;
-use crate::delivery::{Deliver, Parcel, QueueHandle, address};
+use crate::activation::{Activation, Active, Attach};
+use crate::delivery::{Deliver, Parcel, address};
 use crate::handler::{self, AnyHandler};
+use crate::outlet::Outlet;
 use crate::port::Port;
 use crate::predicate::{self, Predicate};
 use crate::receiver::{Offer, Receiver, Verdict};
@@ -43,7 +44,6 @@ pub struct Receive<T: Send + 'static> {
 #[repr(align(64))]
 struct ReceiveCore<T: Send + 'static> {
     place: Place<T, Self>,
-    queue: QueueHandle,
     handler: AnyHandler<T>,
     predicate: Option<Predicate<T>>,
 }
@@ -92,19 +92,7 @@ impl<T: Send + 'static> Receive<T> {
     /// # Errors
     /// [`QueueError`] when the queue is full or stopped.
     pub fn activate(self, queue: &impl Enqueue) -> Result<Activation, QueueError> {
-        let Receive {
-            port,
-            handler,
-            once,
-            predicate,
-        } = self;
-        let core = Arc::new_cyclic(|this| ReceiveCore {
-            place: Place::new(this, &port, once),
-            queue: queue.handle(),
-            handler,
-            predicate,
-        });
-        Activation::start(core, port, queue)
+        Activation::start(self, queue)
     }
 
     fn with(port: &Port<T>, handler: AnyHandler<T>, once: bool) -> Self {
@@ -117,6 +105,29 @@ impl<T: Send + 'static> Receive<T> {
     }
 }
 
+impl<T: Send + 'static> Attach for Receive<T> {
+    type Ports = Port<T>;
+
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Port<T>) {
+        let Receive {
+            port,
+            handler,
+            once,
+            predicate,
+        } = self;
+        let core = Arc::new_cyclic(|this| ReceiveCore {
+            place: Place::new(this, &port, once, outlet),
+            handler,
+            predicate,
+        });
+        (core, port)
+    }
+
+    fn is_once(&self) -> bool {
+        self.once
+    }
+}
+
 impl<T: Send + 'static> Receiver<T> for ReceiveCore<T> {
     #[inline]
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
@@ -124,28 +135,34 @@ impl<T: Send + 'static> Receiver<T> for ReceiveCore<T> {
             offer.leave_port();
             return Verdict::Reject;
         }
+        let outlet = self.place.outlet();
         if let Some(predicate) = &self.predicate
-            && !predicate::wants(predicate, offer, &self.queue)
+            && !predicate::wants(predicate, offer, outlet.queue())
         {
             return Verdict::Reject;
         }
         let Some(this) = self.place.arbiter() else {
             return Verdict::Reject;
         };
-        if let Err(verdict) = offer.claim_room(&self.queue) {
+        if let Err(verdict) = offer.claim(outlet) {
             return verdict;
         }
         self.place.taken(offer);
         let task = address(offer.take(), this);
-        offer.schedule(&self.queue, task);
+        offer.send(outlet, task);
         Verdict::Accept
     }
 }
 
 impl<T: Send + 'static> Deliver<T> for ReceiveCore<T> {
     #[inline]
-    fn deliver(&self, item: T) {
-        self.handler.handle(item, &self.queue);
+    fn deliver(self: Arc<Self>, parcel: Parcel<T>) {
+        let outlet = self.place.outlet();
+        let held = |parcel| address(parcel, Arc::clone(&self) as Arc<dyn Deliver<T>>);
+        if let Some((parcel, pass)) = outlet.enter(parcel, held) {
+            let item = parcel.into_inner().item;
+            self.handler.handle(item, outlet.queue(), pass);
+        }
     }
 
     fn put_back(&self, parcel: Parcel<T>) {

@@ -377,6 +377,10 @@ impl Enqueue for Forgetful {
         self.inner.reserve()
     }
 
+    fn release(&self) {
+        self.inner.release();
+    }
+
     fn admit(&self, task: Task) {
         self.inner.admit(task);
     }
