@@ -36,7 +36,7 @@ use std::task::Poll;
 use std::time::Instant;
 
 /// One logical thread of cause and effect, however many handlers on however many threads it takes
-/// (papers R019's structured failure handling; CCR's `Causality`).
+/// (CCR's `Causality`).
 ///
 /// The handle is cheap to clone; all clones are the same causality. It is made under the causalities
 /// that are active then: they are *outside* of it. It is set up before it is first entered or cloned.

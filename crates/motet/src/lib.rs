@@ -15,6 +15,7 @@
 //! | you have … | you want | example |
 //! |---|---|---|
 //! | events, requests, a graph of steps | [`Port`], [`Receive`], [`JoinedReceive`] | `hello_port`, `word_count`, `philosophers` |
+//! | work on many threads that belongs together | [`Causality`] | `causality` |
 //! | one loop over much data, in parallel | [`World`], [`Communicator`] | `hello_ranks`, `heat` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
 //!
@@ -43,9 +44,10 @@ pub use motet_ports as ports;
 
 pub use motet_comm::{CommError, Communicator, RunError, World};
 pub use motet_dispatch::{
-    Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, Exception, Inline, QueueConfig, Task,
-    spawn,
+    Cancelled, Causalities, Causality, Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue,
+    Exception, Inline, QueueConfig, Task, spawn,
 };
 pub use motet_ports::{
-    ExceptionPort, FromHandler, JoinedReceive, MultipleItemReceive, Port, PostError, Receive,
+    CausalityPorts, ExceptionPort, FromHandler, JoinedReceive, MultipleItemReceive, Port,
+    PostError, Receive,
 };
