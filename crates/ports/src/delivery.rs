@@ -21,15 +21,15 @@ pub(crate) trait Deliver<T: Send + 'static>: Send + Sync {
     fn put_back(&self, parcel: Parcel<T>);
 }
 
-/// Makes a node around an item, which carries the active causalities unless it is a token.
+/// Makes a node around an item, which carries the active causalities.
 #[inline]
-pub(crate) fn parcel<T: Send + 'static>(item: T, token: bool) -> Parcel<T> {
-    let delivery = Delivery { item, to: None };
-    if token {
-        TaskBox::under(Causalities::none(), delivery)
-    } else {
-        TaskBox::new(delivery)
-    }
+pub(crate) fn parcel<T: Send + 'static>(item: T) -> Parcel<T> {
+    TaskBox::new(Delivery { item, to: None })
+}
+
+/// Makes a node around an item, which carries none.
+pub(crate) fn token<T: Send + 'static>(item: T) -> Parcel<T> {
+    TaskBox::under(Causalities::none(), Delivery { item, to: None })
 }
 
 /// Brings an item of a handler run that was skipped back by `put_back`, unless it was itself

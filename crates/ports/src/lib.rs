@@ -60,6 +60,7 @@ mod port;
 mod predicate;
 mod receiver;
 mod recv;
+mod tokens;
 
 #[cfg(all(test, motet_loom))]
 mod loom_ports;

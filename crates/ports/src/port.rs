@@ -3,7 +3,7 @@
 use crate::PostError;
 use crate::claim::Claim;
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, parcel};
+use crate::delivery::{Delivery, Parcel, parcel, token};
 use crate::domain::Domain;
 use crate::predicate;
 use crate::receiver::{End, Offer, Receiver, Verdict};
@@ -55,35 +55,7 @@ impl<T: Send + 'static> Port<T> {
     #[must_use]
     pub fn new() -> Self {
         Port {
-            core: Arc::new(PortCore::new(false)),
-        }
-    }
-
-    /// An empty port whose items carry no causalities: for resources that go from hand to hand, which
-    /// belong to nobody. A handler that takes one along with another item runs under the other's
-    /// causalities only, and does not pass them on with the resource.
-    ///
-    /// ```
-    /// use motet_dispatch::{Causality, Inline};
-    /// use motet_ports::{JoinedReceive, Port};
-    ///
-    /// let (printers, jobs) = (Port::for_tokens(), Port::new());
-    /// let back = printers.clone();
-    /// JoinedReceive::persistent(&printers, &jobs, move |printer: &str, _page: u32| {
-    ///     assert_eq!(Causality::active().len(), 1);
-    ///     back.post(printer).unwrap();
-    /// })
-    /// .activate(&Inline::new("here"))
-    /// .unwrap();
-    /// printers.post("laser").unwrap();
-    /// for page in 1..=3 {
-    ///     Causality::new("a user's").run(|| jobs.post(page)).unwrap();
-    /// }
-    /// ```
-    #[must_use]
-    pub fn for_tokens() -> Self {
-        Port {
-            core: Arc::new(PortCore::new(true)),
+            core: Arc::new(PortCore::new()),
         }
     }
 
@@ -121,8 +93,7 @@ impl<T: Send + 'static> Port<T> {
     /// Takes the oldest waiting item, if there is one. Its causalities do not become active.
     #[must_use]
     pub fn test(&self) -> Option<T> {
-        let parcel = self.take();
-        parcel.map(|parcel| parcel.into_inner().item)
+        self.take().map(|parcel| parcel.into_inner().item)
     }
 
     /// Takes the oldest waiting item in its node.
@@ -205,17 +176,25 @@ impl<T: Send + 'static> Port<T> {
         self.core.id
     }
 
+    pub(crate) fn with_tokens() -> Self {
+        let tokens = true;
+        let core = PortCore::new();
+        Port {
+            core: Arc::new(PortCore { tokens, ..core }),
+        }
+    }
+
     pub(crate) fn core(&self) -> &Arc<PortCore<T>> {
         &self.core
     }
 }
 
 impl<T: Send + 'static> PortCore<T> {
-    fn new(tokens: bool) -> Self {
+    fn new() -> Self {
         static IDS: Serial = Serial::new();
         PortCore {
             id: IDS.next(),
-            tokens,
+            tokens: false,
             state: Mutex::new(PortState {
                 items: BoxList::new(),
                 receivers: VecDeque::new(),
@@ -226,7 +205,11 @@ impl<T: Send + 'static> PortCore<T> {
 
     #[inline]
     fn parcel(&self, item: T) -> Parcel<T> {
-        parcel(item, self.tokens)
+        if self.tokens {
+            token(item)
+        } else {
+            parcel(item)
+        }
     }
 
     /// The domain, made if need be.

@@ -1,17 +1,14 @@
-//! Causalities of tasks: how they flow, who hears of panics, how work is cancelled.
+//! Causalities of tasks: how they flow, and who hears of panics.
 
-use crate::support::{Traces, go, hold, until, with_queue};
+use crate::support::{go, pause, with_queue};
 use motet_dispatch::{
-    Cancelled, Causalities, Causality, Dispatcher, Enqueue, Exception, Inline, QueueConfig, Task,
-    spawn,
+    Causalities, Causality, Dispatcher, Enqueue, Exception, Inline, QueueConfig, Task, spawn,
 };
-use motet_sync::Arc;
-use motet_testkit::{Drops, Gate, Log, patience, within};
-use std::future::{Future, poll_fn};
+use motet_testkit::{Drops, Log, patience, within};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::task::{Context, Waker};
 
 /// The names of the active causalities, innermost first.
 fn active() -> Vec<String> {
@@ -34,24 +31,6 @@ fn hearing(name: &'static str, log: &Log<(&'static str, String)>) -> Causality {
 
 fn told(by: &'static str, message: &str) -> (&'static str, String) {
     (by, message.to_owned())
-}
-
-/// Ends its first poll without an end, and wakes itself.
-async fn pause() {
-    let mut paused = false;
-    poll_fn(|cx| {
-        if paused {
-            return Poll::Ready(());
-        }
-        paused = true;
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
-}
-
-fn poll_once<F: Future>(future: F) -> Poll<F::Output> {
-    pin!(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
 #[test]
@@ -433,213 +412,6 @@ fn sem_g63_a_wrapped_future_has_its_scope_on_every_poll() {
         assert!(active().is_empty(), "not between the polls");
     }
     assert_eq!(log.take(), [["it"], ["it"]]);
-}
-
-#[test]
-fn sem_g64_check_says_why_and_cancelling_the_outer_cancels_the_inner() {
-    let outer = Causality::new("outer");
-    let inner = outer.run(|| Causality::new("inner"));
-    let unrelated = Causality::new("unrelated");
-    inner.run(|| {
-        assert_eq!(Causality::check(), Ok(()));
-        assert!(outer.cancel("no longer wanted"));
-        let why = Cancelled::Asked {
-            causality: "outer".to_owned(),
-            reason: "no longer wanted".to_owned(),
-        };
-        assert_eq!(Causality::check(), Err(why.clone()));
-        assert_eq!(inner.cancellation(), Some(why));
-    });
-    assert!(!outer.cancel("again"), "once");
-    assert!(inner.is_cancelled() && !unrelated.is_cancelled());
-    assert_eq!(Causality::check(), Ok(()), "only inside");
-}
-
-#[test]
-fn sem_g64_work_that_spreads_after_the_cancel_knows_of_it() {
-    let (queue, log) = (Inline::new("here"), Log::new());
-    let it = Causality::new("it");
-    let seen = log.clone();
-    it.run(|| {
-        it.cancel("enough");
-        go(&queue, move || seen.push(Causality::check().is_err()));
-    });
-    assert_eq!(log.take(), [true]);
-}
-
-#[test]
-fn sem_g64_a_deadline_cancels() {
-    let (now, hour) = (Instant::now(), Duration::from_secs(3600));
-    let late = Causality::new("late").with_deadline(now);
-    let early = Causality::new("early").with_deadline(now + hour);
-    let why = Cancelled::Deadline {
-        causality: "late".to_owned(),
-    };
-    assert_eq!(late.run(Causality::check), Err(why));
-    assert!(late.expire() && !early.expire());
-    assert!(!late.cancel("too late"), "the deadline came first");
-    assert_eq!(early.run(Causality::check), Ok(()));
-    assert!(early.cancel("by hand"));
-}
-
-#[test]
-fn sem_g64_waits_are_woken_by_cancel_and_by_the_expired_deadline() {
-    with_queue(2, |dispatcher, queue| {
-        let log = Log::new();
-        let outer = Causality::new("outer");
-        let inner = outer.run(|| Causality::new("inner"));
-        let soon = Instant::now() + Duration::from_millis(5);
-        let timed = Causality::new("timed").with_deadline(soon);
-        for causality in [&inner, &timed] {
-            let (seen, waits) = (log.clone(), causality.cancelled());
-            let future = async move { seen.push(waits.await.to_string()) };
-            spawn(&queue.handle(), future).unwrap();
-        }
-        dispatcher.wait_idle();
-        outer.cancel("enough");
-        log.wait_for(1);
-        until(|| timed.expire());
-        log.wait_for(2);
-        assert_eq!(
-            log.take(),
-            [
-                "causality 'outer' was cancelled (enough): stop its work",
-                "the deadline of causality 'timed' has passed: stop its work",
-            ]
-        );
-    });
-}
-
-#[test]
-fn sem_g64_of_a_future_and_a_cancel_the_future_wins() {
-    let it = Causality::new("it");
-    it.cancel("enough");
-    let both = it.wrap(Causality::unless_cancelled(async { 7 }));
-    assert_eq!(poll_once(both), Poll::Ready(Ok(7)));
-    let never = it.wrap(Causality::unless_cancelled(std::future::pending::<()>()));
-    assert!(matches!(poll_once(never), Poll::Ready(Err(_))));
-    let wanted = Causality::unless_cancelled(std::future::pending::<()>());
-    assert!(poll_once(wanted).is_pending());
-}
-
-#[test]
-fn sem_g64_waits_that_are_given_up_leave_nothing_behind() {
-    let it = Causality::new("it");
-    for _ in 0..1000 {
-        let waker = Waker::noop();
-        let mut waits = pin!(it.cancelled());
-        assert!(
-            waits
-                .as_mut()
-                .poll(&mut Context::from_waker(waker))
-                .is_pending()
-        );
-    }
-    let counted = Arc::new(Counted);
-    {
-        let waker = Waker::from(Arc::clone(&counted));
-        let mut waits = pin!(it.cancelled());
-        assert!(
-            waits
-                .as_mut()
-                .poll(&mut Context::from_waker(&waker))
-                .is_pending()
-        );
-        assert!(Arc::strong_count(&counted) > 2);
-    }
-    assert_eq!(Arc::strong_count(&counted), 1);
-    let waker = Waker::from(Arc::clone(&counted));
-    let mut waits = pin!(it.cancelled());
-    assert!(
-        waits
-            .as_mut()
-            .poll(&mut Context::from_waker(&waker))
-            .is_pending()
-    );
-    it.end();
-    drop(waker);
-    assert_eq!(
-        Arc::strong_count(&counted),
-        1,
-        "what has ended wakes nobody"
-    );
-}
-
-struct Counted;
-
-impl std::task::Wake for Counted {
-    fn wake(self: Arc<Self>) {}
-}
-
-/// Waits and cancels on many threads: every wait ends.
-#[test]
-fn sem_g64_every_wait_ends_whenever_the_cancel_comes() {
-    with_queue(4, |dispatcher, queue| {
-        for round in 0..200 {
-            let (it, ended) = (Causality::new("it"), Log::new());
-            for _ in 0..8 {
-                let (waits, seen) = (it.cancelled(), ended.clone());
-                let future = async move {
-                    let _why = waits.await;
-                    seen.push(());
-                };
-                spawn(&queue.handle(), future).unwrap();
-            }
-            if round % 2 == 0 {
-                dispatcher.wait_idle();
-            }
-            it.cancel("enough");
-            ended.wait_for(8);
-        }
-    });
-}
-
-#[test]
-fn sem_g65_tasks_that_have_not_started_do_not_run_when_asked_for() {
-    with_queue(1, |dispatcher, queue| {
-        let traces = Traces::new();
-        let (drops, gate) = (Drops::new(), hold(&queue));
-        let skipping = Causality::new("skipping").skipping_unstarted();
-        let inside = skipping.run(|| Causality::new("inside"));
-        let running = Causality::new("running");
-        for causality in [&skipping, &inside, &running] {
-            let task = causality.run(|| traces.task(causality.name().to_owned()));
-            queue.enqueue(task).unwrap();
-        }
-        let dropped = drops.make();
-        let future = async move {
-            drop(dropped);
-            panic!("it has not started");
-        };
-        skipping.run(|| spawn(&queue.handle(), future).unwrap());
-        skipping.cancel("enough");
-        running.cancel("enough");
-        gate.open();
-        dispatcher.wait_idle();
-        assert_eq!(traces.ran.take(), ["running"]);
-        assert!(traces.cleaned.is_empty(), "they are dropped");
-        assert_eq!(drops.dropped(), 1);
-    });
-}
-
-#[test]
-fn sem_g65_a_future_that_has_started_goes_on() {
-    with_queue(1, |dispatcher, queue| {
-        let (log, gate) = (Log::new(), Gate::new());
-        let it = Causality::new("it").skipping_unstarted();
-        let (seen, passes) = (log.clone(), gate.clone());
-        let future = async move {
-            passes.pass();
-            pause().await;
-            seen.push(Causality::check().is_err());
-        };
-        it.run(|| spawn(&queue.handle(), future).unwrap());
-        gate.wait_for(1);
-        it.cancel("enough");
-        gate.open();
-        dispatcher.wait_idle();
-        assert_eq!(log.take(), [true]);
-    });
 }
 
 #[test]
