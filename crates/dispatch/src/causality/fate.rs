@@ -189,23 +189,20 @@ impl std::error::Error for Cancelled {}
 #[cfg(all(test, motet_loom))]
 mod loom_tests {
     use super::*;
+    use motet_sync::atomic::AtomicBool;
     use motet_sync::{Arc, thread};
-    use std::future::poll_fn;
-    use std::task::Poll;
+    use std::task::Wake;
 
-    /// Waits as a task does: looks, leaves its waker, looks again.
-    fn wait_for(fate: &Fate) -> Option<Cancelled> {
-        let mut key = None;
-        loom::future::block_on(poll_fn(|cx| {
-            fate.wait(&mut key, cx.waker());
-            match fate.cancellation("it") {
-                None => Poll::Pending,
-                some => Poll::Ready(some),
-            }
-        }))
+    #[derive(Default)]
+    struct Woken(AtomicBool);
+
+    impl Wake for Woken {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.store(true, Ordering::Release);
+        }
     }
 
-    /// A wait against a cancel: the wait ends, whichever comes first.
+    /// A wait, as a task does it, against a cancel: the task sees it at once or is woken.
     #[test]
     fn loom_a_cancel_wakes_a_wait() {
         loom::model(|| {
@@ -214,8 +211,31 @@ mod loom_tests {
                 let fate = Arc::clone(&fate);
                 move || fate.cancel("enough")
             });
-            assert!(wait_for(&fate).is_some());
+            let woken = std::sync::Arc::new(Woken::default());
+            let mut key = None;
+            fate.wait(&mut key, &Waker::from(std::sync::Arc::clone(&woken)));
+            let seen = fate.is_cancelled();
             assert!(canceller.join().unwrap());
+            assert!(seen || woken.0.load(Ordering::Acquire));
+            assert!(fate.cancellation("it").is_some());
+        });
+    }
+
+    /// A wait that is given up against a cancel: its waker is gone either way.
+    #[test]
+    fn loom_a_cancel_against_a_wait_that_is_given_up() {
+        loom::model(|| {
+            let fate = Arc::new(Fate::new(Causalities::none()));
+            let woken = std::sync::Arc::new(Woken::default());
+            let mut key = None;
+            fate.wait(&mut key, &Waker::from(std::sync::Arc::clone(&woken)));
+            let canceller = thread::spawn({
+                let fate = Arc::clone(&fate);
+                move || fate.cancel("enough")
+            });
+            fate.give_up(key.unwrap());
+            canceller.join().unwrap();
+            assert_eq!(std::sync::Arc::strong_count(&woken), 1);
         });
     }
 
