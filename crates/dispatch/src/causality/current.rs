@@ -21,7 +21,7 @@ const ACTIVE: u8 = 1;
 /// Also when nothing was active there.
 const FAILED: u8 = 2;
 
-thread_local! {
+motet_sync::thread_local! {
     static SLOT: Slot = const {
         Slot {
             holds: Cell::new(0),
