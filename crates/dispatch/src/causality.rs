@@ -23,6 +23,7 @@ pub use set::Causalities;
 pub use wait::UntilCancelled;
 
 pub(crate) use current::{failed, forget_failure, leave, within};
+pub(crate) use fate::{Alarm, Deadline};
 
 use crate::Exception;
 use fate::Fate;
@@ -33,7 +34,6 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Instant;
 
 /// One logical thread of cause and effect, however many handlers on however many threads it takes
 /// (CCR's `Causality`).
@@ -112,21 +112,17 @@ impl Causality {
         self.set_up(|inner| inner.coordination = Some(Arc::new(coordination)))
     }
 
-    /// The causality counts as cancelled from then on.
-    ///
-    /// Whoever asks sees it at once: [`Causality::check`], a task that starts, a wait that is polled.
-    /// Waits are not woken by the clock; [`Causality::expire`] does that.
-    #[must_use]
-    pub fn with_deadline(self, deadline: Instant) -> Self {
-        self.set_up(|inner| inner.fate.set_deadline(deadline))
-    }
-
     /// Tasks that have not started when the causality (or one outside of it) is cancelled do not run.
     /// The items they carry are dropped, but for those that were joined to them and are not cancelled
     /// themselves: these go back to their ports. A future that has been polled goes on.
     #[must_use]
     pub fn skipping_unstarted(self) -> Self {
         self.set_up(|inner| inner.skips = true)
+    }
+
+    /// Cancels itself when that is over.
+    pub(crate) fn set_deadline(self, deadline: impl Deadline + 'static) -> Self {
+        self.set_up(|inner| inner.fate.set_deadline(Box::new(deadline)))
     }
 
     fn set_up(mut self, change: impl FnOnce(&mut Inner)) -> Self {
@@ -215,12 +211,6 @@ impl Causality {
     /// waits for that is woken. `false` when it was cancelled, or ended, before.
     pub fn cancel(&self, reason: &str) -> bool {
         self.0.fate.cancel(reason)
-    }
-
-    /// Cancels if the deadline has passed: what a timer calls then, so that waits are woken.
-    /// `true` when the causality itself is cancelled now.
-    pub fn expire(&self) -> bool {
-        self.0.fate.expire()
     }
 
     /// Ends the causality: it hears of no panic any more, cannot be cancelled, and whatever still

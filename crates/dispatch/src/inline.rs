@@ -1,5 +1,6 @@
 //! The queue without a dispatcher: tasks run on the thread that queues them.
 
+use crate::clock::Clock;
 use crate::route::{self, ExceptionRoute};
 use crate::span;
 use crate::{Enqueue, Exception, QueueError, Task};
@@ -69,7 +70,9 @@ impl Inline {
     }
 
     fn run(&self, task: Task) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| span::run(task, || self))) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
+            span::start(task, || self.shared.name.clone())
+        })) {
             self.raise(Exception::new(payload, self.name()));
         }
     }
@@ -105,6 +108,12 @@ impl Enqueue for Inline {
 
     fn name(&self) -> &str {
         &self.shared.name
+    }
+
+    /// The clock of the calling thread, which runs the tasks: virtual inside a
+    /// [`Replay`](crate::Replay). What timers queue runs on their clock's thread.
+    fn clock(&self) -> Clock {
+        Clock::of_thread().unwrap_or_else(Clock::real)
     }
 
     fn raise(&self, exception: Exception) {

@@ -22,6 +22,8 @@
 //! | on a pool of threads | [`Dispatcher`], [`DispatcherQueue`] |
 //! | on one particular thread of it | [`DispatcherQueue::home`] |
 //! | here and now, in order | [`Inline`] |
+//! | later, or again and again | [`timer`], [`Clock`] |
+//! | in an order that a seed decides, in virtual time | [`Replay`] |
 //! | under a name, with a way for its panics and to cancel it | [`Causality`] |
 //! | a body of your own in the task's one allocation | [`Run`], [`TaskBox`] |
 //!
@@ -41,7 +43,9 @@
 //! which it serves), `sleep.md` (how workers sleep and are woken).
 
 mod causality;
+mod clock;
 mod counters;
+mod deadline;
 mod dispatcher;
 mod enqueue;
 mod exception;
@@ -50,11 +54,13 @@ mod home;
 mod inbox;
 mod injector;
 mod inline;
+mod inside_task;
 mod local;
 mod pool;
 mod queue;
 mod queue_core;
 mod registry;
+mod replay;
 mod route;
 mod sleep;
 mod span;
@@ -65,10 +71,13 @@ mod waiting;
 mod watch;
 mod worker;
 
+pub mod timer;
+
 #[cfg(all(test, motet_loom))]
 mod loom_future_task;
 
 pub use causality::{Cancelled, Causalities, Causality, Entered, UntilCancelled};
+pub use clock::{Clock, Timer, Timescale};
 pub use counters::QueueCounters;
 pub use dispatcher::{Dispatcher, DispatcherConfig, IdleWatch};
 pub use enqueue::{Enqueue, QueueError, Refused};
@@ -76,8 +85,10 @@ pub use exception::Exception;
 pub use future_task::{FutureHandle, is_task_context, spawn, spawn_here, spawn_unchecked};
 pub use home::Home;
 pub use inline::Inline;
+pub use inside_task::inside_task;
 pub use queue::DispatcherQueue;
 pub use queue_core::QueueConfig;
+pub use replay::{Choice, Replay, ReplayConfig, ReplayQueue, Step, Trace};
 pub use spin_wait::{Advice, SpinWait};
 pub use task::{Run, Task, TaskBox};
 pub use task_list::{BoxList, TaskList};

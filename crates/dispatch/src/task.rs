@@ -266,8 +266,7 @@ impl Task {
     }
 
     /// Runs the task on the calling thread, under its causalities; the caller's are active again
-    /// afterwards. A task that must not start any more is skipped
-    /// ([`Causality::skipping_unstarted`](crate::Causality::skipping_unstarted)).
+    /// afterwards.
     ///
     /// # Panics
     /// When the work does; workers catch this.
@@ -277,25 +276,49 @@ impl Task {
         // SAFETY: self owned the node; the vtable is the node's own.
         unsafe {
             let causalities = header.as_ref().with_causalities(Causalities::clone);
-            let vtable = header.as_ref().vtable;
-            let start = if causalities.skips() {
-                vtable.skip
-            } else {
-                vtable.run
-            };
-            causality::within(causalities, || start(header));
+            let run = header.as_ref().vtable.run;
+            causality::within(causalities, || run(header));
         }
     }
 
-    /// The name of the body's type, and what the task runs under.
-    #[cfg(feature = "tracing")]
-    pub(crate) fn describe(&self) -> (&'static str, Causalities) {
-        // SAFETY: self owns the node.
-        unsafe {
-            let header = self.header.as_ref();
-            let kind = (header.vtable.kind)();
-            (kind, header.with_causalities(Causalities::clone))
+    /// As [`Task::run`], for the queues: a task that must not start any more
+    /// ([`Causality::skipping_unstarted`](crate::Causality::skipping_unstarted)) is skipped instead.
+    #[inline]
+    pub(crate) fn start(self) {
+        if self.skips() {
+            return self.skip();
         }
+        self.run();
+    }
+
+    /// What the task runs under.
+    #[must_use]
+    pub fn causalities(&self) -> Causalities {
+        // SAFETY: self owns the node.
+        unsafe { self.header.as_ref().with_causalities(Causalities::clone) }
+    }
+
+    /// The name of the body's type.
+    #[cfg(feature = "tracing")]
+    pub(crate) fn kind(&self) -> &'static str {
+        // SAFETY: self owns the node.
+        (unsafe { self.header.as_ref() }.vtable.kind)()
+    }
+
+    #[inline]
+    fn skips(&self) -> bool {
+        // SAFETY: self owns the node.
+        unsafe { self.header.as_ref().with_causalities(Causalities::skips) }
+    }
+
+    #[cold]
+    fn skip(self) {
+        let causalities = self.causalities();
+        let header = self.into_header();
+        // SAFETY: self owned the node; the vtable is the node's own.
+        causality::within(causalities, || unsafe {
+            (header.as_ref().vtable.skip)(header);
+        });
     }
 
     /// Gives the task up without running it: the items it carries go back to the front of their

@@ -1,5 +1,9 @@
 //! The loop that every thread of a dispatcher runs, and how code inside a task finds its worker.
 
+mod task_clock;
+
+pub(crate) use task_clock::clock_of_task;
+
 use crate::Task;
 use crate::exception::Exception;
 use crate::inline;
@@ -239,9 +243,9 @@ impl Worker {
         if self.turns.get().is_multiple_of(BALANCE_TURN) {
             self.balance(slot);
         }
-        let queue = || Arc::clone(&self.locals.borrow()[slot].queue);
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| span::run(task, queue))) {
-            let queue = queue();
+        let name = || self.locals.borrow()[slot].queue.config.name.clone();
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| span::start(task, name))) {
+            let queue = Arc::clone(&self.locals.borrow()[slot].queue);
             queue.raise(Exception::new(payload, &queue.config.name));
         }
     }

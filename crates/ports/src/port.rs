@@ -5,12 +5,13 @@ use crate::claim::Claim;
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, parcel, token};
 use crate::domain::Domain;
+use crate::origin::Origin;
 use crate::predicate;
 use crate::receiver::{End, Offer, Receiver, Verdict};
 use motet_dispatch::{BoxList, QueueError};
 use motet_sync::{Mutex, Serial};
+use std::any::type_name;
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// Takes items from anyone and keeps each until a receiver takes it.
@@ -42,6 +43,7 @@ pub(crate) struct PortCore<T: Send + 'static> {
     state: Mutex<PortState<T>>,
     /// Set when the first join on this port is activated. See `domain.rs`.
     domain: OnceLock<Arc<Domain>>,
+    origin: Origin,
 }
 
 pub(crate) struct PortState<T: Send + 'static> {
@@ -53,6 +55,7 @@ pub(crate) struct PortState<T: Send + 'static> {
 impl<T: Send + 'static> Port<T> {
     /// An empty port without receivers.
     #[must_use]
+    #[track_caller]
     pub fn new() -> Self {
         Port {
             core: Arc::new(PortCore::new()),
@@ -90,37 +93,6 @@ impl<T: Send + 'static> Port<T> {
         })
     }
 
-    /// Takes the oldest waiting item, if there is one. Its causalities do not become active.
-    #[must_use]
-    pub fn test(&self) -> Option<T> {
-        self.take().map(|parcel| parcel.into_inner().item)
-    }
-
-    /// Takes the oldest waiting item in its node.
-    pub(crate) fn take(&self) -> Option<Parcel<T>> {
-        self.core.state().items.pop_front()
-    }
-
-    /// Takes the oldest `count` items, or none when fewer wait.
-    #[must_use]
-    pub fn test_multiple(&self, count: usize) -> Option<Vec<T>> {
-        let mut taken = BoxList::new();
-        {
-            let mut state = self.core.state();
-            if state.items.len() < count {
-                return None;
-            }
-            for _ in 0..count {
-                state
-                    .items
-                    .pop_front()
-                    .into_iter()
-                    .for_each(|parcel| taken.push_back(parcel));
-            }
-        }
-        Some(items_of(taken))
-    }
-
     /// The number of waiting items.
     #[must_use]
     pub fn item_count(&self) -> usize {
@@ -131,32 +103,6 @@ impl<T: Send + 'static> Port<T> {
     #[must_use]
     pub fn receiver_count(&self) -> usize {
         self.core.state().receivers.len()
-    }
-
-    /// Copies of the waiting items, oldest first.
-    ///
-    /// # Panics
-    /// When `T::clone` uses this port.
-    #[must_use]
-    pub fn items(&self) -> Vec<T>
-    where
-        T: Clone,
-    {
-        let state = self.core.state();
-        predicate::inside(|| {
-            state
-                .items
-                .iter()
-                .map(|delivery| delivery.item.clone())
-                .collect()
-        })
-    }
-
-    /// Drops the waiting items; returns how many there were.
-    pub fn clear(&self) -> usize {
-        // Dropped outside the lock: an item's destructor may use the port.
-        let items = std::mem::take(&mut self.core.state().items);
-        items.len()
     }
 
     /// Adds a receiver behind the others and offers it the waiting items, oldest first. The same
@@ -184,12 +130,17 @@ impl<T: Send + 'static> Port<T> {
         }
     }
 
+    pub(crate) fn from_core(core: Arc<PortCore<T>>) -> Self {
+        Port { core }
+    }
+
     pub(crate) fn core(&self) -> &Arc<PortCore<T>> {
         &self.core
     }
 }
 
 impl<T: Send + 'static> PortCore<T> {
+    #[track_caller]
     fn new() -> Self {
         static IDS: Serial = Serial::new();
         PortCore {
@@ -200,6 +151,20 @@ impl<T: Send + 'static> PortCore<T> {
                 receivers: VecDeque::new(),
             }),
             domain: OnceLock::new(),
+            origin: Origin::here(),
+        }
+    }
+
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The port in a few words: its name, or else its number, and its type.
+    pub(crate) fn label(&self) -> String {
+        let of = type_name::<T>();
+        match self.origin.name() {
+            Some(name) => format!("port {name:?} of {of}"),
+            None => format!("port {} of {of}", self.id),
         }
     }
 
@@ -244,6 +209,13 @@ impl<T: Send + 'static> PortCore<T> {
         let placed = self.locked(|state| state.place(parcel, end, &mut deferred));
         deferred.carry_out();
         placed
+    }
+
+    /// Posts an item whose poster cannot take it back. It is kept also when its receiver's queue refuses.
+    pub(crate) fn post_or_keep(&self, parcel: Parcel<T>) {
+        if let Err((_, parcel)) = self.place(parcel, End::Back) {
+            self.state().items.push_back(parcel);
+        }
     }
 
     /// Brings an item back that had been taken. It is kept also when its receiver's queue refuses.
@@ -351,6 +323,10 @@ impl<T: Send + 'static> PortState<T> {
         self.receivers.remove(at)
     }
 
+    pub(crate) fn receivers(&self) -> impl Iterator<Item = &Arc<dyn Receiver<T>>> {
+        self.receivers.iter()
+    }
+
     pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
         &mut self.items
     }
@@ -364,15 +340,6 @@ pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: Parc
     }
 }
 
-/// The items of parcels, in order.
-pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> Vec<T> {
-    let mut items = Vec::with_capacity(parcels.len());
-    while let Some(parcel) = parcels.pop_front() {
-        items.push(parcel.into_inner().item);
-    }
-    items
-}
-
 impl<T: Send + 'static> Clone for Port<T> {
     fn clone(&self) -> Self {
         Port {
@@ -382,19 +349,8 @@ impl<T: Send + 'static> Clone for Port<T> {
 }
 
 impl<T: Send + 'static> Default for Port<T> {
+    #[track_caller]
     fn default() -> Self {
         Port::new()
-    }
-}
-
-impl<T: Send + 'static> fmt::Debug for Port<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.core.state();
-        f.debug_struct("Port")
-            .field("id", &self.core.id)
-            .field("of", &std::any::type_name::<T>())
-            .field("items", &state.items.len())
-            .field("receivers", &state.receivers.len())
-            .finish()
     }
 }

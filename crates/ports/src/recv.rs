@@ -4,8 +4,9 @@ use crate::claim::Claim;
 use crate::delivery::Parcel;
 use crate::port::Port;
 use crate::receiver::{Offer, Receiver, Verdict};
-use motet_dispatch::{Cancelled, Causality, is_task_context};
+use motet_dispatch::{Cancelled, Causalities, Causality, is_task_context};
 use motet_sync::Mutex;
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// The future of [`Port::recv`].
+#[must_use = "a receive that is not awaited receives nothing"]
 pub struct Recv<T: Send + 'static> {
     port: Port<T>,
     /// There from the first time nothing was waiting.
@@ -20,6 +22,7 @@ pub struct Recv<T: Send + 'static> {
 }
 
 /// The future of [`Port::ready`].
+#[must_use = "a wait that is not awaited does not wait"]
 pub struct Ready<T: Send + 'static> {
     port: Port<T>,
     waits: Option<Arc<Waiting<T>>>,
@@ -61,14 +64,12 @@ impl<T: Send + 'static> Port<T> {
     /// asks.post(41).unwrap();
     /// assert_eq!(answers.test(), Some(42));
     /// ```
-    #[must_use = "a receive that is not awaited receives nothing"]
     pub fn recv(&self) -> Recv<T> {
         Recv::new(self.clone())
     }
 
     /// Waits until an item waits in the port, and leaves it there (CCR's `Receive()` without a
     /// handler). Someone else may take the item before the awaiting code does.
-    #[must_use = "a wait that is not awaited does not wait"]
     pub fn ready(&self) -> Ready<T> {
         Ready::new(self.clone())
     }
@@ -105,6 +106,26 @@ impl<T: Send + 'static> Recv<T> {
     pub fn or_cancelled(self) -> impl Future<Output = Result<T, Cancelled>> {
         Causality::unless_cancelled(self)
     }
+
+    pub(crate) fn port(&self) -> &Port<T> {
+        &self.port
+    }
+
+    /// Ends the wait; an item that was meant for it goes back to the front of the port.
+    pub(crate) fn give_up(&mut self) {
+        let Some(waits) = self.waits.take() else {
+            return;
+        };
+        if waits.claim.close() {
+            leave(&self.port, &waits);
+        } else {
+            // The port had already chosen this receive.
+            let parcel = waits.slot.lock().parcel.take();
+            parcel
+                .into_iter()
+                .for_each(|parcel| self.port.core().put_back(parcel));
+        }
+    }
 }
 
 impl<T: Send + 'static> Future for Recv<T> {
@@ -131,18 +152,7 @@ impl<T: Send + 'static> Future for Recv<T> {
 
 impl<T: Send + 'static> Drop for Recv<T> {
     fn drop(&mut self) {
-        let Some(waits) = self.waits.take() else {
-            return;
-        };
-        if waits.claim.close() {
-            leave(&self.port, &waits);
-        } else {
-            // The port had already chosen this receive; the item goes back.
-            let parcel = waits.slot.lock().parcel.take();
-            parcel
-                .into_iter()
-                .for_each(|parcel| self.port.core().put_back(parcel));
-        }
+        self.give_up();
     }
 }
 
@@ -179,14 +189,19 @@ impl<T: Send + 'static> Drop for Ready<T> {
     }
 }
 
-/// The item; what it carried becomes active in the task that gets it. Another executor's threads
-/// are left alone: what is active there would go on to whatever they poll next.
-fn received<T: Send + 'static>(parcel: Parcel<T>, cx: &Context<'_>) -> T {
+/// The item; what it carried becomes active in the task that gets it.
+pub(crate) fn received<T: Send + 'static>(parcel: Parcel<T>, cx: &Context<'_>) -> T {
     let (delivery, causalities) = parcel.into_parts();
-    if is_task_context(cx) {
+    adopt(&causalities, cx);
+    delivery.item
+}
+
+/// They become active in the task that is polled. Another executor's threads are left alone: what is
+/// active there would go on to whatever they poll next.
+pub(crate) fn adopt(causalities: &Causalities, cx: &Context<'_>) {
+    if !causalities.is_empty() && is_task_context(cx) {
         causalities.add();
     }
-    delivery.item
 }
 
 /// Leaves the waker at the port; registers there if that has not been done.
@@ -240,6 +255,14 @@ impl<T: Send + 'static> Receiver<T> for Waiting<T> {
         }
         slot.parcel = Some(offer.take());
         Verdict::Accept
+    }
+
+    fn describe(&self) -> Cow<'static, str> {
+        Cow::Borrowed(if self.takes {
+            "awaited receive"
+        } else {
+            "awaited look"
+        })
     }
 }
 

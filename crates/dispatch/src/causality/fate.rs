@@ -12,10 +12,10 @@
 use super::Causalities;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU8, Ordering};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::task::Waker;
-use std::time::Instant;
 
 const LIVE: u8 = 0;
 const CANCELLED: u8 = 1;
@@ -39,9 +39,21 @@ pub enum Cancelled {
     },
 }
 
+/// A time by which work must be done. What a clock is, others know.
+pub(crate) trait Deadline: Send + Sync {
+    /// Whether it has passed.
+    fn is_over(&self) -> bool;
+
+    /// Calls `ring` when it passes, unless the alarm has been dropped by then.
+    fn alarm(&self, ring: Box<dyn FnOnce() + Send>) -> Alarm;
+}
+
+/// Holds a call that is to come.
+pub(crate) type Alarm = Box<dyn Any + Send>;
+
 pub(super) struct Fate {
     state: AtomicU8,
-    deadline: Option<Instant>,
+    deadline: Option<Box<dyn Deadline>>,
     late: Mutex<Late>,
 }
 
@@ -69,8 +81,14 @@ impl Fate {
         }
     }
 
-    pub(super) fn set_deadline(&mut self, deadline: Instant) {
+    pub(super) fn set_deadline(&mut self, deadline: Box<dyn Deadline>) {
         self.deadline = Some(deadline);
+    }
+
+    /// Calls `ring` at the deadline, if there is one that may still come.
+    pub(super) fn alarm(&self, ring: Box<dyn FnOnce() + Send>) -> Option<Alarm> {
+        let deadline = self.deadline.as_ref()?;
+        (self.state.load(Ordering::Acquire) == LIVE).then(|| deadline.alarm(ring))
     }
 
     /// Those it was made under; none once it has ended.
@@ -87,7 +105,7 @@ impl Fate {
     #[inline]
     pub(super) fn is_cancelled(&self) -> bool {
         match self.state.load(Ordering::Acquire) {
-            LIVE => self.deadline.is_some_and(|at| at <= Instant::now()),
+            LIVE => self.deadline.as_ref().is_some_and(|at| at.is_over()),
             state => state == CANCELLED,
         }
     }
@@ -109,14 +127,10 @@ impl Fate {
         !self.is_cancelled() && self.change(Some(reason))
     }
 
-    /// Cancels if the deadline has passed. Whether it is cancelled now.
-    pub(super) fn expire(&self) -> bool {
-        let cancelled = self.is_cancelled();
-        if cancelled {
-            // Nothing changes if somebody has cancelled it already.
-            self.change(None);
-        }
-        cancelled
+    /// The deadline has passed.
+    pub(super) fn expire(&self) {
+        // Nothing changes if somebody came first.
+        self.change(None);
     }
 
     /// Nothing becomes of it any more.

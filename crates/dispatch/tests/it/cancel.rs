@@ -1,10 +1,12 @@
 //! Causalities that are cancelled, or past their deadline: who learns of it, and what does not start.
 
-use crate::support::{Traces, go, hold, pause, until, with_queue};
-use motet_dispatch::{Cancelled, Causality, Enqueue, Inline, spawn};
+use crate::support::{Traces, go, hold, pause, with_queue};
+use motet_dispatch::{
+    Cancelled, Causality, Enqueue, Inline, QueueConfig, Replay, Task, spawn, timer,
+};
 use motet_sync::Arc;
 use motet_testkit::{Drops, Gate, Log};
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -54,14 +56,14 @@ fn sem_g64_a_deadline_cancels() {
         causality: "late".to_owned(),
     };
     assert_eq!(late.run(Causality::check), Err(why));
-    assert!(late.expire() && !early.expire());
+    assert!(late.is_cancelled() && !early.is_cancelled());
     assert!(!late.cancel("too late"), "the deadline came first");
     assert_eq!(early.run(Causality::check), Ok(()));
     assert!(early.cancel("by hand"));
 }
 
 #[test]
-fn sem_g64_waits_are_woken_by_cancel_and_by_the_expired_deadline() {
+fn sem_g64_waits_are_woken_by_cancel_and_by_the_deadline() {
     with_queue(2, |dispatcher, queue| {
         let log = Log::new();
         let outer = Causality::new("outer");
@@ -75,17 +77,48 @@ fn sem_g64_waits_are_woken_by_cancel_and_by_the_expired_deadline() {
         }
         dispatcher.wait_idle();
         outer.cancel("enough");
-        log.wait_for(1);
-        until(|| timed.expire());
         log.wait_for(2);
         assert_eq!(
-            log.take(),
+            log.take_sorted(),
             [
                 "causality 'outer' was cancelled (enough): stop its work",
                 "the deadline of causality 'timed' has passed: stop its work",
             ]
         );
     });
+}
+
+#[test]
+fn sem_g64_a_deadline_in_virtual_time_ends_a_wait_then() {
+    let replay = Replay::new(1);
+    let queue = replay.queue(QueueConfig::named("virtual"));
+    let (log, clock) = (Log::new(), replay.clock());
+    let hour = Duration::from_secs(3600);
+    let deadline = clock.now() + hour;
+    let it = Causality::new("it").with_deadline_of(&clock, deadline);
+    let (seen, now) = (log.clone(), clock.clone());
+    let waits = async move {
+        let why = Causality::unless_cancelled(std::future::pending::<()>()).await;
+        seen.push((why.is_err(), now.now()));
+    };
+    it.run(|| spawn(&queue.handle(), waits)).unwrap();
+    let (given_up, other) = (it.cancelled(), replay.queue(QueueConfig::default()));
+    spawn(&other.handle(), async move {
+        let mut given_up = given_up;
+        let mut first = pin!(&mut given_up);
+        let poll = poll_fn(|cx| Poll::Ready(first.as_mut().poll(cx).is_pending()));
+        assert!(poll.await);
+    })
+    .unwrap();
+    replay.run_for(hour / 2);
+    assert!(log.is_empty() && !it.is_cancelled());
+    assert_eq!(
+        replay.timers(),
+        1,
+        "the wait that was given up has no timer"
+    );
+    replay.run();
+    assert_eq!(log.take(), [(true, deadline)]);
 }
 
 #[test]
@@ -218,4 +251,44 @@ fn sem_g65_a_future_that_has_started_goes_on() {
         dispatcher.wait_idle();
         assert_eq!(log.take(), [true]);
     });
+}
+
+#[test]
+fn sem_g65_timers_fire_and_what_they_queue_is_skipped() {
+    let replay = Replay::new(1);
+    let queue = replay.queue(QueueConfig::named("virtual"));
+    let (log, traces) = (Log::new(), Traces::new());
+    let it = Causality::new("it").skipping_unstarted();
+    let second = Duration::from_secs(1);
+    let rings = log.clone();
+    it.run(|| {
+        replay.clock().after(second, move |_| rings.push("it rang"));
+        let task = traces.task("a task of a timer");
+        timer::after(&queue, second, task);
+    });
+    it.cancel("enough");
+    replay.run();
+    assert_eq!(log.take(), ["it rang"]);
+    assert!(traces.ran.is_empty());
+}
+
+#[test]
+fn sem_g60_sem_g62_a_replay_runs_tasks_under_their_causalities_too() {
+    let replay = Replay::new(7);
+    let queue = replay.queue(QueueConfig::named("virtual"));
+    let log = Log::new();
+    let (seen, heard, onward) = (log.clone(), log.clone(), queue.clone());
+    let it = Causality::new("it").on_exception(move |exception| {
+        heard.push(exception.message().to_owned());
+        Ok(())
+    });
+    let later = move || {
+        seen.push(Causality::active()[0].name().to_owned());
+        let panics = Task::new(|| panic!("out of tune"));
+        timer::after(&onward, Duration::from_secs(1), panics);
+    };
+    it.run(|| go(&queue, later));
+    replay.run();
+    assert_eq!(log.take(), ["it", "out of tune"]);
+    assert!(Causality::active().is_empty());
 }

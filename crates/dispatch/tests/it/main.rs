@@ -3,6 +3,7 @@
 
 mod cancel;
 mod causality;
+mod clock;
 mod conservation;
 mod fairness;
 mod futures;
@@ -13,6 +14,7 @@ mod inline;
 mod order;
 mod panics;
 mod queue;
+mod replay;
 mod spin_wait;
 mod stealing;
 mod stop;

@@ -5,9 +5,11 @@ use crate::activation::{Activation, Active, Attach};
 use crate::delivery::{Delivery, Parcel, put_back_wanted};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
-use crate::port::{Port, items_of};
+use crate::port::Port;
+use crate::reading::items_of;
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{BoxList, Enqueue, QueueError, Run, TaskBox};
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -161,6 +163,14 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
             }
         }
         offer.verdict()
+    }
+
+    fn describe(&self) -> Cow<'static, str> {
+        Cow::Owned(format!(
+            "{}receive of {} items",
+            self.place.kind(),
+            self.count
+        ))
     }
 }
 

@@ -1,12 +1,13 @@
 //! Causalities of items: behaviours 112 to 122, joins, tokens, cancelled receives.
 
 use crate::support::{dispatcher, here, on_dispatchers, port_with, take_all};
-use motet_dispatch::{Causality, Enqueue, Exception, Task, spawn};
+use motet_dispatch::{Causality, Enqueue, Exception, QueueConfig, Replay, Task, spawn};
 use motet_ports::{
     CausalityPorts, CoordinateError, ExceptionPort, FromHandler, JoinedReceive,
-    MultipleItemReceive, Port, Receive,
+    MultipleItemReceive, Port, Receive, join, select, timer,
 };
 use motet_testkit::{Drops, Log, patience, within};
+use std::time::Duration;
 
 /// The names of the active causalities, innermost first.
 fn active() -> Vec<String> {
@@ -286,6 +287,80 @@ fn sem_g60_a_received_items_causalities_are_added_to_the_task_that_awaits() {
         log.take(),
         [vec!["own", "first"], vec!["own"], vec!["own", "second"]]
     );
+}
+
+#[test]
+fn sem_g60_a_select_adds_those_of_what_it_took_whether_it_waited_or_not() {
+    let (queue, log) = (here(), Log::new());
+    let (one, two) = (Port::new(), Port::new());
+    let both = (Causality::new("one"), Causality::new("two"));
+    let post = |n: u32| {
+        both.0.run(|| one.post(n)).unwrap();
+        both.1.run(|| two.post(n)).unwrap();
+    };
+    post(1);
+    let (first, second, seen) = (one.clone(), two.clone(), log.clone());
+    let round = async move {
+        for _ in 0..2 {
+            Causality::scoped(async {
+                join((&first, &second)).await;
+                seen.push(active());
+            })
+            .await;
+        }
+        Causality::scoped(async {
+            select().recv(&second, |_| ()).recv(&first, |_| ()).await;
+            seen.push(active());
+        })
+        .await;
+        seen.push(active());
+    };
+    spawn(&queue.handle(), round).unwrap();
+    post(2);
+    post(3);
+    let joined = vec!["one", "two"];
+    let expected = [joined.clone(), joined, vec!["one"], vec![]];
+    assert_eq!(log.take(), expected);
+}
+
+#[test]
+fn sem_g65_a_future_that_sleeps_is_woken_although_it_is_cancelled() {
+    let replay = Replay::new(1);
+    let queue = replay.queue(QueueConfig::named("virtual"));
+    let (log, port) = (Log::new(), Port::new());
+    let it = Causality::new("it").skipping_unstarted();
+    let (seen, wait) = (log.clone(), port.clone());
+    let sleeps = async move {
+        timer::sleep(Duration::from_secs(1)).await;
+        seen.push("slept");
+        select().recv(&wait, |()| ()).await;
+        seen.push("received");
+    };
+    it.run(|| {
+        spawn(&queue.handle(), sleeps).unwrap();
+    });
+    replay.run_for(Duration::from_millis(1));
+    it.run(|| it.cancel("enough"));
+    replay.run();
+    it.run(|| port.post(())).unwrap();
+    replay.run();
+    assert_eq!(log.take(), ["slept", "received"]);
+}
+
+#[test]
+fn sem_g60_the_time_of_a_timer_carries_what_was_active_where_it_was_set() {
+    let replay = Replay::new(1);
+    let queue = replay.queue(QueueConfig::named("virtual"));
+    let (log, port) = (Log::new(), Port::new());
+    let seen = log.clone();
+    Receive::persistent(&port, move |_| seen.push(active()))
+        .activate(&queue)
+        .unwrap();
+    Causality::new("it").run(|| {
+        timer::enqueue_periodic_timer(&queue, Duration::from_secs(1), &port);
+    });
+    replay.run_for(Duration::from_secs(3));
+    assert_eq!(log.take(), [["it"], ["it"], ["it"]]);
 }
 
 #[test]

@@ -6,11 +6,22 @@
 mod support;
 
 mod awaited;
+mod bridges;
 mod causality;
+mod choice;
 mod cost;
+mod histories;
 mod join;
 mod model;
 mod port;
+mod port_sets;
 mod programs;
 mod receive;
 mod refusals;
+mod replay;
+mod replies;
+mod reports;
+mod select;
+mod streams;
+mod timeout;
+mod timer;
