@@ -188,9 +188,10 @@ impl<T: Send + 'static> PortCore<T> {
     /// Runs `body` on the state, with all that receivers need locked.
     #[inline]
     pub(crate) fn locked<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
-        let mut state = self.state();
+        let mut state = self.domain.get().is_none().then(|| self.state());
+        // A domain may have been made before this thread had the lock.
         let Some(domain) = self.domain.get() else {
-            return body(&mut state);
+            return body(state.get_or_insert_with(|| self.state()));
         };
         drop(state);
         domain.locked(|| body(&mut self.state()))
