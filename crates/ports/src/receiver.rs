@@ -212,8 +212,11 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
         self.leaves = true;
     }
 
+    /// Routes a panic about the offered item as its handler's would be.
     pub(crate) fn raise(&mut self, queue: QueueHandle, exception: Exception) {
-        self.deferred.raise(queue, exception);
+        let parcel = self.parcel.as_ref();
+        let causalities = parcel.map(Parcel::causalities).unwrap_or_default();
+        self.deferred.raise(queue, exception, causalities);
     }
 
     pub(crate) fn deferred(&mut self) -> &mut Deferred {

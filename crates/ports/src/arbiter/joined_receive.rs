@@ -3,7 +3,7 @@
 use crate::activation::{Activation, Active, Attach};
 use crate::claim::Claim;
 use crate::deferred::{Deferred, Keep};
-use crate::delivery::Parcel;
+use crate::delivery::{Parcel, put_back_wanted};
 use crate::domain::Domain;
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
@@ -173,10 +173,12 @@ impl<A: Send + 'static, B: Send + 'static> Core<A, B> {
     }
 
     fn send(self: &Arc<Self>, a: Parcel<A>, b: Parcel<B>, deferred: &mut Deferred) {
-        let task = TaskBox::new(Joined {
+        let causalities = a.causalities().union(&b.causalities());
+        let joined = Joined {
             parcels: (a, b),
             to: Arc::clone(self),
-        });
+        };
+        let task = TaskBox::under(causalities, joined);
         self.outlet.send(task.into_task(), deferred);
     }
 }
@@ -269,6 +271,15 @@ impl<A: Send + 'static, B: Send + 'static> Run for Joined<A, B> {
         } = task.into_inner();
         put_back(&to.ports.0, a);
         put_back(&to.ports.1, b);
+    }
+
+    fn skip(task: TaskBox<Self>) {
+        let Joined {
+            parcels: (a, b),
+            to,
+        } = task.into_inner();
+        put_back_wanted(a, |a| put_back(&to.ports.0, a));
+        put_back_wanted(b, |b| put_back(&to.ports.1, b));
     }
 }
 

@@ -2,10 +2,11 @@
 
 use super::place::{Place, Placed};
 use crate::activation::{Activation, Active, Attach};
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, Parcel, put_back_wanted};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
-use crate::port::{Port, items_of};
+use crate::port::Port;
+use crate::reading::items_of;
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{BoxList, Enqueue, QueueError, Run, TaskBox};
 use std::borrow::Cow;
@@ -155,7 +156,7 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
             }
             fired = true;
             let parcels = offer.take_oldest_multiple(self.count);
-            let batch = TaskBox::new(Batch { parcels, to });
+            let batch = TaskBox::under(parcels.causalities(), Batch { parcels, to });
             offer.send(self.place.outlet(), batch.into_task());
             if self.place.taken(offer) {
                 break;
@@ -187,15 +188,29 @@ impl<T: Send + 'static> Run for Batch<T> {
     }
 
     fn cleanup(task: TaskBox<Self>) {
-        let Batch { mut parcels, to } = task.into_inner();
-        // The last goes back first, so that the oldest ends up in front.
-        let mut newest_first = BoxList::new();
-        while let Some(parcel) = parcels.pop_front() {
-            newest_first.push_front(parcel);
-        }
-        while let Some(parcel) = newest_first.pop_front() {
-            to.place.put_back(parcel);
-        }
+        let Batch { parcels, to } = task.into_inner();
+        newest_first(parcels, |parcel| to.place.put_back(parcel));
+    }
+
+    fn skip(task: TaskBox<Self>) {
+        let Batch { parcels, to } = task.into_inner();
+        newest_first(parcels, |parcel| {
+            put_back_wanted(parcel, |parcel| to.place.put_back(parcel));
+        });
+    }
+}
+
+/// The last goes back first, so that the oldest ends up in front.
+fn newest_first<T: Send + 'static>(
+    mut parcels: BoxList<Delivery<T>>,
+    put_back: impl Fn(Parcel<T>),
+) {
+    let mut newest_first = BoxList::new();
+    while let Some(parcel) = parcels.pop_front() {
+        newest_first.push_front(parcel);
+    }
+    while let Some(parcel) = newest_first.pop_front() {
+        put_back(parcel);
     }
 }
 
