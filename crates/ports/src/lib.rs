@@ -17,7 +17,10 @@
 //! |---|---|---|
 //! | one item of one port | [`Receive`] | [`Port::recv`] |
 //! | `n` items of one port | [`MultipleItemReceive`] | |
-//! | one item of each of two ports | [`JoinedReceive`] | |
+//! | items of each of several ports | [`JoinedReceive`] | |
+//! | an item of each of any number of ports of one type | [`MultiplePortReceive`] | |
+//! | `n` items of several ports, any mix | [`MultipleItemGather`] | |
+//! | … that satisfy a [`guard`] | [`Port::when`], [`Receive::when`] | |
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
 //! | panics | [`ExceptionPort`] | |
@@ -53,18 +56,23 @@ mod delivery;
 mod domain;
 mod error;
 mod exception_port;
+pub mod guard;
 mod handler;
 mod outlet;
 mod port;
 mod predicate;
 mod receiver;
 mod recv;
+mod shelf;
 
 #[cfg(all(test, motet_loom))]
 mod loom_ports;
 
 pub use activation::Activation;
-pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};
+pub use arbiter::{
+    Batch, FromHandler, IntoPart, IntoParts, IntoRow, IntoShares, JoinedReceive, Kit,
+    MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Part, Receive,
+};
 pub use deferred::Keep;
 pub use error::PostError;
 pub use exception_port::ExceptionPort;

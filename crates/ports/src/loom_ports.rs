@@ -87,7 +87,7 @@ fn post_elsewhere(port: &Port<u32>, item: u32) -> thread::JoinHandle<()> {
 }
 
 fn join(p: &Port<u32>, q: &Port<u32>, queue: &Keeper) -> Activation {
-    JoinedReceive::persistent(p, q, |_, _| ())
+    JoinedReceive::persistent((p, q), |_| ())
         .activate(queue)
         .unwrap()
 }

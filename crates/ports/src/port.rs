@@ -6,7 +6,8 @@ use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, parcel};
 use crate::domain::Domain;
 use crate::predicate;
-use crate::receiver::{End, Offer, Receiver, Verdict};
+use crate::receiver::{Offer, Receiver, Verdict};
+use crate::shelf::End;
 use motet_dispatch::{BoxList, QueueError};
 use motet_sync::{Mutex, Serial};
 use std::collections::VecDeque;
@@ -188,8 +189,15 @@ impl<T: Send + 'static> PortCore<T> {
         }
     }
 
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
     /// The domain, made if need be.
     pub(crate) fn domain(&self) -> &Arc<Domain> {
+        if let Some(domain) = self.domain.get() {
+            return domain;
+        }
         // Under the port's lock, so that nobody is inside the port without the domain's lock once
         // there is a domain.
         let _state = self.state();
@@ -199,12 +207,20 @@ impl<T: Send + 'static> PortCore<T> {
     /// Runs `body` on the state, with all that receivers need locked.
     #[inline]
     pub(crate) fn locked<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
-        let mut state = self.state();
-        let Some(domain) = self.domain.get() else {
-            return body(&mut state);
-        };
-        drop(state);
-        domain.locked(|| body(&mut self.state()))
+        if self.domain.get().is_none() {
+            let mut state = self.state();
+            // The first join makes the domain under this lock.
+            if self.domain.get().is_none() {
+                return body(&mut state);
+            }
+        }
+        self.locked_in_domain(body)
+    }
+
+    fn locked_in_domain<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
+        // Before the domain's lock, which the caller may be under.
+        predicate::assert_outside();
+        self.domain().locked(|| body(&mut self.state()))
     }
 
     /// The state alone: enough for looking and for taking waiting items.
@@ -325,6 +341,11 @@ impl<T: Send + 'static> PortState<T> {
             .iter()
             .position(|other| Arc::ptr_eq(other, receiver))?;
         self.receivers.remove(at)
+    }
+
+    /// Adds a receiver that has been offered, in its own way, what waits.
+    pub(crate) fn push_receiver(&mut self, receiver: Arc<dyn Receiver<T>>) {
+        self.receivers.push_back(receiver);
     }
 
     pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
