@@ -241,7 +241,13 @@ impl<T: Send + 'static> PortCore<T> {
     /// Brings an item back that had been taken. It is kept also when its receiver's queue refuses.
     pub(crate) fn put_back(&self, parcel: Parcel<T>) {
         if let Err((_, parcel)) = self.place(parcel, End::Front) {
-            self.state().items.push_front(parcel);
+            self.locked(|state| {
+                state.items.push_front(parcel);
+                state
+                    .receivers
+                    .iter()
+                    .for_each(|receiver| receiver.missed());
+            });
         }
     }
 

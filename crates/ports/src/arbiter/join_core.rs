@@ -24,8 +24,12 @@ use crate::port::PortCore;
 use crate::predicate::Asker;
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{Run, TaskBox};
+use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::any::Any;
 use std::sync::{Arc, OnceLock, Weak};
+
+/// No particular seat.
+const ANYWHERE: usize = usize::MAX;
 
 /// The seats of an arbiter: a tuple, whose types may differ, or a row of one type.
 pub(crate) trait Seats: Send + Sync + Sized + 'static {
@@ -57,6 +61,10 @@ pub(crate) struct JoinCore<S: Seats> {
     /// How many items the parts together must bring, for rules that share a number.
     total: usize,
     gate: Gate,
+    /// A seat at which something is missing, or [`ANYWHERE`]. Only its own side changes that, since all
+    /// that is put into its port is offered to it; so the others need not look. Guarded by the
+    /// domain's lock.
+    lacking: AtomicUsize,
     handler: AnyHandler<S::Items>,
     /// The receivers on the ports, which own the arbiter.
     sides: OnceLock<Vec<Weak<Side<S>>>>,
@@ -131,6 +139,7 @@ impl<S: Seats> JoinCore<S> {
             seats,
             total,
             gate,
+            lacking: AtomicUsize::new(ANYWHERE),
             handler,
             sides: OnceLock::new(),
         });
@@ -160,7 +169,12 @@ impl<S: Seats> JoinCore<S> {
             deferred,
         };
         let mut attempt = Attempt::new(at, offered, self.total, &self.gate, asker);
-        let taken = self.seats.attempt(&mut attempt)?;
+        let taken = self.seats.attempt(&mut attempt);
+        self.lacks(match taken {
+            Err(Stop::Lacking(seat)) => seat,
+            _ => None,
+        });
+        let taken = taken?;
         let to = Arc::clone(self);
         let task = TaskBox::new(Joined { taken, to }).into_task();
         self.outlet().send(task, deferred);
@@ -168,6 +182,20 @@ impl<S: Seats> JoinCore<S> {
             self.leave_others(at, deferred);
         }
         Ok(())
+    }
+
+    /// Remembers where something is missing. Relaxed, here and below: a lock orders all uses.
+    #[inline]
+    fn lacks(&self, seat: Option<usize>) {
+        self.lacking
+            .store(seat.unwrap_or(ANYWHERE), Ordering::Relaxed);
+    }
+
+    /// Whether an item at the seat `at` changes nothing, because something is missing at another.
+    #[inline]
+    fn lacks_elsewhere(&self, at: usize) -> bool {
+        let lacking = self.lacking.load(Ordering::Relaxed);
+        lacking != at && lacking != ANYWHERE
     }
 
     /// Whether the seat `at` may take the offered item. If not, nothing has changed for the arbiter.
@@ -200,9 +228,12 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
             offer.leave_port();
             return Verdict::Reject;
         }
+        if core.lacks_elsewhere(self.at) {
+            return Verdict::Reject;
+        }
         let (fired, stop) = offer.lend(|offered, deferred| {
             if self.guarded && !core.wants(self.at, offered, deferred) {
-                return (false, Stop::Lacking);
+                return (false, Stop::Lacking(None));
             }
             // More than one firing may be there: items that found no room wait.
             let mut fired = false;
@@ -210,17 +241,27 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
                 match core.attempt(self.at, offered, deferred) {
                     Err(stop) => return (fired, stop),
                     Ok(()) if core.gate.is_once() => return (true, Stop::Over),
-                    Ok(()) if offered.parcel.is_none() => return (true, Stop::Lacking),
+                    Ok(()) if offered.parcel.is_none() => {
+                        // The item that came last this time will often come last again.
+                        if core.total == 0 && offered.waiting.is_empty() {
+                            core.lacks(Some(self.at));
+                        }
+                        return (true, Stop::Lacking(None));
+                    }
                     Ok(()) => fired = true,
                 }
             }
         });
         match stop {
             Stop::Refused(reason) if !fired => return Verdict::Refuse(reason),
-            Stop::Refused(_) | Stop::Lacking => {}
+            Stop::Refused(_) | Stop::Lacking(_) => {}
             Stop::Over => offer.leave_port(),
         }
         offer.verdict()
+    }
+
+    fn missed(&self) {
+        self.core.lacks(None);
     }
 }
 

@@ -14,8 +14,8 @@ pub(crate) struct Gate {
 /// Why an arbiter takes nothing now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// Something is missing: it waits.
-    Lacking,
+    /// Something is missing: it waits. At this seat, or for want of a number of items from anywhere.
+    Lacking(Option<usize>),
     /// All is there, and the queue has no room.
     Refused(QueueError),
     /// It will never take anything again.

@@ -124,6 +124,7 @@ impl<R: Rule> Seat<R> {
     )]
     pub(crate) fn plan<'h, 'a: 'h>(
         &self,
+        at: usize,
         held: &'h Held<R::Item>,
         attempt: &mut Attempt<'a>,
     ) -> Result<Planned<'h, R::Item>, Stop> {
@@ -138,7 +139,7 @@ impl<R: Rule> Seat<R> {
         let plan = self
             .rule
             .plan(&access.shelf(), &mut attempt.left, &mut attempt.asker);
-        let plan = plan.ok_or(Stop::Lacking)?;
+        let plan = plan.ok_or(Stop::Lacking(Some(at)))?;
         Ok(Planned { access, plan })
     }
 
@@ -160,7 +161,7 @@ impl<R: Rule> Seat<R> {
             }
         };
         attempt.let_go(held);
-        plan.map(|_| ()).ok_or(Stop::Lacking)
+        plan.map(|_| ()).ok_or(Stop::Lacking(Some(at)))
     }
 
     /// Takes what has been planned.
@@ -255,11 +256,16 @@ impl<'a> Attempt<'a> {
         }
     }
 
+    /// The seat whose port the caller has locked.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
     /// Decides, once no seat lacks anything. After `Ok` all seats take.
     #[inline]
     pub(crate) fn decide(&mut self) -> Result<(), Stop> {
         if self.left > 0 {
-            return Err(Stop::Lacking);
+            return Err(Stop::Lacking(None));
         }
         self.gate.pass()
     }

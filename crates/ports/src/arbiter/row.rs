@@ -3,18 +3,12 @@
 use super::join_core::{AnySeat, Seats};
 use super::join_gate::Stop;
 use super::join_seat::{Attempt, Held, Rule, Seat};
-use motet_sync::atomic::{AtomicUsize, Ordering};
 
 /// One seat.
 pub(super) struct Solo<R: Rule>(pub(super) Seat<R>);
 
 /// Any number of seats.
-pub(super) struct Row<R: Rule> {
-    seats: Vec<Seat<R>>,
-    /// The seat at which something was missing the last time. It is asked first: so the items of a
-    /// long row cost one look each, not one look at each port.
-    lacking: AtomicUsize,
-}
+pub(super) struct Row<R: Rule>(pub(super) Vec<Seat<R>>);
 
 impl<R: Rule> Seats for Solo<R> {
     type Items = R::Given;
@@ -31,7 +25,7 @@ impl<R: Rule> Seats for Solo<R> {
     #[inline]
     fn attempt(&self, attempt: &mut Attempt<'_>) -> Result<R::Taken, Stop> {
         // Its one port is the caller's.
-        let mut planned = self.0.plan(&None, attempt)?;
+        let mut planned = self.0.plan(0, &None, attempt)?;
         attempt.decide()?;
         Ok(self.0.take(&mut planned, attempt))
     }
@@ -47,29 +41,14 @@ impl<R: Rule> Seats for Solo<R> {
 }
 
 impl<R: Rule> Row<R> {
-    pub(super) fn new(seats: Vec<Seat<R>>) -> Self {
-        Row {
-            seats,
-            lacking: AtomicUsize::new(0),
-        }
-    }
-
-    /// The first seat at which something is missing, if there is one: from the one that lacked it the
-    /// last time on. Other threads may take waiting items meanwhile.
+    /// Whether anything is missing, before many ports are locked together. From the caller's seat on: that
+    /// is where something was missing before, and so the items of a long row cost one look each on
+    /// the average, not one at each port.
     fn look(&self, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
-        // Relaxed: the domain's lock orders attempts, and another start would be right too.
-        let first = self.lacking.load(Ordering::Relaxed);
-        let (before, after) = self.seats.split_at(first);
-        let (left, right) = (before.iter().enumerate(), after.iter().enumerate());
-        let round = right.map(|(at, seat)| (at + first, seat)).chain(left);
-        for (at, seat) in round {
-            let looked = seat.look(at, attempt);
-            if looked.is_err() {
-                self.lacking.store(at, Ordering::Relaxed);
-                return looked;
-            }
-        }
-        Ok(())
+        let (before, after) = (0..attempt.at(), attempt.at()..self.0.len());
+        after
+            .chain(before)
+            .try_for_each(|at| self.0[at].look(at, attempt))
     }
 
     /// Takes from all ports, all locked.
@@ -78,11 +57,11 @@ impl<R: Rule> Row<R> {
         held: &[Held<R::Item>],
         attempt: &mut Attempt<'_>,
     ) -> Result<Vec<R::Taken>, Stop> {
-        let seats = self.seats.iter().zip(held);
-        let planned = seats.map(|(seat, held)| seat.plan(held, attempt));
+        let seats = self.0.iter().zip(held).enumerate();
+        let planned = seats.map(|(at, (seat, held))| seat.plan(at, held, attempt));
         let mut planned: Vec<_> = planned.collect::<Result<_, _>>()?;
         attempt.decide()?;
-        let seats = self.seats.iter().zip(&mut planned);
+        let seats = self.0.iter().zip(&mut planned);
         Ok(seats
             .map(|(seat, planned)| seat.take(planned, attempt))
             .collect())
@@ -94,18 +73,18 @@ impl<R: Rule> Seats for Row<R> {
     type Taken = Vec<R::Taken>;
 
     fn count(&self) -> usize {
-        self.seats.len()
+        self.0.len()
     }
 
     fn seat(&self, at: usize) -> &dyn AnySeat<Self> {
-        &self.seats[at]
+        &self.0[at]
     }
 
     fn attempt(&self, attempt: &mut Attempt<'_>) -> Result<Self::Taken, Stop> {
         self.look(attempt)?;
-        let mut held = Vec::with_capacity(self.seats.len());
+        let mut held = Vec::with_capacity(self.0.len());
         let mut all = Ok(());
-        for (at, seat) in self.seats.iter().enumerate() {
+        for (at, seat) in self.0.iter().enumerate() {
             match seat.hold(at, attempt) {
                 Ok(port) => held.push(port),
                 Err(stop) => all = Err(stop),
@@ -121,7 +100,7 @@ impl<R: Rule> Seats for Row<R> {
     }
 
     fn put_back(&self, taken: Vec<R::Taken>) {
-        let seats = self.seats.iter().zip(taken);
+        let seats = self.0.iter().zip(taken);
         seats.for_each(|(seat, taken)| seat.put_back(taken));
     }
 }

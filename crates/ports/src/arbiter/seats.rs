@@ -136,7 +136,7 @@ where
         let parts: Vec<_> = self.into_iter().map(IntoPart::into_part).collect();
         let ports = parts.iter().map(ToSeat::port).collect();
         let seats = parts.into_iter().map(ToSeat::to_seat).collect();
-        Kit::new(Row::new(seats), ports)
+        Kit::new(Row(seats), ports)
     }
 }
 
@@ -162,7 +162,7 @@ macro_rules! tuples {
                 let mut all = || {
                     $(
                         $held = self.$at.hold($at, attempt)?;
-                        let mut $planned = self.$at.plan(&$held, attempt)?;
+                        let mut $planned = self.$at.plan($at, &$held, attempt)?;
                     )+
                     attempt.decide()?;
                     Ok(($(self.$at.take(&mut $planned, attempt),)+))

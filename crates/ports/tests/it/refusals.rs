@@ -20,8 +20,10 @@ fn bounded(depth: usize) -> (Dispatcher, DispatcherQueue) {
     (dispatcher, queue)
 }
 
+type Pair = (u32, u32);
+
 /// A join and what it logs.
-fn joining(p: &Port<u32>, q: &Port<u32>) -> (JoinedReceive<(u32, u32)>, Log<(u32, u32)>) {
+fn joining(p: &Port<u32>, q: &Port<u32>) -> (JoinedReceive<Pair>, Log<Pair>) {
     let pairs = Log::new();
     let log = pairs.clone();
     let join = JoinedReceive::persistent((p, q), move |pair| log.push(pair));
