@@ -3,7 +3,7 @@
 use crate::PostError;
 use crate::claim::Claim;
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, parcel};
+use crate::delivery::{Delivery, Parcel, items_of, parcel};
 use crate::domain::Domain;
 use crate::predicate;
 use crate::receiver::{Offer, Receiver, Verdict};
@@ -365,15 +365,6 @@ pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: Parc
     if let Some(port) = port.upgrade() {
         port.put_back(parcel);
     }
-}
-
-/// The items of parcels, in order.
-pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> Vec<T> {
-    let mut items = Vec::with_capacity(parcels.len());
-    while let Some(parcel) = parcels.pop_front() {
-        items.push(parcel.into_inner().item);
-    }
-    items
 }
 
 impl<T: Send + 'static> Clone for Port<T> {

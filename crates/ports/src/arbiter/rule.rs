@@ -1,8 +1,7 @@
 //! What the parts of joins take from their ports: one item, several, or a share of a number.
 
 use super::join_seat::Rule;
-use crate::delivery::{Delivery, Parcel};
-use crate::port::items_of;
+use crate::delivery::{Delivery, Parcel, items_of};
 use crate::predicate::{Asker, Predicate};
 use crate::shelf::Shelf;
 use motet_dispatch::BoxList;
