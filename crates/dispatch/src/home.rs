@@ -1,10 +1,11 @@
 //! The part of a queue that belongs to one worker.
 
 use crate::queue_core::QueueCore;
+use crate::waiting::Waiter;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Tasks queued here are run by one worker only, never stolen. Within one poster they run in
 /// order; they take turns with the other tasks of the queue.
@@ -56,6 +57,10 @@ impl Enqueue for Home {
     fn readmit(&self, task: Task) {
         self.queue.returns();
         self.admit(task);
+    }
+
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        self.queue.watch(waiter);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

@@ -57,6 +57,8 @@ mod sleep;
 mod spin_wait;
 mod task;
 mod task_list;
+mod waiting;
+mod watch;
 mod worker;
 
 #[cfg(all(test, motet_loom))]
@@ -74,4 +76,6 @@ pub use queue_core::QueueConfig;
 pub use spin_wait::{Advice, SpinWait};
 pub use task::{Run, Task, TaskBox};
 pub use task_list::{BoxList, TaskList};
+pub use waiting::{Wait, WaitPart, Waiter, Waiting};
+pub use watch::watch_here;
 pub use worker::announce;

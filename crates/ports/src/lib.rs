@@ -67,6 +67,8 @@ mod shelf;
 
 #[cfg(all(test, motet_loom))]
 mod loom_ports;
+#[cfg(all(test, motet_shuttle))]
+mod shuttle_programs;
 
 pub use activation::Activation;
 pub use arbiter::{

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// must be quick and pure, and must not use ports.
 pub(crate) type Predicate<T> = Box<dyn Fn(&T) -> bool + Send + Sync>;
 
-thread_local! {
+motet_sync::thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -19,7 +19,7 @@ thread_local! {
 #[inline]
 pub(crate) fn assert_outside() {
     assert!(
-        !INSIDE.get(),
+        !INSIDE.with(Cell::get),
         "a predicate (or an item's Clone) must not use ports: it runs inside one"
     );
 }
@@ -29,10 +29,10 @@ pub(crate) fn inside<R>(user_code: impl FnOnce() -> R) -> R {
     struct Leave;
     impl Drop for Leave {
         fn drop(&mut self) {
-            INSIDE.set(false);
+            INSIDE.with(|inside| inside.set(false));
         }
     }
-    INSIDE.set(true);
+    INSIDE.with(|inside| inside.set(true));
     let _leave = Leave;
     user_code()
 }

@@ -323,7 +323,8 @@ impl<S: Seats> Run for Joined<S> {
             TaskBox::new(Joined { taken, to }).into_task()
         };
         if let Some((taken, pass)) = to.outlet().enter(taken, held) {
-            to.outlet().handle(&to.handler, S::give(taken), pass);
+            let queue = to.outlet().queue();
+            to.handler.handle(S::give(taken), queue, pass);
         }
     }
 
