@@ -7,7 +7,9 @@ mod support;
 
 mod awaited;
 mod cost;
+mod gather;
 mod join;
+mod join_of_many;
 mod model;
 mod port;
 mod programs;
