@@ -97,48 +97,47 @@ fn sem_g73_a_join_asks_for_a_number_of_items_of_each_port() {
 }
 
 /// The pattern of the papers that has fixed ends: the ends of a line have one neighbour, the others two,
-/// so handlers of one program wait for different numbers of messages.
+/// so one program waits for different numbers of messages, one of each neighbour.
 #[test]
-fn sem_g73_the_computations_of_a_line_wait_for_as_many_messages_as_they_have_neighbours() {
+fn sem_g73_sem_g74_computations_of_a_line_wait_for_one_message_of_each_neighbour() {
     const COUNT: usize = 5;
-    const STAGES: usize = 4;
-    let queue = here();
-    let inboxes: Vec<Port<usize>> = (0..COUNT).map(|_| Port::new()).collect();
-    let go: Vec<Port<usize>> = (0..COUNT).map(|_| Port::new()).collect();
-    let stages = Log::new();
-    for (n, inbox) in inboxes.iter().enumerate() {
-        let neighbours: Vec<_> = [n.checked_sub(1), (n + 1 < COUNT).then_some(n + 1)]
+    const STAGES: u32 = 4;
+    let inboxes: Vec<Port<(usize, u32, ())>> = (0..COUNT).map(|_| Port::new()).collect();
+    let next: Vec<Port<u32>> = (0..COUNT).map(|_| Port::new()).collect();
+    let (stages, queue) = (Log::new(), here());
+    for n in 0..COUNT {
+        let neighbours: Vec<usize> = [n.wrapping_sub(1), n + 1]
             .into_iter()
-            .flatten()
-            .map(|neighbour| inboxes[neighbour].clone())
+            .filter(|neighbour| *neighbour < COUNT)
             .collect();
-        let (log, again) = (stages.clone(), go[n].clone());
-        let parts = (&go[n], inbox.times(neighbours.len()));
+        let senders = neighbours.iter().map(|neighbour| guard::source(*neighbour));
+        let parts = (&next[n], inboxes[n].one_each(senders));
+        let told = neighbours
+            .iter()
+            .map(|neighbour| inboxes[*neighbour].clone());
+        let (log, own, told) = (stages.clone(), next[n].clone(), told.collect::<Vec<_>>());
         JoinedReceive::persistent(parts, move |(stage, messages)| {
-            assert!(messages.iter().all(|told| *told == stage), "{messages:?}");
-            log.push((n, stage));
+            log.push((n, stage, messages.iter().all(|message| message.1 == stage)));
             if stage < STAGES {
-                neighbours
-                    .iter()
-                    .for_each(|port| port.post(stage + 1).unwrap());
-                again.post(stage + 1).unwrap();
+                own.post(stage + 1).unwrap();
+                told.iter()
+                    .for_each(|port| port.post((n, stage + 1, ())).unwrap());
             }
         })
         .activate(&queue)
         .unwrap();
     }
-    for (n, port) in go.iter().enumerate() {
-        post_all(port, [1]);
+    for n in 0..COUNT {
         for neighbour in [n.wrapping_sub(1), n + 1] {
-            inboxes
-                .get(neighbour)
+            let inbox = inboxes.get(neighbour);
+            inbox
                 .into_iter()
-                .for_each(|inbox| inbox.post(1).unwrap());
+                .for_each(|inbox| inbox.post((n, 1, ())).unwrap());
         }
     }
-    let all = stages.take_sorted();
-    let expected = (0..COUNT).flat_map(|n| (1..=STAGES).map(move |stage| (n, stage)));
-    assert!(all.into_iter().eq(expected));
+    next.iter().for_each(|port| port.post(1).unwrap());
+    let expected = (0..COUNT).flat_map(|n| (1..=STAGES).map(move |stage| (n, stage, true)));
+    assert_eq!(stages.take_sorted(), expected.collect::<Vec<_>>());
 }
 
 #[test]
