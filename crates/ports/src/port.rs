@@ -233,22 +233,18 @@ impl<T: Send + 'static> PortCore<T> {
     #[inline]
     fn place(&self, parcel: Parcel<T>, end: End) -> Result<(), (QueueError, Parcel<T>)> {
         let mut deferred = Deferred::default();
-        let placed = self.locked(|state| state.place(parcel, end, &mut deferred));
+        let placed = self.locked(|state| state.place(parcel, end, true, &mut deferred));
         deferred.carry_out();
         placed
     }
 
-    /// Brings an item back that had been taken. It is kept also when its receiver's queue refuses.
+    /// Brings an item back that had been taken. A receiver whose queue refuses it is passed by: there is
+    /// nobody to hand it back to, and whoever else waits for it must hear of it.
     pub(crate) fn put_back(&self, parcel: Parcel<T>) {
-        if let Err((_, parcel)) = self.place(parcel, End::Front) {
-            self.locked(|state| {
-                state.items.push_front(parcel);
-                state
-                    .receivers
-                    .iter()
-                    .for_each(|receiver| receiver.missed());
-            });
-        }
+        let mut deferred = Deferred::default();
+        let placed = self.locked(|state| state.place(parcel, End::Front, false, &mut deferred));
+        debug_assert!(placed.is_ok(), "nobody may refuse what comes back");
+        deferred.carry_out();
     }
 
     /// Closes the claim of a receiver that only this port's lock guards, and unregisters it.
@@ -275,12 +271,13 @@ impl<T: Send + 'static> PortCore<T> {
 }
 
 impl<T: Send + 'static> PortState<T> {
-    /// Offers the parcel to the receivers; keeps it if none takes it.
+    /// Offers the parcel to the receivers; keeps it if none takes it, or if it is not `refusable`.
     #[inline]
     fn place(
         &mut self,
         parcel: Parcel<T>,
         end: End,
+        refusable: bool,
         deferred: &mut Deferred,
     ) -> Result<(), (QueueError, Parcel<T>)> {
         let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
@@ -296,14 +293,14 @@ impl<T: Send + 'static> PortState<T> {
                 at += 1;
             }
             match verdict {
-                Verdict::Reject => {}
                 Verdict::Accept => return Ok(()),
-                Verdict::Refuse(reason) => {
+                Verdict::Refuse(reason) if refusable => {
                     return Err((
                         reason,
                         offer.into_parcel().expect("a refused item was not taken"),
                     ));
                 }
+                Verdict::Reject | Verdict::Refuse(_) => {}
             }
         }
         let parcel = offer

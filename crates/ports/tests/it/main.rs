@@ -10,6 +10,7 @@ mod cost;
 mod gather;
 mod join;
 mod join_of_many;
+mod join_under_load;
 mod model;
 mod port;
 mod programs;
