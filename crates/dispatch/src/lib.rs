@@ -22,6 +22,8 @@
 //! | on a pool of threads | [`Dispatcher`], [`DispatcherQueue`] |
 //! | on one particular thread of it | [`DispatcherQueue::home`] |
 //! | here and now, in order | [`Inline`] |
+//! | later, or again and again | [`timer`], [`Clock`] |
+//! | in an order that a seed decides, in virtual time | [`Replay`] |
 //! | a body of your own in the task's one allocation | [`Run`], [`TaskBox`] |
 //!
 //! ```
@@ -39,6 +41,7 @@
 //! Read next: [`Task`] (the one allocation), `worker.rs` and `local.rs` (the loop and the order in
 //! which it serves), `sleep.md` (how workers sleep and are woken).
 
+mod clock;
 mod counters;
 mod dispatcher;
 mod enqueue;
@@ -48,11 +51,13 @@ mod home;
 mod inbox;
 mod injector;
 mod inline;
+mod inside_task;
 mod local;
 mod pool;
 mod queue;
 mod queue_core;
 mod registry;
+mod replay;
 mod sleep;
 mod spin_wait;
 mod task;
@@ -61,9 +66,12 @@ mod waiting;
 mod watch;
 mod worker;
 
+pub mod timer;
+
 #[cfg(all(test, motet_loom))]
 mod loom_future_task;
 
+pub use clock::{Clock, Timer, Timescale};
 pub use counters::QueueCounters;
 pub use dispatcher::{Dispatcher, DispatcherConfig, IdleWatch};
 pub use enqueue::{Enqueue, QueueError, Refused};
@@ -71,8 +79,10 @@ pub use exception::Exception;
 pub use future_task::{FutureHandle, spawn, spawn_here, spawn_unchecked};
 pub use home::Home;
 pub use inline::Inline;
+pub use inside_task::inside_task;
 pub use queue::DispatcherQueue;
 pub use queue_core::QueueConfig;
+pub use replay::{Choice, Replay, ReplayConfig, ReplayQueue, Step, Trace};
 pub use spin_wait::{Advice, SpinWait};
 pub use task::{Run, Task, TaskBox};
 pub use task_list::{BoxList, TaskList};

@@ -1,5 +1,6 @@
 //! The dispatcher queue: where tasks wait until their dispatcher runs them.
 
+use crate::clock::Clock;
 use crate::counters::QueueCounters;
 use crate::home::Home;
 use crate::queue_core::QueueCore;
@@ -126,6 +127,10 @@ impl Enqueue for DispatcherQueue {
         self.core.name()
     }
 
+    fn clock(&self) -> Clock {
+        self.core.own_clock()
+    }
+
     fn raise(&self, exception: Exception) {
         self.core.raise(exception);
     }
@@ -170,6 +175,10 @@ impl Enqueue for QueueCore {
 
     fn name(&self) -> &str {
         &self.config.name
+    }
+
+    fn clock(&self) -> Clock {
+        self.own_clock()
     }
 
     fn raise(&self, exception: Exception) {

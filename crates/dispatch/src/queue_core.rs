@@ -1,5 +1,6 @@
 //! What a queue is, without the threads that use it: its places for tasks, its state, its counters.
 
+use crate::clock::{Clock, Timescale};
 use crate::counters::Counters;
 use crate::exception::{self, Exception, ExceptionHandler, ExceptionRoute};
 use crate::inbox::Inbox;
@@ -11,13 +12,15 @@ use motet_sync::atomic::{AtomicU8, AtomicUsize, Ordering, fence};
 use motet_sync::{CachePadded, Mutex};
 use std::sync::{Arc, Weak};
 
-/// How a [`DispatcherQueue`](crate::DispatcherQueue) is to be.
+/// How a [`DispatcherQueue`](crate::DispatcherQueue), or a [`ReplayQueue`](crate::ReplayQueue), is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueConfig {
     /// Shown in messages.
     pub name: String,
     /// The number of tasks that may wait; more are refused. `None`: no limit.
     pub depth: Option<usize>,
+    /// What the spans of the queue's timers are multiplied by.
+    pub timescale: Timescale,
 }
 
 impl QueueConfig {
@@ -36,6 +39,7 @@ impl Default for QueueConfig {
         QueueConfig {
             name: "queue".to_owned(),
             depth: None,
+            timescale: Timescale::default(),
         }
     }
 }
@@ -238,6 +242,11 @@ impl QueueCore {
 
     pub(crate) fn is_suspended(&self) -> bool {
         self.state.load(Ordering::Acquire) == SUSPENDED
+    }
+
+    /// The clock of this queue's timers.
+    pub(crate) fn own_clock(&self) -> Clock {
+        Clock::real().scaled(self.config.timescale)
     }
 
     /// A strong handle on this queue.

@@ -1,5 +1,9 @@
 //! The loop that every thread of a dispatcher runs, and how code inside a task finds its worker.
 
+mod task_clock;
+
+pub(crate) use task_clock::clock_of_task;
+
 use crate::Task;
 use crate::exception::Exception;
 use crate::inline;

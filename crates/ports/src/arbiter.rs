@@ -1,6 +1,9 @@
 //! Arbiters: the ties between what ports hold and the handlers that run. One file each.
 
+mod after;
+mod choice;
 mod from_handler;
+mod is_ready;
 mod join_core;
 mod join_gate;
 mod join_seat;
@@ -15,7 +18,11 @@ mod row;
 mod rule;
 mod seats;
 
+pub use after::After;
+pub(crate) use choice::Branches;
+pub use choice::Choice;
 pub use from_handler::FromHandler;
+pub(crate) use is_ready::IsReady;
 pub use joined_receive::JoinedReceive;
 pub use multiple_item_gather::MultipleItemGather;
 pub use multiple_item_receive::MultipleItemReceive;

@@ -5,13 +5,21 @@ use motet_dispatch::{Exception, Task, announce};
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Effects in the order they were decided. The first needs no allocation.
+/// Effects in the order they were decided. The first two need no allocation: a one-time receive has
+/// as many.
 #[derive(Default)]
 pub(crate) struct Deferred {
     /// Tasks have been queued that other workers should hear of.
     announce: bool,
     first: Option<Effect>,
+    second: Option<Effect>,
     rest: Vec<Effect>,
+}
+
+/// An arbiter that has decided among its branches.
+pub(crate) trait Settle: Send + Sync {
+    /// Takes the branches off their ports. The caller holds no lock.
+    fn settle(&self);
 }
 
 enum Effect {
@@ -19,7 +27,11 @@ enum Effect {
     Wake(Waker),
     Raise(QueueHandle, Exception),
     Drop(Arc<dyn Keep>),
+    Settle(Arc<dyn Settle>, AdmitLast),
 }
+
+/// Queues a task when it is dropped: also when what comes before panics (a handler's destructor may).
+struct AdmitLast(Option<(QueueHandle, Task)>);
 
 impl Deferred {
     /// Queues a task: at once if that takes no more than a few instructions, else later.
@@ -43,6 +55,11 @@ impl Deferred {
         self.push(Effect::Drop(receiver));
     }
 
+    /// Lets `choice` take its branches off their ports, then queues the task of the one that won.
+    pub(crate) fn settle(&mut self, choice: Arc<dyn Settle>, task: Option<(QueueHandle, Task)>) {
+        self.push(Effect::Settle(choice, AdmitLast(task)));
+    }
+
     /// Does everything. The caller holds no lock.
     #[inline]
     pub(crate) fn carry_out(self) {
@@ -51,14 +68,19 @@ impl Deferred {
         }
         if let Some(first) = self.first {
             first.carry_out();
+            if let Some(second) = self.second {
+                second.carry_out();
+                self.rest.into_iter().for_each(Effect::carry_out);
+            }
         }
-        self.rest.into_iter().for_each(Effect::carry_out);
     }
 
     #[inline]
     fn push(&mut self, effect: Effect) {
-        if self.first.is_none() && self.rest.is_empty() {
+        if self.first.is_none() {
             self.first = Some(effect);
+        } else if self.second.is_none() {
+            self.second = Some(effect);
         } else {
             self.rest.push(effect);
         }
@@ -73,6 +95,19 @@ impl Effect {
             Effect::Wake(waker) => waker.wake(),
             Effect::Raise(queue, exception) => queue.raise(exception),
             Effect::Drop(receiver) => drop(receiver),
+            Effect::Settle(choice, task) => {
+                choice.settle();
+                drop(choice);
+                drop(task);
+            }
+        }
+    }
+}
+
+impl Drop for AdmitLast {
+    fn drop(&mut self) {
+        if let Some((queue, task)) = self.0.take() {
+            queue.admit(task);
         }
     }
 }

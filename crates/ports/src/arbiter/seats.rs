@@ -7,6 +7,7 @@ use super::join_seat::{Attempt, Rule, Seat};
 use super::part::{IntoPart, Part, ToSeat};
 use super::row::{Row, Solo};
 use crate::activation::Active;
+use crate::deferred::Keep;
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
 use std::fmt;
@@ -19,7 +20,7 @@ pub struct Kit<I> {
 }
 
 /// The ports of an arbiter, kept until it is registered on them.
-pub(crate) type Ports = Vec<Arc<dyn AnyPort>>;
+pub(crate) type Ports = Vec<Arc<dyn Keep>>;
 
 /// What a join can be made of: a tuple of one to twelve [`IntoPart`]s.
 pub trait IntoParts {
@@ -73,7 +74,7 @@ impl<S: Seats> Assemble<S::Items> for S {
 impl<I> Kit<I> {
     /// # Panics
     /// When a port is named twice.
-    fn new(seats: impl Assemble<I> + 'static, ports: Ports) -> Self {
+    fn new(seats: impl Assemble<I> + 'static, ports: Vec<Arc<dyn AnyPort>>) -> Self {
         let mut ids: Vec<u64> = ports.iter().map(|port| port.id()).collect();
         ids.sort_unstable();
         assert!(
@@ -83,7 +84,7 @@ impl<I> Kit<I> {
         );
         Kit {
             seats: Box::new(seats),
-            ports,
+            ports: ports.into_iter().map(|port| port as _).collect(),
         }
     }
 

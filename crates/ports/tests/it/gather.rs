@@ -157,7 +157,7 @@ fn sem_g75_a_persistent_gather_goes_on() {
 fn sem_g74_sem_g75_a_guarded_port_of_a_gather_gives_what_is_wanted() {
     let (numbers, names, gathered) = (Port::new(), Port::new(), Log::new());
     let log = gathered.clone();
-    let even = numbers.when(|n: &u32| n % 2 == 0);
+    let even = numbers.when(|n: &u32| n.is_multiple_of(2));
     MultipleItemGather::once(3, (even, &names), move |all| log.push(all))
         .activate(&here())
         .unwrap();
