@@ -4,6 +4,7 @@ use crate::clock::Clock;
 use crate::waiting::Waiter;
 use crate::{Exception, Task};
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, Weak};
 
 /// A place that takes tasks and sees to it that they run.
@@ -59,8 +60,9 @@ pub trait Enqueue: Send + Sync + 'static {
 
     /// Enters someone who waits for the sake of this queue into the waiting list of its dispatcher
     /// ([`Dispatcher::waiting`](crate::Dispatcher::waiting)). A queue without a dispatcher keeps none.
-    fn watch(&self, waiter: Weak<dyn Waiter>) {
-        drop(waiter);
+    /// `created` is where the wait was written.
+    fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
+        let _ = (waiter, created);
     }
 
     /// Claims room and queues the task.

@@ -6,6 +6,7 @@ use crate::waiting::Waiter;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, Weak};
 
 /// Tasks queued here are run by one worker only, never stolen. Within one poster they run in
@@ -60,8 +61,8 @@ impl Enqueue for Home {
         self.admit(task);
     }
 
-    fn watch(&self, waiter: Weak<dyn Waiter>) {
-        self.queue.watch(waiter);
+    fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
+        self.queue.watch(waiter, created);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

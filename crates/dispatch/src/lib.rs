@@ -92,6 +92,6 @@ pub use replay::{Choice, Replay, ReplayConfig, ReplayQueue, Step, Trace};
 pub use spin_wait::{Advice, SpinWait};
 pub use task::{Run, Task, TaskBox};
 pub use task_list::{BoxList, TaskList};
-pub use waiting::{Wait, WaitPart, Waiter, Waiting};
+pub use waiting::{Awaited, Wait, WaitPart, Waiter, Waiting};
 pub use watch::watch_here;
 pub use worker::announce;

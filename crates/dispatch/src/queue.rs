@@ -9,6 +9,7 @@ use crate::watch;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, Weak};
 
 /// A queue of tasks that one [`Dispatcher`](crate::Dispatcher) serves, first in first out.
@@ -114,8 +115,8 @@ impl Enqueue for DispatcherQueue {
         self.core.readmit(task);
     }
 
-    fn watch(&self, waiter: Weak<dyn Waiter>) {
-        self.core.watch(waiter);
+    fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
+        self.core.watch(waiter, created);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {
@@ -165,8 +166,8 @@ impl Enqueue for QueueCore {
         self.admit(task);
     }
 
-    fn watch(&self, waiter: Weak<dyn Waiter>) {
-        watch::watch(&self.pool, waiter);
+    fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
+        watch::watch(&self.pool, waiter, created);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

@@ -97,7 +97,7 @@ impl<T: Send + 'static> Port<T> {
     /// The number of waiting items.
     #[must_use]
     pub fn item_count(&self) -> usize {
-        self.core.state().items.len()
+        self.core.item_count()
     }
 
     /// The number of registered receivers; one registered twice counts twice.
@@ -154,6 +154,10 @@ impl<T: Send + 'static> PortCore<T> {
             domain: OnceLock::new(),
             origin: Origin::here(),
         }
+    }
+
+    pub(crate) fn item_count(&self) -> usize {
+        self.state().items.len()
     }
 
     pub(crate) fn origin(&self) -> &Origin {
@@ -352,6 +356,12 @@ impl<T: Send + 'static> PortState<T> {
     pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
         &mut self.items
     }
+}
+
+/// The port in a few words.
+pub(crate) fn label<T: Send + 'static>(port: &Weak<PortCore<T>>) -> String {
+    let port = port.upgrade();
+    port.map_or("a port that is gone".to_owned(), |port| port.label())
 }
 
 /// Brings a parcel back to the front of its port. If the port is gone, so is everyone who could

@@ -14,6 +14,7 @@ use crate::{QueueError, Task};
 use motet_sync::{Mutex, MutexGuard};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::panic::Location;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -88,10 +89,13 @@ motet_sync::thread_local! {
 
 /// Enters someone who waits in a task of this thread into the waiting list of the replay that runs
 /// here; gives the waiter back when none does.
-pub(crate) fn watch_here(waiter: Weak<dyn Waiter>) -> Result<(), Weak<dyn Waiter>> {
+pub(crate) fn watch_here(
+    waiter: Weak<dyn Waiter>,
+    created: &'static Location<'static>,
+) -> Result<(), Weak<dyn Waiter>> {
     match ROLL.with(|current| current.borrow().clone()) {
         Some(roll) => {
-            roll.enter(None, waiter);
+            roll.enter(None, waiter, created);
             Ok(())
         }
         None => Err(waiter),

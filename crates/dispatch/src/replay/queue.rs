@@ -7,6 +7,7 @@ use crate::queue_core::QueueConfig;
 use crate::waiting::Waiter;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, Weak};
 
 /// A queue of tasks that one [`Replay`](crate::Replay) runs; clones are the same queue. Where a program
@@ -90,8 +91,8 @@ impl Enqueue for ReplayQueue {
         self.admit(task);
     }
 
-    fn watch(&self, waiter: Weak<dyn Waiter>) {
-        self.core.roll.enter(None, waiter);
+    fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
+        self.core.roll.enter(None, waiter, created);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

@@ -7,7 +7,7 @@ use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
 use crate::outlet::Outlet;
 use crate::parent::{Parent, Pass};
-use motet_dispatch::{Enqueue, QueueError, Task};
+use motet_dispatch::{Awaited, Enqueue, QueueError, Task, Waiter};
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock, Weak};
@@ -143,6 +143,7 @@ impl<L: Branches> Choice<L> {
     ///
     /// # Errors
     /// [`QueueError`] when the queue is full or stopped.
+    #[track_caller]
     pub fn activate(self, queue: &impl Enqueue) -> Result<Activation, QueueError> {
         Activation::start(self, queue)
     }
@@ -207,6 +208,31 @@ impl<R: Roster> Settle for Core<R> {
                 true
             });
         }
+    }
+}
+
+impl<R: Roster> Waiter for Core<R> {
+    fn awaits(&self) -> Option<Awaited> {
+        if !Parent::is_open(self) {
+            return None;
+        }
+        let mut parts = Vec::new();
+        if let Some(roster) = self.roster.get() {
+            roster.each(&mut |branch| {
+                parts.extend(
+                    branch
+                        .awaits()
+                        .into_iter()
+                        .flat_map(|awaited| awaited.parts),
+                );
+                true
+            });
+        }
+        Some(Awaited {
+            who: "Choice",
+            queue: Some(self.outlet.queue().name().to_owned()),
+            parts,
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use crate::arbiter::place::{Place, Placed};
 use crate::outlet::Outlet;
 use crate::port::Port;
 use crate::receiver::{Offer, Receiver, Verdict};
-use motet_dispatch::Task;
+use motet_dispatch::{Awaited, Task, Waiter};
 use motet_sync::Mutex;
 use std::sync::Arc;
 
@@ -62,6 +62,12 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
             offer.send(self.place.outlet(), task);
         }
         Verdict::Reject
+    }
+}
+
+impl<T: Send + 'static> Waiter for Core<T> {
+    fn awaits(&self) -> Option<Awaited> {
+        self.place.awaits("ready")
     }
 }
 

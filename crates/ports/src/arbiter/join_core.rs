@@ -23,7 +23,7 @@ use crate::outlet::Outlet;
 use crate::port::PortCore;
 use crate::predicate::Asker;
 use crate::receiver::{Offer, Receiver, Verdict};
-use motet_dispatch::{Causalities, Run, TaskBox};
+use motet_dispatch::{Awaited, Causalities, Run, TaskBox, WaitPart, Waiter};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::any::Any;
 use std::borrow::Cow;
@@ -119,6 +119,9 @@ pub(crate) trait AnySeat<S: Seats> {
 
     /// What is taken, in a few words.
     fn takes(&self) -> String;
+
+    /// What is waited for at the port.
+    fn awaits(&self) -> WaitPart;
 }
 
 /// A port whose type is not known any more.
@@ -299,6 +302,30 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
     }
 }
 
+impl<S: Seats> Waiter for JoinCore<S> {
+    fn awaits(&self) -> Option<Awaited> {
+        if !self.gate.is_open() {
+            return None;
+        }
+        let seats = (0..self.seats.count()).map(|at| self.seats.seat(at));
+        let mut parts: Vec<_> = seats.map(AnySeat::awaits).collect();
+        let who = match (self.total, parts.len()) {
+            (0, 1) => "MultipleItemReceive",
+            (0, _) => "JoinedReceive",
+            _ => "MultipleItemGather",
+        };
+        if self.total > 0 {
+            parts.push(WaitPart {
+                port: "all together".to_owned(),
+                there: parts.iter().map(|part| part.there).sum(),
+                needed: self.total,
+            });
+        }
+        let queue = Some(self.outlet().queue().name().to_owned());
+        Some(Awaited { who, queue, parts })
+    }
+}
+
 impl<S: Seats> Active for JoinCore<S> {
     fn register(&self) {
         let sides = self.sides();
@@ -412,5 +439,9 @@ impl<S: Seats, R: Rule> AnySeat<S> for Seat<R> {
 
     fn takes(&self) -> String {
         Seat::takes(self)
+    }
+
+    fn awaits(&self) -> WaitPart {
+        Seat::awaits(self)
     }
 }

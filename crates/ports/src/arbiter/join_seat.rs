@@ -3,11 +3,11 @@
 use super::join_gate::{Gate, Stop};
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, put_back_wanted};
-use crate::port::{Port, PortCore, PortState, put_back};
+use crate::port::{Port, PortCore, PortState, label, put_back};
 use crate::predicate::Asker;
 use crate::receiver::Receiver;
 use crate::shelf::{End, Offered, Shelf};
-use motet_dispatch::{BoxList, Causalities};
+use motet_dispatch::{BoxList, Causalities, WaitPart};
 use motet_sync::MutexGuard;
 use std::any::Any;
 use std::fmt;
@@ -27,6 +27,9 @@ pub(crate) trait Rule: fmt::Display + Send + Sync + 'static {
 
     /// Whether the part may ever take this item.
     fn wants(&self, item: &Self::Item, asker: &mut Asker<'_>) -> bool;
+
+    /// How many items must be there; 0 for a share of a number.
+    fn needed(&self) -> usize;
 
     /// Whether all is there; what to take, as the rule's own number. `left` is the number of items
     /// that the arbiter still needs from its parts together, for rules that share one.
@@ -250,8 +253,16 @@ impl<R: Rule> Seat<R> {
 
     /// The port in a few words.
     pub(crate) fn label(&self) -> String {
-        self.port()
-            .map_or("a port that is gone".to_owned(), |port| port.label())
+        label(&self.port)
+    }
+
+    /// What is waited for at the port.
+    pub(crate) fn awaits(&self) -> WaitPart {
+        WaitPart {
+            port: self.label(),
+            there: self.port().map_or(0, |port| port.item_count()),
+            needed: self.rule.needed(),
+        }
     }
 
     /// What is taken, in a few words.

@@ -114,6 +114,7 @@ impl<I: Send + 'static> JoinedReceive<I> {
     ///
     /// # Errors
     /// [`QueueError`] when the queue is full or stopped.
+    #[track_caller]
     pub fn activate(self, queue: &impl Enqueue) -> Result<Activation, QueueError> {
         Activation::start(self, queue)
     }

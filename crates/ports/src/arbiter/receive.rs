@@ -8,7 +8,7 @@ use crate::outlet::Outlet;
 use crate::port::Port;
 use crate::predicate::{self, Predicate};
 use crate::receiver::{Offer, Receiver, Verdict};
-use motet_dispatch::{Enqueue, QueueError};
+use motet_dispatch::{Awaited, Enqueue, QueueError, Waiter};
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
@@ -92,6 +92,7 @@ impl<T: Send + 'static> Receive<T> {
     ///
     /// # Errors
     /// [`QueueError`] when the queue is full or stopped.
+    #[track_caller]
     pub fn activate(self, queue: &impl Enqueue) -> Result<Activation, QueueError> {
         Activation::start(self, queue)
     }
@@ -174,6 +175,12 @@ impl<T: Send + 'static> Deliver<T> for ReceiveCore<T> {
 
     fn put_back(&self, parcel: Parcel<T>) {
         self.place.put_back(parcel);
+    }
+}
+
+impl<T: Send + 'static> Waiter for ReceiveCore<T> {
+    fn awaits(&self) -> Option<Awaited> {
+        self.place.awaits("Receive")
     }
 }
 

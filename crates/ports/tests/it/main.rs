@@ -28,3 +28,4 @@ mod select;
 mod streams;
 mod timeout;
 mod timer;
+mod waiting;
