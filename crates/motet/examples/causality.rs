@@ -27,7 +27,7 @@ fn open_workshop(queue: &DispatcherQueue) -> Workshop {
     // Brushes belong to nobody: they carry no causalities from one order to the next.
     let brushes = Port::for_tokens();
     let (out, back) = (painted.clone(), brushes.clone());
-    JoinedReceive::persistent(&brushes, &orders, move |brush, order: u32| {
+    JoinedReceive::persistent((&brushes, &orders), move |(brush, order): (_, u32)| {
         back.post(brush).expect("the queue is open");
         out.post(order).expect("the queue is open");
     })

@@ -51,7 +51,8 @@ pub use motet_dispatch::{
     Timescale, Trace, spawn,
 };
 pub use motet_ports::{
-    BlockingError, CausalityPorts, ExceptionPort, FromHandler, JoinedReceive, MultipleItemReceive,
-    NoReply, Port, PortSet, PostError, Receive, Reply, ReplyPort, SharedPortSet,
-    SuccessFailurePort, reply, timer, wait_blocking, wait_blocking_for,
+    BlockingError, CausalityPorts, ExceptionPort, FromHandler, JoinedReceive, MultipleItemGather,
+    MultipleItemReceive, MultiplePortReceive, NoReply, Port, PortSet, PostError, Receive, Reply,
+    ReplyPort, SharedPortSet, SuccessFailurePort, guard, reply, timer, wait_blocking,
+    wait_blocking_for,
 };

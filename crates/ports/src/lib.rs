@@ -17,7 +17,10 @@
 //! |---|---|---|
 //! | one item of one port | [`Receive`] | [`Port::recv`] |
 //! | `n` items of one port | [`MultipleItemReceive`] | |
-//! | one item of each of two ports | [`JoinedReceive`] | [`join`] |
+//! | items of each of several ports | [`JoinedReceive`] | [`join`] |
+//! | an item of each of any number of ports of one type | [`MultiplePortReceive`] | |
+//! | `n` items of several ports, any mix | [`MultipleItemGather`] | |
+//! | … that satisfy a [`guard`] | [`Port::when`], [`Receive::when`] | |
 //! | the first of several that can run | [`Choice`] | [`select`] |
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
@@ -65,6 +68,7 @@ mod description;
 mod domain;
 mod error;
 mod exception_port;
+pub mod guard;
 mod handler;
 mod mailbox;
 mod origin;
@@ -78,6 +82,7 @@ mod receiver;
 mod recv;
 mod reply;
 mod select;
+mod shelf;
 mod sink;
 mod stream;
 mod tokens;
@@ -93,7 +98,10 @@ mod loom_ports;
 mod shuttle_programs;
 
 pub use activation::{Activation, Active, Attach};
-pub use arbiter::{After, Choice, FromHandler, JoinedReceive, MultipleItemReceive, Receive};
+pub use arbiter::{
+    After, Batch, Choice, FromHandler, IntoPart, IntoParts, IntoRow, IntoShares, JoinedReceive,
+    Kit, MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Part, Receive,
+};
 pub use blocking::{wait_blocking, wait_blocking_for};
 pub use causality_ports::{CausalityPorts, CoordinateError};
 pub use deferred::Keep;

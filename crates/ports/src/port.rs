@@ -7,7 +7,8 @@ use crate::delivery::{Delivery, Parcel, parcel, token};
 use crate::domain::Domain;
 use crate::origin::Origin;
 use crate::predicate;
-use crate::receiver::{End, Offer, Receiver, Verdict};
+use crate::receiver::{Offer, Receiver, Verdict};
+use crate::shelf::End;
 use motet_dispatch::{BoxList, QueueError};
 use motet_sync::{Mutex, Serial};
 use std::any::type_name;
@@ -177,8 +178,15 @@ impl<T: Send + 'static> PortCore<T> {
         }
     }
 
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
     /// The domain, made if need be.
     pub(crate) fn domain(&self) -> &Arc<Domain> {
+        if let Some(domain) = self.domain.get() {
+            return domain;
+        }
         // Under the port's lock, so that nobody is inside the port without the domain's lock once
         // there is a domain.
         let _state = self.state();
@@ -188,13 +196,20 @@ impl<T: Send + 'static> PortCore<T> {
     /// Runs `body` on the state, with all that receivers need locked.
     #[inline]
     pub(crate) fn locked<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
-        let mut state = self.domain.get().is_none().then(|| self.state());
-        // A domain may have been made before this thread had the lock.
-        let Some(domain) = self.domain.get() else {
-            return body(state.get_or_insert_with(|| self.state()));
-        };
-        drop(state);
-        domain.locked(|| body(&mut self.state()))
+        if self.domain.get().is_none() {
+            let mut state = self.state();
+            // The first join makes the domain under this lock.
+            if self.domain.get().is_none() {
+                return body(&mut state);
+            }
+        }
+        self.locked_in_domain(body)
+    }
+
+    fn locked_in_domain<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
+        // Before the domain's lock, which the caller may be under.
+        predicate::assert_outside();
+        self.domain().locked(|| body(&mut self.state()))
     }
 
     /// The state alone: enough for looking and for taking waiting items.
@@ -207,23 +222,23 @@ impl<T: Send + 'static> PortCore<T> {
     #[inline]
     fn place(&self, parcel: Parcel<T>, end: End) -> Result<(), (QueueError, Parcel<T>)> {
         let mut deferred = Deferred::default();
-        let placed = self.locked(|state| state.place(parcel, end, &mut deferred));
+        let placed = self.locked(|state| state.place(parcel, end, true, &mut deferred));
         deferred.carry_out();
         placed
     }
 
-    /// Posts an item whose poster cannot take it back. It is kept also when its receiver's queue refuses.
-    pub(crate) fn post_or_keep(&self, parcel: Parcel<T>) {
-        if let Err((_, parcel)) = self.place(parcel, End::Back) {
-            self.state().items.push_back(parcel);
-        }
+    /// Brings an item back that had been taken.
+    pub(crate) fn put_back(&self, parcel: Parcel<T>) {
+        self.keep(parcel, End::Front);
     }
 
-    /// Brings an item back that had been taken. It is kept also when its receiver's queue refuses.
-    pub(crate) fn put_back(&self, parcel: Parcel<T>) {
-        if let Err((_, parcel)) = self.place(parcel, End::Front) {
-            self.state().items.push_front(parcel);
-        }
+    /// Places an item that nobody could take back. A receiver whose queue refuses it is passed by: whoever
+    /// else waits for the item must hear of it.
+    fn keep(&self, parcel: Parcel<T>, end: End) {
+        let mut deferred = Deferred::default();
+        let placed = self.locked(|state| state.place(parcel, end, false, &mut deferred));
+        debug_assert!(placed.is_ok(), "nobody may refuse what is kept");
+        deferred.carry_out();
     }
 
     /// Closes the claim of a receiver that only this port's lock guards, and unregisters it.
@@ -250,12 +265,13 @@ impl<T: Send + 'static> PortCore<T> {
 }
 
 impl<T: Send + 'static> PortState<T> {
-    /// Offers the parcel to the receivers; keeps it if none takes it.
+    /// Offers the parcel to the receivers; keeps it if none takes it, or if it is not `refusable`.
     #[inline]
     fn place(
         &mut self,
         parcel: Parcel<T>,
         end: End,
+        refusable: bool,
         deferred: &mut Deferred,
     ) -> Result<(), (QueueError, Parcel<T>)> {
         let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
@@ -271,14 +287,14 @@ impl<T: Send + 'static> PortState<T> {
                 at += 1;
             }
             match verdict {
-                Verdict::Reject => {}
                 Verdict::Accept => return Ok(()),
-                Verdict::Refuse(reason) => {
+                Verdict::Refuse(reason) if refusable => {
                     return Err((
                         reason,
                         offer.into_parcel().expect("a refused item was not taken"),
                     ));
                 }
+                Verdict::Reject | Verdict::Refuse(_) => {}
             }
         }
         let parcel = offer
@@ -322,6 +338,11 @@ impl<T: Send + 'static> PortState<T> {
             .iter()
             .position(|other| Arc::ptr_eq(other, receiver))?;
         self.receivers.remove(at)
+    }
+
+    /// Adds a receiver that has been offered, in its own way, what waits.
+    pub(crate) fn push_receiver(&mut self, receiver: Arc<dyn Receiver<T>>) {
+        self.receivers.push_back(receiver);
     }
 
     pub(crate) fn receivers(&self) -> impl Iterator<Item = &Arc<dyn Receiver<T>>> {

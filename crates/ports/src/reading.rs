@@ -1,6 +1,6 @@
 //! Reading a port without a receiver: looking at what waits, and taking it.
 
-use crate::delivery::{Delivery, Parcel};
+use crate::delivery::{Delivery, Parcel, items_of};
 use crate::port::Port;
 use crate::predicate;
 use motet_dispatch::BoxList;
@@ -57,13 +57,4 @@ impl<T: Send + 'static> Port<T> {
         oldest.for_each(|parcel| taken.push_back(parcel));
         Some(taken)
     }
-}
-
-/// The items of parcels, in order.
-pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> Vec<T> {
-    let mut items = Vec::with_capacity(parcels.len());
-    while let Some(parcel) = parcels.pop_front() {
-        items.push(parcel.into_inner().item);
-    }
-    items
 }

@@ -14,7 +14,7 @@ impl<T: Send + 'static> Port<T> {
     ///
     /// let (printers, jobs) = (Port::for_tokens(), Port::new());
     /// let back = printers.clone();
-    /// JoinedReceive::persistent(&printers, &jobs, move |printer: &str, _page: u32| {
+    /// JoinedReceive::persistent((&printers, &jobs), move |(printer, _page): (&str, u32)| {
     ///     assert_eq!(Causality::active().len(), 1);
     ///     back.post(printer).unwrap();
     /// })

@@ -4,12 +4,11 @@ use crate::activation::{Active, Attach};
 use crate::arbiter::{
     After, Branches, Choice, IsReady, JoinedReceive, MultipleItemReceive, Receive,
 };
-use crate::deferred::Keep;
+use crate::delivery::items_of;
 use crate::domain::Domain;
 use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
-use crate::reading::items_of;
 use crate::recv::{adopt, received};
 use motet_sync::Mutex;
 use std::sync::{Arc, Weak};
@@ -56,8 +55,6 @@ pub(super) struct Batch<T: Send + 'static, M> {
 pub(super) struct Both<A: Send + 'static, B: Send + 'static, M> {
     ports: (Port<A>, Port<B>),
     map: Map<M>,
-    /// The join's receivers, until they are on their ports.
-    receivers: Option<[Arc<dyn Keep>; 2]>,
 }
 
 /// That an item is there.
@@ -223,7 +220,6 @@ impl<A: Send + 'static, B: Send + 'static, M> Both<A, B, M> {
         Both {
             ports: (a.clone(), b.clone()),
             map: Map::new(map),
-            receivers: None,
         }
     }
 }
@@ -251,10 +247,8 @@ where
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
         let leave = mailbox.leaving(self.map.take());
-        let join = JoinedReceive::once(&self.ports.0, &self.ports.1, move |a, b| leave((a, b)));
-        let (join, (_, _, receivers)) = join.attach(outlet);
-        self.receivers = Some(receivers);
-        join
+        let ports = (&self.ports.0, &self.ports.1);
+        JoinedReceive::once(ports, leave).attach(outlet).0
     }
 }
 

@@ -113,7 +113,7 @@ fn sem_g61_ccr_118_a_joins_handler_runs_under_both_and_both_hear_once() {
     on_dispatchers(5, |dispatcher, queue| {
         let ((one, first), (two, second)) = (hearing("one"), hearing("two"));
         let (left, right) = (Port::new(), Port::new());
-        JoinedReceive::persistent(&left, &right, |a: u32, b: u32| {
+        JoinedReceive::persistent((&left, &right), |(a, b): (u32, u32)| {
             panic!("{:?} {}", active(), a + b)
         })
         .activate(queue)
@@ -160,7 +160,7 @@ fn sem_g61_a_batch_runs_under_all_its_items_causalities() {
 fn rounds(tokens: &Port<u32>, rounds: u32, after: impl Fn(&Causality)) -> Vec<usize> {
     let (work, log, drops) = (Port::new(), Log::new(), Drops::new());
     let (back, seen) = (tokens.clone(), log.clone());
-    JoinedReceive::persistent(tokens, &work, move |token: u32, _: u32| {
+    JoinedReceive::persistent((tokens, &work), move |(token, _): (u32, u32)| {
         seen.push(Causality::active().len());
         back.post(token).unwrap();
     })
@@ -436,9 +436,11 @@ fn sem_g65_skipped_handlers_drop_their_items_and_joined_tokens_go_back() {
     let (tokens, work, batches) = (Port::for_tokens(), Port::new(), Port::new());
     let (log, drops) = (Log::new(), Drops::new());
     let seen = log.clone();
-    JoinedReceive::persistent(&tokens, &work, move |token: &str, _work| seen.push(token))
-        .activate(&queue)
-        .unwrap();
+    JoinedReceive::persistent((&tokens, &work), move |(token, _work): (&str, _)| {
+        seen.push(token)
+    })
+    .activate(&queue)
+    .unwrap();
     let seen = log.clone();
     MultipleItemReceive::once(&batches, 2, move |_: Vec<u32>| seen.push("a batch"))
         .activate(&queue)
