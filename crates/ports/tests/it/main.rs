@@ -7,6 +7,7 @@ mod support;
 
 mod awaited;
 mod bridges;
+mod causality;
 mod choice;
 mod cost;
 mod gather;
