@@ -210,6 +210,8 @@ impl<T: Send + 'static> PortCore<T> {
         self.locked_in_domain(body)
     }
 
+    // Inline: what `body` holds is not copied then.
+    #[inline]
     fn locked_in_domain<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
         // Before the domain's lock, which the caller may be under.
         predicate::assert_outside();

@@ -14,13 +14,12 @@
 //! ```
 
 use super::join_gate::{Gate, Stop};
-use super::join_seat::{Attempt, Rule, Seat};
+use super::join_seat::{AnyPort, Attempt, Rule, Seat};
 use crate::activation::Active;
-use crate::deferred::{Deferred, Keep};
+use crate::deferred::Deferred;
 use crate::domain::Domain;
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
-use crate::port::PortCore;
 use crate::predicate::Asker;
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{Awaited, Causalities, Run, TaskBox, WaitPart, Waiter};
@@ -122,23 +121,6 @@ pub(crate) trait AnySeat<S: Seats> {
 
     /// What is waited for at the port.
     fn awaits(&self) -> WaitPart;
-}
-
-/// A port whose type is not known any more.
-pub(crate) trait AnyPort: Keep {
-    fn id(&self) -> u64;
-
-    fn domain(&self) -> &Arc<Domain>;
-}
-
-impl<T: Send + 'static> AnyPort for PortCore<T> {
-    fn id(&self) -> u64 {
-        PortCore::id(self)
-    }
-
-    fn domain(&self) -> &Arc<Domain> {
-        PortCore::domain(self)
-    }
 }
 
 impl<S: Seats> JoinCore<S> {

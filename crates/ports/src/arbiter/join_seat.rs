@@ -1,8 +1,9 @@
 //! The place of an arbiter that takes several items at one of its ports, and what it takes there.
 
 use super::join_gate::{Gate, Stop};
-use crate::deferred::Deferred;
+use crate::deferred::{Deferred, Keep};
 use crate::delivery::{Delivery, put_back_wanted};
+use crate::domain::Domain;
 use crate::port::{Port, PortCore, PortState, label, put_back};
 use crate::predicate::Asker;
 use crate::receiver::Receiver;
@@ -90,6 +91,23 @@ const OWN_PORT: &str = "the caller of an attempt lends the items of its own port
 
 /// A port that is not locked by the caller of an attempt, kept while the attempt looks into it.
 pub(crate) type Held<T> = Option<Arc<PortCore<T>>>;
+
+/// A port whose type is not known any more.
+pub(crate) trait AnyPort: Keep {
+    fn id(&self) -> u64;
+
+    fn domain(&self) -> &Arc<Domain>;
+}
+
+impl<T: Send + 'static> AnyPort for PortCore<T> {
+    fn id(&self) -> u64 {
+        PortCore::id(self)
+    }
+
+    fn domain(&self) -> &Arc<Domain> {
+        PortCore::domain(self)
+    }
+}
 
 impl<R: Rule> Seat<R> {
     pub(crate) fn new(port: &Port<R::Item>, rule: R) -> Self {
