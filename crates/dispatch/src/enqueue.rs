@@ -1,9 +1,10 @@
 //! What a queue of tasks is to everyone who fills it.
 
 use crate::clock::Clock;
+use crate::waiting::Waiter;
 use crate::{Exception, Task};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A place that takes tasks and sees to it that they run.
 ///
@@ -55,6 +56,12 @@ pub trait Enqueue: Send + Sync + 'static {
 
     /// Routes a panic that happened in a task of this queue.
     fn raise(&self, exception: Exception);
+
+    /// Enters someone who waits for the sake of this queue into the waiting list of its dispatcher
+    /// ([`Dispatcher::waiting`](crate::Dispatcher::waiting)). A queue without a dispatcher keeps none.
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        drop(waiter);
+    }
 
     /// Claims room and queues the task.
     ///

@@ -2,10 +2,11 @@
 
 use crate::clock::Clock;
 use crate::queue_core::QueueCore;
+use crate::waiting::Waiter;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Tasks queued here are run by one worker only, never stolen. Within one poster they run in
 /// order; they take turns with the other tasks of the queue.
@@ -57,6 +58,10 @@ impl Enqueue for Home {
     fn readmit(&self, task: Task) {
         self.queue.returns();
         self.admit(task);
+    }
+
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        self.queue.watch(waiter);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

@@ -61,6 +61,8 @@ mod sleep;
 mod spin_wait;
 mod task;
 mod task_list;
+mod waiting;
+mod watch;
 mod worker;
 
 pub mod timer;
@@ -82,4 +84,6 @@ pub use replay::{Choice, Replay, ReplayConfig, ReplayQueue, Step, Trace};
 pub use spin_wait::{Advice, SpinWait};
 pub use task::{Run, Task, TaskBox};
 pub use task_list::{BoxList, TaskList};
+pub use waiting::{Wait, WaitPart, Waiter, Waiting};
+pub use watch::watch_here;
 pub use worker::announce;

@@ -2,6 +2,7 @@
 
 use crate::exception::{self, Exception, ExceptionRoute};
 use crate::sleep::Sleep;
+use crate::waiting::Roll;
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use motet_sync::{Condvar, Mutex};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,6 +12,7 @@ pub(crate) struct Pool {
     workers: usize,
     pub(crate) sleep: Sleep,
     pub(crate) exceptions: ExceptionRoute,
+    pub(crate) roll: Roll,
     /// Goes up when the set of queues changes or the pool is stopped.
     version: AtomicUsize,
     stopped: AtomicBool,
@@ -34,6 +36,7 @@ impl Pool {
             workers,
             sleep: Sleep::new(workers),
             exceptions: ExceptionRoute::default(),
+            roll: Roll::new(workers),
             version: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
             idle: Idle::default(),

@@ -4,10 +4,12 @@ use crate::clock::Clock;
 use crate::counters::QueueCounters;
 use crate::home::Home;
 use crate::queue_core::QueueCore;
+use crate::waiting::Waiter;
+use crate::watch;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A queue of tasks that one [`Dispatcher`](crate::Dispatcher) serves, first in first out.
 ///
@@ -112,6 +114,10 @@ impl Enqueue for DispatcherQueue {
         self.core.readmit(task);
     }
 
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        self.core.watch(waiter);
+    }
+
     fn handle(&self) -> Arc<dyn Enqueue> {
         // Not the handle of the handle: one indirection less for each post.
         self.core.clone()
@@ -157,6 +163,10 @@ impl Enqueue for QueueCore {
     fn readmit(&self, task: Task) {
         self.returns();
         self.admit(task);
+    }
+
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        watch::watch(&self.pool, waiter);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

@@ -31,6 +31,7 @@ pub trait Attach: Sized {
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Self::Ports);
 
     /// Whether it takes items once only.
+    #[allow(dead_code, reason = "for arbiters above others")]
     fn is_once(&self) -> bool;
 
     /// Puts the arbiter to work: queues its registration on `queue`, where its handlers will run.

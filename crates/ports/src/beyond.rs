@@ -1,8 +1,8 @@
 //! A queue that is never full: for tasks that nobody can be asked to bring again.
 
 use crate::delivery::QueueHandle;
-use motet_dispatch::{Clock, Enqueue, Exception, QueueError, Task};
-use std::sync::Arc;
+use motet_dispatch::{Clock, Enqueue, Exception, QueueError, Task, Waiter};
+use std::sync::{Arc, Weak};
 
 /// Queues its tasks beyond the depth of the queue behind it, as tasks that come back are.
 pub(crate) struct Beyond(QueueHandle);
@@ -38,6 +38,10 @@ impl Enqueue for Beyond {
 
     fn clock(&self) -> Clock {
         self.0.clock()
+    }
+
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        self.0.watch(waiter);
     }
 
     fn raise(&self, exception: Exception) {

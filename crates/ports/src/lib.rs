@@ -73,6 +73,8 @@ pub mod timer;
 mod loom_choice;
 #[cfg(all(test, motet_loom))]
 mod loom_ports;
+#[cfg(all(test, motet_shuttle))]
+mod shuttle_programs;
 
 pub use activation::{Activation, Active, Attach};
 pub use arbiter::{After, Choice, FromHandler, JoinedReceive, MultipleItemReceive, Receive};

@@ -15,7 +15,6 @@
 use crate::beyond::Beyond;
 use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
-use crate::handler::AnyHandler;
 use crate::parent::{Parent, Pass};
 use motet_dispatch::{Enqueue, Task};
 use std::fmt;
@@ -134,12 +133,6 @@ impl Outlet {
     /// As [`Parent::enter`].
     pub(crate) fn pass(&self, task: &mut dyn FnMut() -> Task) -> Option<Pass> {
         self.parent.as_ref().and_then(|parent| parent.enter(task))
-    }
-
-    /// Runs a handler that has been let in.
-    #[inline]
-    pub(crate) fn handle<A>(&self, handler: &AnyHandler<A>, args: A, pass: Option<Pass>) {
-        handler.handle(args, &self.queue, pass);
     }
 }
 

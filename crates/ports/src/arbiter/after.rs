@@ -100,7 +100,7 @@ impl Run for Due {
         let Due(core) = task.into_inner();
         let held = |()| TaskBox::new(Due(Arc::clone(&core))).into_task();
         if let Some(((), pass)) = core.outlet.enter((), held) {
-            core.outlet.handle(&core.handler, (), pass);
+            core.handler.handle((), core.outlet.queue(), pass);
         }
     }
 }

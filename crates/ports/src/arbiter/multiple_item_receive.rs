@@ -173,7 +173,7 @@ impl<T: Send + 'static> Run for Batch<T> {
         };
         let outlet = to.place.outlet();
         if let Some((parcels, pass)) = outlet.enter(parcels, held) {
-            outlet.handle(&to.handler, items_of(parcels), pass);
+            to.handler.handle(items_of(parcels), outlet.queue(), pass);
         }
     }
 

@@ -160,7 +160,8 @@ impl<T: Send + 'static> Deliver<T> for ReceiveCore<T> {
         let outlet = self.place.outlet();
         let held = |parcel| address(parcel, Arc::clone(&self) as Arc<dyn Deliver<T>>);
         if let Some((parcel, pass)) = outlet.enter(parcel, held) {
-            outlet.handle(&self.handler, parcel.into_inner().item, pass);
+            let item = parcel.into_inner().item;
+            self.handler.handle(item, outlet.queue(), pass);
         }
     }
 

@@ -8,7 +8,7 @@ use motet_ports::{Activation, Attach, Choice, JoinedReceive, MultipleItemReceive
 use motet_sync::Arc;
 use motet_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use motet_sync::thread;
-use motet_testkit::{Drops, Gate, Log, patience, within};
+use motet_testkit::{Dropped, Drops, Gate, Log, patience, within};
 
 /// A branch that logs its item.
 fn logging<T: Send>(port: &Port<T>, log: &Log<T>) -> Receive<T> {
@@ -454,21 +454,21 @@ fn sem_g79_a_destructor_that_panics_costs_nobody_the_item() {
 
 /// Re-arms a choice between two ports until `left` have run.
 fn rearmed(
-    ports: [Port<motet_testkit::Dropped>; 2],
-    queue: impl Enqueue + Clone,
-    left: Arc<AtomicUsize>,
+    ports: &[Port<Dropped>; 2],
+    queue: &(impl Enqueue + Clone),
+    left: &Arc<AtomicUsize>,
 ) -> Activation {
     let again = |won: usize| {
-        let (ports, queue, left) = (ports.clone(), queue.clone(), Arc::clone(&left));
-        Receive::once(&ports.clone()[won], move |_| {
+        let (others, queue, left) = (ports.clone(), queue.clone(), Arc::clone(left));
+        Receive::once(&ports[won], move |_| {
             if left.fetch_sub(1, Ordering::AcqRel) > 1 {
-                let [p, q] = ports;
-                let _active = rearmed([q, p], queue, left);
+                let [p, q] = others;
+                rearmed(&[q, p], &queue, &left);
             }
         })
     };
     let choice = Choice::new().or(again(0)).or(again(1));
-    choice.activate(&queue).unwrap()
+    choice.activate(queue).unwrap()
 }
 
 #[test]
@@ -478,14 +478,11 @@ fn sem_g78_choices_on_shared_ports_in_opposite_orders_lose_and_double_nothing() 
         let (a, b, drops) = (Port::new(), Port::new(), Drops::new());
         let left = Arc::new(AtomicUsize::new(3 * EACH));
         for n in 0..8 {
-            let ports = [a.clone(), b.clone()];
-            let ports = if n % 2 == 0 {
-                ports
-            } else {
-                let [a, b] = ports;
-                [b, a]
-            };
-            rearmed(ports, queue.clone(), Arc::clone(&left));
+            let mut ports = [a.clone(), b.clone()];
+            if n % 2 == 1 {
+                ports.reverse();
+            }
+            rearmed(&ports, queue, &left);
         }
         let (posting, made) = ([a.clone(), b.clone()], drops.clone());
         in_parallel(3, move |poster| {
