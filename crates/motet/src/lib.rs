@@ -47,5 +47,6 @@ pub use motet_dispatch::{
     spawn,
 };
 pub use motet_ports::{
-    ExceptionPort, FromHandler, JoinedReceive, MultipleItemReceive, Port, PostError, Receive,
+    ExceptionPort, FromHandler, JoinedReceive, MultipleItemGather, MultipleItemReceive,
+    MultiplePortReceive, Port, PostError, Receive, guard,
 };

@@ -1,6 +1,6 @@
 //! An item on its way: the body of the one node that carries it from `post` to its handler.
 
-use motet_dispatch::{Enqueue, Run, Task, TaskBox};
+use motet_dispatch::{BoxList, Enqueue, Run, Task, TaskBox};
 use std::sync::Arc;
 
 /// An item, and once a receiver has taken it, where it goes.
@@ -25,6 +25,15 @@ pub(crate) trait Deliver<T: Send + 'static>: Send + Sync {
 #[inline]
 pub(crate) fn parcel<T: Send + 'static>(item: T) -> Parcel<T> {
     TaskBox::new(Delivery { item, to: None })
+}
+
+/// The items of parcels, in order.
+pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> Vec<T> {
+    let mut items = Vec::with_capacity(parcels.len());
+    while let Some(parcel) = parcels.pop_front() {
+        items.push(parcel.into_inner().item);
+    }
+    items
 }
 
 /// Addresses a parcel: it becomes the task that delivers it.

@@ -17,7 +17,10 @@
 //! |---|---|---|
 //! | one item of one port | [`Receive`] | [`Port::recv`] |
 //! | `n` items of one port | [`MultipleItemReceive`] | |
-//! | one item of each of two ports | [`JoinedReceive`] | [`join`] |
+//! | items of each of several ports | [`JoinedReceive`] | [`join`] |
+//! | an item of each of any number of ports of one type | [`MultiplePortReceive`] | |
+//! | `n` items of several ports, any mix | [`MultipleItemGather`] | |
+//! | … that satisfy a [`guard`] | [`Port::when`], [`Receive::when`] | |
 //! | the first of several that can run | [`Choice`] | [`select`] |
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
@@ -56,6 +59,7 @@ mod delivery;
 mod domain;
 mod error;
 mod exception_port;
+pub mod guard;
 mod handler;
 mod mailbox;
 mod outlet;
@@ -65,6 +69,7 @@ mod predicate;
 mod receiver;
 mod recv;
 mod select;
+mod shelf;
 mod weak_port;
 
 pub mod timer;
@@ -77,7 +82,10 @@ mod loom_ports;
 mod shuttle_programs;
 
 pub use activation::{Activation, Active, Attach};
-pub use arbiter::{After, Choice, FromHandler, JoinedReceive, MultipleItemReceive, Receive};
+pub use arbiter::{
+    After, Batch, Choice, FromHandler, IntoPart, IntoParts, IntoRow, IntoShares, JoinedReceive,
+    Kit, MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Part, Receive,
+};
 pub use deferred::Keep;
 pub use error::PostError;
 pub use exception_port::ExceptionPort;
@@ -86,5 +94,5 @@ pub use parent::Pass;
 pub use port::Port;
 pub use receiver::{Offer, Receiver, Verdict};
 pub use recv::{Ready, Recv};
-pub use select::{Join, Ports, Select, join, select};
+pub use select::{Join, Select, join, select};
 pub use weak_port::WeakPort;

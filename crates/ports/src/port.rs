@@ -3,10 +3,11 @@
 use crate::PostError;
 use crate::claim::Claim;
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, parcel};
+use crate::delivery::{Delivery, Parcel, items_of, parcel};
 use crate::domain::Domain;
 use crate::predicate;
-use crate::receiver::{End, Offer, Receiver, Verdict};
+use crate::receiver::{Offer, Receiver, Verdict};
+use crate::shelf::End;
 use motet_dispatch::{BoxList, QueueError};
 use motet_sync::{Mutex, Serial};
 use std::collections::VecDeque;
@@ -192,8 +193,15 @@ impl<T: Send + 'static> PortCore<T> {
         }
     }
 
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
     /// The domain, made if need be.
     pub(crate) fn domain(&self) -> &Arc<Domain> {
+        if let Some(domain) = self.domain.get() {
+            return domain;
+        }
         // Under the port's lock, so that nobody is inside the port without the domain's lock once
         // there is a domain.
         let _state = self.state();
@@ -203,12 +211,20 @@ impl<T: Send + 'static> PortCore<T> {
     /// Runs `body` on the state, with all that receivers need locked.
     #[inline]
     pub(crate) fn locked<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
-        let mut state = self.state();
-        let Some(domain) = self.domain.get() else {
-            return body(&mut state);
-        };
-        drop(state);
-        domain.locked(|| body(&mut self.state()))
+        if self.domain.get().is_none() {
+            let mut state = self.state();
+            // The first join makes the domain under this lock.
+            if self.domain.get().is_none() {
+                return body(&mut state);
+            }
+        }
+        self.locked_in_domain(body)
+    }
+
+    fn locked_in_domain<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
+        // Before the domain's lock, which the caller may be under.
+        predicate::assert_outside();
+        self.domain().locked(|| body(&mut self.state()))
     }
 
     /// The state alone: enough for looking and for taking waiting items.
@@ -236,7 +252,13 @@ impl<T: Send + 'static> PortCore<T> {
     /// Brings an item back that had been taken. It is kept also when its receiver's queue refuses.
     pub(crate) fn put_back(&self, parcel: Parcel<T>) {
         if let Err((_, parcel)) = self.place(parcel, End::Front) {
-            self.state().items.push_front(parcel);
+            self.locked(|state| {
+                state.items.push_front(parcel);
+                state
+                    .receivers
+                    .iter()
+                    .for_each(|receiver| receiver.missed());
+            });
         }
     }
 
@@ -338,6 +360,11 @@ impl<T: Send + 'static> PortState<T> {
         self.receivers.remove(at)
     }
 
+    /// Adds a receiver that has been offered, in its own way, what waits.
+    pub(crate) fn push_receiver(&mut self, receiver: Arc<dyn Receiver<T>>) {
+        self.receivers.push_back(receiver);
+    }
+
     pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
         &mut self.items
     }
@@ -349,15 +376,6 @@ pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: Parc
     if let Some(port) = port.upgrade() {
         port.put_back(parcel);
     }
-}
-
-/// The items of parcels, in order.
-pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> Vec<T> {
-    let mut items = Vec::with_capacity(parcels.len());
-    while let Some(parcel) = parcels.pop_front() {
-        items.push(parcel.into_inner().item);
-    }
-    items
 }
 
 impl<T: Send + 'static> Clone for Port<T> {

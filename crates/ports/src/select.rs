@@ -10,14 +10,14 @@
 mod alternative;
 mod join;
 
-pub use join::{Join, Ports, join};
+pub use join::{Join, join};
 
 use crate::activation::{Active, Attach};
-use crate::arbiter::Choice;
+use crate::arbiter::{Choice, IntoParts};
 use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
-use alternative::{Alternative, Batch, Both, IsThere, Item, OneOf, Several, Time};
+use alternative::{Alternative, Batch, IsThere, Item, Look, OneOf, Several, Time, Together};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -119,16 +119,16 @@ impl<R: Send + 'static> Select<R> {
         self.or(Batch::new(port, count, map))
     }
 
-    /// Or takes an item of each of two ports, all or none, as [`join`].
+    /// Or takes items of several ports, all or none, as [`join`].
     ///
     /// # Panics
-    /// When both ports are the same.
-    pub fn join<P, M>(self, ports: P, map: M) -> Self
+    /// As [`join`].
+    pub fn join<P, M>(self, parts: P, map: M) -> Self
     where
-        P: Ports,
+        P: IntoParts,
         M: FnOnce(P::Items) -> R + Send + 'static,
     {
-        ports.join(self, map)
+        self.or(Together::new(parts, map))
     }
 
     /// Or goes on when an item waits in `port`, and leaves it there. Someone else may take it before the
@@ -153,6 +153,18 @@ impl<R: Send + 'static> Select<R> {
     fn or(mut self, next: impl Alternative<R> + 'static) -> Self {
         self.alternatives.push(Box::new(next));
         self
+    }
+
+    /// Takes what is there already, as far as a look can tell, in order.
+    fn look(alternatives: &mut [Box<dyn Alternative<R>>]) -> Option<R> {
+        for alternative in alternatives {
+            match alternative.look() {
+                Look::Found(result) => return Some(result),
+                Look::Nothing => {}
+                Look::Unknown => return None,
+            }
+        }
+        None
     }
 
     /// Puts what waits to work. What was posted since the first look is offered, and taken, here.
@@ -185,8 +197,7 @@ impl<R: Send + 'static> Future for Select<R> {
         let waits = match &mut this.waits {
             Some(waits) => waits,
             none => {
-                let mut alternatives = this.alternatives.iter_mut();
-                if let Some(result) = alternatives.find_map(|alternative| alternative.look()) {
+                if let Some(result) = Self::look(&mut this.alternatives) {
                     this.alternatives.clear();
                     return Poll::Ready(result);
                 }

@@ -2,10 +2,9 @@
 
 use crate::activation::{Active, Attach};
 use crate::arbiter::{
-    After, Branches, Choice, IsReady, JoinedReceive, MultipleItemReceive, Receive,
+    After, Branches, Choice, IntoParts, IsReady, JoinedReceive, Kept, Kit, MultipleItemReceive,
+    Receive,
 };
-use crate::deferred::Keep;
-use crate::domain::Domain;
 use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
@@ -16,10 +15,19 @@ use std::time::Duration;
 /// Something to wait for, of which an `R` is made. It keeps its ports.
 pub(super) trait Alternative<R>: Send {
     /// Takes it if it is there.
-    fn look(&mut self) -> Option<R>;
+    fn look(&mut self) -> Look<R>;
 
     /// Makes the arbiter that waits for it, whose handler leaves the result in the mailbox.
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active>;
+}
+
+/// What a look at an alternative finds.
+pub(super) enum Look<R> {
+    /// It was there, and has been taken.
+    Found(R),
+    Nothing,
+    /// It may be there: only the arbiter that waits for it knows.
+    Unknown,
 }
 
 /// All alternatives of a select, as the branches of a choice.
@@ -47,14 +55,16 @@ pub(super) struct Batch<T: Send + 'static, M> {
     port: Port<T>,
     count: usize,
     map: Map<M>,
+    /// The arbiter's port and receiver.
+    kept: Option<Kept>,
 }
 
-/// An item of each of two ports.
-pub(super) struct Both<A: Send + 'static, B: Send + 'static, M> {
-    ports: (Port<A>, Port<B>),
+/// Items of several ports, all or none.
+pub(super) struct Together<I, M> {
+    kit: Option<Kit<I>>,
     map: Map<M>,
-    /// The join's receivers, until they are on their ports.
-    receivers: Option<[Arc<dyn Keep>; 2]>,
+    /// The join's ports and receivers.
+    kept: Option<Kept>,
 }
 
 /// That an item is there.
@@ -130,8 +140,10 @@ where
     M: FnOnce(T) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Option<R> {
-        self.port.test().map(|item| self.map.take()(item))
+    fn look(&mut self) -> Look<R> {
+        self.port
+            .test()
+            .map_or(Look::Nothing, |item| Look::Found(self.map.take()(item)))
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
@@ -156,10 +168,12 @@ where
     M: FnOnce(usize, T) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Option<R> {
+    fn look(&mut self) -> Look<R> {
         let mut ports = self.ports.iter().enumerate();
-        let (place, item) = ports.find_map(|(place, port)| Some((place, port.test()?)))?;
-        Some(self.map.take()(place, item))
+        match ports.find_map(|(place, port)| Some((place, port.test()?))) {
+            Some((place, item)) => Look::Found(self.map.take()(place, item)),
+            None => Look::Nothing,
+        }
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
@@ -187,6 +201,7 @@ impl<T: Send + 'static, M> Batch<T, M> {
             port: port.clone(),
             count,
             map: Map::new(map),
+            kept: None,
         }
     }
 }
@@ -197,58 +212,47 @@ where
     M: FnOnce(Vec<T>) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Option<R> {
-        let items = self.port.test_multiple(self.count)?;
-        Some(self.map.take()(items))
+    fn look(&mut self) -> Look<R> {
+        self.port
+            .test_multiple(self.count)
+            .map_or(Look::Nothing, |items| Look::Found(self.map.take()(items)))
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
         let leave = mailbox.leaving(self.map.take());
         let batch = MultipleItemReceive::once(&self.port, self.count, leave);
-        batch.attach(outlet).0
+        let (batch, kept) = batch.attach(outlet);
+        self.kept = Some(kept);
+        batch
     }
 }
 
-impl<A: Send + 'static, B: Send + 'static, M> Both<A, B, M> {
-    pub(super) fn new(a: &Port<A>, b: &Port<B>, map: M) -> Self {
-        assert!(
-            a.id() != b.id(),
-            "a join of a port with itself: take two items of it instead"
-        );
-        Both {
-            ports: (a.clone(), b.clone()),
+impl<I, M> Together<I, M> {
+    pub(super) fn new(parts: impl IntoParts<Items = I>, map: M) -> Self {
+        Together {
+            kit: Some(parts.into_kit()),
             map: Map::new(map),
-            receivers: None,
+            kept: None,
         }
     }
 }
 
-impl<A, B, M, R> Alternative<R> for Both<A, B, M>
+impl<I, M, R> Alternative<R> for Together<I, M>
 where
-    A: Send + 'static,
-    B: Send + 'static,
-    M: FnOnce((A, B)) -> R + Send + 'static,
+    I: Send + 'static,
+    M: FnOnce(I) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Option<R> {
-        let (a, b) = (self.ports.0.core(), self.ports.1.core());
-        Domain::merge(a.domain(), b.domain());
-        let parcels = a.domain().locked(|| {
-            let (mut a, mut b) = (a.state(), b.state());
-            if b.items_mut().is_empty() {
-                return None;
-            }
-            Some((a.items_mut().pop_front()?, b.items_mut().pop_front()?))
-        });
-        let (a, b) = parcels?;
-        Some(self.map.take()((a.into_inner().item, b.into_inner().item)))
+    /// Only an arbiter can say whether all its items are there.
+    fn look(&mut self) -> Look<R> {
+        Look::Unknown
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
         let leave = mailbox.leaving(self.map.take());
-        let join = JoinedReceive::once(&self.ports.0, &self.ports.1, move |a, b| leave((a, b)));
-        let (join, (_, _, receivers)) = join.attach(outlet);
-        self.receivers = Some(receivers);
+        let kit = self.kit.take().expect("a join is attached once");
+        let (join, kept) = JoinedReceive::of(kit, leave).attach(outlet);
+        self.kept = Some(kept);
         join
     }
 }
@@ -268,8 +272,12 @@ where
     M: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Option<R> {
-        (self.port.item_count() > 0).then(|| self.map.take()())
+    fn look(&mut self) -> Look<R> {
+        if self.port.item_count() > 0 {
+            Look::Found(self.map.take()())
+        } else {
+            Look::Nothing
+        }
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
@@ -293,8 +301,8 @@ where
     M: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Option<R> {
-        None
+    fn look(&mut self) -> Look<R> {
+        Look::Nothing
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {

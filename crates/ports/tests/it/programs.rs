@@ -84,13 +84,13 @@ fn activate(
             MultipleItemReceive::persistent(port, count, move |batch| log.push((number, batch)))
                 .activate(queue)
         }
-        (Want::Join(other), true) => JoinedReceive::once(port, &ports[other], move |a, b| {
+        (Want::Join(other), true) => JoinedReceive::once((port, &ports[other]), move |(a, b)| {
             log.push((number, vec![a, b]))
         })
         .activate(queue),
         (Want::Join(other), false) => {
-            let handler = move |a, b| log.push((number, vec![a, b]));
-            JoinedReceive::persistent(port, &ports[other], handler).activate(queue)
+            let handler = move |(a, b)| log.push((number, vec![a, b]));
+            JoinedReceive::persistent((port, &ports[other]), handler).activate(queue)
         }
         (Want::Await, _) => return None,
     };
