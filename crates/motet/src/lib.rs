@@ -14,7 +14,7 @@
 //!
 //! | you have … | you want | example |
 //! |---|---|---|
-//! | events, requests, a graph of steps | [`Port`], [`Receive`], [`JoinedReceive`] | `hello_port`, `word_count`, `philosophers` |
+//! | events, requests, a graph of steps | [`Port`], [`Receive`], [`JoinedReceive`], [`Choice`] | `hello_port`, `word_count`, `philosophers`, `choice` |
 //! | one loop over much data, in parallel | [`World`], [`Communicator`] | `hello_ranks`, `heat` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
 //!
@@ -47,6 +47,6 @@ pub use motet_dispatch::{
     spawn,
 };
 pub use motet_ports::{
-    ExceptionPort, FromHandler, JoinedReceive, MultipleItemGather, MultipleItemReceive,
-    MultiplePortReceive, Port, PostError, Receive, guard,
+    After, Choice, ExceptionPort, FromHandler, JoinedReceive, MultipleItemGather,
+    MultipleItemReceive, MultiplePortReceive, Port, PostError, Receive, guard, join, select,
 };

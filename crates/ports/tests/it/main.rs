@@ -12,6 +12,7 @@ mod gather;
 mod join;
 mod join_of_many;
 mod model;
+mod own;
 mod port;
 mod programs;
 mod receive;
