@@ -31,7 +31,8 @@ use std::sync::{Arc, OnceLock, Weak};
 /// assert_eq!(port.test(), None);
 /// ```
 pub struct Port<T: Send + 'static> {
-    core: Arc<PortCore<T>>,
+    /// Also made by a weak handle.
+    pub(crate) core: Arc<PortCore<T>>,
 }
 
 /// Alone in its cache lines: neighbours in memory are often ports that other threads use.
@@ -171,10 +172,6 @@ impl<T: Send + 'static> Port<T> {
         self.core.id
     }
 
-    pub(crate) fn from_core(core: Arc<PortCore<T>>) -> Self {
-        Port { core }
-    }
-
     pub(crate) fn core(&self) -> &Arc<PortCore<T>> {
         &self.core
     }
@@ -237,29 +234,23 @@ impl<T: Send + 'static> PortCore<T> {
     #[inline]
     fn place(&self, parcel: Parcel<T>, end: End) -> Result<(), (QueueError, Parcel<T>)> {
         let mut deferred = Deferred::default();
-        let placed = self.locked(|state| state.place(parcel, end, &mut deferred));
+        let placed = self.locked(|state| state.place(parcel, end, true, &mut deferred));
         deferred.carry_out();
         placed
     }
 
-    /// Posts an item whose poster cannot take it back. It is kept also when its receiver's queue refuses.
-    pub(crate) fn post_or_keep(&self, parcel: Parcel<T>) {
-        if let Err((_, parcel)) = self.place(parcel, End::Back) {
-            self.state().items.push_back(parcel);
-        }
+    /// Brings an item back that had been taken, to the front.
+    pub(crate) fn put_back(&self, parcel: Parcel<T>) {
+        self.keep(parcel, End::Front);
     }
 
-    /// Brings an item back that had been taken. It is kept also when its receiver's queue refuses.
-    pub(crate) fn put_back(&self, parcel: Parcel<T>) {
-        if let Err((_, parcel)) = self.place(parcel, End::Front) {
-            self.locked(|state| {
-                state.items.push_front(parcel);
-                state
-                    .receivers
-                    .iter()
-                    .for_each(|receiver| receiver.missed());
-            });
-        }
+    /// Places an item that there is nobody to hand back to: a receiver whose queue refuses it is passed by,
+    /// and whoever else waits for it hears of it.
+    pub(crate) fn keep(&self, parcel: Parcel<T>, end: End) {
+        let mut deferred = Deferred::default();
+        let placed = self.locked(|state| state.place(parcel, end, false, &mut deferred));
+        debug_assert!(placed.is_ok(), "nobody may refuse what comes back");
+        deferred.carry_out();
     }
 
     /// Closes the claim of a receiver that only this port's lock guards, and unregisters it.
@@ -286,12 +277,13 @@ impl<T: Send + 'static> PortCore<T> {
 }
 
 impl<T: Send + 'static> PortState<T> {
-    /// Offers the parcel to the receivers; keeps it if none takes it.
+    /// Offers the parcel to the receivers; keeps it if none takes it, or if it is not `refusable`.
     #[inline]
     fn place(
         &mut self,
         parcel: Parcel<T>,
         end: End,
+        refusable: bool,
         deferred: &mut Deferred,
     ) -> Result<(), (QueueError, Parcel<T>)> {
         let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
@@ -307,14 +299,14 @@ impl<T: Send + 'static> PortState<T> {
                 at += 1;
             }
             match verdict {
-                Verdict::Reject => {}
                 Verdict::Accept => return Ok(()),
-                Verdict::Refuse(reason) => {
+                Verdict::Refuse(reason) if refusable => {
                     return Err((
                         reason,
                         offer.into_parcel().expect("a refused item was not taken"),
                     ));
                 }
+                Verdict::Reject | Verdict::Refuse(_) => {}
             }
         }
         let parcel = offer

@@ -19,10 +19,6 @@ use std::task::Waker;
 pub trait Receiver<T: Send + 'static>: Keep {
     /// Looks at the offered item and takes it, or leaves it.
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict;
-
-    /// Hears that an item has come to wait in the port without having been offered: it came back from a
-    /// task, and the queue of a receiver before this one refused it.
-    fn missed(&self) {}
 }
 
 /// What a receiver says of an offer.

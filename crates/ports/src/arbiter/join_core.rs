@@ -256,10 +256,6 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
         }
         offer.verdict()
     }
-
-    fn missed(&self) {
-        self.core.lacks(None);
-    }
 }
 
 impl<S: Seats> Active for JoinCore<S> {

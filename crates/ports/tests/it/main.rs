@@ -7,10 +7,12 @@ mod support;
 
 mod awaited;
 mod choice;
+mod choice_under_load;
 mod cost;
 mod gather;
 mod join;
 mod join_of_many;
+mod join_under_load;
 mod model;
 mod own;
 mod port;
