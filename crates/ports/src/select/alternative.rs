@@ -108,14 +108,14 @@ impl<R> Branches for Several<'_, R> {
     type Ports = Vec<Arc<dyn Active>>;
     type Roster = Vec<Weak<dyn Active>>;
 
-    fn attach(self, outlet: &Outlet) -> (Self::Roster, Self::Ports) {
+    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports) {
         let Several {
             alternatives,
             mailbox,
         } = self;
         let branches: Vec<_> = alternatives
             .iter_mut()
-            .map(|alternative| alternative.attach(mailbox, outlet.clone()))
+            .map(|alternative| alternative.attach(mailbox, outlet()))
             .collect();
         (branches.iter().map(Arc::downgrade).collect(), branches)
     }
