@@ -52,7 +52,7 @@ pub fn select<R: Send + 'static>() -> Select<R> {
 /// use motet_ports::{Port, select};
 /// use std::time::Duration;
 ///
-/// #[derive(Debug, PartialEq)]
+/// #[derive(Debug, Clone, PartialEq)]
 /// enum Answer { Number(u32), Failure(String), Timeout }
 ///
 /// let replay = Replay::new(1);
@@ -72,8 +72,6 @@ pub fn select<R: Send + 'static>() -> Select<R> {
 /// numbers.post(7).unwrap();
 /// replay.run();
 /// assert_eq!(answers.items(), [Answer::Number(7), Answer::Timeout]);
-/// # // Answer::Failure
-/// # failures.post(String::new()).unwrap();
 /// ```
 #[must_use = "a wait that is not awaited does not wait"]
 pub struct Select<R: Send + 'static> {
