@@ -57,7 +57,7 @@ pub struct Clock {
 /// Longer spans than this (a hundred years) end then: times beyond could not be told.
 const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-thread_local! {
+motet_sync::thread_local! {
     /// The clock of the replay that runs a task on this thread.
     static VIRTUAL: RefCell<Option<Clock>> = const { RefCell::new(None) };
 }
@@ -136,8 +136,8 @@ impl Clock {
     }
 
     /// Runs `call` again and again, the first time `period` from now, each time with the time for which
-    /// it was set. The times are whole periods apart, however late a call comes; those that have
-    /// passed before the call could come are left out.
+    /// it was set. The times are whole periods apart, however late a call comes; when several have
+    /// passed while the calls could not come, one call comes late and the others are left out.
     ///
     /// # Panics
     /// When the period is zero, and as [`Clock::after`].
@@ -180,7 +180,7 @@ impl Clock {
 
     /// The virtual clock of this thread, while a replay runs a task on it.
     pub(crate) fn of_thread() -> Option<Clock> {
-        VIRTUAL.with_borrow(Clone::clone)
+        VIRTUAL.with(|clock| clock.borrow().clone())
     }
 
     /// Runs `body` with this clock as the thread's.
@@ -189,10 +189,10 @@ impl Clock {
         struct Outer(Option<Clock>);
         impl Drop for Outer {
             fn drop(&mut self) {
-                VIRTUAL.set(self.0.take());
+                VIRTUAL.with(|clock| clock.replace(self.0.take()));
             }
         }
-        let _outer = Outer(VIRTUAL.replace(Some(self.clone())));
+        let _outer = Outer(VIRTUAL.with(|clock| clock.replace(Some(self.clone()))));
         body()
     }
 }

@@ -16,9 +16,12 @@ pub use schedule::Choice;
 pub use trace::{Step, Trace};
 
 use self::core::ReplayCore;
+pub(crate) use self::core::watch_here;
+
 use crate::clock::Clock;
 use crate::exception::Exception;
 use crate::queue_core::QueueConfig;
+use crate::waiting::Waiting;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -171,6 +174,16 @@ impl Replay {
     pub fn step(&self) -> bool {
         let _running = self.core.enter();
         self.core.step(None)
+    }
+
+    /// Who waits on which port or join for the sake of this replay, as
+    /// [`Dispatcher::waiting`](crate::Dispatcher::waiting) tells it: after [`Replay::run`], what never came.
+    ///
+    /// # Panics
+    /// In a predicate: it looks at ports.
+    #[must_use]
+    pub fn waiting(&self) -> Waiting {
+        self.core.roll.read()
     }
 
     /// Which task of which queue has run at which time, so far.

@@ -3,7 +3,7 @@
 //! The first half of motet's one way through: items wait in ports; arbiters see when a condition on
 //! ports is met, take the items and make the task that `motet-dispatch` runs.
 //!
-//! - Depends on: `motet-sync`, `motet-dispatch`.
+//! - Depends on: `motet-sync`, `motet-dispatch`; `futures-core`, `futures-sink` (traits only).
 //! - Used by: `motet-comm` and the facade; every paradigm above is built from it.
 //!
 //! ```text
@@ -24,6 +24,10 @@
 //! | the first of several that can run | [`Choice`] | [`select`] |
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
+//! | items of several types, addressed by type | [`PortSet`], [`SharedPortSet`] | |
+//! | an answer to one request | [`ReplyPort`] | [`reply`] |
+//! | items one by one, with combinators | [`Port::sink`] | [`Port::stream`] |
+//! | anything, on a thread that runs no tasks | | [`Port::recv_blocking`], [`wait_blocking`] |
 //! | panics | [`ExceptionPort`] | |
 //! | time | [`timer::timeout_port`], [`timer::enqueue_timer`] | [`timer::sleep`], [`within`](timer::Deadline::within) |
 //!
@@ -53,23 +57,32 @@
 mod activation;
 mod arbiter;
 mod beyond;
+mod blocking;
 mod claim;
+#[cfg(doctest)]
+mod compile_fail;
 mod deferred;
 mod delivery;
+mod description;
 mod domain;
 mod error;
 mod exception_port;
 pub mod guard;
 mod handler;
 mod mailbox;
+mod origin;
 mod outlet;
 mod parent;
 mod port;
+mod port_set;
 mod predicate;
 mod receiver;
 mod recv;
+mod reply;
 mod select;
 mod shelf;
+mod sink;
+mod stream;
 mod weak_port;
 
 pub mod timer;
@@ -86,13 +99,18 @@ pub use arbiter::{
     After, Batch, Choice, FromHandler, IntoPart, IntoParts, IntoRow, IntoShares, JoinedReceive,
     Kit, MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Part, Receive,
 };
+pub use blocking::{wait_blocking, wait_blocking_for};
 pub use deferred::Keep;
-pub use error::PostError;
+pub use error::{BlockingError, PostAnyError, PostError};
 pub use exception_port::ExceptionPort;
 pub use outlet::Outlet;
 pub use parent::Pass;
 pub use port::Port;
+pub use port_set::{At, Holds, PortSet, PortTypes, SharedPortSet, SuccessFailurePort, one_of};
 pub use receiver::{Offer, Receiver, Verdict};
 pub use recv::{Ready, Recv};
+pub use reply::{NoReply, Reply, ReplyError, ReplyPort, reply};
 pub use select::{Join, Select, join, select};
+pub use sink::PortSink;
+pub use stream::{PortStream, Until};
 pub use weak_port::WeakPort;

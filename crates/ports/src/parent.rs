@@ -31,7 +31,7 @@ pub(crate) trait Parent: Send + Sync {
 pub struct Pass(Arc<dyn Parent>);
 
 impl Pass {
-    #[allow(dead_code, reason = "for groups")]
+    #[allow(dead_code, reason = "for groups that count their handlers")]
     pub(crate) fn new(parent: Arc<dyn Parent>) -> Self {
         Pass(parent)
     }

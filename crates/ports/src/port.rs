@@ -5,13 +5,14 @@ use crate::claim::Claim;
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, items_of, parcel};
 use crate::domain::Domain;
+use crate::origin::Origin;
 use crate::predicate;
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::shelf::End;
 use motet_dispatch::{BoxList, QueueError};
 use motet_sync::{Mutex, Serial};
+use std::any::type_name;
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// Takes items from anyone and keeps each until a receiver takes it.
@@ -31,8 +32,7 @@ use std::sync::{Arc, OnceLock, Weak};
 /// assert_eq!(port.test(), None);
 /// ```
 pub struct Port<T: Send + 'static> {
-    /// Also made by a weak handle.
-    pub(crate) core: Arc<PortCore<T>>,
+    core: Arc<PortCore<T>>,
 }
 
 /// Alone in its cache lines: neighbours in memory are often ports that other threads use.
@@ -42,6 +42,7 @@ pub(crate) struct PortCore<T: Send + 'static> {
     state: Mutex<PortState<T>>,
     /// Set when the first join on this port is activated. See `domain.rs`.
     domain: OnceLock<Arc<Domain>>,
+    origin: Origin,
 }
 
 pub(crate) struct PortState<T: Send + 'static> {
@@ -53,6 +54,7 @@ pub(crate) struct PortState<T: Send + 'static> {
 impl<T: Send + 'static> Port<T> {
     /// An empty port without receivers.
     #[must_use]
+    #[track_caller]
     pub fn new() -> Self {
         Port {
             core: Arc::new(PortCore::new()),
@@ -172,12 +174,17 @@ impl<T: Send + 'static> Port<T> {
         self.core.id
     }
 
+    pub(crate) fn from_core(core: Arc<PortCore<T>>) -> Self {
+        Port { core }
+    }
+
     pub(crate) fn core(&self) -> &Arc<PortCore<T>> {
         &self.core
     }
 }
 
 impl<T: Send + 'static> PortCore<T> {
+    #[track_caller]
     fn new() -> Self {
         static IDS: Serial = Serial::new();
         PortCore {
@@ -187,6 +194,20 @@ impl<T: Send + 'static> PortCore<T> {
                 receivers: VecDeque::new(),
             }),
             domain: OnceLock::new(),
+            origin: Origin::here(),
+        }
+    }
+
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The port in a few words: its name, or else its number, and its type.
+    pub(crate) fn label(&self) -> String {
+        let of = type_name::<T>();
+        match self.origin.name() {
+            Some(name) => format!("port {name:?} of {of}"),
+            None => format!("port {} of {of}", self.id),
         }
     }
 
@@ -239,17 +260,22 @@ impl<T: Send + 'static> PortCore<T> {
         placed
     }
 
-    /// Brings an item back that had been taken, to the front.
+    /// Posts an item whose poster cannot take it back.
+    pub(crate) fn post_or_keep(&self, parcel: Parcel<T>) {
+        self.keep(parcel, End::Back);
+    }
+
+    /// Brings an item back that had been taken.
     pub(crate) fn put_back(&self, parcel: Parcel<T>) {
         self.keep(parcel, End::Front);
     }
 
-    /// Places an item that there is nobody to hand back to: a receiver whose queue refuses it is passed by,
-    /// and whoever else waits for it hears of it.
-    pub(crate) fn keep(&self, parcel: Parcel<T>, end: End) {
+    /// Places an item that nobody could take back. A receiver whose queue refuses it is passed by: whoever
+    /// else waits for the item must hear of it.
+    fn keep(&self, parcel: Parcel<T>, end: End) {
         let mut deferred = Deferred::default();
         let placed = self.locked(|state| state.place(parcel, end, false, &mut deferred));
-        debug_assert!(placed.is_ok(), "nobody may refuse what comes back");
+        debug_assert!(placed.is_ok(), "nobody may refuse what is kept");
         deferred.carry_out();
     }
 
@@ -357,6 +383,10 @@ impl<T: Send + 'static> PortState<T> {
         self.receivers.push_back(receiver);
     }
 
+    pub(crate) fn receivers(&self) -> impl Iterator<Item = &Arc<dyn Receiver<T>>> {
+        self.receivers.iter()
+    }
+
     pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
         &mut self.items
     }
@@ -379,19 +409,8 @@ impl<T: Send + 'static> Clone for Port<T> {
 }
 
 impl<T: Send + 'static> Default for Port<T> {
+    #[track_caller]
     fn default() -> Self {
         Port::new()
-    }
-}
-
-impl<T: Send + 'static> fmt::Debug for Port<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.core.state();
-        f.debug_struct("Port")
-            .field("id", &self.core.id)
-            .field("of", &std::any::type_name::<T>())
-            .field("items", &state.items.len())
-            .field("receivers", &state.receivers.len())
-            .finish()
     }
 }

@@ -5,6 +5,8 @@ use crate::delivery::{Delivery, Parcel, QueueHandle};
 use crate::outlet::Outlet;
 use crate::shelf::{End, Offered};
 use motet_dispatch::{BoxList, QueueError, Task};
+use std::any::type_name;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
@@ -19,6 +21,11 @@ use std::task::Waker;
 pub trait Receiver<T: Send + 'static>: Keep {
     /// Looks at the offered item and takes it, or leaves it.
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict;
+
+    /// What this receiver is, in a few words, for reports. Not called under a lock.
+    fn describe(&self) -> Cow<'static, str> {
+        Cow::Borrowed(type_name::<Self>())
+    }
 }
 
 /// What a receiver says of an offer.

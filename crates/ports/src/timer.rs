@@ -19,7 +19,6 @@ pub use sleep::{Sleep, sleep};
 
 use crate::delivery::parcel;
 use crate::port::Port;
-use crate::shelf::End;
 use motet_dispatch::{Enqueue, Timer};
 use std::time::{Duration, Instant};
 
@@ -121,5 +120,5 @@ pub fn timeout_port(queue: &(impl Enqueue + ?Sized), span: Duration) -> Port<Ins
 }
 
 fn deliver(port: &Port<Instant>, due: Instant) {
-    port.core().keep(parcel(due), End::Back);
+    port.core().post_or_keep(parcel(due));
 }

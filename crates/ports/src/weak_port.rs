@@ -32,7 +32,7 @@ impl<T: Send + 'static> WeakPort<T> {
     /// The port, if anybody keeps it still.
     #[must_use]
     pub fn upgrade(&self) -> Option<Port<T>> {
-        self.0.upgrade().map(|core| Port { core })
+        self.0.upgrade().map(Port::from_core)
     }
 
     /// Brings an item that a task will not handle back to the front of its port. The receivers are

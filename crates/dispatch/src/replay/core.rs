@@ -7,17 +7,20 @@ use crate::clock::{Clock, Timescale, VirtualTime};
 use crate::counters::QueueCounters;
 use crate::exception::{self, Exception, ExceptionRoute};
 use crate::queue_core::QueueConfig;
+use crate::waiting::{Roll, Waiter};
 use crate::{QueueError, Task};
 use motet_sync::{Mutex, MutexGuard};
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 pub(super) struct ReplayCore {
     pub(super) config: ReplayConfig,
     pub(super) time: Arc<VirtualTime>,
     pub(super) exceptions: ExceptionRoute,
+    pub(super) roll: Arc<Roll>,
     /// Locked by the thread that runs the replay.
     running: Mutex<()>,
     state: Mutex<State>,
@@ -69,6 +72,30 @@ struct Candidate {
     at: usize,
 }
 
+/// The right to run a replay on this thread.
+pub(super) struct Running<'a> {
+    /// The list of the replay around: one may run inside a task of another.
+    outer: Option<Arc<Roll>>,
+    _running: MutexGuard<'a, ()>,
+}
+
+motet_sync::thread_local! {
+    /// The waiting list of the replay that runs on this thread.
+    static ROLL: RefCell<Option<Arc<Roll>>> = const { RefCell::new(None) };
+}
+
+/// Enters someone who waits in a task of this thread into the waiting list of the replay that runs
+/// here; gives the waiter back when none does.
+pub(crate) fn watch_here(waiter: Weak<dyn Waiter>) -> Result<(), Weak<dyn Waiter>> {
+    match ROLL.with(|current| current.borrow().clone()) {
+        Some(roll) => {
+            roll.enter(None, waiter);
+            Ok(())
+        }
+        None => Err(waiter),
+    }
+}
+
 /// Eighths of [`ReplayConfig::task_time`] that a task may take, none included.
 const TASK_TIMES: u32 = 9;
 
@@ -86,6 +113,7 @@ impl ReplayCore {
             config,
             time: Arc::new(VirtualTime::new()),
             exceptions: ExceptionRoute::default(),
+            roll: Arc::new(Roll::new(0)),
             running: Mutex::default(),
             state: Mutex::new(state),
         }
@@ -103,12 +131,17 @@ impl ReplayCore {
         self.state.lock().schedule.made().to_vec()
     }
 
-    /// Makes the calling thread the one that runs the replay.
-    pub(super) fn enter(&self) -> MutexGuard<'_, ()> {
-        self.running.try_lock().expect(
+    /// Makes the calling thread the one that runs the replay, for as long as the result lives.
+    pub(super) fn enter(&self) -> Running<'_> {
+        let running = self.running.try_lock().expect(
             "a replay runs on one thread, and not inside its own tasks: \
              call run, run_for and step from outside, one at a time",
-        )
+        );
+        let roll = Some(Arc::clone(&self.roll));
+        Running {
+            outer: ROLL.with(|current| current.replace(roll)),
+            _running: running,
+        }
     }
 
     /// Runs one task, if one can start by `end`.
@@ -172,6 +205,7 @@ impl ReplayCore {
         Err(refused)
     }
 
+    /// Gives back room that was claimed.
     pub(super) fn release(&self, queue: usize) {
         self.state.lock().lines[queue].claimed -= 1;
     }
@@ -275,6 +309,12 @@ impl ReplayCore {
         let eighths = self.state.lock().schedule.choose(TASK_TIMES as usize);
         let taken = self.config.task_time * u32::try_from(eighths).unwrap_or(most) / most;
         self.time.advance_to(clock.now() + taken);
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        ROLL.with(|current| current.replace(self.outer.take()));
     }
 }
 

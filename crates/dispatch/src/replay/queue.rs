@@ -4,9 +4,10 @@ use super::core::{Owner, ReplayCore};
 use crate::clock::Clock;
 use crate::counters::QueueCounters;
 use crate::queue_core::QueueConfig;
+use crate::waiting::Waiter;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A queue of tasks that one [`Replay`](crate::Replay) runs; clones are the same queue. Where a program
 /// has a [`DispatcherQueue`](crate::DispatcherQueue) it may have one of these.
@@ -87,6 +88,10 @@ impl Enqueue for ReplayQueue {
     fn readmit(&self, task: Task) {
         self.core.returns(self.index);
         self.admit(task);
+    }
+
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        self.core.roll.enter(None, waiter);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

@@ -1,6 +1,7 @@
 //! What queues and dispatchers promise: `docs/SEMANTICS.md`, G16 to G25.
 #![cfg(not(motet_loom))]
 
+mod clock;
 mod conservation;
 mod fairness;
 mod futures;
@@ -11,6 +12,7 @@ mod inline;
 mod order;
 mod panics;
 mod queue;
+mod replay;
 mod spin_wait;
 mod stealing;
 mod stop;

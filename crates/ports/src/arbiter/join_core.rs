@@ -16,7 +16,7 @@
 use super::join_gate::{Gate, Stop};
 use super::join_seat::{Attempt, Rule, Seat};
 use crate::activation::Active;
-use crate::deferred::Deferred;
+use crate::deferred::{Deferred, Keep};
 use crate::domain::Domain;
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
@@ -26,6 +26,7 @@ use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{Run, TaskBox};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::any::Any;
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// No particular seat.
@@ -66,7 +67,8 @@ pub(crate) struct JoinCore<S: Seats> {
     /// domain's lock.
     lacking: AtomicUsize,
     handler: AnyHandler<S::Items>,
-    /// The receivers on the ports, which own the arbiter: while one is there, it is.
+    this: Weak<Self>,
+    /// The receivers on the ports, which own the arbiter: made when it is registered.
     sides: OnceLock<Vec<Weak<Side<S>>>>,
 }
 
@@ -103,12 +105,21 @@ pub(crate) trait AnySeat<S: Seats> {
     /// Takes the side off the port. The caller holds the domain's lock.
     fn leave(&self, side: &Arc<Side<S>>, deferred: &mut Deferred);
 
-    /// Takes the side off the port, and closes the arbiter under the port's lock.
-    fn close(&self, side: &Arc<Side<S>>);
+    /// Takes the side off the port.
+    fn unregister(&self, side: &Arc<Side<S>>);
+
+    /// Closes the gate under the port's lock.
+    fn close(&self, gate: &Gate);
+
+    /// The port in a few words.
+    fn label(&self) -> String;
+
+    /// What is taken, in a few words.
+    fn takes(&self) -> String;
 }
 
 /// A port whose type is not known any more.
-pub(crate) trait AnyPort: Send + Sync {
+pub(crate) trait AnyPort: Keep {
     fn id(&self) -> u64;
 
     fn domain(&self) -> &Arc<Domain>;
@@ -125,32 +136,40 @@ impl<T: Send + 'static> AnyPort for PortCore<T> {
 }
 
 impl<S: Seats> JoinCore<S> {
-    /// An arbiter that is not registered yet, and its receivers, to be kept until it is.
+    /// An arbiter that is not registered yet.
     pub(crate) fn active(
         seats: S,
         total: usize,
         handler: AnyHandler<S::Items>,
         gate: Gate,
-    ) -> (Arc<dyn Active>, Vec<Arc<Side<S>>>) {
-        let core = Arc::new(JoinCore {
+    ) -> Arc<dyn Active> {
+        Arc::new_cyclic(|this| JoinCore {
             seats,
             total,
             gate,
             lacking: AtomicUsize::new(ANYWHERE),
             handler,
+            this: Weak::clone(this),
             sides: OnceLock::new(),
-        });
+        })
+    }
+
+    /// The receivers, which nobody keeps yet.
+    fn sides(&self) -> Vec<Arc<Side<S>>> {
+        let Some(core) = self.this.upgrade() else {
+            return Vec::new();
+        };
         let side = |at| {
             Arc::new(Side {
                 core: Arc::clone(&core),
                 at,
-                guarded: core.seats.seat(at).is_guarded(),
+                guarded: self.seats.seat(at).is_guarded(),
             })
         };
-        let sides: Vec<_> = (0..core.seats.count()).map(side).collect();
-        core.sides
+        let sides: Vec<_> = (0..self.seats.count()).map(side).collect();
+        self.sides
             .get_or_init(|| sides.iter().map(Arc::downgrade).collect());
-        (core, sides)
+        sides
     }
 
     /// Tries to fire once, for the seat `at`, whose port's items are `offered`.
@@ -204,12 +223,15 @@ impl<S: Seats> JoinCore<S> {
 
     /// A one-time arbiter that has fired leaves its ports, but for the one that the caller has locked.
     fn leave_others(&self, at: usize, deferred: &mut Deferred) {
-        let sides = self.sides.get().into_iter().flatten().enumerate();
-        for (other, side) in sides.filter(|(other, _)| *other != at) {
-            if let Some(side) = side.upgrade() {
-                self.seats.seat(other).leave(&side, deferred);
-            }
+        for (other, side) in self.registered().filter(|(other, _)| *other != at) {
+            self.seats.seat(other).leave(&side, deferred);
         }
+    }
+
+    /// The sides that are still on their ports, or about to come there.
+    fn registered(&self) -> impl Iterator<Item = (usize, Arc<Side<S>>)> {
+        let sides = self.sides.get().into_iter().flatten().enumerate();
+        sides.filter_map(|(at, side)| Some((at, side.upgrade()?)))
     }
 
     #[inline]
@@ -256,24 +278,37 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
         }
         offer.verdict()
     }
+
+    fn describe(&self) -> Cow<'static, str> {
+        let core = &self.core;
+        let once = if core.gate.is_once() { "one-time " } else { "" };
+        let others = (0..core.seats.count()).filter(|at| *at != self.at);
+        let others: Vec<String> = others.map(|at| core.seats.seat(at).label()).collect();
+        let others = others.join(" and ");
+        let what = match (core.total, others.is_empty()) {
+            (0, true) => format!("receive of {}", core.seats.seat(self.at).takes()),
+            (0, false) => format!("join with {others}"),
+            (total, true) => format!("gather of {total}"),
+            (total, false) => format!("gather of {total} with {others}"),
+        };
+        Cow::Owned(format!("{once}{what}"))
+    }
 }
 
 impl<S: Seats> Active for JoinCore<S> {
     fn register(&self) {
-        let seats = (0..self.seats.count()).map(|at| self.seats.seat(at));
+        let sides = self.sides();
+        let seats = (0..sides.len()).map(|at| self.seats.seat(at));
         let Some(ports): Option<Vec<_>> = seats.map(AnySeat::port).collect() else {
-            return;
-        };
-        let Some(sides): Option<Vec<_>> = self.sides().collect() else {
             return;
         };
         for pair in ports.windows(2) {
             Domain::merge(pair[0].domain(), pair[1].domain());
         }
         let mut deferred = Deferred::default();
-        self.seats.seat(0).begin(&sides[0], &mut |items| {
-            let stays =
-                self.gate.is_open() && sides[0].core.fire(items, &mut deferred) != Stop::Over;
+        let Some(first) = sides.first() else { return };
+        self.seats.seat(0).begin(first, &mut |items| {
+            let stays = self.gate.is_open() && first.fire(items, &mut deferred) != Stop::Over;
             if stays {
                 let others = sides.iter().enumerate().skip(1);
                 others.for_each(|(at, side)| self.seats.seat(at).register(side));
@@ -284,16 +319,11 @@ impl<S: Seats> Active for JoinCore<S> {
     }
 
     fn cleanup(&self) {
-        let mut closed = false;
-        for (at, side) in self.sides().enumerate() {
-            if let Some(side) = side {
-                self.seats.seat(at).close(&side);
-                closed = true;
-            }
-        }
-        // Nobody is left who could take anything, or there will never be.
-        if !closed {
-            self.gate.close();
+        self.seats.seat(0).close(&self.gate);
+        // Those that are registered are seen here: that has happened under the lock just taken, or will
+        // find the gate closed.
+        for (at, side) in self.registered() {
+            self.seats.seat(at).unregister(&side);
         }
     }
 
@@ -302,17 +332,13 @@ impl<S: Seats> Active for JoinCore<S> {
     }
 }
 
-impl<S: Seats> JoinCore<S> {
-    fn sides(&self) -> impl Iterator<Item = Option<Arc<Side<S>>>> + '_ {
-        self.sides.get().into_iter().flatten().map(Weak::upgrade)
-    }
-
-    /// Takes what waits when the arbiter is registered; `items` are those of its first port.
-    fn fire(self: &Arc<Self>, items: &mut dyn Any, deferred: &mut Deferred) -> Stop {
+impl<S: Seats> Side<S> {
+    /// Takes what waits when the arbiter is registered; `items` are those of its port.
+    fn fire(&self, items: &mut dyn Any, deferred: &mut Deferred) -> Stop {
         loop {
-            match self.attempt(0, items, deferred) {
+            match self.core.attempt(self.at, items, deferred) {
                 Err(stop) => return stop,
-                Ok(()) if self.gate.is_once() => return Stop::Over,
+                Ok(()) if self.core.gate.is_once() => return Stop::Over,
                 Ok(()) => {}
             }
         }
@@ -363,7 +389,19 @@ impl<S: Seats, R: Rule> AnySeat<S> for Seat<R> {
         Seat::leave(self, &(Arc::clone(side) as _), deferred);
     }
 
-    fn close(&self, side: &Arc<Side<S>>) {
-        Seat::close(self, &(Arc::clone(side) as _), &side.core.gate);
+    fn unregister(&self, side: &Arc<Side<S>>) {
+        Seat::unregister(self, &(Arc::clone(side) as _));
+    }
+
+    fn close(&self, gate: &Gate) {
+        Seat::close(self, gate);
+    }
+
+    fn label(&self) -> String {
+        Seat::label(self)
+    }
+
+    fn takes(&self) -> String {
+        Seat::takes(self)
     }
 }

@@ -10,10 +10,11 @@ use crate::shelf::{End, Offered, Shelf};
 use motet_dispatch::BoxList;
 use motet_sync::MutexGuard;
 use std::any::Any;
+use std::fmt;
 use std::sync::{Arc, Weak};
 
 /// What one part of an arbiter takes from its port.
-pub(crate) trait Rule: Send + Sync + 'static {
+pub(crate) trait Rule: fmt::Display + Send + Sync + 'static {
     /// Of the port.
     type Item: Send + 'static;
     /// Items on their way.
@@ -223,19 +224,31 @@ impl<R: Rule> Seat<R> {
         let_go(Some(port), deferred);
     }
 
-    /// Takes a side off the port, and closes the gate under its lock.
-    pub(crate) fn close(&self, side: &Arc<dyn Receiver<R::Item>>, gate: &Gate) {
-        let Some(port) = self.port() else {
+    /// Takes a side off the port.
+    pub(crate) fn unregister(&self, side: &Arc<dyn Receiver<R::Item>>) {
+        if let Some(port) = self.port() {
+            port.unregister(side);
+        }
+    }
+
+    /// Closes the gate under the port's lock.
+    pub(crate) fn close(&self, gate: &Gate) {
+        match self.port() {
+            Some(port) => port.locked(|_| gate.close()),
             // Without one of its ports the arbiter never finds all it needs.
-            gate.close();
-            return;
-        };
-        // The receiver is dropped after the lock is released.
-        let removed = port.locked(|state| {
-            gate.close();
-            state.remove(side)
-        });
-        drop(removed);
+            None => gate.close(),
+        }
+    }
+
+    /// The port in a few words.
+    pub(crate) fn label(&self) -> String {
+        self.port()
+            .map_or("a port that is gone".to_owned(), |port| port.label())
+    }
+
+    /// What is taken, in a few words.
+    pub(crate) fn takes(&self) -> String {
+        self.rule.to_string()
     }
 }
 

@@ -1,6 +1,6 @@
 //! JoinedReceive: each handler run takes items of several ports, whose types may differ.
 
-use super::seats::{IntoParts, Kept, Kit};
+use super::seats::{IntoParts, Kit, Ports};
 use crate::activation::{Activation, Active, Attach};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
@@ -137,9 +137,9 @@ impl<I: Send + 'static> JoinedReceive<I> {
 }
 
 impl<I: Send + 'static> Attach for JoinedReceive<I> {
-    type Ports = Kept;
+    type Ports = Ports;
 
-    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Kept) {
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Ports) {
         self.kit.assemble(0, self.handler, self.once, outlet)
     }
 

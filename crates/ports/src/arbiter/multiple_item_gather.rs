@@ -1,6 +1,6 @@
 //! MultipleItemGather: one handler run takes a number of items, from whichever ports they come.
 
-use super::seats::{IntoShares, Kept, Kit};
+use super::seats::{IntoShares, Kit, Ports};
 use crate::activation::{Activation, Active, Attach};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
@@ -127,9 +127,9 @@ impl<I: Send + 'static> MultipleItemGather<I> {
 }
 
 impl<I: Send + 'static> Attach for MultipleItemGather<I> {
-    type Ports = Kept;
+    type Ports = Ports;
 
-    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Kept) {
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Ports) {
         self.kit
             .assemble(self.total, self.handler, self.once, outlet)
     }

@@ -1,7 +1,7 @@
 //! MultipleItemReceive: each handler run takes a fixed number of items from one port.
 
 use super::part::Batch;
-use super::seats::{Kept, Kit};
+use super::seats::{Kit, Ports};
 use crate::activation::{Activation, Active, Attach};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
@@ -116,9 +116,9 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
 }
 
 impl<T: Send + 'static> Attach for MultipleItemReceive<T> {
-    type Ports = Kept;
+    type Ports = Ports;
 
-    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Kept) {
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Ports) {
         let kit = Kit::solo(self.batch);
         kit.assemble(0, self.handler, self.once, outlet)
     }

@@ -1,6 +1,6 @@
 //! MultiplePortReceive: each handler run takes an item of each of any number of ports of one type.
 
-use super::seats::{IntoRow, Kept, Kit};
+use super::seats::{IntoRow, Kit, Ports};
 use crate::activation::{Activation, Active, Attach};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
@@ -106,9 +106,9 @@ impl<G: Send + 'static> MultiplePortReceive<G> {
 }
 
 impl<G: Send + 'static> Attach for MultiplePortReceive<G> {
-    type Ports = Kept;
+    type Ports = Ports;
 
-    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Kept) {
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Ports) {
         self.kit.assemble(0, self.handler, self.once, outlet)
     }
 

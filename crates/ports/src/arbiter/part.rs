@@ -215,7 +215,7 @@ impl<T: Send + 'static> fmt::Debug for Batch<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batch")
             .field("port", &self.port)
-            .field("takes", &self.rule)
+            .field("takes", &format_args!("{}", self.rule))
             .finish_non_exhaustive()
     }
 }

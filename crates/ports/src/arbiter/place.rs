@@ -65,6 +65,11 @@ impl<T: Send + 'static, A> Place<T, A> {
         self.once
     }
 
+    /// How descriptions begin.
+    pub(super) fn kind(&self) -> &'static str {
+        if self.once { "one-time " } else { "" }
+    }
+
     pub(super) fn put_back(&self, parcel: Parcel<T>) {
         put_back(&self.port, parcel);
     }

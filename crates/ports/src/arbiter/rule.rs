@@ -285,12 +285,28 @@ fn reversed<T: Send + 'static>(mut list: BoxList<Delivery<T>>) -> BoxList<Delive
     reversed
 }
 
-impl<T> fmt::Debug for Several<T> {
+impl<T> fmt::Display for One<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() {
+            "an item with a guard"
+        } else {
+            "an item"
+        })
+    }
+}
+
+impl<T> fmt::Display for Several<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Wanted::Count(count, None) => write!(f, "{count} items"),
-            Wanted::Count(count, Some(_)) => write!(f, "{count} items of a kind"),
+            Wanted::Count(count, Some(_)) => write!(f, "{count} items with a guard"),
             Wanted::Each(guards) => write!(f, "an item for each of {} guards", guards.len()),
         }
+    }
+}
+
+impl<T> fmt::Display for Share<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a share")
     }
 }

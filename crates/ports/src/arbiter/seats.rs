@@ -19,10 +19,8 @@ pub struct Kit<I> {
     ports: Ports,
 }
 
-type Ports = Vec<Arc<dyn AnyPort>>;
-
-/// The ports of an arbiter and its receivers, kept until it is registered.
-pub(crate) type Kept = Arc<dyn Keep>;
+/// The ports of an arbiter, kept until it is registered on them.
+pub(crate) type Ports = Vec<Arc<dyn Keep>>;
 
 /// What a join can be made of: a tuple of one to twelve [`IntoPart`]s.
 pub trait IntoParts {
@@ -59,8 +57,7 @@ trait Assemble<I>: Send {
         total: usize,
         handler: AnyHandler<I>,
         gate: Gate,
-        ports: Ports,
-    ) -> (Arc<dyn Active>, Kept);
+    ) -> Arc<dyn Active>;
 }
 
 impl<S: Seats> Assemble<S::Items> for S {
@@ -69,17 +66,15 @@ impl<S: Seats> Assemble<S::Items> for S {
         total: usize,
         handler: AnyHandler<S::Items>,
         gate: Gate,
-        ports: Ports,
-    ) -> (Arc<dyn Active>, Kept) {
-        let (arbiter, sides) = JoinCore::active(*self, total, handler, gate);
-        (arbiter, Arc::new((sides, ports)))
+    ) -> Arc<dyn Active> {
+        JoinCore::active(*self, total, handler, gate)
     }
 }
 
 impl<I> Kit<I> {
     /// # Panics
     /// When a port is named twice.
-    fn new(seats: impl Assemble<I> + 'static, ports: Ports) -> Self {
+    fn new(seats: impl Assemble<I> + 'static, ports: Vec<Arc<dyn AnyPort>>) -> Self {
         let mut ids: Vec<u64> = ports.iter().map(|port| port.id()).collect();
         ids.sort_unstable();
         assert!(
@@ -89,7 +84,7 @@ impl<I> Kit<I> {
         );
         Kit {
             seats: Box::new(seats),
-            ports,
+            ports: ports.into_iter().map(|port| port as _).collect(),
         }
     }
 
@@ -108,16 +103,16 @@ impl<I> Kit<I> {
         Kit::new(Solo(part.to_seat()), ports)
     }
 
-    /// An arbiter that is not registered yet, and what keeps its ports. Rules that share a number take `total`.
+    /// An arbiter that is not registered yet, and its ports. Rules that share a number take `total`.
     pub(super) fn assemble(
         self,
         total: usize,
         handler: AnyHandler<I>,
         once: bool,
         outlet: Outlet,
-    ) -> (Arc<dyn Active>, Kept) {
+    ) -> (Arc<dyn Active>, Ports) {
         let gate = Gate::new(once, outlet);
-        self.seats.assemble(total, handler, gate, self.ports)
+        (self.seats.assemble(total, handler, gate), self.ports)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::activation::{Active, Attach};
 use crate::arbiter::{
-    After, Branches, Choice, IntoParts, IsReady, JoinedReceive, Kept, Kit, MultipleItemReceive,
+    After, Branches, Choice, IntoParts, IsReady, JoinedReceive, Kit, KitPorts, MultipleItemReceive,
     Receive,
 };
 use crate::mailbox::Mailbox;
@@ -55,16 +55,14 @@ pub(super) struct Batch<T: Send + 'static, M> {
     port: Port<T>,
     count: usize,
     map: Map<M>,
-    /// The arbiter's port and receiver.
-    kept: Option<Kept>,
 }
 
 /// Items of several ports, all or none.
 pub(super) struct Together<I, M> {
     kit: Option<Kit<I>>,
     map: Map<M>,
-    /// The join's ports and receivers.
-    kept: Option<Kept>,
+    /// Who waits at ports keeps them.
+    ports: Option<KitPorts>,
 }
 
 /// That an item is there.
@@ -201,7 +199,6 @@ impl<T: Send + 'static, M> Batch<T, M> {
             port: port.clone(),
             count,
             map: Map::new(map),
-            kept: None,
         }
     }
 }
@@ -221,9 +218,7 @@ where
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
         let leave = mailbox.leaving(self.map.take());
         let batch = MultipleItemReceive::once(&self.port, self.count, leave);
-        let (batch, kept) = batch.attach(outlet);
-        self.kept = Some(kept);
-        batch
+        batch.attach(outlet).0
     }
 }
 
@@ -232,7 +227,7 @@ impl<I, M> Together<I, M> {
         Together {
             kit: Some(parts.into_kit()),
             map: Map::new(map),
-            kept: None,
+            ports: None,
         }
     }
 }
@@ -251,8 +246,8 @@ where
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
         let leave = mailbox.leaving(self.map.take());
         let kit = self.kit.take().expect("a join is attached once");
-        let (join, kept) = JoinedReceive::of(kit, leave).attach(outlet);
-        self.kept = Some(kept);
+        let (join, ports) = JoinedReceive::of(kit, leave).attach(outlet);
+        self.ports = Some(ports);
         join
     }
 }
