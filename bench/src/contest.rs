@@ -44,6 +44,8 @@ pub(crate) enum Bar {
     AtMostTimes(f64, &'static str),
     /// At least so many times this peer.
     AtLeastTimes(f64, &'static str),
+    /// At most so much more than this peer.
+    AtMostOver(f64, &'static str),
 }
 
 /// A row as it was measured.
@@ -155,16 +157,29 @@ impl Outcome<'_> {
             }
             Bar::AtMostTimes(times, peer) => with(peer, &|pairs| pairs.ratio() <= times),
             Bar::AtLeastTimes(times, peer) => with(peer, &|pairs| pairs.ratio() >= times),
+            Bar::AtMostOver(more, peer) => with(peer, &|pairs| pairs.difference() <= more),
         }
     }
 }
 
 impl Pairs {
-    /// Motet over the peer: the median of the pairs.
+    /// Motet over the peer.
     fn ratio(&self) -> f64 {
+        self.each(|ours, theirs| ours / theirs)
+    }
+
+    /// Motet without the peer.
+    fn difference(&self) -> f64 {
+        self.each(|ours, theirs| ours - theirs)
+    }
+
+    /// The median of what `compare` says of each pair.
+    fn each(&self, compare: impl Fn(f64, f64) -> f64) -> f64 {
         let pairs = self.motet.iter().zip(&self.peer);
-        let ratios: Vec<f64> = pairs.map(|(ours, theirs)| ours / theirs).collect();
-        median(&ratios)
+        let compared: Vec<f64> = pairs
+            .map(|(&ours, &theirs)| compare(ours, theirs))
+            .collect();
+        median(&compared)
     }
 }
 
@@ -175,6 +190,7 @@ impl fmt::Display for Bar {
             Bar::BelowPeers => f.write_str("< every peer"),
             Bar::AtMostTimes(times, peer) => write!(f, "≤ {times} × {peer}"),
             Bar::AtLeastTimes(times, peer) => write!(f, "≥ {times} × {peer}"),
+            Bar::AtMostOver(more, peer) => write!(f, "≤ {peer} + {more}"),
         }
     }
 }
@@ -231,6 +247,8 @@ mod tests {
             (Bar::AtMostTimes(1.5, "one"), 151.0, false),
             (Bar::AtLeastTimes(0.5, "two"), 25.0, true),
             (Bar::AtLeastTimes(0.5, "two"), 24.0, false),
+            (Bar::AtMostOver(10.0, "two"), 60.0, true),
+            (Bar::AtMostOver(10.0, "two"), 61.0, false),
         ] {
             let record = contest(motet, &peers, &[bar]);
             assert_eq!(record.holds, Some(holds), "{bar} at {motet}");

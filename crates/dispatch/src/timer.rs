@@ -1,6 +1,6 @@
 //! Tasks for later: what a queue is to run when a time has come.
 //!
-//! The times are those of the queue's own [`Clock`](crate::Clock), spans are multiplied by its
+//! The times are those of the queue's own [`Clock`], spans are multiplied by its
 //! [`Timescale`](crate::Timescale).
 
 use crate::clock::{Clock, Timer};

@@ -10,6 +10,11 @@
 //! What an arbiter consists of: the thing that is built (`Attach`), the thing at work (`Active`, and a
 //! `Receiver` on its port), and the task (`Run`) that carries what was taken.
 
+#![allow(
+    clippy::disallowed_types,
+    reason = "a program outside of motet uses the locks of std"
+)]
+
 use motet::dispatch::{Run, Task, TaskBox};
 use motet::ports::{Activation, Active, Attach, Offer, Outlet, Receiver, Verdict, WeakPort};
 use motet::{Choice, Dispatcher, Port, QueueConfig, Receive};

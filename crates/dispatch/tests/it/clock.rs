@@ -43,13 +43,21 @@ fn sem_g44_timers_fire_in_the_order_of_their_times_then_as_they_were_set() {
     replay.run();
     assert_eq!(log.take(), wanted);
     within(patience(), move || {
-        let (log, now) = (Log::new(), Instant::now() + 20 * MS);
-        for (number, span) in spans.into_iter().enumerate() {
-            let log = log.clone();
-            Clock::real().at(now + span, move |_| log.push(number));
+        let log = Log::new();
+        loop {
+            let first = Instant::now() + 20 * MS;
+            for (number, span) in spans.into_iter().enumerate() {
+                let log = log.clone();
+                Clock::real().at(first + span, move |_| log.push(number));
+            }
+            let in_time = Instant::now() < first;
+            log.wait_for(6);
+            let order = log.take();
+            if in_time {
+                return assert_eq!(order, wanted);
+            }
+            // The machine was too busy: some were set when others had fired.
         }
-        log.wait_for(6);
-        assert_eq!(log.take(), wanted);
     });
 }
 
@@ -88,6 +96,8 @@ fn a_timer_on_a_stopped_queue_brings_its_task_back() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::default());
+        // It does not run either if its time comes before the end.
+        queue.suspend();
         let traces = Traces::new();
         timer::after(&queue, 5 * MS, traces.task("late"));
         drop(dispatcher);

@@ -3,7 +3,7 @@
 use crate::support::{Bell, Traces, go, note};
 use motet_dispatch::{
     Clock, Enqueue, Inline, QueueConfig, QueueError, Replay, ReplayConfig, ReplayQueue, Task,
-    Timescale, Trace, Wait, Waiter, spawn, timer, watch_here,
+    Timescale, Trace, Wait, Waiter, inside_task, spawn, timer, watch_here,
 };
 use motet_sync::{Arc, thread};
 use motet_testkit::{Drops, Log, explore, explore_with};
@@ -366,6 +366,7 @@ fn tasks_find_the_virtual_clock() {
     });
     let told = log.clone();
     go(&queue, move || {
+        assert!(inside_task());
         let inline = Inline::new("inside");
         for clock in [Clock::current(), inline.clock()] {
             told.push((clock.is_virtual(), clock.timescale().factor() as u32));
@@ -382,7 +383,7 @@ fn tasks_find_the_virtual_clock() {
     replay.run();
     assert_eq!(log.take(), [(true, 2), (true, 2), (true, 0)]);
     assert_eq!(replay.elapsed(), 2 * MS);
-    assert!(!Clock::current().is_virtual());
+    assert!(!Clock::current().is_virtual() && !inside_task());
 }
 
 #[test]

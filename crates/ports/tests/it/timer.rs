@@ -9,7 +9,7 @@ use motet_ports::{ExceptionPort, Port, Receive};
 use motet_testkit::{Log, explore, patience, within};
 use std::future::Future;
 use std::pin::pin;
-use std::task::{Poll, Waker};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -184,14 +184,28 @@ fn sem_g48_an_item_meant_for_a_wait_that_is_dropped_goes_back() {
 
 #[test]
 fn sem_g48_what_is_there_when_both_have_come_is_taken() {
-    let (port, waker) = (Port::new(), Waker::noop());
-    let mut wait = port.recv().within(Duration::ZERO);
-    assert!(poll(&mut wait, waker).is_pending());
-    within(patience(), move || {
-        while poll(&mut port.recv().within(Duration::ZERO), waker).is_ready() {}
-        post_all(&port, [7]);
-        assert_eq!(poll(&mut wait, waker), Poll::Ready(Ok(7)));
-    });
+    for post_first in [true, false] {
+        let (replay, queue) = replay();
+        let (port, log) = (Port::new(), Log::new());
+        let post = || {
+            let port = port.clone();
+            replay.clock().after(MS, move |_| port.post(7).unwrap());
+        };
+        let (waited, told) = (port.clone(), log.clone());
+        start(&queue, async move {
+            told.push(waited.recv().within(MS).await);
+        });
+        if post_first {
+            post();
+        }
+        replay.step();
+        if !post_first {
+            post();
+        }
+        // Both times come before the task is polled again.
+        replay.run();
+        assert_eq!((log.take(), port.item_count()), (vec![Ok(7)], 0));
+    }
 }
 
 #[test]
