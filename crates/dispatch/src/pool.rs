@@ -1,6 +1,7 @@
 //! What the workers of a dispatcher and its queues share: their sleep, and what has changed.
 
-use crate::exception::{self, Exception, ExceptionRoute};
+use crate::exception::Exception;
+use crate::route::{self, ExceptionRoute};
 use crate::sleep::Sleep;
 use crate::waiting::Roll;
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -83,7 +84,7 @@ impl Pool {
             && let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook()))
         {
             let exception = Exception::new(payload, "on_idle");
-            exception::route(exception, "on_idle", &[&self.exceptions]);
+            route::route(exception, "on_idle", &[&self.exceptions]);
         }
         // Whoever waits has either not looked yet or is woken.
         drop(self.idle.lock.lock());

@@ -11,6 +11,7 @@ use crate::local::Local;
 use crate::pool::Pool;
 use crate::queue_core::QueueCore;
 use crate::registry::Registry;
+use crate::span;
 use motet_sync::{Backoff, Parker};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -241,7 +242,8 @@ impl Worker {
         if self.turns.get().is_multiple_of(BALANCE_TURN) {
             self.balance(slot);
         }
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.run())) {
+        let name = || self.locals.borrow()[slot].queue.config.name.clone();
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| span::start(task, name))) {
             let queue = Arc::clone(&self.locals.borrow()[slot].queue);
             queue.raise(Exception::new(payload, &queue.config.name));
         }

@@ -1,6 +1,6 @@
 //! An item on its way: the body of the one node that carries it from `post` to its handler.
 
-use motet_dispatch::{BoxList, Enqueue, Run, Task, TaskBox};
+use motet_dispatch::{BoxList, Causalities, Enqueue, Run, Task, TaskBox};
 use std::sync::Arc;
 
 /// An item, and once a receiver has taken it, where it goes.
@@ -21,10 +21,26 @@ pub(crate) trait Deliver<T: Send + 'static>: Send + Sync {
     fn put_back(&self, parcel: Parcel<T>);
 }
 
-/// Makes a node around an item.
+/// Makes a node around an item, which carries the active causalities.
 #[inline]
 pub(crate) fn parcel<T: Send + 'static>(item: T) -> Parcel<T> {
     TaskBox::new(Delivery { item, to: None })
+}
+
+/// Makes a node around an item, which carries none.
+pub(crate) fn token<T: Send + 'static>(item: T) -> Parcel<T> {
+    TaskBox::under(Causalities::none(), Delivery { item, to: None })
+}
+
+/// Brings an item of a handler run that was skipped back by `put_back`, unless it was itself
+/// cancelled: then nobody wants it any more.
+pub(crate) fn put_back_wanted<T: Send + 'static>(
+    parcel: Parcel<T>,
+    put_back: impl FnOnce(Parcel<T>),
+) {
+    if parcel.causalities().check().is_ok() {
+        put_back(parcel);
+    }
 }
 
 /// The items of parcels, in order.

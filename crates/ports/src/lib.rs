@@ -28,7 +28,7 @@
 //! | an answer to one request | [`ReplyPort`] | [`reply`] |
 //! | items one by one, with combinators | [`Port::sink`] | [`Port::stream`] |
 //! | anything, on a thread that runs no tasks | | [`Port::recv_blocking`], [`wait_blocking`] |
-//! | panics | [`ExceptionPort`] | |
+//! | panics | [`ExceptionPort`], for all work under a name [`CausalityPorts`] | |
 //! | time | [`timer::timeout_port`], [`timer::enqueue_timer`] | [`timer::sleep`], [`within`](timer::Deadline::within) |
 //!
 //! ```
@@ -58,6 +58,7 @@ mod activation;
 mod arbiter;
 mod beyond;
 mod blocking;
+mod causality_ports;
 mod claim;
 #[cfg(doctest)]
 mod compile_fail;
@@ -76,6 +77,7 @@ mod parent;
 mod port;
 mod port_set;
 mod predicate;
+mod reading;
 mod receiver;
 mod recv;
 mod reply;
@@ -83,6 +85,7 @@ mod select;
 mod shelf;
 mod sink;
 mod stream;
+mod tokens;
 mod weak_port;
 
 pub mod timer;
@@ -100,6 +103,7 @@ pub use arbiter::{
     Kit, MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Part, Receive,
 };
 pub use blocking::{wait_blocking, wait_blocking_for};
+pub use causality_ports::{CausalityPorts, CoordinateError};
 pub use deferred::Keep;
 pub use error::{BlockingError, PostAnyError, PostError};
 pub use exception_port::ExceptionPort;

@@ -3,7 +3,7 @@
 use crate::PostError;
 use crate::claim::Claim;
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, items_of, parcel};
+use crate::delivery::{Delivery, Parcel, parcel, token};
 use crate::domain::Domain;
 use crate::origin::Origin;
 use crate::predicate;
@@ -39,6 +39,8 @@ pub struct Port<T: Send + 'static> {
 #[repr(align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
     id: u64,
+    /// Its items carry no causalities.
+    tokens: bool,
     state: Mutex<PortState<T>>,
     /// Set when the first join on this port is activated. See `domain.rs`.
     domain: OnceLock<Arc<Domain>>,
@@ -72,7 +74,7 @@ impl<T: Send + 'static> Port<T> {
     /// Inside a predicate: predicates must not use ports.
     #[inline]
     pub fn post(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.core.place(parcel(item), End::Back);
+        let refused = self.core.place(self.core.parcel(item), End::Back);
         refused.map_err(|(reason, parcel)| PostError {
             item: parcel.into_inner().item,
             reason,
@@ -85,38 +87,11 @@ impl<T: Send + 'static> Port<T> {
     /// # Errors
     /// As [`Port::post`].
     pub fn put_back(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.core.place(parcel(item), End::Front);
+        let refused = self.core.place(self.core.parcel(item), End::Front);
         refused.map_err(|(reason, parcel)| PostError {
             item: parcel.into_inner().item,
             reason,
         })
-    }
-
-    /// Takes the oldest waiting item, if there is one.
-    #[must_use]
-    pub fn test(&self) -> Option<T> {
-        let parcel = self.core.state().items.pop_front();
-        parcel.map(|parcel| parcel.into_inner().item)
-    }
-
-    /// Takes the oldest `count` items, or none when fewer wait.
-    #[must_use]
-    pub fn test_multiple(&self, count: usize) -> Option<Vec<T>> {
-        let mut taken = BoxList::new();
-        {
-            let mut state = self.core.state();
-            if state.items.len() < count {
-                return None;
-            }
-            for _ in 0..count {
-                state
-                    .items
-                    .pop_front()
-                    .into_iter()
-                    .for_each(|parcel| taken.push_back(parcel));
-            }
-        }
-        Some(items_of(taken))
     }
 
     /// The number of waiting items.
@@ -129,32 +104,6 @@ impl<T: Send + 'static> Port<T> {
     #[must_use]
     pub fn receiver_count(&self) -> usize {
         self.core.state().receivers.len()
-    }
-
-    /// Copies of the waiting items, oldest first.
-    ///
-    /// # Panics
-    /// When `T::clone` uses this port.
-    #[must_use]
-    pub fn items(&self) -> Vec<T>
-    where
-        T: Clone,
-    {
-        let state = self.core.state();
-        predicate::inside(|| {
-            state
-                .items
-                .iter()
-                .map(|delivery| delivery.item.clone())
-                .collect()
-        })
-    }
-
-    /// Drops the waiting items; returns how many there were.
-    pub fn clear(&self) -> usize {
-        // Dropped outside the lock: an item's destructor may use the port.
-        let items = std::mem::take(&mut self.core.state().items);
-        items.len()
     }
 
     /// Adds a receiver behind the others and offers it the waiting items, oldest first. The same
@@ -174,6 +123,14 @@ impl<T: Send + 'static> Port<T> {
         self.core.id
     }
 
+    pub(crate) fn with_tokens() -> Self {
+        let tokens = true;
+        let core = PortCore::new();
+        Port {
+            core: Arc::new(PortCore { tokens, ..core }),
+        }
+    }
+
     pub(crate) fn from_core(core: Arc<PortCore<T>>) -> Self {
         Port { core }
     }
@@ -189,6 +146,7 @@ impl<T: Send + 'static> PortCore<T> {
         static IDS: Serial = Serial::new();
         PortCore {
             id: IDS.next(),
+            tokens: false,
             state: Mutex::new(PortState {
                 items: BoxList::new(),
                 receivers: VecDeque::new(),
@@ -208,6 +166,15 @@ impl<T: Send + 'static> PortCore<T> {
         match self.origin.name() {
             Some(name) => format!("port {name:?} of {of}"),
             None => format!("port {} of {of}", self.id),
+        }
+    }
+
+    #[inline]
+    fn parcel(&self, item: T) -> Parcel<T> {
+        if self.tokens {
+            token(item)
+        } else {
+            parcel(item)
         }
     }
 
@@ -258,11 +225,6 @@ impl<T: Send + 'static> PortCore<T> {
         let placed = self.locked(|state| state.place(parcel, end, true, &mut deferred));
         deferred.carry_out();
         placed
-    }
-
-    /// Posts an item whose poster cannot take it back.
-    pub(crate) fn post_or_keep(&self, parcel: Parcel<T>) {
-        self.keep(parcel, End::Back);
     }
 
     /// Brings an item back that had been taken.

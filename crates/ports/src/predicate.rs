@@ -3,7 +3,7 @@
 use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
 use crate::receiver::Offer;
-use motet_dispatch::Exception;
+use motet_dispatch::{Causalities, Exception};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -46,7 +46,7 @@ pub(crate) fn wants<T: Send + 'static>(
 ) -> bool {
     let wanted = answer(predicate, offer.item(), queue);
     wanted.unwrap_or_else(|exception| {
-        offer.deferred().raise(QueueHandle::clone(queue), exception);
+        offer.raise(QueueHandle::clone(queue), exception);
         false
     })
 }
@@ -61,8 +61,8 @@ pub(crate) struct Asker<'a> {
 impl Asker<'_> {
     pub(crate) fn wants<T>(&mut self, predicate: &Predicate<T>, item: &T) -> bool {
         answer(predicate, item, self.queue).unwrap_or_else(|exception| {
-            self.deferred
-                .raise(QueueHandle::clone(self.queue), exception);
+            let queue = QueueHandle::clone(self.queue);
+            self.deferred.raise(queue, exception, Causalities::active());
             false
         })
     }

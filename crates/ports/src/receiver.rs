@@ -4,7 +4,7 @@ use crate::deferred::{Deferred, Keep};
 use crate::delivery::{Delivery, Parcel, QueueHandle};
 use crate::outlet::Outlet;
 use crate::shelf::{End, Offered};
-use motet_dispatch::{BoxList, QueueError, Task};
+use motet_dispatch::{BoxList, Exception, QueueError, Task};
 use std::any::type_name;
 use std::borrow::Cow;
 use std::fmt;
@@ -186,8 +186,11 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
         self.leaves = true;
     }
 
-    pub(crate) fn deferred(&mut self) -> &mut Deferred {
-        self.deferred
+    /// Routes a panic about the offered item as its handler's would be.
+    pub(crate) fn raise(&mut self, queue: QueueHandle, exception: Exception) {
+        let parcel = self.parcel.as_ref();
+        let causalities = parcel.map(Parcel::causalities).unwrap_or_default();
+        self.deferred.raise(queue, exception, causalities);
     }
 
     /// Keeps a receiver until the port is unlocked: it may hold user code that runs when it drops.

@@ -154,9 +154,9 @@ impl<R: Send + 'static> Select<R> {
     }
 
     /// Takes what is there already, as far as a look can tell, in order.
-    fn look(alternatives: &mut [Box<dyn Alternative<R>>]) -> Option<R> {
+    fn look(alternatives: &mut [Box<dyn Alternative<R>>], cx: &Context<'_>) -> Option<R> {
         for alternative in alternatives {
-            match alternative.look() {
+            match alternative.look(cx) {
                 Look::Found(result) => return Some(result),
                 Look::Nothing => {}
                 Look::Unknown => return None,
@@ -195,7 +195,7 @@ impl<R: Send + 'static> Future for Select<R> {
         let waits = match &mut this.waits {
             Some(waits) => waits,
             none => {
-                if let Some(result) = Self::look(&mut this.alternatives) {
+                if let Some(result) = Self::look(&mut this.alternatives, cx) {
                     this.alternatives.clear();
                     return Poll::Ready(result);
                 }

@@ -119,6 +119,10 @@ pub fn timeout_port(queue: &(impl Enqueue + ?Sized), span: Duration) -> Port<Ins
     port
 }
 
+/// Posts a time. Its poster cannot take it back, so it stays in the port when it is refused.
 fn deliver(port: &Port<Instant>, due: Instant) {
-    port.core().post_or_keep(parcel(due));
+    if let Err(refused) = port.post(due) {
+        let mut state = port.core().state();
+        state.items_mut().push_back(parcel(refused.item));
+    }
 }

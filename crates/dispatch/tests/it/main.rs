@@ -1,6 +1,8 @@
 //! What queues and dispatchers promise: `docs/SEMANTICS.md`, G16 to G25.
 #![cfg(not(motet_loom))]
 
+mod cancel;
+mod causality;
 mod clock;
 mod conservation;
 mod fairness;
@@ -19,3 +21,5 @@ mod stop;
 mod support;
 mod suspend;
 mod threads;
+#[cfg(feature = "tracing")]
+mod tracing;

@@ -23,7 +23,7 @@ use crate::outlet::Outlet;
 use crate::port::PortCore;
 use crate::predicate::Asker;
 use crate::receiver::{Offer, Receiver, Verdict};
-use motet_dispatch::{Run, TaskBox};
+use motet_dispatch::{Causalities, Run, TaskBox};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::any::Any;
 use std::borrow::Cow;
@@ -51,8 +51,11 @@ pub(crate) trait Seats: Send + Sync + Sized + 'static {
     /// For the handler.
     fn give(taken: Self::Taken) -> Self::Items;
 
-    /// Brings back what has been taken.
-    fn put_back(&self, taken: Self::Taken);
+    /// Those that the items carry, each once.
+    fn causalities(taken: &Self::Taken) -> Causalities;
+
+    /// Brings back what has been taken; with `skipped` what is still wanted of it.
+    fn put_back(&self, taken: Self::Taken, skipped: bool);
 }
 
 /// An arbiter at work. Alone in its cache lines: its reference count changes with each firing.
@@ -192,7 +195,8 @@ impl<S: Seats> JoinCore<S> {
         });
         let taken = taken?;
         let to = Arc::clone(self);
-        let task = TaskBox::new(Joined { taken, to }).into_task();
+        let task = TaskBox::under(S::causalities(&taken), Joined { taken, to });
+        let task = task.into_task();
         self.outlet().send(task, deferred);
         if self.gate.is_once() {
             self.leave_others(at, deferred);
@@ -360,7 +364,12 @@ impl<S: Seats> Run for Joined<S> {
 
     fn cleanup(task: TaskBox<Self>) {
         let Joined { taken, to } = task.into_inner();
-        to.seats.put_back(taken);
+        to.seats.put_back(taken, false);
+    }
+
+    fn skip(task: TaskBox<Self>) {
+        let Joined { taken, to } = task.into_inner();
+        to.seats.put_back(taken, true);
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::join_gate::{Gate, Stop};
 use crate::deferred::Deferred;
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, put_back_wanted};
 use crate::port::{Port, PortCore, PortState, put_back};
 use crate::predicate::Asker;
 use crate::receiver::Receiver;
 use crate::shelf::{End, Offered, Shelf};
-use motet_dispatch::BoxList;
+use motet_dispatch::{BoxList, Causalities};
 use motet_sync::MutexGuard;
 use std::any::Any;
 use std::fmt;
@@ -47,6 +47,9 @@ pub(crate) trait Rule: fmt::Display + Send + Sync + 'static {
 
     /// For the handler.
     fn give(taken: Self::Taken) -> Self::Given;
+
+    /// Those that the items carry, each once.
+    fn causalities(taken: &Self::Taken) -> Causalities;
 
     /// For the way back to the port.
     fn newest_first(taken: Self::Taken) -> BoxList<Delivery<Self::Item>>;
@@ -176,11 +179,16 @@ impl<R: Rule> Seat<R> {
         self.rule.take(&mut shelf, planned.plan, &mut attempt.asker)
     }
 
-    /// Brings back what has been taken, the newest first, so that the oldest ends up in front.
-    pub(crate) fn put_back(&self, taken: R::Taken) {
+    /// Brings back what has been taken, the newest first, so that the oldest ends up in front; with
+    /// `skipped` what is still wanted of it.
+    pub(crate) fn put_back(&self, taken: R::Taken, skipped: bool) {
         let mut parcels = R::newest_first(taken);
         while let Some(parcel) = parcels.pop_front() {
-            put_back(&self.port, parcel);
+            if skipped {
+                put_back_wanted(parcel, |parcel| put_back(&self.port, parcel));
+            } else {
+                put_back(&self.port, parcel);
+            }
         }
     }
 

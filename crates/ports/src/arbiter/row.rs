@@ -3,6 +3,7 @@
 use super::join_core::{AnySeat, Seats};
 use super::join_gate::Stop;
 use super::join_seat::{Attempt, Held, Rule, Seat};
+use motet_dispatch::Causalities;
 
 /// One seat.
 pub(super) struct Solo<R: Rule>(pub(super) Seat<R>);
@@ -35,8 +36,13 @@ impl<R: Rule> Seats for Solo<R> {
         R::give(taken)
     }
 
-    fn put_back(&self, taken: R::Taken) {
-        self.0.put_back(taken);
+    #[inline]
+    fn causalities(taken: &R::Taken) -> Causalities {
+        R::causalities(taken)
+    }
+
+    fn put_back(&self, taken: R::Taken, skipped: bool) {
+        self.0.put_back(taken, skipped);
     }
 }
 
@@ -99,8 +105,13 @@ impl<R: Rule> Seats for Row<R> {
         taken.into_iter().map(R::give).collect()
     }
 
-    fn put_back(&self, taken: Vec<R::Taken>) {
+    fn causalities(taken: &Vec<R::Taken>) -> Causalities {
+        let each = taken.iter().map(R::causalities);
+        each.fold(Causalities::none(), |all, more| all.union(&more))
+    }
+
+    fn put_back(&self, taken: Vec<R::Taken>, skipped: bool) {
         let seats = self.0.iter().zip(taken);
-        seats.for_each(|(seat, taken)| seat.put_back(taken));
+        seats.for_each(|(seat, taken)| seat.put_back(taken, skipped));
     }
 }

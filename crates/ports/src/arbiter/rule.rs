@@ -4,7 +4,7 @@ use super::join_seat::Rule;
 use crate::delivery::{Delivery, Parcel, items_of};
 use crate::predicate::{Asker, Predicate};
 use crate::shelf::Shelf;
-use motet_dispatch::BoxList;
+use motet_dispatch::{BoxList, Causalities};
 use std::fmt;
 
 /// One item: any, or the oldest that the guard wants.
@@ -84,6 +84,10 @@ impl<T: Send + 'static> Rule for One<T> {
         taken.into_inner().item
     }
 
+    fn causalities(taken: &Parcel<T>) -> Causalities {
+        taken.causalities()
+    }
+
     fn newest_first(taken: Parcel<T>) -> BoxList<Delivery<T>> {
         let mut list = BoxList::new();
         list.push_back(taken);
@@ -143,6 +147,10 @@ impl<T: Send + 'static> Rule for Several<T> {
         items_of(taken)
     }
 
+    fn causalities(taken: &BoxList<Delivery<T>>) -> Causalities {
+        taken.causalities()
+    }
+
     fn newest_first(taken: BoxList<Delivery<T>>) -> BoxList<Delivery<T>> {
         reversed(taken)
     }
@@ -179,6 +187,10 @@ impl<T: Send + 'static> Rule for Share<T> {
 
     fn give(taken: BoxList<Delivery<T>>) -> Vec<T> {
         items_of(taken)
+    }
+
+    fn causalities(taken: &BoxList<Delivery<T>>) -> Causalities {
+        taken.causalities()
     }
 
     fn newest_first(taken: BoxList<Delivery<T>>) -> BoxList<Delivery<T>> {

@@ -10,6 +10,7 @@ use crate::activation::Active;
 use crate::deferred::Keep;
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
+use motet_dispatch::Causalities;
 use std::fmt;
 use std::sync::Arc;
 
@@ -178,8 +179,15 @@ macro_rules! tuples {
                 ($($R::give(taken.$at),)+)
             }
 
-            fn put_back(&self, taken: Self::Taken) {
-                $(self.$at.put_back(taken.$at);)+
+            #[inline]
+            fn causalities(taken: &Self::Taken) -> Causalities {
+                let all = Causalities::none();
+                $(let all = all.union(&$R::causalities(&taken.$at));)+
+                all
+            }
+
+            fn put_back(&self, taken: Self::Taken, skipped: bool) {
+                $(self.$at.put_back(taken.$at, skipped);)+
             }
         }
 

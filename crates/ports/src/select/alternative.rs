@@ -5,17 +5,20 @@ use crate::arbiter::{
     After, Branches, Choice, IntoParts, IsReady, JoinedReceive, Kit, KitPorts, MultipleItemReceive,
     Receive,
 };
+use crate::delivery::items_of;
 use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
+use crate::recv::{adopt, received};
 use motet_sync::Mutex;
 use std::sync::{Arc, Weak};
+use std::task::Context;
 use std::time::Duration;
 
 /// Something to wait for, of which an `R` is made. It keeps its ports.
 pub(super) trait Alternative<R>: Send {
     /// Takes it if it is there.
-    fn look(&mut self) -> Look<R>;
+    fn look(&mut self, cx: &Context<'_>) -> Look<R>;
 
     /// Makes the arbiter that waits for it, whose handler leaves the result in the mailbox.
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active>;
@@ -138,10 +141,11 @@ where
     M: FnOnce(T) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Look<R> {
-        self.port
-            .test()
-            .map_or(Look::Nothing, |item| Look::Found(self.map.take()(item)))
+    fn look(&mut self, cx: &Context<'_>) -> Look<R> {
+        match self.port.take() {
+            Some(parcel) => Look::Found(self.map.take()(received(parcel, cx))),
+            None => Look::Nothing,
+        }
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
@@ -166,10 +170,10 @@ where
     M: FnOnce(usize, T) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Look<R> {
+    fn look(&mut self, cx: &Context<'_>) -> Look<R> {
         let mut ports = self.ports.iter().enumerate();
-        match ports.find_map(|(place, port)| Some((place, port.test()?))) {
-            Some((place, item)) => Look::Found(self.map.take()(place, item)),
+        match ports.find_map(|(place, port)| Some((place, port.take()?))) {
+            Some((place, parcel)) => Look::Found(self.map.take()(place, received(parcel, cx))),
             None => Look::Nothing,
         }
     }
@@ -209,10 +213,12 @@ where
     M: FnOnce(Vec<T>) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Look<R> {
-        self.port
-            .test_multiple(self.count)
-            .map_or(Look::Nothing, |items| Look::Found(self.map.take()(items)))
+    fn look(&mut self, cx: &Context<'_>) -> Look<R> {
+        let Some(parcels) = self.port.take_multiple(self.count) else {
+            return Look::Nothing;
+        };
+        adopt(&parcels.causalities(), cx);
+        Look::Found(self.map.take()(items_of(parcels)))
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
@@ -239,7 +245,7 @@ where
     R: Send + 'static,
 {
     /// Only an arbiter can say whether all its items are there.
-    fn look(&mut self) -> Look<R> {
+    fn look(&mut self, _: &Context<'_>) -> Look<R> {
         Look::Unknown
     }
 
@@ -267,7 +273,7 @@ where
     M: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Look<R> {
+    fn look(&mut self, _: &Context<'_>) -> Look<R> {
         if self.port.item_count() > 0 {
             Look::Found(self.map.take()())
         } else {
@@ -296,7 +302,7 @@ where
     M: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Look<R> {
+    fn look(&mut self, _: &Context<'_>) -> Look<R> {
         Look::Nothing
     }
 

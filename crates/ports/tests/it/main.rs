@@ -7,6 +7,7 @@ mod support;
 
 mod awaited;
 mod bridges;
+mod causality;
 mod choice;
 mod choice_under_load;
 mod cost;
