@@ -114,7 +114,7 @@ pub use port_set::{At, Holds, PortSet, PortTypes, SharedPortSet, SuccessFailureP
 pub use receiver::{Offer, Receiver, Verdict};
 pub use recv::{Ready, Recv};
 pub use reply::{NoReply, Reply, ReplyError, ReplyPort, reply};
-pub use select::{Join, Ports, Select, join, select};
+pub use select::{Join, Select, join, select};
 pub use sink::PortSink;
 pub use stream::{PortStream, Until};
 pub use weak_port::WeakPort;

@@ -49,8 +49,8 @@ pub trait Branches {
     /// The branches at work.
     type Roster: Roster;
 
-    /// Makes the branches that go to work.
-    fn attach(self, outlet: &Outlet) -> (Self::Roster, Self::Ports);
+    /// Makes the branches that go to work, each with an outlet of its own.
+    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports);
 
     /// How many there are.
     fn count(&self) -> usize;
@@ -159,10 +159,11 @@ impl<L: Branches> Attach for Choice<L> {
             roster: OnceLock::new(),
             outlet,
         });
-        let parent = Arc::clone(&core) as Arc<dyn Parent>;
-        let (roster, ports) = self
-            .branches
-            .attach(&Outlet::by_way_of(parent, core.outlet.queue()));
+        let outlet = || {
+            let parent = Arc::clone(&core) as Arc<dyn Parent>;
+            Outlet::by_way_of(parent, core.outlet.queue())
+        };
+        let (roster, ports) = self.branches.attach(&outlet);
         core.roster.get_or_init(|| roster);
         (core, ports)
     }
@@ -264,7 +265,7 @@ impl Branches for () {
     type Ports = ();
     type Roster = ();
 
-    fn attach(self, _: &Outlet) -> ((), ()) {
+    fn attach(self, _: &dyn Fn() -> Outlet) -> ((), ()) {
         ((), ())
     }
 
@@ -277,9 +278,9 @@ impl<L: Branches, B: Attach> Branches for (L, B) {
     type Ports = (L::Ports, B::Ports, Arc<dyn Active>);
     type Roster = (L::Roster, Weak<dyn Active>);
 
-    fn attach(self, outlet: &Outlet) -> (Self::Roster, Self::Ports) {
+    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports) {
         let (others, others_ports) = self.0.attach(outlet);
-        let (branch, ports) = self.1.attach(outlet.clone());
+        let (branch, ports) = self.1.attach(outlet());
         let weak = Arc::downgrade(&branch);
         ((others, weak), (others_ports, ports, branch))
     }
@@ -293,9 +294,9 @@ impl<B: Attach> Branches for Vec<B> {
     type Ports = Vec<(B::Ports, Arc<dyn Active>)>;
     type Roster = Vec<Weak<dyn Active>>;
 
-    fn attach(self, outlet: &Outlet) -> (Self::Roster, Self::Ports) {
+    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports) {
         let attached = self.into_iter().map(|branch| {
-            let (branch, ports) = branch.attach(outlet.clone());
+            let (branch, ports) = branch.attach(outlet());
             (Arc::downgrade(&branch), (ports, branch))
         });
         attached.unzip()

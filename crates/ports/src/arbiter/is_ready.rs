@@ -16,7 +16,6 @@ pub(crate) struct IsReady<T: Send + 'static> {
     task: Task,
 }
 
-#[repr(align(64))]
 struct Core<T: Send + 'static> {
     place: Place<T, Self>,
     task: Mutex<Option<Task>>,

@@ -41,13 +41,28 @@ pub struct Receive<T: Send + 'static> {
     predicate: Option<Predicate<T>>,
 }
 
-/// A receive at work. Alone in its cache lines: its reference count changes with each item.
-#[repr(align(64))]
-struct ReceiveCore<T: Send + 'static> {
+/// A receive at work.
+struct ReceiveCore<T: Send + 'static, L: Layout> {
     place: Place<T, Self>,
     handler: AnyHandler<T>,
     predicate: Option<Predicate<T>>,
+    _layout: L,
 }
+
+/// Where a receive stands in memory. A persistent one is alone in its cache lines, since its reference
+/// count changes with each item. A one-time one is not: allocating with an alignment costs a
+/// quarter of all that it does.
+trait Layout: Default + Send + Sync + 'static {}
+
+#[derive(Default)]
+#[repr(align(64))]
+struct Apart;
+
+#[derive(Default)]
+struct Anywhere;
+
+impl Layout for Apart {}
+impl Layout for Anywhere {}
 
 impl<T: Send + 'static> Receive<T> {
     /// Handles one item.
@@ -107,10 +122,8 @@ impl<T: Send + 'static> Receive<T> {
     }
 }
 
-impl<T: Send + 'static> Attach for Receive<T> {
-    type Ports = Port<T>;
-
-    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Port<T>) {
+impl<T: Send + 'static> Receive<T> {
+    fn attach_in<L: Layout>(self, outlet: Outlet) -> (Arc<dyn Active>, Port<T>) {
         let Receive {
             port,
             handler,
@@ -121,8 +134,21 @@ impl<T: Send + 'static> Attach for Receive<T> {
             place: Place::new(this, &port, once, outlet),
             handler,
             predicate,
+            _layout: L::default(),
         });
         (core, port)
+    }
+}
+
+impl<T: Send + 'static> Attach for Receive<T> {
+    type Ports = Port<T>;
+
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Port<T>) {
+        if self.once {
+            self.attach_in::<Anywhere>(outlet)
+        } else {
+            self.attach_in::<Apart>(outlet)
+        }
     }
 
     fn is_once(&self) -> bool {
@@ -130,7 +156,7 @@ impl<T: Send + 'static> Attach for Receive<T> {
     }
 }
 
-impl<T: Send + 'static> Receiver<T> for ReceiveCore<T> {
+impl<T: Send + 'static, L: Layout> Receiver<T> for ReceiveCore<T, L> {
     #[inline]
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
         if !self.place.is_open() {
@@ -162,7 +188,7 @@ impl<T: Send + 'static> Receiver<T> for ReceiveCore<T> {
     }
 }
 
-impl<T: Send + 'static> Deliver<T> for ReceiveCore<T> {
+impl<T: Send + 'static, L: Layout> Deliver<T> for ReceiveCore<T, L> {
     #[inline]
     fn deliver(self: Arc<Self>, parcel: Parcel<T>) {
         let outlet = self.place.outlet();
@@ -178,13 +204,13 @@ impl<T: Send + 'static> Deliver<T> for ReceiveCore<T> {
     }
 }
 
-impl<T: Send + 'static> Waiter for ReceiveCore<T> {
+impl<T: Send + 'static, L: Layout> Waiter for ReceiveCore<T, L> {
     fn awaits(&self) -> Option<Awaited> {
         self.place.awaits("Receive")
     }
 }
 
-impl<T: Send + 'static> Placed for ReceiveCore<T> {
+impl<T: Send + 'static, L: Layout> Placed for ReceiveCore<T, L> {
     type Item = T;
 
     fn place(&self) -> &Place<T, Self> {
