@@ -39,6 +39,17 @@ pub trait Enqueue: Send + Sync + 'static {
     /// never refused, so a wake-up is never lost; a full queue may exceed its depth by these.
     fn readmit(&self, task: Task);
 
+    /// Counts the room of a task that a worker has taken and an arbiter now holds, whether there is any
+    /// or not: [`release`](Enqueue::release) gives it back, before the task is
+    /// [readmitted](Enqueue::readmit). (Does nothing, unless overridden.)
+    fn hold(&self) {}
+
+    /// Whether tasks of this queue may start now: not while it is suspended, nor once it is stopped. One
+    /// that does the work of several looks in between. (`true`, unless overridden.)
+    fn may_start(&self) -> bool {
+        true
+    }
+
     /// A handle that arbiters and async tasks keep.
     fn handle(&self) -> Arc<dyn Enqueue>;
 

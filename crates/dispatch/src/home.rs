@@ -58,6 +58,14 @@ impl Enqueue for Home {
         self.admit(task);
     }
 
+    fn hold(&self) {
+        self.queue.returns();
+    }
+
+    fn may_start(&self) -> bool {
+        self.queue.runs()
+    }
+
     fn handle(&self) -> Arc<dyn Enqueue> {
         Arc::new(self.clone())
     }

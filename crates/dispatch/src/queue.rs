@@ -111,6 +111,14 @@ impl Enqueue for DispatcherQueue {
         self.core.readmit(task);
     }
 
+    fn hold(&self) {
+        self.core.hold();
+    }
+
+    fn may_start(&self) -> bool {
+        self.core.may_start()
+    }
+
     fn handle(&self) -> Arc<dyn Enqueue> {
         // Not the handle of the handle: one indirection less for each post.
         self.core.clone()
@@ -152,6 +160,14 @@ impl Enqueue for QueueCore {
     fn readmit(&self, task: Task) {
         self.returns();
         self.admit(task);
+    }
+
+    fn hold(&self) {
+        self.returns();
+    }
+
+    fn may_start(&self) -> bool {
+        self.runs()
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

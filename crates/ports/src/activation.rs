@@ -10,7 +10,7 @@ use std::sync::Arc;
 pub struct Activation(Arc<dyn Active>);
 
 /// What an arbiter answers for while it is at work.
-pub(crate) trait Active: Send + Sync {
+pub trait Active: Send + Sync {
     /// Registers the arbiter's receivers on their ports.
     fn register(&self);
 
@@ -22,8 +22,8 @@ pub(crate) trait Active: Send + Sync {
 }
 
 /// An arbiter that has been built and is not at work yet: alone, or a branch of another.
-pub(crate) trait Attach: Sized {
-    /// Keeps the ports until the arbiter is registered on them.
+pub trait Attach: Sized {
+    /// Keeps the ports, and receivers that nobody else keeps yet, until the arbiter is registered.
     type Ports: Send + 'static;
 
     /// Makes what goes to work, with its tasks sent through `outlet`.

@@ -1,19 +1,22 @@
 //! An item on its way: the body of the one node that carries it from `post` to its handler.
 
+use crate::outlet::{Sends, SentBy};
 use motet_dispatch::{Enqueue, Run, Task, TaskBox};
 use std::sync::Arc;
 
 /// An item, and once a receiver has taken it, where it goes.
 pub(crate) struct Delivery<T: Send + 'static> {
     pub(crate) item: T,
-    to: Option<Arc<dyn Deliver<T>>>,
+    /// Says where the item stood in its port: items go by it there. Given by the port.
+    pub(crate) stamp: i64,
+    to: Option<SentBy<dyn Deliver<T>>>,
 }
 
 /// A node with an item, waiting or on its way.
 pub(crate) type Parcel<T> = TaskBox<Delivery<T>>;
 
 /// The far end of a delivery: a receiver that handles single items.
-pub(crate) trait Deliver<T: Send + 'static>: Send + Sync {
+pub(crate) trait Deliver<T: Send + 'static>: Sends {
     /// Handles the item, as part of a task of a worker.
     fn deliver(self: Arc<Self>, parcel: Parcel<T>);
 
@@ -24,13 +27,17 @@ pub(crate) trait Deliver<T: Send + 'static>: Send + Sync {
 /// Makes a node around an item.
 #[inline]
 pub(crate) fn parcel<T: Send + 'static>(item: T) -> Parcel<T> {
-    TaskBox::new(Delivery { item, to: None })
+    TaskBox::new(Delivery {
+        item,
+        stamp: 0,
+        to: None,
+    })
 }
 
 /// Addresses a parcel: it becomes the task that delivers it.
 #[inline]
 pub(crate) fn address<T: Send + 'static>(mut parcel: Parcel<T>, to: Arc<dyn Deliver<T>>) -> Task {
-    parcel.to = Some(to);
+    parcel.to = Some(SentBy::new(to));
     parcel.into_task()
 }
 
@@ -38,7 +45,7 @@ impl<T: Send + 'static> Run for Delivery<T> {
     #[inline]
     fn run(mut task: TaskBox<Self>) {
         if let Some(to) = task.to.take() {
-            to.deliver(task);
+            to.arrived().deliver(task);
         }
     }
 

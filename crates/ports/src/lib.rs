@@ -18,6 +18,7 @@
 //! | one item of one port | [`Receive`] | [`Port::recv`] |
 //! | `n` items of one port | [`MultipleItemReceive`] | |
 //! | one item of each of two ports | [`JoinedReceive`] | |
+//! | items of several ports: some together, some alone, some last | [`Interleave`] | |
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
 //! | panics | [`ExceptionPort`] | |
@@ -55,6 +56,7 @@ mod error;
 mod exception_port;
 mod handler;
 mod outlet;
+mod parent;
 mod port;
 mod predicate;
 mod receiver;
@@ -63,11 +65,16 @@ mod recv;
 #[cfg(all(test, motet_loom))]
 mod loom_ports;
 
-pub use activation::Activation;
-pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};
+pub use activation::{Activation, Active, Attach};
+pub use arbiter::{
+    ActiveInterleave, CombineError, Fairness, FromHandler, Interleave, JoinedReceive,
+    MultipleItemReceive, Receive,
+};
 pub use deferred::Keep;
 pub use error::PostError;
 pub use exception_port::ExceptionPort;
+pub use outlet::Outlet;
+pub use parent::{LongPass, Pass};
 pub use port::Port;
 pub use receiver::{Offer, Receiver, Verdict};
 pub use recv::{Ready, Recv};

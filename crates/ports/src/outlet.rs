@@ -15,50 +15,29 @@
 use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
 use crate::handler::AnyHandler;
+use crate::parent::{Parent, Pass};
 use motet_dispatch::{Enqueue, Task};
+use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
-/// Where an arbiter's tasks go, and who has a say in it.
-pub(crate) struct Outlet {
+/// Where an arbiter's tasks go, and who has a say in it: what [`Attach`](crate::Attach) gives to an
+/// arbiter for its work.
+#[derive(Clone)]
+pub struct Outlet {
     queue: QueueHandle,
     parent: Option<Arc<dyn Parent>>,
 }
 
-/// An arbiter above others. A group of an interleave and a choice each are one.
-pub(crate) trait Parent: Send + Sync {
-    /// Whether a branch may still take anything. A branch that may not leaves its port.
-    fn is_open(&self) -> bool;
-
-    /// Decides for the branch that asks, which has all it needs. After `true` it takes its items.
-    /// Called under ports' locks: no port may be used.
-    fn claim(&self) -> bool;
-
-    /// Takes over a task that has been claimed, whose room in `queue` is reserved: sends it off, or
-    /// holds it until its turn. Called under ports' locks; what must wait goes into `deferred`.
-    fn send(&self, queue: &QueueHandle, task: Task, deferred: &mut Deferred);
-
-    /// A worker is about to run a task's handler. The parent may ask for the task, to hold it longer;
-    /// else the handler runs now, and the pass is dropped when it has ended.
-    fn enter(&self, task: &mut dyn FnMut() -> Task) -> Option<Pass>;
-
-    /// A handler has ended: it returned, panicked, or its future was dropped.
-    fn leave(&self);
+/// An arbiter that sends tasks.
+pub(crate) trait Sends: Send + Sync {
+    /// The way they go.
+    fn outlet(&self) -> &Outlet;
 }
 
-/// Tells the parent, by being dropped, that a handler has ended.
-pub(crate) struct Pass(Arc<dyn Parent>);
-
-impl Pass {
-    pub(crate) fn new(parent: Arc<dyn Parent>) -> Self {
-        Pass(parent)
-    }
-}
-
-impl Drop for Pass {
-    fn drop(&mut self) {
-        self.0.leave();
-    }
-}
+/// The arbiter that a task on its way belongs to. If the task is dropped before it has arrived, the
+/// arbiter above is told.
+pub(crate) struct SentBy<A: Sends + ?Sized>(Option<Arc<A>>);
 
 impl Outlet {
     /// Straight to a queue.
@@ -77,12 +56,16 @@ impl Outlet {
         }
     }
 
-    pub(crate) fn queue(&self) -> &QueueHandle {
+    /// The queue, for the room and the exceptions of the arbiter.
+    #[must_use]
+    pub fn queue(&self) -> &Arc<dyn Enqueue> {
         &self.queue
     }
 
+    /// Whether the arbiter above lets this one take anything more. One that may not leaves its port.
     #[inline]
-    pub(crate) fn is_open(&self) -> bool {
+    #[must_use]
+    pub fn is_open(&self) -> bool {
         self.parent.as_ref().is_none_or(|parent| parent.is_open())
     }
 
@@ -110,25 +93,72 @@ impl Outlet {
     }
 
     /// Asks whether the handler of `work`, which a worker has just taken from the queue, may run
-    /// now. `None`: the parent holds it.
+    /// now. `None`: the arbiter above holds it, as the task that `into_task` made. The pass is kept
+    /// until the handler has ended.
     #[inline]
-    pub(crate) fn enter<W>(
+    pub fn enter<W>(
         &self,
         work: W,
         into_task: impl Fn(W) -> Task,
-    ) -> Option<(W, Option<Pass>)> {
+    ) -> Option<(W, Option<Pass<'_>>)> {
         let Some(parent) = &self.parent else {
             return Some((work, None));
         };
         let mut work = Some(work);
         let mut task = || into_task(work.take().expect("a parent asks for the task once"));
-        let pass = parent.enter(&mut task);
+        let pass = parent.enter(&self.queue, &mut task);
         work.map(|work| (work, pass))
+    }
+
+    /// Tells the arbiter above that a task that was sent will not run, after what it carried is back.
+    pub fn lose(&self) {
+        if let Some(parent) = &self.parent {
+            parent.lose();
+        }
     }
 
     /// Runs a handler that has been let in.
     #[inline]
-    pub(crate) fn handle<A>(&self, handler: &AnyHandler<A>, args: A, pass: Option<Pass>) {
+    pub(crate) fn handle<A>(&self, handler: &AnyHandler<A>, args: A, pass: Option<Pass<'_>>) {
         handler.handle(args, &self.queue, pass);
+    }
+}
+
+impl<A: Sends + ?Sized> SentBy<A> {
+    #[inline]
+    pub(crate) fn new(arbiter: Arc<A>) -> Self {
+        SentBy(Some(arbiter))
+    }
+
+    /// The task has reached a worker.
+    #[inline]
+    pub(crate) fn arrived(mut self) -> Arc<A> {
+        self.0.take().expect("there until the task has arrived")
+    }
+}
+
+impl<A: Sends + ?Sized> Deref for SentBy<A> {
+    type Target = A;
+
+    fn deref(&self) -> &A {
+        self.0.as_ref().expect("there until the task has arrived")
+    }
+}
+
+impl<A: Sends + ?Sized> Drop for SentBy<A> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(arbiter) = &self.0 {
+            arbiter.outlet().lose();
+        }
+    }
+}
+
+impl fmt::Debug for Outlet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outlet")
+            .field("queue", &self.queue.name())
+            .field("under_another", &self.parent.is_some())
+            .finish()
     }
 }

@@ -46,6 +46,19 @@ pub(crate) struct PortState<T: Send + 'static> {
     items: BoxList<Delivery<T>>,
     /// In the order in which they are asked.
     receivers: VecDeque<Arc<dyn Receiver<T>>>,
+    /// The stamps given to items that stand in front of all, and behind all.
+    stamps: (i64, i64),
+}
+
+/// How an item comes in.
+#[derive(Clone, Copy)]
+enum Entry {
+    /// Posted: behind all others.
+    Posted,
+    /// Put in front of all others.
+    First,
+    /// It had been taken, and comes back to where it stood.
+    Returned,
 }
 
 impl<T: Send + 'static> Port<T> {
@@ -68,7 +81,7 @@ impl<T: Send + 'static> Port<T> {
     /// Inside a predicate: predicates must not use ports.
     #[inline]
     pub fn post(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.core.place(parcel(item), End::Back);
+        let refused = self.core.place(parcel(item), Entry::Posted);
         refused.map_err(|(reason, parcel)| PostError {
             item: parcel.into_inner().item,
             reason,
@@ -81,7 +94,7 @@ impl<T: Send + 'static> Port<T> {
     /// # Errors
     /// As [`Port::post`].
     pub fn put_back(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.core.place(parcel(item), End::Front);
+        let refused = self.core.place(parcel(item), Entry::First);
         refused.map_err(|(reason, parcel)| PostError {
             item: parcel.into_inner().item,
             reason,
@@ -183,6 +196,7 @@ impl<T: Send + 'static> PortCore<T> {
             state: Mutex::new(PortState {
                 items: BoxList::new(),
                 receivers: VecDeque::new(),
+                stamps: (0, 0),
             }),
             domain: OnceLock::new(),
         }
@@ -215,17 +229,26 @@ impl<T: Send + 'static> PortCore<T> {
     }
 
     #[inline]
-    fn place(&self, parcel: Parcel<T>, end: End) -> Result<(), (QueueError, Parcel<T>)> {
+    fn place(&self, parcel: Parcel<T>, entry: Entry) -> Result<(), (QueueError, Parcel<T>)> {
         let mut deferred = Deferred::default();
-        let placed = self.locked(|state| state.place(parcel, end, &mut deferred));
+        let placed = self.locked(|state| state.place(parcel, entry, &mut deferred));
         deferred.carry_out();
         placed
     }
 
-    /// Brings an item back that had been taken. It is kept also when its receiver's queue refuses.
+    /// Brings an item to the front that had been taken. It is kept also when its receiver's queue
+    /// refuses.
     pub(crate) fn put_back(&self, parcel: Parcel<T>) {
-        if let Err((_, parcel)) = self.place(parcel, End::Front) {
-            self.state().items.push_front(parcel);
+        if let Err((_, parcel)) = self.place(parcel, Entry::First) {
+            self.state().insert(parcel);
+        }
+    }
+
+    /// Brings an item back that had been taken: the receivers are asked, else it stands where it stood.
+    /// It is kept also when its receiver's queue refuses.
+    pub(crate) fn bring_back(&self, parcel: Parcel<T>) {
+        if let Err((_, parcel)) = self.place(parcel, Entry::Returned) {
+            self.state().insert(parcel);
         }
     }
 
@@ -257,10 +280,11 @@ impl<T: Send + 'static> PortState<T> {
     #[inline]
     fn place(
         &mut self,
-        parcel: Parcel<T>,
-        end: End,
+        mut parcel: Parcel<T>,
+        entry: Entry,
         deferred: &mut Deferred,
     ) -> Result<(), (QueueError, Parcel<T>)> {
+        let end = self.stamp(&mut parcel, entry);
         let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
         let mut at = 0;
         while let Some(receiver) = self.receivers.get(at) {
@@ -287,11 +311,36 @@ impl<T: Send + 'static> PortState<T> {
         let parcel = offer
             .into_parcel()
             .expect("an item that all reject was not taken");
-        match end {
-            End::Front => self.items.push_front(parcel),
-            End::Back => self.items.push_back(parcel),
+        match entry {
+            Entry::Posted => self.items.push_back(parcel),
+            Entry::First => self.items.push_front(parcel),
+            Entry::Returned => self.insert(parcel),
         }
         Ok(())
+    }
+
+    /// Says at which end an item stands that comes in, and stamps one that is new.
+    #[inline]
+    fn stamp(&mut self, parcel: &mut Parcel<T>, entry: Entry) -> End {
+        match entry {
+            Entry::Posted => {
+                self.stamps.1 += 1;
+                parcel.stamp = self.stamps.1;
+                End::Back
+            }
+            Entry::First => {
+                self.stamps.0 -= 1;
+                parcel.stamp = self.stamps.0;
+                End::Front
+            }
+            Entry::Returned => End::Front,
+        }
+    }
+
+    /// Keeps an item that had been taken where it stood.
+    fn insert(&mut self, parcel: Parcel<T>) {
+        self.items
+            .insert(parcel, |one, other| one.stamp < other.stamp);
     }
 
     /// Adds a receiver and offers it the waiting items, as if they were posted to it one by one.
@@ -332,11 +381,11 @@ impl<T: Send + 'static> PortState<T> {
     }
 }
 
-/// Brings a parcel back to the front of its port. If the port is gone, so is everyone who could
+/// Brings a parcel back to where it stood in its port. If the port is gone, so is everyone who could
 /// have asked for the item.
 pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: Parcel<T>) {
     if let Some(port) = port.upgrade() {
-        port.put_back(parcel);
+        port.bring_back(parcel);
     }
 }
 

@@ -40,12 +40,14 @@ mod backoff;
 mod mutex;
 mod parker;
 mod serial;
+mod thread_number;
 
 pub use backoff::Backoff;
 pub use crossbeam_utils::CachePadded;
 pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use parker::{Parker, Unparker};
 pub use serial::Serial;
+pub use thread_number::thread_number;
 
 /// Tells the processor that this is a spin loop.
 #[inline]

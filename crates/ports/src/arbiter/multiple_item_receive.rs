@@ -4,7 +4,7 @@ use super::place::{Place, Placed};
 use crate::activation::{Activation, Active, Attach};
 use crate::delivery::Delivery;
 use crate::handler::{self, AnyHandler};
-use crate::outlet::Outlet;
+use crate::outlet::{Outlet, Sends, SentBy};
 use crate::port::{Port, items_of};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{BoxList, Enqueue, QueueError, Run, TaskBox};
@@ -49,7 +49,7 @@ struct Core<T: Send + 'static> {
 /// The items of one handler run, on their way.
 struct Batch<T: Send + 'static> {
     parcels: BoxList<Delivery<T>>,
-    to: Arc<Core<T>>,
+    to: SentBy<Core<T>>,
 }
 
 impl<T: Send + 'static> MultipleItemReceive<T> {
@@ -154,6 +154,7 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
             }
             fired = true;
             let parcels = offer.take_oldest_multiple(self.count);
+            let to = SentBy::new(to);
             let batch = TaskBox::new(Batch { parcels, to });
             offer.send(self.place.outlet(), batch.into_task());
             if self.place.taken(offer) {
@@ -167,8 +168,9 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
 impl<T: Send + 'static> Run for Batch<T> {
     fn run(task: TaskBox<Self>) {
         let Batch { parcels, to } = task.into_inner();
+        let to = to.arrived();
         let held = |parcels| {
-            let to = Arc::clone(&to);
+            let to = SentBy::new(Arc::clone(&to));
             TaskBox::new(Batch { parcels, to }).into_task()
         };
         let outlet = to.place.outlet();
@@ -187,6 +189,12 @@ impl<T: Send + 'static> Run for Batch<T> {
         while let Some(parcel) = newest_first.pop_front() {
             to.place.put_back(parcel);
         }
+    }
+}
+
+impl<T: Send + 'static> Sends for Core<T> {
+    fn outlet(&self) -> &Outlet {
+        self.place.outlet()
     }
 }
 

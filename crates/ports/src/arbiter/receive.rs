@@ -4,7 +4,7 @@ use super::place::{Place, Placed};
 use crate::activation::{Activation, Active, Attach};
 use crate::delivery::{Deliver, Parcel, address};
 use crate::handler::{self, AnyHandler};
-use crate::outlet::Outlet;
+use crate::outlet::{Outlet, Sends};
 use crate::port::Port;
 use crate::predicate::{self, Predicate};
 use crate::receiver::{Offer, Receiver, Verdict};
@@ -166,6 +166,12 @@ impl<T: Send + 'static> Deliver<T> for ReceiveCore<T> {
 
     fn put_back(&self, parcel: Parcel<T>) {
         self.place.put_back(parcel);
+    }
+}
+
+impl<T: Send + 'static> Sends for ReceiveCore<T> {
+    fn outlet(&self) -> &Outlet {
+        self.place.outlet()
     }
 }
 

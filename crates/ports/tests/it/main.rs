@@ -7,6 +7,7 @@ mod support;
 
 mod awaited;
 mod cost;
+mod interleave;
 mod join;
 mod model;
 mod port;
