@@ -47,5 +47,6 @@ pub use motet_dispatch::{
     spawn,
 };
 pub use motet_ports::{
-    ExceptionPort, FromHandler, JoinedReceive, MultipleItemReceive, Port, PostError, Receive,
+    ActiveInterleave, CombineError, ExceptionPort, Fairness, FromHandler, Interleave,
+    JoinedReceive, MultipleItemReceive, Port, PostError, Receive,
 };

@@ -61,6 +61,7 @@ mod port;
 mod predicate;
 mod receiver;
 mod recv;
+mod stamps;
 
 #[cfg(all(test, motet_loom))]
 mod loom_ports;

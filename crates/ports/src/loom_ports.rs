@@ -13,15 +13,15 @@ use std::task::{Context, Poll, Wake, Waker};
 
 /// Keeps tasks.
 #[derive(Clone, Default)]
-struct Keeper(Arc<Mutex<Vec<Task>>>);
+pub(crate) struct Keeper(Arc<Mutex<Vec<Task>>>);
 
 impl Keeper {
-    fn take(&self) -> Vec<Task> {
+    pub(crate) fn take(&self) -> Vec<Task> {
         std::mem::take(&mut *self.0.lock())
     }
 
     /// Runs what has been queued, and what that queues; says how many tasks there were.
-    fn run(&self) -> usize {
+    pub(crate) fn run(&self) -> usize {
         let tasks = self.take();
         let count = tasks.len();
         tasks.into_iter().for_each(Task::run);

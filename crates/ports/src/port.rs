@@ -7,6 +7,7 @@ use crate::delivery::{Delivery, Parcel, parcel};
 use crate::domain::Domain;
 use crate::predicate;
 use crate::receiver::{End, Offer, Receiver, Verdict};
+use crate::stamps::{Entry, Stamps};
 use motet_dispatch::{BoxList, QueueError};
 use motet_sync::{Mutex, Serial};
 use std::collections::VecDeque;
@@ -46,19 +47,7 @@ pub(crate) struct PortState<T: Send + 'static> {
     items: BoxList<Delivery<T>>,
     /// In the order in which they are asked.
     receivers: VecDeque<Arc<dyn Receiver<T>>>,
-    /// The stamps given to items that stand in front of all, and behind all.
-    stamps: (i64, i64),
-}
-
-/// How an item comes in.
-#[derive(Clone, Copy)]
-enum Entry {
-    /// Posted: behind all others.
-    Posted,
-    /// Put in front of all others.
-    First,
-    /// It had been taken, and comes back to where it stood.
-    Returned,
+    stamps: Stamps,
 }
 
 impl<T: Send + 'static> Port<T> {
@@ -196,7 +185,7 @@ impl<T: Send + 'static> PortCore<T> {
             state: Mutex::new(PortState {
                 items: BoxList::new(),
                 receivers: VecDeque::new(),
-                stamps: (0, 0),
+                stamps: Stamps::default(),
             }),
             domain: OnceLock::new(),
         }
@@ -236,18 +225,18 @@ impl<T: Send + 'static> PortCore<T> {
         placed
     }
 
-    /// Brings an item to the front that had been taken. It is kept also when its receiver's queue
-    /// refuses.
+    /// Brings an item to the front that had been taken, also when its receiver's queue refuses it.
     pub(crate) fn put_back(&self, parcel: Parcel<T>) {
-        if let Err((_, parcel)) = self.place(parcel, Entry::First) {
-            self.state().insert(parcel);
-        }
+        self.take_back(parcel, Entry::First);
     }
 
-    /// Brings an item back that had been taken: the receivers are asked, else it stands where it stood.
-    /// It is kept also when its receiver's queue refuses.
+    /// Brings an item that had been taken back to where it stood, also when its receiver's queue refuses it.
     pub(crate) fn bring_back(&self, parcel: Parcel<T>) {
-        if let Err((_, parcel)) = self.place(parcel, Entry::Returned) {
+        self.take_back(parcel, Entry::Returned);
+    }
+
+    fn take_back(&self, parcel: Parcel<T>, entry: Entry) {
+        if let Err((_, parcel)) = self.place(parcel, entry) {
             self.state().insert(parcel);
         }
     }
@@ -284,7 +273,7 @@ impl<T: Send + 'static> PortState<T> {
         entry: Entry,
         deferred: &mut Deferred,
     ) -> Result<(), (QueueError, Parcel<T>)> {
-        let end = self.stamp(&mut parcel, entry);
+        let end = self.stamps.stamp(&mut parcel.stamp, entry);
         let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
         let mut at = 0;
         while let Some(receiver) = self.receivers.get(at) {
@@ -317,24 +306,6 @@ impl<T: Send + 'static> PortState<T> {
             Entry::Returned => self.insert(parcel),
         }
         Ok(())
-    }
-
-    /// Says at which end an item stands that comes in, and stamps one that is new.
-    #[inline]
-    fn stamp(&mut self, parcel: &mut Parcel<T>, entry: Entry) -> End {
-        match entry {
-            Entry::Posted => {
-                self.stamps.1 += 1;
-                parcel.stamp = self.stamps.1;
-                End::Back
-            }
-            Entry::First => {
-                self.stamps.0 -= 1;
-                parcel.stamp = self.stamps.0;
-                End::Front
-            }
-            Entry::Returned => End::Front,
-        }
     }
 
     /// Keeps an item that had been taken where it stood.

@@ -47,7 +47,14 @@ pub use crossbeam_utils::CachePadded;
 pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use parker::{Parker, Unparker};
 pub use serial::Serial;
+#[cfg(motet_loom)]
+pub use thread_number::set_thread_number;
 pub use thread_number::thread_number;
+
+#[cfg(motet_loom)]
+pub use loom::thread_local;
+#[cfg(not(motet_loom))]
+pub use std::thread_local;
 
 /// Tells the processor that this is a spin loop.
 #[inline]

@@ -1,32 +1,18 @@
 //! Small numbers for threads.
 #![allow(
     clippy::disallowed_types,
-    reason = "not part of what a model checks: models have threads of their own"
+    reason = "the numbers are not part of what a model checks"
 )]
 
 use std::cell::Cell;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::sync::{Mutex, PoisonError};
 
 /// Given out to no thread.
 const NONE: usize = usize::MAX;
 
-/// The numbers of threads that have ended, and the first that nobody has had.
-static FREE: Mutex<(BinaryHeap<Reverse<usize>>, usize)> = Mutex::new((BinaryHeap::new(), 0));
-
-thread_local! {
-    /// One more than the number; 0 as long as nobody has asked.
-    static NUMBER: Cell<usize> = const { Cell::new(0) };
-    static GIVE_BACK: GiveBack = const { GiveBack };
-}
-
-/// Gives the number back when its thread ends.
-struct GiveBack;
-
 /// A small number that no other living thread has: for choosing among places that threads should not
 /// share. It is the smallest that is free when the thread asks first, and free again when the thread
-/// has ended. `usize::MAX` for a thread that is ending, and for all threads of a model.
+/// has ended. `usize::MAX` for a thread that is ending, and for a thread of a model that was not given
+/// another one.
 ///
 /// ```
 /// use motet_sync::{thread, thread_number};
@@ -39,32 +25,78 @@ struct GiveBack;
 #[inline]
 #[must_use]
 pub fn thread_number() -> usize {
-    match NUMBER.get() {
-        0 => first_asked(),
-        number => number.wrapping_sub(1),
-    }
+    imp::thread_number()
 }
 
-#[cold]
-fn first_asked() -> usize {
-    // A thread that is ending has given its number back, or never had one.
-    if cfg!(motet_loom) || GIVE_BACK.try_with(|_| ()).is_err() {
-        return NONE;
-    }
-    let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-    let number = free.0.pop().map_or(free.1, |Reverse(number)| number);
-    free.1 = free.1.max(number + 1);
-    NUMBER.set(number + 1);
-    number
-}
+#[cfg(motet_loom)]
+pub use imp::set_thread_number;
 
-impl Drop for GiveBack {
-    fn drop(&mut self) {
-        let number = NUMBER.replace(0);
-        if number > 0 {
-            let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-            free.0.push(Reverse(number - 1));
+#[cfg(not(motet_loom))]
+mod imp {
+    use super::{Cell, NONE};
+    use std::cmp::Reverse;
+    use std::collections::BinaryHeap;
+    use std::sync::{Mutex, PoisonError};
+
+    /// The numbers of threads that have ended, and the first that nobody has had.
+    static FREE: Mutex<(BinaryHeap<Reverse<usize>>, usize)> = Mutex::new((BinaryHeap::new(), 0));
+
+    thread_local! {
+        /// One more than the number; 0 as long as nobody has asked.
+        static NUMBER: Cell<usize> = const { Cell::new(0) };
+        static GIVE_BACK: GiveBack = const { GiveBack };
+    }
+
+    /// Gives the number back when its thread ends.
+    struct GiveBack;
+
+    #[inline]
+    pub(super) fn thread_number() -> usize {
+        match NUMBER.get() {
+            0 => first_asked(),
+            number => number - 1,
         }
+    }
+
+    #[cold]
+    fn first_asked() -> usize {
+        // A thread that is ending has given its number back, or never had one.
+        if GIVE_BACK.try_with(|_| ()).is_err() {
+            return NONE;
+        }
+        let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = free.0.pop().map_or(free.1, |Reverse(number)| number);
+        free.1 = free.1.max(number + 1);
+        NUMBER.set(number + 1);
+        number
+    }
+
+    impl Drop for GiveBack {
+        fn drop(&mut self) {
+            let number = NUMBER.replace(0);
+            if number > 0 {
+                let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+                free.0.push(Reverse(number - 1));
+            }
+        }
+    }
+}
+
+#[cfg(motet_loom)]
+mod imp {
+    use super::{Cell, NONE};
+
+    loom::thread_local! {
+        static NUMBER: Cell<usize> = Cell::new(NONE);
+    }
+
+    pub(super) fn thread_number() -> usize {
+        NUMBER.with(Cell::get)
+    }
+
+    /// In a model, gives the calling thread its number.
+    pub fn set_thread_number(number: usize) {
+        NUMBER.with(|cell| cell.set(number));
     }
 }
 
@@ -75,11 +107,12 @@ mod tests {
 
     #[test]
     fn numbers_of_ended_threads_are_given_out_again() {
+        let mine = thread_number();
         let mut seen = std::collections::HashSet::new();
         for _ in 0..100 {
             seen.insert(thread::spawn(thread_number).join().unwrap());
         }
         assert!(seen.len() < 100, "one after the other they share a few");
-        assert!(!seen.contains(&thread_number()));
+        assert!(!seen.contains(&mine));
     }
 }

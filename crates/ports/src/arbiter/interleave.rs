@@ -1,23 +1,30 @@
 //! Interleave: handlers that run together, alone, or last.
 //!
-//! - `floor.rs`: the state machine, who may run now; `presence.rs`: the counts of concurrent handlers;
-//!   `pending.rs`: tasks that wait;
+//! - `floor.rs`: the state machine, who may run now, its `state.rs` and what it says (`next.rs`);
+//!   `signal.rs`: what concurrent tasks look at; `presence.rs`: the counts of their handlers; `guest.rs`: the
+//!   exclusive one; `pending.rs`: tasks that wait;
 //! - `shared.rs`: turns, which run exclusive work; `group.rs`: what members ask and tell.
 
 mod floor;
 mod group;
+mod guest;
+#[cfg(all(test, motet_loom))]
+mod loom_interleave;
+mod next;
 mod pending;
 mod presence;
 mod shared;
+mod signal;
+mod state;
 
-pub use floor::Fairness;
+pub use state::Fairness;
 
 use crate::activation::{Active, Attach};
 use crate::outlet::Outlet;
-use floor::{Look, Phase};
 use group::{Group, Kind};
 use motet_dispatch::{Enqueue, QueueError, Task};
 use shared::Shared;
+use state::{Look, Phase};
 use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;

@@ -195,11 +195,11 @@ fn ccr_075_sem_g86_a_panic_releases_the_group() {
         let [one, two] = [log.clone(), log.clone()];
         Interleave::new()
             .exclusive(Receive::persistent(&exclusive, move |n: u32| {
-                assert!(n % 2 == 0, "odd {n}");
+                assert!(n.is_multiple_of(2), "odd {n}");
                 one.push(n);
             }))
             .concurrent(Receive::persistent(&concurrent, move |n: u32| {
-                assert!(n % 2 == 0, "odd {n}");
+                assert!(n.is_multiple_of(2), "odd {n}");
                 two.push(n);
             }))
             .activate(&queue)
@@ -593,12 +593,9 @@ fn sem_g89_other_tasks_run_between_exclusive_handlers() {
                 .enqueue(Task::new(move || log.push(1000 + n)))
                 .unwrap();
         }
-        let start = Task::new({
-            let (queue, other) = (queue.clone(), other.clone());
-            move || {
-                queue.resume();
-                other.resume();
-            }
+        let start = Task::new(move || {
+            queue.resume();
+            other.resume();
         });
         dispatcher
             .queue(QueueConfig::default())

@@ -11,172 +11,59 @@
 //! ```
 //!
 //! While the floor is `Open` concurrent tasks enter without a lock: they count themselves
-//! (`presence.rs`) and look at `signal`. In every other phase `signal` says `RAISED`: those who enter
+//! (`presence.rs`) and look at `signal`. In every other phase `signal` is raised: those who enter
 //! are held, and those who leave look, under the lock, whether they were the last.
 //!
-//! Whoever has the floor is one thread (a turn, see `turn.rs`) or one async handler; what it gives up it
+//! Whoever has the floor is one thread (a turn, see `shared.rs`) or one async handler; what it gives up it
 //! hands to the next by what a call returns ([`Next`]). There is one node `N` for turns: here while no turn
 //! is queued.
 
-use super::pending::{Pending, Work, same};
+use super::guest::Guest;
+use super::next::{Entry, Next, Step};
+use super::pending::{Work, same};
 use super::presence::{Presence, order};
+use super::signal::Signal;
+use super::state::{Fairness, Look, Phase, State};
 use crate::delivery::QueueHandle;
 use motet_dispatch::{Task, TaskList};
-use motet_sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{CachePadded, Mutex};
 use std::sync::Arc;
 
-/// Who goes first when both exclusive and concurrent work waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum Fairness {
-    /// Exclusive work, as in CCR: a stream of it that does not end keeps concurrent work waiting.
-    #[default]
-    ExclusiveFirst,
-    /// In turns: what is concurrent and waits is let in after at most 16 exclusive handlers.
-    Alternate,
-}
-
+/// The state machine. See the [module](self).
 pub(super) struct Floor<N> {
-    /// Read by every concurrent task, written when the floor changes hands.
-    signal: CachePadded<AtomicU8>,
+    signal: CachePadded<Signal>,
     presence: Presence,
     /// Held tasks that have been let in and have not ended.
     admitted: CachePadded<AtomicUsize>,
     state: CachePadded<Mutex<State<N>>>,
-    guest: AtomicU8,
-}
-
-struct State<N> {
-    phase: Phase,
-    fairness: Fairness,
-    exclusive: Pending,
-    held: Pending,
-    teardown: Option<Work>,
-    /// All members are off their ports.
-    off: bool,
-    node: Option<N>,
-    /// The async handler that has the floor.
-    guest: Option<&'static str>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Concurrent tasks enter.
-    Open,
-    /// An exclusive task waits until the concurrent handlers have ended.
-    Draining,
-    /// Someone has the floor.
-    Taken,
-    /// The end: waits until the concurrent handlers have ended and the tasks on their way are here.
-    Collecting,
-    /// Nothing runs any more.
-    Done,
-}
-
-/// Concurrent tasks may not enter.
-const RAISED: u8 = 1;
-/// A teardown item has been claimed: nothing may be taken any more.
-const CLOSING: u8 = 2;
-
-/// `guest`: the exclusive handler that runs has ended, or will, with its task's first run.
-const NONE: u8 = 0;
-/// It is async; its task's first run has not ended.
-const STAYS: u8 = 1;
-/// It is async, and has ended before its task's first run.
-const LEFT: u8 = 2;
-/// It has the floor alone.
-const AWAY: u8 = 3;
-
-/// What the caller has to do now, outside of all locks.
-#[must_use]
-pub(super) enum Next<N> {
-    Nothing,
-    /// Queue a turn.
-    Turn(QueueHandle, N),
-    /// Queue tasks that were held, and call [`Floor::admitted_one_ended`] for each when it has run.
-    Admit(Pending),
-    /// Give back the room of these and bring back what they carry.
-    BringBack(Vec<Work>),
-}
-
-/// What a turn has to do now.
-pub(super) enum Step<N> {
-    /// Run these on this turn's queue, one after the other.
-    Run(TaskList),
-    /// Take all members off their ports, then [collect](Floor::collect).
-    Close,
-    /// Bring these back to their ports, then run the teardown task.
-    Teardown(Task, Vec<Work>),
-    /// The turn is over.
-    End(Next<N>),
-}
-
-/// What became of a concurrent task that wanted to enter.
-#[must_use]
-pub(super) enum Entry<N> {
-    In,
-    Held(Next<N>),
-}
-
-/// What an interleave looks like now.
-#[derive(Debug)]
-pub(super) struct Look {
-    pub(super) phase: Phase,
-    pub(super) guest: Option<&'static str>,
-    pub(super) exclusive: usize,
-    pub(super) held: usize,
+    guest: Guest,
 }
 
 impl<N> Floor<N> {
     /// Taken by the caller, who gives it up by [`Floor::pass_on`].
     pub(super) fn new(node: N, fairness: Fairness, threads: usize) -> Self {
         Floor {
-            signal: CachePadded::new(AtomicU8::new(RAISED)),
+            signal: CachePadded::new(Signal::new()),
             presence: Presence::new(threads),
             admitted: CachePadded::default(),
-            state: CachePadded::new(Mutex::new(State {
-                phase: Phase::Taken,
-                fairness,
-                exclusive: Pending::default(),
-                held: Pending::default(),
-                teardown: None,
-                off: false,
-                node: Some(node),
-                guest: None,
-            })),
-            guest: AtomicU8::new(NONE),
+            state: CachePadded::new(Mutex::new(State::new(node, fairness))),
+            guest: Guest::new(),
         }
     }
 
     #[inline]
     pub(super) fn is_closing(&self) -> bool {
-        self.signal.load(Ordering::Acquire) & CLOSING != 0
+        self.signal.is_closing()
     }
 
     /// Claims the end. `true` for one caller.
     pub(super) fn close(&self) -> bool {
-        self.signal.fetch_or(CLOSING, Ordering::AcqRel) & CLOSING == 0
+        self.signal.close()
     }
 
     pub(super) fn look(&self) -> Look {
-        let state = self.state.lock();
-        Look {
-            phase: state.phase,
-            guest: state.guest,
-            exclusive: state.exclusive.len(),
-            held: state.held.len(),
-        }
-    }
-
-    #[inline]
-    fn is_raised(&self) -> bool {
-        self.signal.load(Ordering::SeqCst) & RAISED != 0
-    }
-
-    fn raise(&self) {
-        self.signal.fetch_or(RAISED, Ordering::SeqCst);
-        order();
+        self.state.lock().look()
     }
 }
 
@@ -197,7 +84,7 @@ impl<N> Floor<N> {
         hold: impl FnOnce() -> Work,
     ) -> Entry<N> {
         self.presence.begin(thread);
-        if !self.is_raised() {
+        if !self.signal.is_raised() {
             return Entry::In;
         }
         self.enter_raised(thread, was_admitted, hold)
@@ -234,7 +121,7 @@ impl<N> Floor<N> {
     #[inline]
     pub(super) fn leave(&self, thread: usize) -> Next<N> {
         self.presence.end(thread);
-        if self.is_raised() {
+        if self.signal.is_raised() {
             self.look_whether_last()
         } else {
             Next::Nothing
@@ -251,7 +138,7 @@ impl<N> Floor<N> {
     pub(super) fn admitted_one_ended(&self) -> Next<N> {
         self.admitted.fetch_sub(1, Ordering::SeqCst);
         order();
-        if self.is_raised() {
+        if self.signal.is_raised() {
             self.look_whether_last()
         } else {
             Next::Nothing
@@ -270,7 +157,11 @@ impl<N> Floor<N> {
             Phase::Collecting => self.is_quiet(state),
             Phase::Open | Phase::Taken | Phase::Done => false,
         };
-        if may { take(state) } else { Next::Nothing }
+        if may {
+            state.give_to_turn()
+        } else {
+            Next::Nothing
+        }
     }
 
     fn anyone_runs(&self) -> bool {
@@ -293,7 +184,7 @@ impl<N> Floor<N> {
         }
         state.exclusive.push(queue, task);
         if state.phase == Phase::Open {
-            self.raise();
+            self.signal.raise();
             state.phase = Phase::Draining;
             return self.hand_over(&mut state);
         }
@@ -306,8 +197,8 @@ impl<N> Floor<N> {
         state.teardown = Some((Arc::clone(queue), task));
         match state.phase {
             Phase::Open | Phase::Draining => {
-                self.raise();
-                take(&mut state)
+                self.signal.raise();
+                state.give_to_turn()
             }
             Phase::Taken | Phase::Collecting | Phase::Done => Next::Nothing,
         }
@@ -389,7 +280,7 @@ impl<N> Floor<N> {
     fn decide(&self, state: &mut State<N>) -> Next<N> {
         state.phase = Phase::Taken;
         if state.teardown.is_some() {
-            return take(state);
+            return state.give_to_turn();
         }
         if state.off {
             state.phase = Phase::Done;
@@ -397,14 +288,14 @@ impl<N> Floor<N> {
         }
         let waits = !state.exclusive.is_empty();
         if waits && (state.fairness == Fairness::ExclusiveFirst || state.held.is_empty()) {
-            return take(state);
+            return state.give_to_turn();
         }
         self.admitted.fetch_add(state.held.len(), Ordering::SeqCst);
         if waits {
             state.phase = Phase::Draining;
         } else {
             state.phase = Phase::Open;
-            self.signal.fetch_and(!RAISED, Ordering::SeqCst);
+            self.signal.lower();
         }
         if state.held.is_empty() {
             Next::Nothing
@@ -419,17 +310,16 @@ impl<N> Floor<N> {
     /// It goes on after its task's first run. Called during that.
     pub(super) fn stay(&self, name: &'static str) {
         self.state.lock().guest = Some(name);
-        self.guest.store(STAYS, Ordering::Relaxed);
+        self.guest.stay();
     }
 
     /// It has ended.
     pub(super) fn leave_later(&self) -> Next<N> {
-        // AcqRel: what the handler did is seen by who runs next, and the turn's parked node is seen here.
-        if self.guest.swap(LEFT, Ordering::AcqRel) == AWAY {
-            self.guest.store(NONE, Ordering::Relaxed);
-            return self.pass_on();
+        if self.guest.leave() {
+            self.pass_on()
+        } else {
+            Next::Nothing
         }
-        Next::Nothing
     }
 
     /// Its task's first run has ended. `true`: it has ended too. `false`: it has the floor, and `left`,
@@ -440,7 +330,7 @@ impl<N> Floor<N> {
         left: &mut TaskList,
         node: &mut Option<N>,
     ) -> bool {
-        if self.guest.load(Ordering::Acquire) == NONE {
+        if !self.guest.has_stayed() {
             return true;
         }
         {
@@ -448,35 +338,12 @@ impl<N> Floor<N> {
             state.exclusive.give_back(queue, std::mem::take(left));
             state.node = node.take();
         }
-        let away = self
-            .guest
-            .compare_exchange(STAYS, AWAY, Ordering::AcqRel, Ordering::Acquire);
-        if away.is_ok() {
+        if self.guest.takes_over() {
             return false;
         }
-        self.guest.store(NONE, Ordering::Relaxed);
         let mut state = self.state.lock();
         state.guest = None;
         *node = state.node.take();
         true
-    }
-}
-
-impl<N> State<N> {
-    /// Takes what waits, oldest first in each group.
-    fn take_all(&mut self) -> Vec<Work> {
-        let exclusive = std::mem::take(&mut self.exclusive);
-        exclusive.chain(std::mem::take(&mut self.held)).collect()
-    }
-}
-
-/// Gives the floor to a turn, for the teardown task or the oldest exclusive one.
-fn take<N>(state: &mut State<N>) -> Next<N> {
-    state.phase = Phase::Taken;
-    let teardown = state.teardown.as_ref().map(|(queue, _)| queue);
-    let queue = teardown.or_else(|| state.exclusive.front()).cloned();
-    match (queue, state.node.take()) {
-        (Some(queue), Some(node)) => Next::Turn(queue, node),
-        _ => unreachable!("the floor is given to a task that waits, and the node is here"),
     }
 }

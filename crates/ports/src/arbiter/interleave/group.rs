@@ -1,6 +1,6 @@
 //! A group of an interleave, as its members see it.
 
-use super::floor::Entry;
+use super::next::Entry;
 use super::shared::Shared;
 use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;

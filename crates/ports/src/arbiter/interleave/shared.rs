@@ -4,8 +4,10 @@
 //! going through the queue for each; then it queues itself again behind what waits there, so the other
 //! tasks of the dispatcher get their share.
 
-use super::floor::{Fairness, Floor, Next, Step};
+use super::floor::Floor;
+use super::next::{Next, Step};
 use super::pending::Work;
+use super::state::Fairness;
 use crate::activation::Active;
 use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
@@ -37,17 +39,20 @@ struct Admitted {
 
 struct AdmittedPass(Arc<Shared>);
 
-thread_local! {
+motet_sync::thread_local! {
     /// The interleave that has let in the task which this thread runs.
-    static ADMITTED: Cell<*const Shared> = const { Cell::new(ptr::null()) };
+    #[allow(clippy::missing_const_for_thread_local, reason = "models know no other form")]
+    static ADMITTED: Cell<*const Shared> = Cell::new(ptr::null());
 }
 
 impl Shared {
-    /// Without members; the caller has the floor.
+    /// Without members; the caller has the floor. More threads than workers may post.
     pub(super) fn new(fairness: Fairness) -> Arc<Self> {
-        /// More threads than workers may post.
-        const THREADS: usize = 64;
-        let threads = (2 * thread::cores()).clamp(4, THREADS);
+        Self::with_places(fairness, (2 * thread::cores()).clamp(4, 64))
+    }
+
+    /// As above; so many threads have places of their own.
+    pub(super) fn with_places(fairness: Fairness, threads: usize) -> Arc<Self> {
         Arc::new(Shared {
             floor: Floor::new(TaskBox::new(Turn(None)), fairness, threads),
             members: Mutex::default(),
@@ -79,9 +84,9 @@ impl Shared {
 
     /// Whether the task that this thread runs was let in; it is, once.
     pub(super) fn was_admitted(&self) -> bool {
-        let admitted = ptr::eq(ADMITTED.get(), self);
+        let admitted = ptr::eq(ADMITTED.with(Cell::get), self);
         if admitted {
-            ADMITTED.set(ptr::null());
+            ADMITTED.with(|cell| cell.set(ptr::null()));
         }
         admitted
     }
@@ -231,11 +236,11 @@ impl Run for Admitted {
         struct Reset(*const Shared);
         impl Drop for Reset {
             fn drop(&mut self) {
-                ADMITTED.set(self.0);
+                ADMITTED.with(|cell| cell.set(self.0));
             }
         }
         let Admitted { task, pass } = task.into_inner();
-        let _reset = Reset(ADMITTED.replace(Arc::as_ptr(&pass.0)));
+        let _reset = Reset(ADMITTED.with(|cell| cell.replace(Arc::as_ptr(&pass.0))));
         task.run();
     }
 
