@@ -27,9 +27,15 @@ enum Form {
     Exclusive,
 }
 
-/// Nanoseconds per handler run, of `tokens` that go round until each has been handled `laps` times.
-fn round(dispatcher: &Dispatcher, form: Form, ports: Ports, tokens: u32, laps: u32) -> f64 {
-    let queue: DispatcherQueue = dispatcher.queue(QueueConfig::default());
+/// Nanoseconds per handler run, of `tokens` that go round.
+fn round(
+    dispatcher: &Dispatcher,
+    queue: &DispatcherQueue,
+    form: Form,
+    ports: Ports,
+    tokens: u32,
+) -> f64 {
+    let laps = 40_000 / tokens;
     let count = match ports {
         Ports::Own => tokens,
         Ports::Shared => 1,
@@ -44,12 +50,12 @@ fn round(dispatcher: &Dispatcher, form: Form, ports: Ports, tokens: u32, laps: u
             }
         });
         match form {
-            Form::Plain => drop(receive.activate(&queue).expect("the queue is open")),
+            Form::Plain => drop(receive.activate(queue).expect("the queue is open")),
             Form::Concurrent => interleave = interleave.concurrent(receive),
             Form::Exclusive => interleave = interleave.exclusive(receive),
         }
     }
-    interleave.activate(&queue).expect("the queue is open");
+    interleave.activate(queue).expect("the queue is open");
     dispatcher.wait_idle();
     let start = Instant::now();
     for token in 0..tokens as usize {
@@ -79,17 +85,18 @@ fn main() {
             (64, Ports::Shared, "shared"),
         ] {
             let dispatcher = Dispatcher::new(threads);
-            let laps = 40_000 / tokens;
+            let queue = dispatcher.queue(QueueConfig::default());
+            let run = |form| round(&dispatcher, &queue, form, ports, tokens);
             let (mut plain, mut concurrent, mut exclusive, mut ratios) =
                 (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             for _ in 0..rounds {
-                let one = round(&dispatcher, Form::Plain, ports, tokens, laps);
-                let other = round(&dispatcher, Form::Concurrent, ports, tokens, laps);
-                let again = round(&dispatcher, Form::Plain, ports, tokens, laps);
+                let one = run(Form::Plain);
+                let other = run(Form::Concurrent);
+                let again = run(Form::Plain);
                 ratios.push((one + again) / 2.0 / other);
                 plain.extend([one, again]);
                 concurrent.push(other);
-                exclusive.push(round(&dispatcher, Form::Exclusive, ports, tokens, laps));
+                exclusive.push(run(Form::Exclusive));
             }
             println!(
                 "{threads:7} {tokens:6} {name:6} {:9.0} {:14.0} {:11.2} {:13.0}",

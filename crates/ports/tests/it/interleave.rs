@@ -1,12 +1,13 @@
-//! Interleaves: who may run together, who goes first, and what is left when one is torn down.
+//! Interleaves: who may run together, and who goes first.
 
-use crate::support::{dispatcher, here, on_dispatchers, port_with, post_all, take_all};
+mod ending;
+mod stress;
+
+use crate::support::{dispatcher, here, on_dispatchers, post_all};
 use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task};
 use motet_ports::{
-    ActiveInterleave, CombineError, Fairness, Interleave, JoinedReceive, MultipleItemReceive, Port,
-    Receive,
+    ActiveInterleave, Fairness, Interleave, JoinedReceive, MultipleItemReceive, Port, Receive,
 };
-use motet_sync::Arc;
 use motet_testkit::{Gate, Log, Overlap, patience, within};
 
 /// A handler that says its word, stands at a gate and says it again in capitals.
@@ -366,168 +367,6 @@ fn ccr_078_an_exclusive_handler_that_awaits_its_own_group_never_ends_and_shows()
 }
 
 #[test]
-fn ccr_079_sem_g87_teardown_waits_for_those_who_run_and_nothing_new_starts() {
-    with_three(Fairness::default(), |dispatcher, three| {
-        three.concurrent.post(1).unwrap();
-        three.gate.wait_for(1);
-        three.teardown.post(()).unwrap();
-        assert!(!three.active.is_active());
-        three.concurrent.post(2).unwrap();
-        three.exclusive.post(3).unwrap();
-        assert_eq!(three.begun(), ["C1"]);
-        three.gate.open();
-        dispatcher.wait_idle();
-        assert_eq!(three.log.entries(), ["C1", "-C1", "T"]);
-        assert_eq!(
-            (three.concurrent.items(), three.exclusive.items()),
-            (vec![2], vec![3])
-        );
-    });
-}
-
-#[test]
-fn ccr_080_sem_g87_what_comes_after_the_teardown_stays_in_its_port() {
-    on_dispatchers(1, |dispatcher, queue| {
-        let three = Three::new(queue, Fairness::default());
-        dispatcher.wait_idle();
-        three.teardown.post(()).unwrap();
-        dispatcher.wait_idle();
-        let receivers = (
-            three.concurrent.receiver_count(),
-            three.exclusive.receiver_count(),
-            three.teardown.receiver_count(),
-        );
-        assert_eq!(receivers, (0, 0, 0));
-        three.exclusive.post(1).unwrap();
-        three.concurrent.post(2).unwrap();
-        three.teardown.post(()).unwrap();
-        dispatcher.wait_idle();
-        assert_eq!(three.log.entries(), ["T"]);
-        assert_eq!(
-            (three.exclusive.items(), three.concurrent.items()),
-            (vec![1], vec![2])
-        );
-        assert!(format!("{:?}", three.active).contains("torn down"));
-    });
-}
-
-#[test]
-fn ccr_081_sem_g87_the_first_of_several_teardown_items_wins_once() {
-    on_dispatchers(20, |dispatcher, queue| {
-        let (one, two, log) = (Port::new(), Port::new(), Log::new());
-        let (first, second) = (log.clone(), log.clone());
-        Interleave::new()
-            .teardown(Receive::once(&one, move |()| first.push(1)))
-            .teardown(Receive::once(&two, move |()| second.push(2)))
-            .activate(queue)
-            .unwrap();
-        dispatcher.wait_idle();
-        let other = two.clone();
-        let poster = motet_sync::thread::spawn(move || other.post(()).unwrap());
-        one.post(()).unwrap();
-        poster.join().unwrap();
-        dispatcher.wait_idle();
-        let winner = log.take();
-        assert_eq!(winner.len(), 1);
-        let left = (one.item_count(), two.item_count());
-        assert_eq!(left, if winner == [1] { (0, 1) } else { (1, 0) });
-        assert_eq!((one.receiver_count(), two.receiver_count()), (0, 0));
-    });
-}
-
-#[test]
-#[should_panic(expected = "a teardown member takes items once: use Receive<u32>::once")]
-fn ccr_082_a_persistent_teardown_member_is_refused() {
-    let _refused = Interleave::new().teardown(Receive::persistent(&Port::new(), |_: u32| ()));
-}
-
-#[test]
-fn ccr_083_sem_g88_combined_interleaves_exclude_each_other() {
-    for at_work in [false, true] {
-        within(patience(), move || {
-            let (dispatcher, queue) = dispatcher(4);
-            let (exclusive, other, stage) = (Port::new(), [Port::new(), Port::new()], stage());
-            let main = Interleave::new()
-                .exclusive(Receive::persistent(&exclusive, says::<u32>(&stage, 'E')));
-            let second = Interleave::new()
-                .exclusive(Receive::persistent(&other[0], says(&stage, 'F')))
-                .concurrent(Receive::persistent(&other[1], says(&stage, 'C')));
-            let active = if at_work {
-                let active = main.activate(&queue).unwrap();
-                active.combine_with(second, &queue).unwrap();
-                active
-            } else {
-                main.combine_with(second).activate(&queue).unwrap()
-            };
-            dispatcher.wait_idle();
-            other[0].post(1).unwrap();
-            stage.1.wait_for(1);
-            exclusive.post(2).unwrap();
-            other[1].post(3).unwrap();
-            until(|| active.concurrent_waiting() == 1);
-            assert_eq!(stage.0.entries(), ["F1"]);
-            stage.1.open();
-            dispatcher.wait_idle();
-            assert_eq!(stage.0.entries(), ["F1", "-F1", "E2", "-E2", "C3", "-C3"]);
-        });
-    }
-}
-
-#[test]
-fn sem_g88_what_has_been_torn_down_is_not_combined_into() {
-    let (end, port, log) = (port_with([()]), port_with([1]), Log::new());
-    let handled = log.clone();
-    let active = Interleave::new()
-        .teardown(Receive::once(&end, |()| ()))
-        .activate(&here())
-        .unwrap();
-    let other =
-        Interleave::new().exclusive(Receive::persistent(&port, move |n: u32| handled.push(n)));
-    let refused = active.combine_with(other, &here()).unwrap_err();
-    assert!(refused.to_string().contains("torn down"), "{refused}");
-    assert!(log.is_empty());
-    // It is as it was.
-    refused.into_interleave().activate(&here()).unwrap();
-    assert_eq!(log.take(), [1]);
-}
-
-#[test]
-fn sem_g88_a_queue_without_room_hands_the_other_interleave_back() {
-    within(patience(), || {
-        let dispatcher = Dispatcher::new(1);
-        let queue = dispatcher.queue(QueueConfig {
-            depth: Some(0),
-            ..QueueConfig::default()
-        });
-        let active = Interleave::new().activate(&here()).unwrap();
-        let refused = active.combine_with(Interleave::new(), &queue).unwrap_err();
-        assert!(matches!(refused, CombineError::Queue(_, QueueError::Full)));
-    });
-}
-
-#[test]
-fn ccr_084_sem_g87_what_has_not_begun_at_the_teardown_is_back_in_its_old_order() {
-    on_dispatchers(1, |dispatcher, queue| {
-        let three = Three::new(queue, Fairness::default());
-        dispatcher.wait_idle();
-        three.exclusive.post(0).unwrap();
-        three.gate.wait_for(1);
-        // Some of these are held, some wait in the queue.
-        post_all(&three.concurrent, 1..100);
-        post_all(&three.exclusive, 100..200);
-        three.teardown.post(()).unwrap();
-        post_all(&three.exclusive, 200..210);
-        post_all(&three.concurrent, 210..220);
-        three.gate.open();
-        dispatcher.wait_idle();
-        assert_eq!(three.log.entries(), ["E0", "-E0", "T"]);
-        let concurrent = (1..100).chain(210..220).collect::<Vec<_>>();
-        assert_eq!(take_all(&three.concurrent), concurrent);
-        assert_eq!(take_all(&three.exclusive), (100..210).collect::<Vec<_>>());
-    });
-}
-
-#[test]
 fn ccr_085_an_interleave_without_teardown_works_for_ever() {
     on_dispatchers(1, |dispatcher, queue| {
         let (exclusive, concurrent, log) = (Port::new(), Port::new(), Log::new());
@@ -670,32 +509,6 @@ fn sem_g89_exclusive_items_that_wait_count_in_the_depth_of_their_queue() {
 }
 
 #[test]
-fn sem_g90_a_dispatcher_that_stops_gives_everything_back_in_order() {
-    within(patience(), || {
-        for torn_down in [false, true] {
-            let (dispatcher, queue) = dispatcher(2);
-            let three = Three::new(&queue, Fairness::default());
-            dispatcher.wait_idle();
-            three.exclusive.post(0).unwrap();
-            three.gate.wait_for(1);
-            post_all(&three.exclusive, 1..50);
-            post_all(&three.concurrent, 50..100);
-            if torn_down {
-                three.teardown.post(()).unwrap();
-            }
-            queue.suspend();
-            three.gate.open();
-            dispatcher.wait_idle();
-            drop(dispatcher);
-            assert_eq!(three.log.entries(), ["E0", "-E0"]);
-            assert_eq!(take_all(&three.exclusive), (1..50).collect::<Vec<_>>());
-            assert_eq!(take_all(&three.concurrent), (50..100).collect::<Vec<_>>());
-            assert_eq!(three.teardown.item_count(), usize::from(torn_down));
-        }
-    });
-}
-
-#[test]
 fn sem_g83_joins_and_batches_may_be_members() {
     on_dispatchers(1, |dispatcher, queue| {
         let (p, q, batch, log) = (Port::new(), Port::new(), Port::new(), Log::new());
@@ -740,59 +553,5 @@ fn sem_g83_joins_and_batches_may_be_members() {
         );
         assert_eq!(left, (0, 0, 0, 0));
         assert_eq!(batch.item_count(), 2);
-    });
-}
-
-#[test]
-fn sem_g83_items_that_waited_are_handled_when_it_begins() {
-    on_dispatchers(5, |dispatcher, queue| {
-        let (exclusive, concurrent, end) = (port_with(0..50), port_with(50..100), port_with([()]));
-        let log = Log::new();
-        let [one, two, last] = [(); 3].map(|()| log.clone());
-        Interleave::new()
-            .exclusive(Receive::persistent(&exclusive, move |n: u32| one.push(n)))
-            .concurrent(Receive::persistent(&concurrent, move |n: u32| two.push(n)))
-            .teardown(Receive::once(&end, move |()| last.push(1000)))
-            .activate(queue)
-            .unwrap();
-        dispatcher.wait_idle();
-        // The end was there from the beginning: nothing else may start.
-        assert_eq!(log.take(), [1000]);
-        assert_eq!(take_all(&exclusive), (0..50).collect::<Vec<_>>());
-        assert_eq!(take_all(&concurrent), (50..100).collect::<Vec<_>>());
-    });
-}
-
-#[test]
-fn sem_g90_nothing_is_left_behind_when_ports_and_dispatcher_are_gone() {
-    within(patience(), || {
-        let alive = Arc::new(());
-        for torn_down in [false, true] {
-            let (dispatcher, queue) = dispatcher(2);
-            let (exclusive, concurrent, end) = (Port::new(), Port::new(), Port::new());
-            let [one, two, three] = [(); 3].map(|()| Arc::clone(&alive));
-            let active = Interleave::new()
-                .exclusive(Receive::persistent(&exclusive, move |_: u32| {
-                    drop(Arc::clone(&one))
-                }))
-                .concurrent(Receive::persistent(&concurrent, move |_: u32| {
-                    drop(Arc::clone(&two))
-                }))
-                .teardown(Receive::once(&end, move |()| drop(three)))
-                .activate(&queue)
-                .unwrap();
-            for n in 0..100 {
-                exclusive.post(n).unwrap();
-                concurrent.post(n).unwrap();
-            }
-            dispatcher.wait_idle();
-            if torn_down {
-                end.post(()).unwrap();
-                dispatcher.wait_idle();
-            }
-            drop((exclusive, concurrent, end, dispatcher));
-            assert_eq!(Arc::strong_count(&alive), 1);
-            drop(active);
-        }
     });
 }
