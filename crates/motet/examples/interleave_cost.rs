@@ -41,13 +41,13 @@ fn round(
         Ports::Shared => 1,
     };
     let ports: Vec<Port<u32>> = (0..count).map(|_| Port::new()).collect();
+    let end = Port::new();
     let mut interleave = Interleave::new();
     for port in &ports {
-        let next = port.clone();
+        let (next, arrived) = (port.clone(), end.clone());
         let receive = Receive::persistent(port, move |left: u32| {
-            if left > 0 {
-                next.post(left - 1).expect("the queue is open");
-            }
+            let to = if left > 0 { &next } else { &arrived };
+            to.post(left.saturating_sub(1)).expect("the queue is open");
         });
         match form {
             Form::Plain => drop(receive.activate(queue).expect("the queue is open")),
@@ -64,7 +64,9 @@ fn round(
             .expect("the queue is open");
     }
     dispatcher.wait_idle();
-    start.elapsed().as_secs_f64() * 1e9 / f64::from(tokens * (laps + 1))
+    let elapsed = start.elapsed();
+    assert_eq!(end.item_count(), tokens as usize, "every token has arrived");
+    elapsed.as_secs_f64() * 1e9 / f64::from(tokens * (laps + 1))
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -1,7 +1,7 @@
 //! An item on its way: the body of the one node that carries it from `post` to its handler.
 
-use crate::outlet::{Sends, SentBy};
 use motet_dispatch::{Enqueue, Run, Task, TaskBox};
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// An item, and once a receiver has taken it, where it goes.
@@ -23,6 +23,16 @@ pub(crate) trait Deliver<T: Send + 'static>: Sends {
     /// Brings an item that will not be handled back to where it came from.
     fn put_back(&self, parcel: Parcel<T>);
 }
+
+/// An arbiter that sends tasks.
+pub(crate) trait Sends: Send + Sync {
+    /// A task that was sent has been dropped, and will not run.
+    fn lose(&self);
+}
+
+/// The arbiter that a task on its way belongs to, which is told if the task is dropped before it has
+/// arrived.
+pub(crate) struct SentBy<A: Sends + ?Sized>(Option<Arc<A>>);
 
 /// Makes a node around an item.
 #[inline]
@@ -58,3 +68,33 @@ impl<T: Send + 'static> Run for Delivery<T> {
 
 /// Where a receiver's tasks go.
 pub(crate) type QueueHandle = Arc<dyn Enqueue>;
+
+impl<A: Sends + ?Sized> SentBy<A> {
+    #[inline]
+    pub(crate) fn new(arbiter: Arc<A>) -> Self {
+        SentBy(Some(arbiter))
+    }
+
+    /// The task has reached a worker.
+    #[inline]
+    pub(crate) fn arrived(mut self) -> Arc<A> {
+        self.0.take().expect("there until the task has arrived")
+    }
+}
+
+impl<A: Sends + ?Sized> Deref for SentBy<A> {
+    type Target = A;
+
+    fn deref(&self) -> &A {
+        self.0.as_ref().expect("there until the task has arrived")
+    }
+}
+
+impl<A: Sends + ?Sized> Drop for SentBy<A> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(arbiter) = &self.0 {
+            arbiter.lose();
+        }
+    }
+}

@@ -18,7 +18,6 @@ use crate::handler::AnyHandler;
 use crate::parent::{Parent, Pass};
 use motet_dispatch::{Enqueue, Task};
 use std::fmt;
-use std::ops::Deref;
 use std::sync::Arc;
 
 /// Where an arbiter's tasks go, and who has a say in it: what [`Attach`](crate::Attach) gives to an
@@ -28,16 +27,6 @@ pub struct Outlet {
     queue: QueueHandle,
     parent: Option<Arc<dyn Parent>>,
 }
-
-/// An arbiter that sends tasks.
-pub(crate) trait Sends: Send + Sync {
-    /// The way they go.
-    fn outlet(&self) -> &Outlet;
-}
-
-/// The arbiter that a task on its way belongs to. If the task is dropped before it has arrived, the
-/// arbiter above is told.
-pub(crate) struct SentBy<A: Sends + ?Sized>(Option<Arc<A>>);
 
 impl Outlet {
     /// Straight to a queue.
@@ -111,6 +100,7 @@ impl Outlet {
     }
 
     /// Tells the arbiter above that a task that was sent will not run, after what it carried is back.
+    #[cold]
     pub fn lose(&self) {
         if let Some(parent) = &self.parent {
             parent.lose();
@@ -121,36 +111,6 @@ impl Outlet {
     #[inline]
     pub(crate) fn handle<A>(&self, handler: &AnyHandler<A>, args: A, pass: Option<Pass<'_>>) {
         handler.handle(args, &self.queue, pass);
-    }
-}
-
-impl<A: Sends + ?Sized> SentBy<A> {
-    #[inline]
-    pub(crate) fn new(arbiter: Arc<A>) -> Self {
-        SentBy(Some(arbiter))
-    }
-
-    /// The task has reached a worker.
-    #[inline]
-    pub(crate) fn arrived(mut self) -> Arc<A> {
-        self.0.take().expect("there until the task has arrived")
-    }
-}
-
-impl<A: Sends + ?Sized> Deref for SentBy<A> {
-    type Target = A;
-
-    fn deref(&self) -> &A {
-        self.0.as_ref().expect("there until the task has arrived")
-    }
-}
-
-impl<A: Sends + ?Sized> Drop for SentBy<A> {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(arbiter) = &self.0 {
-            arbiter.outlet().lose();
-        }
     }
 }
 

@@ -3,10 +3,10 @@
 use crate::activation::{Activation, Active, Attach};
 use crate::claim::Claim;
 use crate::deferred::{Deferred, Keep};
-use crate::delivery::Parcel;
+use crate::delivery::{Parcel, Sends, SentBy};
 use crate::domain::Domain;
 use crate::handler::{self, AnyHandler};
-use crate::outlet::{Outlet, Sends, SentBy};
+use crate::outlet::Outlet;
 use crate::port::{Port, PortCore, put_back};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{Enqueue, QueueError, Run, TaskBox};
@@ -266,8 +266,8 @@ impl<A: Send + 'static, B: Send + 'static> Run for Joined<A, B> {
 }
 
 impl<A: Send + 'static, B: Send + 'static> Sends for Core<A, B> {
-    fn outlet(&self) -> &Outlet {
-        &self.outlet
+    fn lose(&self) {
+        self.outlet.lose();
     }
 }
 

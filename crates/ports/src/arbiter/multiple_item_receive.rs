@@ -2,9 +2,9 @@
 
 use super::place::{Place, Placed};
 use crate::activation::{Activation, Active, Attach};
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, Sends, SentBy};
 use crate::handler::{self, AnyHandler};
-use crate::outlet::{Outlet, Sends, SentBy};
+use crate::outlet::Outlet;
 use crate::port::{Port, items_of};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{BoxList, Enqueue, QueueError, Run, TaskBox};
@@ -193,8 +193,8 @@ impl<T: Send + 'static> Run for Batch<T> {
 }
 
 impl<T: Send + 'static> Sends for Core<T> {
-    fn outlet(&self) -> &Outlet {
-        self.place.outlet()
+    fn lose(&self) {
+        self.place.outlet().lose();
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::place::{Place, Placed};
 use crate::activation::{Activation, Active, Attach};
-use crate::delivery::{Deliver, Parcel, address};
+use crate::delivery::{Deliver, Parcel, Sends, address};
 use crate::handler::{self, AnyHandler};
-use crate::outlet::{Outlet, Sends};
+use crate::outlet::Outlet;
 use crate::port::Port;
 use crate::predicate::{self, Predicate};
 use crate::receiver::{Offer, Receiver, Verdict};
@@ -170,8 +170,8 @@ impl<T: Send + 'static> Deliver<T> for ReceiveCore<T> {
 }
 
 impl<T: Send + 'static> Sends for ReceiveCore<T> {
-    fn outlet(&self) -> &Outlet {
-        self.place.outlet()
+    fn lose(&self) {
+        self.place.outlet().lose();
     }
 }
 

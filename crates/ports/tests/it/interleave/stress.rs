@@ -68,6 +68,42 @@ async fn waits(mut turns: u32) {
     .await;
 }
 
+/// Concurrent and exclusive members, plain and async in turn; some handlers panic.
+fn mixed(ports: &[Port<Item>; 4], inside: &Inside, handled: &Log<(usize, Item)>) -> Interleave {
+    let [one, two, three, four] = [(); 4].map(|()| (inside.clone(), handled.clone()));
+    Interleave::new()
+        .concurrent(Receive::persistent(&ports[0], move |item: Item| {
+            one.0.together(|| one.1.push((0, item)));
+        }))
+        .exclusive(Receive::persistent(&ports[1], move |item: Item| {
+            two.0.alone(|| {
+                two.1.push((1, item));
+                assert!(!item.1.is_multiple_of(7), "as it should");
+            });
+        }))
+        .concurrent(Receive::persistent_async(&ports[2], move |item: Item| {
+            let (inside, handled) = three.clone();
+            async move {
+                inside.0.fetch_add(1, Ordering::SeqCst);
+                let _left = Left(&inside, 1);
+                waits(item.1 % 3).await;
+                assert!(inside.0.load(Ordering::SeqCst) < ALONE);
+                handled.push((2, item));
+                assert!(!item.1.is_multiple_of(7), "as it should");
+            }
+        }))
+        .exclusive(Receive::persistent_async(&ports[3], move |item: Item| {
+            let (inside, handled) = four.clone();
+            async move {
+                inside.0.fetch_add(ALONE, Ordering::SeqCst);
+                let _left = Left(&inside, ALONE);
+                waits(item.1 % 3).await;
+                assert_eq!(inside.0.load(Ordering::SeqCst), ALONE);
+                handled.push((3, item));
+            }
+        }))
+}
+
 #[test]
 fn ccr_086_sem_g83_random_mixes_keep_exclusive_handlers_alone() {
     const ITEMS: u32 = 400;
@@ -84,38 +120,7 @@ fn ccr_086_sem_g83_random_mixes_keep_exclusive_handlers_alone() {
             let (inside, handled, panics) = (Inside::default(), Log::new(), Log::new());
             let told = panics.clone();
             queue.on_exception(move |exception| told.push(exception.message().to_owned()));
-            let [one, two, three, four] = [(); 4].map(|()| (inside.clone(), handled.clone()));
-            Interleave::new()
-                .concurrent(Receive::persistent(&ports[0], move |item: Item| {
-                    two.0.together(|| two.1.push((0, item)));
-                }))
-                .exclusive(Receive::persistent(&ports[1], move |item: Item| {
-                    one.0.alone(|| {
-                        one.1.push((1, item));
-                        assert!(!item.1.is_multiple_of(7), "as it should");
-                    });
-                }))
-                .concurrent(Receive::persistent_async(&ports[2], move |item: Item| {
-                    let (inside, handled) = three.clone();
-                    async move {
-                        inside.0.fetch_add(1, Ordering::SeqCst);
-                        let _left = Left(&inside, 1);
-                        waits(item.1 % 3).await;
-                        assert!(inside.0.load(Ordering::SeqCst) < ALONE);
-                        handled.push((2, item));
-                        assert!(!item.1.is_multiple_of(7), "as it should");
-                    }
-                }))
-                .exclusive(Receive::persistent_async(&ports[3], move |item: Item| {
-                    let (inside, handled) = four.clone();
-                    async move {
-                        inside.0.fetch_add(ALONE, Ordering::SeqCst);
-                        let _left = Left(&inside, ALONE);
-                        waits(item.1 % 3).await;
-                        assert_eq!(inside.0.load(Ordering::SeqCst), ALONE);
-                        handled.push((3, item));
-                    }
-                }))
+            mixed(&ports, &inside, &handled)
                 .fairness(fairness)
                 .activate(&queue)
                 .unwrap();
