@@ -4,7 +4,7 @@
 //! built with `--cfg motet_loom`, under the [loom](https://docs.rs/loom) model checker. Outside
 //! model checking the façade costs nothing: the names are those of `std`.
 //!
-//! - Depends on: `crossbeam-utils` (cache-line padding).
+//! - Depends on: `crossbeam-utils` (cache-line padding), `rustix` (on Linux, for fences of which one side pays).
 //! - Used by: every crate of the core.
 //!
 //! ```text
@@ -32,6 +32,7 @@
 //! `motet-dispatch`, whose `sleep.md` says who wakes whom.
 #![forbid(unsafe_code)]
 
+pub mod asymmetric;
 pub mod atomic;
 pub mod cell;
 pub mod thread;

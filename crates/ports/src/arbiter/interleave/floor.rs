@@ -26,8 +26,8 @@ use super::signal::Signal;
 use super::state::{Fairness, Look, Phase, State};
 use crate::delivery::QueueHandle;
 use motet_dispatch::{Task, TaskList};
-use motet_sync::atomic::{AtomicUsize, Ordering};
-use motet_sync::{CachePadded, Mutex};
+use motet_sync::atomic::{AtomicUsize, Ordering, fence};
+use motet_sync::{CachePadded, Mutex, asymmetric};
 use std::sync::Arc;
 
 /// The state machine. See the [module](self).
@@ -83,8 +83,11 @@ impl<N> Floor<N> {
         was_admitted: impl FnOnce() -> bool,
         hold: impl FnOnce() -> Work,
     ) -> Entry<N> {
-        self.presence.begin(thread);
-        if !self.signal.is_raised() {
+        let calm = self.signal.is_calm();
+        if self.presence.begin(thread, calm) {
+            self.look_whether_calm();
+        }
+        if self.signal.lets_go_on(calm) {
             return Entry::In;
         }
         self.enter_raised(thread, was_admitted, hold)
@@ -97,8 +100,10 @@ impl<N> Floor<N> {
         was_admitted: impl FnOnce() -> bool,
         hold: impl FnOnce() -> Work,
     ) -> Entry<N> {
+        // The calm is over: what was counted the light way counts for everyone from here on.
+        fence(Ordering::SeqCst);
         // Let in: the one who did that counts it until it has ended.
-        if was_admitted() {
+        if !self.signal.is_raised() || was_admitted() {
             return Entry::In;
         }
         let mut state = self.state.lock();
@@ -120,17 +125,18 @@ impl<N> Floor<N> {
     /// A handler has ended.
     #[inline]
     pub(super) fn leave(&self, thread: usize) -> Next<N> {
-        self.presence.end(thread);
-        if self.signal.is_raised() {
-            self.look_whether_last()
-        } else {
+        let calm = self.signal.is_calm();
+        self.presence.end(thread, calm);
+        if self.signal.lets_go_on(calm) {
             Next::Nothing
+        } else {
+            self.look_whether_last()
         }
     }
 
     /// A task that was sent will not enter: as if it had, and had ended at once.
     pub(super) fn lose(&self, thread: usize) -> Next<N> {
-        self.presence.begin(thread);
+        self.presence.begin(thread, false);
         self.leave(thread)
     }
 
@@ -147,7 +153,26 @@ impl<N> Floor<N> {
 
     #[cold]
     fn look_whether_last(&self) -> Next<N> {
-        self.hand_over(&mut self.state.lock())
+        // As in `enter_raised`; if it is not raised now, who raises it next sees that this one has ended.
+        fence(Ordering::SeqCst);
+        if self.signal.is_raised() {
+            self.hand_over(&mut self.state.lock())
+        } else {
+            Next::Nothing
+        }
+    }
+
+    /// A thread has run many concurrent handlers since it looked last.
+    #[cold]
+    fn look_whether_calm(&self) {
+        if !asymmetric::is_available() {
+            return;
+        }
+        let mut state = self.state.lock();
+        let stirred = std::mem::take(&mut state.stirred);
+        if state.phase == Phase::Open && !stirred {
+            self.signal.calm_down();
+        }
     }
 
     /// Hands the floor to who waits for the last handler to end, if that has happened.
@@ -184,6 +209,7 @@ impl<N> Floor<N> {
         }
         state.exclusive.push(queue, task);
         if state.phase == Phase::Open {
+            state.stirred = true;
             self.signal.raise();
             state.phase = Phase::Draining;
             return self.hand_over(&mut state);

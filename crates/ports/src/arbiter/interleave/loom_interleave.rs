@@ -180,6 +180,24 @@ fn loom_exclusive_against_concurrent() {
     });
 }
 
+/// A calm, in which concurrent handlers are counted the light way, ends.
+#[test]
+fn loom_exclusive_against_concurrent_in_a_calm() {
+    loom::model(|| {
+        let stage = Stage::new(Fairness::default());
+        set_thread_number(0);
+        stage.post(Kind::Concurrent);
+        stage.work();
+        let other = stage.thread(1, &[Kind::Exclusive]);
+        stage.post(Kind::Concurrent);
+        stage.work();
+        stage.post(Kind::Concurrent);
+        stage.work();
+        other.join().unwrap();
+        assert_eq!(stage.outcome(), (4, 0));
+    });
+}
+
 /// Two exclusive posters: none is forgotten when the floor changes hands.
 #[test]
 fn loom_exclusive_against_exclusive() {

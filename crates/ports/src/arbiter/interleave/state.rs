@@ -37,6 +37,8 @@ pub(super) struct State<N> {
     pub(super) teardown: Option<Work>,
     /// All members are off their ports.
     pub(super) off: bool,
+    /// Someone has wanted to be alone since the last look.
+    pub(super) stirred: bool,
     pub(super) node: Option<N>,
     /// The async handler that has the floor.
     pub(super) guest: Option<&'static str>,
@@ -61,6 +63,7 @@ impl<N> State<N> {
             held: Pending::default(),
             teardown: None,
             off: false,
+            stirred: false,
             node: Some(node),
             guest: None,
         }
