@@ -24,6 +24,14 @@ tidy:
 loom *args:
     cargo xtask loom {{ args }}
 
+# whole programs under many random schedules, for one crate or all
+shuttle *args:
+    cargo xtask shuttle {{ args }}
+
+# the tests that repeat themselves, ten minutes or as long as one says
+stress *args:
+    cargo xtask stress {{ args }}
+
 # the API documentation, shown in a browser
 docs:
     cargo xtask docs --open

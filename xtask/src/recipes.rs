@@ -2,15 +2,17 @@
 
 mod bench;
 mod docs;
-mod loom;
+mod models;
 mod preflight;
 mod project;
+mod stress;
 mod test;
 mod tidy;
 
 pub(crate) use bench::bench;
 pub(crate) use docs::docs;
-pub(crate) use loom::loom;
+pub(crate) use models::models;
 pub(crate) use preflight::preflight;
+pub(crate) use stress::stress;
 pub(crate) use test::test;
 pub(crate) use tidy::tidy;

@@ -1,13 +1,18 @@
 //! What a queue of tasks is to everyone who fills it.
 
+use crate::clock::Clock;
+use crate::span;
+use crate::waiting::Waiter;
 use crate::{Exception, Task};
 use std::fmt;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Weak};
 
 /// A place that takes tasks and sees to it that they run.
 ///
-/// [`DispatcherQueue`](crate::DispatcherQueue), its [`Home`](crate::Home)s and
-/// [`Inline`](crate::Inline) implement it; a queue of your own may too.
+/// [`DispatcherQueue`](crate::DispatcherQueue), its [`Home`](crate::Home)s,
+/// [`Inline`](crate::Inline) and [`ReplayQueue`](crate::ReplayQueue) implement it; a queue of your own
+/// may too.
 ///
 /// A port must know that there is room before it takes an item out for a handler, so admission is
 /// a step of its own: [`reserve`](Enqueue::reserve), then [`admit`](Enqueue::admit).
@@ -56,8 +61,29 @@ pub trait Enqueue: Send + Sync + 'static {
     /// The queue's name, for messages.
     fn name(&self) -> &str;
 
+    /// The clock of this queue's timers, and of its tasks ([`Clock::current`]): the real one unless
+    /// overridden.
+    fn clock(&self) -> Clock {
+        Clock::real()
+    }
+
     /// Routes a panic that happened in a task of this queue.
     fn raise(&self, exception: Exception);
+
+    /// Enters someone who waits for the sake of this queue into the waiting list of its dispatcher
+    /// ([`Dispatcher::waiting`](crate::Dispatcher::waiting)). A queue without a dispatcher keeps none.
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        drop(waiter);
+    }
+
+    /// Starts a task of this queue on the calling thread as its workers do: it is skipped if it must not
+    /// start any more, and its panic is [raised](Enqueue::raise). For tasks that do the work of several.
+    fn start(&self, task: Task) {
+        let name = || self.name().to_owned();
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| span::start(task, name))) {
+            self.raise(Exception::new(payload, self.name()));
+        }
+    }
 
     /// Claims room and queues the task.
     ///

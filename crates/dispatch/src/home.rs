@@ -1,10 +1,12 @@
 //! The part of a queue that belongs to one worker.
 
+use crate::clock::Clock;
 use crate::queue_core::QueueCore;
+use crate::waiting::Waiter;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Tasks queued here are run by one worker only, never stolen. Within one poster they run in
 /// order; they take turns with the other tasks of the queue.
@@ -66,12 +68,20 @@ impl Enqueue for Home {
         self.queue.runs()
     }
 
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        self.queue.watch(waiter);
+    }
+
     fn handle(&self) -> Arc<dyn Enqueue> {
         Arc::new(self.clone())
     }
 
     fn name(&self) -> &str {
         &self.queue.config.name
+    }
+
+    fn clock(&self) -> Clock {
+        self.queue.own_clock()
     }
 
     fn raise(&self, exception: Exception) {

@@ -1,6 +1,8 @@
 //! The queue without a dispatcher: tasks run on the thread that queues them.
 
-use crate::exception::{self, ExceptionRoute};
+use crate::clock::Clock;
+use crate::route::{self, ExceptionRoute};
+use crate::span;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -38,7 +40,7 @@ struct InlineShared {
     exceptions: ExceptionRoute,
 }
 
-thread_local! {
+motet_sync::thread_local! {
     /// Tasks queued while another one runs on this thread.
     static WAITING: RefCell<VecDeque<(Inline, Task)>> = RefCell::default();
     static RUNNING: Cell<bool> = const { Cell::new(false) };
@@ -46,7 +48,7 @@ thread_local! {
 
 /// Whether this thread runs an inline task.
 pub(crate) fn is_running() -> bool {
-    RUNNING.get()
+    RUNNING.with(Cell::get)
 }
 
 impl Inline {
@@ -68,7 +70,9 @@ impl Inline {
     }
 
     fn run(&self, task: Task) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.run())) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
+            span::start(task, || self.shared.name.clone())
+        })) {
             self.raise(Exception::new(payload, self.name()));
         }
     }
@@ -82,15 +86,16 @@ impl Enqueue for Inline {
     fn release(&self) {}
 
     fn admit(&self, task: Task) {
-        if RUNNING.replace(true) {
+        if RUNNING.with(|running| running.replace(true)) {
             let later = (self.clone(), task);
-            return WAITING.with_borrow_mut(|waiting| waiting.push_back(later));
+            return WAITING.with(|waiting| waiting.borrow_mut().push_back(later));
         }
         self.run(task);
-        while let Some((queue, next)) = WAITING.with_borrow_mut(VecDeque::pop_front) {
+        let next = || WAITING.with(|waiting| waiting.borrow_mut().pop_front());
+        while let Some((queue, next)) = next() {
             queue.run(next);
         }
-        RUNNING.set(false);
+        RUNNING.with(|running| running.set(false));
     }
 
     fn readmit(&self, task: Task) {
@@ -105,8 +110,14 @@ impl Enqueue for Inline {
         &self.shared.name
     }
 
+    /// The clock of the calling thread, which runs the tasks: virtual inside a
+    /// [`Replay`](crate::Replay). What timers queue runs on their clock's thread.
+    fn clock(&self) -> Clock {
+        Clock::of_thread().unwrap_or_else(Clock::real)
+    }
+
     fn raise(&self, exception: Exception) {
-        exception::route(exception, self.name(), &[&self.shared.exceptions]);
+        route::route(exception, self.name(), &[&self.shared.exceptions]);
     }
 }
 

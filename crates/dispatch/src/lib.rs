@@ -22,6 +22,9 @@
 //! | on a pool of threads | [`Dispatcher`], [`DispatcherQueue`] |
 //! | on one particular thread of it | [`DispatcherQueue::home`] |
 //! | here and now, in order | [`Inline`] |
+//! | later, or again and again | [`timer`], [`Clock`] |
+//! | in an order that a seed decides, in virtual time | [`Replay`] |
+//! | under a name, with a way for its panics and to cancel it | [`Causality`] |
 //! | a body of your own in the task's one allocation | [`Run`], [`TaskBox`] |
 //!
 //! ```
@@ -39,7 +42,10 @@
 //! Read next: [`Task`] (the one allocation), `worker.rs` and `local.rs` (the loop and the order in
 //! which it serves), `sleep.md` (how workers sleep and are woken).
 
+mod causality;
+mod clock;
 mod counters;
+mod deadline;
 mod dispatcher;
 mod enqueue;
 mod exception;
@@ -48,30 +54,44 @@ mod home;
 mod inbox;
 mod injector;
 mod inline;
+mod inside_task;
 mod local;
 mod pool;
 mod queue;
 mod queue_core;
 mod registry;
+mod replay;
+mod route;
 mod sleep;
+mod span;
 mod spin_wait;
 mod task;
 mod task_list;
+mod waiting;
+mod watch;
 mod worker;
+
+pub mod timer;
 
 #[cfg(all(test, motet_loom))]
 mod loom_future_task;
 
+pub use causality::{Cancelled, Causalities, Causality, Entered, UntilCancelled};
+pub use clock::{Clock, Timer, Timescale};
 pub use counters::QueueCounters;
 pub use dispatcher::{Dispatcher, DispatcherConfig, IdleWatch};
 pub use enqueue::{Enqueue, QueueError, Refused};
 pub use exception::Exception;
-pub use future_task::{FutureHandle, spawn, spawn_here, spawn_unchecked};
+pub use future_task::{FutureHandle, is_task_context, spawn, spawn_here, spawn_unchecked};
 pub use home::Home;
 pub use inline::Inline;
+pub use inside_task::inside_task;
 pub use queue::DispatcherQueue;
 pub use queue_core::QueueConfig;
+pub use replay::{Choice, Replay, ReplayConfig, ReplayQueue, Step, Trace};
 pub use spin_wait::{Advice, SpinWait};
 pub use task::{Run, Task, TaskBox};
 pub use task_list::{BoxList, TaskList};
+pub use waiting::{Wait, WaitPart, Waiter, Waiting};
+pub use watch::watch_here;
 pub use worker::announce;

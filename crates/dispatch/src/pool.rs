@@ -1,7 +1,9 @@
 //! What the workers of a dispatcher and its queues share: their sleep, and what has changed.
 
-use crate::exception::{self, Exception, ExceptionRoute};
+use crate::exception::Exception;
+use crate::route::{self, ExceptionRoute};
 use crate::sleep::Sleep;
+use crate::waiting::Roll;
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use motet_sync::{Condvar, Mutex};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,6 +13,7 @@ pub(crate) struct Pool {
     workers: usize,
     pub(crate) sleep: Sleep,
     pub(crate) exceptions: ExceptionRoute,
+    pub(crate) roll: Roll,
     /// Goes up when the set of queues changes or the pool is stopped.
     version: AtomicUsize,
     stopped: AtomicBool,
@@ -34,6 +37,7 @@ impl Pool {
             workers,
             sleep: Sleep::new(workers),
             exceptions: ExceptionRoute::default(),
+            roll: Roll::new(workers),
             version: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
             idle: Idle::default(),
@@ -80,7 +84,7 @@ impl Pool {
             && let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook()))
         {
             let exception = Exception::new(payload, "on_idle");
-            exception::route(exception, "on_idle", &[&self.exceptions]);
+            route::route(exception, "on_idle", &[&self.exceptions]);
         }
         // Whoever waits has either not looked yet or is woken.
         drop(self.idle.lock.lock());

@@ -1,12 +1,15 @@
 //! The dispatcher queue: where tasks wait until their dispatcher runs them.
 
+use crate::clock::Clock;
 use crate::counters::QueueCounters;
 use crate::home::Home;
 use crate::queue_core::QueueCore;
+use crate::waiting::Waiter;
+use crate::watch;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A queue of tasks that one [`Dispatcher`](crate::Dispatcher) serves, first in first out.
 ///
@@ -119,6 +122,10 @@ impl Enqueue for DispatcherQueue {
         self.core.may_start()
     }
 
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        self.core.watch(waiter);
+    }
+
     fn handle(&self) -> Arc<dyn Enqueue> {
         // Not the handle of the handle: one indirection less for each post.
         self.core.clone()
@@ -126,6 +133,10 @@ impl Enqueue for DispatcherQueue {
 
     fn name(&self) -> &str {
         self.core.name()
+    }
+
+    fn clock(&self) -> Clock {
+        self.core.own_clock()
     }
 
     fn raise(&self, exception: Exception) {
@@ -170,12 +181,20 @@ impl Enqueue for QueueCore {
         self.runs()
     }
 
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        watch::watch(&self.pool, waiter);
+    }
+
     fn handle(&self) -> Arc<dyn Enqueue> {
         self.strong()
     }
 
     fn name(&self) -> &str {
         &self.config.name
+    }
+
+    fn clock(&self) -> Clock {
+        self.own_clock()
     }
 
     fn raise(&self, exception: Exception) {

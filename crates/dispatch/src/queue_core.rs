@@ -1,23 +1,27 @@
 //! What a queue is, without the threads that use it: its places for tasks, its state, its counters.
 
+use crate::clock::{Clock, Timescale};
 use crate::counters::Counters;
-use crate::exception::{self, Exception, ExceptionHandler, ExceptionRoute};
+use crate::exception::Exception;
 use crate::inbox::Inbox;
 use crate::injector::Injector;
 use crate::pool::Pool;
+use crate::route::{self, ExceptionHandler, ExceptionRoute};
 use crate::{QueueError, Task};
 use crossbeam_deque as deque;
 use motet_sync::atomic::{AtomicU8, AtomicUsize, Ordering, fence};
 use motet_sync::{CachePadded, Mutex};
 use std::sync::{Arc, Weak};
 
-/// How a [`DispatcherQueue`](crate::DispatcherQueue) is to be.
+/// How a [`DispatcherQueue`](crate::DispatcherQueue), or a [`ReplayQueue`](crate::ReplayQueue), is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueConfig {
     /// Shown in messages.
     pub name: String,
     /// The number of tasks that may wait; more are refused. `None`: no limit.
     pub depth: Option<usize>,
+    /// What the spans of the queue's timers are multiplied by.
+    pub timescale: Timescale,
 }
 
 impl QueueConfig {
@@ -36,6 +40,7 @@ impl Default for QueueConfig {
         QueueConfig {
             name: "queue".to_owned(),
             depth: None,
+            timescale: Timescale::default(),
         }
     }
 }
@@ -240,6 +245,11 @@ impl QueueCore {
         self.state.load(Ordering::Acquire) == SUSPENDED
     }
 
+    /// The clock of this queue's timers.
+    pub(crate) fn own_clock(&self) -> Clock {
+        Clock::real().scaled(self.config.timescale)
+    }
+
     /// A strong handle on this queue.
     pub(crate) fn strong(&self) -> Arc<Self> {
         self.this.upgrade().expect("a queue that is used is alive")
@@ -252,7 +262,7 @@ impl QueueCore {
     /// Routes a panic of a task of this queue.
     pub(crate) fn raise(&self, exception: Exception) {
         let routes = [&self.exceptions, &self.pool.exceptions];
-        exception::route(exception, &self.config.name, &routes);
+        route::route(exception, &self.config.name, &routes);
     }
 
     fn change_state(&self, from: u8, to: u8) -> bool {

@@ -1,18 +1,22 @@
 //! The loop that every thread of a dispatcher runs, and how code inside a task finds its worker.
 
+mod task_clock;
+mod waits;
+
+pub(crate) use task_clock::clock_of_task;
+
 use crate::Task;
 use crate::exception::Exception;
-use crate::inline;
 use crate::local::Local;
 use crate::pool::Pool;
 use crate::queue_core::QueueCore;
 use crate::registry::Registry;
-use motet_sync::{Backoff, Parker, thread};
+use crate::span;
+use motet_sync::{Backoff, Parker};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
-use std::task::Context;
 use std::time::{Duration, Instant};
 
 /// One thread of a dispatcher. Lives on that thread's stack; nobody else sees it.
@@ -49,7 +53,7 @@ const WAKING: Duration = Duration::from_micros(150);
 /// Every so many tasks a worker with work of its own looks whether another one has more.
 const BALANCE_TURN: u32 = 64;
 
-thread_local! {
+motet_sync::thread_local! {
     /// The worker of this thread, null elsewhere. Set by [`Worker::run`] for as long as it runs.
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
@@ -57,7 +61,7 @@ thread_local! {
 /// Calls `f` with the worker of this thread, if it is one.
 #[inline]
 pub(crate) fn with_current<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
-    let worker = CURRENT.get();
+    let worker = CURRENT.with(Cell::get);
     // SAFETY: not null only while `Worker::run` is on this thread's stack, below this call.
     unsafe { worker.as_ref() }.map(f)
 }
@@ -179,10 +183,10 @@ impl Worker {
         struct Reset;
         impl Drop for Reset {
             fn drop(&mut self) {
-                CURRENT.set(ptr::null());
+                CURRENT.with(|current| current.set(ptr::null()));
             }
         }
-        CURRENT.set(self);
+        CURRENT.with(|current| current.set(self));
         let _reset = Reset;
         let parker = self.pool().sleep.register(self.index);
         while self.is_current() || self.refresh() {
@@ -194,7 +198,11 @@ impl Worker {
         self.locals.borrow().iter().for_each(Local::abandon);
     }
 
-    fn pool(&self) -> &Pool {
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
         &self.registry.pool
     }
 
@@ -234,7 +242,8 @@ impl Worker {
         if self.turns.get().is_multiple_of(BALANCE_TURN) {
             self.balance(slot);
         }
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.run())) {
+        let name = || self.locals.borrow()[slot].queue.config.name.clone();
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| span::start(task, name))) {
             let queue = Arc::clone(&self.locals.borrow()[slot].queue);
             queue.raise(Exception::new(payload, &queue.config.name));
         }
@@ -323,72 +332,5 @@ impl Worker {
             .borrow()
             .iter()
             .any(|local| local.queue.runs() && local.has_work())
-    }
-}
-
-/// What a waiting async task asks of its worker; see [`SpinWait`](crate::SpinWait).
-impl Worker {
-    /// Whether this worker could run something else now.
-    #[inline]
-    pub(crate) fn has_other_work(&self) -> bool {
-        !self.is_current() || self.has_own_work()
-    }
-
-    /// The task being polled gets another turn after its poll, if `cx` is its own context.
-    #[inline]
-    pub(crate) fn poll_again(&self, cx: &Context<'_>) -> bool {
-        // An inline task runs inside another task; it has no turns of its own.
-        let own = self.polling.get() == cx.waker().data() && !inline::is_running();
-        if own {
-            self.again.set(true);
-        }
-        own
-    }
-
-    /// A poll found nothing to do. When nothing but such polls happens, the core is offered to
-    /// others.
-    #[inline]
-    pub(crate) fn fruitless(&self) {
-        /// About as many polls as fit into `Backoff::SPIN`.
-        const PATIENCE: u32 = 256;
-        self.fruitless.set(self.fruitless.get() + 1);
-        if self.fruitless.get() > PATIENCE && !self.is_patient() {
-            thread::yield_now();
-        }
-    }
-
-    /// Whether waits keep the core because someone is being woken.
-    #[inline]
-    pub(crate) fn is_patient(&self) -> bool {
-        let Some(until) = self.patient_until.get() else {
-            return false;
-        };
-        let patient = Instant::now() < until;
-        if !patient {
-            self.patient_until.set(None);
-        }
-        patient
-    }
-
-    /// A poll got what it waited for.
-    #[inline]
-    pub(crate) fn fruitful(&self) {
-        self.fruitless.set(0);
-    }
-
-    #[inline]
-    fn polling(&self, data: *const (), poll: &mut impl FnMut()) -> bool {
-        /// The task around the one being polled, and whether it has been promised another turn: a
-        /// poll may poll another task, on an inline queue or by `spawn_here`, and that may panic.
-        struct Outer<'a>(&'a Worker, *const (), bool);
-        impl Drop for Outer<'_> {
-            fn drop(&mut self) {
-                self.0.polling.set(self.1);
-                self.0.again.set(self.2);
-            }
-        }
-        let _outer = Outer(self, self.polling.replace(data), self.again.replace(false));
-        poll();
-        self.again.get()
     }
 }

@@ -1,14 +1,34 @@
 //! Arbiters: the ties between what ports hold and the handlers that run. One file each.
 
+mod after;
+mod choice;
 mod from_handler;
 mod interleave;
+mod is_ready;
+mod join_core;
+mod join_gate;
+mod join_seat;
 mod joined_receive;
+mod multiple_item_gather;
 mod multiple_item_receive;
+mod multiple_port_receive;
+mod part;
 mod place;
 mod receive;
+mod row;
+mod rule;
+mod seats;
 
+pub use after::After;
+pub(crate) use choice::Branches;
+pub use choice::Choice;
 pub use from_handler::FromHandler;
 pub use interleave::{ActiveInterleave, CombineError, Fairness, Interleave};
+pub(crate) use is_ready::IsReady;
 pub use joined_receive::JoinedReceive;
+pub use multiple_item_gather::MultipleItemGather;
 pub use multiple_item_receive::MultipleItemReceive;
+pub use multiple_port_receive::MultiplePortReceive;
+pub use part::{Batch, IntoPart, Part};
 pub use receive::Receive;
+pub use seats::{IntoParts, IntoRow, IntoShares, Kit};

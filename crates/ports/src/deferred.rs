@@ -1,17 +1,25 @@
 //! What is decided under a port's lock and done after it is released.
 
 use crate::delivery::QueueHandle;
-use motet_dispatch::{Exception, Task, announce};
+use motet_dispatch::{Causalities, Exception, Task, announce};
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Effects in the order they were decided. The first needs no allocation.
+/// Effects in the order they were decided. The first two need no allocation: a one-time receive has
+/// as many.
 #[derive(Default)]
 pub(crate) struct Deferred {
     /// Tasks have been queued that other workers should hear of.
     announce: bool,
     first: Option<Effect>,
+    second: Option<Effect>,
     rest: Vec<Effect>,
+}
+
+/// An arbiter that has decided among its branches.
+pub(crate) trait Settle: Send + Sync {
+    /// Takes the branches off their ports. The caller holds no lock.
+    fn settle(&self);
 }
 
 enum Effect {
@@ -19,9 +27,13 @@ enum Effect {
     Readmit(QueueHandle, Task),
     GiveUp(Task),
     Wake(Waker),
-    Raise(QueueHandle, Exception),
+    Raise(QueueHandle, Exception, Causalities),
     Drop(Arc<dyn Keep>),
+    Settle(Arc<dyn Settle>, AdmitLast),
 }
+
+/// Queues a task when it is dropped: also when what comes before panics (a handler's destructor may).
+struct AdmitLast(Option<(QueueHandle, Task)>);
 
 impl Deferred {
     /// Queues a task: at once if that takes no more than a few instructions, else later.
@@ -47,12 +59,23 @@ impl Deferred {
         self.push(Effect::Wake(waker));
     }
 
-    pub(crate) fn raise(&mut self, queue: QueueHandle, exception: Exception) {
-        self.push(Effect::Raise(queue, exception));
+    /// Routes a panic as one of a task of `queue` that runs under `causalities`.
+    pub(crate) fn raise(
+        &mut self,
+        queue: QueueHandle,
+        exception: Exception,
+        causalities: Causalities,
+    ) {
+        self.push(Effect::Raise(queue, exception, causalities));
     }
 
     pub(crate) fn drop_later(&mut self, receiver: Arc<dyn Keep>) {
         self.push(Effect::Drop(receiver));
+    }
+
+    /// Lets `choice` take its branches off their ports, then queues the task of the one that won.
+    pub(crate) fn settle(&mut self, choice: Arc<dyn Settle>, task: Option<(QueueHandle, Task)>) {
+        self.push(Effect::Settle(choice, AdmitLast(task)));
     }
 
     /// Does everything. The caller holds no lock.
@@ -63,14 +86,19 @@ impl Deferred {
         }
         if let Some(first) = self.first {
             first.carry_out();
+            if let Some(second) = self.second {
+                second.carry_out();
+                self.rest.into_iter().for_each(Effect::carry_out);
+            }
         }
-        self.rest.into_iter().for_each(Effect::carry_out);
     }
 
     #[inline]
     fn push(&mut self, effect: Effect) {
-        if self.first.is_none() && self.rest.is_empty() {
+        if self.first.is_none() {
             self.first = Some(effect);
+        } else if self.second.is_none() {
+            self.second = Some(effect);
         } else {
             self.rest.push(effect);
         }
@@ -85,8 +113,23 @@ impl Effect {
             Effect::Readmit(queue, task) => queue.readmit(task),
             Effect::GiveUp(task) => task.cleanup(),
             Effect::Wake(waker) => waker.wake(),
-            Effect::Raise(queue, exception) => queue.raise(exception),
+            Effect::Raise(queue, exception, causalities) => {
+                causalities.run(|| queue.raise(exception));
+            }
             Effect::Drop(receiver) => drop(receiver),
+            Effect::Settle(choice, task) => {
+                choice.settle();
+                drop(choice);
+                drop(task);
+            }
+        }
+    }
+}
+
+impl Drop for AdmitLast {
+    fn drop(&mut self) {
+        if let Some((queue, task)) = self.0.take() {
+            queue.admit(task);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! An item on its way: the body of the one node that carries it from `post` to its handler.
 
-use motet_dispatch::{Enqueue, Run, Task, TaskBox};
+use motet_dispatch::{BoxList, Causalities, Enqueue, Run, Task, TaskBox};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -34,14 +34,35 @@ pub(crate) trait Sends: Send + Sync {
 /// arrived.
 pub(crate) struct SentBy<A: Sends + ?Sized>(Option<Arc<A>>);
 
-/// Makes a node around an item.
+/// Makes a node around an item, which carries the active causalities.
 #[inline]
 pub(crate) fn parcel<T: Send + 'static>(item: T) -> Parcel<T> {
-    TaskBox::new(Delivery {
-        item,
-        stamp: 0,
-        to: None,
-    })
+    TaskBox::new(Delivery::new(item))
+}
+
+/// Makes a node around an item, which carries none.
+pub(crate) fn token<T: Send + 'static>(item: T) -> Parcel<T> {
+    TaskBox::under(Causalities::none(), Delivery::new(item))
+}
+
+/// Brings an item of a handler run that was skipped back by `put_back`, unless it was itself
+/// cancelled: then nobody wants it any more.
+pub(crate) fn put_back_wanted<T: Send + 'static>(
+    parcel: Parcel<T>,
+    put_back: impl FnOnce(Parcel<T>),
+) {
+    if parcel.causalities().check().is_ok() {
+        put_back(parcel);
+    }
+}
+
+/// The items of parcels, in order.
+pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> Vec<T> {
+    let mut items = Vec::with_capacity(parcels.len());
+    while let Some(parcel) = parcels.pop_front() {
+        items.push(parcel.into_inner().item);
+    }
+    items
 }
 
 /// Addresses a parcel: it becomes the task that delivers it.
@@ -49,6 +70,16 @@ pub(crate) fn parcel<T: Send + 'static>(item: T) -> Parcel<T> {
 pub(crate) fn address<T: Send + 'static>(mut parcel: Parcel<T>, to: Arc<dyn Deliver<T>>) -> Task {
     parcel.to = Some(SentBy::new(to));
     parcel.into_task()
+}
+
+impl<T: Send + 'static> Delivery<T> {
+    fn new(item: T) -> Self {
+        Delivery {
+            item,
+            stamp: 0,
+            to: None,
+        }
+    }
 }
 
 impl<T: Send + 'static> Run for Delivery<T> {

@@ -3,7 +3,7 @@
 //! The first half of motet's one way through: items wait in ports; arbiters see when a condition on
 //! ports is met, take the items and make the task that `motet-dispatch` runs.
 //!
-//! - Depends on: `motet-sync`, `motet-dispatch`.
+//! - Depends on: `motet-sync`, `motet-dispatch`; `futures-core`, `futures-sink` (traits only).
 //! - Used by: `motet-comm` and the facade; every paradigm above is built from it.
 //!
 //! ```text
@@ -17,11 +17,20 @@
 //! |---|---|---|
 //! | one item of one port | [`Receive`] | [`Port::recv`] |
 //! | `n` items of one port | [`MultipleItemReceive`] | |
-//! | one item of each of two ports | [`JoinedReceive`] | |
 //! | items of several ports: some together, some alone, some last | [`Interleave`] | |
+//! | items of each of several ports | [`JoinedReceive`] | [`join`] |
+//! | an item of each of any number of ports of one type | [`MultiplePortReceive`] | |
+//! | `n` items of several ports, any mix | [`MultipleItemGather`] | |
+//! | … that satisfy a [`guard`] | [`Port::when`], [`Receive::when`] | |
+//! | the first of several that can run | [`Choice`] | [`select`] |
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
-//! | panics | [`ExceptionPort`] | |
+//! | items of several types, addressed by type | [`PortSet`], [`SharedPortSet`] | |
+//! | an answer to one request | [`ReplyPort`] | [`reply`] |
+//! | items one by one, with combinators | [`Port::sink`] | [`Port::stream`] |
+//! | anything, on a thread that runs no tasks | | [`Port::recv_blocking`], [`wait_blocking`] |
+//! | panics | [`ExceptionPort`], for all work under a name [`CausalityPorts`] | |
+//! | time | [`timer::timeout_port`], [`timer::enqueue_timer`] | [`timer::sleep`], [`within`](timer::Deadline::within) |
 //!
 //! ```
 //! use motet_dispatch::{Dispatcher, QueueConfig};
@@ -48,34 +57,67 @@
 
 mod activation;
 mod arbiter;
+mod beyond;
+mod blocking;
+mod causality_ports;
 mod claim;
+#[cfg(doctest)]
+mod compile_fail;
 mod deferred;
 mod delivery;
+mod description;
 mod domain;
 mod error;
 mod exception_port;
+pub mod guard;
 mod handler;
+mod mailbox;
+mod origin;
 mod outlet;
 mod parent;
 mod port;
+mod port_set;
 mod predicate;
+mod reading;
 mod receiver;
 mod recv;
+mod reply;
+mod select;
+mod shelf;
+mod sink;
 mod stamps;
+mod stream;
+mod tokens;
+mod weak_port;
+
+pub mod timer;
 
 #[cfg(all(test, motet_loom))]
+mod loom_choice;
+#[cfg(all(test, motet_loom))]
 mod loom_ports;
+#[cfg(all(test, motet_shuttle))]
+mod shuttle_programs;
 
 pub use activation::{Activation, Active, Attach};
 pub use arbiter::{
-    ActiveInterleave, CombineError, Fairness, FromHandler, Interleave, JoinedReceive,
-    MultipleItemReceive, Receive,
+    ActiveInterleave, After, Batch, Choice, CombineError, Fairness, FromHandler, Interleave,
+    IntoPart, IntoParts, IntoRow, IntoShares, JoinedReceive, Kit, MultipleItemGather,
+    MultipleItemReceive, MultiplePortReceive, Part, Receive,
 };
+pub use blocking::{wait_blocking, wait_blocking_for};
+pub use causality_ports::{CausalityPorts, CoordinateError};
 pub use deferred::Keep;
-pub use error::PostError;
+pub use error::{BlockingError, PostAnyError, PostError};
 pub use exception_port::ExceptionPort;
 pub use outlet::Outlet;
 pub use parent::{LongPass, Pass};
 pub use port::Port;
+pub use port_set::{At, Holds, PortSet, PortTypes, SharedPortSet, SuccessFailurePort, one_of};
 pub use receiver::{Offer, Receiver, Verdict};
 pub use recv::{Ready, Recv};
+pub use reply::{NoReply, Reply, ReplyError, ReplyPort, reply};
+pub use select::{Join, Ports, Select, join, select};
+pub use sink::PortSink;
+pub use stream::{PortStream, Until};
+pub use weak_port::WeakPort;

@@ -12,9 +12,9 @@
 //!                        leave (the pass is dropped) <── handler <── parent: enter <──┘
 //! ```
 
-use crate::deferred::Deferred;
+use crate::beyond::Beyond;
+use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
-use crate::handler::AnyHandler;
 use crate::parent::{Parent, Pass};
 use motet_dispatch::{Enqueue, Task};
 use std::fmt;
@@ -31,8 +31,13 @@ pub struct Outlet {
 impl Outlet {
     /// Straight to a queue.
     pub(crate) fn to(queue: &dyn Enqueue) -> Self {
+        Outlet::direct(queue.handle())
+    }
+
+    /// Straight to a queue, by the handle that is kept.
+    pub(crate) fn direct(queue: QueueHandle) -> Self {
         Outlet {
-            queue: queue.handle(),
+            queue,
             parent: None,
         }
     }
@@ -45,7 +50,16 @@ impl Outlet {
         }
     }
 
-    /// The queue, for the room and the exceptions of the arbiter.
+    /// The same, but its tasks ask for no room.
+    pub(crate) fn beyond(self) -> Self {
+        Outlet {
+            queue: Beyond::queue(&self.queue),
+            parent: self.parent,
+        }
+    }
+
+    /// The queue, for the room and the exceptions of the arbiter. Its tasks go through
+    /// [`Offer::send`](crate::Offer::send).
     #[must_use]
     pub fn queue(&self) -> &Arc<dyn Enqueue> {
         &self.queue
@@ -62,14 +76,17 @@ impl Outlet {
     /// takes its items; after `false` it leaves its port.
     #[inline]
     pub(crate) fn claim(&self) -> bool {
-        let Some(parent) = &self.parent else {
-            return true;
-        };
-        let granted = parent.claim();
+        let granted = self.is_granted();
         if !granted {
             self.queue.release();
         }
         granted
+    }
+
+    /// Asks the parent for the decision.
+    #[inline]
+    pub(crate) fn is_granted(&self) -> bool {
+        self.parent.as_ref().is_none_or(|parent| parent.claim())
     }
 
     /// Sends a task that has been claimed.
@@ -78,6 +95,24 @@ impl Outlet {
         match &self.parent {
             None => deferred.admit(&self.queue, task),
             Some(parent) => parent.send(&self.queue, task, deferred),
+        }
+    }
+
+    /// Sends a task of the branch that `choice`, whose outlet this is, has decided for. The losers
+    /// leave their ports before the task is queued, unless an arbiter above queues it.
+    pub(crate) fn send_settled(
+        &self,
+        choice: Arc<dyn Settle>,
+        queue: &QueueHandle,
+        task: Task,
+        deferred: &mut Deferred,
+    ) {
+        match &self.parent {
+            None => deferred.settle(choice, Some((Arc::clone(queue), task))),
+            Some(parent) => {
+                deferred.settle(choice, None);
+                parent.send(queue, task, deferred);
+            }
         }
     }
 
@@ -90,27 +125,32 @@ impl Outlet {
         work: W,
         into_task: impl Fn(W) -> Task,
     ) -> Option<(W, Option<Pass<'_>>)> {
-        let Some(parent) = &self.parent else {
+        if self.parent.is_none() {
             return Some((work, None));
-        };
+        }
         let mut work = Some(work);
         let mut task = || into_task(work.take().expect("a parent asks for the task once"));
-        let pass = parent.enter(&self.queue, &mut task);
+        let pass = self.pass(&self.queue, &mut task);
         work.map(|work| (work, pass))
     }
 
-    /// Tells the arbiter above that a task that was sent will not run, after what it carried is back.
+    /// As [`Parent::enter`].
+    pub(crate) fn pass(
+        &self,
+        queue: &QueueHandle,
+        task: &mut dyn FnMut() -> Task,
+    ) -> Option<Pass<'_>> {
+        let parent = self.parent.as_ref()?;
+        parent.enter(queue, task)
+    }
+
+    /// Tells the arbiter above that a task that was sent will not run, after what it carried is back:
+    /// groups of an interleave wait for their tasks.
     #[cold]
     pub fn lose(&self) {
         if let Some(parent) = &self.parent {
             parent.lose();
         }
-    }
-
-    /// Runs a handler that has been let in.
-    #[inline]
-    pub(crate) fn handle<A>(&self, handler: &AnyHandler<A>, args: A, pass: Option<Pass<'_>>) {
-        handler.handle(args, &self.queue, pass);
     }
 }
 

@@ -24,29 +24,32 @@ pub(crate) trait Parent: Send + Sync {
     /// else the handler runs now, and the pass is dropped when it has ended.
     fn enter(&self, queue: &QueueHandle, task: &mut dyn FnMut() -> Task) -> Option<Pass<'_>>;
 
-    /// A handler has ended on the thread where it entered: it returned or panicked.
-    fn leave(&self);
-
-    /// A handler goes on after its task's first run: it is async. [`leave_later`](Parent::leave_later)
-    /// is called in place of `leave` then, on what this returns.
-    fn stay(&self) -> Arc<dyn Parent>;
-
-    /// A handler that stayed has ended: its future ended, panicked, or was dropped.
-    fn leave_later(&self);
-
     /// A task that was sent has been dropped and will not enter. Its items are back in their ports.
     fn lose(&self);
 }
 
+/// An arbiter that counts the handlers that are in.
+pub(crate) trait Host: Send + Sync {
+    /// A handler has ended on the thread where it entered: it returned or panicked.
+    fn leave(&self);
+
+    /// A handler goes on after its task's first run: it is async. [`leave_later`](Host::leave_later)
+    /// is called in place of `leave` then, on what this returns.
+    fn stay(&self) -> Arc<dyn Host>;
+
+    /// A handler that stayed has ended: its future ended, panicked, or was dropped.
+    fn leave_later(&self);
+}
+
 /// Tells the arbiter above, by being dropped, that a handler has ended.
-pub struct Pass<'a>(&'a dyn Parent);
+pub struct Pass<'a>(&'a dyn Host);
 
 /// The pass of a handler that goes on after its task's first run.
-pub struct LongPass(Arc<dyn Parent>);
+pub struct LongPass(Arc<dyn Host>);
 
 impl<'a> Pass<'a> {
-    pub(crate) fn new(parent: &'a dyn Parent) -> Self {
-        Pass(parent)
+    pub(crate) fn new(host: &'a dyn Host) -> Self {
+        Pass(host)
     }
 
     /// For an async handler, which keeps it until its future has ended.

@@ -3,15 +3,17 @@
 use crate::PostError;
 use crate::claim::Claim;
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, parcel};
+use crate::delivery::{Delivery, Parcel, parcel, token};
 use crate::domain::Domain;
+use crate::origin::Origin;
 use crate::predicate;
-use crate::receiver::{End, Offer, Receiver, Verdict};
+use crate::receiver::{Offer, Receiver, Verdict};
+use crate::shelf::End;
 use crate::stamps::{Entry, Stamps};
 use motet_dispatch::{BoxList, QueueError};
 use motet_sync::{Mutex, Serial};
+use std::any::type_name;
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// Takes items from anyone and keeps each until a receiver takes it.
@@ -38,9 +40,12 @@ pub struct Port<T: Send + 'static> {
 #[repr(align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
     id: u64,
+    /// Its items carry no causalities.
+    tokens: bool,
     state: Mutex<PortState<T>>,
     /// Set when the first join on this port is activated. See `domain.rs`.
     domain: OnceLock<Arc<Domain>>,
+    origin: Origin,
 }
 
 pub(crate) struct PortState<T: Send + 'static> {
@@ -53,6 +58,7 @@ pub(crate) struct PortState<T: Send + 'static> {
 impl<T: Send + 'static> Port<T> {
     /// An empty port without receivers.
     #[must_use]
+    #[track_caller]
     pub fn new() -> Self {
         Port {
             core: Arc::new(PortCore::new()),
@@ -70,7 +76,7 @@ impl<T: Send + 'static> Port<T> {
     /// Inside a predicate: predicates must not use ports.
     #[inline]
     pub fn post(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.core.place(parcel(item), Entry::Posted);
+        let refused = self.core.place(self.core.parcel(item), Entry::Posted);
         refused.map_err(|(reason, parcel)| PostError {
             item: parcel.into_inner().item,
             reason,
@@ -83,38 +89,11 @@ impl<T: Send + 'static> Port<T> {
     /// # Errors
     /// As [`Port::post`].
     pub fn put_back(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.core.place(parcel(item), Entry::First);
+        let refused = self.core.place(self.core.parcel(item), Entry::First);
         refused.map_err(|(reason, parcel)| PostError {
             item: parcel.into_inner().item,
             reason,
         })
-    }
-
-    /// Takes the oldest waiting item, if there is one.
-    #[must_use]
-    pub fn test(&self) -> Option<T> {
-        let parcel = self.core.state().items.pop_front();
-        parcel.map(|parcel| parcel.into_inner().item)
-    }
-
-    /// Takes the oldest `count` items, or none when fewer wait.
-    #[must_use]
-    pub fn test_multiple(&self, count: usize) -> Option<Vec<T>> {
-        let mut taken = BoxList::new();
-        {
-            let mut state = self.core.state();
-            if state.items.len() < count {
-                return None;
-            }
-            for _ in 0..count {
-                state
-                    .items
-                    .pop_front()
-                    .into_iter()
-                    .for_each(|parcel| taken.push_back(parcel));
-            }
-        }
-        Some(items_of(taken))
     }
 
     /// The number of waiting items.
@@ -127,32 +106,6 @@ impl<T: Send + 'static> Port<T> {
     #[must_use]
     pub fn receiver_count(&self) -> usize {
         self.core.state().receivers.len()
-    }
-
-    /// Copies of the waiting items, oldest first.
-    ///
-    /// # Panics
-    /// When `T::clone` uses this port.
-    #[must_use]
-    pub fn items(&self) -> Vec<T>
-    where
-        T: Clone,
-    {
-        let state = self.core.state();
-        predicate::inside(|| {
-            state
-                .items
-                .iter()
-                .map(|delivery| delivery.item.clone())
-                .collect()
-        })
-    }
-
-    /// Drops the waiting items; returns how many there were.
-    pub fn clear(&self) -> usize {
-        // Dropped outside the lock: an item's destructor may use the port.
-        let items = std::mem::take(&mut self.core.state().items);
-        items.len()
     }
 
     /// Adds a receiver behind the others and offers it the waiting items, oldest first. The same
@@ -172,27 +125,71 @@ impl<T: Send + 'static> Port<T> {
         self.core.id
     }
 
+    pub(crate) fn with_tokens() -> Self {
+        let tokens = true;
+        let core = PortCore::new();
+        Port {
+            core: Arc::new(PortCore { tokens, ..core }),
+        }
+    }
+
+    pub(crate) fn from_core(core: Arc<PortCore<T>>) -> Self {
+        Port { core }
+    }
+
     pub(crate) fn core(&self) -> &Arc<PortCore<T>> {
         &self.core
     }
 }
 
 impl<T: Send + 'static> PortCore<T> {
+    #[track_caller]
     fn new() -> Self {
         static IDS: Serial = Serial::new();
         PortCore {
             id: IDS.next(),
+            tokens: false,
             state: Mutex::new(PortState {
                 items: BoxList::new(),
                 receivers: VecDeque::new(),
                 stamps: Stamps::default(),
             }),
             domain: OnceLock::new(),
+            origin: Origin::here(),
         }
+    }
+
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The port in a few words: its name, or else its number, and its type.
+    pub(crate) fn label(&self) -> String {
+        let of = type_name::<T>();
+        match self.origin.name() {
+            Some(name) => format!("port {name:?} of {of}"),
+            None => format!("port {} of {of}", self.id),
+        }
+    }
+
+    #[inline]
+    fn parcel(&self, item: T) -> Parcel<T> {
+        if self.tokens {
+            token(item)
+        } else {
+            parcel(item)
+        }
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.id
     }
 
     /// The domain, made if need be.
     pub(crate) fn domain(&self) -> &Arc<Domain> {
+        if let Some(domain) = self.domain.get() {
+            return domain;
+        }
         // Under the port's lock, so that nobody is inside the port without the domain's lock once
         // there is a domain.
         let _state = self.state();
@@ -202,12 +199,20 @@ impl<T: Send + 'static> PortCore<T> {
     /// Runs `body` on the state, with all that receivers need locked.
     #[inline]
     pub(crate) fn locked<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
-        let mut state = self.state();
-        let Some(domain) = self.domain.get() else {
-            return body(&mut state);
-        };
-        drop(state);
-        domain.locked(|| body(&mut self.state()))
+        if self.domain.get().is_none() {
+            let mut state = self.state();
+            // The first join makes the domain under this lock.
+            if self.domain.get().is_none() {
+                return body(&mut state);
+            }
+        }
+        self.locked_in_domain(body)
+    }
+
+    fn locked_in_domain<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
+        // Before the domain's lock, which the caller may be under.
+        predicate::assert_outside();
+        self.domain().locked(|| body(&mut self.state()))
     }
 
     /// The state alone: enough for looking and for taking waiting items.
@@ -220,25 +225,28 @@ impl<T: Send + 'static> PortCore<T> {
     #[inline]
     fn place(&self, parcel: Parcel<T>, entry: Entry) -> Result<(), (QueueError, Parcel<T>)> {
         let mut deferred = Deferred::default();
-        let placed = self.locked(|state| state.place(parcel, entry, &mut deferred));
+        let placed = self.locked(|state| state.place(parcel, entry, true, &mut deferred));
         deferred.carry_out();
         placed
     }
 
-    /// Brings an item to the front that had been taken, also when its receiver's queue refuses it.
+    /// Brings an item that had been taken to the front.
     pub(crate) fn put_back(&self, parcel: Parcel<T>) {
-        self.take_back(parcel, Entry::First);
+        self.keep(parcel, Entry::First);
     }
 
-    /// Brings an item that had been taken back to where it stood, also when its receiver's queue refuses it.
+    /// Brings an item that had been taken back to where it stood.
     pub(crate) fn bring_back(&self, parcel: Parcel<T>) {
-        self.take_back(parcel, Entry::Returned);
+        self.keep(parcel, Entry::Returned);
     }
 
-    fn take_back(&self, parcel: Parcel<T>, entry: Entry) {
-        if let Err((_, parcel)) = self.place(parcel, entry) {
-            self.state().insert(parcel);
-        }
+    /// Places an item that nobody could take back. A receiver whose queue refuses it is passed by: whoever
+    /// else waits for the item must hear of it.
+    fn keep(&self, parcel: Parcel<T>, entry: Entry) {
+        let mut deferred = Deferred::default();
+        let placed = self.locked(|state| state.place(parcel, entry, false, &mut deferred));
+        debug_assert!(placed.is_ok(), "nobody may refuse what is kept");
+        deferred.carry_out();
     }
 
     /// Closes the claim of a receiver that only this port's lock guards, and unregisters it.
@@ -265,12 +273,13 @@ impl<T: Send + 'static> PortCore<T> {
 }
 
 impl<T: Send + 'static> PortState<T> {
-    /// Offers the parcel to the receivers; keeps it if none takes it.
+    /// Offers the parcel to the receivers; keeps it if none takes it, or if it is not `refusable`.
     #[inline]
     fn place(
         &mut self,
         mut parcel: Parcel<T>,
         entry: Entry,
+        refusable: bool,
         deferred: &mut Deferred,
     ) -> Result<(), (QueueError, Parcel<T>)> {
         let end = self.stamps.stamp(&mut parcel.stamp, entry);
@@ -287,14 +296,14 @@ impl<T: Send + 'static> PortState<T> {
                 at += 1;
             }
             match verdict {
-                Verdict::Reject => {}
                 Verdict::Accept => return Ok(()),
-                Verdict::Refuse(reason) => {
+                Verdict::Refuse(reason) if refusable => {
                     return Err((
                         reason,
                         offer.into_parcel().expect("a refused item was not taken"),
                     ));
                 }
+                Verdict::Reject | Verdict::Refuse(_) => {}
             }
         }
         let parcel = offer
@@ -303,15 +312,11 @@ impl<T: Send + 'static> PortState<T> {
         match entry {
             Entry::Posted => self.items.push_back(parcel),
             Entry::First => self.items.push_front(parcel),
-            Entry::Returned => self.insert(parcel),
+            Entry::Returned => self
+                .items
+                .insert(parcel, |one, other| one.stamp < other.stamp),
         }
         Ok(())
-    }
-
-    /// Keeps an item that had been taken where it stood.
-    fn insert(&mut self, parcel: Parcel<T>) {
-        self.items
-            .insert(parcel, |one, other| one.stamp < other.stamp);
     }
 
     /// Adds a receiver and offers it the waiting items, as if they were posted to it one by one.
@@ -347,6 +352,15 @@ impl<T: Send + 'static> PortState<T> {
         self.receivers.remove(at)
     }
 
+    /// Adds a receiver that has been offered, in its own way, what waits.
+    pub(crate) fn push_receiver(&mut self, receiver: Arc<dyn Receiver<T>>) {
+        self.receivers.push_back(receiver);
+    }
+
+    pub(crate) fn receivers(&self) -> impl Iterator<Item = &Arc<dyn Receiver<T>>> {
+        self.receivers.iter()
+    }
+
     pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
         &mut self.items
     }
@@ -360,15 +374,6 @@ pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: Parc
     }
 }
 
-/// The items of parcels, in order.
-pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> Vec<T> {
-    let mut items = Vec::with_capacity(parcels.len());
-    while let Some(parcel) = parcels.pop_front() {
-        items.push(parcel.into_inner().item);
-    }
-    items
-}
-
 impl<T: Send + 'static> Clone for Port<T> {
     fn clone(&self) -> Self {
         Port {
@@ -378,19 +383,8 @@ impl<T: Send + 'static> Clone for Port<T> {
 }
 
 impl<T: Send + 'static> Default for Port<T> {
+    #[track_caller]
     fn default() -> Self {
         Port::new()
-    }
-}
-
-impl<T: Send + 'static> fmt::Debug for Port<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.core.state();
-        f.debug_struct("Port")
-            .field("id", &self.core.id)
-            .field("of", &std::any::type_name::<T>())
-            .field("items", &state.items.len())
-            .field("receivers", &state.receivers.len())
-            .finish()
     }
 }

@@ -1,6 +1,6 @@
 //! Stamps say where items stand in their port: by them an item that had been taken finds its old place.
 
-use crate::receiver::End;
+use crate::shelf::End;
 
 /// How an item comes into a port.
 #[derive(Clone, Copy)]

@@ -17,7 +17,7 @@
 
 pub use imp::{heavy, is_available, light};
 
-#[cfg(all(target_os = "linux", not(motet_loom)))]
+#[cfg(all(target_os = "linux", not(any(motet_loom, motet_shuttle))))]
 mod imp {
     use rustix::thread::{MembarrierCommand, MembarrierQuery, membarrier, membarrier_query};
     use std::sync::OnceLock;
@@ -71,9 +71,9 @@ mod imp {
 }
 
 /// Elsewhere both would be fences, which is no gain.
-#[cfg(all(not(target_os = "linux"), not(motet_loom)))]
+#[cfg(all(any(not(target_os = "linux"), motet_shuttle), not(motet_loom)))]
 mod imp {
-    use std::sync::atomic::{Ordering, fence};
+    use crate::atomic::{Ordering, fence};
 
     /// Whether there is such a pair here.
     #[must_use]
@@ -93,7 +93,7 @@ mod imp {
     }
 }
 
-#[cfg(all(test, not(motet_loom)))]
+#[cfg(all(test, not(any(motet_loom, motet_shuttle))))]
 mod tests {
     use super::*;
     use crate::atomic::{AtomicU32, Ordering};

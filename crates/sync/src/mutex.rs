@@ -12,7 +12,9 @@ use std::sync::{PoisonError, TryLockError};
 
 #[cfg(motet_loom)]
 use loom::sync as imp;
-#[cfg(not(motet_loom))]
+#[cfg(motet_shuttle)]
+use shuttle::sync as imp;
+#[cfg(not(any(motet_loom, motet_shuttle)))]
 use std::sync as imp;
 
 pub use imp::MutexGuard;
@@ -75,6 +77,18 @@ impl Condvar {
     /// notification: test the condition in a loop.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Like [`Condvar::wait`], for at most `span`. `false` when that has passed. (A model knows no time:
+    /// there it waits for the notification.)
+    pub fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        span: std::time::Duration,
+    ) -> (MutexGuard<'a, T>, bool) {
+        let waited = self.0.wait_timeout(guard, span);
+        let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        (guard, !timeout.timed_out())
     }
 
     /// Wakes everyone who waits.

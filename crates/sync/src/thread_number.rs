@@ -4,6 +4,7 @@
     reason = "the numbers are not part of what a model checks"
 )]
 
+#[cfg(not(motet_shuttle))]
 use std::cell::Cell;
 
 /// Given out to no thread.
@@ -31,7 +32,7 @@ pub fn thread_number() -> usize {
 #[cfg(motet_loom)]
 pub use imp::set_thread_number;
 
-#[cfg(not(motet_loom))]
+#[cfg(not(any(motet_loom, motet_shuttle)))]
 mod imp {
     use super::{Cell, NONE};
     use std::cmp::Reverse;
@@ -82,6 +83,14 @@ mod imp {
     }
 }
 
+/// Programs under shuttle must do the same each time.
+#[cfg(motet_shuttle)]
+mod imp {
+    pub(super) fn thread_number() -> usize {
+        super::NONE
+    }
+}
+
 #[cfg(motet_loom)]
 mod imp {
     use super::{Cell, NONE};
@@ -100,7 +109,7 @@ mod imp {
     }
 }
 
-#[cfg(all(test, not(motet_loom)))]
+#[cfg(all(test, not(any(motet_loom, motet_shuttle))))]
 mod tests {
     use super::*;
     use crate::thread;

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the gate.
 
 use super::project::{Project, Scope, runner};
-use super::{docs, loom, preflight};
+use super::{docs, models, preflight, stress};
 use crate::args::TestOptions;
 use crate::needs::{Machine, Need, is_known};
 use crate::runner::Runner;
@@ -11,6 +11,9 @@ use std::time::Duration;
 
 /// An example shows something; it does not work for minutes.
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(120);
+
+/// How long the stress tests go on in the gate.
+const STRESS_SECONDS: f64 = 30.0;
 
 /// Runs everything that must hold before a change is merged.
 ///
@@ -23,21 +26,22 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
         ));
     }
     let project = Project::find()?;
-    let scope = project.scope(options.loom.package.as_deref())?;
+    let scope = project.scope(options.models.package.as_deref())?;
     let strict =
         options.ci || std::env::var_os("CI").is_some_and(|value| value == "1" || value == "true");
     let machine = Machine::of_environment(&project.root, &project.target);
     let missing = machine.missing(&project.tree, &scope.folder());
-    let mut runner = runner(options.loom.keep_going)?;
+    let mut runner = runner(options.models.keep_going)?;
     needs(&mut runner, &missing, strict, &options.optional);
     preflight::steps(&mut runner, &project, scope, strict);
     tests(&mut runner, &project, scope, &machine, &missing);
     if options.quick {
-        for step in ["doc tests", "examples", "loom", "docs"] {
+        for step in ["stress", "doc tests", "examples", "loom", "shuttle", "docs"] {
             runner.skip(step, "--quick");
         }
         return Ok(runner.finish());
     }
+    stress::step(&mut runner, &project, scope, STRESS_SECONDS);
     if scope.has_library(&project.tree) {
         let mut command = project.cargo(&["test", "--doc"]);
         runner.command(
@@ -51,7 +55,7 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
         runner.skip("doc tests", "the package has no library");
     }
     examples(&mut runner, &project, scope);
-    loom::steps(&mut runner, &project, scope, options.loom.preemptions);
+    models::steps(&mut runner, &project, scope, &options.models);
     docs::step(&mut runner, &project, scope);
     Ok(runner.finish())
 }
@@ -100,6 +104,21 @@ fn tests(
         command.args(missing.iter().flat_map(|need| ["--skip", need.marker]));
     }
     runner.command("tests", &mut command, None);
+    traced(runner, project, scope);
+}
+
+/// What an optional feature adds is built and tested as well.
+fn traced(runner: &mut Runner, project: &Project, scope: Scope<'_>) {
+    /// The package whose feature `tracing` the others hand on to.
+    const PACKAGE: &str = "motet-dispatch";
+    if let Scope::Package(manifest) = scope
+        && manifest.name != PACKAGE
+    {
+        return;
+    }
+    let mut command = project.cargo(&["test", "--package", PACKAGE, "--features", "tracing"]);
+    command.args(["--test", "it", "tracing::"]);
+    runner.command("tests with tracing", &mut command, None);
 }
 
 /// Builds every example as the tests are built and runs each one.

@@ -1,6 +1,9 @@
 //! What queues and dispatchers promise: `docs/SEMANTICS.md`, G16 to G25.
 #![cfg(not(motet_loom))]
 
+mod cancel;
+mod causality;
+mod clock;
 mod conservation;
 mod fairness;
 mod futures;
@@ -11,9 +14,12 @@ mod inline;
 mod order;
 mod panics;
 mod queue;
+mod replay;
 mod spin_wait;
 mod stealing;
 mod stop;
 mod support;
 mod suspend;
 mod threads;
+#[cfg(feature = "tracing")]
+mod tracing;

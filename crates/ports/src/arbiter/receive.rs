@@ -9,6 +9,7 @@ use crate::port::Port;
 use crate::predicate::{self, Predicate};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{Enqueue, QueueError};
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -152,6 +153,12 @@ impl<T: Send + 'static> Receiver<T> for ReceiveCore<T> {
         offer.send(outlet, task);
         Verdict::Accept
     }
+
+    fn describe(&self) -> Cow<'static, str> {
+        let kind = self.place.kind();
+        let guard = self.predicate.as_ref().map_or("", |_| " with a predicate");
+        Cow::Owned(format!("{kind}receive{guard}"))
+    }
 }
 
 impl<T: Send + 'static> Deliver<T> for ReceiveCore<T> {
@@ -160,7 +167,8 @@ impl<T: Send + 'static> Deliver<T> for ReceiveCore<T> {
         let outlet = self.place.outlet();
         let held = |parcel| address(parcel, Arc::clone(&self) as Arc<dyn Deliver<T>>);
         if let Some((parcel, pass)) = outlet.enter(parcel, held) {
-            outlet.handle(&self.handler, parcel.into_inner().item, pass);
+            let item = parcel.into_inner().item;
+            self.handler.handle(item, outlet.queue(), pass);
         }
     }
 

@@ -515,9 +515,12 @@ fn sem_g83_joins_and_batches_may_be_members() {
         let (end, overlap) = (Port::new(), Overlap::new());
         let [joined, batched, ended] = [(); 3].map(|()| (log.clone(), overlap.clone()));
         Interleave::new()
-            .exclusive(JoinedReceive::persistent(&p, &q, move |a: u32, b: u32| {
-                joined.1.during(|| joined.0.push(a + b));
-            }))
+            .exclusive(JoinedReceive::persistent(
+                (&p, &q),
+                move |(a, b): (u32, u32)| {
+                    joined.1.during(|| joined.0.push(a + b));
+                },
+            ))
             .exclusive(MultipleItemReceive::persistent(
                 &batch,
                 3,
@@ -525,9 +528,12 @@ fn sem_g83_joins_and_batches_may_be_members() {
                     batched.1.during(|| batched.0.push(three.iter().sum()));
                 },
             ))
-            .teardown(JoinedReceive::once(&end, &p, move |(), a: u32| {
-                ended.1.during(|| ended.0.push(a));
-            }))
+            .teardown(JoinedReceive::once(
+                (&end, &p),
+                move |((), a): ((), u32)| {
+                    ended.1.during(|| ended.0.push(a));
+                },
+            ))
             .activate(queue)
             .unwrap();
         dispatcher.wait_idle();

@@ -6,11 +6,26 @@
 mod support;
 
 mod awaited;
+mod bridges;
+mod causality;
+mod choice;
 mod cost;
+mod gather;
+mod histories;
 mod interleave;
 mod join;
+mod join_of_many;
+mod join_under_load;
 mod model;
 mod port;
+mod port_sets;
 mod programs;
 mod receive;
 mod refusals;
+mod replay;
+mod replies;
+mod reports;
+mod select;
+mod streams;
+mod timeout;
+mod timer;

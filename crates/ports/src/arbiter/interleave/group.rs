@@ -4,7 +4,7 @@ use super::next::Entry;
 use super::shared::Shared;
 use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
-use crate::parent::{Parent, Pass};
+use crate::parent::{Host, Parent, Pass};
 use motet_dispatch::Task;
 use motet_sync::thread_number;
 use std::sync::{Arc, Weak};
@@ -84,6 +84,16 @@ impl Parent for Group {
         Some(Pass::new(self))
     }
 
+    fn lose(&self) {
+        // What is exclusive is held by the interleave until it runs.
+        if self.is_concurrent() {
+            let next = self.shared.floor.lose(thread_number());
+            self.shared.carry_out(next);
+        }
+    }
+}
+
+impl Host for Group {
     #[inline]
     fn leave(&self) {
         // An exclusive handler leaves when its turn finds that it has not stayed.
@@ -93,7 +103,7 @@ impl Parent for Group {
         }
     }
 
-    fn stay(&self) -> Arc<dyn Parent> {
+    fn stay(&self) -> Arc<dyn Host> {
         if !self.is_concurrent() {
             self.shared.floor.stay(self.name);
         }
@@ -106,13 +116,5 @@ impl Parent for Group {
             Kind::Exclusive | Kind::Teardown => self.shared.floor.leave_later(),
         };
         self.shared.carry_out(next);
-    }
-
-    fn lose(&self) {
-        // What is exclusive is held by the interleave until it runs.
-        if self.is_concurrent() {
-            let next = self.shared.floor.lose(thread_number());
-            self.shared.carry_out(next);
-        }
     }
 }

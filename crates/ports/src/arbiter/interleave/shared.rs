@@ -11,10 +11,9 @@ use super::state::Fairness;
 use crate::activation::Active;
 use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
-use motet_dispatch::{Exception, Run, Task, TaskBox, TaskList};
+use motet_dispatch::{Causalities, Run, Task, TaskBox, TaskList};
 use motet_sync::{Mutex, thread};
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::{Arc, Weak};
 
@@ -54,7 +53,7 @@ impl Shared {
     /// As above; so many threads have places of their own.
     pub(super) fn with_places(fairness: Fairness, threads: usize) -> Arc<Self> {
         Arc::new(Shared {
-            floor: Floor::new(TaskBox::new(Turn(None)), fairness, threads),
+            floor: Floor::new(Turn::node(), fairness, threads),
             members: Mutex::default(),
         })
     }
@@ -126,7 +125,9 @@ impl Shared {
                 for (queue, task) in held {
                     let pass = AdmittedPass(Arc::clone(self));
                     queue.release();
-                    queue.readmit(TaskBox::new(Admitted { task, pass }).into_task());
+                    let admitted = Admitted { task, pass };
+                    // The task has its own causalities.
+                    queue.readmit(TaskBox::under(Causalities::none(), admitted).into_task());
                 }
             }
             Next::BringBack(tasks) => bring_back(tasks),
@@ -189,10 +190,7 @@ impl Shared {
         node: &mut Option<TaskBox<Turn>>,
     ) -> bool {
         queue.release();
-        // As a worker does it: what comes after must run.
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.run())) {
-            queue.raise(Exception::new(payload, queue.name()));
-        }
+        queue.start(task);
         self.floor.ran(queue, left, node)
     }
 
@@ -200,8 +198,9 @@ impl Shared {
     fn lose_turn(self: &Arc<Self>, queue: &QueueHandle) {
         let back = self.floor.withdraw(queue);
         bring_back(back.into_iter().map(|task| (Arc::clone(queue), task)));
-        let node = TaskBox::new(Turn(None));
-        let next = self.floor.end_turn(queue, TaskList::new(), Some(node));
+        let next = self
+            .floor
+            .end_turn(queue, TaskList::new(), Some(Turn::node()));
         self.carry_out(next);
     }
 }
@@ -211,6 +210,13 @@ fn bring_back(tasks: impl IntoIterator<Item = Work>) {
     for (queue, task) in tasks {
         queue.release();
         task.cleanup();
+    }
+}
+
+impl Turn {
+    /// At rest. It runs under no causality, whoever makes it.
+    fn node() -> TaskBox<Self> {
+        TaskBox::under(Causalities::none(), Turn(None))
     }
 }
 
@@ -241,7 +247,7 @@ impl Run for Admitted {
         }
         let Admitted { task, pass } = task.into_inner();
         let _reset = Reset(ADMITTED.with(|cell| cell.replace(Arc::as_ptr(&pass.0))));
-        task.run();
+        task.start();
     }
 
     fn cleanup(task: TaskBox<Self>) {

@@ -1,0 +1,354 @@
+//! What a replay and its queues share.
+
+use super::ReplayConfig;
+use super::schedule::{Choice, Schedule};
+use super::trace::Trace;
+use crate::clock::{Clock, Timescale, VirtualTime};
+use crate::counters::QueueCounters;
+use crate::exception::Exception;
+use crate::queue_core::QueueConfig;
+use crate::route::{self, ExceptionRoute};
+use crate::span;
+use crate::waiting::{Roll, Waiter};
+use crate::{QueueError, Task};
+use motet_sync::{Mutex, MutexGuard};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+pub(super) struct ReplayCore {
+    pub(super) config: ReplayConfig,
+    pub(super) time: Arc<VirtualTime>,
+    pub(super) exceptions: ExceptionRoute,
+    pub(super) roll: Arc<Roll>,
+    /// Locked by the thread that runs the replay.
+    running: Mutex<()>,
+    state: Mutex<State>,
+}
+
+struct State {
+    lines: Vec<Line>,
+    schedule: Schedule,
+    trace: Trace,
+    /// How many tasks have been queued; the age of a task.
+    queued: u64,
+    /// Where the tasks that may be next wait; kept for its memory.
+    candidates: Vec<Candidate>,
+    closed: bool,
+}
+
+/// Who a queue is, for its handles and for those who run its tasks.
+pub(super) struct Owner {
+    pub(super) name: String,
+    pub(super) timescale: Timescale,
+    pub(super) exceptions: ExceptionRoute,
+}
+
+/// The tasks of one queue.
+struct Line {
+    owner: Arc<Owner>,
+    waiting: VecDeque<Waiting>,
+    /// Room that was claimed: waiting tasks, and those still to be admitted.
+    claimed: usize,
+    depth: Option<usize>,
+    suspended: bool,
+    /// Has had its turn in this round (with one thread).
+    served: bool,
+    counters: QueueCounters,
+}
+
+struct Waiting {
+    task: Task,
+    age: u64,
+    /// Which task of its queue.
+    number: u32,
+}
+
+/// Oldest first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    age: u64,
+    line: usize,
+    at: usize,
+}
+
+/// The right to run a replay on this thread.
+pub(super) struct Running<'a> {
+    /// The list of the replay around: one may run inside a task of another.
+    outer: Option<Arc<Roll>>,
+    _running: MutexGuard<'a, ()>,
+}
+
+motet_sync::thread_local! {
+    /// The waiting list of the replay that runs on this thread.
+    static ROLL: RefCell<Option<Arc<Roll>>> = const { RefCell::new(None) };
+}
+
+/// Enters someone who waits in a task of this thread into the waiting list of the replay that runs
+/// here; gives the waiter back when none does.
+pub(crate) fn watch_here(waiter: Weak<dyn Waiter>) -> Result<(), Weak<dyn Waiter>> {
+    match ROLL.with(|current| current.borrow().clone()) {
+        Some(roll) => {
+            roll.enter(None, waiter);
+            Ok(())
+        }
+        None => Err(waiter),
+    }
+}
+
+/// Eighths of [`ReplayConfig::task_time`] that a task may take, none included.
+const TASK_TIMES: u32 = 9;
+
+impl ReplayCore {
+    pub(super) fn new(mut config: ReplayConfig) -> Self {
+        let state = State {
+            lines: Vec::new(),
+            schedule: Schedule::new(config.seed, config.script.take()),
+            trace: Trace::default(),
+            queued: 0,
+            candidates: Vec::new(),
+            closed: false,
+        };
+        ReplayCore {
+            config,
+            time: Arc::new(VirtualTime::new()),
+            exceptions: ExceptionRoute::default(),
+            roll: Arc::new(Roll::new(0)),
+            running: Mutex::default(),
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        Clock::of(Arc::clone(&self.time))
+    }
+
+    pub(super) fn trace(&self) -> Trace {
+        self.state.lock().trace.clone()
+    }
+
+    pub(super) fn choices(&self) -> Vec<Choice> {
+        self.state.lock().schedule.made().to_vec()
+    }
+
+    /// Makes the calling thread the one that runs the replay, for as long as the result lives.
+    pub(super) fn enter(&self) -> Running<'_> {
+        let running = self.running.try_lock().expect(
+            "a replay runs on one thread, and not inside its own tasks: \
+             call run, run_for and step from outside, one at a time",
+        );
+        let roll = Some(Arc::clone(&self.roll));
+        Running {
+            outer: ROLL.with(|current| current.replace(roll)),
+            _running: running,
+        }
+    }
+
+    /// Runs one task, if one can start by `end`.
+    pub(super) fn step(&self, end: Option<Instant>) -> bool {
+        let clock = self.clock();
+        let by_end = |when: &Instant| end.is_none_or(|end| *when <= end);
+        while by_end(&clock.now()) {
+            while let Some(due) = self.time.pop_due() {
+                clock.while_current(|| self.fire(due));
+            }
+            if let Some((task, owner)) = self.take() {
+                clock
+                    .scaled(owner.timescale)
+                    .while_current(|| self.run(task, &owner));
+                self.let_time_pass(&clock);
+                return true;
+            }
+            match self.time.next().filter(by_end) {
+                Some(when) => self.time.advance_to(when),
+                None => break,
+            }
+        }
+        false
+    }
+
+    /// Adds a queue; returns its place among them.
+    pub(super) fn add(&self, config: QueueConfig) -> (usize, Arc<Owner>) {
+        let owner = Arc::new(Owner {
+            name: config.name,
+            timescale: config.timescale,
+            exceptions: ExceptionRoute::default(),
+        });
+        let mut state = self.state.lock();
+        state.trace.name_queue(&owner.name);
+        state.lines.push(Line {
+            owner: Arc::clone(&owner),
+            waiting: VecDeque::new(),
+            claimed: 0,
+            depth: config.depth,
+            suspended: false,
+            served: false,
+            counters: QueueCounters::default(),
+        });
+        (state.lines.len() - 1, owner)
+    }
+
+    /// Claims room for a task in a queue.
+    pub(super) fn reserve(&self, queue: usize) -> Result<(), QueueError> {
+        let mut state = self.state.lock();
+        let closed = state.closed;
+        let line = &mut state.lines[queue];
+        let refused = if closed {
+            QueueError::Stopped
+        } else if line.depth.is_some_and(|depth| line.claimed >= depth) {
+            QueueError::Full
+        } else {
+            line.claimed += 1;
+            return Ok(());
+        };
+        line.counters.refused += 1;
+        Err(refused)
+    }
+
+    /// Gives back room that was claimed.
+    pub(super) fn release(&self, queue: usize) {
+        self.state.lock().lines[queue].claimed -= 1;
+    }
+
+    /// A task comes without asking for room.
+    pub(super) fn returns(&self, queue: usize) {
+        self.state.lock().lines[queue].claimed += 1;
+    }
+
+    /// Queues a task for which there is room.
+    pub(super) fn push(&self, queue: usize, task: Task) {
+        let mut state = self.state.lock();
+        if state.closed {
+            drop(state);
+            return task.cleanup();
+        }
+        state.queued += 1;
+        let age = state.queued;
+        let line = &mut state.lines[queue];
+        line.counters.scheduled += 1;
+        // Wraps in traces of more than 2³² tasks of one queue; they repeat all the same.
+        #[allow(clippy::cast_possible_truncation, reason = "see above")]
+        let number = line.counters.scheduled as u32;
+        line.waiting.push_back(Waiting { task, age, number });
+    }
+
+    pub(super) fn suspend(&self, queue: usize, suspended: bool) {
+        self.state.lock().lines[queue].suspended = suspended;
+    }
+
+    pub(super) fn is_suspended(&self, queue: usize) -> bool {
+        self.state.lock().lines[queue].suspended
+    }
+
+    pub(super) fn counters(&self, queue: usize) -> QueueCounters {
+        self.state.lock().lines[queue].counters
+    }
+
+    /// Takes no more tasks and gives up those that have not started, oldest first.
+    pub(super) fn close(&self) {
+        let mut unstarted = Vec::new();
+        {
+            let mut state = self.state.lock();
+            state.closed = true;
+            for line in &mut state.lines {
+                line.counters.executed += line.waiting.len() as u64;
+                unstarted.extend(line.waiting.drain(..));
+            }
+        }
+        unstarted
+            .into_iter()
+            .for_each(|waiting| waiting.task.cleanup());
+        self.time.close();
+    }
+
+    /// Routes a panic of a task.
+    pub(super) fn raise(&self, exception: Exception, owner: &Owner) {
+        route::route(
+            exception,
+            &owner.name,
+            &[&owner.exceptions, &self.exceptions],
+        );
+    }
+
+    /// Takes the task that is next.
+    fn take(&self) -> Option<(Task, Arc<Owner>)> {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        state.find_candidates(self.config.threads);
+        let chosen = state.schedule.choose(state.candidates.len());
+        let chosen = state.candidates.get(chosen)?;
+        let line = &mut state.lines[chosen.line];
+        let Waiting { task, number, .. } = line.waiting.remove(chosen.at)?;
+        line.claimed -= 1;
+        line.served = true;
+        line.counters.executed += 1;
+        state.trace.push(self.time.elapsed(), chosen.line, number);
+        Some((task, Arc::clone(&line.owner)))
+    }
+
+    fn run(&self, task: Task, owner: &Owner) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
+            span::start(task, || owner.name.clone())
+        })) {
+            self.raise(Exception::new(payload, &owner.name), owner);
+        }
+    }
+
+    /// Runs a call whose time has come.
+    fn fire(&self, due: Task) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| due.run())) {
+            let exception = Exception::new(payload, "timer");
+            route::route(exception, "timer", &[&self.exceptions]);
+        }
+    }
+
+    /// A task has taken its time.
+    fn let_time_pass(&self, clock: &Clock) {
+        if self.config.task_time.is_zero() {
+            return;
+        }
+        let most = TASK_TIMES - 1;
+        let eighths = self.state.lock().schedule.choose(TASK_TIMES as usize);
+        let taken = self.config.task_time * u32::try_from(eighths).unwrap_or(most) / most;
+        self.time.advance_to(clock.now() + taken);
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        ROLL.with(|current| current.replace(self.outer.take()));
+    }
+}
+
+impl State {
+    /// Finds the tasks of which any may be next, oldest first.
+    fn find_candidates(&mut self, threads: usize) {
+        self.candidates.clear();
+        if threads == 1 && !self.lines.iter().any(Line::has_turn) {
+            // A new round: each queue gets its turn again.
+            self.lines.iter_mut().for_each(|line| line.served = false);
+        }
+        for (line, tasks) in self.lines.iter().enumerate() {
+            if tasks.suspended || (threads == 1 && tasks.served) {
+                continue;
+            }
+            let oldest = tasks.waiting.iter().take(threads).enumerate();
+            let candidates = oldest.map(|(at, task)| Candidate {
+                age: task.age,
+                line,
+                at,
+            });
+            self.candidates.extend(candidates);
+        }
+        self.candidates.sort_unstable();
+    }
+}
+
+impl Line {
+    /// Whether a task could start, in a round in which each queue is served once.
+    fn has_turn(&self) -> bool {
+        !self.served && !self.suspended && !self.waiting.is_empty()
+    }
+}
