@@ -1,10 +1,11 @@
 //! What a queue of tasks is to everyone who fills it.
 
 use crate::clock::Clock;
+use crate::span;
 use crate::waiting::Waiter;
 use crate::{Exception, Task};
 use std::fmt;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::sync::{Arc, Weak};
 
 /// A place that takes tasks and sees to it that they run.
@@ -43,6 +44,17 @@ pub trait Enqueue: Send + Sync + 'static {
     /// never refused, so a wake-up is never lost; a full queue may exceed its depth by these.
     fn readmit(&self, task: Task);
 
+    /// Counts the room of a task that a worker has taken and an arbiter now holds, whether there is any
+    /// or not: [`release`](Enqueue::release) gives it back, before the task is
+    /// [readmitted](Enqueue::readmit). (Does nothing, unless overridden.)
+    fn hold(&self) {}
+
+    /// Whether tasks of this queue may start now: not while it is suspended, nor once it is stopped. One
+    /// that does the work of several looks in between. (`true`, unless overridden.)
+    fn may_start(&self) -> bool {
+        true
+    }
+
     /// A handle that arbiters and async tasks keep.
     fn handle(&self) -> Arc<dyn Enqueue>;
 
@@ -63,6 +75,15 @@ pub trait Enqueue: Send + Sync + 'static {
     /// `created` is where the wait was written.
     fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
         let _ = (waiter, created);
+    }
+
+    /// Starts a task of this queue on the calling thread as its workers do: it is skipped if it must not
+    /// start any more, and its panic is [raised](Enqueue::raise). For tasks that do the work of several.
+    fn start(&self, task: Task) {
+        let name = || self.name().to_owned();
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| span::start(task, name))) {
+            self.raise(Exception::new(payload, self.name()));
+        }
     }
 
     /// Claims room and queues the task.

@@ -61,6 +61,14 @@ impl Enqueue for Home {
         self.admit(task);
     }
 
+    fn hold(&self) {
+        self.queue.returns();
+    }
+
+    fn may_start(&self) -> bool {
+        self.queue.runs()
+    }
+
     fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
         self.queue.watch(waiter, created);
     }

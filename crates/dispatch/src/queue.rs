@@ -115,6 +115,14 @@ impl Enqueue for DispatcherQueue {
         self.core.readmit(task);
     }
 
+    fn hold(&self) {
+        self.core.hold();
+    }
+
+    fn may_start(&self) -> bool {
+        self.core.may_start()
+    }
+
     fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
         self.core.watch(waiter, created);
     }
@@ -164,6 +172,14 @@ impl Enqueue for QueueCore {
     fn readmit(&self, task: Task) {
         self.returns();
         self.admit(task);
+    }
+
+    fn hold(&self) {
+        self.returns();
+    }
+
+    fn may_start(&self) -> bool {
+        self.runs()
     }
 
     fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {

@@ -283,8 +283,11 @@ impl Task {
 
     /// As [`Task::run`], for the queues: a task that must not start any more
     /// ([`Causality::skipping_unstarted`](crate::Causality::skipping_unstarted)) is skipped instead.
+    ///
+    /// # Panics
+    /// When the work does; workers catch this.
     #[inline]
-    pub(crate) fn start(self) {
+    pub fn start(self) {
         if self.skips() {
             return self.skip();
         }

@@ -24,6 +24,8 @@ pub struct BoxList<R: Run> {
 struct Links {
     head: *mut Header,
     tail: *mut Header,
+    /// The node inserted last, null once any node has left.
+    inserted: *mut Header,
     len: usize,
 }
 
@@ -107,6 +109,35 @@ impl<R: Run> BoxList<R> {
     #[inline]
     pub fn push_front(&mut self, task: TaskBox<R>) {
         self.links.push_front(task.into_task().into_header());
+    }
+
+    /// Puts a task where it belongs in a list that is in order: behind those that `goes_before` says
+    /// come before it. Tasks that come in their order, or in the opposite one, take no time to speak of.
+    pub fn insert(&mut self, task: TaskBox<R>, goes_before: impl Fn(&R, &R) -> bool) {
+        let before = |node: NonNull<Header>| {
+            // SAFETY: the list owns its nodes, all with body R.
+            let body = unsafe { &node.cast::<Node<R>>().as_ref().body };
+            goes_before(body, &task)
+        };
+        let mut after: *mut Header = ptr::null_mut();
+        for near in [self.links.tail, self.links.inserted] {
+            if after.is_null() && NonNull::new(near).is_some_and(before) {
+                after = near;
+            }
+        }
+        loop {
+            let next = match NonNull::new(after) {
+                None => self.links.head,
+                // SAFETY: the list owns the node.
+                Some(after) => unsafe { after.as_ref() }.next(),
+            };
+            if !NonNull::new(next).is_some_and(before) {
+                break;
+            }
+            after = next;
+        }
+        self.links
+            .insert_after(after, task.into_task().into_header());
     }
 
     /// Takes the oldest task.
@@ -205,7 +236,9 @@ impl Links {
     }
 
     fn append(&mut self, later: &mut Links) {
-        let Links { head, tail, len } = *ManuallyDrop::new(std::mem::take(later));
+        let Links {
+            head, tail, len, ..
+        } = *ManuallyDrop::new(std::mem::take(later));
         if head.is_null() {
             return;
         }
@@ -216,6 +249,21 @@ impl Links {
         }
         self.tail = tail;
         self.len += len;
+    }
+
+    /// Links `node` behind `after`, a node of this list, or in front of all when that is null.
+    fn insert_after(&mut self, after: *mut Header, node: NonNull<Header>) {
+        match NonNull::new(after) {
+            None => self.push_front(node),
+            Some(_) if after == self.tail => self.push_back(node),
+            // SAFETY: `after` is a node of this list, and the caller passes the ownership of `node`.
+            Some(after) => unsafe {
+                node.as_ref().set_next(after.as_ref().next());
+                after.as_ref().set_next(node.as_ptr());
+                self.len += 1;
+            },
+        }
+        self.inserted = node.as_ptr();
     }
 
     /// Takes `node` out; `before` is the node in front of it, null when it is the head.
@@ -231,6 +279,7 @@ impl Links {
         if next.is_null() {
             self.tail = before;
         }
+        self.inserted = ptr::null_mut();
         self.len -= 1;
     }
 }
@@ -240,6 +289,7 @@ impl Default for Links {
         Links {
             head: ptr::null_mut(),
             tail: ptr::null_mut(),
+            inserted: ptr::null_mut(),
             len: 0,
         }
     }
@@ -330,6 +380,38 @@ mod tests {
                 [rest[0], rest[1], 4],
                 "the tail is right again"
             );
+        }
+    }
+
+    #[test]
+    fn inserts_in_order_whatever_the_order_of_arrival() {
+        let alive = Arc::new(());
+        let orders: [&[u32]; 5] = [
+            &[1, 2, 3, 4, 5],
+            &[5, 4, 3, 2, 1],
+            &[3, 1, 5, 2, 4],
+            &[2, 4, 1, 5, 3],
+            &[5, 1, 2, 3, 4],
+        ];
+        for order in orders {
+            let mut list = list_of(&[], &alive);
+            for &n in order {
+                list.insert(TaskBox::new(Number(n, Arc::clone(&alive))), |a, b| {
+                    a.0 < b.0
+                });
+            }
+            assert_eq!(numbers(&list), [1, 2, 3, 4, 5], "{order:?}");
+            // What was inserted last has gone: the next one finds its place all the same.
+            while list.pop_front().is_some_and(|number| number.0 < 4) {}
+            list.insert(TaskBox::new(Number(9, Arc::clone(&alive))), |a, b| {
+                a.0 < b.0
+            });
+            list.insert(TaskBox::new(Number(7, Arc::clone(&alive))), |a, b| {
+                a.0 < b.0
+            });
+            assert_eq!((list.len(), numbers(&list)), (3, vec![5, 7, 9]));
+            list.push_back(TaskBox::new(Number(10, Arc::clone(&alive))));
+            assert_eq!(numbers(&list), [5, 7, 9, 10], "the tail is right");
         }
     }
 

@@ -15,6 +15,7 @@
 //! | you have … | you want | example |
 //! |---|---|---|
 //! | events, requests, a graph of steps | [`Port`], [`Receive`], [`JoinedReceive`], [`Choice`] | `hello_port`, `word_count`, `philosophers`, `choice` |
+//! | state that handlers share | [`Interleave`] | `bank` |
 //! | questions that want an answer | [`reply`], [`ReplyPort`] | `request_reply`, `with_tokio` |
 //! | work on many threads that belongs together | [`Causality`] | `causality` |
 //! | one loop over much data, in parallel | [`World`], [`Communicator`] | `hello_ranks`, `heat` |
@@ -51,8 +52,9 @@ pub use motet_dispatch::{
     Timescale, Trace, spawn,
 };
 pub use motet_ports::{
-    After, BlockingError, CausalityPorts, Choice, ExceptionPort, FromHandler, JoinedReceive,
-    MultipleItemGather, MultipleItemReceive, MultiplePortReceive, NoReply, Port, PortSet,
-    PostError, Receive, Reply, ReplyPort, SharedPortSet, SuccessFailurePort, guard, join, reply,
-    select, timer, wait_blocking, wait_blocking_for,
+    ActiveInterleave, After, BlockingError, CausalityPorts, Choice, CombineError, ExceptionPort,
+    Fairness, FromHandler, Interleave, JoinedReceive, MultipleItemGather, MultipleItemReceive,
+    MultiplePortReceive, NoReply, Port, PortSet, PostError, Receive, Reply, ReplyPort,
+    SharedPortSet, SuccessFailurePort, guard, join, reply, select, timer, wait_blocking,
+    wait_blocking_for,
 };

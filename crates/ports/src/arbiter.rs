@@ -3,6 +3,7 @@
 mod after;
 mod choice;
 mod from_handler;
+mod interleave;
 mod is_ready;
 mod join_core;
 mod join_gate;
@@ -22,6 +23,7 @@ pub use after::After;
 pub(crate) use choice::Branches;
 pub use choice::Choice;
 pub use from_handler::FromHandler;
+pub use interleave::{ActiveInterleave, CombineError, Fairness, Interleave};
 pub(crate) use is_ready::IsReady;
 pub use joined_receive::JoinedReceive;
 pub use multiple_item_gather::MultipleItemGather;

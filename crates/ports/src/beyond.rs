@@ -29,6 +29,10 @@ impl Enqueue for Beyond {
         self.0.readmit(task);
     }
 
+    fn may_start(&self) -> bool {
+        self.0.may_start()
+    }
+
     fn handle(&self) -> Arc<dyn Enqueue> {
         Arc::new(Beyond(Arc::clone(&self.0)))
     }

@@ -24,6 +24,8 @@ pub(crate) trait Settle: Send + Sync {
 
 enum Effect {
     Admit(QueueHandle, Task),
+    Readmit(QueueHandle, Task),
+    GiveUp(Task),
     Wake(Waker),
     Raise(QueueHandle, Exception, Causalities),
     Drop(Arc<dyn Keep>),
@@ -41,6 +43,16 @@ impl Deferred {
             Ok(visible) => self.announce |= visible,
             Err(task) => self.push(Effect::Admit(QueueHandle::clone(queue), task)),
         }
+    }
+
+    /// Queues a task that asks for no room.
+    pub(crate) fn readmit(&mut self, queue: &QueueHandle, task: Task) {
+        self.push(Effect::Readmit(QueueHandle::clone(queue), task));
+    }
+
+    /// Brings back what a task carries that will not run.
+    pub(crate) fn give_up(&mut self, task: Task) {
+        self.push(Effect::GiveUp(task));
     }
 
     pub(crate) fn wake(&mut self, waker: Waker) {
@@ -98,6 +110,8 @@ impl Effect {
     fn carry_out(self) {
         match self {
             Effect::Admit(queue, task) => queue.admit(task),
+            Effect::Readmit(queue, task) => queue.readmit(task),
+            Effect::GiveUp(task) => task.cleanup(),
             Effect::Wake(waker) => waker.wake(),
             Effect::Raise(queue, exception, causalities) => {
                 causalities.run(|| queue.raise(exception));

@@ -1,19 +1,22 @@
 //! An item on its way: the body of the one node that carries it from `post` to its handler.
 
 use motet_dispatch::{BoxList, Causalities, Enqueue, Run, Task, TaskBox};
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// An item, and once a receiver has taken it, where it goes.
 pub(crate) struct Delivery<T: Send + 'static> {
     pub(crate) item: T,
-    to: Option<Arc<dyn Deliver<T>>>,
+    /// Says where the item stood in its port: items go by it there. Given by the port.
+    pub(crate) stamp: i64,
+    to: Option<SentBy<dyn Deliver<T>>>,
 }
 
 /// A node with an item, waiting or on its way.
 pub(crate) type Parcel<T> = TaskBox<Delivery<T>>;
 
 /// The far end of a delivery: a receiver that handles single items.
-pub(crate) trait Deliver<T: Send + 'static>: Send + Sync {
+pub(crate) trait Deliver<T: Send + 'static>: Sends {
     /// Handles the item, as part of a task of a worker.
     fn deliver(self: Arc<Self>, parcel: Parcel<T>);
 
@@ -21,15 +24,25 @@ pub(crate) trait Deliver<T: Send + 'static>: Send + Sync {
     fn put_back(&self, parcel: Parcel<T>);
 }
 
+/// An arbiter that sends tasks.
+pub(crate) trait Sends: Send + Sync {
+    /// A task that was sent has been dropped, and will not run.
+    fn lose(&self);
+}
+
+/// The arbiter that a task on its way belongs to, which is told if the task is dropped before it has
+/// arrived.
+pub(crate) struct SentBy<A: Sends + ?Sized>(Option<Arc<A>>);
+
 /// Makes a node around an item, which carries the active causalities.
 #[inline]
 pub(crate) fn parcel<T: Send + 'static>(item: T) -> Parcel<T> {
-    TaskBox::new(Delivery { item, to: None })
+    TaskBox::new(Delivery::new(item))
 }
 
 /// Makes a node around an item, which carries none.
 pub(crate) fn token<T: Send + 'static>(item: T) -> Parcel<T> {
-    TaskBox::under(Causalities::none(), Delivery { item, to: None })
+    TaskBox::under(Causalities::none(), Delivery::new(item))
 }
 
 /// Brings an item of a handler run that was skipped back by `put_back`, unless it was itself
@@ -55,15 +68,25 @@ pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> 
 /// Addresses a parcel: it becomes the task that delivers it.
 #[inline]
 pub(crate) fn address<T: Send + 'static>(mut parcel: Parcel<T>, to: Arc<dyn Deliver<T>>) -> Task {
-    parcel.to = Some(to);
+    parcel.to = Some(SentBy::new(to));
     parcel.into_task()
+}
+
+impl<T: Send + 'static> Delivery<T> {
+    fn new(item: T) -> Self {
+        Delivery {
+            item,
+            stamp: 0,
+            to: None,
+        }
+    }
 }
 
 impl<T: Send + 'static> Run for Delivery<T> {
     #[inline]
     fn run(mut task: TaskBox<Self>) {
         if let Some(to) = task.to.take() {
-            to.deliver(task);
+            to.arrived().deliver(task);
         }
     }
 
@@ -76,3 +99,33 @@ impl<T: Send + 'static> Run for Delivery<T> {
 
 /// Where a receiver's tasks go.
 pub(crate) type QueueHandle = Arc<dyn Enqueue>;
+
+impl<A: Sends + ?Sized> SentBy<A> {
+    #[inline]
+    pub(crate) fn new(arbiter: Arc<A>) -> Self {
+        SentBy(Some(arbiter))
+    }
+
+    /// The task has reached a worker.
+    #[inline]
+    pub(crate) fn arrived(mut self) -> Arc<A> {
+        self.0.take().expect("there until the task has arrived")
+    }
+}
+
+impl<A: Sends + ?Sized> Deref for SentBy<A> {
+    type Target = A;
+
+    fn deref(&self) -> &A {
+        self.0.as_ref().expect("there until the task has arrived")
+    }
+}
+
+impl<A: Sends + ?Sized> Drop for SentBy<A> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(arbiter) = &self.0 {
+            arbiter.lose();
+        }
+    }
+}

@@ -11,7 +11,7 @@ pub(crate) type AnyHandler<A> = Box<dyn Handle<A>>;
 
 /// Handles `A`, as part of a task of `queue`. The pass is dropped when the handler has ended.
 pub(crate) trait Handle<A>: Send + Sync {
-    fn handle(&self, args: A, queue: &QueueHandle, pass: Option<Pass>);
+    fn handle(&self, args: A, queue: &QueueHandle, pass: Option<Pass<'_>>);
 }
 
 /// For each item.
@@ -51,14 +51,14 @@ struct OnceAsync<F>(Mutex<Option<F>>);
 
 impl<A, F: Fn(A) + Send + Sync> Handle<A> for Each<F> {
     #[inline]
-    fn handle(&self, args: A, _: &QueueHandle, pass: Option<Pass>) {
+    fn handle(&self, args: A, _: &QueueHandle, pass: Option<Pass<'_>>) {
         (self.0)(args);
         drop(pass);
     }
 }
 
 impl<A, F: FnOnce(A) + Send> Handle<A> for Once<F> {
-    fn handle(&self, args: A, _: &QueueHandle, pass: Option<Pass>) {
+    fn handle(&self, args: A, _: &QueueHandle, pass: Option<Pass<'_>>) {
         let handler = self.0.lock().take();
         handler.expect("a one-time handler runs once")(args);
         drop(pass);
@@ -70,7 +70,7 @@ where
     F: Fn(A) -> Fut + Send + Sync,
     Fut: Future<Output = ()> + Send + 'static,
 {
-    fn handle(&self, args: A, queue: &QueueHandle, pass: Option<Pass>) {
+    fn handle(&self, args: A, queue: &QueueHandle, pass: Option<Pass<'_>>) {
         start(queue, (self.0)(args), pass);
     }
 }
@@ -80,7 +80,7 @@ where
     F: FnOnce(A) -> Fut + Send,
     Fut: Future<Output = ()> + Send + 'static,
 {
-    fn handle(&self, args: A, queue: &QueueHandle, pass: Option<Pass>) {
+    fn handle(&self, args: A, queue: &QueueHandle, pass: Option<Pass<'_>>) {
         let handler = self.0.lock().take();
         let handler = handler.expect("a one-time handler runs once");
         start(queue, handler(args), pass);
@@ -91,14 +91,17 @@ where
 fn start(
     queue: &QueueHandle,
     handler: impl Future<Output = ()> + Send + 'static,
-    pass: Option<Pass>,
+    pass: Option<Pass<'_>>,
 ) {
     match pass {
         None => spawn_here(queue, handler),
-        Some(pass) => spawn_here(queue, async move {
-            // Dropped after the handler's future, also when that is dropped unfinished.
-            let _pass = pass;
-            handler.await;
-        }),
+        Some(pass) => {
+            let pass = pass.into_long();
+            spawn_here(queue, async move {
+                // Dropped after the handler's future, also when that is dropped unfinished.
+                let _pass = pass;
+                handler.await;
+            });
+        }
     }
 }

@@ -17,6 +17,7 @@
 //! |---|---|---|
 //! | one item of one port | [`Receive`] | [`Port::recv`] |
 //! | `n` items of one port | [`MultipleItemReceive`] | |
+//! | items of several ports: some together, some alone, some last | [`Interleave`] | |
 //! | items of each of several ports | [`JoinedReceive`] | [`join`] |
 //! | an item of each of any number of ports of one type | [`MultiplePortReceive`] | |
 //! | `n` items of several ports, any mix | [`MultipleItemGather`] | |
@@ -84,6 +85,7 @@ mod reply;
 mod select;
 mod shelf;
 mod sink;
+mod stamps;
 mod stream;
 mod tokens;
 mod weak_port;
@@ -99,8 +101,9 @@ mod shuttle_programs;
 
 pub use activation::{Activation, Active, Attach};
 pub use arbiter::{
-    After, Batch, Choice, FromHandler, IntoPart, IntoParts, IntoRow, IntoShares, JoinedReceive,
-    Kit, MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Part, Receive,
+    ActiveInterleave, After, Batch, Choice, CombineError, Fairness, FromHandler, Interleave,
+    IntoPart, IntoParts, IntoRow, IntoShares, JoinedReceive, Kit, MultipleItemGather,
+    MultipleItemReceive, MultiplePortReceive, Part, Receive,
 };
 pub use blocking::{wait_blocking, wait_blocking_for};
 pub use causality_ports::{CausalityPorts, CoordinateError};
@@ -108,7 +111,7 @@ pub use deferred::Keep;
 pub use error::{BlockingError, PostAnyError, PostError};
 pub use exception_port::ExceptionPort;
 pub use outlet::Outlet;
-pub use parent::Pass;
+pub use parent::{LongPass, Pass};
 pub use port::Port;
 pub use port_set::{At, Holds, PortSet, PortTypes, SharedPortSet, SuccessFailurePort, one_of};
 pub use receiver::{Offer, Receiver, Verdict};

@@ -120,19 +120,37 @@ impl Outlet {
     /// now. `None`: the arbiter above holds it, as the task that `into_task` made. The pass is kept
     /// until the handler has ended.
     #[inline]
-    pub fn enter<W>(&self, work: W, into_task: impl Fn(W) -> Task) -> Option<(W, Option<Pass>)> {
+    pub fn enter<W>(
+        &self,
+        work: W,
+        into_task: impl Fn(W) -> Task,
+    ) -> Option<(W, Option<Pass<'_>>)> {
         if self.parent.is_none() {
             return Some((work, None));
         }
         let mut work = Some(work);
         let mut task = || into_task(work.take().expect("a parent asks for the task once"));
-        let pass = self.pass(&mut task);
+        let pass = self.pass(&self.queue, &mut task);
         work.map(|work| (work, pass))
     }
 
     /// As [`Parent::enter`].
-    pub(crate) fn pass(&self, task: &mut dyn FnMut() -> Task) -> Option<Pass> {
-        self.parent.as_ref().and_then(|parent| parent.enter(task))
+    pub(crate) fn pass(
+        &self,
+        queue: &QueueHandle,
+        task: &mut dyn FnMut() -> Task,
+    ) -> Option<Pass<'_>> {
+        let parent = self.parent.as_ref()?;
+        parent.enter(queue, task)
+    }
+
+    /// Tells the arbiter above that a task that was sent will not run, after what it carried is back:
+    /// groups of an interleave wait for their tasks.
+    #[cold]
+    pub fn lose(&self) {
+        if let Some(parent) = &self.parent {
+            parent.lose();
+        }
     }
 }
 

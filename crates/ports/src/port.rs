@@ -9,6 +9,7 @@ use crate::origin::Origin;
 use crate::predicate;
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::shelf::End;
+use crate::stamps::{Entry, Stamps};
 use motet_dispatch::{BoxList, QueueError};
 use motet_sync::{Mutex, Serial};
 use std::any::type_name;
@@ -51,6 +52,7 @@ pub(crate) struct PortState<T: Send + 'static> {
     items: BoxList<Delivery<T>>,
     /// In the order in which they are asked.
     receivers: VecDeque<Arc<dyn Receiver<T>>>,
+    stamps: Stamps,
 }
 
 impl<T: Send + 'static> Port<T> {
@@ -74,7 +76,7 @@ impl<T: Send + 'static> Port<T> {
     /// Inside a predicate: predicates must not use ports.
     #[inline]
     pub fn post(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.core.place(self.core.parcel(item), End::Back);
+        let refused = self.core.place(self.core.parcel(item), Entry::Posted);
         refused.map_err(|(reason, parcel)| PostError {
             item: parcel.into_inner().item,
             reason,
@@ -87,7 +89,7 @@ impl<T: Send + 'static> Port<T> {
     /// # Errors
     /// As [`Port::post`].
     pub fn put_back(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.core.place(self.core.parcel(item), End::Front);
+        let refused = self.core.place(self.core.parcel(item), Entry::First);
         refused.map_err(|(reason, parcel)| PostError {
             item: parcel.into_inner().item,
             reason,
@@ -150,6 +152,7 @@ impl<T: Send + 'static> PortCore<T> {
             state: Mutex::new(PortState {
                 items: BoxList::new(),
                 receivers: VecDeque::new(),
+                stamps: Stamps::default(),
             }),
             domain: OnceLock::new(),
             origin: Origin::here(),
@@ -226,23 +229,28 @@ impl<T: Send + 'static> PortCore<T> {
     }
 
     #[inline]
-    fn place(&self, parcel: Parcel<T>, end: End) -> Result<(), (QueueError, Parcel<T>)> {
+    fn place(&self, parcel: Parcel<T>, entry: Entry) -> Result<(), (QueueError, Parcel<T>)> {
         let mut deferred = Deferred::default();
-        let placed = self.locked(|state| state.place(parcel, end, true, &mut deferred));
+        let placed = self.locked(|state| state.place(parcel, entry, true, &mut deferred));
         deferred.carry_out();
         placed
     }
 
-    /// Brings an item back that had been taken.
+    /// Brings an item that had been taken to the front.
     pub(crate) fn put_back(&self, parcel: Parcel<T>) {
-        self.keep(parcel, End::Front);
+        self.keep(parcel, Entry::First);
+    }
+
+    /// Brings an item that had been taken back to where it stood.
+    pub(crate) fn bring_back(&self, parcel: Parcel<T>) {
+        self.keep(parcel, Entry::Returned);
     }
 
     /// Places an item that nobody could take back. A receiver whose queue refuses it is passed by: whoever
     /// else waits for the item must hear of it.
-    fn keep(&self, parcel: Parcel<T>, end: End) {
+    fn keep(&self, parcel: Parcel<T>, entry: Entry) {
         let mut deferred = Deferred::default();
-        let placed = self.locked(|state| state.place(parcel, end, false, &mut deferred));
+        let placed = self.locked(|state| state.place(parcel, entry, false, &mut deferred));
         debug_assert!(placed.is_ok(), "nobody may refuse what is kept");
         deferred.carry_out();
     }
@@ -275,11 +283,12 @@ impl<T: Send + 'static> PortState<T> {
     #[inline]
     fn place(
         &mut self,
-        parcel: Parcel<T>,
-        end: End,
+        mut parcel: Parcel<T>,
+        entry: Entry,
         refusable: bool,
         deferred: &mut Deferred,
     ) -> Result<(), (QueueError, Parcel<T>)> {
+        let end = self.stamps.stamp(&mut parcel.stamp, entry);
         let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
         let mut at = 0;
         while let Some(receiver) = self.receivers.get(at) {
@@ -306,9 +315,12 @@ impl<T: Send + 'static> PortState<T> {
         let parcel = offer
             .into_parcel()
             .expect("an item that all reject was not taken");
-        match end {
-            End::Front => self.items.push_front(parcel),
-            End::Back => self.items.push_back(parcel),
+        match entry {
+            Entry::Posted => self.items.push_back(parcel),
+            Entry::First => self.items.push_front(parcel),
+            Entry::Returned => self
+                .items
+                .insert(parcel, |one, other| one.stamp < other.stamp),
         }
         Ok(())
     }
@@ -366,11 +378,11 @@ pub(crate) fn label<T: Send + 'static>(port: &Weak<PortCore<T>>) -> String {
     port.map_or("a port that is gone".to_owned(), |port| port.label())
 }
 
-/// Brings a parcel back to the front of its port. If the port is gone, so is everyone who could
+/// Brings a parcel back to where it stood in its port. If the port is gone, so is everyone who could
 /// have asked for the item.
 pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: Parcel<T>) {
     if let Some(port) = port.upgrade() {
-        port.put_back(parcel);
+        port.bring_back(parcel);
     }
 }
 

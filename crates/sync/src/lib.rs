@@ -6,7 +6,7 @@
 //! schedules of a whole program). Outside of both the façade costs nothing: the names are those of
 //! `std`.
 //!
-//! - Depends on: `crossbeam-utils` (cache-line padding).
+//! - Depends on: `crossbeam-utils` (cache-line padding), `rustix` (on Linux, for fences of which one side pays).
 //! - Used by: every crate of the core.
 //!
 //! ```text
@@ -34,6 +34,7 @@
 //! `motet-dispatch`, whose `sleep.md` says who wakes whom.
 #![forbid(unsafe_code)]
 
+pub mod asymmetric;
 pub mod atomic;
 pub mod cell;
 pub mod thread;
@@ -42,12 +43,16 @@ mod backoff;
 mod mutex;
 mod parker;
 mod serial;
+mod thread_number;
 
 pub use backoff::Backoff;
 pub use crossbeam_utils::CachePadded;
 pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use parker::{Parker, Unparker};
 pub use serial::Serial;
+#[cfg(motet_loom)]
+pub use thread_number::set_thread_number;
+pub use thread_number::thread_number;
 
 /// Tells the processor that this is a spin loop.
 #[inline]
@@ -59,8 +64,11 @@ pub fn spin_loop() {
 }
 
 /// A value for each thread. Of its key only `with` may be used: the models' keys have no more.
-#[cfg(not(motet_shuttle))]
+#[cfg(not(any(motet_loom, motet_shuttle)))]
 pub use std::thread_local;
+
+#[cfg(motet_loom)]
+pub use loom::thread_local;
 
 #[cfg(motet_shuttle)]
 pub use shuttle::thread_local;

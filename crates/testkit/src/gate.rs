@@ -35,6 +35,11 @@ impl Gate {
         self.state.1.notify_all();
     }
 
+    /// Holds those who come from now on.
+    pub fn close(&self) {
+        self.state.0.lock().open = false;
+    }
+
     /// Whether the gate is open now.
     #[must_use]
     pub fn is_open(&self) -> bool {

@@ -91,6 +91,14 @@ impl Enqueue for ReplayQueue {
         self.admit(task);
     }
 
+    fn hold(&self) {
+        self.core.returns(self.index);
+    }
+
+    fn may_start(&self) -> bool {
+        !self.is_suspended()
+    }
+
     fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
         self.core.roll.enter(None, waiter, created);
     }

@@ -2,12 +2,13 @@
 
 use crate::support::{Bell, Traces, go, note};
 use motet_dispatch::{
-    Clock, Enqueue, Inline, QueueConfig, QueueError, Replay, ReplayConfig, ReplayQueue, Task,
-    Timescale, Trace, Wait, Waiter, inside_task, spawn, timer, watch_here,
+    Awaited, Clock, Enqueue, Inline, QueueConfig, QueueError, Replay, ReplayConfig, ReplayQueue,
+    Task, Timescale, Trace, Waiter, inside_task, spawn, timer, watch_here,
 };
 use motet_sync::{Arc, thread};
 use motet_testkit::{Drops, Log, explore, explore_with};
 use std::collections::HashSet;
+use std::panic::Location;
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -407,13 +408,11 @@ fn a_replay_does_not_run_inside_its_own_tasks() {
 struct Patient;
 
 impl Waiter for Patient {
-    fn wait(&self) -> Option<Wait> {
-        Some(Wait {
+    fn awaits(&self) -> Option<Awaited> {
+        Some(Awaited {
             who: "Patient",
             queue: None,
             parts: Vec::new(),
-            since: Instant::now(),
-            created: std::panic::Location::caller(),
         })
     }
 }
@@ -424,10 +423,11 @@ fn the_waiting_list_holds_who_waits_in_it_and_on_its_queues() {
     let [on, inside, outside] = &waiters;
     let replay = Replay::new(1);
     let queue = replay.queue(QueueConfig::default());
-    queue.watch(Arc::downgrade(on));
+    let here = Location::caller();
+    queue.watch(Arc::downgrade(on), here);
     let inside = Arc::downgrade(inside);
-    go(&queue, move || watch_here(inside));
-    watch_here(Arc::downgrade(outside));
+    go(&queue, move || watch_here(inside, here));
+    watch_here(Arc::downgrade(outside), here);
     assert_eq!(replay.waiting().len(), 1);
     replay.run();
     assert_eq!(replay.waiting().len(), 2);

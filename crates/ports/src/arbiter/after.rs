@@ -3,6 +3,7 @@
 use crate::activation::{Active, Attach};
 use crate::claim::Claim;
 use crate::deferred::Deferred;
+use crate::delivery::{Sends, SentBy};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
 use motet_dispatch::{Awaited, Run, TaskBox, Timer, WaitPart, Waiter};
@@ -52,7 +53,7 @@ struct Core {
 }
 
 /// The handler, on its way.
-struct Due(Arc<Core>);
+struct Due(SentBy<Core>);
 
 impl After {
     /// Runs `handler` when `span` is over.
@@ -89,16 +90,22 @@ impl Core {
             return;
         }
         let mut deferred = Deferred::default();
-        let task = TaskBox::new(Due(Arc::clone(self))).into_task();
+        let task = TaskBox::new(Due(SentBy::new(Arc::clone(self)))).into_task();
         self.outlet.send(task, &mut deferred);
         deferred.carry_out();
     }
 }
 
+impl Sends for Core {
+    fn lose(&self) {
+        self.outlet.lose();
+    }
+}
+
 impl Run for Due {
     fn run(task: TaskBox<Self>) {
-        let Due(core) = task.into_inner();
-        let held = |()| TaskBox::new(Due(Arc::clone(&core))).into_task();
+        let core = task.into_inner().0.arrived();
+        let held = |()| TaskBox::new(Due(SentBy::new(Arc::clone(&core)))).into_task();
         if let Some(((), pass)) = core.outlet.enter((), held) {
             core.handler.handle((), core.outlet.queue(), pass);
         }

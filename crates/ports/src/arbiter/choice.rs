@@ -193,12 +193,13 @@ impl<R: Roster> Parent for Core<R> {
         self.outlet.send_settled(this, queue, task, deferred);
     }
 
-    fn enter(&self, task: &mut dyn FnMut() -> Task) -> Option<Pass> {
-        self.outlet.pass(task)
+    fn enter(&self, queue: &QueueHandle, task: &mut dyn FnMut() -> Task) -> Option<Pass<'_>> {
+        self.outlet.pass(queue, task)
     }
 
-    /// Passes come from the arbiter above, if there is one.
-    fn leave(&self) {}
+    fn lose(&self) {
+        self.outlet.lose();
+    }
 }
 
 impl<R: Roster> Settle for Core<R> {

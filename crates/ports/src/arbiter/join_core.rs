@@ -17,6 +17,7 @@ use super::join_gate::{Gate, Stop};
 use super::join_seat::{AnyPort, Attempt, Rule, Seat};
 use crate::activation::Active;
 use crate::deferred::Deferred;
+use crate::delivery::{Sends, SentBy};
 use crate::domain::Domain;
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
@@ -85,7 +86,7 @@ pub(crate) struct Side<S: Seats> {
 /// Items on their way.
 struct Joined<S: Seats> {
     taken: S::Taken,
-    to: Arc<JoinCore<S>>,
+    to: SentBy<JoinCore<S>>,
 }
 
 /// A seat whose types are not known any more; `S` are all seats of the arbiter.
@@ -179,7 +180,7 @@ impl<S: Seats> JoinCore<S> {
             _ => None,
         });
         let taken = taken?;
-        let to = Arc::clone(self);
+        let to = SentBy::new(Arc::clone(self));
         let task = TaskBox::under(S::causalities(&taken), Joined { taken, to });
         let task = task.into_task();
         self.outlet().send(task, deferred);
@@ -358,11 +359,18 @@ impl<S: Seats> Side<S> {
     }
 }
 
+impl<S: Seats> Sends for JoinCore<S> {
+    fn lose(&self) {
+        self.outlet().lose();
+    }
+}
+
 impl<S: Seats> Run for Joined<S> {
     fn run(task: TaskBox<Self>) {
         let Joined { taken, to } = task.into_inner();
+        let to = to.arrived();
         let held = |taken| {
-            let to = Arc::clone(&to);
+            let to = SentBy::new(Arc::clone(&to));
             TaskBox::new(Joined { taken, to }).into_task()
         };
         if let Some((taken, pass)) = to.outlet().enter(taken, held) {

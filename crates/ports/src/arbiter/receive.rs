@@ -2,7 +2,7 @@
 
 use super::place::{Place, Placed};
 use crate::activation::{Activation, Active, Attach};
-use crate::delivery::{Deliver, Parcel, address};
+use crate::delivery::{Deliver, Parcel, Sends, address};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
 use crate::port::Port;
@@ -207,6 +207,12 @@ impl<T: Send + 'static, L: Layout> Deliver<T> for ReceiveCore<T, L> {
 impl<T: Send + 'static, L: Layout> Waiter for ReceiveCore<T, L> {
     fn awaits(&self) -> Option<Awaited> {
         self.place.awaits("Receive")
+    }
+}
+
+impl<T: Send + 'static, L: Layout> Sends for ReceiveCore<T, L> {
+    fn lose(&self) {
+        self.place.outlet().lose();
     }
 }
 

@@ -13,6 +13,7 @@ mod choice_under_load;
 mod cost;
 mod gather;
 mod histories;
+mod interleave;
 mod join;
 mod join_of_many;
 mod join_under_load;

@@ -1,7 +1,7 @@
 //! The waiting list of a dispatcher: who waits for what.
 
 use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Wait, spawn};
-use motet_ports::{Choice, JoinedReceive, MultipleItemReceive, Port, Receive};
+use motet_ports::{Choice, Interleave, JoinedReceive, MultipleItemReceive, Port, Receive, select};
 use motet_testkit::{patience, within};
 use std::time::Duration;
 
@@ -123,4 +123,33 @@ fn sem_g91_waits_elsewhere_are_not_listed() {
     other.wait_idle();
     assert!(dispatcher.waiting().is_empty());
     assert_eq!(other.waiting().len(), 1);
+}
+
+#[test]
+fn sem_g91_members_and_choices_that_are_awaited_are_listed() {
+    within(patience(), || {
+        let dispatcher = Dispatcher::new(1);
+        let queue = dispatcher.queue(QueueConfig::default());
+        let (one, other) = (Port::<u32>::new(), Port::<u32>::new());
+        let interleave = Interleave::new()
+            .exclusive(Receive::persistent(&one, drop))
+            .activate(&queue)
+            .unwrap();
+        let (a, b) = (one.clone(), other.clone());
+        spawn(&queue.handle(), async move {
+            select().recv(&a, drop).recv(&b, drop).await;
+        })
+        .unwrap();
+        dispatcher.wait_idle();
+        let waiting = dispatcher.waiting();
+        let mut short: Vec<_> = waiting.waits().iter().map(in_short).collect();
+        short.sort();
+        let choice = ("Choice", vec![true, true]);
+        assert_eq!(short, [choice, ("Receive", vec![true])]);
+        other.post(1).unwrap();
+        dispatcher.wait_idle();
+        assert_eq!(dispatcher.waiting().len(), 1);
+        interleave.cleanup();
+        assert!(dispatcher.waiting().is_empty());
+    });
 }

@@ -1,0 +1,375 @@
+//! Interleave: handlers that run together, alone, or last.
+//!
+//! - `floor.rs`: the state machine, who may run now, its `state.rs` and what it says (`next.rs`);
+//!   `signal.rs`: what concurrent tasks look at; `presence.rs`: the counts of their handlers; `guest.rs`: the
+//!   exclusive one; `pending.rs`: tasks that wait;
+//! - `shared.rs`: turns, which run exclusive work; `group.rs`: what members ask and tell.
+
+mod floor;
+mod group;
+mod guest;
+#[cfg(all(test, motet_loom))]
+mod loom_interleave;
+mod next;
+mod pending;
+mod presence;
+mod shared;
+mod signal;
+mod state;
+
+pub use state::Fairness;
+
+use crate::activation::{Active, Attach};
+use crate::outlet::Outlet;
+use group::{Group, Kind};
+use motet_dispatch::{Enqueue, QueueError, Task, Waiter};
+use shared::Shared;
+use state::{Look, Phase};
+use std::any::type_name;
+use std::fmt;
+use std::panic::Location;
+use std::sync::{Arc, Weak};
+
+/// Coordinates handlers that share state, as readers and writers do, without locks (papers R013, CCR's
+/// `Interleave`). Its members belong to three groups:
+///
+/// | group | its handlers run |
+/// |---|---|
+/// | concurrent | together with other concurrent ones |
+/// | exclusive | alone, in the order in which their items came, whatever their ports |
+/// | teardown | alone, once, last; the others have left their ports by then |
+///
+/// Members are receives and joins of any kind. An async handler keeps its group until it has ended, and one
+/// that panics, or whose future is dropped, gives it up. Exclusive work goes first unless
+/// [`Interleave::fairness`] says otherwise. Exclusive items that wait count in their queue's depth.
+///
+/// When a teardown item has come nothing new starts. What has been taken and has not begun goes back to
+/// its ports, to where it stood, before the teardown handler runs; so that handler can activate another
+/// interleave on the same ports, which goes on with the next item.
+///
+/// It is not re-entrant: an exclusive handler that posts to its own group and awaits the answer never
+/// ends, since the handler that would answer waits for it. It shows in the [`ActiveInterleave`]'s debug
+/// output as the one who has the floor, with those who wait for it.
+///
+/// ```
+/// use motet_dispatch::Inline;
+/// use motet_ports::{Interleave, Port, Receive};
+/// use std::sync::atomic::{AtomicI64, Ordering};
+/// use std::sync::Arc;
+///
+/// let (deposits, asks, closes) = (Port::new(), Port::<Port<i64>>::new(), Port::new());
+/// let state = Arc::new(AtomicI64::new(0));
+/// let [adds, reads, ends] = [(); 3].map(|()| Arc::clone(&state));
+/// Interleave::new()
+///     // Alone, so load and store need not be one step.
+///     .exclusive(Receive::persistent(&deposits, move |amount: i64| {
+///         adds.store(adds.load(Ordering::Relaxed) + amount, Ordering::Relaxed);
+///     }))
+///     .concurrent(Receive::persistent(&asks, move |reply: Port<i64>| {
+///         reply.post(reads.load(Ordering::Relaxed)).unwrap();
+///     }))
+///     .teardown(Receive::once(&closes, move |()| ends.store(-1, Ordering::Relaxed)))
+///     .activate(&Inline::new("here"))
+///     .unwrap();
+/// let replies = Port::new();
+/// deposits.post(40).unwrap();
+/// deposits.post(2).unwrap();
+/// asks.post(replies.clone()).unwrap();
+/// assert_eq!(replies.test(), Some(42));
+/// closes.post(()).unwrap();
+/// deposits.post(7).unwrap();
+/// assert_eq!((deposits.item_count(), state.load(Ordering::Relaxed)), (1, -1));
+/// ```
+#[must_use = "an interleave does nothing until it is activated"]
+#[derive(Default)]
+pub struct Interleave {
+    members: Vec<Member>,
+    fairness: Fairness,
+}
+
+/// An interleave at work, or torn down. Dropping it changes nothing; the interleave goes on.
+#[derive(Clone)]
+pub struct ActiveInterleave(Arc<Shared>);
+
+/// Why an interleave could not be combined into one at work. It is handed back.
+#[non_exhaustive]
+pub enum CombineError {
+    /// A teardown item has come there: nothing will run any more.
+    TornDown(Interleave),
+    /// The queue takes no task.
+    Queue(Interleave, QueueError),
+}
+
+/// An arbiter that is going to belong to a group.
+struct Member {
+    kind: Kind,
+    name: &'static str,
+    attach: Box<dyn FnOnce(Outlet) -> Attached + Send>,
+}
+
+/// A member that is not registered yet, and what keeps it until then.
+type Attached = (Arc<dyn Active>, Box<dyn Send>);
+
+impl Interleave {
+    /// Without members.
+    pub fn new() -> Self {
+        Interleave::default()
+    }
+
+    /// Adds a member whose handlers run together with those of all concurrent members.
+    pub fn concurrent(self, member: impl Attach + Send + 'static) -> Self {
+        self.with(Kind::Concurrent, member)
+    }
+
+    /// Adds a member whose handlers run alone.
+    pub fn exclusive(self, member: impl Attach + Send + 'static) -> Self {
+        self.with(Kind::Exclusive, member)
+    }
+
+    /// Adds a member whose handler runs last, alone. There may be several: the first whose items come is
+    /// the one that runs, and the others keep their items in their ports.
+    ///
+    /// # Panics
+    /// When the member takes items more than once.
+    #[track_caller]
+    pub fn teardown<M: Attach + Send + 'static>(self, member: M) -> Self {
+        assert!(
+            member.is_once(),
+            "a teardown member takes items once: use {}::once",
+            name_of::<M>()
+        );
+        self.with(Kind::Teardown, member)
+    }
+
+    /// Says who goes first when both exclusive and concurrent work waits.
+    pub fn fairness(mut self, fairness: Fairness) -> Self {
+        self.fairness = fairness;
+        self
+    }
+
+    /// Adds the members of another interleave, so that they exclude each other. The fairness stays
+    /// this one's.
+    #[track_caller]
+    pub fn combine_with(mut self, other: Interleave) -> Self {
+        self.members.extend(other.members);
+        self
+    }
+
+    /// Puts the interleave to work: queues the registration of its members on `queue`, where their
+    /// handlers will run.
+    ///
+    /// # Errors
+    /// [`QueueError`] when the queue is full or stopped.
+    #[track_caller]
+    pub fn activate(self, queue: &impl Enqueue) -> Result<ActiveInterleave, QueueError> {
+        let shared = Shared::new(self.fairness);
+        let members = attach(self.members, &shared, queue);
+        // The floor is taken until all members are registered.
+        let begin = Begin(Arc::clone(&shared));
+        let refused = queue.enqueue(Task::new(move || {
+            let begin = begin;
+            register(members);
+            drop(begin);
+        }));
+        refused.map_err(|refused| refused.reason)?;
+        Ok(ActiveInterleave(shared))
+    }
+
+    fn with<M: Attach + Send + 'static>(mut self, kind: Kind, member: M) -> Self {
+        self.members.push(Member {
+            kind,
+            name: name_of::<M>(),
+            attach: Box::new(|outlet| {
+                let (active, ports) = member.attach(outlet);
+                (active, Box::new(ports))
+            }),
+        });
+        self
+    }
+}
+
+impl ActiveInterleave {
+    /// Adds the members of `other`, so that they and those at work exclude each other; their handlers run on
+    /// `queue`. They are registered when the exclusive work that waits has run. The fairness of the one at
+    /// work stays.
+    ///
+    /// ```
+    /// use motet_dispatch::Inline;
+    /// use motet_ports::{Interleave, Port, Receive};
+    ///
+    /// let (queue, commands, notes, said) = (Inline::new("here"), Port::new(), Port::new(), Port::new());
+    /// let (one, two) = (said.clone(), said.clone());
+    /// let main = Interleave::new()
+    ///     .exclusive(Receive::persistent(&commands, move |n: u32| one.post(n).unwrap()))
+    ///     .activate(&queue)
+    ///     .unwrap();
+    /// let private = Interleave::new()
+    ///     .exclusive(Receive::persistent(&notes, move |n: u32| two.post(n * 100).unwrap()));
+    /// main.combine_with(private, &queue).unwrap();
+    /// notes.post(1).unwrap();
+    /// commands.post(2).unwrap();
+    /// assert_eq!(said.items(), [100, 2]);
+    /// ```
+    ///
+    /// # Errors
+    /// [`CombineError`] hands `other` back when a teardown item has come, or the queue is full or stopped.
+    #[track_caller]
+    pub fn combine_with(
+        &self,
+        other: Interleave,
+        queue: &impl Enqueue,
+    ) -> Result<(), CombineError> {
+        if self.0.floor.is_closing() {
+            return Err(CombineError::TornDown(other));
+        }
+        if let Err(reason) = queue.reserve() {
+            return Err(CombineError::Queue(other, reason));
+        }
+        let members = attach(other.members, &self.0, queue);
+        // As exclusive work: no teardown comes in between.
+        let next = self
+            .0
+            .floor
+            .request(&queue.handle(), Task::new(move || register(members)));
+        self.0.carry_out(next);
+        Ok(())
+    }
+
+    /// Takes all members off their ports: nothing more is accepted. What has been taken still runs.
+    pub fn cleanup(&self) {
+        self.0.close_members();
+    }
+
+    /// Whether something can still be accepted: `false` once a teardown item has come, and after
+    /// [`ActiveInterleave::cleanup`].
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        !self.0.floor.is_closing() && self.0.any_active()
+    }
+
+    /// The number of exclusive items, or sets of items, that have been taken and wait for their turn.
+    #[must_use]
+    pub fn exclusive_waiting(&self) -> usize {
+        self.0.floor.look().exclusive
+    }
+
+    /// The number of concurrent items, or sets of items, that a worker has had in hand and that wait until
+    /// exclusive work has ended.
+    #[must_use]
+    pub fn concurrent_waiting(&self) -> usize {
+        self.0.floor.look().held
+    }
+}
+
+impl CombineError {
+    /// The interleave that was not combined.
+    pub fn into_interleave(self) -> Interleave {
+        match self {
+            CombineError::TornDown(other) | CombineError::Queue(other, _) => other,
+        }
+    }
+}
+
+/// Gives the floor up when the members are registered, or never will be.
+struct Begin(Arc<Shared>);
+
+impl Drop for Begin {
+    fn drop(&mut self) {
+        let next = self.0.floor.pass_on();
+        self.0.carry_out(next);
+    }
+}
+
+/// Makes the members that go to work.
+#[track_caller]
+fn attach(members: Vec<Member>, shared: &Arc<Shared>, queue: &impl Enqueue) -> Vec<Attached> {
+    let queue = queue.handle();
+    let attached = members.into_iter().map(|member| {
+        let group = Group::new(shared, member.kind, member.name);
+        (member.attach)(Outlet::by_way_of(group, &queue))
+    });
+    let attached: Vec<Attached> = attached.collect();
+    for (active, _) in &attached {
+        queue.watch(
+            Arc::downgrade(active) as Weak<dyn Waiter>,
+            Location::caller(),
+        );
+    }
+    shared.join(attached.iter().map(|(active, _)| Arc::downgrade(active)));
+    attached
+}
+
+fn register(members: Vec<Attached>) {
+    for (active, ports) in members {
+        if active.is_active() {
+            active.register();
+        }
+        drop(ports);
+    }
+}
+
+/// The name of an arbiter's type as its users write it.
+fn name_of<M>() -> &'static str {
+    let name = type_name::<M>();
+    let arguments = name.find('<').unwrap_or(name.len());
+    let start = name[..arguments].rfind("::").map_or(0, |at| at + 2);
+    &name[start..]
+}
+
+impl fmt::Debug for Interleave {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let members = self.members.iter().map(|member| (member.kind, member.name));
+        f.debug_struct("Interleave")
+            .field("fairness", &self.fairness)
+            .field("members", &members.collect::<Vec<_>>())
+            .finish()
+    }
+}
+
+impl fmt::Debug for ActiveInterleave {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Look {
+            phase,
+            guest,
+            exclusive,
+            held,
+        } = self.0.floor.look();
+        let floor = match (phase, guest) {
+            (Phase::Taken, Some(name)) => format!("the async exclusive handler of {name} goes on"),
+            (Phase::Taken, None) => "exclusive work runs".to_owned(),
+            (Phase::Open, _) => "open to concurrent work".to_owned(),
+            (Phase::Draining, _) => "exclusive work waits for concurrent handlers".to_owned(),
+            (Phase::Collecting, _) => "the teardown waits for concurrent handlers".to_owned(),
+            (Phase::Done, _) => "torn down".to_owned(),
+        };
+        f.debug_struct("ActiveInterleave")
+            .field("floor", &floor)
+            .field("exclusive_waiting", &exclusive)
+            .field("concurrent_waiting", &held)
+            .finish()
+    }
+}
+
+impl fmt::Debug for CombineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CombineError::TornDown(_) => f.debug_tuple("TornDown").finish_non_exhaustive(),
+            CombineError::Queue(_, reason) => {
+                f.debug_tuple("Queue").field(reason).finish_non_exhaustive()
+            }
+        }
+    }
+}
+
+impl fmt::Display for CombineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CombineError::TornDown(_) => f.write_str(
+                "interleave not combined: the one at work has been torn down; activate it on its own",
+            ),
+            CombineError::Queue(_, reason) => write!(f, "interleave not combined: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for CombineError {}

@@ -1,0 +1,375 @@
+//! Who has the floor: the state machine of an interleave.
+//!
+//! ```text
+//!            an exclusive task comes                 the last concurrent handler ends
+//!    Open ────────────────────────────> Draining ─────────────────────────────────────┐
+//!     ^                                     ^                                          v
+//!     │ nothing is pending       Alternate: │ those held are let in                 Taken: by a turn, or by
+//!     └─────────────────────────────────────┴──────────────────────────────────────  an async handler after it
+//!                                                                                      │ a teardown item came, and
+//!    Done <── the teardown handler has run ── Taken <── all is quiet ── Collecting <───┘ all are off their ports
+//! ```
+//!
+//! While the floor is `Open` concurrent tasks enter without a lock: they count themselves
+//! (`presence.rs`) and look at `signal`. In every other phase `signal` is raised: those who enter
+//! are held, and those who leave look, under the lock, whether they were the last.
+//!
+//! Whoever has the floor is one thread (a turn, see `shared.rs`) or one async handler; what it gives up it
+//! hands to the next by what a call returns ([`Next`]). There is one node `N` for turns: here while no turn
+//! is queued.
+
+use super::guest::Guest;
+use super::next::{Entry, Next, Step};
+use super::pending::{Work, same};
+use super::presence::{Presence, order};
+use super::signal::Signal;
+use super::state::{Fairness, Look, Phase, State};
+use crate::delivery::QueueHandle;
+use motet_dispatch::{Task, TaskList};
+use motet_sync::atomic::{AtomicUsize, Ordering, fence};
+use motet_sync::{CachePadded, Mutex, asymmetric};
+use std::sync::Arc;
+
+/// The state machine. See the [module](self).
+pub(super) struct Floor<N> {
+    signal: CachePadded<Signal>,
+    presence: Presence,
+    /// Held tasks that have been let in and have not ended.
+    admitted: CachePadded<AtomicUsize>,
+    state: CachePadded<Mutex<State<N>>>,
+    guest: Guest,
+}
+
+impl<N> Floor<N> {
+    /// Taken by the caller, who gives it up by [`Floor::pass_on`].
+    pub(super) fn new(node: N, fairness: Fairness, threads: usize) -> Self {
+        Floor {
+            signal: CachePadded::new(Signal::new()),
+            presence: Presence::new(threads),
+            admitted: CachePadded::default(),
+            state: CachePadded::new(Mutex::new(State::new(node, fairness))),
+            guest: Guest::new(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_closing(&self) -> bool {
+        self.signal.is_closing()
+    }
+
+    /// Claims the end. `true` for one caller.
+    pub(super) fn close(&self) -> bool {
+        self.signal.close()
+    }
+
+    pub(super) fn look(&self) -> Look {
+        self.state.lock().look()
+    }
+}
+
+/// Concurrent tasks.
+impl<N> Floor<N> {
+    /// A task is sent to its queue. Called under the port's lock.
+    #[inline]
+    pub(super) fn sent(&self, thread: usize) {
+        self.presence.sent(thread);
+    }
+
+    /// A worker has a task in hand. It is run now, or held; one that was let in before is never held.
+    #[inline]
+    pub(super) fn enter(
+        &self,
+        thread: usize,
+        was_admitted: impl FnOnce() -> bool,
+        hold: impl FnOnce() -> Work,
+    ) -> Entry<N> {
+        let calm = self.signal.is_calm();
+        if self.presence.begin(thread, calm) {
+            self.look_whether_calm();
+        }
+        if self.signal.lets_go_on(calm) {
+            return Entry::In;
+        }
+        self.enter_raised(thread, was_admitted, hold)
+    }
+
+    #[cold]
+    fn enter_raised(
+        &self,
+        thread: usize,
+        was_admitted: impl FnOnce() -> bool,
+        hold: impl FnOnce() -> Work,
+    ) -> Entry<N> {
+        // The calm is over: what was counted the light way counts for everyone from here on.
+        fence(Ordering::SeqCst);
+        // Let in: the one who did that counts it until it has ended.
+        if !self.signal.is_raised() || was_admitted() {
+            return Entry::In;
+        }
+        let mut state = self.state.lock();
+        if state.phase == Phase::Open {
+            // Whoever takes the floor next sees that this one has begun.
+            return Entry::In;
+        }
+        self.presence.take_back(thread);
+        let (queue, task) = hold();
+        if state.phase == Phase::Done {
+            queue.hold();
+            return Entry::Held(Next::BringBack(vec![(queue, task)]));
+        }
+        queue.hold();
+        state.held.push(&queue, task);
+        Entry::Held(self.hand_over(&mut state))
+    }
+
+    /// A handler has ended.
+    #[inline]
+    pub(super) fn leave(&self, thread: usize) -> Next<N> {
+        let calm = self.signal.is_calm();
+        self.presence.end(thread, calm);
+        if self.signal.lets_go_on(calm) {
+            Next::Nothing
+        } else {
+            self.look_whether_last()
+        }
+    }
+
+    /// A task that was sent will not enter: as if it had, and had ended at once.
+    pub(super) fn lose(&self, thread: usize) -> Next<N> {
+        self.presence.begin(thread, false);
+        self.leave(thread)
+    }
+
+    /// A held task that was let in has ended.
+    pub(super) fn admitted_one_ended(&self) -> Next<N> {
+        self.admitted.fetch_sub(1, Ordering::SeqCst);
+        order();
+        if self.signal.is_raised() {
+            self.look_whether_last()
+        } else {
+            Next::Nothing
+        }
+    }
+
+    #[cold]
+    fn look_whether_last(&self) -> Next<N> {
+        // As in `enter_raised`; if it is not raised now, who raises it next sees that this one has ended.
+        fence(Ordering::SeqCst);
+        if self.signal.is_raised() {
+            self.hand_over(&mut self.state.lock())
+        } else {
+            Next::Nothing
+        }
+    }
+
+    /// A thread has run many concurrent handlers since it looked last.
+    #[cold]
+    fn look_whether_calm(&self) {
+        if !asymmetric::is_available() {
+            return;
+        }
+        let mut state = self.state.lock();
+        let stirred = std::mem::take(&mut state.stirred);
+        if state.phase == Phase::Open && !stirred {
+            self.signal.calm_down();
+        }
+    }
+
+    /// Hands the floor to who waits for the last handler to end, if that has happened.
+    fn hand_over(&self, state: &mut State<N>) -> Next<N> {
+        let may = match state.phase {
+            Phase::Draining => !self.anyone_runs(),
+            Phase::Collecting => self.is_quiet(state),
+            Phase::Open | Phase::Taken | Phase::Done => false,
+        };
+        if may {
+            state.give_to_turn()
+        } else {
+            Next::Nothing
+        }
+    }
+
+    fn anyone_runs(&self) -> bool {
+        self.presence.anyone() || self.admitted.load(Ordering::SeqCst) > 0
+    }
+
+    /// Nothing runs, and no task is on its way: all are held here.
+    fn is_quiet(&self, state: &State<N>) -> bool {
+        !self.anyone_runs() && self.presence.on_their_way() == state.held.len()
+    }
+}
+
+/// Exclusive tasks.
+impl<N> Floor<N> {
+    /// An exclusive task has come. Called under ports' locks.
+    pub(super) fn request(&self, queue: &QueueHandle, task: Task) -> Next<N> {
+        let mut state = self.state.lock();
+        if state.phase == Phase::Done {
+            return Next::BringBack(vec![(Arc::clone(queue), task)]);
+        }
+        state.exclusive.push(queue, task);
+        if state.phase == Phase::Open {
+            state.stirred = true;
+            self.signal.raise();
+            state.phase = Phase::Draining;
+            return self.hand_over(&mut state);
+        }
+        Next::Nothing
+    }
+
+    /// The teardown task has come, by who has claimed the end. Called under ports' locks.
+    pub(super) fn request_teardown(&self, queue: &QueueHandle, task: Task) -> Next<N> {
+        let mut state = self.state.lock();
+        state.teardown = Some((Arc::clone(queue), task));
+        match state.phase {
+            Phase::Open | Phase::Draining => {
+                self.signal.raise();
+                state.give_to_turn()
+            }
+            Phase::Taken | Phase::Collecting | Phase::Done => Next::Nothing,
+        }
+    }
+
+    /// What a turn on `queue`, which has the floor, does next; `left` is what it has not run of what it was
+    /// given before. Its node stays here when the turn is over.
+    pub(super) fn step(
+        &self,
+        queue: &QueueHandle,
+        left: TaskList,
+        node: &mut Option<N>,
+    ) -> Step<N> {
+        let mut state = self.state.lock();
+        state.exclusive.give_back(queue, left);
+        if let Some((elsewhere, _)) = &state.teardown
+            && same(elsewhere, queue)
+        {
+            if !state.off {
+                return Step::Close;
+            }
+            if let Some((_, task)) = state.teardown.take() {
+                return Step::Teardown(task, state.take_all());
+            }
+        }
+        let here = state
+            .exclusive
+            .front()
+            .is_some_and(|front| same(front, queue));
+        if here && state.teardown.is_none() && !state.off {
+            return Step::Run(state.exclusive.take_front());
+        }
+        state.node = node.take();
+        Step::End(self.decide(&mut state))
+    }
+
+    /// The turn has done its share: gives the floor up.
+    pub(super) fn end_turn(&self, queue: &QueueHandle, left: TaskList, node: Option<N>) -> Next<N> {
+        let mut state = self.state.lock();
+        state.exclusive.give_back(queue, left);
+        state.node = node;
+        self.decide(&mut state)
+    }
+
+    /// Who has the floor gives it up.
+    pub(super) fn pass_on(&self) -> Next<N> {
+        let mut state = self.state.lock();
+        state.guest = None;
+        self.decide(&mut state)
+    }
+
+    /// All members are off their ports. `true`: nothing runs and nothing is on its way, the turn goes on.
+    pub(super) fn collect(&self, node: &mut Option<N>) -> bool {
+        let mut state = self.state.lock();
+        state.off = true;
+        let quiet = self.is_quiet(&state);
+        if !quiet {
+            state.phase = Phase::Collecting;
+            state.node = node.take();
+        }
+        quiet
+    }
+
+    /// Takes what waits for `queue`, which will not run it.
+    pub(super) fn withdraw(&self, queue: &QueueHandle) -> Vec<Task> {
+        let mut state = self.state.lock();
+        let mut tasks = state.exclusive.withdraw(queue);
+        if state
+            .teardown
+            .as_ref()
+            .is_some_and(|(at, _)| same(at, queue))
+        {
+            tasks.extend(state.teardown.take().map(|(_, task)| task));
+        }
+        tasks
+    }
+
+    /// Decides who is next, for someone who gives the floor up.
+    fn decide(&self, state: &mut State<N>) -> Next<N> {
+        state.phase = Phase::Taken;
+        if state.teardown.is_some() {
+            return state.give_to_turn();
+        }
+        if state.off {
+            state.phase = Phase::Done;
+            return Next::BringBack(state.take_all());
+        }
+        let waits = !state.exclusive.is_empty();
+        if waits && (state.fairness == Fairness::ExclusiveFirst || state.held.is_empty()) {
+            return state.give_to_turn();
+        }
+        self.admitted.fetch_add(state.held.len(), Ordering::SeqCst);
+        if waits {
+            state.phase = Phase::Draining;
+        } else {
+            state.phase = Phase::Open;
+            self.signal.lower();
+        }
+        if state.held.is_empty() {
+            Next::Nothing
+        } else {
+            Next::Admit(std::mem::take(&mut state.held))
+        }
+    }
+}
+
+/// The exclusive handler that runs.
+impl<N> Floor<N> {
+    /// It goes on after its task's first run. Called during that.
+    pub(super) fn stay(&self, name: &'static str) {
+        self.state.lock().guest = Some(name);
+        self.guest.stay();
+    }
+
+    /// It has ended.
+    pub(super) fn leave_later(&self) -> Next<N> {
+        if self.guest.leave() {
+            self.pass_on()
+        } else {
+            Next::Nothing
+        }
+    }
+
+    /// Its task's first run has ended. `true`: it has ended too. `false`: it has the floor, and `left`,
+    /// which the turn has not run, and the turn's node are here.
+    pub(super) fn ran(
+        &self,
+        queue: &QueueHandle,
+        left: &mut TaskList,
+        node: &mut Option<N>,
+    ) -> bool {
+        if !self.guest.has_stayed() {
+            return true;
+        }
+        {
+            let mut state = self.state.lock();
+            state.exclusive.give_back(queue, std::mem::take(left));
+            state.node = node.take();
+        }
+        if self.guest.takes_over() {
+            return false;
+        }
+        let mut state = self.state.lock();
+        state.guest = None;
+        *node = state.node.take();
+        true
+    }
+}

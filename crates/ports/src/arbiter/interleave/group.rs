@@ -1,0 +1,120 @@
+//! A group of an interleave, as its members see it.
+
+use super::next::Entry;
+use super::shared::Shared;
+use crate::deferred::Deferred;
+use crate::delivery::QueueHandle;
+use crate::parent::{Host, Parent, Pass};
+use motet_dispatch::Task;
+use motet_sync::thread_number;
+use std::sync::{Arc, Weak};
+
+/// Who may run together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Concurrent,
+    Exclusive,
+    Teardown,
+}
+
+/// A member's place in its group.
+pub(super) struct Group {
+    this: Weak<Group>,
+    shared: Arc<Shared>,
+    kind: Kind,
+    /// What the member is.
+    name: &'static str,
+}
+
+impl Group {
+    pub(super) fn new(shared: &Arc<Shared>, kind: Kind, name: &'static str) -> Arc<Self> {
+        Arc::new_cyclic(|this| Group {
+            this: Weak::clone(this),
+            shared: Arc::clone(shared),
+            kind,
+            name,
+        })
+    }
+
+    fn is_concurrent(&self) -> bool {
+        self.kind == Kind::Concurrent
+    }
+}
+
+impl Parent for Group {
+    #[inline]
+    fn is_open(&self) -> bool {
+        !self.shared.floor.is_closing()
+    }
+
+    #[inline]
+    fn claim(&self) -> bool {
+        match self.kind {
+            Kind::Concurrent | Kind::Exclusive => self.is_open(),
+            Kind::Teardown => self.shared.floor.close(),
+        }
+    }
+
+    #[inline]
+    fn send(&self, queue: &QueueHandle, task: Task, deferred: &mut Deferred) {
+        let floor = &self.shared.floor;
+        let next = match self.kind {
+            Kind::Concurrent => {
+                floor.sent(thread_number());
+                return deferred.admit(queue, task);
+            }
+            Kind::Exclusive => floor.request(queue, task),
+            Kind::Teardown => floor.request_teardown(queue, task),
+        };
+        self.shared.defer(next, deferred);
+    }
+
+    #[inline]
+    fn enter(&self, queue: &QueueHandle, task: &mut dyn FnMut() -> Task) -> Option<Pass<'_>> {
+        if self.is_concurrent() {
+            let (shared, hold) = (&self.shared, || (Arc::clone(queue), task()));
+            let entry = shared
+                .floor
+                .enter(thread_number(), || shared.was_admitted(), hold);
+            if let Entry::Held(next) = entry {
+                shared.carry_out(next);
+                return None;
+            }
+        }
+        Some(Pass::new(self))
+    }
+
+    fn lose(&self) {
+        // What is exclusive is held by the interleave until it runs.
+        if self.is_concurrent() {
+            let next = self.shared.floor.lose(thread_number());
+            self.shared.carry_out(next);
+        }
+    }
+}
+
+impl Host for Group {
+    #[inline]
+    fn leave(&self) {
+        // An exclusive handler leaves when its turn finds that it has not stayed.
+        if self.is_concurrent() {
+            let next = self.shared.floor.leave(thread_number());
+            self.shared.carry_out(next);
+        }
+    }
+
+    fn stay(&self) -> Arc<dyn Host> {
+        if !self.is_concurrent() {
+            self.shared.floor.stay(self.name);
+        }
+        self.this.upgrade().expect("the member keeps its group")
+    }
+
+    fn leave_later(&self) {
+        let next = match self.kind {
+            Kind::Concurrent => self.shared.floor.leave(thread_number()),
+            Kind::Exclusive | Kind::Teardown => self.shared.floor.leave_later(),
+        };
+        self.shared.carry_out(next);
+    }
+}

@@ -1,0 +1,55 @@
+//! The exclusive handler that runs: whether it ends with its task's first run, or stays because it is async.
+//!
+//! Two may end it at once: the turn that began it, whose first run is over, and the handler's future,
+//! which may end on another thread. The second of the two goes on with the floor.
+
+use motet_sync::atomic::{AtomicU8, Ordering};
+
+/// The handler that has the floor.
+pub(super) struct Guest(AtomicU8);
+
+/// It has ended, or will, with its task's first run.
+const NONE: u8 = 0;
+/// It is async; its task's first run has not ended.
+const STAYS: u8 = 1;
+/// It is async, and has ended before its task's first run.
+const LEFT: u8 = 2;
+/// It has the floor alone.
+const AWAY: u8 = 3;
+
+impl Guest {
+    pub(super) fn new() -> Self {
+        Guest(AtomicU8::new(NONE))
+    }
+
+    /// It is async. Called during its task's first run.
+    pub(super) fn stay(&self) {
+        self.0.store(STAYS, Ordering::Relaxed);
+    }
+
+    /// It is async, and may not have ended. Called after its task's first run.
+    pub(super) fn has_stayed(&self) -> bool {
+        self.0.load(Ordering::Acquire) != NONE
+    }
+
+    /// Its task's first run has ended. `true`: it goes on, with the floor.
+    pub(super) fn takes_over(&self) -> bool {
+        // AcqRel: what the turn left behind is seen by whoever ends the handler, and the other way round.
+        let away = self
+            .0
+            .compare_exchange(STAYS, AWAY, Ordering::AcqRel, Ordering::Acquire);
+        if away.is_err() {
+            self.0.store(NONE, Ordering::Relaxed);
+        }
+        away.is_ok()
+    }
+
+    /// It is async and has ended. `true`: it had the floor, which the caller has now.
+    pub(super) fn leave(&self) -> bool {
+        let had_floor = self.0.swap(LEFT, Ordering::AcqRel) == AWAY;
+        if had_floor {
+            self.0.store(NONE, Ordering::Relaxed);
+        }
+        had_floor
+    }
+}

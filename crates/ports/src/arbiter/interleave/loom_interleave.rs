@@ -1,0 +1,292 @@
+//! Models of an interleave without ports: who has the floor, and that what one wrote the next one sees.
+//!
+//! Tasks go to a queue that keeps them; every thread runs what it finds there. Handlers write what they
+//! are at, and look what the others wrote, without any order of their own: the model checker shows them
+//! old values too, unless the interleave orders one handler before the other.
+
+use super::group::{Group, Kind};
+use super::shared::Shared;
+use super::state::Fairness;
+use crate::deferred::Deferred;
+use crate::delivery::QueueHandle;
+use crate::loom_ports::Keeper;
+use crate::parent::{LongPass, Parent};
+use motet_dispatch::{Enqueue, Run, Task, TaskBox};
+use motet_sync::atomic::{AtomicUsize, Ordering};
+use motet_sync::{Mutex, set_thread_number, thread};
+use std::sync::Arc;
+
+/// An interleave with a member in each group.
+struct Stage {
+    shared: Arc<Shared>,
+    concurrent: Arc<Group>,
+    exclusive: Arc<Group>,
+    teardown: Arc<Group>,
+    queue: Keeper,
+    handle: QueueHandle,
+    readers: AtomicUsize,
+    writers: AtomicUsize,
+    ran: AtomicUsize,
+    back: AtomicUsize,
+    ended: AtomicUsize,
+    /// An async handler's.
+    pass: Mutex<Option<LongPass>>,
+}
+
+/// A task of a member.
+struct Work {
+    stage: Arc<Stage>,
+    kind: Kind,
+    is_async: bool,
+}
+
+impl Stage {
+    fn new(fairness: Fairness) -> Arc<Self> {
+        let shared = Shared::with_places(fairness, 2);
+        let queue = Keeper::default();
+        let stage = Arc::new(Stage {
+            concurrent: Group::new(&shared, Kind::Concurrent, "concurrent"),
+            exclusive: Group::new(&shared, Kind::Exclusive, "exclusive"),
+            teardown: Group::new(&shared, Kind::Teardown, "teardown"),
+            handle: queue.handle(),
+            shared,
+            queue,
+            readers: AtomicUsize::new(0),
+            writers: AtomicUsize::new(0),
+            ran: AtomicUsize::new(0),
+            back: AtomicUsize::new(0),
+            ended: AtomicUsize::new(0),
+            pass: Mutex::new(None),
+        });
+        let next = stage.shared.floor.pass_on();
+        stage.shared.carry_out(next);
+        stage
+    }
+
+    fn group(&self, kind: Kind) -> &Arc<Group> {
+        match kind {
+            Kind::Concurrent => &self.concurrent,
+            Kind::Exclusive => &self.exclusive,
+            Kind::Teardown => &self.teardown,
+        }
+    }
+
+    /// What a post to a member's port does.
+    fn post(self: &Arc<Self>, kind: Kind) {
+        self.post_work(kind, false);
+    }
+
+    fn post_work(self: &Arc<Self>, kind: Kind, is_async: bool) {
+        let group = self.group(kind);
+        if !group.claim() {
+            self.back.fetch_add(1, Ordering::SeqCst);
+            return;
+        }
+        let stage = Arc::clone(self);
+        let work = Work {
+            stage,
+            kind,
+            is_async,
+        };
+        let mut deferred = Deferred::default();
+        group.send(&self.handle, TaskBox::new(work).into_task(), &mut deferred);
+        deferred.carry_out();
+    }
+
+    /// Runs what is queued, and what that queues.
+    fn work(&self) {
+        while self.queue.run() > 0 {}
+    }
+
+    /// Another thread, with this number, that posts and works.
+    fn thread(self: &Arc<Self>, number: usize, kinds: &'static [Kind]) -> thread::JoinHandle<()> {
+        let stage = Arc::clone(self);
+        thread::spawn(move || {
+            set_thread_number(number);
+            kinds.iter().for_each(|kind| stage.post(*kind));
+            stage.work();
+        })
+    }
+
+    /// How many handlers ran, and how many tasks came back, when all is done.
+    fn outcome(&self) -> (usize, usize) {
+        self.work();
+        let ran = self.ran.load(Ordering::SeqCst);
+        (ran, self.back.load(Ordering::SeqCst))
+    }
+}
+
+impl Work {
+    fn handle(self) {
+        let stage = &self.stage;
+        assert_eq!(
+            stage.ended.load(Ordering::SeqCst),
+            0,
+            "the teardown is last"
+        );
+        assert_eq!(stage.writers.load(Ordering::Relaxed), 0);
+        if self.kind == Kind::Concurrent {
+            stage.readers.fetch_add(1, Ordering::Relaxed);
+            assert_eq!(stage.writers.load(Ordering::Relaxed), 0);
+            stage.readers.fetch_sub(1, Ordering::Relaxed);
+        } else {
+            assert_eq!(stage.readers.load(Ordering::Relaxed), 0);
+            stage.writers.store(1, Ordering::Relaxed);
+            assert_eq!(stage.readers.load(Ordering::Relaxed), 0);
+            stage.writers.store(0, Ordering::Relaxed);
+        }
+        if self.kind == Kind::Teardown {
+            stage.ended.fetch_add(1, Ordering::SeqCst);
+        }
+        stage.ran.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Run for Work {
+    fn run(task: TaskBox<Self>) {
+        let work = task.into_inner();
+        let (stage, kind, is_async) = (Arc::clone(&work.stage), work.kind, work.is_async);
+        let mut work = Some(work);
+        let mut task = || TaskBox::new(work.take().unwrap()).into_task();
+        let pass = stage.group(kind).enter(&stage.handle, &mut task);
+        if let (Some(work), Some(pass)) = (work, pass) {
+            work.handle();
+            if is_async {
+                *stage.pass.lock() = Some(pass.into_long());
+            }
+        }
+    }
+
+    fn cleanup(task: TaskBox<Self>) {
+        let work = task.into_inner();
+        work.stage.back.fetch_add(1, Ordering::SeqCst);
+        work.stage.group(work.kind).lose();
+    }
+}
+
+/// One exclusive handler, and concurrent ones on two other threads.
+#[test]
+fn loom_exclusive_against_concurrent() {
+    loom::model(|| {
+        let stage = Stage::new(Fairness::default());
+        let others = [
+            stage.thread(0, &[Kind::Concurrent]),
+            stage.thread(1, &[Kind::Exclusive]),
+        ];
+        stage.post(Kind::Concurrent);
+        stage.work();
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert_eq!(stage.outcome(), (3, 0));
+    });
+}
+
+/// A calm, in which concurrent handlers are counted the light way, ends.
+#[test]
+fn loom_exclusive_against_concurrent_in_a_calm() {
+    loom::model(|| {
+        let stage = Stage::new(Fairness::default());
+        set_thread_number(0);
+        stage.post(Kind::Concurrent);
+        stage.work();
+        let other = stage.thread(1, &[Kind::Exclusive]);
+        stage.post(Kind::Concurrent);
+        stage.work();
+        stage.post(Kind::Concurrent);
+        stage.work();
+        other.join().unwrap();
+        assert_eq!(stage.outcome(), (4, 0));
+    });
+}
+
+/// Two exclusive posters: none is forgotten when the floor changes hands.
+#[test]
+fn loom_exclusive_against_exclusive() {
+    loom::model(|| {
+        let stage = Stage::new(Fairness::default());
+        let other = stage.thread(0, &[Kind::Exclusive, Kind::Exclusive]);
+        stage.post(Kind::Exclusive);
+        stage.work();
+        other.join().unwrap();
+        assert_eq!(stage.outcome(), (3, 0));
+    });
+}
+
+/// In turns: those that are held are let in while exclusive work waits.
+#[test]
+fn loom_in_turns() {
+    loom::model(|| {
+        let stage = Stage::new(Fairness::Alternate);
+        let other = stage.thread(0, &[Kind::Concurrent, Kind::Exclusive]);
+        stage.post(Kind::Exclusive);
+        stage.post(Kind::Concurrent);
+        stage.work();
+        other.join().unwrap();
+        assert_eq!(stage.outcome(), (4, 0));
+    });
+}
+
+/// The end against both others: each has run before, or is back; the end comes once, and last.
+#[test]
+fn loom_teardown_against_exclusive_and_concurrent() {
+    loom::model(|| {
+        let stage = Stage::new(Fairness::default());
+        // Posted under the locks of ports from which the teardown takes the members: here they are in
+        // before it begins, and run at any time.
+        stage.post(Kind::Concurrent);
+        stage.post(Kind::Exclusive);
+        let others = [stage.thread(0, &[]), stage.thread(1, &[Kind::Teardown])];
+        stage.work();
+        others.into_iter().for_each(|other| other.join().unwrap());
+        let (ran, back) = stage.outcome();
+        assert_eq!(ran + back, 3);
+        assert_eq!(stage.ended.load(Ordering::SeqCst), 1);
+    });
+}
+
+/// Two teardown items: one is taken.
+#[test]
+fn loom_teardown_against_teardown() {
+    loom::model(|| {
+        let stage = Stage::new(Fairness::default());
+        let other = stage.thread(0, &[Kind::Teardown]);
+        stage.post(Kind::Teardown);
+        stage.work();
+        other.join().unwrap();
+        assert_eq!(stage.outcome(), (1, 1));
+    });
+}
+
+/// An async exclusive handler ends while the turn that began it is still at it: the floor goes on, once.
+#[test]
+fn loom_an_async_handler_ends_against_its_turn() {
+    loom::model(|| {
+        let stage = Stage::new(Fairness::default());
+        stage.post_work(Kind::Exclusive, true);
+        stage.post(Kind::Exclusive);
+        let ends = Arc::clone(&stage);
+        let other = thread::spawn(move || {
+            let pass = ends.pass.lock().take();
+            drop(pass);
+            ends.work();
+        });
+        stage.work();
+        other.join().unwrap();
+        let pass = stage.pass.lock().take();
+        drop(pass);
+        assert_eq!(stage.outcome(), (2, 0));
+    });
+}
+
+/// A task that is on its way is given up while the teardown waits for it.
+#[test]
+fn loom_a_task_is_lost_against_the_teardown() {
+    loom::model(|| {
+        let stage = Stage::new(Fairness::default());
+        stage.post(Kind::Concurrent);
+        let on_its_way: Vec<Task> = stage.queue.take();
+        let other = stage.thread(0, &[Kind::Teardown]);
+        on_its_way.into_iter().for_each(Task::cleanup);
+        other.join().unwrap();
+        assert_eq!(stage.outcome(), (1, 1));
+    });
+}

@@ -1,0 +1,41 @@
+//! Stamps say where items stand in their port: by them an item that had been taken finds its old place.
+
+use crate::shelf::End;
+
+/// How an item comes into a port.
+#[derive(Clone, Copy)]
+pub(crate) enum Entry {
+    /// Posted: behind all others.
+    Posted,
+    /// Put in front of all others.
+    First,
+    /// It had been taken, and comes back to where it stood.
+    Returned,
+}
+
+/// The stamps of one port. Those of the items that wait ascend.
+#[derive(Default)]
+pub(crate) struct Stamps {
+    first: i64,
+    last: i64,
+}
+
+impl Stamps {
+    /// Stamps an item that comes in, and says at which end it is offered.
+    #[inline]
+    pub(crate) fn stamp(&mut self, stamp: &mut i64, entry: Entry) -> End {
+        match entry {
+            Entry::Posted => {
+                self.last += 1;
+                *stamp = self.last;
+                End::Back
+            }
+            Entry::First => {
+                self.first -= 1;
+                *stamp = self.first;
+                End::Front
+            }
+            Entry::Returned => End::Front,
+        }
+    }
+}
