@@ -204,3 +204,22 @@ fn sem_g11_sem_g77_what_joins_took_comes_back_in_order() {
         );
     });
 }
+
+#[test]
+fn sem_g76_what_waits_for_room_is_taken_with_the_next_item_also_after_one_that_came_first() {
+    within(patience(), || {
+        let (dispatcher, queue) = narrow();
+        let (p, q, pairs) = (port_with(1..=3), port_with(11..=13), Log::new());
+        let log = pairs.clone();
+        JoinedReceive::persistent((&p, &q), move |pair| log.push(pair))
+            .activate(&queue)
+            .unwrap();
+        dispatcher.wait_idle();
+        p.put_back(9).unwrap();
+        dispatcher.wait_idle();
+        q.post(14).unwrap();
+        dispatcher.wait_idle();
+        assert_eq!(pairs.take(), [(1, 11), (9, 12), (2, 13)]);
+        assert_eq!((p.items(), q.items()), (vec![3], vec![14]));
+    });
+}
