@@ -194,7 +194,12 @@ fn sem_g11_sem_g77_what_joins_took_comes_back_in_order() {
         tasks.into_iter().for_each(Task::cleanup);
         assert_eq!(
             ports.each_ref().map(Port::items),
-            [(1..=2).collect(), (1..=5).collect(), (1..=4).collect(), vec![1, 2]],
+            [
+                (1..=2).collect(),
+                (1..=5).collect(),
+                (1..=4).collect(),
+                vec![1, 2]
+            ],
             "also beside what a guard has passed by"
         );
     });
