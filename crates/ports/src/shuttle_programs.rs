@@ -6,6 +6,7 @@
 //! (PCT), which finds bugs that need few but particular switches. A failure prints the schedule, which
 //! `shuttle::replay` repeats.
 
+mod bank;
 mod barber;
 mod joins;
 mod philosophers;

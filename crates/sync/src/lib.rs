@@ -64,11 +64,19 @@ pub fn spin_loop() {
 }
 
 /// A value for each thread. Of its key only `with` may be used: the models' keys have no more.
-#[cfg(not(any(motet_loom, motet_shuttle)))]
+#[cfg(not(motet_shuttle))]
 pub use std::thread_local;
 
+/// As [`thread_local`], and for each thread of a model of loom too, whose threads share those of std. Its
+/// form has no `const`.
+#[cfg(not(any(motet_loom, motet_shuttle)))]
+pub use std::thread_local as model_thread_local;
+
 #[cfg(motet_loom)]
-pub use loom::thread_local;
+pub use loom::thread_local as model_thread_local;
+
+#[cfg(motet_shuttle)]
+pub use shuttle::thread_local as model_thread_local;
 
 #[cfg(motet_shuttle)]
 pub use shuttle::thread_local;

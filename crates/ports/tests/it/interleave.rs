@@ -2,12 +2,11 @@
 
 mod ending;
 mod stress;
+mod together;
 
 use crate::support::{dispatcher, here, on_dispatchers, post_all};
 use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task};
-use motet_ports::{
-    ActiveInterleave, Fairness, Interleave, JoinedReceive, MultipleItemReceive, Port, Receive,
-};
+use motet_ports::{ActiveInterleave, Fairness, Interleave, Port, Receive};
 use motet_testkit::{Gate, Log, Overlap, patience, within};
 
 /// A handler that says its word, stands at a gate and says it again in capitals.
@@ -505,59 +504,5 @@ fn sem_g89_exclusive_items_that_wait_count_in_the_depth_of_their_queue() {
         assert_eq!(three.begun().len(), 4);
         post_all(&three.exclusive, 1..=1);
         dispatcher.wait_idle();
-    });
-}
-
-#[test]
-fn sem_g83_joins_and_batches_may_be_members() {
-    on_dispatchers(1, |dispatcher, queue| {
-        let (p, q, batch, log) = (Port::new(), Port::new(), Port::new(), Log::new());
-        let (end, overlap) = (Port::new(), Overlap::new());
-        let [joined, batched, ended] = [(); 3].map(|()| (log.clone(), overlap.clone()));
-        Interleave::new()
-            .exclusive(JoinedReceive::persistent(
-                (&p, &q),
-                move |(a, b): (u32, u32)| {
-                    joined.1.during(|| joined.0.push(a + b));
-                },
-            ))
-            .exclusive(MultipleItemReceive::persistent(
-                &batch,
-                3,
-                move |three: Vec<u32>| {
-                    batched.1.during(|| batched.0.push(three.iter().sum()));
-                },
-            ))
-            .teardown(JoinedReceive::once(
-                (&end, &p),
-                move |((), a): ((), u32)| {
-                    ended.1.during(|| ended.0.push(a));
-                },
-            ))
-            .activate(queue)
-            .unwrap();
-        dispatcher.wait_idle();
-        for n in 1..=20 {
-            p.post(n).unwrap();
-            batch.post(1).unwrap();
-            q.post(n).unwrap();
-        }
-        dispatcher.wait_idle();
-        let mut sums = log.take();
-        sums.retain(|&n| n != 3);
-        assert_eq!(sums, (1..=20).map(|n| 2 * n).collect::<Vec<_>>());
-        assert_eq!(overlap.most(), 1);
-        end.post(()).unwrap();
-        p.post(7).unwrap();
-        dispatcher.wait_idle();
-        assert_eq!(log.take(), [7]);
-        let left = (
-            p.receiver_count(),
-            q.receiver_count(),
-            batch.receiver_count(),
-            end.receiver_count(),
-        );
-        assert_eq!(left, (0, 0, 0, 0));
-        assert_eq!(batch.item_count(), 2);
     });
 }

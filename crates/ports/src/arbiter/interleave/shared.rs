@@ -38,7 +38,7 @@ struct Admitted {
 
 struct AdmittedPass(Arc<Shared>);
 
-motet_sync::thread_local! {
+motet_sync::model_thread_local! {
     /// The interleave that has let in the task which this thread runs.
     #[allow(clippy::missing_const_for_thread_local, reason = "models know no other form")]
     static ADMITTED: Cell<*const Shared> = Cell::new(ptr::null());

@@ -1,0 +1,199 @@
+//! Interleaves together with the rest: joins, choices, causalities, replays.
+
+use super::{Three, until, with_three};
+use crate::support::{on_dispatchers, post_all};
+use motet_dispatch::{Causalities, Causality, QueueConfig};
+use motet_ports::{
+    CausalityPorts, Choice, Fairness, Interleave, JoinedReceive, MultipleItemReceive, Port,
+    Receive, timer,
+};
+use motet_testkit::{Log, Overlap, explore};
+use std::time::Duration;
+
+#[test]
+fn sem_g83_joins_and_batches_may_be_members() {
+    on_dispatchers(1, |dispatcher, queue| {
+        let (p, q, batch, log) = (Port::new(), Port::new(), Port::new(), Log::new());
+        let (end, overlap) = (Port::new(), Overlap::new());
+        let [joined, batched, ended] = [(); 3].map(|()| (log.clone(), overlap.clone()));
+        Interleave::new()
+            .exclusive(JoinedReceive::persistent(
+                (&p, &q),
+                move |(a, b): (u32, u32)| {
+                    joined.1.during(|| joined.0.push(a + b));
+                },
+            ))
+            .exclusive(MultipleItemReceive::persistent(
+                &batch,
+                3,
+                move |three: Vec<u32>| {
+                    batched.1.during(|| batched.0.push(three.iter().sum()));
+                },
+            ))
+            .teardown(JoinedReceive::once(
+                (&end, &p),
+                move |((), a): ((), u32)| {
+                    ended.1.during(|| ended.0.push(a));
+                },
+            ))
+            .activate(queue)
+            .unwrap();
+        dispatcher.wait_idle();
+        for n in 1..=20 {
+            p.post(n).unwrap();
+            batch.post(1).unwrap();
+            q.post(n).unwrap();
+        }
+        dispatcher.wait_idle();
+        let mut sums = log.take();
+        sums.retain(|&n| n != 3);
+        assert_eq!(sums, (1..=20).map(|n| 2 * n).collect::<Vec<_>>());
+        assert_eq!(overlap.most(), 1);
+        end.post(()).unwrap();
+        p.post(7).unwrap();
+        dispatcher.wait_idle();
+        assert_eq!(log.take(), [7]);
+        let left = (
+            p.receiver_count(),
+            q.receiver_count(),
+            batch.receiver_count(),
+            end.receiver_count(),
+        );
+        assert_eq!(left, (0, 0, 0, 0));
+        assert_eq!(batch.item_count(), 2);
+    });
+}
+
+#[test]
+fn sem_g83_a_choice_may_be_a_member() {
+    on_dispatchers(5, |dispatcher, queue| {
+        let three = Three::new(queue, Fairness::default());
+        let (stop, halt, both, asks) = (Port::new(), Port::new(), Port::new(), Port::new());
+        let [one, two] = [(); 2].map(|()| three.log.clone());
+        let choice = Choice::new()
+            .or(Receive::once(&stop, move |()| one.push("stop".to_owned())))
+            .or(JoinedReceive::once((&halt, &both), move |((), ())| {
+                two.push("halt".to_owned());
+            }));
+        let other = three.log.clone();
+        let once = Choice::new().or(Receive::once(&asks, move |n: u32| {
+            other.push(format!("once {n}"))
+        }));
+        let others = Interleave::new().teardown(choice).exclusive(once);
+        three.active.combine_with(others, queue).unwrap();
+        three.gate.open();
+        dispatcher.wait_idle();
+        post_all(&asks, [1, 2]);
+        both.post(()).unwrap();
+        dispatcher.wait_idle();
+        halt.post(()).unwrap();
+        stop.post(()).unwrap();
+        dispatcher.wait_idle();
+        assert_eq!(three.log.entries(), ["once 1", "halt"]);
+        assert_eq!(
+            (stop.item_count(), stop.receiver_count(), asks.items()),
+            (1, 0, vec![2])
+        );
+        assert_eq!(three.exclusive.receiver_count(), 0);
+    });
+}
+
+#[test]
+fn sem_g45_sem_g83_handlers_run_under_the_causalities_of_their_items() {
+    with_three(Fairness::default(), |dispatcher, three| {
+        let log = Log::new();
+        let names = [(); 2].map(|()| log.clone());
+        let ports = [Port::new(), Port::new()];
+        let [exclusive, concurrent] = names.map(|log| {
+            move |n: u32| {
+                let active = Causalities::active();
+                let names: Vec<_> = active.iter().map(|c| c.name().to_owned()).collect();
+                log.push((n, names));
+                panic!("{n}");
+            }
+        });
+        let others = Interleave::new()
+            .exclusive(Receive::persistent(&ports[0], exclusive))
+            .concurrent(Receive::persistent(&ports[1], concurrent));
+        three
+            .active
+            .combine_with(others, &dispatcher.queue(QueueConfig::default()))
+            .unwrap();
+        dispatcher.wait_idle();
+        // Both are held, and run from a turn, or when they are let in.
+        three.exclusive.post(0).unwrap();
+        three.gate.wait_for(1);
+        let heard = Port::new();
+        for n in 0..4 {
+            let causality = Causality::new(&format!("of {n}")).exception_port(&heard);
+            causality.run(|| ports[n as usize % 2].post(n).unwrap());
+        }
+        until(|| three.active.concurrent_waiting() == 2);
+        three.gate.open();
+        dispatcher.wait_idle();
+        let expected: Vec<_> = (0..4).map(|n| (n, vec![format!("of {n}")])).collect();
+        assert_eq!(log.take_sorted(), expected);
+        let mut told: Vec<_> = std::iter::from_fn(|| heard.test())
+            .map(|e| (e.message().to_owned(), e.causality().map(str::to_owned)))
+            .collect();
+        told.sort();
+        let expected = (0..4).map(|n| (n.to_string(), Some(format!("of {n}"))));
+        assert_eq!(told, expected.collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn sem_g65_sem_g83_work_that_was_cancelled_is_skipped_and_holds_nobody_up() {
+    with_three(Fairness::default(), |dispatcher, three| {
+        three.exclusive.post(0).unwrap();
+        three.gate.wait_for(1);
+        let cancelled = Causality::new("cancelled").skipping_unstarted();
+        cancelled.run(|| post_all(&three.exclusive, [1, 2]));
+        cancelled.run(|| post_all(&three.concurrent, [3, 4]));
+        post_all(&three.exclusive, [5]);
+        post_all(&three.concurrent, [6]);
+        until(|| three.active.concurrent_waiting() == 3);
+        cancelled.cancel("nobody asks any more");
+        three.gate.open();
+        dispatcher.wait_idle();
+        assert_eq!(three.begun(), ["E0", "E5", "C6"]);
+        three.teardown.post(()).unwrap();
+        dispatcher.wait_idle();
+        assert_eq!(three.begun(), ["E0", "E5", "C6", "T"]);
+    });
+}
+
+#[test]
+fn sem_g83_replays_of_an_interleave_keep_its_rules() {
+    explore(0..60, |replay| {
+        let queue = replay.queue(QueueConfig::default());
+        let (exclusive, concurrent, end) = (Port::new(), Port::new(), Port::<()>::new());
+        let (log, overlap) = (Log::new(), Overlap::new());
+        let [one, two, last] = [(); 3].map(|()| (log.clone(), overlap.clone()));
+        Interleave::new()
+            .exclusive(Receive::persistent_async(&exclusive, move |n: u32| {
+                let (log, overlap) = one.clone();
+                async move {
+                    timer::sleep(Duration::from_millis(3)).await;
+                    overlap.during(|| log.push(n));
+                }
+            }))
+            .concurrent(Receive::persistent(&concurrent, move |n: u32| {
+                two.0.push(n)
+            }))
+            .teardown(Receive::once(&end, move |()| last.0.push(1000)))
+            .activate(&queue)
+            .unwrap();
+        replay.run();
+        for n in 0..5 {
+            exclusive.post(n).unwrap();
+            concurrent.post(100 + n).unwrap();
+        }
+        replay.run();
+        end.post(()).unwrap();
+        replay.run();
+        let log = log.take();
+        assert_eq!((log.len(), log.last()), (11, Some(&1000)));
+        assert!(log.iter().filter(|n| **n < 100).is_sorted(), "{log:?}");
+    });
+}
