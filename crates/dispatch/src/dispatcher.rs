@@ -193,7 +193,7 @@ impl Dispatcher {
     }
 
     fn is_own_worker(&self) -> bool {
-        worker::with_current(|worker| worker.belongs_to(self.pool())).unwrap_or(false)
+        worker::is_of(self.pool())
     }
 
     fn shut_down(&mut self) -> Vec<Task> {

@@ -2,6 +2,8 @@
 
 use crate::counters::QueueCounters;
 use crate::home::Home;
+use crate::line::RoomLine;
+use crate::policy::ExecutionPolicyNotification;
 use crate::queue_core::QueueCore;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
@@ -20,7 +22,7 @@ use std::sync::Arc;
 /// use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task};
 ///
 /// let dispatcher = Dispatcher::new(1);
-/// let queue = dispatcher.queue(QueueConfig { depth: Some(1), ..QueueConfig::named("small") });
+/// let queue = dispatcher.queue(QueueConfig::bounded("small", 1));
 /// queue.suspend();
 /// queue.enqueue(Task::new(|| ())).unwrap();
 /// assert_eq!(queue.enqueue(Task::new(|| ())).unwrap_err().reason, QueueError::Full);
@@ -57,7 +59,16 @@ impl DispatcherQueue {
     /// The counters as they are now.
     #[must_use]
     pub fn counters(&self) -> QueueCounters {
-        self.core.counters.snapshot()
+        // Before the tasks queued: what is discarded was counted there before.
+        let (discarded, throttled) = {
+            let told = &self.core.notifications;
+            (told.discarded(), told.throttled())
+        };
+        QueueCounters {
+            discarded,
+            throttled,
+            ..self.core.counters.snapshot()
+        }
     }
 
     /// The number of workers of the queue's dispatcher.
@@ -85,6 +96,16 @@ impl DispatcherQueue {
     pub fn on_exception(&self, handler: impl Fn(Exception) + Send + Sync + 'static) {
         self.core.on_exception(Arc::new(handler));
     }
+
+    /// Tells `handler` what the queue's [policy](crate::ExecutionPolicy) does: which task it discards,
+    /// and that somebody begins to wait. It runs at once, on the thread of whoever posts or waits; its
+    /// own panic goes to standard error. Without a handler discarded tasks are dropped, and counted.
+    pub fn on_notification(
+        &self,
+        handler: impl Fn(ExecutionPolicyNotification) + Send + Sync + 'static,
+    ) {
+        self.core.notifications.set(Arc::new(handler));
+    }
 }
 
 impl Enqueue for DispatcherQueue {
@@ -109,6 +130,18 @@ impl Enqueue for DispatcherQueue {
 
     fn readmit(&self, task: Task) {
         self.core.readmit(task);
+    }
+
+    fn admit_kept(&self, task: Task) {
+        self.core.admit_kept(task);
+    }
+
+    fn room(&self) -> Option<RoomLine> {
+        self.core.room()
+    }
+
+    fn is_own_worker(&self) -> bool {
+        self.core.is_own_worker()
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {
@@ -137,21 +170,41 @@ impl Enqueue for QueueCore {
 
     #[inline]
     fn admit(&self, task: Task) {
-        match worker::push_local(self, task) {
-            Ok(false) => {}
-            Ok(true) => worker::announce(),
-            Err(task) => self.inject(task),
+        if self.diverts() {
+            let free = self.divert(task, None, false);
+            return free.into_iter().for_each(|task| push(self, task));
         }
+        push(self, task);
     }
 
     #[inline]
     fn admit_here(&self, task: Task) -> Result<bool, Task> {
+        if self.diverts() {
+            // What is discarded may run user code.
+            return Err(task);
+        }
         worker::push_local(self, task)
     }
 
     fn readmit(&self, task: Task) {
         self.returns();
-        self.admit(task);
+        self.admit_kept(task);
+    }
+
+    fn admit_kept(&self, task: Task) {
+        if self.diverts() {
+            let free = self.divert(task, None, true);
+            return free.into_iter().for_each(|task| push(self, task));
+        }
+        push(self, task);
+    }
+
+    fn room(&self) -> Option<RoomLine> {
+        self.line().cloned()
+    }
+
+    fn is_own_worker(&self) -> bool {
+        worker::is_of(&self.pool)
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {
@@ -164,6 +217,16 @@ impl Enqueue for QueueCore {
 
     fn raise(&self, exception: Exception) {
         QueueCore::raise(self, exception);
+    }
+}
+
+/// Queues a task that has passed the gate.
+#[inline]
+fn push(queue: &QueueCore, task: Task) {
+    match worker::push_local(queue, task) {
+        Ok(false) => {}
+        Ok(true) => worker::announce(),
+        Err(task) => queue.inject(task),
     }
 }
 

@@ -1,18 +1,18 @@
 //! The loop that every thread of a dispatcher runs, and how code inside a task finds its worker.
 
+mod waits;
+
 use crate::Task;
 use crate::exception::Exception;
-use crate::inline;
 use crate::local::Local;
 use crate::pool::Pool;
 use crate::queue_core::QueueCore;
 use crate::registry::Registry;
-use motet_sync::{Backoff, Parker, thread};
+use motet_sync::{Backoff, Parker};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::Arc;
-use std::task::Context;
 use std::time::{Duration, Instant};
 
 /// One thread of a dispatcher. Lives on that thread's stack; nobody else sees it.
@@ -127,6 +127,26 @@ pub fn announce() {
 #[cold]
 pub(crate) fn expect_sleeper() {
     with_current(|worker| worker.patient_until.set(Some(Instant::now() + WAKING)));
+}
+
+/// Whether this thread is a worker of the dispatcher with that pool.
+pub(crate) fn is_of(pool: &Pool) -> bool {
+    with_current(|worker| worker.belongs_to(pool)).unwrap_or(false)
+}
+
+/// Whether the calling thread is a worker of a dispatcher, which must not be blocked.
+///
+/// ```
+/// use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Task, is_worker};
+///
+/// let (tell, told) = std::sync::mpsc::channel();
+/// let dispatcher = Dispatcher::new(1);
+/// dispatcher.queue(QueueConfig::default()).enqueue(Task::new(move || tell.send(is_worker()).unwrap())).unwrap();
+/// assert_eq!((told.recv(), is_worker()), (Ok(true), false));
+/// ```
+#[must_use]
+pub fn is_worker() -> bool {
+    with_current(|_| ()).is_some()
 }
 
 #[inline]
@@ -253,11 +273,23 @@ impl Worker {
             }
             if let Some(task) = local.pop() {
                 self.cursor.set(slot);
-                local.queue.taken(self.index);
+                if local.queue.taken(self.index) {
+                    drop(locals);
+                    self.serve(slot);
+                }
                 return Some((slot, task));
             }
         }
         None
+    }
+
+    /// Somebody waits for the room of a task that has been taken.
+    #[cold]
+    fn serve(&self, slot: usize) {
+        let queue = Arc::clone(&self.locals.borrow()[slot].queue);
+        if let Some(line) = queue.line() {
+            line.serve();
+        }
     }
 
     /// Takes a share of another worker's tasks if it has more than this one: chains of tasks that each
@@ -286,7 +318,10 @@ impl Worker {
                 {
                     self.victim.set(victim);
                     self.cursor.set(slot);
-                    local.queue.taken(self.index);
+                    if local.queue.taken(self.index) {
+                        drop(locals);
+                        self.serve(slot);
+                    }
                     return Some((slot, task));
                 }
             }
@@ -323,72 +358,5 @@ impl Worker {
             .borrow()
             .iter()
             .any(|local| local.queue.runs() && local.has_work())
-    }
-}
-
-/// What a waiting async task asks of its worker; see [`SpinWait`](crate::SpinWait).
-impl Worker {
-    /// Whether this worker could run something else now.
-    #[inline]
-    pub(crate) fn has_other_work(&self) -> bool {
-        !self.is_current() || self.has_own_work()
-    }
-
-    /// The task being polled gets another turn after its poll, if `cx` is its own context.
-    #[inline]
-    pub(crate) fn poll_again(&self, cx: &Context<'_>) -> bool {
-        // An inline task runs inside another task; it has no turns of its own.
-        let own = self.polling.get() == cx.waker().data() && !inline::is_running();
-        if own {
-            self.again.set(true);
-        }
-        own
-    }
-
-    /// A poll found nothing to do. When nothing but such polls happens, the core is offered to
-    /// others.
-    #[inline]
-    pub(crate) fn fruitless(&self) {
-        /// About as many polls as fit into `Backoff::SPIN`.
-        const PATIENCE: u32 = 256;
-        self.fruitless.set(self.fruitless.get() + 1);
-        if self.fruitless.get() > PATIENCE && !self.is_patient() {
-            thread::yield_now();
-        }
-    }
-
-    /// Whether waits keep the core because someone is being woken.
-    #[inline]
-    pub(crate) fn is_patient(&self) -> bool {
-        let Some(until) = self.patient_until.get() else {
-            return false;
-        };
-        let patient = Instant::now() < until;
-        if !patient {
-            self.patient_until.set(None);
-        }
-        patient
-    }
-
-    /// A poll got what it waited for.
-    #[inline]
-    pub(crate) fn fruitful(&self) {
-        self.fruitless.set(0);
-    }
-
-    #[inline]
-    fn polling(&self, data: *const (), poll: &mut impl FnMut()) -> bool {
-        /// The task around the one being polled, and whether it has been promised another turn: a
-        /// poll may poll another task, on an inline queue or by `spawn_here`, and that may panic.
-        struct Outer<'a>(&'a Worker, *const (), bool);
-        impl Drop for Outer<'_> {
-            fn drop(&mut self) {
-                self.0.polling.set(self.1);
-                self.0.again.set(self.2);
-            }
-        }
-        let _outer = Outer(self, self.polling.replace(data), self.again.replace(false));
-        poll();
-        self.again.get()
     }
 }

@@ -37,11 +37,13 @@ pub mod cell;
 pub mod thread;
 
 mod backoff;
+mod block_on;
 mod mutex;
 mod parker;
 mod serial;
 
 pub use backoff::Backoff;
+pub use block_on::block_on;
 pub use crossbeam_utils::CachePadded;
 pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use parker::{Parker, Unparker};

@@ -77,6 +77,18 @@ impl Condvar {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Like [`Condvar::wait`], for at most `span`. `false` when that has passed. (A model knows no time:
+    /// there it waits for the notification.)
+    pub fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        span: std::time::Duration,
+    ) -> (MutexGuard<'a, T>, bool) {
+        let waited = self.0.wait_timeout(guard, span);
+        let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        (guard, !timeout.timed_out())
+    }
+
     /// Wakes everyone who waits.
     pub fn notify_all(&self) {
         self.0.notify_all();

@@ -29,10 +29,7 @@ fn ccr_024_what_the_predicate_rejects_stays_in_the_port() {
 fn ccr_025_a_rejecting_predicate_asks_nobody_else() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
-        let queue = dispatcher.queue(QueueConfig {
-            depth: Some(1),
-            ..QueueConfig::default()
-        });
+        let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));
         let port = Port::new();
         Receive::persistent(&port, |_| ())
             .when(|n| *n > 10)

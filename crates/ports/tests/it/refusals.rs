@@ -13,10 +13,7 @@ use motet_testkit::{Drops, Log, patience, within};
 /// A queue of one thread on which so many tasks may wait.
 fn bounded(depth: usize) -> (Dispatcher, DispatcherQueue) {
     let dispatcher = Dispatcher::new(1);
-    let queue = dispatcher.queue(QueueConfig {
-        depth: Some(depth),
-        ..QueueConfig::default()
-    });
+    let queue = dispatcher.queue(QueueConfig::bounded("queue", depth));
     (dispatcher, queue)
 }
 
@@ -218,10 +215,7 @@ fn sem_g02_a_bounded_queue_under_load_hands_back_what_it_refuses() {
         const EACH: u32 = 2_000;
         for threads in [1, 2, 4] {
             let dispatcher = Dispatcher::new(threads);
-            let queue = dispatcher.queue(QueueConfig {
-                depth: Some(3),
-                ..QueueConfig::default()
-            });
+            let queue = dispatcher.queue(QueueConfig::bounded("queue", 3));
             let (port, p, q) = (Port::new(), Port::new(), Port::new());
             let (receive, batches) = batching(&port, 3);
             let (join, pairs) = joining(&p, &q);
