@@ -22,7 +22,7 @@ impl Limit {
                 // Not an addition that is taken back: someone who saw it would find no room where
                 // there is some, and nobody would tell him.
                 waiting
-                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, more)
+                    .fetch_update(Ordering::AcqRel, Ordering::Acquire, more)
                     .map_or(Err(None), |_| Ok(()))
             }
             Limit::Rate(bucket, begun) => {
@@ -36,7 +36,7 @@ impl Limit {
     pub(crate) fn give_back(&self) {
         match self {
             Limit::Depth(_, waiting) => {
-                waiting.fetch_sub(1, Ordering::SeqCst);
+                waiting.fetch_sub(1, Ordering::AcqRel);
             }
             Limit::Rate(bucket, _) => bucket.give_back(),
         }

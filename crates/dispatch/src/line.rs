@@ -10,15 +10,15 @@
 //! ```
 //!
 //! No waiter is forgotten: who joins announces itself (`waiters`) before it tries the limit, who gives
-//! room up changes the limit before it looks at `waiters`; both are sequentially consistent, so one sees
-//! the other.
+//! room up changes the limit before it looks at `waiters`; with a fence between the two steps on both
+//! sides one sees the other.
 //!
 //! Lock order: the line, then the slot of one waiter. Wakers are called under neither.
 
 use crate::QueueError;
 use crate::limit::Limit;
 use crate::policy::Notifications;
-use motet_sync::atomic::{AtomicUsize, Ordering};
+use motet_sync::atomic::{AtomicUsize, Ordering, fence};
 use motet_sync::{Condvar, Mutex, MutexGuard, thread};
 use std::collections::VecDeque;
 use std::fmt;
@@ -117,7 +117,7 @@ impl RoomLine {
     /// Claims room, unless others wait for it.
     #[inline]
     pub(crate) fn claim(&self) -> Result<(), QueueError> {
-        if self.0.waiters.load(Ordering::SeqCst) == 0 && self.0.limit.take().is_ok() {
+        if self.0.waiters.load(Ordering::Relaxed) == 0 && self.0.limit.take().is_ok() {
             return Ok(());
         }
         Err(self.0.limit.refusal())
@@ -127,7 +127,7 @@ impl RoomLine {
     #[inline]
     pub(crate) fn exceed(&self) {
         if let Limit::Depth(_, waiting) = &self.0.limit {
-            waiting.fetch_add(1, Ordering::SeqCst);
+            waiting.fetch_add(1, Ordering::AcqRel);
         }
     }
 
@@ -137,8 +137,8 @@ impl RoomLine {
     pub(crate) fn leave(&self) -> bool {
         match &self.0.limit {
             Limit::Depth(_, waiting) => {
-                waiting.fetch_sub(1, Ordering::SeqCst);
-                self.0.waiters.load(Ordering::SeqCst) > 0
+                waiting.fetch_sub(1, Ordering::AcqRel);
+                self.0.is_waited_for()
             }
             // Room comes with the time.
             Limit::Rate(..) => false,
@@ -148,7 +148,7 @@ impl RoomLine {
     /// Gives room back that was claimed and will not be used.
     pub(crate) fn give_up(&self) {
         self.0.limit.give_back();
-        if self.0.waiters.load(Ordering::SeqCst) > 0 {
+        if self.0.is_waited_for() {
             self.serve();
         }
     }
@@ -165,7 +165,7 @@ impl RoomLine {
         let mut state = self.0.state.lock();
         state.closed = true;
         let line = std::mem::take(&mut state.line);
-        self.0.waiters.store(0, Ordering::SeqCst);
+        self.0.waiters.store(0, Ordering::Relaxed);
         drop(state);
         self.0.changed.notify_all();
         let tell = |waiter: Arc<Waiter>| waiter.settle(Err(QueueError::Stopped));
@@ -174,6 +174,14 @@ impl RoomLine {
 }
 
 impl Line {
+    /// Whether someone waits, asked after room was given up.
+    #[inline]
+    fn is_waited_for(&self) -> bool {
+        // Orders "there is room" before the look at the line: the fence in `join` is its partner.
+        fence(Ordering::SeqCst);
+        self.waiters.load(Ordering::Relaxed) > 0
+    }
+
     /// Grants what room there is; says when there will be more, and who is to be woken.
     fn serve(&self, state: &mut State) -> (Option<Duration>, Vec<Waker>) {
         let mut wakers = Vec::new();
@@ -186,7 +194,7 @@ impl Line {
             wakers.extend(waiter.settle(Ok(())));
             state.line.pop_front();
         }
-        self.waiters.store(state.line.len(), Ordering::SeqCst);
+        self.waiters.store(state.line.len(), Ordering::Relaxed);
         (next, wakers)
     }
 
@@ -198,7 +206,9 @@ impl Line {
             return;
         }
         state.line.push_back(Arc::clone(waiter));
-        line.waiters.store(state.line.len(), Ordering::SeqCst);
+        line.waiters.store(state.line.len(), Ordering::Relaxed);
+        // Orders "I wait" before the look for room: the fence in `is_waited_for` is its partner.
+        fence(Ordering::SeqCst);
         let (_, wakers) = line.serve(&mut state);
         if matches!(line.limit, Limit::Rate(..)) && !state.line.is_empty() && !state.has_clerk {
             state.has_clerk = true;
@@ -209,7 +219,7 @@ impl Line {
                 let refusal = line.limit.refusal();
                 let refused = |waiter: Arc<Waiter>| drop(waiter.settle(Err(refusal)));
                 state.line.drain(..).for_each(refused);
-                line.waiters.store(0, Ordering::SeqCst);
+                line.waiters.store(0, Ordering::Relaxed);
             }
         }
         drop(state);
@@ -305,7 +315,7 @@ impl Drop for RoomWait {
         let at = state.line.iter().position(|w| Arc::ptr_eq(w, &waiter));
         if let Some(at) = at {
             state.line.remove(at);
-            line.waiters.store(state.line.len(), Ordering::SeqCst);
+            line.waiters.store(state.line.len(), Ordering::Relaxed);
             return;
         }
         drop(state);

@@ -120,7 +120,7 @@ impl TokenBucket {
 
     /// Takes a token; the error says when there will be one.
     pub(crate) fn take(&self, now: u64) -> Result<(), u64> {
-        let mut full_at = self.full_at.load(Ordering::SeqCst);
+        let mut full_at = self.full_at.load(Ordering::Relaxed);
         loop {
             let earliest = full_at.saturating_sub(self.slack);
             if now < earliest {
@@ -129,7 +129,7 @@ impl TokenBucket {
             let next = full_at.max(now).saturating_add(self.interval);
             match self
                 .full_at
-                .compare_exchange(full_at, next, Ordering::SeqCst, Ordering::SeqCst)
+                .compare_exchange(full_at, next, Ordering::AcqRel, Ordering::Relaxed)
             {
                 Ok(_) => return Ok(()),
                 Err(changed) => full_at = changed,
@@ -139,7 +139,7 @@ impl TokenBucket {
 
     /// Puts a token back that was not used. Each take has moved `full_at` by an interval at least.
     pub(crate) fn give_back(&self) {
-        self.full_at.fetch_sub(self.interval, Ordering::SeqCst);
+        self.full_at.fetch_sub(self.interval, Ordering::AcqRel);
     }
 }
 
