@@ -51,8 +51,8 @@ pub trait Enqueue: Send + Sync + 'static {
         self.admit(task);
     }
 
-    /// Where to wait for room. `None`, unless overridden: the queue never lacks room, or nobody can
-    /// wait for it.
+    /// Where to wait for room. `None`, unless overridden: the queue never lacks room, or nobody is told
+    /// when there is some.
     fn room(&self) -> Option<RoomLine> {
         None
     }
@@ -93,14 +93,18 @@ pub trait Enqueue: Send + Sync + 'static {
     /// Dropping the future drops the task, unless it is [taken out](EnqueueWait::into_task) before.
     ///
     /// # Errors
-    /// [`Refused`] hands the task back when the queue is stopped; and when it is full, if nobody can
-    /// [wait](Enqueue::room) for it.
+    /// [`Refused`] hands the task back when the queue is stopped; and when it is full, if it does not
+    /// [let wait](RoomLine::throttles).
     ///
     /// ```
-    /// use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Task, spawn};
+    /// use motet_dispatch::{Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, Task, spawn};
     ///
     /// let dispatcher = Dispatcher::new(1);
-    /// let narrow = dispatcher.queue(QueueConfig::bounded("narrow", 1));
+    /// let depth = 1.try_into().unwrap();
+    /// let narrow = dispatcher.queue(QueueConfig {
+    ///     policy: ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth },
+    ///     ..QueueConfig::named("narrow")
+    /// });
     /// let wide = dispatcher.queue(QueueConfig::default());
     /// let queue = narrow.clone();
     /// spawn(&wide.handle(), async move {
@@ -115,7 +119,10 @@ pub trait Enqueue: Send + Sync + 'static {
     fn enqueue_wait(&self, task: Task) -> EnqueueWait {
         EnqueueWait {
             queue: self.handle(),
-            wait: self.room().map(|line| line.wait()),
+            wait: self
+                .room()
+                .filter(RoomLine::throttles)
+                .map(|line| line.wait()),
             task: Some(task),
         }
     }

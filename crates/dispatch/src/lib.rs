@@ -22,6 +22,8 @@
 //! | on a pool of threads | [`Dispatcher`], [`DispatcherQueue`] |
 //! | on one particular thread of it | [`DispatcherQueue::home`] |
 //! | here and now, in order | [`Inline`] |
+//! | no more than so many at a time, or so many per second | [`ExecutionPolicy`] |
+//! | when there is room | [`Enqueue::enqueue_wait`], [`Enqueue::enqueue_blocking`] |
 //! | a body of your own in the task's one allocation | [`Run`], [`TaskBox`] |
 //!
 //! ```

@@ -102,6 +102,13 @@ impl RoomLine {
         }
     }
 
+    /// Whether the queue lets posters wait for room. A queue that rejects hands back instead; only
+    /// what is in its place already (the items of ports) may wait for it.
+    #[must_use]
+    pub fn throttles(&self) -> bool {
+        self.0.throttled.is_some()
+    }
+
     /// The number of those who wait.
     #[must_use]
     pub fn waiters(&self) -> usize {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// | policy | `enqueue`, `post` | `enqueue_wait`, `post_wait` |
 /// |---|---|---|
 /// | `Unconstrained` | takes it | takes it |
-/// | `RejectTasks` | hands it back | waits for room, in order |
+/// | `RejectTasks` | hands it back | the same |
 /// | `ConstrainQueueDepthDiscardTasks` | takes it, discards the oldest | the same |
 /// | `ConstrainQueueDepthThrottleExecution` | hands it back | waits for room, in order |
 /// | `ConstrainSchedulingRateDiscardTasks` | discards it | the same |
@@ -58,8 +58,8 @@ pub enum ExecutionPolicy {
         /// The number of tasks that may wait.
         depth: NonZeroUsize,
     },
-    /// As `RejectTasks`; those who begin to wait for room are announced as
-    /// [`Throttled`](ExecutionPolicyNotification::Throttled).
+    /// A task beyond the depth is handed back, or waits for room, as its poster likes. Those who begin to
+    /// wait are announced as [`Throttled`](ExecutionPolicyNotification::Throttled).
     ConstrainQueueDepthThrottleExecution {
         /// The number of tasks that may wait.
         depth: NonZeroUsize,
@@ -69,8 +69,8 @@ pub enum ExecutionPolicy {
         /// The rate at which tasks are taken.
         rate: Rate,
     },
-    /// A task that comes too early is handed back; those who begin to wait for their time are announced
-    /// as [`Throttled`](ExecutionPolicyNotification::Throttled).
+    /// A task that comes too early is handed back, or waits for its time, as its poster likes. Those who
+    /// begin to wait are announced as [`Throttled`](ExecutionPolicyNotification::Throttled).
     ConstrainSchedulingRateThrottleExecution {
         /// The rate at which tasks are taken.
         rate: Rate,

@@ -333,6 +333,9 @@ impl QueueCore {
 
 impl Drop for QueueCore {
     fn drop(&mut self) {
+        if let Some(line) = self.gate.line() {
+            line.close();
+        }
         self.take_leftovers().into_iter().for_each(Task::cleanup);
     }
 }

@@ -1,7 +1,7 @@
 //! What is decided under a port's lock and done after it is released.
 
 use crate::delivery::QueueHandle;
-use motet_dispatch::{Exception, Task, announce};
+use motet_dispatch::{Exception, QueueError, Room, Task, announce};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -12,6 +12,10 @@ pub(crate) struct Deferred {
     announce: bool,
     first: Option<Effect>,
     rest: Vec<Effect>,
+    /// Room that was waited for, to be used by the first claim on its queue.
+    room: Option<Room>,
+    /// The queue that had no room for the last claim, if room can be waited for.
+    full: Option<QueueHandle>,
 }
 
 enum Effect {
@@ -19,6 +23,7 @@ enum Effect {
     Wake(Waker),
     Raise(QueueHandle, Exception),
     Drop(Arc<dyn Keep>),
+    Call(Box<dyn FnOnce()>),
 }
 
 impl Deferred {
@@ -41,6 +46,50 @@ impl Deferred {
 
     pub(crate) fn drop_later(&mut self, receiver: Arc<dyn Keep>) {
         self.push(Effect::Drop(receiver));
+    }
+
+    /// Effects of something that holds room already.
+    pub(crate) fn with_room(room: Option<Room>) -> Self {
+        Deferred {
+            room,
+            ..Deferred::default()
+        }
+    }
+
+    /// Calls `effect` once the port is unlocked.
+    pub(crate) fn call(&mut self, effect: impl FnOnce() + 'static) {
+        self.push(Effect::Call(Box::new(effect)));
+    }
+
+    /// Claims room for one task.
+    #[inline]
+    pub(crate) fn claim_room(&mut self, queue: &QueueHandle) -> Result<(), QueueError> {
+        if self.room.is_some() && self.uses_room(queue) {
+            return Ok(());
+        }
+        let claimed = queue.reserve();
+        if let Err(reason) = claimed
+            && reason.is_want_of_room()
+            && queue.room().is_some()
+        {
+            self.full = Some(QueueHandle::clone(queue));
+        }
+        claimed
+    }
+
+    /// The queue that had no room for the last claim since this was asked.
+    #[inline]
+    pub(crate) fn take_full(&mut self) -> Option<QueueHandle> {
+        self.full.take()
+    }
+
+    #[cold]
+    fn uses_room(&mut self, queue: &QueueHandle) -> bool {
+        let line = queue.room();
+        let room = self
+            .room
+            .take_if(|room| line.as_ref().is_some_and(|line| room.is_of(line)));
+        room.map(Room::keep).is_some()
     }
 
     /// Does everything. The caller holds no lock.
@@ -73,6 +122,7 @@ impl Effect {
             Effect::Wake(waker) => waker.wake(),
             Effect::Raise(queue, exception) => queue.raise(exception),
             Effect::Drop(receiver) => drop(receiver),
+            Effect::Call(effect) => effect(),
         }
     }
 }

@@ -8,8 +8,20 @@ use std::fmt;
 pub struct PostError<T> {
     /// The item, as it was.
     pub item: T,
-    /// What the queue of the receiver that wanted the item said.
-    pub reason: QueueError,
+    /// What was in the way.
+    pub reason: PostRefusal,
+}
+
+/// Why a port does not take an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PostRefusal {
+    /// The port holds as many items as its capacity allows, or others wait to post before.
+    PortFull,
+    /// The queue of the receiver that wanted the item has no room.
+    Queue(QueueError),
+    /// The caller would block a worker of a dispatcher.
+    OnWorker,
 }
 
 // By hand, so that items need not be Debug.
@@ -28,3 +40,23 @@ impl<T> fmt::Display for PostError<T> {
 }
 
 impl<T> std::error::Error for PostError<T> {}
+
+impl fmt::Display for PostRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PostRefusal::PortFull => f.write_str("the port holds as many items as it may"),
+            PostRefusal::Queue(reason) => reason.fmt(f),
+            PostRefusal::OnWorker => {
+                f.write_str("a worker must not block until there is room; await it instead")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PostRefusal {}
+
+impl From<QueueError> for PostRefusal {
+    fn from(reason: QueueError) -> Self {
+        PostRefusal::Queue(reason)
+    }
+}

@@ -21,6 +21,12 @@
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
 //! | panics | [`ExceptionPort`] | |
+//! | what a queue's policy does | [`ExecutionPolicyNotificationPort`] | |
+//!
+//! | to post … | use | waiting form |
+//! |---|---|---|
+//! | to a port without limit | [`Port::post`] | [`Port::post_wait`], for room in the receiver's queue |
+//! | to a [bounded](Port::bounded) port | [`Port::post`]: its [`Overflow`] policy decides | [`Port::post_wait`], [`Port::post_blocking`] |
 //!
 //! ```
 //! use motet_dispatch::{Dispatcher, QueueConfig};
@@ -55,6 +61,7 @@ mod error;
 mod exception_port;
 mod handler;
 mod outlet;
+mod policy_port;
 mod port;
 mod predicate;
 mod receiver;
@@ -66,8 +73,9 @@ mod loom_ports;
 pub use activation::Activation;
 pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};
 pub use deferred::Keep;
-pub use error::PostError;
+pub use error::{PostError, PostRefusal};
 pub use exception_port::ExceptionPort;
-pub use port::Port;
+pub use policy_port::ExecutionPolicyNotificationPort;
+pub use port::{Overflow, Port, PortConfig, PostWait};
 pub use receiver::{Offer, Receiver, Verdict};
 pub use recv::{Ready, Recv};

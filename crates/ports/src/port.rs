@@ -1,15 +1,25 @@
 //! The port: a first-in first-out queue of items and an ordered list of receivers.
 
+mod bound;
+mod hungry;
+mod post_wait;
+mod state;
+
+pub use bound::{Overflow, PortConfig};
+pub use post_wait::PostWait;
+pub(crate) use state::PortState;
+
 use crate::PostError;
 use crate::claim::Claim;
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, parcel};
 use crate::domain::Domain;
 use crate::predicate;
-use crate::receiver::{End, Offer, Receiver, Verdict};
-use motet_dispatch::{BoxList, QueueError};
+use crate::receiver::{End, Receiver};
+use bound::Bound;
+use motet_dispatch::BoxList;
 use motet_sync::{Mutex, Serial};
-use std::collections::VecDeque;
+use state::Refusal;
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -42,77 +52,62 @@ pub(crate) struct PortCore<T: Send + 'static> {
     domain: OnceLock<Arc<Domain>>,
 }
 
-pub(crate) struct PortState<T: Send + 'static> {
-    items: BoxList<Delivery<T>>,
-    /// In the order in which they are asked.
-    receivers: VecDeque<Arc<dyn Receiver<T>>>,
-}
-
 impl<T: Send + 'static> Port<T> {
     /// An empty port without receivers.
     #[must_use]
     pub fn new() -> Self {
-        Port {
-            core: Arc::new(PortCore::new()),
-        }
+        Port::with(PortConfig::default())
     }
 
     /// Offers `item` to the receivers, in the order they were registered; the first to accept gets
     /// it. If none does, it waits in the port.
     ///
     /// # Errors
-    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full.
-    /// (A receiver whose queue has been stopped wants nothing: it leaves the port.)
+    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full, and
+    /// when the port itself is, if its [overflow policy](Overflow) says so. (A receiver whose queue has
+    /// been stopped wants nothing: it leaves the port.)
     ///
     /// # Panics
     /// Inside a predicate: predicates must not use ports.
     #[inline]
     pub fn post(&self, item: T) -> Result<(), PostError<T>> {
         let refused = self.core.place(parcel(item), End::Back);
-        refused.map_err(|(reason, parcel)| PostError {
-            item: parcel.into_inner().item,
-            reason,
-        })
+        refused.map_err(Refusal::into_error)
     }
 
-    /// Puts an item at the front of the queue (un-receive). The receivers are asked first, as in
-    /// [`Port::post`].
+    /// Puts an item at the front of the queue (un-receive), whatever the port's capacity. The receivers
+    /// are asked first, as in [`Port::post`].
     ///
     /// # Errors
-    /// As [`Port::post`].
+    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full.
     pub fn put_back(&self, item: T) -> Result<(), PostError<T>> {
         let refused = self.core.place(parcel(item), End::Front);
-        refused.map_err(|(reason, parcel)| PostError {
-            item: parcel.into_inner().item,
-            reason,
-        })
+        refused.map_err(Refusal::into_error)
     }
 
     /// Takes the oldest waiting item, if there is one.
     #[must_use]
     pub fn test(&self) -> Option<T> {
-        let parcel = self.core.state().items.pop_front();
+        let parcel = self.core.take(|items| items.pop_front());
         parcel.map(|parcel| parcel.into_inner().item)
     }
 
     /// Takes the oldest `count` items, or none when fewer wait.
     #[must_use]
     pub fn test_multiple(&self, count: usize) -> Option<Vec<T>> {
-        let mut taken = BoxList::new();
-        {
-            let mut state = self.core.state();
-            if state.items.len() < count {
+        let taken = self.core.take(|items| {
+            if items.len() < count {
                 return None;
             }
-            for _ in 0..count {
-                state
-                    .items
-                    .pop_front()
-                    .into_iter()
-                    .for_each(|parcel| taken.push_back(parcel));
+            let mut taken = BoxList::new();
+            while taken.len() < count
+                && let Some(parcel) = items.pop_front()
+            {
+                taken.push_back(parcel);
             }
-        }
-        Some(items_of(taken))
+            Some(taken)
+        });
+        taken.map(items_of)
     }
 
     /// The number of waiting items.
@@ -149,7 +144,7 @@ impl<T: Send + 'static> Port<T> {
     /// Drops the waiting items; returns how many there were.
     pub fn clear(&self) -> usize {
         // Dropped outside the lock: an item's destructor may use the port.
-        let items = std::mem::take(&mut self.core.state().items);
+        let items = self.core.take(std::mem::take);
         items.len()
     }
 
@@ -176,16 +171,13 @@ impl<T: Send + 'static> Port<T> {
 }
 
 impl<T: Send + 'static> PortCore<T> {
-    fn new() -> Self {
+    fn new(config: &PortConfig) -> Arc<Self> {
         static IDS: Serial = Serial::new();
-        PortCore {
+        Arc::new_cyclic(|this| PortCore {
             id: IDS.next(),
-            state: Mutex::new(PortState {
-                items: BoxList::new(),
-                receivers: VecDeque::new(),
-            }),
+            state: Mutex::new(PortState::new(Bound::new(config), this)),
             domain: OnceLock::new(),
-        }
+        })
     }
 
     /// The domain, made if need be.
@@ -215,18 +207,38 @@ impl<T: Send + 'static> PortCore<T> {
     }
 
     #[inline]
-    fn place(&self, parcel: Parcel<T>, end: End) -> Result<(), (QueueError, Parcel<T>)> {
+    fn place(&self, parcel: Parcel<T>, end: End) -> Result<(), Refusal<T>> {
         let mut deferred = Deferred::default();
         let placed = self.locked(|state| state.place(parcel, end, &mut deferred));
         deferred.carry_out();
         placed
     }
 
+    /// Takes waiting items.
+    #[inline]
+    fn take<R>(&self, take: impl FnOnce(&mut BoxList<Delivery<T>>) -> R) -> R {
+        let mut state = self.state();
+        let taken = take(&mut state.items);
+        let has_posters = state.has_posters();
+        drop(state);
+        if has_posters {
+            self.let_in();
+        }
+        taken
+    }
+
     /// Brings an item back that had been taken. It is kept also when its receiver's queue refuses.
     pub(crate) fn put_back(&self, parcel: Parcel<T>) {
-        if let Err((_, parcel)) = self.place(parcel, End::Front) {
-            self.state().items.push_front(parcel);
-        }
+        let mut deferred = Deferred::default();
+        self.locked(|state| {
+            if let Err(refusal) = state.place(parcel, End::Front, &mut deferred) {
+                state.items.push_front(refusal.parcel);
+                if let Some(hungry) = refusal.hungry {
+                    state.feed_later(hungry, &mut deferred);
+                }
+            }
+        });
+        deferred.carry_out();
     }
 
     /// Closes the claim of a receiver that only this port's lock guards, and unregisters it.
@@ -249,86 +261,6 @@ impl<T: Send + 'static> PortCore<T> {
         // The receiver is dropped after the lock is released: it may hold user code.
         let removed = self.locked(|state| state.remove(receiver));
         removed.is_some()
-    }
-}
-
-impl<T: Send + 'static> PortState<T> {
-    /// Offers the parcel to the receivers; keeps it if none takes it.
-    #[inline]
-    fn place(
-        &mut self,
-        parcel: Parcel<T>,
-        end: End,
-        deferred: &mut Deferred,
-    ) -> Result<(), (QueueError, Parcel<T>)> {
-        let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
-        let mut at = 0;
-        while let Some(receiver) = self.receivers.get(at) {
-            let verdict = receiver.offer(&mut offer);
-            if offer.receiver_leaves() {
-                let receiver = self.receivers.remove(at);
-                receiver
-                    .into_iter()
-                    .for_each(|receiver| offer.drop_later(receiver));
-            } else {
-                at += 1;
-            }
-            match verdict {
-                Verdict::Reject => {}
-                Verdict::Accept => return Ok(()),
-                Verdict::Refuse(reason) => {
-                    return Err((
-                        reason,
-                        offer.into_parcel().expect("a refused item was not taken"),
-                    ));
-                }
-            }
-        }
-        let parcel = offer
-            .into_parcel()
-            .expect("an item that all reject was not taken");
-        match end {
-            End::Front => self.items.push_front(parcel),
-            End::Back => self.items.push_back(parcel),
-        }
-        Ok(())
-    }
-
-    /// Adds a receiver and offers it the waiting items, as if they were posted to it one by one.
-    pub(crate) fn register(&mut self, receiver: Arc<dyn Receiver<T>>, deferred: &mut Deferred) {
-        let mut kept = BoxList::new();
-        let mut stays = true;
-        while stays && let Some(parcel) = self.items.pop_front() {
-            let mut offer = Offer::new(parcel, End::Back, &mut kept, deferred);
-            // An item that is refused for want of room stays in the port like one that is rejected.
-            let _verdict = receiver.offer(&mut offer);
-            stays = !offer.receiver_leaves();
-            if let Some(parcel) = offer.into_parcel() {
-                kept.push_back(parcel);
-            }
-        }
-        kept.append(std::mem::take(&mut self.items));
-        self.items = kept;
-        if stays {
-            self.receivers.push_back(receiver);
-        } else {
-            deferred.drop_later(receiver);
-        }
-    }
-
-    pub(crate) fn remove(
-        &mut self,
-        receiver: &Arc<dyn Receiver<T>>,
-    ) -> Option<Arc<dyn Receiver<T>>> {
-        let at = self
-            .receivers
-            .iter()
-            .position(|other| Arc::ptr_eq(other, receiver))?;
-        self.receivers.remove(at)
-    }
-
-    pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
-        &mut self.items
     }
 }
 

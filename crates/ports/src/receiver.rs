@@ -156,7 +156,7 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
     /// The verdict to return.
     #[inline]
     pub fn claim_room(&mut self, queue: &QueueHandle) -> Result<(), Verdict> {
-        match queue.reserve() {
+        match self.deferred.claim_room(queue) {
             Ok(()) => Ok(()),
             Err(QueueError::Stopped) => {
                 self.leave_port();

@@ -226,6 +226,7 @@ macro_rules! side {
                     };
                     let $mine = offer.take_oldest();
                     let (a, b) = $pair;
+                    state.let_in_later(offer.deferred());
                     core.send(a, b, offer.deferred());
                     if core.once {
                         core.decide();

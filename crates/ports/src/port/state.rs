@@ -1,0 +1,171 @@
+//! What a port holds, and what happens to it under the port's lock.
+
+use super::PortCore;
+use super::bound::Bound;
+use super::hungry::Hungry;
+use crate::deferred::Deferred;
+use crate::delivery::{Delivery, Parcel};
+use crate::receiver::{End, Offer, Receiver, Verdict};
+use crate::{PostError, PostRefusal};
+use motet_dispatch::BoxList;
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+
+pub(crate) struct PortState<T: Send + 'static> {
+    pub(super) items: BoxList<Delivery<T>>,
+    /// In the order in which they are asked.
+    pub(super) receivers: VecDeque<Arc<dyn Receiver<T>>>,
+    /// Receivers that wait for room in their queues, to be offered the waiting items.
+    pub(super) hungry: Vec<Hungry<T>>,
+    /// There when the capacity is limited.
+    pub(super) bound: Option<Box<Bound<T>>>,
+    pub(super) this: Weak<PortCore<T>>,
+}
+
+/// A parcel that could not be placed.
+pub(super) struct Refusal<T: Send + 'static> {
+    pub(super) parcel: Parcel<T>,
+    pub(super) reason: PostRefusal,
+    /// The receiver that wanted it, when room in its queue can be waited for.
+    pub(super) hungry: Option<Hungry<T>>,
+}
+
+impl<T: Send + 'static> PortState<T> {
+    pub(super) fn new(bound: Option<Box<Bound<T>>>, this: &Weak<PortCore<T>>) -> Self {
+        PortState {
+            items: BoxList::new(),
+            receivers: VecDeque::new(),
+            hungry: Vec::new(),
+            bound,
+            this: Weak::clone(this),
+        }
+    }
+
+    /// Offers the parcel to the receivers; keeps it if none takes it.
+    #[inline]
+    pub(super) fn place(
+        &mut self,
+        parcel: Parcel<T>,
+        end: End,
+        deferred: &mut Deferred,
+    ) -> Result<(), Refusal<T>> {
+        match self.offer(parcel, end, deferred)? {
+            None => {
+                self.let_in_later(deferred);
+                Ok(())
+            }
+            Some(parcel) => self.keep(parcel, end, deferred),
+        }
+    }
+
+    /// Offers the parcel to the receivers; gives it back if none takes it.
+    #[inline]
+    pub(super) fn offer(
+        &mut self,
+        parcel: Parcel<T>,
+        end: End,
+        deferred: &mut Deferred,
+    ) -> Result<Option<Parcel<T>>, Refusal<T>> {
+        let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
+        let (mut at, mut hungry) = (0, Vec::new());
+        while let Some(receiver) = self.receivers.get(at) {
+            let verdict = receiver.offer(&mut offer);
+            if let Some(queue) = offer.deferred().take_full() {
+                hungry.push(Hungry::new(receiver, queue));
+            }
+            if offer.receiver_leaves() {
+                let receiver = self.receivers.remove(at);
+                receiver
+                    .into_iter()
+                    .for_each(|receiver| offer.drop_later(receiver));
+            } else {
+                at += 1;
+            }
+            match verdict {
+                Verdict::Reject => {}
+                Verdict::Accept => break,
+                Verdict::Refuse(reason) => {
+                    return Err(Refusal {
+                        parcel: offer.into_parcel().expect("a refused item was not taken"),
+                        reason: PostRefusal::Queue(reason),
+                        hungry: hungry.pop(),
+                    });
+                }
+            }
+        }
+        let left = offer.into_parcel();
+        // They would have taken more of the items that wait.
+        for receiver in hungry {
+            self.feed_later(receiver, deferred);
+        }
+        Ok(left)
+    }
+
+    /// Adds a receiver and offers it the waiting items, as if they were posted to it one by one.
+    pub(crate) fn register(&mut self, receiver: Arc<dyn Receiver<T>>, deferred: &mut Deferred) {
+        if self.offer_waiting(&receiver, deferred) {
+            self.receivers.push_back(receiver);
+        } else {
+            deferred.drop_later(receiver);
+        }
+    }
+
+    /// Offers the waiting items to one receiver, oldest first, as long as its queue has room. `false`
+    /// when it leaves the port.
+    pub(super) fn offer_waiting(
+        &mut self,
+        receiver: &Arc<dyn Receiver<T>>,
+        deferred: &mut Deferred,
+    ) -> bool {
+        let (mut kept, mut stays, mut hungry) = (BoxList::new(), true, None);
+        while stays
+            && hungry.is_none()
+            && let Some(parcel) = self.items.pop_front()
+        {
+            let mut offer = Offer::new(parcel, End::Back, &mut kept, deferred);
+            // An item that is refused for want of room stays in the port like one that is rejected.
+            let _verdict = receiver.offer(&mut offer);
+            stays = !offer.receiver_leaves();
+            let full = offer.deferred().take_full();
+            hungry = full.map(|queue| Hungry::new(receiver, queue));
+            if let Some(parcel) = offer.into_parcel() {
+                kept.push_back(parcel);
+            }
+        }
+        kept.append(std::mem::take(&mut self.items));
+        self.items = kept;
+        if let Some(hungry) = hungry
+            && stays
+        {
+            self.feed_later(hungry, deferred);
+        }
+        self.let_in_later(deferred);
+        stays
+    }
+
+    pub(crate) fn remove(
+        &mut self,
+        receiver: &Arc<dyn Receiver<T>>,
+    ) -> Option<Arc<dyn Receiver<T>>> {
+        let at = self
+            .receivers
+            .iter()
+            .position(|other| Arc::ptr_eq(other, receiver))?;
+        self.receivers.remove(at)
+    }
+
+    /// The waiting items. Who takes some then lets those in who wait for room
+    /// ([`PortState::let_in_later`]).
+    pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
+        &mut self.items
+    }
+}
+
+impl<T: Send + 'static> Refusal<T> {
+    pub(super) fn into_error(self) -> PostError<T> {
+        PostError {
+            item: self.parcel.into_inner().item,
+            reason: self.reason,
+        }
+    }
+}
