@@ -496,7 +496,7 @@ impl Model {
     }
 }
 
-fn fate(outcome: Poll<Result<(), motet_ports::PostError<usize>>>) -> Fate {
+fn fate(outcome: &Poll<Result<(), motet_ports::PostError<usize>>>) -> Fate {
     match outcome {
         Poll::Pending => Fate::Waits,
         Poll::Ready(Ok(())) => Fate::Posted,
@@ -512,11 +512,11 @@ fn play(mut model: Model, acts: &[Act]) {
         match act {
             Act::Post => {
                 let outcome = Poll::Ready(port.post(n));
-                assert_eq!(fate(outcome), model.post(n, false));
+                assert_eq!(fate(&outcome), model.post(n, false));
             }
             Act::Wait => {
                 let mut wait = port.post_wait(n);
-                assert_eq!(fate(poll(&mut wait)), model.post(n, true));
+                assert_eq!(fate(&poll(&mut wait)), model.post(n, true));
                 waits.push((n, wait));
             }
             Act::GiveUp => {
