@@ -34,6 +34,20 @@ impl QueueCounters {
     }
 }
 
+/// A look at the counters of a worker; see [`Dispatcher::worker_counters`](crate::Dispatcher::worker_counters).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct WorkerCounters {
+    /// Tasks taken so far, from all queues.
+    pub executed: u64,
+    /// How often it found work at another worker when it had none.
+    pub stolen: u64,
+    /// How often it went to sleep.
+    pub parked: u64,
+    /// How often it was woken.
+    pub woken: u64,
+}
+
 #[derive(Debug)]
 pub(crate) struct Counters {
     workers: Box<[CachePadded<Shard>]>,
@@ -77,6 +91,11 @@ impl Counters {
         self.outside
             .executed
             .fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    /// Tasks that worker `index` has taken.
+    pub(crate) fn executed_of(&self, index: usize) -> u64 {
+        self.workers[index].executed.load(Ordering::Relaxed)
     }
 
     pub(crate) fn refused(&self) {

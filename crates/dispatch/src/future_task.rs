@@ -126,6 +126,7 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         run: Self::run,
         cleanup: Self::discard,
         discard: Self::discard,
+        name: |_| std::any::type_name::<F>(),
     };
 
     /// # Safety

@@ -3,7 +3,8 @@
 //! The second half of motet's one way through: something above (a port's arbiter, a rank's fabric)
 //! has made a task; this crate queues it and runs it.
 //!
-//! - Depends on: `motet-sync`, `crossbeam-deque` (the workers' deques), `core_affinity` (pinning).
+//! - Depends on: `motet-sync`, `crossbeam-deque` (the workers' deques), `core_affinity` (pinning),
+//!   `rustix` (thread priorities on Linux).
 //! - Used by: `motet-ports`, `motet-comm`.
 //!
 //! ```text
@@ -22,6 +23,7 @@
 //! | on a pool of threads | [`Dispatcher`], [`DispatcherQueue`] |
 //! | on one particular thread of it | [`DispatcherQueue::home`] |
 //! | here and now, in order | [`Inline`] |
+//! | a call that blocks | [`DispatcherQueue::run_blocking`] |
 //! | no more than so many at a time, or so many per second | [`ExecutionPolicy`] |
 //! | when there is room | [`Enqueue::enqueue_wait`], [`Enqueue::enqueue_blocking`] |
 //! | a body of your own in the task's one allocation | [`Run`], [`TaskBox`] |
@@ -41,6 +43,7 @@
 //! Read next: [`Task`] (the one allocation), `worker.rs` and `local.rs` (the loop and the order in
 //! which it serves), `sleep.md` (how workers sleep and are woken).
 
+mod blocking;
 mod counters;
 mod dispatcher;
 mod enqueue;
@@ -57,12 +60,15 @@ mod line;
 mod local;
 mod policy;
 mod pool;
+mod priority;
 mod queue;
 mod queue_core;
 mod rate;
 mod registry;
 mod sleep;
 mod spin_wait;
+mod stall;
+mod started;
 mod store;
 mod task;
 mod task_list;
@@ -71,7 +77,8 @@ mod worker;
 #[cfg(all(test, motet_loom))]
 mod loom_future_task;
 
-pub use counters::QueueCounters;
+pub use blocking::RunBlocking;
+pub use counters::{QueueCounters, WorkerCounters};
 pub use dispatcher::{Dispatcher, DispatcherConfig, IdleWatch};
 pub use enqueue::{Enqueue, EnqueueWait};
 pub use error::{QueueError, Refused};
@@ -81,10 +88,12 @@ pub use home::Home;
 pub use inline::Inline;
 pub use line::{Room, RoomLine, RoomWait};
 pub use policy::{ExecutionPolicy, ExecutionPolicyNotification};
+pub use priority::ThreadPriority;
 pub use queue::DispatcherQueue;
 pub use queue_core::QueueConfig;
 pub use rate::{Rate, RateError};
 pub use spin_wait::{Advice, SpinWait};
+pub use stall::Stall;
 pub use task::{Run, Task, TaskBox};
 pub use task_list::{BoxList, TaskList};
 pub use worker::{announce, is_worker};

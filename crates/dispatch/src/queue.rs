@@ -1,5 +1,6 @@
 //! The dispatcher queue: where tasks wait until their dispatcher runs them.
 
+use crate::blocking::RunBlocking;
 use crate::counters::QueueCounters;
 use crate::home::Home;
 use crate::line::RoomLine;
@@ -89,6 +90,42 @@ impl DispatcherQueue {
             self.workers()
         );
         Home::new(Arc::clone(&self.core), index)
+    }
+
+    /// Runs a call that blocks on a thread of its own, at once; the awaiting handler goes on, on its
+    /// queue, when it has ended. There are no more such threads than
+    /// [`blocking_threads`](crate::DispatcherConfig::blocking_threads) says; calls beyond wait in order.
+    ///
+    /// # Cancellation
+    /// Dropping the future gives up a call that has not begun; one that has goes on, and its panic goes
+    /// to the dispatcher's exception handler.
+    ///
+    /// # Errors
+    /// [`QueueError::Stopped`] when the dispatcher is stopped before the call has begun, or the
+    /// operating system refuses the only thread.
+    ///
+    /// # Panics
+    /// The future panics as the call does.
+    ///
+    /// ```
+    /// use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, spawn};
+    ///
+    /// let (tell, told) = std::sync::mpsc::channel();
+    /// let dispatcher = Dispatcher::new(1);
+    /// let queue = dispatcher.queue(QueueConfig::default());
+    /// let calls = queue.clone();
+    /// spawn(&queue.handle(), async move {
+    ///     let text = calls.run_blocking(|| std::fs::read_to_string("Cargo.toml")).await;
+    ///     tell.send(text.unwrap().unwrap().contains("[package]")).unwrap();
+    /// }).unwrap();
+    /// assert_eq!(told.recv(), Ok(true));
+    /// ```
+    pub fn run_blocking<T: Send + 'static>(
+        &self,
+        call: impl FnOnce() -> T + Send + 'static,
+    ) -> RunBlocking<T> {
+        let pool = &self.core.pool;
+        pool.blocking.run(call, &pool.exceptions)
     }
 
     /// Tells `handler` of each panic of a task of this queue, instead of the dispatcher's handler

@@ -27,6 +27,11 @@ pub trait Run: Send + Sized + 'static {
     fn cleanup(task: TaskBox<Self>) {
         drop(task);
     }
+
+    /// The name that reports show: a type's, which says where a closure was written.
+    fn name(&self) -> &'static str {
+        std::any::type_name::<Self>()
+    }
 }
 
 /// A task whose body is known: the owning pointer to one node.
@@ -56,6 +61,8 @@ pub(crate) struct VTable {
     pub(crate) run: unsafe fn(NonNull<Header>),
     pub(crate) cleanup: unsafe fn(NonNull<Header>),
     pub(crate) discard: unsafe fn(NonNull<Header>),
+    /// Leaves the ownership where it is.
+    pub(crate) name: unsafe fn(NonNull<Header>) -> &'static str,
 }
 
 /// `repr(C)`: the header is at offset 0, so a pointer to the node is a pointer to the header.
@@ -98,6 +105,8 @@ impl<R: Run> TaskBox<R> {
             // SAFETY: as above.
             drop(unsafe { TaskBox::<R>::from_header(header) });
         },
+        // SAFETY: the vtable of a Node<R> is called with that node, which its owner lends.
+        name: |header| unsafe { header.cast::<Node<R>>().as_ref() }.body.name(),
     };
 
     /// Allocates the node around `body`.
@@ -208,6 +217,20 @@ impl Task {
         unsafe { (header.as_ref().vtable.cleanup)(header) }
     }
 
+    /// What runs: the name of the handler's type, which for a closure says where it was written.
+    ///
+    /// ```
+    /// use motet_dispatch::Task;
+    ///
+    /// fn well_known() {}
+    /// assert!(Task::new(well_known).name().ends_with("well_known"));
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        // SAFETY: self owns the node; the vtable is the node's own.
+        unsafe { (self.header.as_ref().vtable.name)(self.header) }
+    }
+
     #[inline]
     pub(crate) fn into_header(self) -> NonNull<Header> {
         ManuallyDrop::new(self).header
@@ -244,5 +267,9 @@ struct Call<F>(F);
 impl<F: FnOnce() + Send + 'static> Run for Call<F> {
     fn run(task: TaskBox<Self>) {
         (task.into_inner().0)();
+    }
+
+    fn name(&self) -> &'static str {
+        std::any::type_name::<F>()
     }
 }

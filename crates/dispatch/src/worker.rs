@@ -8,6 +8,7 @@ use crate::local::Local;
 use crate::pool::Pool;
 use crate::queue_core::QueueCore;
 use crate::registry::Registry;
+use crate::stall::Watch;
 use motet_sync::{Backoff, Parker};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,6 +20,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Worker {
     index: usize,
     registry: Arc<Registry>,
+    /// The pool's: what this worker begins is told there.
+    watch: Option<Arc<Watch>>,
     /// By the queue's slot.
     locals: RefCell<Vec<Local>>,
     /// The dispatcher's version that `locals` reflects.
@@ -181,6 +184,7 @@ impl Worker {
     pub(crate) fn new(index: usize, registry: Arc<Registry>) -> Self {
         Worker {
             index,
+            watch: registry.pool.watch.clone(),
             registry,
             locals: RefCell::default(),
             version: Cell::new(0),
@@ -254,6 +258,9 @@ impl Worker {
         if self.turns.get().is_multiple_of(BALANCE_TURN) {
             self.balance(slot);
         }
+        if let Some(watch) = &self.watch {
+            watch.begin(self.index, slot, task.name());
+        }
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.run())) {
             let queue = Arc::clone(&self.locals.borrow()[slot].queue);
             queue.raise(Exception::new(payload, &queue.config.name));
@@ -317,6 +324,7 @@ impl Worker {
                     && let Some(task) = local.steal_from(victim)
                 {
                     self.victim.set(victim);
+                    self.pool().stole(self.index);
                     self.cursor.set(slot);
                     if local.queue.taken(self.index) {
                         drop(locals);
@@ -333,6 +341,9 @@ impl Worker {
     #[cold]
     fn search(&self, parker: &Parker) -> Option<(usize, Task)> {
         let sleep = &self.pool().sleep;
+        if let Some(watch) = &self.watch {
+            watch.rest(self.index);
+        }
         sleep.start_search();
         loop {
             let mut backoff = Backoff::new(SEARCH);
