@@ -24,6 +24,10 @@ tidy:
 loom *args:
     cargo xtask loom {{ args }}
 
+# whole programs under many random schedules, for one crate or all
+shuttle *args:
+    cargo xtask shuttle {{ args }}
+
 # the API documentation, shown in a browser
 docs:
     cargo xtask docs --open

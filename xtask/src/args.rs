@@ -7,17 +7,21 @@ use std::ffi::OsString;
 pub(crate) const HELP: &str = "\
 The project's recipes.
 
-  cargo xtask test [CRATE]   the gate: fmt, clippy, tidy, tests, doc tests, examples, loom, docs
-      --quick                leave out doc tests, examples, loom and docs
+  cargo xtask test [CRATE]   the gate: fmt, clippy, tidy, tests, doc tests, examples, models, docs
+      --quick                leave out doc tests, examples, models and docs
       --keep-going           go on after a step that failed
       --ci                   what is missing is a failure (also with CI=1 in the environment)
       --optional NAME        but not this: data, python or scikit-learn; may be repeated
       --preemptions N        of each loom model (2)
+      --schedules N          of each shuttle program (1000)
   cargo xtask preflight      fmt, clippy, tidy: before a commit
       --keep-going
   cargo xtask tidy           the house rules
-  cargo xtask loom [CRATE]   the models of concurrent code
+  cargo xtask loom [CRATE]   the models of concurrent code, every schedule of them
       --preemptions N        switches of thread at any point of a model (2)
+      --keep-going
+  cargo xtask shuttle [CRATE]   whole programs under many random schedules
+      --schedules N          of each program and scheduler (1000)
       --keep-going
   cargo xtask docs           the API documentation, warnings are errors
       --open                 show it in a browser
@@ -32,7 +36,7 @@ pub(crate) enum Command {
     Test(TestOptions),
     Preflight { keep_going: bool },
     Tidy,
-    Loom(LoomOptions),
+    Models(Checker, ModelOptions),
     Docs { open: bool },
     Bench(Vec<OsString>),
 }
@@ -47,25 +51,35 @@ pub(crate) struct TestOptions {
     /// The needs that may be missing all the same.
     pub(crate) optional: Vec<String>,
     /// The crate, the models and whether to go on after a failure.
-    pub(crate) loom: LoomOptions,
+    pub(crate) models: ModelOptions,
+}
+
+/// Who decides, in a model, which thread goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Checker {
+    Loom,
+    Shuttle,
 }
 
 /// How to run the models.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct LoomOptions {
+pub(crate) struct ModelOptions {
     /// Only this package.
     pub(crate) package: Option<String>,
-    /// The bound on preemptions of each model.
+    /// The bound on preemptions of each loom model.
     pub(crate) preemptions: usize,
+    /// The number of schedules of each shuttle program.
+    pub(crate) schedules: usize,
     /// Go on after a failure.
     pub(crate) keep_going: bool,
 }
 
-impl Default for LoomOptions {
-    fn default() -> LoomOptions {
-        LoomOptions {
+impl Default for ModelOptions {
+    fn default() -> ModelOptions {
+        ModelOptions {
             package: None,
             preemptions: 2,
+            schedules: 1000,
             keep_going: false,
         }
     }
@@ -90,9 +104,11 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
             "ci",
             "optional",
             "preemptions",
+            "schedules",
         ],
         "preflight" => &["keep-going"],
         "loom" => &["CRATE", "keep-going", "preemptions"],
+        "shuttle" => &["CRATE", "keep-going", "schedules"],
         "docs" => &["open"],
         "tidy" => &[],
         "help" | "-h" | "--help" => return Ok(Command::Help),
@@ -104,9 +120,10 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
         _ if help => Command::Help,
         "test" => Command::Test(test),
         "preflight" => Command::Preflight {
-            keep_going: test.loom.keep_going,
+            keep_going: test.models.keep_going,
         },
-        "loom" => Command::Loom(test.loom),
+        "loom" => Command::Models(Checker::Loom, test.models),
+        "shuttle" => Command::Models(Checker::Shuttle, test.models),
         "docs" => Command::Docs { open },
         _ => Command::Tidy,
     })
@@ -131,16 +148,21 @@ impl Given {
                 Long("quick") if known.contains(&"quick") => given.test.quick = true,
                 Long("ci") if known.contains(&"ci") => given.test.ci = true,
                 Long("keep-going") if known.contains(&"keep-going") => {
-                    given.test.loom.keep_going = true
+                    given.test.models.keep_going = true
                 }
                 Long("optional") if known.contains(&"optional") => {
                     given.test.optional.push(parser.value()?.string()?);
                 }
                 Long("preemptions") if known.contains(&"preemptions") => {
-                    given.test.loom.preemptions = parser.value()?.parse()?;
+                    given.test.models.preemptions = parser.value()?.parse()?;
                 }
-                Value(package) if known.contains(&"CRATE") && given.test.loom.package.is_none() => {
-                    given.test.loom.package = Some(package.string()?);
+                Long("schedules") if known.contains(&"schedules") => {
+                    given.test.models.schedules = parser.value()?.parse()?;
+                }
+                Value(package)
+                    if known.contains(&"CRATE") && given.test.models.package.is_none() =>
+                {
+                    given.test.models.package = Some(package.string()?);
                 }
                 other => return Err(other.unexpected()),
             }
@@ -159,18 +181,20 @@ mod tests {
 
     #[test]
     fn the_gate_takes_its_options_in_any_order() {
-        let loom = LoomOptions {
+        let models = ModelOptions {
             package: Some("ports".to_owned()),
             preemptions: 3,
+            schedules: 9,
             keep_going: true,
         };
         let wanted = TestOptions {
             quick: true,
             ci: true,
             optional: vec!["data".to_owned()],
-            loom,
+            models,
         };
-        let line = "test --quick ports --preemptions=3 --keep-going --ci --optional data";
+        let line =
+            "test --quick ports --preemptions=3 --schedules 9 --keep-going --ci --optional data";
         assert_eq!(of(line), Ok(Command::Test(wanted)));
         assert_eq!(of("test"), Ok(Command::Test(TestOptions::default())));
     }
@@ -183,6 +207,8 @@ mod tests {
             "docs --ci",
             "loom a b",
             "loom --preemptions x",
+            "loom --schedules 5",
+            "shuttle --preemptions 2",
             "test --optional",
             "odd",
         ] {

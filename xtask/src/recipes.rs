@@ -2,7 +2,7 @@
 
 mod bench;
 mod docs;
-mod loom;
+mod models;
 mod preflight;
 mod project;
 mod test;
@@ -10,7 +10,7 @@ mod tidy;
 
 pub(crate) use bench::bench;
 pub(crate) use docs::docs;
-pub(crate) use loom::loom;
+pub(crate) use models::models;
 pub(crate) use preflight::preflight;
 pub(crate) use test::test;
 pub(crate) use tidy::tidy;

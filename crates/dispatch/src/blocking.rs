@@ -63,7 +63,7 @@ struct Call<T: Send + 'static, F: FnOnce() -> T + Send + 'static> {
     exceptions: Arc<ExceptionRoute>,
 }
 
-thread_local! {
+motet_sync::thread_local! {
     /// The `Blocking` whose thread this is.
     static OWN: Cell<*const Blocking> = const { Cell::new(ptr::null()) };
 }
@@ -129,7 +129,7 @@ impl Blocking {
 
     /// The life of a thread.
     fn serve(&self) {
-        OWN.set(self);
+        OWN.with(|own| own.set(self));
         while let Some(call) = self.next() {
             // A call catches its own panic; this is for the destructors of what it holds.
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| call.run())) {
@@ -160,7 +160,7 @@ impl Blocking {
 
     /// Whether the calling thread is one of these.
     pub(crate) fn is_own_thread(&self) -> bool {
-        ptr::eq(OWN.get(), self)
+        ptr::eq(OWN.with(Cell::get), self)
     }
 
     /// Takes no further call and gives up those that have not begun; `wait` for those that have.

@@ -11,6 +11,7 @@ use crate::queue_core::{QueueConfig, QueueCore};
 use crate::registry::Registry;
 use crate::stall::{Stall, Watch};
 use crate::started::Started;
+use crate::waiting::Waiting;
 use crate::worker::{self, Worker};
 use motet_sync::thread;
 use std::fmt;
@@ -205,6 +206,17 @@ impl Dispatcher {
     pub fn drain(self) -> Vec<Task> {
         self.wait_idle();
         self.stop()
+    }
+
+    /// Who waits on which port or join for the sake of this dispatcher: its queues' arbiters and the
+    /// receives that its async handlers await; what is there, what is missing, since when, and where
+    /// that was written. Waits of other threads and of other dispatchers are not listed.
+    ///
+    /// # Panics
+    /// In a predicate: it looks at ports.
+    #[must_use]
+    pub fn waiting(&self) -> Waiting {
+        self.pool().roll.read()
     }
 
     /// A handle that looks whether the dispatcher stays idle.

@@ -2,11 +2,12 @@
 
 use crate::error::{QueueError, Refused};
 use crate::line::{RoomLine, RoomWait};
+use crate::waiting::Waiter;
 use crate::{Exception, Task};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 /// A place that takes tasks and sees to it that they run.
@@ -71,6 +72,12 @@ pub trait Enqueue: Send + Sync + 'static {
 
     /// Routes a panic that happened in a task of this queue.
     fn raise(&self, exception: Exception);
+
+    /// Enters someone who waits for the sake of this queue into the waiting list of its dispatcher
+    /// ([`Dispatcher::waiting`](crate::Dispatcher::waiting)). A queue without a dispatcher keeps none.
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        drop(waiter);
+    }
 
     /// Claims room and queues the task. What becomes of it then, and of others, is up to the queue's
     /// [policy](crate::ExecutionPolicy).

@@ -2,10 +2,11 @@
 
 use crate::line::RoomLine;
 use crate::queue_core::QueueCore;
+use crate::waiting::Waiter;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Tasks queued here are run by one worker only, never stolen. Within one poster they run in
 /// order; they take turns with the other tasks of the queue.
@@ -86,6 +87,10 @@ impl Enqueue for Home {
 
     fn is_own_worker(&self) -> bool {
         worker::is_of(&self.queue.pool)
+    }
+
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        self.queue.watch(waiter);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

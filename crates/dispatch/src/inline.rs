@@ -38,7 +38,7 @@ struct InlineShared {
     exceptions: ExceptionRoute,
 }
 
-thread_local! {
+motet_sync::thread_local! {
     /// Tasks queued while another one runs on this thread.
     static WAITING: RefCell<VecDeque<(Inline, Task)>> = RefCell::default();
     static RUNNING: Cell<bool> = const { Cell::new(false) };
@@ -46,7 +46,7 @@ thread_local! {
 
 /// Whether this thread runs an inline task.
 pub(crate) fn is_running() -> bool {
-    RUNNING.get()
+    RUNNING.with(Cell::get)
 }
 
 impl Inline {
@@ -82,15 +82,16 @@ impl Enqueue for Inline {
     fn release(&self) {}
 
     fn admit(&self, task: Task) {
-        if RUNNING.replace(true) {
+        if RUNNING.with(|running| running.replace(true)) {
             let later = (self.clone(), task);
-            return WAITING.with_borrow_mut(|waiting| waiting.push_back(later));
+            return WAITING.with(|waiting| waiting.borrow_mut().push_back(later));
         }
         self.run(task);
-        while let Some((queue, next)) = WAITING.with_borrow_mut(VecDeque::pop_front) {
+        let next = || WAITING.with(|waiting| waiting.borrow_mut().pop_front());
+        while let Some((queue, next)) = next() {
             queue.run(next);
         }
-        RUNNING.set(false);
+        RUNNING.with(|running| running.set(false));
     }
 
     fn readmit(&self, task: Task) {

@@ -72,6 +72,8 @@ mod started;
 mod store;
 mod task;
 mod task_list;
+mod waiting;
+mod watch;
 mod worker;
 
 #[cfg(all(test, motet_loom))]
@@ -96,4 +98,6 @@ pub use spin_wait::{Advice, SpinWait};
 pub use stall::Stall;
 pub use task::{Run, Task, TaskBox};
 pub use task_list::{BoxList, TaskList};
+pub use waiting::{Wait, WaitPart, Waiter, Waiting};
+pub use watch::watch_here;
 pub use worker::{announce, is_worker};

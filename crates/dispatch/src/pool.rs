@@ -4,6 +4,7 @@ use crate::blocking::Blocking;
 use crate::exception::{self, Exception, ExceptionRoute};
 use crate::sleep::Sleep;
 use crate::stall::Watch;
+use crate::waiting::Roll;
 use motet_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use motet_sync::{CachePadded, Condvar, Mutex};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,6 +19,7 @@ pub(crate) struct Pool {
     pub(crate) watch: Option<Arc<Watch>>,
     /// By worker: how often it found work at another.
     stolen: Box<[CachePadded<AtomicU64>]>,
+    pub(crate) roll: Roll,
     /// Goes up when the set of queues changes or the pool is stopped.
     version: AtomicUsize,
     stopped: AtomicBool,
@@ -51,6 +53,7 @@ impl Pool {
             blocking,
             watch,
             stolen: (0..workers).map(|_| CachePadded::default()).collect(),
+            roll: Roll::new(workers),
             version: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
             idle: Idle::default(),

@@ -6,10 +6,12 @@ use crate::home::Home;
 use crate::line::RoomLine;
 use crate::policy::ExecutionPolicyNotification;
 use crate::queue_core::QueueCore;
+use crate::waiting::Waiter;
+use crate::watch;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A queue of tasks that one [`Dispatcher`](crate::Dispatcher) serves, first in first out.
 ///
@@ -181,6 +183,10 @@ impl Enqueue for DispatcherQueue {
         self.core.is_own_worker()
     }
 
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        self.core.watch(waiter);
+    }
+
     fn handle(&self) -> Arc<dyn Enqueue> {
         // Not the handle of the handle: one indirection less for each post.
         self.core.clone()
@@ -242,6 +248,10 @@ impl Enqueue for QueueCore {
 
     fn is_own_worker(&self) -> bool {
         worker::is_of(&self.pool)
+    }
+
+    fn watch(&self, waiter: Weak<dyn Waiter>) {
+        watch::watch(&self.pool, waiter);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

@@ -141,10 +141,10 @@ impl Watch {
         let handler = self.handler.lock().clone();
         let told = catch_unwind(AssertUnwindSafe(|| match handler {
             Some(handler) => handler(stall),
-            None => eprint!("motet: {stall}\n"),
+            None => eprintln!("motet: {stall}"),
         }));
         if told.is_err() {
-            eprint!("motet: the handler of on_stall panicked\n");
+            eprintln!("motet: the handler of on_stall panicked");
         }
     }
 }

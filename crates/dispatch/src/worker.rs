@@ -52,7 +52,7 @@ const WAKING: Duration = Duration::from_micros(150);
 /// Every so many tasks a worker with work of its own looks whether another one has more.
 const BALANCE_TURN: u32 = 64;
 
-thread_local! {
+motet_sync::thread_local! {
     /// The worker of this thread, null elsewhere. Set by [`Worker::run`] for as long as it runs.
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
@@ -60,7 +60,7 @@ thread_local! {
 /// Calls `f` with the worker of this thread, if it is one.
 #[inline]
 pub(crate) fn with_current<R>(f: impl FnOnce(&Worker) -> R) -> Option<R> {
-    let worker = CURRENT.get();
+    let worker = CURRENT.with(Cell::get);
     // SAFETY: not null only while `Worker::run` is on this thread's stack, below this call.
     unsafe { worker.as_ref() }.map(f)
 }
@@ -203,10 +203,10 @@ impl Worker {
         struct Reset;
         impl Drop for Reset {
             fn drop(&mut self) {
-                CURRENT.set(ptr::null());
+                CURRENT.with(|current| current.set(ptr::null()));
             }
         }
-        CURRENT.set(self);
+        CURRENT.with(|current| current.set(self));
         let _reset = Reset;
         let parker = self.pool().sleep.register(self.index);
         while self.is_current() || self.refresh() {
@@ -218,7 +218,11 @@ impl Worker {
         self.locals.borrow().iter().for_each(Local::abandon);
     }
 
-    fn pool(&self) -> &Pool {
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    pub(crate) fn pool(&self) -> &Pool {
         &self.registry.pool
     }
 

@@ -30,6 +30,7 @@ pub(crate) trait Attach: Sized {
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Self::Ports);
 
     /// Whether it takes items once only.
+    #[allow(dead_code, reason = "for arbiters above others")]
     fn is_once(&self) -> bool;
 }
 

@@ -14,7 +14,6 @@
 
 use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
-use crate::handler::AnyHandler;
 use motet_dispatch::{Enqueue, Task};
 use std::sync::Arc;
 
@@ -49,6 +48,7 @@ pub(crate) trait Parent: Send + Sync {
 pub(crate) struct Pass(Arc<dyn Parent>);
 
 impl Pass {
+    #[allow(dead_code, reason = "for arbiters above others")]
     pub(crate) fn new(parent: Arc<dyn Parent>) -> Self {
         Pass(parent)
     }
@@ -70,6 +70,7 @@ impl Outlet {
     }
 
     /// To a queue, by way of `parent`.
+    #[allow(dead_code, reason = "for arbiters above others")]
     pub(crate) fn by_way_of(parent: Arc<dyn Parent>, queue: &QueueHandle) -> Self {
         Outlet {
             queue: Arc::clone(queue),
@@ -124,11 +125,5 @@ impl Outlet {
         let mut task = || into_task(work.take().expect("a parent asks for the task once"));
         let pass = parent.enter(&mut task);
         work.map(|work| (work, pass))
-    }
-
-    /// Runs a handler that has been let in.
-    #[inline]
-    pub(crate) fn handle<A>(&self, handler: &AnyHandler<A>, args: A, pass: Option<Pass>) {
-        handler.handle(args, &self.queue, pass);
     }
 }

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// must be quick and pure, and must not use ports.
 pub(crate) type Predicate<T> = Box<dyn Fn(&T) -> bool + Send + Sync>;
 
-thread_local! {
+motet_sync::thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -18,7 +18,7 @@ thread_local! {
 #[inline]
 pub(crate) fn assert_outside() {
     assert!(
-        !INSIDE.get(),
+        !INSIDE.with(Cell::get),
         "a predicate (or an item's Clone) must not use ports: it runs inside one"
     );
 }
@@ -28,10 +28,10 @@ pub(crate) fn inside<R>(user_code: impl FnOnce() -> R) -> R {
     struct Leave;
     impl Drop for Leave {
         fn drop(&mut self) {
-            INSIDE.set(false);
+            INSIDE.with(|inside| inside.set(false));
         }
     }
-    INSIDE.set(true);
+    INSIDE.with(|inside| inside.set(true));
     let _leave = Leave;
     user_code()
 }

@@ -27,7 +27,7 @@ impl Backoff {
     pub const fn new(budget: Duration) -> Self {
         Backoff {
             since: None,
-            budget: if cfg!(motet_loom) {
+            budget: if cfg!(any(motet_loom, motet_shuttle)) {
                 Duration::ZERO
             } else {
                 budget

@@ -1,8 +1,10 @@
 //! The one place where motet touches atomics, locks and operating-system threads.
 //!
-//! Every other crate takes them from here, so that the same source runs on the real machine and,
-//! built with `--cfg motet_loom`, under the [loom](https://docs.rs/loom) model checker. Outside
-//! model checking the façade costs nothing: the names are those of `std`.
+//! Every other crate takes them from here, so that the same source runs on the real machine, built
+//! with `--cfg motet_loom` under the [loom](https://docs.rs/loom) model checker (every schedule of a
+//! small model), and with `--cfg motet_shuttle` under [shuttle](https://docs.rs/shuttle) (many random
+//! schedules of a whole program). Outside of both the façade costs nothing: the names are those of
+//! `std`.
 //!
 //! - Depends on: `crossbeam-utils` (cache-line padding).
 //! - Used by: every crate of the core.
@@ -12,7 +14,7 @@
 //!       \        |      /
 //!        +--- motet-sync ---+
 //!        |                  |
-//!       std           loom (models only)
+//!       std     loom, shuttle (models only)
 //! ```
 //!
 //! ```
@@ -52,11 +54,18 @@ pub use serial::Serial;
 /// Tells the processor that this is a spin loop.
 #[inline]
 pub fn spin_loop() {
-    #[cfg(not(motet_loom))]
+    #[cfg(not(any(motet_loom, motet_shuttle)))]
     std::hint::spin_loop();
-    #[cfg(motet_loom)]
-    loom::thread::yield_now();
+    #[cfg(any(motet_loom, motet_shuttle))]
+    thread::yield_now();
 }
+
+/// A value for each thread. Of its key only `with` may be used: the models' keys have no more.
+#[cfg(not(motet_shuttle))]
+pub use std::thread_local;
+
+#[cfg(motet_shuttle)]
+pub use shuttle::thread_local;
 
 #[cfg(not(motet_loom))]
 pub use std::sync::Arc;

@@ -12,7 +12,9 @@ use std::sync::{PoisonError, TryLockError};
 
 #[cfg(motet_loom)]
 use loom::sync as imp;
-#[cfg(not(motet_loom))]
+#[cfg(motet_shuttle)]
+use shuttle::sync as imp;
+#[cfg(not(any(motet_loom, motet_shuttle)))]
 use std::sync as imp;
 
 pub use imp::MutexGuard;

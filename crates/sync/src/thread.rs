@@ -1,10 +1,10 @@
-//! Operating-system threads: std's, or loom's in a model.
+//! Operating-system threads: std's, or a model's.
 #![allow(
     clippy::disallowed_methods,
     reason = "this is where the project starts its threads"
 )]
 
-#[cfg(not(motet_loom))]
+#[cfg(not(any(motet_loom, motet_shuttle)))]
 pub use std::thread::{
     JoinHandle, Thread, ThreadId, available_parallelism, current, park, park_timeout, yield_now,
 };
@@ -12,11 +12,23 @@ pub use std::thread::{
 #[cfg(motet_loom)]
 pub use loom::thread::{JoinHandle, Thread, ThreadId, current, park, spawn, yield_now};
 
+#[cfg(motet_shuttle)]
+pub use shuttle::thread::{
+    JoinHandle, Thread, ThreadId, current, park, park_timeout, spawn, yield_now,
+};
+
+#[cfg(motet_loom)]
+use loom::thread::Builder;
+#[cfg(motet_shuttle)]
+use shuttle::thread::Builder;
+#[cfg(not(any(motet_loom, motet_shuttle)))]
+use std::thread::Builder;
+
 /// Starts a thread, as std does; [`spawn_named`] is better where somebody will look at it.
 ///
 /// # Panics
 /// When the operating system refuses another thread.
-#[cfg(not(motet_loom))]
+#[cfg(not(any(motet_loom, motet_shuttle)))]
 pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     std::thread::spawn(body)
 }
@@ -46,10 +58,7 @@ pub fn spawn_with<T: Send + 'static>(
     stack_size: Option<usize>,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> std::io::Result<JoinHandle<T>> {
-    #[cfg(not(motet_loom))]
-    let builder = std::thread::Builder::new();
-    #[cfg(motet_loom)]
-    let builder = loom::thread::Builder::new();
+    let builder = Builder::new();
     let builder = match stack_size {
         Some(bytes) => builder.stack_size(bytes),
         None => builder,

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the gate.
 
 use super::project::{Project, Scope, runner};
-use super::{docs, loom, preflight};
+use super::{docs, models, preflight};
 use crate::args::TestOptions;
 use crate::needs::{Machine, Need, is_known};
 use crate::runner::Runner;
@@ -23,17 +23,17 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
         ));
     }
     let project = Project::find()?;
-    let scope = project.scope(options.loom.package.as_deref())?;
+    let scope = project.scope(options.models.package.as_deref())?;
     let strict =
         options.ci || std::env::var_os("CI").is_some_and(|value| value == "1" || value == "true");
     let machine = Machine::of_environment(&project.root, &project.target);
     let missing = machine.missing(&project.tree, &scope.folder());
-    let mut runner = runner(options.loom.keep_going)?;
+    let mut runner = runner(options.models.keep_going)?;
     needs(&mut runner, &missing, strict, &options.optional);
     preflight::steps(&mut runner, &project, scope, strict);
     tests(&mut runner, &project, scope, &machine, &missing);
     if options.quick {
-        for step in ["doc tests", "examples", "loom", "docs"] {
+        for step in ["doc tests", "examples", "loom", "shuttle", "docs"] {
             runner.skip(step, "--quick");
         }
         return Ok(runner.finish());
@@ -51,7 +51,7 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
         runner.skip("doc tests", "the package has no library");
     }
     examples(&mut runner, &project, scope);
-    loom::steps(&mut runner, &project, scope, options.loom.preemptions);
+    models::steps(&mut runner, &project, scope, &options.models);
     docs::step(&mut runner, &project, scope);
     Ok(runner.finish())
 }

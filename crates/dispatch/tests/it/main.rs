@@ -1,6 +1,7 @@
 //! What queues and dispatchers promise: `docs/SEMANTICS.md`, G16 to G25.
 #![cfg(not(motet_loom))]
 
+mod calls;
 mod conservation;
 mod fairness;
 mod futures;

@@ -256,8 +256,12 @@ impl<A: Send + 'static, B: Send + 'static> Run for Joined<A, B> {
         };
         if let Some(((a, b), pass)) = to.outlet.enter(parcels, held) {
             let items = (a.into_inner().item, b.into_inner().item);
-            to.outlet.handle(&to.handler, items, pass);
+            to.handler.handle(items, to.outlet.queue(), pass);
         }
+    }
+
+    fn name(&self) -> &'static str {
+        self.to.handler.name()
     }
 
     fn cleanup(task: TaskBox<Self>) {

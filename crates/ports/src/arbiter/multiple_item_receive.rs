@@ -173,8 +173,12 @@ impl<T: Send + 'static> Run for Batch<T> {
         };
         let outlet = to.place.outlet();
         if let Some((parcels, pass)) = outlet.enter(parcels, held) {
-            outlet.handle(&to.handler, items_of(parcels), pass);
+            to.handler.handle(items_of(parcels), outlet.queue(), pass);
         }
+    }
+
+    fn name(&self) -> &'static str {
+        self.to.handler.name()
     }
 
     fn cleanup(task: TaskBox<Self>) {

@@ -160,12 +160,17 @@ impl<T: Send + 'static> Deliver<T> for ReceiveCore<T> {
         let outlet = self.place.outlet();
         let held = |parcel| address(parcel, Arc::clone(&self) as Arc<dyn Deliver<T>>);
         if let Some((parcel, pass)) = outlet.enter(parcel, held) {
-            outlet.handle(&self.handler, parcel.into_inner().item, pass);
+            let item = parcel.into_inner().item;
+            self.handler.handle(item, outlet.queue(), pass);
         }
     }
 
     fn put_back(&self, parcel: Parcel<T>) {
         self.place.put_back(parcel);
+    }
+
+    fn name(&self) -> &'static str {
+        self.handler.name()
     }
 }
 
