@@ -28,6 +28,10 @@ loom *args:
 shuttle *args:
     cargo xtask shuttle {{ args }}
 
+# the tests that repeat themselves, ten minutes or as long as one says
+stress *args:
+    cargo xtask stress {{ args }}
+
 # the API documentation, shown in a browser
 docs:
     cargo xtask docs --open

@@ -1,6 +1,7 @@
 //! The experiments, one file each; `bench/README.md` lists them.
 
 pub mod annealing;
+pub mod core;
 pub mod crowded;
 pub mod idle;
 pub mod quality;

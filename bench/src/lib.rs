@@ -7,6 +7,7 @@
 //!
 //! ```text
 //!  stages ──> spawned | rendezvous     one program each way
+//!  core ──> rows ──> contest, peers     motet and a peer in turn, and the bars between them
 //!  annealing ──> scikit_learn          the peer in a process of its own
 //!  quality ──> table                   the data sets
 //!     └─────> unit, limits, statistics shared by all experiments
@@ -19,10 +20,14 @@ pub mod limits;
 pub mod statistics;
 pub mod unit;
 
+mod contest;
+mod peers;
 mod program;
 mod rendezvous;
+mod rows;
 mod scikit_learn;
 mod spawned;
 mod table;
+mod uts;
 
-pub use experiments::{annealing, crowded, idle, quality, soak, stages};
+pub use experiments::{annealing, core, crowded, idle, quality, soak, stages};

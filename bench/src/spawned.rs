@@ -50,12 +50,18 @@ impl Computation {
     }
 }
 
-/// Runs the program; the time from the first post to the end of the final reduction.
+/// Runs the program; the time from the first post to the end of the final reduction. Threads that fill
+/// the machine are bound to their cores, as those of worlds: two threads that the system puts on one
+/// core stay there for a while.
 pub(crate) fn run(program: &Program) -> Duration {
+    run_pinned(program, program.threads == thread::cores())
+}
+
+/// The same with threads that are bound to their cores, or not.
+pub(crate) fn run_pinned(program: &Program, pin: bool) -> Duration {
     let config = DispatcherConfig {
         threads: program.threads,
-        // As worlds do by themselves: two threads that the system puts on one core stay there for a while.
-        pin: program.threads == thread::cores(),
+        pin,
         ..DispatcherConfig::default()
     };
     let dispatcher = Dispatcher::with(config).expect("the threads start");

@@ -23,6 +23,8 @@ The project's recipes.
   cargo xtask shuttle [CRATE]   whole programs under many random schedules
       --schedules N          of each program and scheduler (1000)
       --keep-going
+  cargo xtask stress [CRATE] the tests that repeat themselves, one after the other
+      --seconds N            in all (600)
   cargo xtask docs           the API documentation, warnings are errors
       --open                 show it in a browser
   cargo xtask bench [ARGS]   motet bench ARGS, in release
@@ -30,13 +32,14 @@ The project's recipes.
 CRATE is a package, with or without `motet-`.";
 
 /// What to do.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Command {
     Help,
     Test(TestOptions),
     Preflight { keep_going: bool },
     Tidy,
     Models(Checker, ModelOptions),
+    Stress(StressOptions),
     Docs { open: bool },
     Bench(Vec<OsString>),
 }
@@ -85,6 +88,15 @@ impl Default for ModelOptions {
     }
 }
 
+/// How to run the stress tests.
+#[derive(Debug, PartialEq)]
+pub(crate) struct StressOptions {
+    /// Only this package.
+    pub(crate) package: Option<String>,
+    /// How long they take in all.
+    pub(crate) seconds: f64,
+}
+
 /// Reads the arguments that follow `cargo xtask`.
 ///
 /// # Errors
@@ -109,13 +121,19 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
         "preflight" => &["keep-going"],
         "loom" => &["CRATE", "keep-going", "preemptions"],
         "shuttle" => &["CRATE", "keep-going", "schedules"],
+        "stress" => &["CRATE", "seconds"],
         "docs" => &["open"],
         "tidy" => &[],
         "help" | "-h" | "--help" => return Ok(Command::Help),
         _ => return Err(format!("there is no recipe `{recipe}`")),
     };
     let given = Given::read(args, known).map_err(|error| format!("{recipe}: {error}"))?;
-    let Given { help, open, test } = given;
+    let Given {
+        help,
+        open,
+        seconds,
+        test,
+    } = given;
     Ok(match recipe.as_str() {
         _ if help => Command::Help,
         "test" => Command::Test(test),
@@ -124,6 +142,10 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
         },
         "loom" => Command::Models(Checker::Loom, test.models),
         "shuttle" => Command::Models(Checker::Shuttle, test.models),
+        "stress" => Command::Stress(StressOptions {
+            package: test.models.package,
+            seconds: seconds.unwrap_or(600.0),
+        }),
         "docs" => Command::Docs { open },
         _ => Command::Tidy,
     })
@@ -134,6 +156,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
 struct Given {
     help: bool,
     open: bool,
+    seconds: Option<f64>,
     test: TestOptions,
 }
 
@@ -155,6 +178,13 @@ impl Given {
                 }
                 Long("preemptions") if known.contains(&"preemptions") => {
                     given.test.models.preemptions = parser.value()?.parse()?;
+                }
+                Long("seconds") if known.contains(&"seconds") => {
+                    let seconds: f64 = parser.value()?.parse()?;
+                    if !(seconds.is_finite() && seconds >= 0.0) {
+                        return Err(format!("--seconds {seconds} is no length of time").into());
+                    }
+                    given.seconds = Some(seconds);
                 }
                 Long("schedules") if known.contains(&"schedules") => {
                     given.test.models.schedules = parser.value()?.parse()?;
@@ -209,11 +239,23 @@ mod tests {
             "loom --preemptions x",
             "loom --schedules 5",
             "shuttle --preemptions 2",
+            "stress --seconds -1",
+            "stress --seconds x",
             "test --optional",
             "odd",
         ] {
             assert!(of(line).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn stress_lasts_as_long_as_one_says() {
+        let wanted = |package: Option<&str>, seconds| {
+            let package = package.map(str::to_owned);
+            Ok(Command::Stress(StressOptions { package, seconds }))
+        };
+        assert_eq!(of("stress"), wanted(None, 600.0));
+        assert_eq!(of("stress ports --seconds 2.5"), wanted(Some("ports"), 2.5));
     }
 
     #[test]

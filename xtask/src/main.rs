@@ -1,4 +1,4 @@
-//! The project's recipes: `cargo xtask test`, `preflight`, `tidy`, `loom`, `shuttle`, `docs`, `bench`.
+//! The project's recipes: `cargo xtask test`, `preflight`, `tidy`, `loom`, `shuttle`, `stress`, `docs`, `bench`.
 //!
 //! `cargo xtask test` is the gate: it runs everything that must hold before a change is merged, in
 //! order, and ends with a table of what ran, what failed and what was left out.
@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Command::Preflight { keep_going } => recipes::preflight(keep_going),
         Command::Tidy => recipes::tidy(),
         Command::Models(checker, options) => recipes::models(checker, &options),
+        Command::Stress(options) => recipes::stress(&options),
         Command::Docs { open } => recipes::docs(open),
         Command::Bench(rest) => recipes::bench(&rest),
     };

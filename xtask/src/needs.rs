@@ -61,7 +61,7 @@ impl Machine {
     pub(crate) fn missing(&self, tree: &Tree, folder: &str) -> Vec<Need> {
         let needs = NAMES
             .iter()
-            .map(|(name, marker)| (name, marker, tests(tree, folder, marker)));
+            .map(|(name, marker)| (name, marker, tests_named(tree, folder, marker)));
         needs
             .filter(|(.., tests)| !tests.is_empty())
             .filter_map(|(name, marker, tests)| {
@@ -105,7 +105,8 @@ pub(crate) fn is_known(name: &str) -> bool {
     NAMES.iter().any(|(known, _)| *known == name)
 }
 
-fn tests(tree: &Tree, folder: &str, marker: &str) -> Vec<String> {
+/// The tests below `folder` whose names hold `marker`.
+pub(crate) fn tests_named(tree: &Tree, folder: &str, marker: &str) -> Vec<String> {
     let sources = tree
         .rust()
         .filter(|(file, _)| file.path.starts_with(folder));

@@ -5,6 +5,7 @@ mod docs;
 mod models;
 mod preflight;
 mod project;
+mod stress;
 mod test;
 mod tidy;
 
@@ -12,5 +13,6 @@ pub(crate) use bench::bench;
 pub(crate) use docs::docs;
 pub(crate) use models::models;
 pub(crate) use preflight::preflight;
+pub(crate) use stress::stress;
 pub(crate) use test::test;
 pub(crate) use tidy::tidy;

@@ -2,11 +2,12 @@
 
 mod args;
 mod clustering;
+mod messages;
 mod sheet;
 
 pub use args::{
-    AnnealingArgs, BenchArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs, SoakArgs,
-    StagesArgs,
+    AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
+    SoakArgs, StagesArgs,
 };
 
 use motet_bench::stages::{Mode, Pattern, StagesConfig, StagesError, StagesRecord};
@@ -25,6 +26,7 @@ use crate::text::grouped;
 pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
     match args.experiment {
         Experiment::Stages(args) => run_stages(&args),
+        Experiment::Core(args) => messages::run(args),
         Experiment::Soak(args) => run_soak(&args),
         Experiment::Crowded(args) => run_crowded(&args),
         Experiment::Idle(args) => run_idle(&args),

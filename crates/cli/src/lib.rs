@@ -50,8 +50,8 @@ mod text;
 
 pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, ResultArgs, TableArgs};
 pub use bench::{
-    AnnealingArgs, BenchArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs, SoakArgs,
-    StagesArgs,
+    AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
+    SoakArgs, StagesArgs,
 };
 pub use entry::main;
 pub use error::{CliError, InputError, OptionError, OutputError, Place};

@@ -1,5 +1,6 @@
 //! What a queue of tasks is to everyone who fills it.
 
+use crate::clock::Clock;
 use crate::error::{QueueError, Refused};
 use crate::line::{RoomLine, RoomWait};
 use crate::waiting::Waiter;
@@ -12,8 +13,9 @@ use std::task::{Context, Poll};
 
 /// A place that takes tasks and sees to it that they run.
 ///
-/// [`DispatcherQueue`](crate::DispatcherQueue), its [`Home`](crate::Home)s and
-/// [`Inline`](crate::Inline) implement it; a queue of your own may too.
+/// [`DispatcherQueue`](crate::DispatcherQueue), its [`Home`](crate::Home)s,
+/// [`Inline`](crate::Inline) and [`ReplayQueue`](crate::ReplayQueue) implement it; a queue of your own
+/// may too.
 ///
 /// A port must know that there is room before it takes an item out for a handler, so admission is
 /// a step of its own: [`reserve`](Enqueue::reserve), then [`admit`](Enqueue::admit).
@@ -69,6 +71,12 @@ pub trait Enqueue: Send + Sync + 'static {
 
     /// The queue's name, for messages.
     fn name(&self) -> &str;
+
+    /// The clock of this queue's timers, and of its tasks ([`Clock::current`]): the real one unless
+    /// overridden.
+    fn clock(&self) -> Clock {
+        Clock::real()
+    }
 
     /// Routes a panic that happened in a task of this queue.
     fn raise(&self, exception: Exception);

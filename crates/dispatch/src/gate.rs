@@ -1,5 +1,6 @@
 //! What stands between a queue and its tasks: its execution policy at work.
 
+use crate::clock::Clock;
 use crate::limit::{Limit, nanoseconds};
 use crate::line::RoomLine;
 use crate::policy::{ExecutionPolicy, Notifications};
@@ -19,13 +20,18 @@ pub(crate) enum Gate {
     /// Every task, at the cost of the oldest; all its tasks wait in the store.
     DiscardOldest(Store),
     /// As fast as a rate allows; others are discarded.
-    DiscardFast(TokenBucket, Instant),
+    DiscardFast(TokenBucket, Clock, Instant),
 }
 
 impl Gate {
-    pub(crate) fn new(policy: ExecutionPolicy, workers: usize, told: &Arc<Notifications>) -> Self {
+    /// The gate of a queue whose rates are those of `clock`.
+    pub(crate) fn new(
+        policy: ExecutionPolicy,
+        workers: usize,
+        clock: Clock,
+        told: &Arc<Notifications>,
+    ) -> Self {
         let depth = |depth| Limit::Depth(depth, AtomicUsize::new(0));
-        let begun = Instant::now();
         match policy {
             ExecutionPolicy::Unconstrained => Gate::Open,
             ExecutionPolicy::RejectTasks { depth: most } => {
@@ -38,10 +44,12 @@ impl Gate {
                 Gate::Line(RoomLine::new(depth(most.get()), Some(Arc::clone(told))))
             }
             ExecutionPolicy::ConstrainSchedulingRateDiscardTasks { rate } => {
-                Gate::DiscardFast(TokenBucket::new(rate), begun)
+                let begun = clock.now();
+                Gate::DiscardFast(TokenBucket::new(rate), clock, begun)
             }
             ExecutionPolicy::ConstrainSchedulingRateThrottleExecution { rate } => {
-                let limit = Limit::Rate(TokenBucket::new(rate), begun);
+                let begun = clock.now();
+                let limit = Limit::Rate(TokenBucket::new(rate), clock, begun);
                 Gate::Line(RoomLine::new(limit, Some(Arc::clone(told))))
             }
         }
@@ -87,8 +95,12 @@ impl Gate {
             Gate::DiscardOldest(store) => Passage::Stored {
                 discarded: store.push(task, home, kept),
             },
-            Gate::DiscardFast(bucket, begun) => {
-                if kept || bucket.take(nanoseconds(begun.elapsed())).is_ok() {
+            Gate::DiscardFast(bucket, clock, begun) => {
+                if kept
+                    || bucket
+                        .take(nanoseconds(clock.now().saturating_duration_since(*begun)))
+                        .is_ok()
+                {
                     Passage::Free(task)
                 } else {
                     Passage::Discarded(task)

@@ -1,5 +1,6 @@
 //! The part of a queue that belongs to one worker.
 
+use crate::clock::Clock;
 use crate::line::RoomLine;
 use crate::queue_core::QueueCore;
 use crate::waiting::Waiter;
@@ -99,6 +100,10 @@ impl Enqueue for Home {
 
     fn name(&self) -> &str {
         &self.queue.config.name
+    }
+
+    fn clock(&self) -> Clock {
+        self.queue.own_clock()
     }
 
     fn raise(&self, exception: Exception) {

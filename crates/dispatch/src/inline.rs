@@ -1,5 +1,6 @@
 //! The queue without a dispatcher: tasks run on the thread that queues them.
 
+use crate::clock::Clock;
 use crate::exception::{self, ExceptionRoute};
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::cell::{Cell, RefCell};
@@ -104,6 +105,12 @@ impl Enqueue for Inline {
 
     fn name(&self) -> &str {
         &self.shared.name
+    }
+
+    /// The clock of the calling thread, which runs the tasks: virtual inside a
+    /// [`Replay`](crate::Replay). What timers queue runs on their clock's thread.
+    fn clock(&self) -> Clock {
+        Clock::of_thread().unwrap_or_else(Clock::real)
     }
 
     fn raise(&self, exception: Exception) {

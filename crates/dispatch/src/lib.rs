@@ -23,6 +23,8 @@
 //! | on a pool of threads | [`Dispatcher`], [`DispatcherQueue`] |
 //! | on one particular thread of it | [`DispatcherQueue::home`] |
 //! | here and now, in order | [`Inline`] |
+//! | later, or again and again | [`timer`], [`Clock`] |
+//! | in an order that a seed decides, in virtual time | [`Replay`] |
 //! | a call that blocks | [`DispatcherQueue::run_blocking`] |
 //! | no more than so many at a time, or so many per second | [`ExecutionPolicy`] |
 //! | when there is room | [`Enqueue::enqueue_wait`], [`Enqueue::enqueue_blocking`] |
@@ -44,6 +46,7 @@
 //! which it serves), `sleep.md` (how workers sleep and are woken).
 
 mod blocking;
+mod clock;
 mod counters;
 mod dispatcher;
 mod enqueue;
@@ -55,6 +58,7 @@ mod home;
 mod inbox;
 mod injector;
 mod inline;
+mod inside_task;
 mod limit;
 mod line;
 mod local;
@@ -65,6 +69,7 @@ mod queue;
 mod queue_core;
 mod rate;
 mod registry;
+mod replay;
 mod sleep;
 mod spin_wait;
 mod stall;
@@ -76,10 +81,13 @@ mod waiting;
 mod watch;
 mod worker;
 
+pub mod timer;
+
 #[cfg(all(test, motet_loom))]
 mod loom_future_task;
 
 pub use blocking::RunBlocking;
+pub use clock::{Clock, Timer, Timescale};
 pub use counters::{QueueCounters, WorkerCounters};
 pub use dispatcher::{Dispatcher, DispatcherConfig, IdleWatch};
 pub use enqueue::{Enqueue, EnqueueWait};
@@ -88,16 +96,18 @@ pub use exception::Exception;
 pub use future_task::{FutureHandle, spawn, spawn_here, spawn_unchecked};
 pub use home::Home;
 pub use inline::Inline;
+pub use inside_task::inside_task;
 pub use line::{Room, RoomLine, RoomWait};
 pub use policy::{ExecutionPolicy, ExecutionPolicyNotification};
 pub use priority::ThreadPriority;
 pub use queue::DispatcherQueue;
 pub use queue_core::QueueConfig;
 pub use rate::{Rate, RateError};
+pub use replay::{Choice, Replay, ReplayConfig, ReplayQueue, Step, Trace};
 pub use spin_wait::{Advice, SpinWait};
 pub use stall::Stall;
 pub use task::{Run, Task, TaskBox};
 pub use task_list::{BoxList, TaskList};
 pub use waiting::{Wait, WaitPart, Waiter, Waiting};
 pub use watch::watch_here;
-pub use worker::{announce, is_worker};
+pub use worker::announce;

@@ -1,6 +1,7 @@
 //! What a bounded queue has room for: so many tasks at a time, or so many in a span of time.
 
 use crate::QueueError;
+use crate::clock::Clock;
 use crate::rate::TokenBucket;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -9,8 +10,8 @@ use std::time::{Duration, Instant};
 pub(crate) enum Limit {
     /// So many tasks at a time, and how many there are.
     Depth(usize, AtomicUsize),
-    /// A task at a time, with times counted from the moment.
-    Rate(TokenBucket, Instant),
+    /// A task at a time, with times of the clock counted from the moment.
+    Rate(TokenBucket, Clock, Instant),
 }
 
 impl Limit {
@@ -25,8 +26,8 @@ impl Limit {
                     .fetch_update(Ordering::AcqRel, Ordering::Acquire, more)
                     .map_or(Err(None), |_| Ok(()))
             }
-            Limit::Rate(bucket, begun) => {
-                let now = nanoseconds(begun.elapsed());
+            Limit::Rate(bucket, clock, begun) => {
+                let now = nanoseconds(clock.now().saturating_duration_since(*begun));
                 let left = |when: u64| Some(Duration::from_nanos(when.saturating_sub(now)));
                 bucket.take(now).map_err(left)
             }
@@ -38,7 +39,7 @@ impl Limit {
             Limit::Depth(_, waiting) => {
                 waiting.fetch_sub(1, Ordering::AcqRel);
             }
-            Limit::Rate(bucket, _) => bucket.give_back(),
+            Limit::Rate(bucket, ..) => bucket.give_back(),
         }
     }
 

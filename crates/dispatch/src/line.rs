@@ -18,8 +18,8 @@
 use crate::QueueError;
 use crate::limit::Limit;
 use crate::policy::Notifications;
+use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicUsize, Ordering, fence};
-use motet_sync::{Condvar, Mutex, MutexGuard, thread};
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
@@ -53,8 +53,6 @@ struct Line {
     /// The length of the line, for looking without the lock. Written under it.
     waiters: AtomicUsize,
     state: Mutex<State>,
-    /// The clerk of a rate is told that the line has changed.
-    changed: Condvar,
     /// Who is told that someone begins to wait.
     throttled: Option<Arc<Notifications>>,
 }
@@ -63,8 +61,8 @@ struct Line {
 struct State {
     line: VecDeque<Arc<Waiter>>,
     closed: bool,
-    /// A clerk waits for the times of a rate.
-    has_clerk: bool,
+    /// A timer is set for the head of the line, in a line for a rate.
+    has_timer: bool,
 }
 
 #[derive(Default)]
@@ -82,7 +80,6 @@ impl RoomLine {
             limit,
             waiters: AtomicUsize::new(0),
             state: Mutex::default(),
-            changed: Condvar::new(),
             throttled,
         }))
     }
@@ -174,7 +171,6 @@ impl RoomLine {
         let line = std::mem::take(&mut state.line);
         self.0.waiters.store(0, Ordering::Relaxed);
         drop(state);
-        self.0.changed.notify_all();
         let tell = |waiter: Arc<Waiter>| waiter.settle(Err(QueueError::Stopped));
         line.into_iter().filter_map(tell).for_each(Waker::wake);
     }
@@ -216,44 +212,40 @@ impl Line {
         line.waiters.store(state.line.len(), Ordering::Relaxed);
         // Orders "I wait" before the look for room: the fence in `is_waited_for` is its partner.
         fence(Ordering::SeqCst);
-        let (_, wakers) = line.serve(&mut state);
-        if matches!(line.limit, Limit::Rate(..)) && !state.line.is_empty() && !state.has_clerk {
-            state.has_clerk = true;
-            let body = Arc::clone(line);
-            if thread::spawn_named("motet-rate", move || body.keep_times()).is_err() {
-                // Nobody would grant anything: who waits is refused instead.
-                state.has_clerk = false;
-                let refusal = line.limit.refusal();
-                let refused = |waiter: Arc<Waiter>| drop(waiter.settle(Err(refusal)));
-                state.line.drain(..).for_each(refused);
-                line.waiters.store(0, Ordering::Relaxed);
-            }
-        }
+        let (next, wakers) = line.serve(&mut state);
+        let timed = line.wants_time(&mut state, next);
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
+        Line::come_back(line, timed);
     }
 
-    /// The clerk's thread: grants room when its time has come, until nobody waits.
-    fn keep_times(&self) {
-        let mut state = self.state.lock();
-        loop {
-            let (next, wakers) = self.serve(&mut state);
-            if !wakers.is_empty() {
-                drop(state);
-                wakers.into_iter().for_each(Waker::wake);
-                state = self.state.lock();
-                continue;
-            }
-            if state.line.is_empty() {
-                state.has_clerk = false;
+    /// How long to wait for the head of the line, unless a timer has been set for that.
+    fn wants_time(&self, state: &mut State, next: Option<Duration>) -> Option<Duration> {
+        let timed = next.filter(|_| !state.has_timer && !state.line.is_empty());
+        state.has_timer |= timed.is_some();
+        timed
+    }
+
+    /// Grants room when its time has come, and so on until nobody waits.
+    fn come_back(line: &Arc<Line>, after: Option<Duration>) {
+        let (Some(span), Limit::Rate(_, clock, _)) = (after, &line.limit) else {
+            return;
+        };
+        let line = Arc::downgrade(line);
+        // The clock's own span: a timescale is for what programs wait for.
+        let timer = clock.at(clock.now() + span, move |_| {
+            let Some(line) = line.upgrade() else {
                 return;
-            }
-            state = self.pause(state, next.unwrap_or_default());
-        }
-    }
-
-    fn pause<'a>(&self, state: MutexGuard<'a, State>, span: Duration) -> MutexGuard<'a, State> {
-        self.changed.wait_timeout(state, span).0
+            };
+            let mut state = line.state.lock();
+            state.has_timer = false;
+            let (next, wakers) = line.serve(&mut state);
+            let timed = line.wants_time(&mut state, next);
+            drop(state);
+            wakers.into_iter().for_each(Waker::wake);
+            Line::come_back(&line, timed);
+        });
+        drop(timer);
     }
 }
 
@@ -379,7 +371,7 @@ impl fmt::Debug for Room {
 #[cfg(all(test, motet_loom))]
 mod loom_tests {
     use super::*;
-    use motet_sync::block_on;
+    use motet_sync::{block_on, thread};
 
     fn full_line() -> RoomLine {
         let line = RoomLine::new(Limit::Depth(1, AtomicUsize::new(0)), None);

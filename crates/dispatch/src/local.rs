@@ -201,6 +201,107 @@ impl Local {
     }
 }
 
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+    use crate::pool::Pool;
+    use crate::queue_core::QueueConfig;
+    use motet_sync::thread;
+    use motet_testkit::{History, Random, Sequential, patience, stress, within};
+    use std::collections::VecDeque;
+
+    /// The next slot and the deque behind it, to one thread.
+    #[derive(Clone, PartialEq, Eq, Hash, Default)]
+    struct Places {
+        next: Option<usize>,
+        deque: VecDeque<usize>,
+    }
+
+    #[derive(Debug)]
+    enum Call {
+        Push(usize),
+        Pop,
+        Steal,
+    }
+
+    impl Sequential for Places {
+        type Call = Call;
+        type Answer = Option<usize>;
+
+        fn answer(&mut self, call: &Call) -> Option<usize> {
+            match *call {
+                Call::Push(task) if self.next.is_none() && self.deque.is_empty() => {
+                    self.next = Some(task);
+                    None
+                }
+                Call::Push(task) => {
+                    self.deque.push_back(task);
+                    None
+                }
+                Call::Pop => self.next.take().or_else(|| self.deque.pop_front()),
+                Call::Steal => self.deque.pop_front(),
+            }
+        }
+    }
+
+    thread_local! {
+        /// The number of the task that this thread ran last.
+        static NUMBER: Cell<usize> = const { Cell::new(0) };
+    }
+
+    fn number(task: Task) -> usize {
+        task.run();
+        NUMBER.get()
+    }
+
+    fn own(local: &Local, call: &Call) -> Option<usize> {
+        if let Call::Push(n) = *call {
+            local.push(Task::new(move || NUMBER.set(n)));
+            return None;
+        }
+        local.pop().map(number)
+    }
+
+    fn rob(queue: &QueueCore) -> Option<usize> {
+        loop {
+            match queue.stealers[0].steal() {
+                deque::Steal::Success(task) => return Some(number(task)),
+                deque::Steal::Empty => return None,
+                deque::Steal::Retry => {}
+            }
+        }
+    }
+
+    #[test]
+    fn lin_stress_sem_g24_a_worker_and_its_thieves() {
+        const CALLS: usize = 12;
+        within(patience(), || {
+            stress(300, |seed| {
+                let queue = QueueCore::new(QueueConfig::default(), 0, Arc::new(Pool::new(1)));
+                let history = Arc::new(History::<Places>::new());
+                let thieves = [(); 2].map(|()| {
+                    let (queue, history) = (Arc::clone(&queue), Arc::clone(&history));
+                    thread::spawn(move || {
+                        (0..CALLS).for_each(|_| history.call(Call::Steal, |_| rob(&queue)));
+                    })
+                });
+                let (local, mut random) = (Local::new(queue, 0), Random::new(seed));
+                for n in 0..CALLS {
+                    let call = [Call::Push(n), Call::Pop].into_iter();
+                    let call = call.rev().nth(usize::from(random.below(3) > 0));
+                    history.call(call.expect("two calls"), |call| own(&local, call));
+                }
+                for thief in thieves {
+                    thief.join().expect("stealing does not panic");
+                }
+                if let Err(history) = history.check(&Places::default()) {
+                    panic!("seed {seed}: {history}");
+                }
+            });
+        });
+    }
+}
+
 #[cfg(all(test, motet_loom))]
 mod loom_tests {
     use super::*;

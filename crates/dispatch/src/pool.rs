@@ -39,7 +39,7 @@ pub(crate) type IdleHook = dyn Fn() + Send + Sync;
 
 impl Pool {
     /// A pool that watches nobody.
-    #[cfg(all(test, motet_loom))]
+    #[cfg(test)]
     pub(crate) fn new(workers: usize) -> Self {
         let blocking = Blocking::new("model", 1, std::time::Duration::ZERO);
         Pool::with(workers, blocking, None)

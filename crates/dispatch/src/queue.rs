@@ -1,6 +1,7 @@
 //! The dispatcher queue: where tasks wait until their dispatcher runs them.
 
 use crate::blocking::RunBlocking;
+use crate::clock::Clock;
 use crate::counters::QueueCounters;
 use crate::home::Home;
 use crate::line::RoomLine;
@@ -196,6 +197,10 @@ impl Enqueue for DispatcherQueue {
         self.core.name()
     }
 
+    fn clock(&self) -> Clock {
+        self.core.own_clock()
+    }
+
     fn raise(&self, exception: Exception) {
         self.core.raise(exception);
     }
@@ -260,6 +265,10 @@ impl Enqueue for QueueCore {
 
     fn name(&self) -> &str {
         &self.config.name
+    }
+
+    fn clock(&self) -> Clock {
+        self.own_clock()
     }
 
     fn raise(&self, exception: Exception) {

@@ -1,5 +1,6 @@
 //! What a queue is, without the threads that use it: its places for tasks, its state, its counters.
 
+use crate::clock::{Clock, Timescale};
 use crate::counters::Counters;
 use crate::exception::{self, Exception, ExceptionHandler, ExceptionRoute};
 use crate::gate::{Gate, Passage};
@@ -15,13 +16,15 @@ use motet_sync::atomic::{AtomicU8, Ordering, fence};
 use motet_sync::{CachePadded, Mutex};
 use std::sync::{Arc, Weak};
 
-/// How a [`DispatcherQueue`](crate::DispatcherQueue) is to be.
+/// How a [`DispatcherQueue`](crate::DispatcherQueue), or a [`ReplayQueue`](crate::ReplayQueue), is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueConfig {
     /// Shown in messages.
     pub name: String,
     /// The limit of the queue, and what happens beyond it.
     pub policy: ExecutionPolicy,
+    /// What the spans of the queue's timers are multiplied by.
+    pub timescale: Timescale,
 }
 
 impl QueueConfig {
@@ -49,6 +52,7 @@ impl Default for QueueConfig {
         QueueConfig {
             name: "queue".to_owned(),
             policy: ExecutionPolicy::default(),
+            timescale: Timescale::default(),
         }
     }
 }
@@ -91,7 +95,7 @@ impl QueueCore {
         let notifications = Arc::default();
         Arc::new_cyclic(|this| QueueCore {
             this: Weak::clone(this),
-            gate: Gate::new(config.policy, workers, &notifications),
+            gate: Gate::new(config.policy, workers, Clock::real(), &notifications),
             config,
             slot,
             pool,
@@ -307,6 +311,11 @@ impl QueueCore {
 
     pub(crate) fn is_suspended(&self) -> bool {
         self.state.load(Ordering::Acquire) == SUSPENDED
+    }
+
+    /// The clock of this queue's timers.
+    pub(crate) fn own_clock(&self) -> Clock {
+        Clock::real().scaled(self.config.timescale)
     }
 
     /// A strong handle on this queue.

@@ -1,14 +1,17 @@
 //! How those who wait find the waiting list of their dispatcher.
 
 use crate::pool::Pool;
+use crate::replay;
 use crate::waiting::Waiter;
 use crate::worker;
 use std::sync::Weak;
 
 /// Enters someone who waits in a task of this thread into the waiting list of the thread's
-/// dispatcher. On a thread that is no worker it does nothing.
+/// dispatcher, or of the replay that runs here. Elsewhere it does nothing.
 pub fn watch_here(waiter: Weak<dyn Waiter>) {
-    worker::with_current(|worker| worker.pool().roll.enter(Some(worker.index()), waiter));
+    if let Err(waiter) = replay::watch_here(waiter) {
+        worker::with_current(|worker| worker.pool().roll.enter(Some(worker.index()), waiter));
+    }
 }
 
 /// Enters a waiter into the waiting list of `pool`.

@@ -1,6 +1,9 @@
 //! The loop that every thread of a dispatcher runs, and how code inside a task finds its worker.
 
+mod task_clock;
 mod waits;
+
+pub(crate) use task_clock::clock_of_task;
 
 use crate::Task;
 use crate::exception::Exception;
@@ -135,21 +138,6 @@ pub(crate) fn expect_sleeper() {
 /// Whether this thread is a worker of the dispatcher with that pool.
 pub(crate) fn is_of(pool: &Pool) -> bool {
     with_current(|worker| worker.belongs_to(pool)).unwrap_or(false)
-}
-
-/// Whether the calling thread is a worker of a dispatcher, which must not be blocked.
-///
-/// ```
-/// use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Task, is_worker};
-///
-/// let (tell, told) = std::sync::mpsc::channel();
-/// let dispatcher = Dispatcher::new(1);
-/// dispatcher.queue(QueueConfig::default()).enqueue(Task::new(move || tell.send(is_worker()).unwrap())).unwrap();
-/// assert_eq!((told.recv(), is_worker()), (Ok(true), false));
-/// ```
-#[must_use]
-pub fn is_worker() -> bool {
-    with_current(|_| ()).is_some()
 }
 
 #[inline]

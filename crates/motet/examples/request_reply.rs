@@ -6,12 +6,12 @@
 //!  client n ─┘ ◄──────────── reply ───────┘    one thread serves them all
 //! ```
 
-use motet::{Dispatcher, FromHandler, Port, QueueConfig, Receive};
+use motet::{Dispatcher, FromHandler, Port, QueueConfig, Receive, ReplyPort, reply};
 
 struct Request {
     a: u64,
     b: u64,
-    reply: Port<u64>,
+    reply: ReplyPort<u64>,
 }
 
 fn main() {
@@ -24,15 +24,12 @@ fn main() {
     for a in 0..CLIENTS {
         let (requests, totals) = (requests.clone(), totals.clone());
         FromHandler::new_async(move || async move {
-            let reply = Port::new();
-            let request = Request {
-                a,
-                b: 1,
-                reply: reply.clone(),
-            };
+            let (reply, answer) = reply();
+            let request = Request { a, b: 1, reply };
             requests.post(request).expect("the queue is open");
             // Here the handler waits; its thread goes on with other tasks.
-            totals.post(reply.recv().await).expect("nobody refuses");
+            let total = answer.await.expect("every request is answered");
+            totals.post(total).expect("nobody refuses");
         })
         .activate(&queue)
         .expect("the queue is open");
@@ -46,7 +43,7 @@ fn main() {
 
     // Only now somebody answers.
     Receive::persistent(&requests, |Request { a, b, reply }| {
-        reply.post(a + b).expect("nobody refuses");
+        reply.post(a + b).expect("the client waits");
     })
     .activate(&queue)
     .expect("the queue is open");

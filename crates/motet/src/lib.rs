@@ -15,7 +15,9 @@
 //! | you have … | you want | example |
 //! |---|---|---|
 //! | events, requests, a graph of steps | [`Port`], [`Receive`], [`JoinedReceive`] | `hello_port`, `word_count`, `philosophers` |
+//! | questions that want an answer | [`reply`], [`ReplyPort`] | `request_reply`, `with_tokio` |
 //! | one loop over much data, in parallel | [`World`], [`Communicator`] | `hello_ranks`, `heat` |
+//! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
 //!
 //! ```
@@ -43,9 +45,11 @@ pub use motet_ports as ports;
 
 pub use motet_comm::{CommError, Communicator, RunError, World};
 pub use motet_dispatch::{
-    Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, Exception, Inline, QueueConfig, Task,
-    spawn,
+    Clock, Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, Exception, Inline, QueueConfig,
+    Replay, ReplayConfig, ReplayQueue, Task, Timer, Timescale, Trace, spawn,
 };
 pub use motet_ports::{
-    ExceptionPort, FromHandler, JoinedReceive, MultipleItemReceive, Port, PostError, Receive,
+    BlockingError, ExceptionPort, FromHandler, JoinedReceive, MultipleItemReceive, NoReply, Port,
+    PortSet, PostError, Receive, Reply, ReplyPort, SharedPortSet, SuccessFailurePort, reply, timer,
+    wait_blocking, wait_blocking_for,
 };

@@ -9,21 +9,22 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Activation(Arc<dyn Active>);
 
-/// What an arbiter answers for while it is at work.
-pub(crate) trait Active: Send + Sync {
-    /// Registers the arbiter's receivers on their ports.
-    fn register(&self);
-
-    /// Takes them off again; nothing new starts.
-    fn cleanup(&self);
-
-    /// Whether the arbiter can still take items.
-    fn is_active(&self) -> bool;
-}
-
 /// An arbiter that has been built and is not at work yet: alone, or a branch of another.
-pub(crate) trait Attach: Sized {
-    /// Keeps the ports until the arbiter is registered on them.
+///
+/// Every arbiter of this crate is one, and one of your own can be: implement this for what is
+/// built, [`Active`] and [`Receiver`](crate::Receiver) for what goes to work. It can then be
+/// activated, be a branch of a [`Choice`](crate::Choice), and belong to a group. What it must keep to:
+///
+/// - It takes items only after [`Offer::claim`](crate::Offer::claim) has said `Ok`, and sends its
+///   tasks through [`Offer::send`](crate::Offer::send). A task that carries items brings them back
+///   when it is cleaned up ([`Run::cleanup`](motet_dispatch::Run::cleanup)).
+/// - Its tasks ask [`Outlet::enter`] before they handle anything.
+/// - Its [`Active`] is kept alive by its receivers, and keeps no port alive but by weak handles
+///   ([`Port::downgrade`](crate::Port::downgrade)): the port keeps the receivers.
+///
+/// The example `own_arbiter` of the facade shows one.
+pub trait Attach: Sized {
+    /// Keeps the ports, and receivers that nobody else keeps yet, until the arbiter is registered.
     type Ports: Send + 'static;
 
     /// Makes what goes to work, with its tasks sent through `outlet`.
@@ -32,6 +33,27 @@ pub(crate) trait Attach: Sized {
     /// Whether it takes items once only.
     #[allow(dead_code, reason = "for arbiters above others")]
     fn is_once(&self) -> bool;
+
+    /// Puts the arbiter to work: queues its registration on `queue`, where its handlers will run.
+    ///
+    /// # Errors
+    /// [`QueueError`] when the queue is full or stopped.
+    fn activate(self, queue: &impl Enqueue) -> Result<Activation, QueueError> {
+        Activation::start(self, queue)
+    }
+}
+
+/// What an arbiter answers for while it is at work.
+pub trait Active: Send + Sync {
+    /// Registers the arbiter's receivers on their ports.
+    fn register(&self);
+
+    /// Takes them off again; nothing new starts. May be called more than once, before the registration
+    /// and beside it.
+    fn cleanup(&self);
+
+    /// Whether the arbiter can still take items.
+    fn is_active(&self) -> bool;
 }
 
 impl Activation {

@@ -5,17 +5,31 @@ use motet_dispatch::{Exception, QueueError, Room, Task, announce};
 use std::sync::Arc;
 use std::task::Waker;
 
-/// Effects in the order they were decided. The first needs no allocation.
+/// Effects in the order they were decided. The first two need no allocation: a one-time receive has
+/// as many.
 #[derive(Default)]
 pub(crate) struct Deferred {
     /// Tasks have been queued that other workers should hear of.
     announce: bool,
     first: Option<Effect>,
+    second: Option<Effect>,
     rest: Vec<Effect>,
+    room: Option<Box<RoomNews>>,
+}
+
+/// What is known of room in queues.
+#[derive(Default)]
+struct RoomNews {
     /// Room that was waited for, to be used by the first claim on its queue.
-    room: Option<Room>,
+    granted: Option<Room>,
     /// The queue that had no room for the last claim, if room can be waited for.
     full: Option<QueueHandle>,
+}
+
+/// An arbiter that has decided among its branches.
+pub(crate) trait Settle: Send + Sync {
+    /// Takes the branches off their ports. The caller holds no lock.
+    fn settle(&self);
 }
 
 enum Effect {
@@ -23,8 +37,12 @@ enum Effect {
     Wake(Waker),
     Raise(QueueHandle, Exception),
     Drop(Arc<dyn Keep>),
+    Settle(Arc<dyn Settle>, AdmitLast),
     Call(Box<dyn FnOnce()>),
 }
+
+/// Queues a task when it is dropped: also when what comes before panics (a handler's destructor may).
+struct AdmitLast(Option<(QueueHandle, Task)>);
 
 impl Deferred {
     /// Queues a task: at once if that takes no more than a few instructions, else later.
@@ -48,10 +66,19 @@ impl Deferred {
         self.push(Effect::Drop(receiver));
     }
 
-    /// Effects of something that holds room already.
-    pub(crate) fn with_room(room: Option<Room>) -> Self {
+    /// Lets `choice` take its branches off their ports, then queues the task of the one that won.
+    pub(crate) fn settle(&mut self, choice: Arc<dyn Settle>, task: Option<(QueueHandle, Task)>) {
+        self.push(Effect::Settle(choice, AdmitLast(task)));
+    }
+
+    /// Effects of something that may hold room already.
+    pub(crate) fn with_room(granted: Option<Room>) -> Self {
+        let news = |granted| RoomNews {
+            granted: Some(granted),
+            full: None,
+        };
         Deferred {
-            room,
+            room: granted.map(news).map(Box::new),
             ..Deferred::default()
         }
     }
@@ -68,27 +95,36 @@ impl Deferred {
             return Ok(());
         }
         let claimed = queue.reserve();
-        if let Err(reason) = claimed
-            && reason.is_want_of_room()
-            && queue.room().is_some()
-        {
-            self.full = Some(QueueHandle::clone(queue));
+        if let Err(reason) = claimed {
+            self.found_full(queue, reason);
         }
         claimed
     }
 
-    /// The queue that had no room for the last claim since this was asked.
+    /// Whether a queue had no room for the last claim, if room can be waited for.
     #[inline]
+    pub(crate) fn has_full(&self) -> bool {
+        self.room.as_ref().is_some_and(|room| room.full.is_some())
+    }
+
+    /// The queue that had no room for the last claim since this was asked.
     pub(crate) fn take_full(&mut self) -> Option<QueueHandle> {
-        self.full.take()
+        self.room.as_mut()?.full.take()
+    }
+
+    #[cold]
+    fn found_full(&mut self, queue: &QueueHandle, reason: QueueError) {
+        if reason.is_want_of_room() && queue.room().is_some() {
+            self.room.get_or_insert_default().full = Some(QueueHandle::clone(queue));
+        }
     }
 
     #[cold]
     fn uses_room(&mut self, queue: &QueueHandle) -> bool {
         let line = queue.room();
-        let room = self
-            .room
-            .take_if(|room| line.as_ref().is_some_and(|line| room.is_of(line)));
+        let of_queue = |room: &mut Room| line.as_ref().is_some_and(|line| room.is_of(line));
+        let news = self.room.as_mut();
+        let room = news.and_then(|news| news.granted.take_if(of_queue));
         room.map(Room::keep).is_some()
     }
 
@@ -100,14 +136,19 @@ impl Deferred {
         }
         if let Some(first) = self.first {
             first.carry_out();
+            if let Some(second) = self.second {
+                second.carry_out();
+                self.rest.into_iter().for_each(Effect::carry_out);
+            }
         }
-        self.rest.into_iter().for_each(Effect::carry_out);
     }
 
     #[inline]
     fn push(&mut self, effect: Effect) {
-        if self.first.is_none() && self.rest.is_empty() {
+        if self.first.is_none() {
             self.first = Some(effect);
+        } else if self.second.is_none() {
+            self.second = Some(effect);
         } else {
             self.rest.push(effect);
         }
@@ -122,7 +163,20 @@ impl Effect {
             Effect::Wake(waker) => waker.wake(),
             Effect::Raise(queue, exception) => queue.raise(exception),
             Effect::Drop(receiver) => drop(receiver),
+            Effect::Settle(choice, task) => {
+                choice.settle();
+                drop(choice);
+                drop(task);
+            }
             Effect::Call(effect) => effect(),
+        }
+    }
+}
+
+impl Drop for AdmitLast {
+    fn drop(&mut self) {
+        if let Some((queue, task)) = self.0.take() {
+            queue.admit(task);
         }
     }
 }

@@ -39,14 +39,22 @@ impl Domain {
 
     /// Runs `body` under the lock of the whole domain.
     pub(crate) fn locked<R>(self: &Arc<Self>, body: impl FnOnce() -> R) -> R {
-        let mut at = Arc::clone(self);
-        loop {
-            let guard = at.standing.lock();
-            let above = match &*guard {
+        let mut at = {
+            let standing = self.standing.lock();
+            match &*standing {
+                // Nearly always: the root's count of references is not touched.
                 Standing::Root(_) => return body(),
                 Standing::Under(above) => Arc::clone(above),
+            }
+        };
+        loop {
+            let above = {
+                let standing = at.standing.lock();
+                match &*standing {
+                    Standing::Root(_) => return body(),
+                    Standing::Under(above) => Arc::clone(above),
+                }
             };
-            drop(guard);
             at = above;
         }
     }

@@ -1,6 +1,7 @@
 //! What can go wrong when an item is posted.
 
 use motet_dispatch::QueueError;
+use std::any::Any;
 use std::fmt;
 
 /// An item that could not be posted, and why.
@@ -20,8 +21,18 @@ pub enum PostRefusal {
     PortFull,
     /// The queue of the receiver that wanted the item has no room.
     Queue(QueueError),
-    /// The caller would block a worker of a dispatcher.
-    OnWorker,
+    /// The thread runs a task: what it would wait for might need that very thread.
+    InsideTask,
+}
+
+impl<T> PostError<T> {
+    /// The same error with the item as it is before it is wrapped, or wrapped.
+    pub fn map<U>(self, wrap: impl FnOnce(T) -> U) -> PostError<U> {
+        PostError {
+            item: wrap(self.item),
+            reason: self.reason,
+        }
+    }
 }
 
 // By hand, so that items need not be Debug.
@@ -46,9 +57,9 @@ impl fmt::Display for PostRefusal {
         match self {
             PostRefusal::PortFull => f.write_str("the port holds as many items as it may"),
             PostRefusal::Queue(reason) => reason.fmt(f),
-            PostRefusal::OnWorker => {
-                f.write_str("a worker must not block until there is room; await it instead")
-            }
+            PostRefusal::InsideTask => f.write_str(
+                "a task must not hold its thread until there is room; make the handler async and await it",
+            ),
         }
     }
 }
@@ -60,3 +71,79 @@ impl From<QueueError> for PostRefusal {
         PostRefusal::Queue(reason)
     }
 }
+
+/// An item of a type known at run time only that could not be posted to a port set.
+#[non_exhaustive]
+pub enum PostAnyError {
+    /// The set has no port for the type of the item.
+    PortNotFound {
+        /// The item, as it was.
+        item: Box<dyn Any + Send>,
+        /// The types that the set has ports for.
+        types: &'static str,
+    },
+    /// The port of its type refused it.
+    Refused(PostError<Box<dyn Any + Send>>),
+}
+
+impl PostAnyError {
+    /// The item, as it was.
+    #[must_use]
+    pub fn into_item(self) -> Box<dyn Any + Send> {
+        match self {
+            PostAnyError::PortNotFound { item, .. } => item,
+            PostAnyError::Refused(refused) => refused.item,
+        }
+    }
+}
+
+impl fmt::Debug for PostAnyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PostAnyError::PortNotFound { types, .. } => f
+                .debug_struct("PortNotFound")
+                .field("types", types)
+                .finish_non_exhaustive(),
+            PostAnyError::Refused(refused) => f.debug_tuple("Refused").field(refused).finish(),
+        }
+    }
+}
+
+impl fmt::Display for PostAnyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PostAnyError::PortNotFound { types, .. } => write!(
+                f,
+                "item not posted: its type is none of the port set's, which are {types}; \
+                 post one of these, or add a port for it"
+            ),
+            PostAnyError::Refused(refused) => refused.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PostAnyError {}
+
+/// Why a thread could not wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BlockingError {
+    /// The thread runs a task: what it would wait for might need that very thread.
+    InsideTask,
+    /// The time is up.
+    Elapsed,
+}
+
+impl fmt::Display for BlockingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BlockingError::InsideTask => {
+                "a blocking wait inside a task of a dispatcher would hold its thread; \
+                 make the handler async and await instead"
+            }
+            BlockingError::Elapsed => "the time of a blocking wait is up",
+        })
+    }
+}
+
+impl std::error::Error for BlockingError {}

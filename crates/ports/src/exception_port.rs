@@ -1,7 +1,7 @@
 //! Exceptions as items: a port that receives the panics of a queue's or dispatcher's tasks.
 
 use crate::Port;
-use motet_dispatch::{Dispatcher, DispatcherQueue, Exception, Inline};
+use motet_dispatch::{Dispatcher, DispatcherQueue, Exception, Inline, Replay, ReplayQueue};
 
 /// Those who can post their tasks' panics to a port.
 ///
@@ -38,6 +38,22 @@ impl ExceptionPort for Dispatcher {
 }
 
 impl ExceptionPort for Inline {
+    fn exception_port(&self) -> Port<Exception> {
+        let (port, handler) = port_and_handler();
+        self.on_exception(handler);
+        port
+    }
+}
+
+impl ExceptionPort for Replay {
+    fn exception_port(&self) -> Port<Exception> {
+        let (port, handler) = port_and_handler();
+        self.on_exception(handler);
+        port
+    }
+}
+
+impl ExceptionPort for ReplayQueue {
     fn exception_port(&self) -> Port<Exception> {
         let (port, handler) = port_and_handler();
         self.on_exception(handler);

@@ -1,7 +1,7 @@
 //! What an arbiter runs: a closure or an async closure, once or for each item.
 
 use crate::delivery::QueueHandle;
-use crate::outlet::Pass;
+use crate::parent::Pass;
 use motet_dispatch::spawn_here;
 use motet_sync::Mutex;
 use std::future::Future;

@@ -3,7 +3,7 @@
 //! The first half of motet's one way through: items wait in ports; arbiters see when a condition on
 //! ports is met, take the items and make the task that `motet-dispatch` runs.
 //!
-//! - Depends on: `motet-sync`, `motet-dispatch`.
+//! - Depends on: `motet-sync`, `motet-dispatch`; `futures-core`, `futures-sink` (traits only).
 //! - Used by: `motet-comm` and the facade; every paradigm above is built from it.
 //!
 //! ```text
@@ -17,11 +17,17 @@
 //! |---|---|---|
 //! | one item of one port | [`Receive`] | [`Port::recv`] |
 //! | `n` items of one port | [`MultipleItemReceive`] | |
-//! | one item of each of two ports | [`JoinedReceive`] | |
+//! | one item of each of two ports | [`JoinedReceive`] | [`join`] |
+//! | the first of several that can run | [`Choice`] | [`select`] |
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
+//! | items of several types, addressed by type | [`PortSet`], [`SharedPortSet`] | |
+//! | an answer to one request | [`ReplyPort`] | [`reply`] |
+//! | items one by one, with combinators | [`Port::sink`] | [`Port::stream`] |
+//! | anything, on a thread that runs no tasks | | [`Port::recv_blocking`], [`wait_blocking`] |
 //! | panics | [`ExceptionPort`] | |
 //! | what a queue's policy does | [`ExecutionPolicyNotificationPort`] | |
+//! | time | [`timer::timeout_port`], [`timer::enqueue_timer`] | [`timer::sleep`], [`within`](timer::Deadline::within) |
 //!
 //! | to post … | use | waiting form |
 //! |---|---|---|
@@ -53,31 +59,58 @@
 
 mod activation;
 mod arbiter;
+mod beyond;
+mod blocking;
 mod claim;
+#[cfg(doctest)]
+mod compile_fail;
 mod deferred;
 mod delivery;
+mod description;
 mod domain;
 mod error;
 mod exception_port;
 mod handler;
+mod mailbox;
+mod origin;
 mod outlet;
+mod parent;
 mod policy_port;
 mod port;
+mod port_set;
 mod predicate;
 mod receiver;
 mod recv;
+mod reply;
+mod select;
+mod sink;
+mod stream;
+mod weak_port;
 
+pub mod timer;
+
+#[cfg(all(test, motet_loom))]
+mod loom_choice;
 #[cfg(all(test, motet_loom))]
 mod loom_ports;
 #[cfg(all(test, motet_shuttle))]
 mod shuttle_programs;
 
-pub use activation::Activation;
-pub use arbiter::{FromHandler, JoinedReceive, MultipleItemReceive, Receive};
+pub use activation::{Activation, Active, Attach};
+pub use arbiter::{After, Choice, FromHandler, JoinedReceive, MultipleItemReceive, Receive};
+pub use blocking::{wait_blocking, wait_blocking_for};
 pub use deferred::Keep;
-pub use error::{PostError, PostRefusal};
+pub use error::{BlockingError, PostAnyError, PostError, PostRefusal};
 pub use exception_port::ExceptionPort;
+pub use outlet::Outlet;
+pub use parent::Pass;
 pub use policy_port::ExecutionPolicyNotificationPort;
 pub use port::{Overflow, Port, PortConfig, PostWait};
+pub use port_set::{At, Holds, PortSet, PortTypes, SharedPortSet, SuccessFailurePort, one_of};
 pub use receiver::{Offer, Receiver, Verdict};
 pub use recv::{Ready, Recv};
+pub use reply::{NoReply, Reply, ReplyError, ReplyPort, reply};
+pub use select::{Join, Ports, Select, join, select};
+pub use sink::PortSink;
+pub use stream::{PortStream, Until};
+pub use weak_port::WeakPort;

@@ -13,15 +13,15 @@ use std::task::{Context, Poll, Wake, Waker};
 
 /// Keeps tasks.
 #[derive(Clone, Default)]
-struct Keeper(Arc<Mutex<Vec<Task>>>);
+pub(crate) struct Keeper(Arc<Mutex<Vec<Task>>>);
 
 impl Keeper {
-    fn take(&self) -> Vec<Task> {
+    pub(crate) fn take(&self) -> Vec<Task> {
         std::mem::take(&mut *self.0.lock())
     }
 
     /// Runs what has been queued, and what that queues; says how many tasks there were.
-    fn run(&self) -> usize {
+    pub(crate) fn run(&self) -> usize {
         let tasks = self.take();
         let count = tasks.len();
         tasks.into_iter().for_each(Task::run);
@@ -58,15 +58,15 @@ impl Enqueue for Keeper {
 }
 
 /// Counts wake-ups.
-struct Wakes(AtomicUsize);
+pub(crate) struct Wakes(AtomicUsize);
 
 impl Wakes {
-    fn new() -> (Arc<Self>, Waker) {
+    pub(crate) fn new() -> (Arc<Self>, Waker) {
         let wakes = Arc::new(Wakes(AtomicUsize::new(0)));
         (Arc::clone(&wakes), Waker::from(wakes))
     }
 
-    fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
 }
@@ -81,7 +81,7 @@ fn poll(recv: &mut Recv<u32>, waker: &Waker) -> Poll<u32> {
     Pin::new(recv).poll(&mut Context::from_waker(waker))
 }
 
-fn post_elsewhere(port: &Port<u32>, item: u32) -> thread::JoinHandle<()> {
+pub(crate) fn post_elsewhere(port: &Port<u32>, item: u32) -> thread::JoinHandle<()> {
     let port = port.clone();
     thread::spawn(move || port.post(item).unwrap())
 }

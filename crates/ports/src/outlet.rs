@@ -12,65 +12,37 @@
 //!                        leave (the pass is dropped) <── handler <── parent: enter <──┘
 //! ```
 
-use crate::deferred::Deferred;
+use crate::beyond::Beyond;
+use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
+use crate::parent::{Parent, Pass};
 use motet_dispatch::{Enqueue, Task};
+use std::fmt;
 use std::sync::Arc;
 
-/// Where an arbiter's tasks go, and who has a say in it.
-pub(crate) struct Outlet {
+/// Where an arbiter's tasks go, and who has a say in it: what [`Attach`](crate::Attach) gives to an
+/// arbiter for its work.
+#[derive(Clone)]
+pub struct Outlet {
     queue: QueueHandle,
     parent: Option<Arc<dyn Parent>>,
-}
-
-/// An arbiter above others. A group of an interleave and a choice each are one.
-pub(crate) trait Parent: Send + Sync {
-    /// Whether a branch may still take anything. A branch that may not leaves its port.
-    fn is_open(&self) -> bool;
-
-    /// Decides for the branch that asks, which has all it needs. After `true` it takes its items.
-    /// Called under ports' locks: no port may be used.
-    fn claim(&self) -> bool;
-
-    /// Takes over a task that has been claimed, whose room in `queue` is reserved: sends it off, or
-    /// holds it until its turn. Called under ports' locks; what must wait goes into `deferred`.
-    fn send(&self, queue: &QueueHandle, task: Task, deferred: &mut Deferred);
-
-    /// A worker is about to run a task's handler. The parent may ask for the task, to hold it longer;
-    /// else the handler runs now, and the pass is dropped when it has ended.
-    fn enter(&self, task: &mut dyn FnMut() -> Task) -> Option<Pass>;
-
-    /// A handler has ended: it returned, panicked, or its future was dropped.
-    fn leave(&self);
-}
-
-/// Tells the parent, by being dropped, that a handler has ended.
-pub(crate) struct Pass(Arc<dyn Parent>);
-
-impl Pass {
-    #[allow(dead_code, reason = "for arbiters above others")]
-    pub(crate) fn new(parent: Arc<dyn Parent>) -> Self {
-        Pass(parent)
-    }
-}
-
-impl Drop for Pass {
-    fn drop(&mut self) {
-        self.0.leave();
-    }
 }
 
 impl Outlet {
     /// Straight to a queue.
     pub(crate) fn to(queue: &dyn Enqueue) -> Self {
+        Outlet::direct(queue.handle())
+    }
+
+    /// Straight to a queue, by the handle that is kept.
+    pub(crate) fn direct(queue: QueueHandle) -> Self {
         Outlet {
-            queue: queue.handle(),
+            queue,
             parent: None,
         }
     }
 
     /// To a queue, by way of `parent`.
-    #[allow(dead_code, reason = "for arbiters above others")]
     pub(crate) fn by_way_of(parent: Arc<dyn Parent>, queue: &QueueHandle) -> Self {
         Outlet {
             queue: Arc::clone(queue),
@@ -78,12 +50,25 @@ impl Outlet {
         }
     }
 
-    pub(crate) fn queue(&self) -> &QueueHandle {
+    /// The same, but its tasks ask for no room.
+    pub(crate) fn beyond(self) -> Self {
+        Outlet {
+            queue: Beyond::queue(&self.queue),
+            parent: self.parent,
+        }
+    }
+
+    /// The queue, for the room and the exceptions of the arbiter. Its tasks go through
+    /// [`Offer::send`](crate::Offer::send).
+    #[must_use]
+    pub fn queue(&self) -> &Arc<dyn Enqueue> {
         &self.queue
     }
 
+    /// Whether the arbiter above lets this one take anything more. One that may not leaves its port.
     #[inline]
-    pub(crate) fn is_open(&self) -> bool {
+    #[must_use]
+    pub fn is_open(&self) -> bool {
         self.parent.as_ref().is_none_or(|parent| parent.is_open())
     }
 
@@ -91,14 +76,17 @@ impl Outlet {
     /// takes its items; after `false` it leaves its port.
     #[inline]
     pub(crate) fn claim(&self) -> bool {
-        let Some(parent) = &self.parent else {
-            return true;
-        };
-        let granted = parent.claim();
+        let granted = self.is_granted();
         if !granted {
             self.queue.release();
         }
         granted
+    }
+
+    /// Asks the parent for the decision.
+    #[inline]
+    pub(crate) fn is_granted(&self) -> bool {
+        self.parent.as_ref().is_none_or(|parent| parent.claim())
     }
 
     /// Sends a task that has been claimed.
@@ -110,20 +98,49 @@ impl Outlet {
         }
     }
 
-    /// Asks whether the handler of `work`, which a worker has just taken from the queue, may run
-    /// now. `None`: the parent holds it.
-    #[inline]
-    pub(crate) fn enter<W>(
+    /// Sends a task of the branch that `choice`, whose outlet this is, has decided for. The losers
+    /// leave their ports before the task is queued, unless an arbiter above queues it.
+    pub(crate) fn send_settled(
         &self,
-        work: W,
-        into_task: impl Fn(W) -> Task,
-    ) -> Option<(W, Option<Pass>)> {
-        let Some(parent) = &self.parent else {
+        choice: Arc<dyn Settle>,
+        queue: &QueueHandle,
+        task: Task,
+        deferred: &mut Deferred,
+    ) {
+        match &self.parent {
+            None => deferred.settle(choice, Some((Arc::clone(queue), task))),
+            Some(parent) => {
+                deferred.settle(choice, None);
+                parent.send(queue, task, deferred);
+            }
+        }
+    }
+
+    /// Asks whether the handler of `work`, which a worker has just taken from the queue, may run
+    /// now. `None`: the arbiter above holds it, as the task that `into_task` made. The pass is kept
+    /// until the handler has ended.
+    #[inline]
+    pub fn enter<W>(&self, work: W, into_task: impl Fn(W) -> Task) -> Option<(W, Option<Pass>)> {
+        if self.parent.is_none() {
             return Some((work, None));
-        };
+        }
         let mut work = Some(work);
         let mut task = || into_task(work.take().expect("a parent asks for the task once"));
-        let pass = parent.enter(&mut task);
+        let pass = self.pass(&mut task);
         work.map(|work| (work, pass))
+    }
+
+    /// As [`Parent::enter`].
+    pub(crate) fn pass(&self, task: &mut dyn FnMut() -> Task) -> Option<Pass> {
+        self.parent.as_ref().and_then(|parent| parent.enter(task))
+    }
+}
+
+impl fmt::Debug for Outlet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outlet")
+            .field("queue", &self.queue.name())
+            .field("under_another", &self.parent.is_some())
+            .finish()
     }
 }

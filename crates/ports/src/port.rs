@@ -14,13 +14,14 @@ use crate::claim::Claim;
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, parcel};
 use crate::domain::Domain;
+use crate::origin::Origin;
 use crate::predicate;
 use crate::receiver::{End, Receiver};
 use bound::Bound;
 use motet_dispatch::BoxList;
 use motet_sync::{Mutex, Serial};
 use state::Refusal;
-use std::fmt;
+use std::any::type_name;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// Takes items from anyone and keeps each until a receiver takes it.
@@ -50,11 +51,13 @@ pub(crate) struct PortCore<T: Send + 'static> {
     state: Mutex<PortState<T>>,
     /// Set when the first join on this port is activated. See `domain.rs`.
     domain: OnceLock<Arc<Domain>>,
+    origin: Origin,
 }
 
 impl<T: Send + 'static> Port<T> {
     /// An empty port without receivers.
     #[must_use]
+    #[track_caller]
     pub fn new() -> Self {
         Port::with(PortConfig::default())
     }
@@ -165,19 +168,39 @@ impl<T: Send + 'static> Port<T> {
         self.core.id
     }
 
+    pub(crate) fn from_core(core: Arc<PortCore<T>>) -> Self {
+        Port { core }
+    }
+
     pub(crate) fn core(&self) -> &Arc<PortCore<T>> {
         &self.core
     }
 }
 
 impl<T: Send + 'static> PortCore<T> {
+    #[track_caller]
     fn new(config: &PortConfig) -> Arc<Self> {
         static IDS: Serial = Serial::new();
+        let origin = Origin::here();
         Arc::new_cyclic(|this| PortCore {
             id: IDS.next(),
             state: Mutex::new(PortState::new(Bound::new(config), this)),
             domain: OnceLock::new(),
+            origin,
         })
+    }
+
+    pub(crate) fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// The port in a few words: its name, or else its number, and its type.
+    pub(crate) fn label(&self) -> String {
+        let of = type_name::<T>();
+        match self.origin.name() {
+            Some(name) => format!("port {name:?} of {of}"),
+            None => format!("port {} of {of}", self.id),
+        }
     }
 
     /// The domain, made if need be.
@@ -191,9 +214,10 @@ impl<T: Send + 'static> PortCore<T> {
     /// Runs `body` on the state, with all that receivers need locked.
     #[inline]
     pub(crate) fn locked<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
-        let mut state = self.state();
+        let mut state = self.domain.get().is_none().then(|| self.state());
+        // A domain may have been made before this thread had the lock.
         let Some(domain) = self.domain.get() else {
-            return body(&mut state);
+            return body(state.get_or_insert_with(|| self.state()));
         };
         drop(state);
         domain.locked(|| body(&mut self.state()))
@@ -227,14 +251,24 @@ impl<T: Send + 'static> PortCore<T> {
         taken
     }
 
+    /// Posts an item whose poster cannot take it back. It is kept also when its receiver's queue, or the
+    /// port, has no room.
+    pub(crate) fn post_or_keep(&self, parcel: Parcel<T>) {
+        self.place_or_keep(parcel, End::Back);
+    }
+
     /// Brings an item back that had been taken. It is kept also when its receiver's queue refuses.
     pub(crate) fn put_back(&self, parcel: Parcel<T>) {
+        self.place_or_keep(parcel, End::Front);
+    }
+
+    fn place_or_keep(&self, parcel: Parcel<T>, end: End) {
         let mut deferred = Deferred::default();
         self.locked(|state| {
-            if let Err(refusal) = state.place(parcel, End::Front, &mut deferred) {
-                state.items.push_front(refusal.parcel);
+            if let Err(refusal) = state.place(parcel, end, &mut deferred) {
+                state.insert(refusal.parcel, end);
                 if let Some(hungry) = refusal.hungry {
-                    state.feed_later(hungry, &mut deferred);
+                    state.feed_later(*hungry, &mut deferred);
                 }
             }
         });
@@ -290,19 +324,8 @@ impl<T: Send + 'static> Clone for Port<T> {
 }
 
 impl<T: Send + 'static> Default for Port<T> {
+    #[track_caller]
     fn default() -> Self {
         Port::new()
-    }
-}
-
-impl<T: Send + 'static> fmt::Debug for Port<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.core.state();
-        f.debug_struct("Port")
-            .field("id", &self.core.id)
-            .field("of", &std::any::type_name::<T>())
-            .field("items", &state.items.len())
-            .field("receivers", &state.receivers.len())
-            .finish()
     }
 }

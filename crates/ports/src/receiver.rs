@@ -4,6 +4,8 @@ use crate::deferred::{Deferred, Keep};
 use crate::delivery::{Delivery, Parcel, QueueHandle};
 use crate::outlet::Outlet;
 use motet_dispatch::{BoxList, Exception, QueueError, Task};
+use std::any::type_name;
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
@@ -18,6 +20,11 @@ use std::task::Waker;
 pub trait Receiver<T: Send + 'static>: Keep {
     /// Looks at the offered item and takes it, or leaves it.
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict;
+
+    /// What this receiver is, in a few words, for reports. Not called under a lock.
+    fn describe(&self) -> Cow<'static, str> {
+        Cow::Borrowed(type_name::<Self>())
+    }
 }
 
 /// What a receiver says of an offer.
@@ -168,8 +175,11 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
 
     /// Claims room for a task in the outlet's queue and the consent of the arbiter above. After `Ok` the
     /// items are taken; `Err` is the verdict to return.
+    ///
+    /// # Errors
+    /// The verdict to return.
     #[inline]
-    pub(crate) fn claim(&mut self, outlet: &Outlet) -> Result<(), Verdict> {
+    pub fn claim(&mut self, outlet: &Outlet) -> Result<(), Verdict> {
         self.claim_room(outlet.queue())?;
         if outlet.claim() {
             return Ok(());
@@ -178,9 +188,9 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
         Err(Verdict::Reject)
     }
 
-    /// Sends a task that has been claimed.
+    /// Sends a task that has been [claimed](Offer::claim). Allowed with any verdict.
     #[inline]
-    pub(crate) fn send(&mut self, outlet: &Outlet, task: Task) {
+    pub fn send(&mut self, outlet: &Outlet, task: Task) {
         outlet.send(task, self.deferred);
     }
 

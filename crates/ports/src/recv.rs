@@ -5,6 +5,7 @@ use crate::delivery::Parcel;
 use crate::port::Port;
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_sync::Mutex;
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// The future of [`Port::recv`].
+#[must_use = "a receive that is not awaited receives nothing"]
 pub struct Recv<T: Send + 'static> {
     port: Port<T>,
     /// There from the first time nothing was waiting.
@@ -19,6 +21,7 @@ pub struct Recv<T: Send + 'static> {
 }
 
 /// The future of [`Port::ready`].
+#[must_use = "a wait that is not awaited does not wait"]
 pub struct Ready<T: Send + 'static> {
     port: Port<T>,
     waits: Option<Arc<Waiting<T>>>,
@@ -59,14 +62,12 @@ impl<T: Send + 'static> Port<T> {
     /// asks.post(41).unwrap();
     /// assert_eq!(answers.test(), Some(42));
     /// ```
-    #[must_use = "a receive that is not awaited receives nothing"]
     pub fn recv(&self) -> Recv<T> {
         Recv::new(self.clone())
     }
 
     /// Waits until an item waits in the port, and leaves it there (CCR's `Receive()` without a
     /// handler). Someone else may take the item before the awaiting code does.
-    #[must_use = "a wait that is not awaited does not wait"]
     pub fn ready(&self) -> Ready<T> {
         Ready::new(self.clone())
     }
@@ -75,6 +76,26 @@ impl<T: Send + 'static> Port<T> {
 impl<T: Send + 'static> Recv<T> {
     fn new(port: Port<T>) -> Self {
         Recv { port, waits: None }
+    }
+
+    pub(crate) fn port(&self) -> &Port<T> {
+        &self.port
+    }
+
+    /// Ends the wait; an item that was meant for it goes back to the front of the port.
+    pub(crate) fn give_up(&mut self) {
+        let Some(waits) = self.waits.take() else {
+            return;
+        };
+        if waits.claim.close() {
+            leave(&self.port, &waits);
+        } else {
+            // The port had already chosen this receive.
+            let parcel = waits.slot.lock().parcel.take();
+            parcel
+                .into_iter()
+                .for_each(|parcel| self.port.core().put_back(parcel));
+        }
     }
 }
 
@@ -102,18 +123,7 @@ impl<T: Send + 'static> Future for Recv<T> {
 
 impl<T: Send + 'static> Drop for Recv<T> {
     fn drop(&mut self) {
-        let Some(waits) = self.waits.take() else {
-            return;
-        };
-        if waits.claim.close() {
-            leave(&self.port, &waits);
-        } else {
-            // The port had already chosen this receive; the item goes back.
-            let parcel = waits.slot.lock().parcel.take();
-            parcel
-                .into_iter()
-                .for_each(|parcel| self.port.core().put_back(parcel));
-        }
+        self.give_up();
     }
 }
 
@@ -201,6 +211,14 @@ impl<T: Send + 'static> Receiver<T> for Waiting<T> {
         }
         slot.parcel = Some(offer.take());
         Verdict::Accept
+    }
+
+    fn describe(&self) -> Cow<'static, str> {
+        Cow::Borrowed(if self.takes {
+            "awaited receive"
+        } else {
+            "awaited look"
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::atomic::{AtomicU32, Ordering};
 use crate::{Arc, thread};
+use std::time::{Duration, Instant};
 
 const EMPTY: u32 = 0;
 const TOKEN: u32 = 1;
@@ -47,6 +48,23 @@ impl Parker {
             thread::park();
         }
     }
+
+    /// Sleeps until the token is there and takes it, but not longer than `limit`; `false` when the
+    /// time is up without a token. Must be called by the creating thread. (In a model no time passes:
+    /// the others get a turn.)
+    #[must_use]
+    pub fn park_timeout(&self, limit: Duration) -> bool {
+        let begin = Instant::now();
+        // Acquire: as in `park`.
+        while self.0.state.swap(EMPTY, Ordering::Acquire) != TOKEN {
+            let left = limit.saturating_sub(begin.elapsed());
+            if left.is_zero() {
+                return false;
+            }
+            thread::park_timeout(left);
+        }
+        true
+    }
 }
 
 impl Default for Parker {
@@ -79,6 +97,19 @@ mod tests {
             EMPTY,
             "only one token is kept"
         );
+    }
+
+    #[test]
+    fn a_sleep_ends_with_the_token_or_the_time() {
+        let parker = Parker::new();
+        assert!(!parker.park_timeout(Duration::from_millis(2)));
+        assert!(!parker.park_timeout(Duration::ZERO));
+        parker.unparker().unpark();
+        assert!(parker.park_timeout(Duration::ZERO));
+        let unparker = parker.unparker();
+        let waker = thread::spawn(move || unparker.unpark());
+        assert!(parker.park_timeout(Duration::from_secs(600)));
+        waker.join().unwrap();
     }
 
     #[test]

@@ -24,6 +24,12 @@ use shuttle::thread::Builder;
 #[cfg(not(any(motet_loom, motet_shuttle)))]
 use std::thread::Builder;
 
+/// Gives others a turn: in a model no time passes.
+#[cfg(motet_loom)]
+pub fn park_timeout(_: std::time::Duration) {
+    yield_now();
+}
+
 /// Starts a thread, as std does; [`spawn_named`] is better where somebody will look at it.
 ///
 /// # Panics

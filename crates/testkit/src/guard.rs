@@ -1,14 +1,16 @@
 //! Tests that end, even when what they test hangs.
 
+use crate::stress::stress_time;
 use motet_sync::thread;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// How long a test may take before it counts as hanging: long, because machines are slow and shared.
+/// How long a test may take before it counts as hanging: long, because machines are slow and shared,
+/// and longer under [`stress`](crate::stress()).
 #[must_use]
-pub const fn patience() -> Duration {
-    Duration::from_secs(120)
+pub fn patience() -> Duration {
+    Duration::from_secs(120) + 2 * stress_time()
 }
 
 /// Runs `body` on a thread of its own and returns what it returns.

@@ -1,11 +1,14 @@
 //! What the tests of the crates share; a dev-dependency only.
 //!
-//! Depends on: sync. Used by: the tests of every crate.
+//! Depends on: sync, dispatch. Used by: the tests of every crate.
 //!
 //! - [`within`] fails a test that hangs, by name, instead of hanging the run;
 //! - [`Log`] records what happened in which order, [`Overlap`] how much of it at one time;
 //! - [`Gate`] holds handlers at a point until the test says so;
 //! - [`Drops`] counts how many values were made and dropped;
+//! - [`History`] tells whether what threads saw is linearizable;
+//! - [`stress`] repeats a round with seeds for as long as it is told, [`Random`] makes it of its seed;
+//! - [`explore`] runs a test under many schedules and makes the first that fails small;
 //! - [`data`] finds the folder of the large data sets.
 //!
 //! ```
@@ -22,14 +25,20 @@
 
 mod data;
 mod drops;
+mod explore;
 mod gate;
 mod guard;
+mod history;
 mod log;
 mod overlap;
+mod stress;
 
 pub use data::data;
 pub use drops::{Dropped, Drops};
+pub use explore::{explore, explore_with};
 pub use gate::Gate;
 pub use guard::{patience, within};
+pub use history::{History, Sequential};
 pub use log::Log;
 pub use overlap::Overlap;
+pub use stress::{Random, stress};

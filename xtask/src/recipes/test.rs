@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the gate.
 
 use super::project::{Project, Scope, runner};
-use super::{docs, models, preflight};
+use super::{docs, models, preflight, stress};
 use crate::args::TestOptions;
 use crate::needs::{Machine, Need, is_known};
 use crate::runner::Runner;
@@ -11,6 +11,9 @@ use std::time::Duration;
 
 /// An example shows something; it does not work for minutes.
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(120);
+
+/// How long the stress tests go on in the gate.
+const STRESS_SECONDS: f64 = 30.0;
 
 /// Runs everything that must hold before a change is merged.
 ///
@@ -33,11 +36,12 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
     preflight::steps(&mut runner, &project, scope, strict);
     tests(&mut runner, &project, scope, &machine, &missing);
     if options.quick {
-        for step in ["doc tests", "examples", "loom", "shuttle", "docs"] {
+        for step in ["stress", "doc tests", "examples", "loom", "shuttle", "docs"] {
             runner.skip(step, "--quick");
         }
         return Ok(runner.finish());
     }
+    stress::step(&mut runner, &project, scope, STRESS_SECONDS);
     if scope.has_library(&project.tree) {
         let mut command = project.cargo(&["test", "--doc"]);
         runner.command(

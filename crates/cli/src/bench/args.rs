@@ -28,6 +28,9 @@ pub enum Experiment {
     /// What it costs to cut fixed work into stages at whose ends messages are exchanged
     #[command(long_about = STAGES, after_long_help = STAGES_TAIL)]
     Stages(StagesArgs),
+    /// What messages, joins and tasks cost, beside other runtimes that do the same
+    #[command(long_about = CORE, after_long_help = CORE_TAIL)]
+    Core(CoreArgs),
     /// Many exchange stages in a row: none hangs
     Soak(SoakArgs),
     /// An exchange of two ranks beside other busy processes
@@ -76,6 +79,34 @@ pub struct StagesArgs {
     /// Pairs of runs, of which the medians are printed
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = count())]
     pub runs: usize,
+
+    /// How results are printed.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Options of `motet bench core`.
+#[derive(Debug, Clone, Args)]
+pub struct CoreArgs {
+    /// Little work and few rounds: all rows within 40 seconds
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Only rows whose names contain one of these [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ';')]
+    pub rows: Vec<String>,
+
+    /// Rounds, of which the medians are printed [default: what fits the row]
+    #[arg(long, value_name = "N", value_parser = count())]
+    pub runs: Option<usize>,
+
+    /// The folder of the data sets, for the unbalanced tree
+    #[arg(long, value_name = "DIR", env = "MOTET_DATA")]
+    pub data: Option<PathBuf>,
+
+    /// The Go compiler
+    #[arg(long, value_name = "PATH", default_value = "go")]
+    pub go: PathBuf,
 
     /// How results are printed.
     #[command(flatten)]
@@ -280,3 +311,21 @@ Examples:
 Fields of --json (times in µs): pattern, mode, parallel, threads, units, unit_us, stages,
   overhead_us, overhead_min_us, overhead_max_us, ideal_us, roundtrip_us (null on one core),
   spawn_us, runs";
+
+const CORE: &str = "\
+What messages, joins and tasks cost, beside other runtimes that do the same.
+
+Motet and one peer run in turn, then motet and the next; the rows show medians, and ratios of pairs. \
+Each row has a bar that is to hold: a limit, or a peer in the same run.";
+
+const CORE_TAIL: &str = "\
+Examples:
+  motet bench core --quick
+      every row, in less than a minute
+  motet bench core --rows 'spawned shift;join' --json
+      some rows, thoroughly
+
+Fields of --json: row, unit, motet (the median), motet_range, limit (of the machine; null where none
+  bounds the row), limit_name (R, a cache line to another core and back, or A, an allocation plus a
+  push and pop), peers and ratios (motet over the peer) by name, absent (peers that could not run, and
+  why), bar, holds (null without a bar), runs";

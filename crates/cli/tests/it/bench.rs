@@ -80,6 +80,34 @@ fn idle_and_crowded_run() {
 }
 
 #[test]
+fn core_gives_one_object_per_row_with_every_field() {
+    let rows = bench("core --quick --runs 1 --rows items;handlers");
+    let row = rows[0].as_object().unwrap();
+    let mut fields: Vec<&str> = row.keys().map(String::as_str).collect();
+    fields.sort_unstable();
+    let mut expected =
+        "row unit motet motet_range limit limit_name peers ratios absent bar holds runs"
+            .split_whitespace()
+            .collect::<Vec<_>>();
+    expected.sort_unstable();
+    assert_eq!(fields, expected);
+    assert_eq!(row["row"], "waiting handlers, one port");
+    let row = rows[1].as_object().unwrap();
+    assert_eq!(row["row"], "join of two items");
+    assert!(row["motet"].as_f64().unwrap() > 0.0);
+    assert!(row["peers"]["two receives"].as_f64().unwrap() > 0.0);
+    assert!(row["holds"].is_boolean() && row["limit"].is_null());
+    assert_eq!(rows.len(), 2, "{rows:?}");
+}
+
+#[test]
+fn core_says_what_it_leaves_out_and_why() {
+    let run = Place::new().run("bench core --quick --runs 1 --rows UTS --data nowhere");
+    assert_eq!((run.code, run.out.as_str()), (0, ""));
+    assert!(run.err.contains("UTS T1 left out: nowhere"), "{}", run.err);
+}
+
+#[test]
 fn sem_g42_what_cannot_be_measured_is_refused() {
     for (arguments, words) in [
         (
@@ -97,6 +125,7 @@ fn sem_g42_what_cannot_be_measured_is_refused() {
         ("quality --data nowhere", "nowhere"),
         ("annealing --clusters 0", "--clusters"),
         ("crowded --busy -1", "-1"),
+        ("core --runs 0", "--runs"),
     ] {
         Place::new()
             .run(&format!("bench {arguments}"))

@@ -1,8 +1,7 @@
 //! Random programs that every rank follows, compared with a sequential reference.
 
-use crate::stress::{Random, stress};
 use motet_comm::{CommError, Communicator, Line, Ring, RunError, World};
-use motet_testkit::{patience, within};
+use motet_testkit::{Random, patience, stress, within};
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -273,7 +272,7 @@ pub(crate) fn random_world(random: &mut Random) -> World {
 }
 
 #[test]
-fn prop_random_programs_equal_the_sequential_reference() {
+fn prop_stress_random_programs_equal_the_sequential_reference() {
     within(patience(), || {
         stress(25, |seed| {
             let world = random_world(&mut Random::new(seed));
@@ -306,7 +305,7 @@ impl From<CommError> for Planned {
 }
 
 #[test]
-fn sem_g30_a_failure_at_a_random_place_ends_the_run() {
+fn sem_g30_stress_a_failure_at_a_random_place_ends_the_run() {
     within(patience(), || {
         stress(150, |seed| {
             let mut random = Random::new(seed);
@@ -350,7 +349,7 @@ fn sem_g30_a_failure_at_a_random_place_ends_the_run() {
 }
 
 #[test]
-fn sem_g31_a_rank_that_leaves_at_a_random_place_is_found() {
+fn sem_g31_stress_a_rank_that_leaves_at_a_random_place_is_found() {
     within(patience(), || {
         stress(100, |seed| {
             let mut random = Random::new(seed);

@@ -1,43 +1,8 @@
 //! Many runs and many steps: what goes wrong once in a thousand times.
 
 use motet_comm::{CommError, Communicator, World};
-use motet_testkit::{patience, within};
+use motet_testkit::{Random, patience, stress, within};
 use std::time::{Duration, Instant};
-
-/// Numbers that look random and repeat with their seed (splitmix64).
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Random(seed)
-    }
-
-    /// A number below `limit`.
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % limit as u64) as usize
-    }
-}
-
-/// Calls `round` with the seeds from 0 to `rounds`, and then, for as many seconds as the environment
-/// variable `MOTET_STRESS` says, with further ones.
-pub(crate) fn stress(rounds: u64, mut round: impl FnMut(u64)) {
-    (0..rounds).for_each(&mut round);
-    let more = std::env::var("MOTET_STRESS").map_or(0.0, |seconds| {
-        seconds
-            .parse()
-            .expect("MOTET_STRESS is a number of seconds")
-    });
-    let (start, more) = (Instant::now(), Duration::from_secs_f64(more));
-    let mut seed = rounds;
-    while start.elapsed() < more {
-        round(seed);
-        seed += 1;
-    }
-}
 
 /// Exchanges numbers on a ring `stages` times; the result depends on every one of them.
 async fn exchange(comm: &Communicator, stages: u64) -> Result<u64, CommError> {
@@ -80,7 +45,7 @@ fn sem_g36_a_million_stages_of_exchange() {
 }
 
 #[test]
-fn two_thousand_worlds_begin_and_end() {
+fn stress_two_thousand_worlds_begin_and_end() {
     within(patience(), || {
         stress(2_000, |seed| {
             let mut random = Random::new(seed);
@@ -129,7 +94,7 @@ fn sem_g35_many_ranks_on_few_threads() {
 }
 
 #[test]
-fn a_barrier_that_ranks_sleep_in_wakes_them_every_time() {
+fn stress_a_barrier_that_ranks_sleep_in_wakes_them_every_time() {
     within(patience(), || {
         stress(4, |seed| {
             let world = World::threads(2 + seed as usize % 3).workers(2);
@@ -153,7 +118,7 @@ fn a_barrier_that_ranks_sleep_in_wakes_them_every_time() {
 }
 
 #[test]
-fn a_neighbour_that_leaves_shows_the_room_it_has_made() {
+fn stress_a_neighbour_that_leaves_shows_the_room_it_has_made() {
     within(patience(), || {
         stress(200, |seed| {
             let pause = Duration::from_micros(20 * (seed % 10));

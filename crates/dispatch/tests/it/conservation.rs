@@ -7,7 +7,7 @@ use motet_dispatch::{
 };
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Arc, thread};
-use motet_testkit::{Drops, patience, within};
+use motet_testkit::{Drops, patience, stress, within};
 use proptest::prelude::*;
 use std::num::NonZeroUsize;
 
@@ -295,13 +295,14 @@ proptest! {
 #[test]
 fn stress_of_everything_at_once() {
     within(patience(), || {
-        for round in 0..20_usize {
+        stress(20, |round| {
+            let round = round as usize;
             let acts = (0..3_usize)
                 .map(|thread| (0..300).map(|n| nth_act(round + 7 * thread + n)).collect())
                 .collect();
             let end = [End::Stop, End::Drain, End::Drop, End::StopAtOnce][round % 4];
             play(1 + round % 3, ExecutionPolicy::Unconstrained, acts, end);
-        }
+        });
     });
 }
 

@@ -2,6 +2,7 @@
 #![cfg(not(motet_loom))]
 
 mod calls;
+mod clock;
 mod conservation;
 mod fairness;
 mod futures;
@@ -14,6 +15,7 @@ mod panics;
 mod policed;
 mod policy;
 mod queue;
+mod replay;
 mod room;
 mod spin_wait;
 mod stealing;

@@ -2,7 +2,7 @@
 
 use crate::activation::{Activation, Active, Attach};
 use crate::claim::Claim;
-use crate::deferred::Deferred;
+use crate::deferred::{Deferred, Keep};
 use crate::delivery::Parcel;
 use crate::domain::Domain;
 use crate::handler::{self, AnyHandler};
@@ -10,6 +10,7 @@ use crate::outlet::Outlet;
 use crate::port::{Port, PortCore, put_back};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{Enqueue, QueueError, Run, TaskBox};
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, OnceLock, Weak};
@@ -60,9 +61,6 @@ struct Left<A: Send + 'static, B: Send + 'static>(Arc<Core<A, B>>);
 
 /// The receiver on the second port.
 struct Right<A: Send + 'static, B: Send + 'static>(Arc<Core<A, B>>);
-
-/// Keeps both sides for as long as someone may ask for the join's cleanup.
-struct Sides<A: Send + 'static, B: Send + 'static>(Arc<Left<A, B>>, Arc<Right<A, B>>);
 
 /// Two items on their way.
 struct Joined<A: Send + 'static, B: Send + 'static> {
@@ -134,7 +132,7 @@ impl<A: Send + 'static, B: Send + 'static> JoinedReceive<A, B> {
 }
 
 impl<A: Send + 'static, B: Send + 'static> Attach for JoinedReceive<A, B> {
-    type Ports = (Port<A>, Port<B>);
+    type Ports = (Port<A>, Port<B>, [Arc<dyn Keep>; 2]);
 
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Self::Ports) {
         let JoinedReceive {
@@ -150,13 +148,11 @@ impl<A: Send + 'static, B: Send + 'static> Attach for JoinedReceive<A, B> {
             once,
             claim: Claim::new(),
         });
-        let sides = Sides(
-            Arc::new(Left(Arc::clone(&core))),
-            Arc::new(Right(Arc::clone(&core))),
-        );
+        let left = Arc::new(Left(Arc::clone(&core)));
+        let right = Arc::new(Right(Arc::clone(&core)));
         core.sides
-            .get_or_init(|| (Arc::downgrade(&sides.0), Arc::downgrade(&sides.1)));
-        (Arc::new(sides), (a, b))
+            .get_or_init(|| (Arc::downgrade(&left), Arc::downgrade(&right)));
+        (core, (a, b, [left, right]))
     }
 
     fn is_once(&self) -> bool {
@@ -206,6 +202,13 @@ macro_rules! side {
                     offer.drop_later(Arc::new(ended));
                 }
                 verdict
+            }
+
+            fn describe(&self) -> Cow<'static, str> {
+                let once = if self.0.once { "one-time " } else { "" };
+                let other = self.0.ports.$other.upgrade();
+                let other = other.map_or("a port that is gone".to_owned(), |port| port.label());
+                Cow::Owned(format!("{once}join with {other}"))
             }
         }
 
@@ -274,42 +277,49 @@ impl<A: Send + 'static, B: Send + 'static> Run for Joined<A, B> {
     }
 }
 
-impl<A: Send + 'static, B: Send + 'static> Active for Sides<A, B> {
+impl<A: Send + 'static, B: Send + 'static> Active for Core<A, B> {
     fn register(&self) {
-        let core = &self.0.0;
-        let (Some(a), Some(b)) = (core.ports.0.upgrade(), core.ports.1.upgrade()) else {
+        let (Some(a), Some(b)) = (self.ports.0.upgrade(), self.ports.1.upgrade()) else {
+            return;
+        };
+        let Some((Some(left), Some(right))) = self.sides.get().map(upgrade) else {
             return;
         };
         Domain::merge(a.domain(), b.domain());
         let mut deferred = Deferred::default();
         a.domain().locked(|| {
-            a.state()
-                .register(Arc::clone(&self.0) as Arc<dyn Receiver<A>>, &mut deferred);
+            a.state().register(left, &mut deferred);
             // A one-time join may have found its pair already.
-            if core.is_open() {
-                b.state()
-                    .register(Arc::clone(&self.1) as Arc<dyn Receiver<B>>, &mut deferred);
+            if self.is_open() {
+                b.state().register(right, &mut deferred);
             }
         });
         deferred.carry_out();
     }
 
     fn cleanup(&self) {
-        let core = &self.0.0;
-        if let Some(a) = core.ports.0.upgrade() {
-            let left = Arc::clone(&self.0) as Arc<dyn Receiver<A>>;
-            a.close_and_unregister(&core.claim, &left);
-        } else {
-            core.claim.close();
+        // Sides that have left their ports are gone.
+        let (left, right) = self.sides.get().map_or((None, None), upgrade);
+        match (self.ports.0.upgrade(), left) {
+            (Some(a), Some(left)) => {
+                a.close_and_unregister(&self.claim, &(left as Arc<dyn Receiver<A>>));
+            }
+            _ => drop(self.claim.close()),
         }
-        if let Some(b) = core.ports.1.upgrade() {
-            b.unregister(&(Arc::clone(&self.1) as Arc<dyn Receiver<B>>));
+        if let (Some(b), Some(right)) = (self.ports.1.upgrade(), right) {
+            b.unregister(&(right as Arc<dyn Receiver<B>>));
         }
     }
 
     fn is_active(&self) -> bool {
-        self.0.0.is_open()
+        self.is_open()
     }
+}
+
+type MaybeSides<A, B> = (Option<Arc<Left<A, B>>>, Option<Arc<Right<A, B>>>);
+
+fn upgrade<A: Send + 'static, B: Send + 'static>(sides: &WeakSides<A, B>) -> MaybeSides<A, B> {
+    (sides.0.upgrade(), sides.1.upgrade())
 }
 
 impl<A: Send + 'static, B: Send + 'static> fmt::Debug for JoinedReceive<A, B> {

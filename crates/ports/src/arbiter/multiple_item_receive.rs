@@ -8,6 +8,7 @@ use crate::outlet::Outlet;
 use crate::port::{Port, items_of};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{BoxList, Enqueue, QueueError, Run, TaskBox};
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -161,6 +162,14 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
             }
         }
         offer.verdict()
+    }
+
+    fn describe(&self) -> Cow<'static, str> {
+        Cow::Owned(format!(
+            "{}receive of {} items",
+            self.place.kind(),
+            self.count
+        ))
     }
 }
 

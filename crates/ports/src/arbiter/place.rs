@@ -65,6 +65,11 @@ impl<T: Send + 'static, A> Place<T, A> {
         self.once
     }
 
+    /// How descriptions begin.
+    pub(super) fn kind(&self) -> &'static str {
+        if self.once { "one-time " } else { "" }
+    }
+
     pub(super) fn put_back(&self, parcel: Parcel<T>) {
         put_back(&self.port, parcel);
     }
@@ -80,6 +85,10 @@ impl<A: Placed> Active for A {
 
     fn cleanup(&self) {
         let place = self.place();
+        // It has left its port, or does so before the port is unlocked.
+        if place.claim.is_taken() {
+            return;
+        }
         if let (Some(port), Some(arbiter)) = (place.port.upgrade(), place.arbiter()) {
             port.close_and_unregister(&place.claim, &(arbiter as Arc<dyn Receiver<A::Item>>));
         } else {

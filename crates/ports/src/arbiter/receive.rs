@@ -9,6 +9,7 @@ use crate::port::Port;
 use crate::predicate::{self, Predicate};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{Enqueue, QueueError};
+use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -151,6 +152,12 @@ impl<T: Send + 'static> Receiver<T> for ReceiveCore<T> {
         let task = address(offer.take(), this);
         offer.send(outlet, task);
         Verdict::Accept
+    }
+
+    fn describe(&self) -> Cow<'static, str> {
+        let kind = self.place.kind();
+        let guard = self.predicate.as_ref().map_or("", |_| " with a predicate");
+        Cow::Owned(format!("{kind}receive{guard}"))
     }
 }
 

@@ -70,6 +70,7 @@ pub(super) struct Bound<T: Send + 'static> {
 impl<T: Send + 'static> Port<T> {
     /// An empty port as `config` says.
     #[must_use]
+    #[track_caller]
     pub fn with(config: PortConfig) -> Self {
         Port {
             core: PortCore::new(&config),
@@ -90,6 +91,7 @@ impl<T: Send + 'static> Port<T> {
     /// assert_eq!((refused.item, refused.reason), ("second", PostRefusal::PortFull));
     /// ```
     #[must_use]
+    #[track_caller]
     pub fn bounded(capacity: usize, overflow: Overflow) -> Self {
         let capacity = NonZeroUsize::new(capacity);
         assert!(
@@ -185,11 +187,10 @@ impl<T: Send + 'static> PortState<T> {
         end: End,
         deferred: &mut Deferred,
     ) -> Result<(), Refusal<T>> {
-        match (end, &self.bound) {
-            (End::Front, _) => self.items.push_front(parcel),
-            (End::Back, None) => self.items.push_back(parcel),
-            (End::Back, Some(_)) => return self.keep_bounded(parcel, deferred),
+        if end == End::Back && self.bound.is_some() {
+            return self.keep_bounded(parcel, deferred);
         }
+        self.insert(parcel, end);
         Ok(())
     }
 
@@ -249,7 +250,7 @@ impl<T: Send + 'static> PortState<T> {
                     // There is room here: it waits for the receiver's queue.
                     self.items.push_back(refusal.parcel);
                     if let Some(hungry) = refusal.hungry {
-                        self.feed_later(hungry, deferred);
+                        self.feed_later(*hungry, deferred);
                     }
                 }
             }

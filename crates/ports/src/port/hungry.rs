@@ -50,6 +50,29 @@ impl<T: Send + 'static> Hungry<T> {
         self.queue.room().filter(RoomLine::throttles)
     }
 
+    /// Waits for room in its queue, unless it does already (`all` who do), once the port is unlocked.
+    #[cold]
+    pub(super) fn line_up(
+        self,
+        all: &mut Vec<Hungry<T>>,
+        port: &Weak<PortCore<T>>,
+        deferred: &mut Deferred,
+    ) {
+        if all.iter().any(|other| other.is(&self)) {
+            return;
+        }
+        let Some(line) = self.queue.room() else {
+            return;
+        };
+        all.push(self.clone());
+        let port = Weak::clone(port);
+        deferred.call(move || {
+            let wait = Mutex::new(Some(line.wait()));
+            let hungry = self;
+            Arc::new(Meal { port, hungry, wait }).look();
+        });
+    }
+
     fn is(&self, other: &Self) -> bool {
         self.receiver.ptr_eq(&other.receiver)
     }
@@ -68,18 +91,9 @@ impl<T: Send + 'static> PortState<T> {
     /// Offers the waiting items to a receiver again when its queue has room.
     #[cold]
     pub(super) fn feed_later(&mut self, hungry: Hungry<T>, deferred: &mut Deferred) {
-        if self.items.is_empty() || self.hungry.iter().any(|other| other.is(&hungry)) {
-            return;
+        if !self.items.is_empty() {
+            hungry.line_up(&mut self.hungry, &self.this, deferred);
         }
-        let Some(line) = hungry.queue.room() else {
-            return;
-        };
-        self.hungry.push(hungry.clone());
-        let port = Weak::clone(&self.this);
-        deferred.call(move || {
-            let wait = Mutex::new(Some(line.wait()));
-            Arc::new(Meal { port, hungry, wait }).look();
-        });
     }
 
     /// Room has come: the receiver, if it is still here, is offered the waiting items.

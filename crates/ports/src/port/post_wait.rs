@@ -1,6 +1,5 @@
 //! Posting that waits for room: in the port, or in the queue of the receiver that wants the item.
 
-use super::hungry::Hungry;
 use super::state::{PortState, Refusal};
 use super::{Port, PortCore};
 use crate::deferred::Deferred;
@@ -84,19 +83,19 @@ impl<T: Send + 'static> Port<T> {
         }
     }
 
-    /// Like [`Port::post_wait`], for a thread outside the dispatchers, which sleeps until there is room.
+    /// Like [`Port::post_wait`], for a thread that runs no task, which sleeps until there is room.
     ///
     /// # Errors
-    /// As there; and [`PostRefusal::OnWorker`] when there is no room now and the calling thread is a
-    /// worker of a dispatcher.
+    /// As there; and [`PostRefusal::InsideTask`] when there is no room now and the calling thread runs a
+    /// task.
     pub fn post_blocking(&self, item: T) -> Result<(), PostError<T>> {
-        if !motet_dispatch::is_worker() {
+        if !motet_dispatch::inside_task() {
             return motet_sync::block_on(self.post_wait(item));
         }
         self.post(item).map_err(|refused| match refused.reason {
             PostRefusal::PortFull
             | PostRefusal::Queue(QueueError::Full | QueueError::RateExceeded) => PostError {
-                reason: PostRefusal::OnWorker,
+                reason: PostRefusal::InsideTask,
                 ..refused
             },
             _ => refused,
@@ -131,7 +130,7 @@ impl<T: Send + 'static> PostWait<T> {
             Outcome::Posted => return Poll::Ready(Ok(())),
             Outcome::AtPort(poster) => self.stage = Stage::AtPort(poster),
             Outcome::Refused(refusal) => {
-                let line = refusal.hungry.as_ref().and_then(Hungry::line);
+                let line = refusal.hungry.as_ref().and_then(|hungry| hungry.line());
                 let Some(line) = line else {
                     return Poll::Ready(Err(refusal.into_error()));
                 };

@@ -7,7 +7,7 @@ use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel};
 use crate::receiver::{End, Offer, Receiver, Verdict};
 use crate::{PostError, PostRefusal};
-use motet_dispatch::BoxList;
+use motet_dispatch::{BoxList, QueueError};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
@@ -27,7 +27,7 @@ pub(super) struct Refusal<T: Send + 'static> {
     pub(super) parcel: Parcel<T>,
     pub(super) reason: PostRefusal,
     /// The receiver that wanted it, when room in its queue can be waited for.
-    pub(super) hungry: Option<Hungry<T>>,
+    pub(super) hungry: Option<Box<Hungry<T>>>,
 }
 
 impl<T: Send + 'static> PortState<T> {
@@ -67,11 +67,19 @@ impl<T: Send + 'static> PortState<T> {
         deferred: &mut Deferred,
     ) -> Result<Option<Parcel<T>>, Refusal<T>> {
         let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
-        let (mut at, mut hungry) = (0, Vec::new());
+        let mut at = 0;
         while let Some(receiver) = self.receivers.get(at) {
             let verdict = receiver.offer(&mut offer);
-            if let Some(queue) = offer.deferred().take_full() {
-                hungry.push(Hungry::new(receiver, queue));
+            if offer.deferred().has_full() {
+                let full = offer.deferred().take_full();
+                let hungry = full.map(|queue| Box::new(Hungry::new(receiver, queue)));
+                if let Verdict::Refuse(reason) = verdict {
+                    return Err(Refusal::new(offer, reason, hungry));
+                }
+                // It would have taken more of the items that wait.
+                if let Some(hungry) = hungry {
+                    hungry.line_up(&mut self.hungry, &self.this, offer.deferred());
+                }
             }
             if offer.receiver_leaves() {
                 let receiver = self.receivers.remove(at);
@@ -83,22 +91,19 @@ impl<T: Send + 'static> PortState<T> {
             }
             match verdict {
                 Verdict::Reject => {}
-                Verdict::Accept => break,
-                Verdict::Refuse(reason) => {
-                    return Err(Refusal {
-                        parcel: offer.into_parcel().expect("a refused item was not taken"),
-                        reason: PostRefusal::Queue(reason),
-                        hungry: hungry.pop(),
-                    });
-                }
+                Verdict::Accept => return Ok(None),
+                Verdict::Refuse(reason) => return Err(Refusal::new(offer, reason, None)),
             }
         }
-        let left = offer.into_parcel();
-        // They would have taken more of the items that wait.
-        for receiver in hungry {
-            self.feed_later(receiver, deferred);
+        Ok(offer.into_parcel())
+    }
+
+    /// Keeps a parcel whatever the capacity.
+    pub(super) fn insert(&mut self, parcel: Parcel<T>, end: End) {
+        match end {
+            End::Front => self.items.push_front(parcel),
+            End::Back => self.items.push_back(parcel),
         }
-        Ok(left)
     }
 
     /// Adds a receiver and offers it the waiting items, as if they were posted to it one by one.
@@ -154,6 +159,10 @@ impl<T: Send + 'static> PortState<T> {
         self.receivers.remove(at)
     }
 
+    pub(crate) fn receivers(&self) -> impl Iterator<Item = &Arc<dyn Receiver<T>>> {
+        self.receivers.iter()
+    }
+
     /// The waiting items. Who takes some then lets those in who wait for room
     /// ([`PortState::let_in_later`]).
     pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
@@ -162,6 +171,15 @@ impl<T: Send + 'static> PortState<T> {
 }
 
 impl<T: Send + 'static> Refusal<T> {
+    #[cold]
+    fn new(offer: Offer<'_, T>, reason: QueueError, hungry: Option<Box<Hungry<T>>>) -> Self {
+        Refusal {
+            parcel: offer.into_parcel().expect("a refused item was not taken"),
+            reason: PostRefusal::Queue(reason),
+            hungry,
+        }
+    }
+
     pub(super) fn into_error(self) -> PostError<T> {
         PostError {
             item: self.parcel.into_inner().item,

@@ -220,7 +220,7 @@ fn sem_g58_a_wait_that_is_given_up_gives_the_item_back() {
 }
 
 #[test]
-fn sem_g58_a_thread_outside_may_block_and_a_worker_may_not() {
+fn sem_g58_a_thread_outside_may_block_and_a_task_may_not() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);
         let port = Port::bounded(1, Overflow::Wait);
@@ -230,7 +230,7 @@ fn sem_g58_a_thread_outside_may_block_and_a_worker_may_not() {
         let work = Task::new(move || told.push(inner.post_blocking(2).unwrap_err().reason));
         queue.enqueue(work).unwrap();
         dispatcher.wait_idle();
-        assert_eq!(log.take(), [PostRefusal::OnWorker]);
+        assert_eq!(log.take(), [PostRefusal::InsideTask]);
         let poster = {
             let port = port.clone();
             thread::spawn(move || port.post_blocking(3).unwrap())

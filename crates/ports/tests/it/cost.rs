@@ -2,9 +2,11 @@
 
 use crate::support::{dispatcher, here, post_all};
 use allocation_counter::measure;
-use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Task};
+use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Replay, Task, Timer};
+use motet_ports::timer::Deadline;
 use motet_ports::{JoinedReceive, MultipleItemReceive, Port, Receive};
 use motet_testkit::{Gate, Log, patience, within};
+use std::time::Duration;
 
 /// How often `body` allocates on this thread.
 fn allocations(body: impl FnOnce()) -> u64 {
@@ -118,4 +120,38 @@ fn sem_g03_a_post_that_is_refused_does_not_wait_for_room() {
         dispatcher.wait_idle();
         assert_eq!(handled.take(), [0, 1]);
     });
+}
+
+#[test]
+fn sem_g45_a_timer_is_small_and_a_cancelled_one_nothing() {
+    const TIMERS: u64 = 100_000;
+    // A clock of its own: nobody else's timers are counted.
+    let replay = Replay::new(1);
+    let clock = replay.clock();
+    let mut timers = Vec::with_capacity(TIMERS as usize);
+    let set = measure(|| {
+        for n in 0..TIMERS {
+            let span = Duration::from_micros(n * 7919 % TIMERS);
+            timers.push(clock.after(span, |_| ()));
+        }
+    });
+    let each = set.bytes_current as f64 / TIMERS as f64;
+    assert!(each < 128.0, "{each} bytes a timer");
+    let cancelled = measure(|| assert!(timers.iter().all(Timer::cancel)));
+    assert!(set.bytes_current + cancelled.bytes_current < 1024);
+}
+
+#[test]
+fn what_is_there_already_needs_no_timer() {
+    let (replay, port) = (Replay::new(1), Port::new());
+    let queue = replay.queue(QueueConfig::default());
+    post_all(&port, [1]);
+    let waited = port.clone();
+    let wait = async move {
+        let _ = waited.recv().within(Duration::from_secs(1)).await;
+        std::future::pending::<()>().await;
+    };
+    motet_dispatch::spawn(&queue.handle(), wait).unwrap();
+    replay.run();
+    assert_eq!((port.item_count(), replay.elapsed()), (0, Duration::ZERO));
 }

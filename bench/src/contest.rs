@@ -1,0 +1,328 @@
+//! One row of a comparison: motet's program and its peers' in turn, and the bar between them.
+
+use crate::statistics::median;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Runs a program once and says what it took; an error says why it cannot run here.
+pub(crate) type Program = Box<dyn FnMut() -> Result<f64, String>>;
+
+/// A row before it is measured.
+pub(crate) struct Contest {
+    /// What is measured.
+    pub(crate) row: String,
+    /// In what.
+    pub(crate) unit: &'static str,
+    /// Motet's program.
+    pub(crate) motet: Program,
+    /// The others, by name.
+    pub(crate) peers: Vec<(&'static str, Program)>,
+    /// What must hold, all of it; nothing: the row is for information.
+    pub(crate) bars: Vec<Bar>,
+    /// The limit of the machine that bounds the row.
+    pub(crate) limit: Option<Limit>,
+    /// Only the first run of a process says anything: there is no other.
+    pub(crate) cold: bool,
+}
+
+/// A limit of the machine, by name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Limit {
+    pub(crate) name: &'static str,
+    pub(crate) value: f64,
+}
+
+/// What a row must come up to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Bar {
+    /// At most this much.
+    AtMost(f64),
+    /// Less than every peer.
+    BelowPeers,
+    /// At most so many times this peer.
+    AtMostTimes(f64, &'static str),
+    /// At least so many times this peer.
+    AtLeastTimes(f64, &'static str),
+    /// At most so much more than this peer.
+    AtMostOver(f64, &'static str),
+}
+
+/// A row as it was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CoreRecord {
+    /// What was measured.
+    pub row: String,
+    /// In what.
+    pub unit: &'static str,
+    /// Motet: the median.
+    pub motet: f64,
+    /// Motet: the least and the most.
+    pub motet_range: (f64, f64),
+    /// The limit of the machine that bounds the row.
+    pub limit: Option<f64>,
+    /// R, a cache line to another core and back, or A, an allocation plus a push and pop.
+    pub limit_name: Option<&'static str>,
+    /// The peers' medians, by name.
+    pub peers: BTreeMap<&'static str, f64>,
+    /// Motet over the peer, by its name: the median of the pairs.
+    pub ratios: BTreeMap<&'static str, f64>,
+    /// Peers that could not run, and why.
+    pub absent: BTreeMap<&'static str, String>,
+    /// What must hold; empty when the row is for information.
+    pub bar: String,
+    /// Whether it does; absent when there is no bar, or nothing to compare with.
+    pub holds: Option<bool>,
+    /// Pairs of runs.
+    pub runs: usize,
+}
+
+/// Pairs of motet's and one peer's results.
+#[derive(Debug, Default)]
+struct Pairs {
+    motet: Vec<f64>,
+    peer: Vec<f64>,
+}
+
+impl Contest {
+    /// Runs motet and each peer in turn, `runs` times.
+    ///
+    /// # Errors
+    /// Why motet's program cannot run here.
+    pub(crate) fn run(mut self, runs: usize) -> Result<CoreRecord, String> {
+        let mut absent = BTreeMap::new();
+        let mut pairs: BTreeMap<&'static str, Pairs> = BTreeMap::new();
+        let mut motet = Vec::new();
+        let runs = if self.cold { 1 } else { runs };
+        if !self.cold {
+            // Once for nothing: what a program or its library sets up the first time is not measured.
+            (self.motet)()?;
+        }
+        for (name, peer) in &mut self.peers {
+            if let Err(reason) = peer() {
+                absent.insert(*name, reason);
+            }
+        }
+        self.peers.retain(|(name, _)| !absent.contains_key(name));
+        for _ in 0..runs {
+            if self.peers.is_empty() {
+                motet.push((self.motet)()?);
+            }
+            for (name, peer) in &mut self.peers {
+                let (ours, theirs) = ((self.motet)()?, peer()?);
+                motet.push(ours);
+                let pairs = pairs.entry(*name).or_default();
+                pairs.motet.push(ours);
+                pairs.peer.push(theirs);
+            }
+        }
+        let outcome = Outcome {
+            motet: median(&motet),
+            pairs: &pairs,
+        };
+        let verdicts: Vec<Option<bool>> = self.bars.iter().map(|bar| outcome.meets(*bar)).collect();
+        let bar: Vec<String> = self.bars.iter().map(ToString::to_string).collect();
+        Ok(CoreRecord {
+            row: self.row,
+            unit: self.unit,
+            motet: outcome.motet,
+            motet_range: crate::statistics::range(&motet),
+            limit: self.limit.map(|limit| limit.value),
+            limit_name: self.limit.map(|limit| limit.name),
+            peers: pairs.iter().map(|(n, p)| (*n, median(&p.peer))).collect(),
+            ratios: pairs.iter().map(|(n, p)| (*n, p.ratio())).collect(),
+            absent,
+            bar: bar.join("; "),
+            holds: all(&verdicts),
+            runs,
+        })
+    }
+}
+
+/// What the bars are judged by.
+struct Outcome<'a> {
+    motet: f64,
+    pairs: &'a BTreeMap<&'static str, Pairs>,
+}
+
+impl Outcome<'_> {
+    /// Whether the bar holds; `None` when what it compares with is absent.
+    fn meets(&self, bar: Bar) -> Option<bool> {
+        let with = |peer: &str, holds: &dyn Fn(&Pairs) -> bool| self.pairs.get(peer).map(holds);
+        match bar {
+            Bar::AtMost(most) => Some(self.motet <= most),
+            Bar::BelowPeers => {
+                let below = |pairs: &Pairs| pairs.ratio() < 1.0;
+                (!self.pairs.is_empty()).then(|| self.pairs.values().all(below))
+            }
+            Bar::AtMostTimes(times, peer) => with(peer, &|pairs| pairs.ratio() <= times),
+            Bar::AtLeastTimes(times, peer) => with(peer, &|pairs| pairs.ratio() >= times),
+            Bar::AtMostOver(more, peer) => with(peer, &|pairs| pairs.difference() <= more),
+        }
+    }
+}
+
+impl Pairs {
+    /// Motet over the peer.
+    fn ratio(&self) -> f64 {
+        self.each(|ours, theirs| ours / theirs)
+    }
+
+    /// Motet without the peer.
+    fn difference(&self) -> f64 {
+        self.each(|ours, theirs| ours - theirs)
+    }
+
+    /// The median of what `compare` says of each pair.
+    fn each(&self, compare: impl Fn(f64, f64) -> f64) -> f64 {
+        let pairs = self.motet.iter().zip(&self.peer);
+        let compared: Vec<f64> = pairs
+            .map(|(&ours, &theirs)| compare(ours, theirs))
+            .collect();
+        median(&compared)
+    }
+}
+
+impl fmt::Display for Bar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bar::AtMost(most) => write!(f, "≤ {most}"),
+            Bar::BelowPeers => f.write_str("< every peer"),
+            Bar::AtMostTimes(times, peer) => write!(f, "≤ {times} × {peer}"),
+            Bar::AtLeastTimes(times, peer) => write!(f, "≥ {times} × {peer}"),
+            Bar::AtMostOver(more, peer) => write!(f, "≤ {peer} + {more}"),
+        }
+    }
+}
+
+impl fmt::Debug for Contest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Contest")
+            .field("row", &self.row)
+            .field("bars", &self.bars)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One that fails decides; else one that cannot be judged leaves all open.
+fn all(verdicts: &[Option<bool>]) -> Option<bool> {
+    if verdicts.contains(&Some(false)) {
+        Some(false)
+    } else if verdicts.is_empty() || verdicts.contains(&None) {
+        None
+    } else {
+        Some(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A contest whose programs give these values again and again.
+    fn contest(motet: f64, peers: &[(&'static str, f64)], bars: &[Bar]) -> CoreRecord {
+        let constant = |value: f64| -> Program { Box::new(move || Ok(value)) };
+        let contest = Contest {
+            row: "row".to_owned(),
+            unit: "ns",
+            motet: constant(motet),
+            peers: peers.iter().map(|&(n, v)| (n, constant(v))).collect(),
+            bars: bars.to_vec(),
+            limit: None,
+            cold: false,
+        };
+        contest.run(3).unwrap()
+    }
+
+    #[test]
+    fn bars_are_judged_by_their_arithmetic() {
+        let peers = [("one", 100.0), ("two", 50.0)];
+        for (bar, motet, holds) in [
+            (Bar::AtMost(80.0), 80.0, true),
+            (Bar::AtMost(80.0), 80.1, false),
+            (Bar::BelowPeers, 49.0, true),
+            (Bar::BelowPeers, 50.0, false),
+            (Bar::BelowPeers, 99.0, false),
+            (Bar::AtMostTimes(1.5, "one"), 150.0, true),
+            (Bar::AtMostTimes(1.5, "one"), 151.0, false),
+            (Bar::AtLeastTimes(0.5, "two"), 25.0, true),
+            (Bar::AtLeastTimes(0.5, "two"), 24.0, false),
+            (Bar::AtMostOver(10.0, "two"), 60.0, true),
+            (Bar::AtMostOver(10.0, "two"), 61.0, false),
+        ] {
+            let record = contest(motet, &peers, &[bar]);
+            assert_eq!(record.holds, Some(holds), "{bar} at {motet}");
+        }
+    }
+
+    #[test]
+    fn every_bar_of_a_row_must_hold() {
+        let peers = [("one", 100.0)];
+        let both = [Bar::AtMost(80.0), Bar::BelowPeers];
+        assert_eq!(contest(70.0, &peers, &both).holds, Some(true));
+        assert_eq!(contest(90.0, &peers, &both).holds, Some(false));
+        let missing = [Bar::AtMost(80.0), Bar::AtMostTimes(2.0, "none")];
+        assert_eq!(contest(70.0, &peers, &missing).holds, None);
+        assert_eq!(contest(90.0, &peers, &missing).holds, Some(false));
+        assert_eq!(contest(90.0, &peers, &[]).holds, None);
+    }
+
+    #[test]
+    fn a_cold_row_runs_once() {
+        let mut runs = 0.0;
+        let contest = Contest {
+            row: "row".to_owned(),
+            unit: "bytes",
+            motet: Box::new(move || {
+                runs += 1.0;
+                Ok(runs)
+            }),
+            peers: Vec::new(),
+            bars: vec![Bar::AtMost(1.0)],
+            limit: None,
+            cold: true,
+        };
+        let record = contest.run(5).unwrap();
+        assert_eq!((record.motet, record.runs), (1.0, 1));
+    }
+
+    #[test]
+    fn a_ratio_is_that_of_a_pair() {
+        // The machine grows slower from pair to pair; the ratio does not change.
+        let slower = |first: f64| -> Program {
+            let mut time = first;
+            Box::new(move || {
+                time *= 2.0;
+                Ok(time)
+            })
+        };
+        let contest = Contest {
+            row: String::new(),
+            unit: "ns",
+            motet: slower(3.0),
+            peers: vec![("one", slower(4.0))],
+            bars: vec![Bar::AtMostTimes(0.75, "one")],
+            limit: None,
+            cold: false,
+        };
+        let record = contest.run(5).unwrap();
+        assert_eq!(record.ratios["one"], 0.75);
+        assert_eq!(record.holds, Some(true));
+    }
+
+    #[test]
+    fn a_peer_that_cannot_run_is_named_with_its_reason() {
+        let contest = Contest {
+            row: "row".to_owned(),
+            unit: "ns",
+            motet: Box::new(|| Ok(1.0)),
+            peers: vec![("gone", Box::new(|| Err("not here".to_owned())))],
+            bars: vec![Bar::BelowPeers],
+            limit: None,
+            cold: false,
+        };
+        let record = contest.run(2).unwrap();
+        assert_eq!(record.absent["gone"], "not here");
+        assert_eq!((record.holds, record.motet), (None, 1.0));
+    }
+}

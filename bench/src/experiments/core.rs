@@ -1,0 +1,217 @@
+//! Core: what messages cost, beside peers that do the same work (papers E03, E04, E14).
+//!
+//! Question: is the way from post to handler as cheap as it should be? Definition: rows, each with a
+//! program of motet, the same program of peers, a limit of the machine where one bounds the row, and a
+//! bar that is to hold. Method: motet and one peer in turn, then motet and the next, for all rounds;
+//! medians, and ratios from pairs, so that a change of the machine hits both sides. All sides use the same
+//! number of threads, pinned where they can be.
+//!
+//! Threats: other load on the machine: a bar that fails once fails by chance, look at the ratios of
+//! several runs; a peer that its experts would write in another way: the programs are in
+//! `bench/src/peers` and `bench/peers`, each says what it is.
+
+pub use crate::contest::CoreRecord;
+
+use crate::contest::Contest;
+use crate::peers::go::Go;
+use crate::rows::{fork_join, handlers, joins, posters, spawned_stages, threads};
+use crate::uts::Tree;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// What to measure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CoreConfig {
+    /// How much work and how many rounds.
+    pub effort: Effort,
+    /// Rounds; `None`: as many as fit the row and the effort.
+    pub runs: Option<usize>,
+    /// Only rows whose names contain one of these; empty: all.
+    pub rows: Vec<String>,
+    /// The folder of the data sets, for the unbalanced tree.
+    pub data: Option<PathBuf>,
+    /// The Go compiler.
+    pub go: PathBuf,
+}
+
+/// How much work each row does, and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// To see that everything runs: the numbers say nothing.
+    Trial,
+    /// All rows within 40 seconds.
+    Quick,
+    /// What is to be quoted.
+    Full,
+}
+
+impl Default for CoreConfig {
+    fn default() -> Self {
+        CoreConfig {
+            effort: Effort::Full,
+            runs: None,
+            rows: Vec::new(),
+            data: None,
+            go: PathBuf::from("go"),
+        }
+    }
+}
+
+/// A row that could not be measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Missing {
+    /// The row.
+    pub row: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Measures row after row and tells each, before it starts by its name, and when it is done.
+///
+/// ```
+/// use motet_bench::core::{CoreConfig, Effort, measure};
+///
+/// let config = CoreConfig { effort: Effort::Trial, rows: vec!["join of".into()], ..CoreConfig::default() };
+/// let mut records = Vec::new();
+/// measure(&config, |_| (), |outcome| records.push(outcome.unwrap()));
+/// assert!(records[0].ratios["two receives"] > 0.0);
+/// ```
+pub fn measure(
+    config: &CoreConfig,
+    mut begin: impl FnMut(&str),
+    mut tell: impl FnMut(Result<CoreRecord, Missing>),
+) {
+    let mut missing = Vec::new();
+    for (contest, runs) in contests(config, &mut missing) {
+        if !config.wants(&contest.row) {
+            continue;
+        }
+        let row = contest.row.clone();
+        begin(&row);
+        let runs = config.runs.unwrap_or(runs);
+        tell(contest.run(runs).map_err(|reason| Missing { row, reason }));
+    }
+    for absent in missing
+        .into_iter()
+        .filter(|absent| config.wants(&absent.row))
+    {
+        tell(Err(absent));
+    }
+}
+
+/// All rows, each with the number of rounds that fit it.
+fn contests(config: &CoreConfig, missing: &mut Vec<Missing>) -> Vec<(Contest, usize)> {
+    let by_effort = |trial: u64, quick: u64, full: u64| match config.effort {
+        Effort::Trial => trial,
+        Effort::Quick => quick,
+        Effort::Full => full,
+    };
+    let rounds = |quick: u64, full: u64| by_effort(1, quick, full) as usize;
+    let go = Rc::new(match config.wants("spawned") {
+        true => Go::build(&config.go),
+        false => Err("not asked for".to_owned()),
+    });
+    let tree = config
+        .data
+        .as_deref()
+        .ok_or_else(|| "name the folder of the data sets: --data DIR".to_owned())
+        .and_then(|data| Tree::read(data, "T1"));
+    let tree = tree.map_err(|reason| {
+        missing.push(Missing {
+            row: "fork-join, UTS T1".to_owned(),
+            reason,
+        });
+    });
+    let all = [
+        // First: it measures memory, of which others leave some behind.
+        (
+            handlers::contests(by_effort(2_000, 1_000_000, 10_000_000)),
+            rounds(1, 1),
+        ),
+        (
+            spawned_stages::contests(by_effort(200, 20_000, 100_000), &go),
+            rounds(5, 11),
+        ),
+        (
+            posters::contests(by_effort(2_000, 1_000_000, 10_000_000)),
+            rounds(3, 5),
+        ),
+        (
+            joins::contests(by_effort(500, 50_000, 500_000)),
+            rounds(11, 21),
+        ),
+        (
+            fork_join::contests(by_effort(20, 30, 35) as u32, tree.ok()),
+            rounds(3, 7),
+        ),
+        (
+            threads::contests(by_effort(100, 10_000, 50_000)),
+            rounds(7, 15),
+        ),
+    ];
+    all.into_iter()
+        .flat_map(|(contests, runs)| contests.into_iter().map(move |contest| (contest, runs)))
+        .collect()
+}
+
+impl CoreConfig {
+    fn wants(&self, row: &str) -> bool {
+        self.rows.is_empty() || self.rows.iter().any(|part| row.contains(part.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_runs_and_is_sane() {
+        let config = CoreConfig {
+            effort: Effort::Trial,
+            go: PathBuf::from("no-such-go"),
+            ..CoreConfig::default()
+        };
+        let (mut begun, mut records, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        measure(
+            &config,
+            |row| begun.push(row.to_owned()),
+            |outcome| match outcome {
+                Ok(record) => records.push(record),
+                Err(absent) => missing.push(absent),
+            },
+        );
+        let rows: Vec<&str> = records.iter().map(|record| record.row.as_str()).collect();
+        assert_eq!(rows, begun);
+        for record in &records {
+            let numbers = record.peers.values().chain(record.ratios.values());
+            let sane = numbers.chain(&record.limit).all(|&n| n > 0.0);
+            // So few handlers may fit into memory that was there before.
+            let motet = record.motet > 0.0 || record.unit == "bytes each";
+            assert!(sane && motet && record.runs == 1, "{record:?}");
+            assert_eq!(record.holds.is_some(), !record.bar.is_empty(), "{record:?}");
+        }
+        let spawned: Vec<_> = records
+            .iter()
+            .filter(|r| r.row.contains("spawned"))
+            .collect();
+        assert_eq!(spawned.len(), 12 + 3, "{rows:?}");
+        assert!(spawned[0].absent["go"].starts_with("no-such-go does not run"));
+        assert_eq!(missing.len(), 1, "the tree, whose data was not named");
+    }
+
+    #[test]
+    fn rows_are_chosen_by_parts_of_their_names() {
+        let config = CoreConfig {
+            effort: Effort::Trial,
+            rows: vec!["join of".to_owned(), "UTS".to_owned()],
+            data: Some(PathBuf::from("nowhere")),
+            ..CoreConfig::default()
+        };
+        let mut outcomes = Vec::new();
+        measure(&config, |_| (), |outcome| outcomes.push(outcome));
+        assert_eq!(outcomes[0].as_ref().unwrap().row, "join of two items");
+        let missing = outcomes[1].as_ref().unwrap_err();
+        assert!(missing.reason.contains("uts.tsv"), "{missing:?}");
+        assert_eq!(outcomes.len(), 2);
+    }
+}

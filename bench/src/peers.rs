@@ -1,0 +1,8 @@
+//! The peers of [`core`](crate::core): the same programs, as their own users would write them, with
+//! the same number of threads, pinned like motet's where the library lets us.
+
+pub(crate) mod crossbeam;
+pub(crate) mod go;
+pub(crate) mod rayon;
+pub(crate) mod ring;
+pub(crate) mod tokio;

@@ -1,0 +1,93 @@
+//! The computations on a ring that each peer runs: what a message does, whoever carries it.
+
+use crate::program::{Pattern, Program};
+use motet_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use motet_sync::{CachePadded, Mutex};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+/// `parallel` computations; each stage needs one message or two, and sends as many to the next.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    computations: Box<[CachePadded<Computation>]>,
+    pub(crate) messages: u64,
+    by: usize,
+    stages: u64,
+    unfinished: AtomicUsize,
+    end: mpsc::Sender<()>,
+}
+
+#[derive(Debug, Default)]
+struct Computation {
+    begun: AtomicU64,
+    /// Messages that wait for the second one. They carry nothing, as motet's.
+    waiting: Mutex<Vec<()>>,
+}
+
+impl Ring {
+    pub(crate) fn new(program: &Program) -> (Arc<Ring>, mpsc::Receiver<()>) {
+        let (end, ended) = mpsc::channel();
+        let ring = Ring {
+            computations: (0..program.parallel)
+                .map(|_| CachePadded::default())
+                .collect(),
+            messages: if program.pattern == Pattern::TwoShifts {
+                2
+            } else {
+                1
+            },
+            by: usize::from(program.pattern != Pattern::Pipeline),
+            stages: program.stages,
+            unfinished: AtomicUsize::new(program.parallel),
+            end,
+        };
+        (Arc::new(ring), ended)
+    }
+
+    /// The number of computations.
+    pub(crate) fn len(&self) -> usize {
+        self.computations.len()
+    }
+
+    /// A message has come to computation `at`; `true` when a stage has what it needs, and has taken it.
+    #[inline]
+    pub(crate) fn arrives(&self, at: usize) -> bool {
+        if self.messages == 1 {
+            return true;
+        }
+        let mut waiting = self.computations[at].waiting.lock();
+        waiting.push(());
+        let enough = waiting.len() as u64 == self.messages;
+        if enough {
+            waiting.clear();
+        }
+        enough
+    }
+
+    /// One stage of computation `at`: sends its messages, or ends after the last one.
+    #[inline]
+    pub(crate) fn stage(&self, at: usize, mut send: impl FnMut(usize)) {
+        let stage = self.computations[at].begun.fetch_add(1, Ordering::Relaxed) + 1;
+        if stage < self.stages {
+            (0..self.messages).for_each(|_| send((at + self.by) % self.len()));
+        } else if stage == self.stages && self.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let _ = self.end.send(());
+        }
+    }
+
+    /// Sends each computation its first messages; the time until all have ended.
+    pub(crate) fn time(
+        &self,
+        ended: &mpsc::Receiver<()>,
+        mut send: impl FnMut(usize),
+    ) -> Result<Duration, String> {
+        let started = Instant::now();
+        for at in 0..self.len() {
+            (0..self.messages).for_each(|_| send(at));
+        }
+        ended
+            .recv()
+            .map_err(|_| "the peer's threads have ended".to_owned())?;
+        Ok(started.elapsed())
+    }
+}

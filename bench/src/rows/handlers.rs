@@ -1,0 +1,83 @@
+//! Waiting handlers: how little an async handler holds that waits for an item.
+//!
+//! Question: how many bytes does a waiting handler cost, and does a post to each still complete it?
+//! Definition: growth of the process's resident memory over the number of handlers, each of which has
+//! been started by an item of its own and awaits another one from the port that all share; then as many
+//! are posted, and all must end. Threats: memory that the allocator
+//! has kept is not seen as growth, so the row comes first and runs once in a process.
+
+use crate::contest::{Bar, Contest};
+use motet_dispatch::{Dispatcher, QueueConfig};
+use motet_ports::{Port, Receive};
+use motet_sync::atomic::{AtomicU64, Ordering};
+use std::fs;
+use std::sync::Arc;
+
+/// At most so many bytes each.
+const BYTES: f64 = 256.0;
+
+/// The rows.
+pub(crate) fn contests(handlers: u64) -> Vec<Contest> {
+    let row = |row: &str, wait: fn(u64) -> Result<f64, String>| Contest {
+        row: row.to_owned(),
+        unit: "bytes each",
+        motet: Box::new(move || wait(handlers)),
+        peers: Vec::new(),
+        bars: vec![Bar::AtMost(BYTES)],
+        limit: None,
+        cold: true,
+    };
+    vec![row("waiting handlers, one port", on_one_port)]
+}
+
+fn on_one_port(handlers: u64) -> Result<f64, String> {
+    let dispatcher = Dispatcher::new(0);
+    let queue = dispatcher.queue(QueueConfig::named("handlers"));
+    let (starts, waits) = (Port::new(), Port::new());
+    let ended = Arc::new(AtomicU64::new(0));
+    let (waited_for, ends) = (waits.clone(), Arc::clone(&ended));
+    Receive::persistent_async(&starts, move |number: u64| {
+        let (port, ends) = (waited_for.clone(), Arc::clone(&ends));
+        async move {
+            let item: u64 = port.recv().await;
+            ends.fetch_add(number + item + 1, Ordering::Relaxed);
+        }
+    })
+    .activate(&queue)
+    .map_err(|error| error.to_string())?;
+    dispatcher.wait_idle();
+    let before = resident_bytes()?;
+    (0..handlers).for_each(|number| starts.post(number).expect("the queue is open"));
+    dispatcher.wait_idle();
+    let bytes = (resident_bytes()? - before) / handlers as f64;
+    (0..handlers).for_each(|number| waits.post(number).expect("the queue is open"));
+    dispatcher.wait_idle();
+    match ended.load(Ordering::Relaxed) {
+        all if all == handlers * handlers => Ok(bytes),
+        some => Err(format!("the handlers add up to {some}")),
+    }
+}
+
+/// The resident memory of this process (Linux).
+fn resident_bytes() -> Result<f64, String> {
+    let path = "/proc/self/status";
+    let status = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let kilobytes = status.lines().find_map(|line| {
+        let rest = line.strip_prefix("VmRSS:")?;
+        rest.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()
+    });
+    kilobytes
+        .map(|kilobytes| kilobytes * 1024.0)
+        .ok_or_else(|| format!("{path} has no VmRSS"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_waiting_handler_ends() {
+        // So few that their number of bytes says nothing.
+        assert!(on_one_port(1_000).unwrap() >= 0.0);
+    }
+}

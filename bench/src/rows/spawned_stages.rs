@@ -1,0 +1,95 @@
+//! Spawned stages: each message starts a fresh handler (papers E03, E04, E14).
+//!
+//! Question: what does a message cost that starts a handler, beside the least that other runtimes ask
+//! for a fresh task? Definition: time of S stages without computation over S, at P = 1 over the
+//! messages. Threads: P, but no more than cores; the same for all. Threats: at P = 2 everything hangs
+//! on how far the cores lie apart (R).
+
+use crate::contest::{Bar, Contest, Limit, Program as Run};
+use crate::peers::{crossbeam, go::Go, rayon, tokio};
+use crate::program::{Pattern, Program};
+use crate::unit::Unit;
+use crate::{limits, spawned};
+use motet_sync::thread;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// At most so many ns per message at P = 1.
+const MESSAGE_NS: f64 = 80.0;
+/// At most so many ns per stage at P = 2 and 4.
+const STAGE_NS: f64 = 150.0;
+
+/// One row for each pattern and number of computations.
+pub(crate) fn contests(stages: u64, go: &Rc<Result<Go, String>>) -> Vec<Contest> {
+    let unit = Unit::calibrate();
+    let patterns = [Pattern::Pipeline, Pattern::Shift, Pattern::TwoShifts];
+    let each = |pattern| [1, 2, 4, 8].map(|parallel| (pattern, parallel));
+    patterns
+        .into_iter()
+        .flat_map(each)
+        .map(|(pattern, parallel)| {
+            contest(
+                Program {
+                    pattern,
+                    parallel,
+                    stages,
+                    units: 0,
+                    unit,
+                    threads: parallel.min(thread::cores()),
+                },
+                go,
+            )
+        })
+        .collect()
+}
+
+fn contest(program: Program, go: &Rc<Result<Go, String>>) -> Contest {
+    let messages = match program.pattern {
+        Pattern::TwoShifts => 2,
+        _ => 1,
+    };
+    let (per, unit) = match program.parallel {
+        1 => (messages * program.stages, "ns a message"),
+        _ => (program.stages, "ns a stage"),
+    };
+    let timed = move |run: fn(&Program) -> Result<Duration, String>| -> Run {
+        Box::new(move || Ok(run(&program)?.as_secs_f64() * 1e9 / per as f64))
+    };
+    let go = Rc::clone(go);
+    let in_go: Run = Box::new(move || {
+        let time = go.as_ref().as_ref().map_err(Clone::clone)?.ring(&program)?;
+        Ok(time.as_secs_f64() * 1e9 / per as f64)
+    });
+    let absolute = match program.parallel {
+        1 => vec![Bar::AtMost(MESSAGE_NS)],
+        2 | 4 => vec![Bar::AtMost(STAGE_NS)],
+        _ => Vec::new(),
+    };
+    Contest {
+        row: format!("spawned {}, P = {}", program.pattern, program.parallel),
+        unit,
+        motet: timed(|program| Ok(spawned::run(program))),
+        peers: vec![
+            ("tokio spawn", timed(tokio::spawn)),
+            ("tokio channels", timed(tokio::channels)),
+            ("rayon", timed(rayon::spawn)),
+            ("crossbeam", timed(crossbeam::threads)),
+            ("go", in_go),
+        ],
+        bars: [absolute, vec![Bar::BelowPeers]].concat(),
+        limit: limit(program.parallel),
+        cold: false,
+    }
+}
+
+/// A message that stays on its thread is bounded by A, one that crosses by R.
+fn limit(parallel: usize) -> Option<Limit> {
+    let (name, us) = match parallel {
+        1 => ("A", limits::spawn_us()),
+        _ => ("R", limits::roundtrip_us()?),
+    };
+    Some(Limit {
+        name,
+        value: us * 1e3,
+    })
+}

@@ -1,0 +1,42 @@
+//! More threads than cores: what it costs to have too many.
+//!
+//! Question: how much slower is the same work when the dispatcher has eight threads instead of two?
+//! Definition: time of a stage of eight computations on a ring, spawned, without computation. Threats:
+//! on a machine with eight cores and more the row says nothing.
+
+use crate::contest::{Bar, Contest};
+use crate::program::{Pattern, Program};
+use crate::spawned;
+use crate::unit::Unit;
+
+const MANY: usize = 8;
+const FEW: usize = 2;
+
+/// The rows.
+pub(crate) fn contests(stages: u64) -> Vec<Contest> {
+    let unit = Unit::calibrate();
+    let timed = move |pattern: Pattern, threads: usize| -> crate::contest::Program {
+        let program = Program {
+            pattern,
+            parallel: 8,
+            stages,
+            units: 0,
+            unit,
+            threads,
+        };
+        Box::new(move || {
+            Ok(spawned::run_pinned(&program, false).as_secs_f64() * 1e9 / stages as f64)
+        })
+    };
+    [Pattern::Pipeline, Pattern::Shift, Pattern::TwoShifts]
+        .map(|pattern| Contest {
+            row: format!("{MANY} threads, spawned {pattern}, P = 8"),
+            unit: "ns a stage",
+            motet: timed(pattern, MANY),
+            peers: vec![("two threads", timed(pattern, FEW))],
+            bars: vec![Bar::AtMostTimes(1.5, "two threads")],
+            limit: None,
+            cold: false,
+        })
+        .into()
+}

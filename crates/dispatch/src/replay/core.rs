@@ -1,0 +1,390 @@
+//! What a replay and its queues share.
+
+use super::ReplayConfig;
+use super::schedule::{Choice, Schedule};
+use super::trace::Trace;
+use crate::clock::{Clock, Timescale, VirtualTime};
+use crate::counters::QueueCounters;
+use crate::exception::{self, Exception, ExceptionRoute};
+use crate::gate::{Gate, Passage};
+use crate::line::RoomLine;
+use crate::policy::{ExecutionPolicy, Notifications};
+use crate::queue_core::QueueConfig;
+use crate::waiting::{Roll, Waiter};
+use crate::{QueueError, Task};
+use motet_sync::{Mutex, MutexGuard};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+pub(super) struct ReplayCore {
+    pub(super) config: ReplayConfig,
+    pub(super) time: Arc<VirtualTime>,
+    pub(super) exceptions: ExceptionRoute,
+    pub(super) roll: Arc<Roll>,
+    /// Locked by the thread that runs the replay.
+    running: Mutex<()>,
+    state: Mutex<State>,
+}
+
+struct State {
+    lines: Vec<Line>,
+    schedule: Schedule,
+    trace: Trace,
+    /// How many tasks have been queued; the age of a task.
+    queued: u64,
+    /// Where the tasks that may be next wait; kept for its memory.
+    candidates: Vec<Candidate>,
+    closed: bool,
+}
+
+/// Who a queue is, for its handles and for those who run its tasks.
+pub(super) struct Owner {
+    pub(super) name: String,
+    pub(super) timescale: Timescale,
+    pub(super) exceptions: ExceptionRoute,
+    pub(super) notifications: Arc<Notifications>,
+}
+
+/// The tasks of one queue.
+struct Line {
+    owner: Arc<Owner>,
+    waiting: VecDeque<Waiting>,
+    gate: Arc<Gate>,
+    /// The most tasks that wait, when the oldest is discarded for the newest.
+    newest: Option<usize>,
+    suspended: bool,
+    /// Has had its turn in this round (with one thread).
+    served: bool,
+    counters: QueueCounters,
+}
+
+struct Waiting {
+    task: Task,
+    age: u64,
+    /// Which task of its queue.
+    number: u32,
+    /// Never discarded.
+    kept: bool,
+}
+
+/// Oldest first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Candidate {
+    age: u64,
+    line: usize,
+    at: usize,
+}
+
+/// The right to run a replay on this thread.
+pub(super) struct Running<'a> {
+    /// The list of the replay around: one may run inside a task of another.
+    outer: Option<Arc<Roll>>,
+    _running: MutexGuard<'a, ()>,
+}
+
+motet_sync::thread_local! {
+    /// The waiting list of the replay that runs on this thread.
+    static ROLL: RefCell<Option<Arc<Roll>>> = const { RefCell::new(None) };
+}
+
+/// Enters someone who waits in a task of this thread into the waiting list of the replay that runs
+/// here; gives the waiter back when none does.
+pub(crate) fn watch_here(waiter: Weak<dyn Waiter>) -> Result<(), Weak<dyn Waiter>> {
+    match ROLL.with(|current| current.borrow().clone()) {
+        Some(roll) => {
+            roll.enter(None, waiter);
+            Ok(())
+        }
+        None => Err(waiter),
+    }
+}
+
+/// Eighths of [`ReplayConfig::task_time`] that a task may take, none included.
+const TASK_TIMES: u32 = 9;
+
+impl ReplayCore {
+    pub(super) fn new(mut config: ReplayConfig) -> Self {
+        let state = State {
+            lines: Vec::new(),
+            schedule: Schedule::new(config.seed, config.script.take()),
+            trace: Trace::default(),
+            queued: 0,
+            candidates: Vec::new(),
+            closed: false,
+        };
+        ReplayCore {
+            config,
+            time: Arc::new(VirtualTime::new()),
+            exceptions: ExceptionRoute::default(),
+            roll: Arc::new(Roll::new(0)),
+            running: Mutex::default(),
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        Clock::of(Arc::clone(&self.time))
+    }
+
+    pub(super) fn trace(&self) -> Trace {
+        self.state.lock().trace.clone()
+    }
+
+    pub(super) fn choices(&self) -> Vec<Choice> {
+        self.state.lock().schedule.made().to_vec()
+    }
+
+    /// Makes the calling thread the one that runs the replay, for as long as the result lives.
+    pub(super) fn enter(&self) -> Running<'_> {
+        let running = self.running.try_lock().expect(
+            "a replay runs on one thread, and not inside its own tasks: \
+             call run, run_for and step from outside, one at a time",
+        );
+        let roll = Some(Arc::clone(&self.roll));
+        Running {
+            outer: ROLL.with(|current| current.replace(roll)),
+            _running: running,
+        }
+    }
+
+    /// Runs one task, if one can start by `end`.
+    pub(super) fn step(&self, end: Option<Instant>) -> bool {
+        let clock = self.clock();
+        let by_end = |when: &Instant| end.is_none_or(|end| *when <= end);
+        while by_end(&clock.now()) {
+            while let Some(due) = self.time.pop_due() {
+                clock.while_current(|| self.fire(due));
+            }
+            if let Some((task, owner, room)) = self.take() {
+                let scaled = clock.scaled(owner.timescale);
+                scaled.while_current(|| {
+                    if let Some(room) = room {
+                        room.serve();
+                    }
+                    self.run(task, &owner);
+                });
+                self.let_time_pass(&clock);
+                return true;
+            }
+            match self.time.next().filter(by_end) {
+                Some(when) => self.time.advance_to(when),
+                None => break,
+            }
+        }
+        false
+    }
+
+    /// Adds a queue; returns its place among them.
+    pub(super) fn add(&self, config: QueueConfig) -> (usize, Arc<Owner>) {
+        let owner = Arc::new(Owner {
+            name: config.name,
+            timescale: config.timescale,
+            exceptions: ExceptionRoute::default(),
+            notifications: Arc::default(),
+        });
+        // The replay keeps the tasks of all its queues itself, so it finds the oldest of one itself too.
+        let (newest, policy) = match config.policy {
+            ExecutionPolicy::ConstrainQueueDepthDiscardTasks { depth } => {
+                (Some(depth.get()), ExecutionPolicy::Unconstrained)
+            }
+            other => (None, other),
+        };
+        let gate = Gate::new(policy, 0, self.clock(), &owner.notifications);
+        let mut state = self.state.lock();
+        state.trace.name_queue(&owner.name);
+        state.lines.push(Line {
+            owner: Arc::clone(&owner),
+            waiting: VecDeque::new(),
+            gate: Arc::new(gate),
+            newest,
+            suspended: false,
+            served: false,
+            counters: QueueCounters::default(),
+        });
+        (state.lines.len() - 1, owner)
+    }
+
+    /// Claims room for a task in a queue.
+    pub(super) fn reserve(&self, queue: usize) -> Result<(), QueueError> {
+        let mut state = self.state.lock();
+        let closed = state.closed;
+        let line = &mut state.lines[queue];
+        let claimed = if closed {
+            Err(QueueError::Stopped)
+        } else {
+            line.gate.claim()
+        };
+        line.counters.refused += u64::from(claimed.is_err());
+        claimed
+    }
+
+    /// Where to wait for room in a queue.
+    pub(super) fn room(&self, queue: usize) -> Option<RoomLine> {
+        self.state.lock().lines[queue].gate.line().cloned()
+    }
+
+    /// Queues a task for which there is room. One that is `kept` is not discarded.
+    pub(super) fn push(&self, queue: usize, task: Task, kept: bool) {
+        let mut state = self.state.lock();
+        if state.closed {
+            drop(state);
+            return task.cleanup();
+        }
+        state.queued += 1;
+        let age = state.queued;
+        let line = &mut state.lines[queue];
+        line.counters.scheduled += 1;
+        // Wraps in traces of more than 2³² tasks of one queue; they repeat all the same.
+        #[allow(clippy::cast_possible_truncation, reason = "see above")]
+        let number = line.counters.scheduled as u32;
+        let discarded = match line.gate.pass(task, None, kept) {
+            Passage::Discarded(task) => Some(task),
+            Passage::Stored { discarded } => discarded,
+            Passage::Free(task) => {
+                let oldest = (!kept).then(|| line.oldest_too_many()).flatten();
+                line.waiting.push_back(Waiting {
+                    task,
+                    age,
+                    number,
+                    kept,
+                });
+                oldest
+            }
+        };
+        let owner = discarded.is_some().then(|| Arc::clone(&line.owner));
+        drop(state);
+        if let (Some(task), Some(owner)) = (discarded, owner) {
+            owner.notifications.discard(task);
+        }
+    }
+
+    pub(super) fn suspend(&self, queue: usize, suspended: bool) {
+        self.state.lock().lines[queue].suspended = suspended;
+    }
+
+    pub(super) fn is_suspended(&self, queue: usize) -> bool {
+        self.state.lock().lines[queue].suspended
+    }
+
+    pub(super) fn counters(&self, queue: usize) -> QueueCounters {
+        self.state.lock().lines[queue].counters
+    }
+
+    /// Takes no more tasks and gives up those that have not started, oldest first.
+    pub(super) fn close(&self) {
+        let (mut unstarted, mut rooms) = (Vec::new(), Vec::new());
+        {
+            let mut state = self.state.lock();
+            state.closed = true;
+            for line in &mut state.lines {
+                line.counters.executed += line.waiting.len() as u64;
+                unstarted.extend(line.waiting.drain(..));
+                rooms.extend(line.gate.line().cloned());
+            }
+        }
+        rooms.iter().for_each(RoomLine::close);
+        unstarted
+            .into_iter()
+            .for_each(|waiting| waiting.task.cleanup());
+        self.time.close();
+    }
+
+    /// Routes a panic of a task.
+    pub(super) fn raise(&self, exception: Exception, owner: &Owner) {
+        exception::route(
+            exception,
+            &owner.name,
+            &[&owner.exceptions, &self.exceptions],
+        );
+    }
+
+    /// Takes the task that is next, and the line that is to be served for its room.
+    fn take(&self) -> Option<(Task, Arc<Owner>, Option<RoomLine>)> {
+        let mut state = self.state.lock();
+        let state = &mut *state;
+        state.find_candidates(self.config.threads);
+        let chosen = state.schedule.choose(state.candidates.len());
+        let chosen = state.candidates.get(chosen)?;
+        let line = &mut state.lines[chosen.line];
+        let Waiting { task, number, .. } = line.waiting.remove(chosen.at)?;
+        let room = line.gate.line().filter(|room| room.leave()).cloned();
+        line.served = true;
+        line.counters.executed += 1;
+        state.trace.push(self.time.elapsed(), chosen.line, number);
+        Some((task, Arc::clone(&line.owner), room))
+    }
+
+    fn run(&self, task: Task, owner: &Owner) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.run())) {
+            self.raise(Exception::new(payload, &owner.name), owner);
+        }
+    }
+
+    /// Runs a call whose time has come.
+    fn fire(&self, due: Task) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| due.run())) {
+            let exception = Exception::new(payload, "timer");
+            exception::route(exception, "timer", &[&self.exceptions]);
+        }
+    }
+
+    /// A task has taken its time.
+    fn let_time_pass(&self, clock: &Clock) {
+        if self.config.task_time.is_zero() {
+            return;
+        }
+        let most = TASK_TIMES - 1;
+        let eighths = self.state.lock().schedule.choose(TASK_TIMES as usize);
+        let taken = self.config.task_time * u32::try_from(eighths).unwrap_or(most) / most;
+        self.time.advance_to(clock.now() + taken);
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        ROLL.with(|current| current.replace(self.outer.take()));
+    }
+}
+
+impl State {
+    /// Finds the tasks of which any may be next, oldest first.
+    fn find_candidates(&mut self, threads: usize) {
+        self.candidates.clear();
+        if threads == 1 && !self.lines.iter().any(Line::has_turn) {
+            // A new round: each queue gets its turn again.
+            self.lines.iter_mut().for_each(|line| line.served = false);
+        }
+        for (line, tasks) in self.lines.iter().enumerate() {
+            if tasks.suspended || (threads == 1 && tasks.served) {
+                continue;
+            }
+            let oldest = tasks.waiting.iter().take(threads).enumerate();
+            let candidates = oldest.map(|(at, task)| Candidate {
+                age: task.age,
+                line,
+                at,
+            });
+            self.candidates.extend(candidates);
+        }
+        self.candidates.sort_unstable();
+    }
+}
+
+impl Line {
+    /// The oldest task that may be discarded, if there are as many as may wait.
+    fn oldest_too_many(&mut self) -> Option<Task> {
+        let most = self.newest?;
+        let waiting = self.waiting.iter().filter(|task| !task.kept).count();
+        let oldest = self.waiting.iter().position(|task| !task.kept);
+        let oldest = oldest.filter(|_| waiting >= most)?;
+        self.waiting.remove(oldest).map(|waiting| waiting.task)
+    }
+
+    /// Whether a task could start, in a round in which each queue is served once.
+    fn has_turn(&self) -> bool {
+        !self.served && !self.suspended && !self.waiting.is_empty()
+    }
+}

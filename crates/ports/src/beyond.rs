@@ -1,0 +1,46 @@
+//! A queue that is never full: for tasks that nobody can be asked to bring again.
+
+use crate::delivery::QueueHandle;
+use motet_dispatch::{Clock, Enqueue, Exception, QueueError, Task};
+use std::sync::Arc;
+
+/// Queues its tasks beyond the depth of the queue behind it, as tasks that come back are.
+pub(crate) struct Beyond(QueueHandle);
+
+impl Beyond {
+    pub(crate) fn queue(queue: &QueueHandle) -> QueueHandle {
+        Arc::new(Beyond(Arc::clone(queue)))
+    }
+}
+
+impl Enqueue for Beyond {
+    fn reserve(&self) -> Result<(), QueueError> {
+        Ok(())
+    }
+
+    fn release(&self) {}
+
+    fn admit(&self, task: Task) {
+        self.0.readmit(task);
+    }
+
+    fn readmit(&self, task: Task) {
+        self.0.readmit(task);
+    }
+
+    fn handle(&self) -> Arc<dyn Enqueue> {
+        Arc::new(Beyond(Arc::clone(&self.0)))
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn clock(&self) -> Clock {
+        self.0.clock()
+    }
+
+    fn raise(&self, exception: Exception) {
+        self.0.raise(exception);
+    }
+}

@@ -1,0 +1,130 @@
+//! Blocking waits, for threads that run no tasks: a program's main thread, a test, a foreign library.
+
+use crate::error::BlockingError;
+use crate::port::Port;
+use motet_dispatch::inside_task;
+use motet_sync::{Parker, Unparker};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+/// Blocks the thread until `future` completes: a [`Reply`](crate::Reply), a
+/// [`Recv`](crate::Recv), or any future.
+///
+/// # Errors
+/// [`BlockingError::InsideTask`] on a thread that runs a task of a dispatcher or of an `Inline`,
+/// where waiting could wait for itself: await there. The future is dropped then.
+///
+/// ```
+/// use motet_ports::{Port, wait_blocking};
+///
+/// let port = Port::new();
+/// port.post(7).unwrap();
+/// assert_eq!(wait_blocking(port.recv()), Ok(7));
+/// ```
+pub fn wait_blocking<F: Future>(future: F) -> Result<F::Output, BlockingError> {
+    wait(future, |parker| {
+        parker.park();
+        true
+    })
+}
+
+/// Like [`wait_blocking`], but not longer than `limit`. What is ready at once is got also with a limit of
+/// zero.
+///
+/// # Errors
+/// [`BlockingError::Elapsed`] when the time is up, and as [`wait_blocking`]. The future is dropped
+/// then; what that means it says itself (a receive loses no item).
+pub fn wait_blocking_for<F: Future>(
+    future: F,
+    limit: Duration,
+) -> Result<F::Output, BlockingError> {
+    let begin = Instant::now();
+    wait(future, |parker| {
+        parker.park_timeout(limit.saturating_sub(begin.elapsed()))
+    })
+}
+
+/// # Waiting on a thread of one's own
+///
+/// For threads that run no tasks. On a worker of a dispatcher these are errors at once, whatever
+/// waits in the port: a handler that would hold its thread there should be async and await
+/// [`Port::recv`]. They take their turn among the other receivers as awaited receives do.
+impl<T: Send + 'static> Port<T> {
+    /// Blocks the thread until there is an item, and takes it.
+    ///
+    /// # Errors
+    /// [`BlockingError::InsideTask`] on a thread that runs a task.
+    ///
+    /// ```
+    /// use motet_dispatch::{Dispatcher, QueueConfig};
+    /// use motet_ports::{FromHandler, Port};
+    ///
+    /// let dispatcher = Dispatcher::new(1);
+    /// let port = Port::new();
+    /// let poster = port.clone();
+    /// FromHandler::new(move || poster.post("hello").unwrap())
+    ///     .activate(&dispatcher.queue(QueueConfig::default()))
+    ///     .unwrap();
+    /// assert_eq!(port.recv_blocking(), Ok("hello"));
+    /// ```
+    pub fn recv_blocking(&self) -> Result<T, BlockingError> {
+        wait_blocking(self.recv())
+    }
+
+    /// Blocks the thread until there is an item, and takes it; not longer than `limit`.
+    ///
+    /// # Errors
+    /// [`BlockingError::Elapsed`] when the time is up, [`BlockingError::InsideTask`] on a thread that
+    /// runs a task. No item is lost.
+    pub fn recv_blocking_for(&self, limit: Duration) -> Result<T, BlockingError> {
+        wait_blocking_for(self.recv(), limit)
+    }
+
+    /// Blocks the thread until an item waits in the port, and leaves it there.
+    ///
+    /// # Errors
+    /// [`BlockingError::InsideTask`] on a thread that runs a task.
+    pub fn ready_blocking(&self) -> Result<(), BlockingError> {
+        wait_blocking(self.ready())
+    }
+
+    /// Blocks the thread until an item waits in the port, and leaves it there; not longer than
+    /// `limit`.
+    ///
+    /// # Errors
+    /// As [`Port::recv_blocking_for`].
+    pub fn ready_blocking_for(&self, limit: Duration) -> Result<(), BlockingError> {
+        wait_blocking_for(self.ready(), limit)
+    }
+}
+
+/// Polls `future` each time it is woken; `sleep` says whether it was.
+fn wait<F: Future>(
+    future: F,
+    mut sleep: impl FnMut(&Parker) -> bool,
+) -> Result<F::Output, BlockingError> {
+    struct Alarm(Unparker);
+    impl Wake for Alarm {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    if inside_task() {
+        return Err(BlockingError::InsideTask);
+    }
+    let parker = Parker::new();
+    let waker = Waker::from(Arc::new(Alarm(parker.unparker())));
+    let mut cx = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+            return Ok(output);
+        }
+        if !sleep(&parker) {
+            return Err(BlockingError::Elapsed);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The queue of an awaited arbiter: it holds one task until the future that waits runs it.
+//!
+//! Any arbiter has a waiting form by this: put to work with a mailbox as its queue, its task comes here when
+//! it has taken its items, and the future, woken, runs it in its own poll. A future that is dropped
+//! instead cleans the task up, which brings the items back to the front of their ports.
+
+use motet_dispatch::{Clock, Enqueue, Exception, QueueError, Task};
+use motet_sync::Mutex;
+use std::panic::resume_unwind;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Waker};
+
+/// One task, whose handler leaves an `R`.
+pub(crate) struct Mailbox<R> {
+    this: Weak<Self>,
+    slot: Mutex<Slot<R>>,
+}
+
+struct Slot<R> {
+    task: Option<Task>,
+    result: Option<R>,
+    /// Of a predicate.
+    exception: Option<Exception>,
+    waker: Option<Waker>,
+    /// The future has been dropped.
+    closed: bool,
+}
+
+impl<R: Send + 'static> Mailbox<R> {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new_cyclic(|this| Mailbox {
+            this: Weak::clone(this),
+            slot: Mutex::new(Slot {
+                task: None,
+                result: None,
+                exception: None,
+                waker: None,
+                closed: false,
+            }),
+        })
+    }
+
+    /// A handler that leaves what `map` makes of its items.
+    pub(crate) fn leaving<T>(
+        self: &Arc<Self>,
+        map: impl FnOnce(T) -> R + Send + 'static,
+    ) -> impl FnOnce(T) + Send + 'static {
+        let mailbox = Arc::clone(self);
+        move |items| {
+            let result = map(items);
+            mailbox.slot.lock().result = Some(result);
+        }
+    }
+
+    /// Runs the task that has come; else leaves the waker.
+    pub(crate) fn poll(&self, cx: &Context<'_>) -> Poll<R> {
+        let mut slot = self.slot.lock();
+        if let Some(exception) = slot.exception.take() {
+            drop(slot);
+            resume_unwind(exception.into_payload());
+        }
+        let Some(task) = slot.task.take() else {
+            match &mut slot.waker {
+                Some(waker) => waker.clone_from(cx.waker()),
+                none => *none = Some(cx.waker().clone()),
+            }
+            return Poll::Pending;
+        };
+        drop(slot);
+        task.run();
+        let result = self.slot.lock().result.take();
+        Poll::Ready(result.expect("the handler of an awaited arbiter leaves its result"))
+    }
+
+    /// The future is gone: a task that has come, or still comes, is cleaned up.
+    pub(crate) fn close(&self) {
+        let task = {
+            let mut slot = self.slot.lock();
+            slot.closed = true;
+            slot.task.take()
+        };
+        if let Some(task) = task {
+            task.cleanup();
+        }
+    }
+
+    /// Changes the slot and wakes the future.
+    fn deliver(&self, change: impl FnOnce(&mut Slot<R>)) {
+        let waker = {
+            let mut slot = self.slot.lock();
+            change(&mut slot);
+            slot.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl<R: Send + 'static> Enqueue for Mailbox<R> {
+    fn reserve(&self) -> Result<(), QueueError> {
+        Ok(())
+    }
+
+    fn release(&self) {}
+
+    fn admit(&self, task: Task) {
+        let mut task = Some(task);
+        self.deliver(|slot| {
+            if !slot.closed {
+                slot.task = task.take();
+            }
+        });
+        if let Some(late) = task {
+            late.cleanup();
+        }
+    }
+
+    fn readmit(&self, task: Task) {
+        self.admit(task);
+    }
+
+    fn handle(&self) -> Arc<dyn Enqueue> {
+        self.this.upgrade().expect("it is in use")
+    }
+
+    fn name(&self) -> &'static str {
+        "await"
+    }
+
+    /// That of the queue on which the future is polled: timers are set in its first poll.
+    fn clock(&self) -> Clock {
+        Clock::current()
+    }
+
+    fn raise(&self, exception: Exception) {
+        self.deliver(|slot| slot.exception = slot.exception.take().or(Some(exception)));
+    }
+}

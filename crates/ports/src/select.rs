@@ -1,0 +1,222 @@
+//! Select: a future that waits for the first of several things at ports.
+//!
+//! ```text
+//!   first poll: is one there already? ──yes──> take it
+//!        │ no
+//!        └──> a choice of one-time arbiters, whose queue is a mailbox: the winner's task comes there
+//!             and is run by the next poll; the losers have left their ports by then
+//! ```
+
+mod alternative;
+mod join;
+
+pub use join::{Join, Ports, join};
+
+use crate::activation::{Active, Attach};
+use crate::arbiter::Choice;
+use crate::mailbox::Mailbox;
+use crate::outlet::Outlet;
+use crate::port::Port;
+use alternative::{Alternative, Batch, Both, IsThere, Item, OneOf, Several, Time};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// Begins a wait for the first of several things at ports; see [`Select`].
+pub fn select<R: Send + 'static>() -> Select<R> {
+    Select {
+        alternatives: Vec::new(),
+        waits: None,
+    }
+}
+
+/// Waits for the first of several things at ports (the waiting form of a [`Choice`](crate::Choice)) and
+/// gives what the function beside it makes of it: the variant of an enum, for one.
+///
+/// Exactly one is taken, once. What the others wait for stays in its port all the time: it is not taken
+/// and put back, and who reads the port meanwhile gets it. When several are there at the first poll their
+/// order decides. The functions run in the poll, outside of locks.
+///
+/// # Panics
+/// Its first poll, when it has a time and the operating system refuses the real clock its thread.
+///
+/// # Cancellation
+/// Dropping the future gives up the wait. What had already been taken for it goes back to the front of
+/// its port; the timer is cancelled.
+///
+/// ```
+/// use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn};
+/// use motet_ports::{Port, select};
+/// use std::time::Duration;
+///
+/// #[derive(Debug, PartialEq)]
+/// enum Answer { Number(u32), Failure(String), Timeout }
+///
+/// let replay = Replay::new(1);
+/// let queue = replay.queue(QueueConfig::named("patience"));
+/// let (numbers, failures, answers) = (Port::new(), Port::new(), Port::new());
+/// for _ in 0..2 {
+///     let (numbers, failures, answers) = (numbers.clone(), failures.clone(), answers.clone());
+///     spawn(&queue.handle(), async move {
+///         let answer = select()
+///             .recv(&numbers, Answer::Number)
+///             .recv(&failures, Answer::Failure)
+///             .after(Duration::from_secs(5), || Answer::Timeout)
+///             .await;
+///         answers.post(answer).unwrap();
+///     }).unwrap();
+/// }
+/// numbers.post(7).unwrap();
+/// replay.run();
+/// assert_eq!(answers.items(), [Answer::Number(7), Answer::Timeout]);
+/// # // Answer::Failure
+/// # failures.post(String::new()).unwrap();
+/// ```
+#[must_use = "a wait that is not awaited does not wait"]
+pub struct Select<R: Send + 'static> {
+    /// They keep their ports.
+    alternatives: Vec<Box<dyn Alternative<R>>>,
+    /// There from the first poll that finds nothing until the end.
+    waits: Option<Waits<R>>,
+}
+
+struct Waits<R: Send + 'static> {
+    mailbox: Arc<Mailbox<R>>,
+    arbiter: Arc<dyn Active>,
+}
+
+impl<R: Send + 'static> Select<R> {
+    /// Or takes an item of `port`.
+    pub fn recv<T, M>(self, port: &Port<T>, map: M) -> Self
+    where
+        T: Send + 'static,
+        M: FnOnce(T) -> R + Send + 'static,
+    {
+        self.or(Item::new(port, map))
+    }
+
+    /// Or takes an item of one of `ports`, which are told by their places in the list.
+    pub fn recv_any<T, M>(self, ports: &[Port<T>], map: M) -> Self
+    where
+        T: Send + 'static,
+        M: FnOnce(usize, T) -> R + Send + 'static,
+    {
+        self.or(OneOf::new(ports, map))
+    }
+
+    /// Or takes `count` items of `port`, all or none.
+    ///
+    /// # Panics
+    /// When `count` is 0.
+    pub fn recv_multiple<T, M>(self, port: &Port<T>, count: usize, map: M) -> Self
+    where
+        T: Send + 'static,
+        M: FnOnce(Vec<T>) -> R + Send + 'static,
+    {
+        self.or(Batch::new(port, count, map))
+    }
+
+    /// Or takes an item of each of two ports, all or none, as [`join`].
+    ///
+    /// # Panics
+    /// When both ports are the same.
+    pub fn join<P, M>(self, ports: P, map: M) -> Self
+    where
+        P: Ports,
+        M: FnOnce(P::Items) -> R + Send + 'static,
+    {
+        ports.join(self, map)
+    }
+
+    /// Or goes on when an item waits in `port`, and leaves it there. Someone else may take it before the
+    /// awaiting code does.
+    pub fn ready<T, M>(self, port: &Port<T>, map: M) -> Self
+    where
+        T: Send + 'static,
+        M: FnOnce() -> R + Send + 'static,
+    {
+        self.or(IsThere::new(port, map))
+    }
+
+    /// Or goes on when `span` is over, counted from the first poll, by the clock of the queue on which it
+    /// is polled (the real one outside of queues).
+    pub fn after<M>(self, span: Duration, map: M) -> Self
+    where
+        M: FnOnce() -> R + Send + 'static,
+    {
+        self.or(Time::new(span, map))
+    }
+
+    fn or(mut self, next: impl Alternative<R> + 'static) -> Self {
+        self.alternatives.push(Box::new(next));
+        self
+    }
+
+    /// Puts what waits to work. What was posted since the first look is offered, and taken, here.
+    fn wait(alternatives: &mut [Box<dyn Alternative<R>>]) -> Waits<R> {
+        let mailbox = Mailbox::new();
+        let outlet = Outlet::direct(Arc::clone(&mailbox) as _);
+        let arbiter = match alternatives {
+            [only] => only.attach(&mailbox, outlet),
+            several => {
+                let branches = Several::new(several, &mailbox);
+                let (choice, branches) = Choice::among(branches).attach(outlet);
+                choice.register();
+                drop(branches);
+                return Waits {
+                    mailbox,
+                    arbiter: choice,
+                };
+            }
+        };
+        arbiter.register();
+        Waits { mailbox, arbiter }
+    }
+}
+
+impl<R: Send + 'static> Future for Select<R> {
+    type Output = R;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
+        let this = &mut *self;
+        let waits = match &mut this.waits {
+            Some(waits) => waits,
+            none => {
+                let mut alternatives = this.alternatives.iter_mut();
+                if let Some(result) = alternatives.find_map(|alternative| alternative.look()) {
+                    this.alternatives.clear();
+                    return Poll::Ready(result);
+                }
+                none.insert(Self::wait(&mut this.alternatives))
+            }
+        };
+        let result = waits.mailbox.poll(cx);
+        if result.is_ready() {
+            this.waits = None;
+            this.alternatives.clear();
+        }
+        result
+    }
+}
+
+// Nothing in it is pinned: what waits is behind an Arc.
+impl<R: Send + 'static> Unpin for Select<R> {}
+
+impl<R: Send + 'static> Drop for Waits<R> {
+    fn drop(&mut self) {
+        self.arbiter.cleanup();
+        self.mailbox.close();
+    }
+}
+
+impl<R: Send + 'static> fmt::Debug for Select<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Select")
+            .field("alternatives", &self.alternatives.len())
+            .field("waits", &self.waits.is_some())
+            .finish()
+    }
+}

@@ -1,0 +1,88 @@
+//! The awaited join.
+
+use super::{Both, Select, select};
+use crate::port::Port;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Ports of which one item each is wanted: `(&a, &b)`.
+pub trait Ports: sealed::Sealed {
+    /// The items.
+    type Items: Send + 'static;
+
+    #[doc(hidden)]
+    fn join<R: Send + 'static>(
+        self,
+        select: Select<R>,
+        map: impl FnOnce(Self::Items) -> R + Send + 'static,
+    ) -> Select<R>;
+}
+
+/// Waits for an item of each of two ports and takes them, all or none (the waiting form of
+/// [`JoinedReceive`](crate::JoinedReceive)). While one is missing the others stay in their ports, visible,
+/// and others may take them.
+///
+/// # Panics
+/// When both ports are the same.
+///
+/// # Cancellation
+/// Dropping the future gives up the wait; items that had been taken for it go back to the front of their
+/// ports.
+///
+/// ```
+/// use motet_dispatch::{Enqueue, Inline, spawn};
+/// use motet_ports::{Port, join};
+///
+/// let (names, ages, people) = (Port::new(), Port::new(), Port::new());
+/// let (name, age, person) = (names.clone(), ages.clone(), people.clone());
+/// spawn(&Inline::new("here").handle(), async move {
+///     let (name, age): (&str, u32) = join((&name, &age)).await;
+///     person.post(format!("{name}, {age}")).unwrap();
+/// }).unwrap();
+/// ages.post(36).unwrap();
+/// assert_eq!(ages.item_count(), 1, "it waits in its port");
+/// names.post("Ada").unwrap();
+/// assert_eq!(people.test().as_deref(), Some("Ada, 36"));
+/// ```
+pub fn join<P: Ports>(ports: P) -> Join<P::Items> {
+    Join(ports.join(select(), std::convert::identity))
+}
+
+/// The future of [`join`].
+#[must_use = "a wait that is not awaited does not wait"]
+pub struct Join<I: Send + 'static>(Select<I>);
+
+impl<A: Send + 'static, B: Send + 'static> Ports for (&Port<A>, &Port<B>) {
+    type Items = (A, B);
+
+    fn join<R: Send + 'static>(
+        self,
+        select: Select<R>,
+        map: impl FnOnce((A, B)) -> R + Send + 'static,
+    ) -> Select<R> {
+        select.or(Both::new(self.0, self.1, map))
+    }
+}
+
+impl<I: Send + 'static> Future for Join<I> {
+    type Output = I;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<I> {
+        Pin::new(&mut self.0).poll(cx)
+    }
+}
+
+impl<I: Send + 'static> fmt::Debug for Join<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Join").finish_non_exhaustive()
+    }
+}
+
+mod sealed {
+    use crate::port::Port;
+
+    pub trait Sealed {}
+    impl<A: Send + 'static, B: Send + 'static> Sealed for (&Port<A>, &Port<B>) {}
+}

@@ -1,0 +1,59 @@
+//! Many rounds with a seed each: what goes wrong once in a thousand times.
+
+use std::time::{Duration, Instant};
+
+/// Numbers that look random and repeat with their seed (SplitMix64).
+///
+/// ```
+/// use motet_testkit::Random;
+///
+/// let (mut one, mut same) = (Random::new(7), Random::new(7));
+/// assert!((0..100).all(|_| one.below(6) == same.below(6)));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+impl Random {
+    /// The numbers of this seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Random(seed)
+    }
+
+    /// A number below `limit`.
+    ///
+    /// # Panics
+    /// When `limit` is 0.
+    #[allow(
+        clippy::cast_possible_truncation,
+        reason = "the remainder is below limit"
+    )]
+    pub fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((mixed ^ (mixed >> 31)) % limit as u64) as usize
+    }
+}
+
+/// Calls `round` with the seeds from 0 to `rounds`, and then, for as many seconds as the environment
+/// variable `MOTET_STRESS` says, with further ones. A test that does so has `stress_` in its name;
+/// `cargo xtask stress` runs them all.
+pub fn stress(rounds: u64, mut round: impl FnMut(u64)) {
+    (0..rounds).for_each(&mut round);
+    let (start, more) = (Instant::now(), stress_time());
+    let mut seed = rounds;
+    while start.elapsed() < more {
+        round(seed);
+        seed += 1;
+    }
+}
+
+/// How long every stress test goes on: the seconds of `MOTET_STRESS`, else not at all.
+pub(crate) fn stress_time() -> Duration {
+    std::env::var("MOTET_STRESS").map_or(Duration::ZERO, |seconds| {
+        let seconds = seconds.parse();
+        Duration::from_secs_f64(seconds.expect("MOTET_STRESS is a number of seconds"))
+    })
+}
