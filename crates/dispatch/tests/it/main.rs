@@ -16,6 +16,7 @@ mod policed;
 mod policy;
 mod queue;
 mod replay;
+mod replay_policies;
 mod room;
 mod spin_wait;
 mod stealing;
