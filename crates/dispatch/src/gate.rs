@@ -55,8 +55,13 @@ impl Gate {
         }
     }
 
-    /// Claims room for one task.
+    /// Whether there is no limit.
     #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self, Gate::Open)
+    }
+
+    /// Claims room for one task.
     pub(crate) fn claim(&self) -> Result<(), QueueError> {
         match self {
             Gate::Line(line) => line.claim(),
@@ -85,7 +90,7 @@ impl Gate {
     /// Whether admitted tasks go by [`Gate::pass`].
     #[inline]
     pub(crate) fn discards(&self) -> bool {
-        matches!(self, Gate::DiscardOldest(_) | Gate::DiscardFast(..))
+        !self.is_open() && matches!(self, Gate::DiscardOldest(_) | Gate::DiscardFast(..))
     }
 
     /// Lets a task through on its way to `home`, or to any worker. A task that is `kept` is not

@@ -219,8 +219,7 @@ impl Enqueue for QueueCore {
     #[inline]
     fn admit(&self, task: Task) {
         if self.diverts() {
-            let free = self.divert(task, None, false);
-            return free.into_iter().for_each(|task| push(self, task));
+            return divert(self, task, false);
         }
         push(self, task);
     }
@@ -241,10 +240,9 @@ impl Enqueue for QueueCore {
 
     fn admit_kept(&self, task: Task) {
         if self.diverts() {
-            let free = self.divert(task, None, true);
-            return free.into_iter().for_each(|task| push(self, task));
+            return divert(self, task, true);
         }
-        push(self, task);
+        self.admit(task);
     }
 
     fn room(&self) -> Option<RoomLine> {
@@ -273,6 +271,14 @@ impl Enqueue for QueueCore {
 
     fn raise(&self, exception: Exception) {
         QueueCore::raise(self, exception);
+    }
+}
+
+/// Admits a task to a queue that discards.
+#[cold]
+fn divert(queue: &QueueCore, task: Task, kept: bool) {
+    if let Some(task) = queue.divert(task, None, kept) {
+        push(queue, task);
     }
 }
 

@@ -129,6 +129,14 @@ impl QueueCore {
     /// Claims room for one task.
     #[inline]
     pub(crate) fn claim_room(&self) -> Result<(), QueueError> {
+        if self.gate.is_open() && self.state.load(Ordering::Relaxed) < STOPPED {
+            return Ok(());
+        }
+        self.claim_limited()
+    }
+
+    #[inline(never)]
+    fn claim_limited(&self) -> Result<(), QueueError> {
         let claimed = if self.state.load(Ordering::Relaxed) >= STOPPED {
             Err(QueueError::Stopped)
         } else {

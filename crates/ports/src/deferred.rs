@@ -131,15 +131,25 @@ impl Deferred {
     /// Does everything. The caller holds no lock.
     #[inline]
     pub(crate) fn carry_out(self) {
-        if self.announce {
+        let Deferred {
+            announce: tell,
+            first,
+            second,
+            rest,
+            room,
+        } = self;
+        if tell {
             announce();
         }
-        if let Some(first) = self.first {
+        if let Some(first) = first {
             first.carry_out();
-            if let Some(second) = self.second {
+            if let Some(second) = second {
                 second.carry_out();
-                self.rest.into_iter().for_each(Effect::carry_out);
+                rest.into_iter().for_each(Effect::carry_out);
             }
+        }
+        if let Some(unused) = room {
+            give_up(unused);
         }
     }
 
@@ -153,6 +163,12 @@ impl Deferred {
             self.rest.push(effect);
         }
     }
+}
+
+/// Room that nobody has used goes to the next.
+#[cold]
+fn give_up(unused: Box<RoomNews>) {
+    drop(unused);
 }
 
 impl Effect {
