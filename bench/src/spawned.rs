@@ -140,8 +140,8 @@ fn joined(
         // What goes to the right comes there from the left.
         let right = from_left[(i + 1) % count].clone();
         let left = from_right[(i + count - 1) % count].clone();
-        let handler = move |(), ()| computation.stage(&[&left, &right]);
-        JoinedReceive::persistent(&from_left[i], &from_right[i], handler)
+        let handler = move |((), ())| computation.stage(&[&left, &right]);
+        JoinedReceive::persistent((&from_left[i], &from_right[i]), handler)
             .activate(queue)
             .expect("the queue is open");
     }

@@ -90,7 +90,7 @@ fn timed(steps: u64, program: fn(&Arc<Stand>)) -> Program {
 /// Both items start one handler, which posts the next two.
 fn joined(stand: &Arc<Stand>) {
     let here = Arc::clone(stand);
-    JoinedReceive::persistent(&stand.a, &stand.b, move |first, second| {
+    JoinedReceive::persistent((&stand.a, &stand.b), move |(first, second)| {
         if here.steps.go_on() {
             post(&here.a, first + 1);
             post(&here.b, second + 1);

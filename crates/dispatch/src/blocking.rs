@@ -3,7 +3,8 @@
 //! A call goes to an idle thread, or to a new one as long as there are fewer than the limit, or waits.
 //! A thread that has been idle for a while ends.
 
-use crate::exception::{self, Exception, ExceptionRoute};
+use crate::exception::Exception;
+use crate::route::{self, ExceptionRoute};
 use crate::task::{Run, Task, TaskBox};
 use crate::{QueueError, TaskList};
 use motet_sync::{Condvar, Mutex, thread};
@@ -132,8 +133,8 @@ impl Blocking {
         OWN.with(|own| own.set(self));
         while let Some(call) = self.next() {
             // A call catches its own panic; this is for the destructors of what it holds.
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| call.run())) {
-                exception::route(Exception::new(payload, &self.name), &self.name, &[]);
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| call.start())) {
+                route::route(Exception::new(payload, &self.name), &self.name, &[]);
             }
         }
         self.ended.notify_all();
@@ -216,8 +217,13 @@ impl<T: Send + 'static, F: FnOnce() -> T + Send + 'static> Run for Call<T, F> {
         let result = catch_unwind(AssertUnwindSafe(work)).map_err(Failure::Panicked);
         if let Some(Err(Failure::Panicked(payload))) = Answer::settle(&answer, result) {
             let name = "run_blocking";
-            exception::route(Exception::new(payload, name), name, &[&exceptions]);
+            route::route(Exception::new(payload, name), name, &[&exceptions]);
         }
+    }
+
+    /// Whoever awaits the call hears of it in its own way; the call itself has not been run.
+    fn skip(task: TaskBox<Self>) {
+        Self::cleanup(task);
     }
 
     fn cleanup(task: TaskBox<Self>) {

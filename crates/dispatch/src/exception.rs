@@ -1,18 +1,13 @@
-//! Panics of tasks: caught, described, routed, never silent.
-//!
-//! The route is CCR's: the queue's handler if it has one, else the dispatcher's, else standard
-//! error. (Causalities, which come before all of them, are not part of this crate.)
+//! Panics of tasks, caught and described.
 
-use motet_sync::Mutex;
 use std::any::Any;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 /// A panic that ended a task.
 pub struct Exception {
     message: String,
     queue: String,
+    causality: Option<String>,
     payload: Box<dyn Any + Send>,
 }
 
@@ -28,6 +23,7 @@ impl Exception {
         Exception {
             message,
             queue: queue.to_owned(),
+            causality: None,
             payload,
         }
     }
@@ -44,10 +40,31 @@ impl Exception {
         &self.queue
     }
 
-    /// The panic's payload, for [`std::panic::resume_unwind`].
+    /// The name of the causality that hears of it; none when the queue or the dispatcher does.
+    #[must_use]
+    pub fn causality(&self) -> Option<&str> {
+        self.causality.as_deref()
+    }
+
+    /// The panic's payload, for [`std::panic::resume_unwind`]. Where several causalities hear of one
+    /// panic, the first gets the payload and the others its message, as a `String`.
     #[must_use]
     pub fn into_payload(self) -> Box<dyn Any + Send> {
         self.payload
+    }
+
+    /// The same panic, to tell another one of.
+    pub(crate) fn duplicate(&self) -> Self {
+        Exception {
+            message: self.message.clone(),
+            queue: self.queue.clone(),
+            causality: None,
+            payload: Box::new(self.message.clone()),
+        }
+    }
+
+    pub(crate) fn set_causality(&mut self, name: Option<&str>) {
+        self.causality = name.map(str::to_owned);
     }
 }
 
@@ -71,53 +88,3 @@ impl fmt::Display for Exception {
 }
 
 impl std::error::Error for Exception {}
-
-/// Someone who is told of panics.
-pub(crate) type ExceptionHandler = dyn Fn(Exception) + Send + Sync;
-
-/// The place of one handler, empty at first.
-#[derive(Default)]
-pub(crate) struct ExceptionRoute(Mutex<Option<Arc<ExceptionHandler>>>);
-
-impl ExceptionRoute {
-    pub(crate) fn set(&self, handler: Arc<ExceptionHandler>) {
-        *self.0.lock() = Some(handler);
-    }
-
-    /// Tells the handler, or gives the exception back when there is none.
-    fn tell(&self, exception: Exception) -> Result<(), Exception> {
-        let handler = self.0.lock().clone();
-        match handler {
-            Some(handler) => {
-                handler(exception);
-                Ok(())
-            }
-            None => Err(exception),
-        }
-    }
-}
-
-/// Tells the first of `routes` that has a handler, else standard error. A handler that panics is
-/// itself reported there.
-pub(crate) fn route(exception: Exception, queue: &str, routes: &[&ExceptionRoute]) {
-    let told = catch_unwind(AssertUnwindSafe(|| {
-        let mut unheard = exception;
-        for route in routes {
-            match route.tell(unheard) {
-                Ok(()) => return,
-                Err(exception) => unheard = exception,
-            }
-        }
-        report(&unheard);
-    }));
-    if let Err(payload) = told {
-        report(&Exception::new(payload, queue));
-    }
-}
-
-/// The end of the route: nobody asked to be told. The line is written at once, so that what other
-/// threads write there does not cut it.
-fn report(exception: &Exception) {
-    let line = format!("motet: {exception} (no exception handler is set; see on_exception)\n");
-    eprint!("{line}");
-}

@@ -17,6 +17,8 @@
 //! - The task is in a queue exactly when (`SCHEDULED` and not `RUNNING`) or it has asked for another
 //!   turn (`RUNNING`, between polls). Being queued holds one reference; so does each waker and each
 //!   [`FutureHandle`].
+//! - The causalities of the node are active during a poll and go back into the node before it can
+//!   be queued again: what a poll adds is there at the next one.
 //! - The future is touched only by the thread that runs, cleans up or discards the queued task: the
 //!   queue hands a task to one thread. The last reference to go while the future is still there
 //!   queues the task once more, `ABANDONED`, so that the future is dropped where it ran.
@@ -25,10 +27,11 @@ mod handle;
 mod prefix;
 
 pub use handle::FutureHandle;
+pub use prefix::is_task_context;
 
 use crate::task::{Header, Task, VTable};
 use crate::worker;
-use crate::{Enqueue, Refused};
+use crate::{Causalities, Enqueue, Refused, causality};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::cell::UnsafeCell;
 use prefix::{ABANDONED, DONE, Prefix, REFERENCE, RUNNING, SCHEDULED, raw_waker, release};
@@ -108,9 +111,10 @@ fn allocate<F: Future<Output = ()>>(
 ) -> (Task, NonNull<Prefix>) {
     let node = Box::new(FutureNode {
         prefix: Prefix {
-            header: Header::new(FutureNode::<F>::VTABLE),
+            header: Header::new(FutureNode::<F>::VTABLE, Causalities::active()),
             state: AtomicUsize::new(state),
             queue,
+            started: UnsafeCell::new(false),
             watched: state / REFERENCE > 1,
             free: FutureNode::<F>::free,
         },
@@ -127,6 +131,7 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         cleanup: Self::discard,
         discard: Self::discard,
         name: |_| std::any::type_name::<F>(),
+        skip: Self::skip,
     };
 
     /// # Safety
@@ -147,7 +152,17 @@ impl<F: Future<Output = ()>> FutureNode<F> {
             state.fetch_and(!SCHEDULED, Ordering::AcqRel);
         }
         // SAFETY: this thread runs the task (see the module doc).
-        match unsafe { Self::poll(prefix) } {
+        let after = unsafe { Self::poll(prefix) };
+        if !matches!(after, After::Done) {
+            // SAFETY: this thread runs the task, which nobody can queue before what follows.
+            let _before = unsafe {
+                prefix
+                    .as_ref()
+                    .header
+                    .replace_causalities(causality::leave())
+            };
+        }
+        match after {
             // SAFETY: the queue's reference is given up in each case.
             After::Done => unsafe { release(prefix) },
             // SAFETY: the queue's reference passes to the worker, which runs the task again.
@@ -188,6 +203,10 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         // SAFETY: VTABLE keeps RawWaker's contract; see its functions.
         let waker = ManuallyDrop::new(unsafe { Waker::from_raw(raw_waker(prefix)) });
         let mut cx = Context::from_waker(&waker);
+        // SAFETY: this thread runs the task; nobody else touches the cell.
+        unsafe { prefix.as_ref() }
+            .started
+            .with_mut(|started| unsafe { *started = true });
         let mut polled = Poll::Pending;
         let mut bomb = Bomb(Some(node));
         let poll = || {
@@ -226,6 +245,9 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         // SAFETY: the caller owns the future, which is not used again once DONE is set.
         node.future
             .with_mut(|future| unsafe { ManuallyDrop::drop(&mut *future) });
+        // Wakers may keep the node for long.
+        // SAFETY: as above.
+        drop(unsafe { node.prefix.header.replace_causalities(Causalities::none()) });
     }
 
     /// Drops the future of a task that will not run, and the queue's reference.
@@ -239,6 +261,23 @@ impl<F: Future<Output = ()>> FutureNode<F> {
             prefix.as_ref().state.fetch_or(RUNNING, Ordering::AcqRel);
             Self::drop_future(prefix.cast());
             release(prefix);
+        }
+    }
+
+    /// Drops the future if it has not been polled yet; else polls it, so that it may end as it
+    /// likes.
+    ///
+    /// # Safety
+    /// As `run`.
+    unsafe fn skip(header: NonNull<Header>) {
+        let prefix: NonNull<Prefix> = header.cast();
+        // SAFETY: as `run`; only the thread that runs the task touches the cell.
+        unsafe {
+            if prefix.as_ref().started.with(|started| *started) {
+                Self::run(header);
+            } else {
+                Self::discard(header);
+            }
         }
     }
 

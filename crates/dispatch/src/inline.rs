@@ -1,7 +1,8 @@
 //! The queue without a dispatcher: tasks run on the thread that queues them.
 
 use crate::clock::Clock;
-use crate::exception::{self, ExceptionRoute};
+use crate::route::{self, ExceptionRoute};
+use crate::span;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -69,7 +70,9 @@ impl Inline {
     }
 
     fn run(&self, task: Task) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.run())) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
+            span::start(task, || self.shared.name.clone())
+        })) {
             self.raise(Exception::new(payload, self.name()));
         }
     }
@@ -114,7 +117,7 @@ impl Enqueue for Inline {
     }
 
     fn raise(&self, exception: Exception) {
-        exception::route(exception, self.name(), &[&self.shared.exceptions]);
+        route::route(exception, self.name(), &[&self.shared.exceptions]);
     }
 }
 

@@ -28,6 +28,7 @@
 //! | a call that blocks | [`DispatcherQueue::run_blocking`] |
 //! | no more than so many at a time, or so many per second | [`ExecutionPolicy`] |
 //! | when there is room | [`Enqueue::enqueue_wait`], [`Enqueue::enqueue_blocking`] |
+//! | under a name, with a way for its panics and to cancel it | [`Causality`] |
 //! | a body of your own in the task's one allocation | [`Run`], [`TaskBox`] |
 //!
 //! ```
@@ -46,8 +47,10 @@
 //! which it serves), `sleep.md` (how workers sleep and are woken).
 
 mod blocking;
+mod causality;
 mod clock;
 mod counters;
+mod deadline;
 mod dispatcher;
 mod enqueue;
 mod error;
@@ -70,7 +73,9 @@ mod queue_core;
 mod rate;
 mod registry;
 mod replay;
+mod route;
 mod sleep;
+mod span;
 mod spin_wait;
 mod stall;
 mod started;
@@ -87,13 +92,14 @@ pub mod timer;
 mod loom_future_task;
 
 pub use blocking::RunBlocking;
+pub use causality::{Cancelled, Causalities, Causality, Entered, UntilCancelled};
 pub use clock::{Clock, Timer, Timescale};
 pub use counters::{QueueCounters, WorkerCounters};
 pub use dispatcher::{Dispatcher, DispatcherConfig, IdleWatch};
 pub use enqueue::{Enqueue, EnqueueWait};
 pub use error::{QueueError, Refused};
 pub use exception::Exception;
-pub use future_task::{FutureHandle, spawn, spawn_here, spawn_unchecked};
+pub use future_task::{FutureHandle, is_task_context, spawn, spawn_here, spawn_unchecked};
 pub use home::Home;
 pub use inline::Inline;
 pub use inside_task::inside_task;

@@ -1,8 +1,9 @@
 //! Execution policies: what a queue does with a task for which it has no room.
 
 use crate::Task;
-use crate::exception::{self, Exception};
+use crate::exception::Exception;
 use crate::rate::Rate;
+use crate::route;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::fmt;
@@ -133,7 +134,7 @@ impl Notifications {
             None => drop(notification),
         }));
         if let Err(payload) = told {
-            exception::route(Exception::new(payload, "on_notification"), "", &[]);
+            route::route(Exception::new(payload, "on_notification"), "", &[]);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What the workers of a dispatcher and its queues share: their sleep, and what has changed.
 
 use crate::blocking::Blocking;
-use crate::exception::{self, Exception, ExceptionRoute};
+use crate::exception::Exception;
+use crate::route::{self, ExceptionRoute};
 use crate::sleep::Sleep;
 use crate::stall::Watch;
 use crate::waiting::Roll;
@@ -109,7 +110,7 @@ impl Pool {
             && let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook()))
         {
             let exception = Exception::new(payload, "on_idle");
-            exception::route(exception, "on_idle", &[&self.exceptions]);
+            route::route(exception, "on_idle", &[&self.exceptions]);
         }
         // Whoever waits has either not looked yet or is woken.
         drop(self.idle.lock.lock());

@@ -2,13 +2,14 @@
 
 use crate::clock::{Clock, Timescale};
 use crate::counters::Counters;
-use crate::exception::{self, Exception, ExceptionHandler, ExceptionRoute};
+use crate::exception::Exception;
 use crate::gate::{Gate, Passage};
 use crate::inbox::Inbox;
 use crate::injector::Injector;
 use crate::line::RoomLine;
 use crate::policy::{ExecutionPolicy, Notifications};
 use crate::pool::Pool;
+use crate::route::{self, ExceptionHandler, ExceptionRoute};
 use crate::store::Store;
 use crate::{QueueError, Task};
 use crossbeam_deque as deque;
@@ -338,7 +339,7 @@ impl QueueCore {
     /// Routes a panic of a task of this queue.
     pub(crate) fn raise(&self, exception: Exception) {
         let routes = [&self.exceptions, &self.pool.exceptions];
-        exception::route(exception, &self.config.name, &routes);
+        route::route(exception, &self.config.name, &routes);
     }
 
     fn change_state(&self, from: u8, to: u8) -> bool {

@@ -6,10 +6,13 @@
 //! queues carry; the [lists](crate::TaskList) are made of the nodes' own links.
 //!
 //! Who may touch what: a node has exactly one owner (a `TaskBox`, a `Task`, a list or an injector);
-//! only the owner reads or writes `next` and the body. `vtable` never
+//! only the owner reads or writes `next`, the causalities and the body. `vtable` never
 //! changes.
 
+use crate::Causalities;
+use crate::causality;
 use motet_sync::atomic::{AtomicPtr, Ordering};
+use motet_sync::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -31,6 +34,13 @@ pub trait Run: Send + Sized + 'static {
     /// The name that reports show: a type's, which says where a closure was written.
     fn name(&self) -> &'static str {
         std::any::type_name::<Self>()
+    }
+
+    /// The task has not started and will not, because a causality that
+    /// [skips](crate::Causality::skipping_unstarted) such tasks was cancelled. The default drops the
+    /// body.
+    fn skip(task: TaskBox<Self>) {
+        drop(task);
     }
 }
 
@@ -54,6 +64,8 @@ pub(crate) struct Header {
     vtable: &'static VTable,
     /// The next node of the list this node is in.
     next: AtomicPtr<Header>,
+    /// What the task runs under.
+    causalities: UnsafeCell<Causalities>,
 }
 
 /// What can be done with a node whose body is not known.
@@ -63,6 +75,7 @@ pub(crate) struct VTable {
     pub(crate) discard: unsafe fn(NonNull<Header>),
     /// Leaves the ownership where it is.
     pub(crate) name: unsafe fn(NonNull<Header>) -> &'static str,
+    pub(crate) skip: unsafe fn(NonNull<Header>),
 }
 
 /// `repr(C)`: the header is at offset 0, so a pointer to the node is a pointer to the header.
@@ -73,11 +86,34 @@ pub(crate) struct Node<R> {
 }
 
 impl Header {
-    pub(crate) fn new(vtable: &'static VTable) -> Self {
+    #[inline]
+    pub(crate) fn new(vtable: &'static VTable, causalities: Causalities) -> Self {
         Header {
             vtable,
             next: AtomicPtr::new(ptr::null_mut()),
+            causalities: UnsafeCell::new(causalities),
         }
+    }
+
+    /// Looks at what the task runs under.
+    ///
+    /// # Safety
+    /// The caller owns the node.
+    #[inline]
+    pub(crate) unsafe fn with_causalities<R>(&self, look: impl FnOnce(&Causalities) -> R) -> R {
+        // SAFETY: only the owner touches the cell.
+        self.causalities.with(|cell| look(unsafe { &*cell }))
+    }
+
+    /// Exchanges what the task runs under.
+    ///
+    /// # Safety
+    /// The caller owns the node.
+    #[inline]
+    pub(crate) unsafe fn replace_causalities(&self, causalities: Causalities) -> Causalities {
+        // SAFETY: only the owner touches the cell.
+        self.causalities
+            .with_mut(|cell| unsafe { ptr::replace(cell, causalities) })
     }
 
     // Relaxed everywhere: only the owner touches the link, and ownership moves between threads
@@ -107,14 +143,25 @@ impl<R: Run> TaskBox<R> {
         },
         // SAFETY: the vtable of a Node<R> is called with that node, which its owner lends.
         name: |header| unsafe { header.cast::<Node<R>>().as_ref() }.body.name(),
+        skip: |header| {
+            // SAFETY: as above.
+            R::skip(unsafe { TaskBox::from_header(header) });
+        },
     };
 
-    /// Allocates the node around `body`.
+    /// Allocates the node around `body`; it runs under the causalities that are active now.
     #[inline]
     #[must_use]
     pub fn new(body: R) -> Self {
+        TaskBox::under(Causalities::active(), body)
+    }
+
+    /// Allocates the node around `body`, which runs under `causalities`.
+    #[inline]
+    #[must_use]
+    pub fn under(causalities: Causalities, body: R) -> Self {
         let node = Box::new(Node {
-            header: Header::new(Self::VTABLE),
+            header: Header::new(Self::VTABLE, causalities),
             body,
         });
         TaskBox {
@@ -138,6 +185,30 @@ impl<R: Run> TaskBox<R> {
         let node = ManuallyDrop::new(self).node;
         // SAFETY: the node came from a Box in `new` and self owned it.
         unsafe { Box::from_raw(node.as_ptr()) }.body
+    }
+
+    /// As [`TaskBox::into_inner`], with what the task would have run under.
+    #[inline]
+    #[must_use]
+    pub fn into_parts(self) -> (R, Causalities) {
+        // SAFETY: self owns the node.
+        let causalities = unsafe {
+            let header = &self.node.as_ref().header;
+            header.replace_causalities(Causalities::none())
+        };
+        (self.into_inner(), causalities)
+    }
+
+    /// What the task runs under.
+    #[must_use]
+    pub fn causalities(&self) -> Causalities {
+        // SAFETY: self owns the node.
+        unsafe {
+            self.node
+                .as_ref()
+                .header
+                .with_causalities(Causalities::clone)
+        }
     }
 
     /// # Safety
@@ -198,7 +269,8 @@ impl Task {
         TaskBox::new(Call(work)).into_task()
     }
 
-    /// Runs the task on the calling thread.
+    /// Runs the task on the calling thread, under its causalities; the caller's are active again
+    /// afterwards.
     ///
     /// # Panics
     /// When the work does; workers catch this.
@@ -206,7 +278,44 @@ impl Task {
     pub fn run(self) {
         let header = self.into_header();
         // SAFETY: self owned the node; the vtable is the node's own.
-        unsafe { (header.as_ref().vtable.run)(header) }
+        unsafe {
+            let causalities = header.as_ref().with_causalities(Causalities::clone);
+            let run = header.as_ref().vtable.run;
+            causality::within(causalities, || run(header));
+        }
+    }
+
+    /// As [`Task::run`], for the queues: a task that must not start any more
+    /// ([`Causality::skipping_unstarted`](crate::Causality::skipping_unstarted)) is skipped instead.
+    #[inline]
+    pub(crate) fn start(self) {
+        if self.skips() {
+            return self.skip();
+        }
+        self.run();
+    }
+
+    /// What the task runs under.
+    #[must_use]
+    pub fn causalities(&self) -> Causalities {
+        // SAFETY: self owns the node.
+        unsafe { self.header.as_ref().with_causalities(Causalities::clone) }
+    }
+
+    #[inline]
+    fn skips(&self) -> bool {
+        // SAFETY: self owns the node.
+        unsafe { self.header.as_ref().with_causalities(Causalities::skips) }
+    }
+
+    #[cold]
+    fn skip(self) {
+        let causalities = self.causalities();
+        let header = self.into_header();
+        // SAFETY: self owned the node; the vtable is the node's own.
+        causality::within(causalities, || unsafe {
+            (header.as_ref().vtable.skip)(header);
+        });
     }
 
     /// Gives the task up without running it: the items it carries go back to the front of their

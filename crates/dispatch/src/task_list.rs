@@ -3,6 +3,7 @@
 //! [`TaskList`] holds tasks of any kind, [`BoxList`] tasks whose body is known, so that it can be
 //! looked at while it waits (a port's items).
 
+use crate::Causalities;
 use crate::task::{Header, Node, Run, Task, TaskBox};
 use std::fmt;
 use std::marker::PhantomData;
@@ -134,6 +135,21 @@ impl<R: Run> BoxList<R> {
                 Some(&node.cast::<Node<R>>().as_ref().body)
             }
         })
+    }
+
+    /// What the tasks run under, each causality once.
+    #[must_use]
+    pub fn causalities(&self) -> Causalities {
+        let mut union = Causalities::none();
+        let mut at = self.links.head;
+        while let Some(node) = NonNull::new(at) {
+            // SAFETY: the list owns its nodes.
+            let header = unsafe { node.as_ref() };
+            // SAFETY: as above.
+            unsafe { header.with_causalities(|causalities| union = union.union(causalities)) };
+            at = header.next();
+        }
+        union
     }
 
     /// Takes the oldest task whose body satisfies `wanted`; the others keep their order.

@@ -11,6 +11,7 @@ use crate::local::Local;
 use crate::pool::Pool;
 use crate::queue_core::QueueCore;
 use crate::registry::Registry;
+use crate::span;
 use crate::stall::Watch;
 use motet_sync::{Backoff, Parker};
 use std::cell::{Cell, RefCell};
@@ -253,7 +254,8 @@ impl Worker {
         if let Some(watch) = &self.watch {
             watch.begin(self.index, slot, task.name());
         }
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.run())) {
+        let name = || self.locals.borrow()[slot].queue.config.name.clone();
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| span::start(task, name))) {
             let queue = Arc::clone(&self.locals.borrow()[slot].queue);
             queue.raise(Exception::new(payload, &queue.config.name));
         }

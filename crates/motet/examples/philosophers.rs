@@ -26,7 +26,7 @@ fn main() {
         );
         let eaten = meals[seat].clone();
         let (left_again, right_again) = (left.clone(), right.clone());
-        JoinedReceive::persistent(&left, &right, move |l: Fork, r: Fork| {
+        JoinedReceive::persistent((&left, &right), move |(l, r): (Fork, Fork)| {
             if eaten.item_count() < MEALS {
                 eaten.post(()).expect("nobody refuses");
                 left_again.post(l).expect("the queue is open");

@@ -16,6 +16,7 @@
 //! |---|---|---|
 //! | events, requests, a graph of steps | [`Port`], [`Receive`], [`JoinedReceive`] | `hello_port`, `word_count`, `philosophers` |
 //! | questions that want an answer | [`reply`], [`ReplyPort`] | `request_reply`, `with_tokio` |
+//! | work on many threads that belongs together | [`Causality`] | `causality` |
 //! | one loop over much data, in parallel | [`World`], [`Communicator`] | `hello_ranks`, `heat` |
 //! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
@@ -45,11 +46,13 @@ pub use motet_ports as ports;
 
 pub use motet_comm::{CommError, Communicator, RunError, World};
 pub use motet_dispatch::{
-    Clock, Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, Exception, Inline, QueueConfig,
-    Replay, ReplayConfig, ReplayQueue, Task, Timer, Timescale, Trace, spawn,
+    Cancelled, Causalities, Causality, Clock, Dispatcher, DispatcherConfig, DispatcherQueue,
+    Enqueue, Exception, Inline, QueueConfig, Replay, ReplayConfig, ReplayQueue, Task, Timer,
+    Timescale, Trace, spawn,
 };
 pub use motet_ports::{
-    BlockingError, ExceptionPort, FromHandler, JoinedReceive, MultipleItemReceive, NoReply, Port,
-    PortSet, PostError, Receive, Reply, ReplyPort, SharedPortSet, SuccessFailurePort, reply, timer,
-    wait_blocking, wait_blocking_for,
+    BlockingError, CausalityPorts, ExceptionPort, FromHandler, JoinedReceive, MultipleItemGather,
+    MultipleItemReceive, MultiplePortReceive, NoReply, Port, PortSet, PostError, Receive, Reply,
+    ReplyPort, SharedPortSet, SuccessFailurePort, guard, reply, timer, wait_blocking,
+    wait_blocking_for,
 };

@@ -31,7 +31,7 @@
 //! #![deny(unused_must_use)]
 //! use motet_ports::{JoinedReceive, Port};
 //! let (p, q) = (Port::new(), Port::new());
-//! JoinedReceive::once(&p, &q, |_: u32, _: u32| ());
+//! JoinedReceive::once((&p, &q), |_: (u32, u32)| ());
 //! ```
 //!
 //! ```compile_fail

@@ -1,7 +1,7 @@
 //! What is decided under a port's lock and done after it is released.
 
 use crate::delivery::QueueHandle;
-use motet_dispatch::{Exception, QueueError, Room, Task, announce};
+use motet_dispatch::{Causalities, Exception, QueueError, Room, Task, announce};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -35,7 +35,7 @@ pub(crate) trait Settle: Send + Sync {
 enum Effect {
     Admit(QueueHandle, Task),
     Wake(Waker),
-    Raise(QueueHandle, Exception),
+    Raise(QueueHandle, Exception, Causalities),
     Drop(Arc<dyn Keep>),
     Settle(Arc<dyn Settle>, AdmitLast),
     Call(Box<dyn FnOnce()>),
@@ -58,8 +58,14 @@ impl Deferred {
         self.push(Effect::Wake(waker));
     }
 
-    pub(crate) fn raise(&mut self, queue: QueueHandle, exception: Exception) {
-        self.push(Effect::Raise(queue, exception));
+    /// Routes a panic as one of a task of `queue` that runs under `causalities`.
+    pub(crate) fn raise(
+        &mut self,
+        queue: QueueHandle,
+        exception: Exception,
+        causalities: Causalities,
+    ) {
+        self.push(Effect::Raise(queue, exception, causalities));
     }
 
     pub(crate) fn drop_later(&mut self, receiver: Arc<dyn Keep>) {
@@ -177,7 +183,9 @@ impl Effect {
         match self {
             Effect::Admit(queue, task) => queue.admit(task),
             Effect::Wake(waker) => waker.wake(),
-            Effect::Raise(queue, exception) => queue.raise(exception),
+            Effect::Raise(queue, exception, causalities) => {
+                causalities.run(|| queue.raise(exception));
+            }
             Effect::Drop(receiver) => drop(receiver),
             Effect::Settle(choice, task) => {
                 choice.settle();

@@ -1,6 +1,6 @@
 //! An item on its way: the body of the one node that carries it from `post` to its handler.
 
-use motet_dispatch::{Enqueue, Run, Task, TaskBox};
+use motet_dispatch::{BoxList, Causalities, Enqueue, Run, Task, TaskBox};
 use std::sync::Arc;
 
 /// An item, and once a receiver has taken it, where it goes.
@@ -24,10 +24,35 @@ pub(crate) trait Deliver<T: Send + 'static>: Send + Sync {
     fn name(&self) -> &'static str;
 }
 
-/// Makes a node around an item.
+/// Makes a node around an item, which carries the active causalities.
 #[inline]
 pub(crate) fn parcel<T: Send + 'static>(item: T) -> Parcel<T> {
     TaskBox::new(Delivery { item, to: None })
+}
+
+/// Makes a node around an item, which carries none.
+pub(crate) fn token<T: Send + 'static>(item: T) -> Parcel<T> {
+    TaskBox::under(Causalities::none(), Delivery { item, to: None })
+}
+
+/// Brings an item of a handler run that was skipped back by `put_back`, unless it was itself
+/// cancelled: then nobody wants it any more.
+pub(crate) fn put_back_wanted<T: Send + 'static>(
+    parcel: Parcel<T>,
+    put_back: impl FnOnce(Parcel<T>),
+) {
+    if parcel.causalities().check().is_ok() {
+        put_back(parcel);
+    }
+}
+
+/// The items of parcels, in order.
+pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> Vec<T> {
+    let mut items = Vec::with_capacity(parcels.len());
+    while let Some(parcel) = parcels.pop_front() {
+        items.push(parcel.into_inner().item);
+    }
+    items
 }
 
 /// Addresses a parcel: it becomes the task that delivers it.

@@ -7,24 +7,24 @@
 //! it any number of port locks may be taken in any order: nobody else holds two. Ports without
 //! joins have no domain and pay nothing.
 //!
-//! Domains merge when a join connects them (union by size) and never split.
+//! Domains merge when a join connects them (union by size) and never split. The way up to the root is
+//! read without a lock, since a post to a joined port goes it each time; that the root still is one is
+//! looked up again under its lock.
 
-use motet_sync::{Mutex, MutexGuard, Serial};
-use std::sync::Arc;
+use motet_sync::{Mutex, Serial};
+use std::sync::{Arc, OnceLock};
 
-/// A node of the union-find forest; the root's lock is the lock of all its ports.
+/// A node of the union-find forest; the root's lock is the lock of all its ports. Alone in its cache
+/// lines: every post to its ports writes the lock.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Domain {
     /// The older of two is locked first.
     age: u64,
-    standing: Mutex<Standing>,
-}
-
-#[derive(Debug)]
-enum Standing {
-    /// With so many ports.
-    Root(usize),
-    Under(Arc<Domain>),
+    /// Set once, under the locks of both, when this domain becomes part of another.
+    above: OnceLock<Arc<Domain>>,
+    /// While it is a root: with so many ports.
+    ports: Mutex<usize>,
 }
 
 impl Domain {
@@ -33,37 +33,28 @@ impl Domain {
         static AGES: Serial = Serial::new();
         Arc::new(Domain {
             age: AGES.next(),
-            standing: Mutex::new(Standing::Root(1)),
+            above: OnceLock::new(),
+            ports: Mutex::new(1),
         })
     }
 
     /// Runs `body` under the lock of the whole domain.
-    pub(crate) fn locked<R>(self: &Arc<Self>, body: impl FnOnce() -> R) -> R {
-        let mut at = {
-            let standing = self.standing.lock();
-            match &*standing {
-                // Nearly always: the root's count of references is not touched.
-                Standing::Root(_) => return body(),
-                Standing::Under(above) => Arc::clone(above),
-            }
-        };
+    #[inline]
+    pub(crate) fn locked<R>(&self, body: impl FnOnce() -> R) -> R {
         loop {
-            let above = {
-                let standing = at.standing.lock();
-                match &*standing {
-                    Standing::Root(_) => return body(),
-                    Standing::Under(above) => Arc::clone(above),
-                }
-            };
-            at = above;
+            let root = self.root();
+            let _ports = root.ports.lock();
+            if root.is_root() {
+                return body();
+            }
         }
     }
 
     /// Makes one domain of two. The caller holds no domain's lock.
     pub(crate) fn merge(one: &Arc<Self>, two: &Arc<Self>) {
         loop {
-            let (one, two) = (one.root(), two.root());
-            if Arc::ptr_eq(&one, &two) {
+            let (one, two) = (Self::root_of(one), Self::root_of(two));
+            if Arc::ptr_eq(one, two) {
                 return;
             }
             // Two merges at once lock the same pair in the same order.
@@ -72,37 +63,42 @@ impl Domain {
             } else {
                 (two, one)
             };
-            let (mut first, mut second) = (one.standing.lock(), two.standing.lock());
-            let (Standing::Root(m), Standing::Root(n)) = (&*first, &*second) else {
+            let (mut first, mut second) = (one.ports.lock(), two.ports.lock());
+            if !one.is_root() || !two.is_root() {
                 continue;
-            };
-            let (m, n) = (*m, *n);
-            let hang = |below: &mut MutexGuard<'_, Standing>, above: &Arc<Domain>| {
-                **below = Standing::Under(Arc::clone(above));
-            };
-            if m < n {
-                hang(&mut first, &two);
-                *second = Standing::Root(m + n);
-            } else {
-                hang(&mut second, &one);
-                *first = Standing::Root(m + n);
             }
+            let together = *first + *second;
+            let (below, above) = if *first < *second {
+                *second = together;
+                (one, two)
+            } else {
+                *first = together;
+                (two, one)
+            };
+            below.above.get_or_init(|| Arc::clone(above));
             return;
         }
     }
 
-    fn root(self: &Arc<Self>) -> Arc<Self> {
-        let mut at = Arc::clone(self);
-        loop {
-            let above = match &*at.standing.lock() {
-                Standing::Root(_) => None,
-                Standing::Under(above) => Some(Arc::clone(above)),
-            };
-            match above {
-                None => return at,
-                Some(above) => at = above,
-            }
+    fn is_root(&self) -> bool {
+        self.above.get().is_none()
+    }
+
+    #[inline]
+    fn root(&self) -> &Self {
+        let mut at = self;
+        while let Some(above) = at.above.get() {
+            at = above;
         }
+        at
+    }
+
+    fn root_of(domain: &Arc<Self>) -> &Arc<Self> {
+        let mut at = domain;
+        while let Some(above) = at.above.get() {
+            at = above;
+        }
+        at
     }
 }
 
@@ -127,10 +123,10 @@ mod tests {
         assert!(
             domains
                 .iter()
-                .all(|domain| Arc::ptr_eq(&domain.root(), &root))
+                .all(|domain| std::ptr::eq(domain.root(), root))
         );
         let inside = std::cell::Cell::new(false);
-        domains[3].locked(|| inside.set(root.standing.try_lock().is_none()));
+        domains[3].locked(|| inside.set(root.ports.try_lock().is_none()));
         assert!(inside.get(), "any port's domain locks the root");
     }
 }

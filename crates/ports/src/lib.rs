@@ -17,7 +17,10 @@
 //! |---|---|---|
 //! | one item of one port | [`Receive`] | [`Port::recv`] |
 //! | `n` items of one port | [`MultipleItemReceive`] | |
-//! | one item of each of two ports | [`JoinedReceive`] | [`join`] |
+//! | items of each of several ports | [`JoinedReceive`] | [`join`] |
+//! | an item of each of any number of ports of one type | [`MultiplePortReceive`] | |
+//! | `n` items of several ports, any mix | [`MultipleItemGather`] | |
+//! | … that satisfy a [`guard`] | [`Port::when`], [`Receive::when`] | |
 //! | the first of several that can run | [`Choice`] | [`select`] |
 //! | nothing: just run | [`FromHandler`] | |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
@@ -25,7 +28,7 @@
 //! | an answer to one request | [`ReplyPort`] | [`reply`] |
 //! | items one by one, with combinators | [`Port::sink`] | [`Port::stream`] |
 //! | anything, on a thread that runs no tasks | | [`Port::recv_blocking`], [`wait_blocking`] |
-//! | panics | [`ExceptionPort`] | |
+//! | panics | [`ExceptionPort`], for all work under a name [`CausalityPorts`] | |
 //! | what a queue's policy does | [`ExecutionPolicyNotificationPort`] | |
 //! | time | [`timer::timeout_port`], [`timer::enqueue_timer`] | [`timer::sleep`], [`within`](timer::Deadline::within) |
 //!
@@ -61,6 +64,7 @@ mod activation;
 mod arbiter;
 mod beyond;
 mod blocking;
+mod causality_ports;
 mod claim;
 #[cfg(doctest)]
 mod compile_fail;
@@ -70,6 +74,7 @@ mod description;
 mod domain;
 mod error;
 mod exception_port;
+pub mod guard;
 mod handler;
 mod mailbox;
 mod origin;
@@ -79,12 +84,15 @@ mod policy_port;
 mod port;
 mod port_set;
 mod predicate;
+mod reading;
 mod receiver;
 mod recv;
 mod reply;
 mod select;
+mod shelf;
 mod sink;
 mod stream;
+mod tokens;
 mod weak_port;
 
 pub mod timer;
@@ -97,8 +105,12 @@ mod loom_ports;
 mod shuttle_programs;
 
 pub use activation::{Activation, Active, Attach};
-pub use arbiter::{After, Choice, FromHandler, JoinedReceive, MultipleItemReceive, Receive};
+pub use arbiter::{
+    After, Batch, Choice, FromHandler, IntoPart, IntoParts, IntoRow, IntoShares, JoinedReceive,
+    Kit, MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Part, Receive,
+};
 pub use blocking::{wait_blocking, wait_blocking_for};
+pub use causality_ports::{CausalityPorts, CoordinateError};
 pub use deferred::Keep;
 pub use error::{BlockingError, PostAnyError, PostError, PostRefusal};
 pub use exception_port::ExceptionPort;

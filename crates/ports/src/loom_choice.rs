@@ -83,7 +83,7 @@ fn loom_a_choice_over_a_join_against_a_plain_branch() {
     loom::model(|| {
         let (p, q, plain, queue) = (Port::new(), Port::new(), Port::new(), Keeper::default());
         Choice::new()
-            .or(JoinedReceive::once(&p, &q, |_: u32, _: u32| ()))
+            .or(JoinedReceive::once((&p, &q), |_: (u32, u32)| ()))
             .or(once(&plain))
             .activate(&queue)
             .unwrap();

@@ -87,7 +87,7 @@ pub(crate) fn post_elsewhere(port: &Port<u32>, item: u32) -> thread::JoinHandle<
 }
 
 fn join(p: &Port<u32>, q: &Port<u32>, queue: &Keeper) -> Activation {
-    JoinedReceive::persistent(p, q, |_, _| ())
+    JoinedReceive::persistent((p, q), |_| ())
         .activate(queue)
         .unwrap()
 }
@@ -177,6 +177,58 @@ fn loom_a_post_against_a_join_that_begins() {
         other.join().unwrap();
         assert_eq!((p.item_count(), q.item_count()), (0, 0));
         assert_eq!(queue.run(), 1);
+    });
+}
+
+/// The last items of a join of three ports, of which one brings two, come at once: it fires, once.
+#[test]
+fn loom_two_posts_against_a_join_of_three() {
+    loom::model(|| {
+        let (p, q, r, queue) = (Port::new(), Port::new(), Port::new(), Keeper::default());
+        JoinedReceive::persistent((&p, q.times(2), &r), |_| ())
+            .activate(&queue)
+            .unwrap();
+        queue.run();
+        p.post(1).unwrap();
+        q.post(2).unwrap();
+        let poster = post_elsewhere(&q, 3);
+        r.post(4).unwrap();
+        poster.join().unwrap();
+        assert_eq!((p.item_count(), q.item_count(), r.item_count()), (0, 0, 0));
+        assert_eq!(queue.run(), 1);
+    });
+}
+
+/// Both items of two joins on the same ports, named in either order, come at once: one fires.
+#[test]
+fn loom_two_posts_against_crossing_joins() {
+    loom::model(|| {
+        let (p, q, queue) = (Port::new(), Port::new(), Keeper::default());
+        join(&p, &q, &queue);
+        join(&q, &p, &queue);
+        queue.run();
+        let poster = post_elsewhere(&p, 1);
+        q.post(2).unwrap();
+        poster.join().unwrap();
+        assert_eq!((p.item_count(), q.item_count()), (0, 0));
+        assert_eq!(queue.run(), 1);
+    });
+}
+
+/// An item of a join is taken while the other comes: the join fires with both, or with neither.
+#[test]
+fn loom_a_post_against_a_test() {
+    loom::model(|| {
+        let (p, q, queue) = (Port::new(), Port::new(), Keeper::default());
+        join(&p, &q, &queue);
+        queue.run();
+        p.post(1).unwrap();
+        let poster = post_elsewhere(&q, 2);
+        let taken = p.test();
+        poster.join().unwrap();
+        let fired = queue.run();
+        assert_eq!(fired, usize::from(taken.is_none()));
+        assert_eq!((p.item_count(), q.item_count()), (0, 1 - fired));
     });
 }
 

@@ -4,6 +4,7 @@
 //! it has taken its items, and the future, woken, runs it in its own poll. A future that is dropped
 //! instead cleans the task up, which brings the items back to the front of their ports.
 
+use crate::recv::adopt;
 use motet_dispatch::{Clock, Enqueue, Exception, QueueError, Task};
 use motet_sync::Mutex;
 use std::panic::resume_unwind;
@@ -67,7 +68,9 @@ impl<R: Send + 'static> Mailbox<R> {
             return Poll::Pending;
         };
         drop(slot);
+        let causalities = task.causalities();
         task.run();
+        adopt(&causalities, cx);
         let result = self.slot.lock().result.take();
         Poll::Ready(result.expect("the handler of an awaited arbiter leaves its result"))
     }

@@ -12,11 +12,12 @@ pub(crate) use state::PortState;
 use crate::PostError;
 use crate::claim::Claim;
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, parcel};
+use crate::delivery::{Delivery, Parcel, parcel, token};
 use crate::domain::Domain;
 use crate::origin::Origin;
 use crate::predicate;
-use crate::receiver::{End, Receiver};
+use crate::receiver::Receiver;
+use crate::shelf::End;
 use bound::Bound;
 use motet_dispatch::BoxList;
 use motet_sync::{Mutex, Serial};
@@ -48,6 +49,8 @@ pub struct Port<T: Send + 'static> {
 #[repr(align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
     id: u64,
+    /// Its items carry no causalities.
+    tokens: bool,
     state: Mutex<PortState<T>>,
     /// Set when the first join on this port is activated. See `domain.rs`.
     domain: OnceLock<Arc<Domain>>,
@@ -74,7 +77,7 @@ impl<T: Send + 'static> Port<T> {
     /// Inside a predicate: predicates must not use ports.
     #[inline]
     pub fn post(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.core.place(parcel(item), End::Back);
+        let refused = self.core.place(self.core.parcel(item), End::Back);
         refused.map_err(Refusal::into_error)
     }
 
@@ -84,33 +87,8 @@ impl<T: Send + 'static> Port<T> {
     /// # Errors
     /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full.
     pub fn put_back(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.core.place(parcel(item), End::Front);
+        let refused = self.core.place(self.core.parcel(item), End::Front);
         refused.map_err(Refusal::into_error)
-    }
-
-    /// Takes the oldest waiting item, if there is one.
-    #[must_use]
-    pub fn test(&self) -> Option<T> {
-        let parcel = self.core.take(|items| items.pop_front());
-        parcel.map(|parcel| parcel.into_inner().item)
-    }
-
-    /// Takes the oldest `count` items, or none when fewer wait.
-    #[must_use]
-    pub fn test_multiple(&self, count: usize) -> Option<Vec<T>> {
-        let taken = self.core.take(|items| {
-            if items.len() < count {
-                return None;
-            }
-            let mut taken = BoxList::new();
-            while taken.len() < count
-                && let Some(parcel) = items.pop_front()
-            {
-                taken.push_back(parcel);
-            }
-            Some(taken)
-        });
-        taken.map(items_of)
     }
 
     /// The number of waiting items.
@@ -123,32 +101,6 @@ impl<T: Send + 'static> Port<T> {
     #[must_use]
     pub fn receiver_count(&self) -> usize {
         self.core.state().receivers.len()
-    }
-
-    /// Copies of the waiting items, oldest first.
-    ///
-    /// # Panics
-    /// When `T::clone` uses this port.
-    #[must_use]
-    pub fn items(&self) -> Vec<T>
-    where
-        T: Clone,
-    {
-        let state = self.core.state();
-        predicate::inside(|| {
-            state
-                .items
-                .iter()
-                .map(|delivery| delivery.item.clone())
-                .collect()
-        })
-    }
-
-    /// Drops the waiting items; returns how many there were.
-    pub fn clear(&self) -> usize {
-        // Dropped outside the lock: an item's destructor may use the port.
-        let items = self.core.take(std::mem::take);
-        items.len()
     }
 
     /// Adds a receiver behind the others and offers it the waiting items, oldest first. The same
@@ -168,6 +120,12 @@ impl<T: Send + 'static> Port<T> {
         self.core.id
     }
 
+    pub(crate) fn with_tokens() -> Self {
+        Port {
+            core: PortCore::new(&PortConfig::default(), true),
+        }
+    }
+
     pub(crate) fn from_core(core: Arc<PortCore<T>>) -> Self {
         Port { core }
     }
@@ -179,11 +137,12 @@ impl<T: Send + 'static> Port<T> {
 
 impl<T: Send + 'static> PortCore<T> {
     #[track_caller]
-    fn new(config: &PortConfig) -> Arc<Self> {
+    fn new(config: &PortConfig, tokens: bool) -> Arc<Self> {
         static IDS: Serial = Serial::new();
         let origin = Origin::here();
         Arc::new_cyclic(|this| PortCore {
             id: IDS.next(),
+            tokens,
             state: Mutex::new(PortState::new(Bound::new(config), this)),
             domain: OnceLock::new(),
             origin,
@@ -203,8 +162,24 @@ impl<T: Send + 'static> PortCore<T> {
         }
     }
 
+    #[inline]
+    fn parcel(&self, item: T) -> Parcel<T> {
+        if self.tokens {
+            token(item)
+        } else {
+            parcel(item)
+        }
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
     /// The domain, made if need be.
     pub(crate) fn domain(&self) -> &Arc<Domain> {
+        if let Some(domain) = self.domain.get() {
+            return domain;
+        }
         // Under the port's lock, so that nobody is inside the port without the domain's lock once
         // there is a domain.
         let _state = self.state();
@@ -214,13 +189,20 @@ impl<T: Send + 'static> PortCore<T> {
     /// Runs `body` on the state, with all that receivers need locked.
     #[inline]
     pub(crate) fn locked<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
-        let mut state = self.domain.get().is_none().then(|| self.state());
-        // A domain may have been made before this thread had the lock.
-        let Some(domain) = self.domain.get() else {
-            return body(state.get_or_insert_with(|| self.state()));
-        };
-        drop(state);
-        domain.locked(|| body(&mut self.state()))
+        if self.domain.get().is_none() {
+            let mut state = self.state();
+            // The first join makes the domain under this lock.
+            if self.domain.get().is_none() {
+                return body(&mut state);
+            }
+        }
+        self.locked_in_domain(body)
+    }
+
+    fn locked_in_domain<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
+        // Before the domain's lock, which the caller may be under.
+        predicate::assert_outside();
+        self.domain().locked(|| body(&mut self.state()))
     }
 
     /// The state alone: enough for looking and for taking waiting items.
@@ -240,9 +222,9 @@ impl<T: Send + 'static> PortCore<T> {
 
     /// Takes waiting items.
     #[inline]
-    fn take<R>(&self, take: impl FnOnce(&mut BoxList<Delivery<T>>) -> R) -> R {
+    pub(crate) fn take<R>(&self, take: impl FnOnce(&mut BoxList<Delivery<T>>) -> R) -> R {
         let mut state = self.state();
-        let taken = take(&mut state.items);
+        let taken = take(state.items_mut());
         let has_posters = state.has_posters();
         drop(state);
         if has_posters {
@@ -251,27 +233,21 @@ impl<T: Send + 'static> PortCore<T> {
         taken
     }
 
-    /// Posts an item whose poster cannot take it back. It is kept also when its receiver's queue, or the
-    /// port, has no room.
-    pub(crate) fn post_or_keep(&self, parcel: Parcel<T>) {
-        self.place_or_keep(parcel, End::Back);
+    /// Posts an item whose poster cannot take it back: it is kept also when there is no room for it.
+    pub(crate) fn post_or_keep(&self, item: T) {
+        self.keep(self.parcel(item), End::Back);
     }
 
-    /// Brings an item back that had been taken. It is kept also when its receiver's queue refuses.
+    /// Brings an item back that had been taken.
     pub(crate) fn put_back(&self, parcel: Parcel<T>) {
-        self.place_or_keep(parcel, End::Front);
+        self.keep(parcel, End::Front);
     }
 
-    fn place_or_keep(&self, parcel: Parcel<T>, end: End) {
+    /// Places an item that nobody could take back, whatever the capacity. A receiver whose queue refuses it
+    /// is passed by, until that has room: whoever else waits for the item must hear of it.
+    fn keep(&self, parcel: Parcel<T>, end: End) {
         let mut deferred = Deferred::default();
-        self.locked(|state| {
-            if let Err(refusal) = state.place(parcel, end, &mut deferred) {
-                state.insert(refusal.parcel, end);
-                if let Some(hungry) = refusal.hungry {
-                    state.feed_later(*hungry, &mut deferred);
-                }
-            }
-        });
+        self.locked(|state| state.place_always(parcel, end, &mut deferred));
         deferred.carry_out();
     }
 
@@ -304,15 +280,6 @@ pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: Parc
     if let Some(port) = port.upgrade() {
         port.put_back(parcel);
     }
-}
-
-/// The items of parcels, in order.
-pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> Vec<T> {
-    let mut items = Vec::with_capacity(parcels.len());
-    while let Some(parcel) = parcels.pop_front() {
-        items.push(parcel.into_inner().item);
-    }
-    items
 }
 
 impl<T: Send + 'static> Clone for Port<T> {

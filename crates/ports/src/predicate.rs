@@ -1,8 +1,9 @@
 //! Predicates: user code under a port's lock, kept on a short leash.
 
+use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
 use crate::receiver::Offer;
-use motet_dispatch::Exception;
+use motet_dispatch::{Causalities, Exception};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -43,12 +44,31 @@ pub(crate) fn wants<T: Send + 'static>(
     offer: &mut Offer<'_, T>,
     queue: &QueueHandle,
 ) -> bool {
-    let wanted = catch_unwind(AssertUnwindSafe(|| inside(|| predicate(offer.item()))));
-    wanted.unwrap_or_else(|payload| {
-        offer.raise(
-            QueueHandle::clone(queue),
-            Exception::new(payload, queue.name()),
-        );
+    let wanted = answer(predicate, offer.item(), queue);
+    wanted.unwrap_or_else(|exception| {
+        offer.raise(QueueHandle::clone(queue), exception);
         false
     })
+}
+
+/// Asks predicates about items that wait. One that panics wants nothing; the panic goes the way of
+/// the queue's exceptions.
+pub(crate) struct Asker<'a> {
+    pub(crate) queue: &'a QueueHandle,
+    pub(crate) deferred: &'a mut Deferred,
+}
+
+impl Asker<'_> {
+    pub(crate) fn wants<T>(&mut self, predicate: &Predicate<T>, item: &T) -> bool {
+        answer(predicate, item, self.queue).unwrap_or_else(|exception| {
+            let queue = QueueHandle::clone(self.queue);
+            self.deferred.raise(queue, exception, Causalities::active());
+            false
+        })
+    }
+}
+
+fn answer<T>(predicate: &Predicate<T>, item: &T, queue: &QueueHandle) -> Result<bool, Exception> {
+    catch_unwind(AssertUnwindSafe(|| inside(|| predicate(item))))
+        .map_err(|payload| Exception::new(payload, queue.name()))
 }

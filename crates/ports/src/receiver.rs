@@ -3,6 +3,7 @@
 use crate::deferred::{Deferred, Keep};
 use crate::delivery::{Delivery, Parcel, QueueHandle};
 use crate::outlet::Outlet;
+use crate::shelf::{End, Offered};
 use motet_dispatch::{BoxList, Exception, QueueError, Task};
 use std::any::type_name;
 use std::borrow::Cow;
@@ -47,13 +48,6 @@ pub struct Offer<'a, T: Send + 'static> {
     waiting: &'a mut BoxList<Delivery<T>>,
     deferred: &'a mut Deferred,
     leaves: bool,
-}
-
-/// One of the two ends of a port's queue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    Front,
-    Back,
 }
 
 impl<'a, T: Send + 'static> Offer<'a, T> {
@@ -105,44 +99,24 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
         self.parcel.take().expect("the offered item is still there")
     }
 
-    /// Takes the oldest item: the offered one, unless others stand before it.
+    /// Lends the offered item and those that wait to `body`, which may take some.
     #[inline]
-    pub(crate) fn take_oldest(&mut self) -> Parcel<T> {
-        let waiting = match self.end {
-            End::Front => None,
-            End::Back => self.waiting.pop_front(),
+    pub(crate) fn lend<R>(&mut self, body: impl FnOnce(&mut Offered<T>, &mut Deferred) -> R) -> R {
+        let mut offered = Offered {
+            waiting: std::mem::take(self.waiting),
+            parcel: self.parcel.take(),
+            end: self.end,
         };
-        waiting.unwrap_or_else(|| self.take())
-    }
-
-    /// Takes the `count` oldest items in their nodes, the offered one in its place among them. There
-    /// must be as many.
-    pub(crate) fn take_oldest_multiple(&mut self, count: usize) -> BoxList<Delivery<T>> {
-        let mut taken = BoxList::new();
-        if self.end == End::Front {
-            taken.push_back(self.take());
-        }
-        while taken.len() < count
-            && let Some(parcel) = self.waiting.pop_front()
-        {
-            taken.push_back(parcel);
-        }
-        if taken.len() < count {
-            taken.push_back(self.take());
-        }
-        taken
-    }
-
-    /// Whether the offered item has been taken.
-    #[inline]
-    pub(crate) fn is_taken(&self) -> bool {
-        self.parcel.is_none()
+        let result = body(&mut offered, self.deferred);
+        *self.waiting = offered.waiting;
+        self.parcel = offered.parcel;
+        result
     }
 
     /// What to say of the offer, now that the oldest items have been taken.
     #[inline]
     pub(crate) fn verdict(&self) -> Verdict {
-        if self.is_taken() {
+        if self.parcel.is_none() {
             Verdict::Accept
         } else {
             Verdict::Reject
@@ -212,10 +186,14 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
         self.leaves = true;
     }
 
+    /// Routes a panic about the offered item as its handler's would be.
     pub(crate) fn raise(&mut self, queue: QueueHandle, exception: Exception) {
-        self.deferred.raise(queue, exception);
+        let parcel = self.parcel.as_ref();
+        let causalities = parcel.map(Parcel::causalities).unwrap_or_default();
+        self.deferred.raise(queue, exception, causalities);
     }
 
+    #[inline]
     pub(crate) fn deferred(&mut self) -> &mut Deferred {
         self.deferred
     }

@@ -4,6 +4,7 @@ use crate::claim::Claim;
 use crate::delivery::Parcel;
 use crate::port::Port;
 use crate::receiver::{Offer, Receiver, Verdict};
+use motet_dispatch::{Cancelled, Causalities, Causality, is_task_context};
 use motet_sync::Mutex;
 use std::borrow::Cow;
 use std::fmt;
@@ -42,7 +43,8 @@ struct Slot<T: Send + 'static> {
 
 /// # Waiting
 impl<T: Send + 'static> Port<T> {
-    /// Waits for an item and takes it. Awaited receives get items in the order in which they began
+    /// Waits for an item and takes it. The item's causalities become active in the async task that
+    /// awaits it, beside its own; [`Causality::scoped`] keeps them to a part of the task. Awaited receives get items in the order in which they began
     /// to wait, and take their turn among the other receivers.
     ///
     /// # Cancellation
@@ -78,6 +80,33 @@ impl<T: Send + 'static> Recv<T> {
         Recv { port, waits: None }
     }
 
+    /// Gives up the wait when an active causality is cancelled. An item that is there already is
+    /// received all the same.
+    ///
+    /// # Errors
+    /// Which causality was cancelled, and why. No item has been taken then.
+    ///
+    /// # Cancellation
+    /// As [`Port::recv`].
+    ///
+    /// ```
+    /// use motet_dispatch::{Causality, Inline, spawn, Enqueue};
+    /// use motet_ports::Port;
+    ///
+    /// let (parts, given_up) = (Port::<u32>::new(), Port::new());
+    /// let order = Causality::new("order 17");
+    /// let (wait, tell) = (parts.clone(), given_up.clone());
+    /// order.run(|| spawn(&Inline::new("here").handle(), async move {
+    ///     tell.post(wait.recv().or_cancelled().await.is_err()).unwrap();
+    /// })).unwrap();
+    /// assert_eq!(given_up.test(), None);
+    /// order.cancel("the customer has left");
+    /// assert_eq!(given_up.test(), Some(true));
+    /// ```
+    pub fn or_cancelled(self) -> impl Future<Output = Result<T, Cancelled>> {
+        Causality::unless_cancelled(self)
+    }
+
     pub(crate) fn port(&self) -> &Port<T> {
         &self.port
     }
@@ -105,9 +134,9 @@ impl<T: Send + 'static> Future for Recv<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         let this = &mut *self;
         if this.waits.is_none()
-            && let Some(item) = this.port.test()
+            && let Some(parcel) = this.port.take()
         {
-            return Poll::Ready(item);
+            return Poll::Ready(received(parcel, cx));
         }
         let waits = wait_at(&this.port, &mut this.waits, true, cx);
         let parcel = waits.slot.lock().parcel.take();
@@ -115,7 +144,7 @@ impl<T: Send + 'static> Future for Recv<T> {
             None => Poll::Pending,
             Some(parcel) => {
                 this.waits = None;
-                Poll::Ready(parcel.into_inner().item)
+                Poll::Ready(received(parcel, cx))
             }
         }
     }
@@ -157,6 +186,21 @@ impl<T: Send + 'static> Drop for Ready<T> {
         {
             leave(&self.port, &waits);
         }
+    }
+}
+
+/// The item; what it carried becomes active in the task that gets it.
+pub(crate) fn received<T: Send + 'static>(parcel: Parcel<T>, cx: &Context<'_>) -> T {
+    let (delivery, causalities) = parcel.into_parts();
+    adopt(&causalities, cx);
+    delivery.item
+}
+
+/// They become active in the task that is polled. Another executor's threads are left alone: what is
+/// active there would go on to whatever they poll next.
+pub(crate) fn adopt(causalities: &Causalities, cx: &Context<'_>) {
+    if !causalities.is_empty() && is_task_context(cx) {
+        causalities.add();
     }
 }
 

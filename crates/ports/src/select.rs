@@ -186,7 +186,7 @@ impl<R: Send + 'static> Future for Select<R> {
             Some(waits) => waits,
             none => {
                 let mut alternatives = this.alternatives.iter_mut();
-                if let Some(result) = alternatives.find_map(|alternative| alternative.look()) {
+                if let Some(result) = alternatives.find_map(|alternative| alternative.look(cx)) {
                     this.alternatives.clear();
                     return Poll::Ready(result);
                 }

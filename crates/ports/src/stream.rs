@@ -1,7 +1,7 @@
 //! A port as a stream: for the combinators of `futures` and its relatives.
 
 use crate::port::Port;
-use crate::recv::Recv;
+use crate::recv::{Recv, received};
 use futures_core::Stream;
 use std::fmt;
 use std::future::Future;
@@ -106,7 +106,8 @@ impl<T: Send + 'static, F: Future> Stream for Until<T, F> {
         };
         let item = left
             .checked_sub(1)
-            .and_then(|_| this.stream.recv.port().test());
+            .and_then(|_| this.stream.recv.port().take())
+            .map(|parcel| received(parcel, cx));
         // Somebody else may have taken the rest.
         *left = if item.is_some() { *left - 1 } else { 0 };
         Poll::Ready(item)

@@ -104,6 +104,21 @@ fn tests(
         command.args(missing.iter().flat_map(|need| ["--skip", need.marker]));
     }
     runner.command("tests", &mut command, None);
+    traced(runner, project, scope);
+}
+
+/// What an optional feature adds is built and tested as well.
+fn traced(runner: &mut Runner, project: &Project, scope: Scope<'_>) {
+    /// The package whose feature `tracing` the others hand on to.
+    const PACKAGE: &str = "motet-dispatch";
+    if let Scope::Package(manifest) = scope
+        && manifest.name != PACKAGE
+    {
+        return;
+    }
+    let mut command = project.cargo(&["test", "--package", PACKAGE, "--features", "tracing"]);
+    command.args(["--test", "it", "tracing::"]);
+    runner.command("tests with tracing", &mut command, None);
 }
 
 /// Builds every example as the tests are built and runs each one.

@@ -5,7 +5,8 @@
 //! them, and none is left that somebody would have to stop.
 
 use super::timers::{Key, Timers};
-use crate::exception::{self, Exception};
+use crate::exception::Exception;
+use crate::route;
 use crate::task::Task;
 use motet_sync::{Condvar, Mutex, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -92,7 +93,7 @@ impl RealTime {
 /// Runs a call whose time has come. A panic must not take the thread with it.
 fn fire(due: Task) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| due.run())) {
-        exception::route(Exception::new(payload, NAME), NAME, &[]);
+        route::route(Exception::new(payload, NAME), NAME, &[]);
     }
 }
 

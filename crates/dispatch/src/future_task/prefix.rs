@@ -3,9 +3,10 @@
 use crate::Enqueue;
 use crate::task::{Header, Task};
 use motet_sync::atomic::{AtomicUsize, Ordering, fence};
-use std::ptr::NonNull;
+use motet_sync::cell::UnsafeCell;
+use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::task::{RawWaker, RawWakerVTable};
+use std::task::{Context, RawWaker, RawWakerVTable};
 
 pub(super) const SCHEDULED: usize = 1;
 pub(super) const RUNNING: usize = 2;
@@ -20,6 +21,8 @@ pub(super) struct Prefix {
     pub(super) header: Header,
     pub(super) state: AtomicUsize,
     pub(super) queue: Arc<dyn Enqueue>,
+    /// The future has been polled. Touched only by the thread that runs the task.
+    pub(super) started: UnsafeCell<bool>,
     /// Somebody has a [`FutureHandle`](super::FutureHandle).
     pub(super) watched: bool,
     pub(super) free: unsafe fn(NonNull<Prefix>),
@@ -117,6 +120,14 @@ unsafe fn release_waker(prefix: NonNull<Prefix>) {
 }
 
 static WAKER: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, drop_waker);
+
+/// Whether `cx` is the context of an async task of motet, without a combinator's own waker between:
+/// what is active on this thread belongs to that task.
+#[inline]
+#[must_use]
+pub fn is_task_context(cx: &Context<'_>) -> bool {
+    ptr::eq(cx.waker().vtable(), &raw const WAKER)
+}
 
 pub(super) fn raw_waker(prefix: NonNull<Prefix>) -> RawWaker {
     RawWaker::new(prefix.as_ptr().cast(), &WAKER)

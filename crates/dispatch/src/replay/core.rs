@@ -5,11 +5,13 @@ use super::schedule::{Choice, Schedule};
 use super::trace::Trace;
 use crate::clock::{Clock, Timescale, VirtualTime};
 use crate::counters::QueueCounters;
-use crate::exception::{self, Exception, ExceptionRoute};
+use crate::exception::Exception;
 use crate::gate::{Gate, Passage};
 use crate::line::RoomLine;
 use crate::policy::{ExecutionPolicy, Notifications};
 use crate::queue_core::QueueConfig;
+use crate::route::{self, ExceptionRoute};
+use crate::span;
 use crate::waiting::{Roll, Waiter};
 use crate::{QueueError, Task};
 use motet_sync::{Mutex, MutexGuard};
@@ -294,7 +296,7 @@ impl ReplayCore {
 
     /// Routes a panic of a task.
     pub(super) fn raise(&self, exception: Exception, owner: &Owner) {
-        exception::route(
+        route::route(
             exception,
             &owner.name,
             &[&owner.exceptions, &self.exceptions],
@@ -318,7 +320,9 @@ impl ReplayCore {
     }
 
     fn run(&self, task: Task, owner: &Owner) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.run())) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
+            span::start(task, || owner.name.clone())
+        })) {
             self.raise(Exception::new(payload, &owner.name), owner);
         }
     }
@@ -327,7 +331,7 @@ impl ReplayCore {
     fn fire(&self, due: Task) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| due.run())) {
             let exception = Exception::new(payload, "timer");
-            exception::route(exception, "timer", &[&self.exceptions]);
+            route::route(exception, "timer", &[&self.exceptions]);
         }
     }
 

@@ -2,6 +2,8 @@
 #![cfg(not(motet_loom))]
 
 mod calls;
+mod cancel;
+mod causality;
 mod clock;
 mod conservation;
 mod fairness;
@@ -24,3 +26,5 @@ mod stop;
 mod support;
 mod suspend;
 mod threads;
+#[cfg(feature = "tracing")]
+mod tracing;

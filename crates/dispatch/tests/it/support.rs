@@ -3,6 +3,7 @@
 use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, Run, Task, TaskBox};
 use motet_sync::{Mutex, thread};
 use motet_testkit::{Gate, Log, patience, within};
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -154,4 +155,18 @@ impl Future for Rung {
         }
         Poll::Pending
     }
+}
+
+/// Ends its first poll without an end, and wakes itself.
+pub(crate) async fn pause() {
+    let mut paused = false;
+    poll_fn(|cx| {
+        if paused {
+            return Poll::Ready(());
+        }
+        paused = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

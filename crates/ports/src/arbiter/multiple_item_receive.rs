@@ -1,14 +1,12 @@
 //! MultipleItemReceive: each handler run takes a fixed number of items from one port.
 
-use super::place::{Place, Placed};
+use super::part::Batch;
+use super::seats::{Kit, Ports};
 use crate::activation::{Activation, Active, Attach};
-use crate::delivery::Delivery;
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
-use crate::port::{Port, items_of};
-use crate::receiver::{Offer, Receiver, Verdict};
-use motet_dispatch::{BoxList, Enqueue, QueueError, Run, TaskBox};
-use std::borrow::Cow;
+use crate::port::Port;
+use motet_dispatch::{Enqueue, QueueError};
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
@@ -33,24 +31,9 @@ use std::sync::Arc;
 /// ```
 #[must_use = "a receive does nothing until it is activated"]
 pub struct MultipleItemReceive<T: Send + 'static> {
-    port: Port<T>,
-    count: usize,
+    batch: Batch<T>,
     handler: AnyHandler<Vec<T>>,
     once: bool,
-}
-
-/// A receive at work. Alone in its cache lines: its reference count changes with each batch.
-#[repr(align(64))]
-struct Core<T: Send + 'static> {
-    place: Place<T, Self>,
-    count: usize,
-    handler: AnyHandler<Vec<T>>,
-}
-
-/// The items of one handler run, on their way.
-struct Batch<T: Send + 'static> {
-    parcels: BoxList<Delivery<T>>,
-    to: Arc<Core<T>>,
 }
 
 impl<T: Send + 'static> MultipleItemReceive<T> {
@@ -93,6 +76,28 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
         Self::with(port, count, handler::each_async(handler), false)
     }
 
+    /// Handles one batch with a future, which holds no thread while it waits.
+    ///
+    /// # Panics
+    /// When `count` is 0.
+    pub fn once_async<Fut>(
+        port: &Port<T>,
+        count: usize,
+        handler: impl FnOnce(Vec<T>) -> Fut + Send + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        Self::with(port, count, handler::once_async(handler), true)
+    }
+
+    /// Takes only items that `guard` wants; the others stay in the port. For what a guard may do see
+    /// [`Port::when`].
+    pub fn when(mut self, guard: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
+        self.batch = self.batch.guarded(Box::new(guard));
+        self
+    }
+
     /// Puts the receive to work: queues its registration on `queue`, where its handlers will run.
     ///
     /// # Errors
@@ -102,13 +107,8 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
     }
 
     fn with(port: &Port<T>, count: usize, handler: AnyHandler<Vec<T>>, once: bool) -> Self {
-        assert!(
-            count > 0,
-            "MultipleItemReceive takes at least one item at a time"
-        );
         MultipleItemReceive {
-            port: port.clone(),
-            count,
+            batch: port.times(count),
             handler,
             once,
         }
@@ -116,21 +116,11 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
 }
 
 impl<T: Send + 'static> Attach for MultipleItemReceive<T> {
-    type Ports = Port<T>;
+    type Ports = Ports;
 
-    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Port<T>) {
-        let MultipleItemReceive {
-            port,
-            count,
-            handler,
-            once,
-        } = self;
-        let core = Arc::new_cyclic(|this| Core {
-            place: Place::new(this, &port, once, outlet),
-            count,
-            handler,
-        });
-        (core, port)
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Ports) {
+        let kit = Kit::solo(self.batch);
+        kit.assemble(0, self.handler, self.once, outlet)
     }
 
     fn is_once(&self) -> bool {
@@ -138,84 +128,10 @@ impl<T: Send + 'static> Attach for MultipleItemReceive<T> {
     }
 }
 
-impl<T: Send + 'static> Receiver<T> for Core<T> {
-    fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
-        if !self.place.is_open() {
-            offer.leave_port();
-            return Verdict::Reject;
-        }
-        // More than one batch may be there: items that found no room when they were offered wait.
-        let mut fired = false;
-        while !offer.is_taken() && offer.waiting_count() + 1 >= self.count {
-            let Some(to) = self.place.arbiter() else {
-                return Verdict::Reject;
-            };
-            if let Err(verdict) = offer.claim(self.place.outlet()) {
-                return if fired { offer.verdict() } else { verdict };
-            }
-            fired = true;
-            let parcels = offer.take_oldest_multiple(self.count);
-            let batch = TaskBox::new(Batch { parcels, to });
-            offer.send(self.place.outlet(), batch.into_task());
-            if self.place.taken(offer) {
-                break;
-            }
-        }
-        offer.verdict()
-    }
-
-    fn describe(&self) -> Cow<'static, str> {
-        Cow::Owned(format!(
-            "{}receive of {} items",
-            self.place.kind(),
-            self.count
-        ))
-    }
-}
-
-impl<T: Send + 'static> Run for Batch<T> {
-    fn run(task: TaskBox<Self>) {
-        let Batch { parcels, to } = task.into_inner();
-        let held = |parcels| {
-            let to = Arc::clone(&to);
-            TaskBox::new(Batch { parcels, to }).into_task()
-        };
-        let outlet = to.place.outlet();
-        if let Some((parcels, pass)) = outlet.enter(parcels, held) {
-            to.handler.handle(items_of(parcels), outlet.queue(), pass);
-        }
-    }
-
-    fn name(&self) -> &'static str {
-        self.to.handler.name()
-    }
-
-    fn cleanup(task: TaskBox<Self>) {
-        let Batch { mut parcels, to } = task.into_inner();
-        // The last goes back first, so that the oldest ends up in front.
-        let mut newest_first = BoxList::new();
-        while let Some(parcel) = parcels.pop_front() {
-            newest_first.push_front(parcel);
-        }
-        while let Some(parcel) = newest_first.pop_front() {
-            to.place.put_back(parcel);
-        }
-    }
-}
-
-impl<T: Send + 'static> Placed for Core<T> {
-    type Item = T;
-
-    fn place(&self) -> &Place<T, Self> {
-        &self.place
-    }
-}
-
 impl<T: Send + 'static> fmt::Debug for MultipleItemReceive<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MultipleItemReceive")
-            .field("port", &self.port)
-            .field("count", &self.count)
+            .field("batch", &self.batch)
             .field("once", &self.once)
             .finish_non_exhaustive()
     }

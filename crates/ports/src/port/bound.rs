@@ -6,7 +6,7 @@ use super::{Port, PortCore};
 use crate::PostRefusal;
 use crate::deferred::Deferred;
 use crate::delivery::Parcel;
-use crate::receiver::End;
+use crate::shelf::End;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ impl<T: Send + 'static> Port<T> {
     #[track_caller]
     pub fn with(config: PortConfig) -> Self {
         Port {
-            core: PortCore::new(&config),
+            core: PortCore::new(&config, false),
         }
     }
 
@@ -243,17 +243,8 @@ impl<T: Send + 'static> PortState<T> {
             let Some(parcel) = poster.let_in(deferred) else {
                 continue;
             };
-            match self.offer(parcel, End::Back, deferred) {
-                Ok(None) => {}
-                Ok(Some(parcel)) => self.items.push_back(parcel),
-                Err(refusal) => {
-                    // There is room here: it waits for the receiver's queue.
-                    self.items.push_back(refusal.parcel);
-                    if let Some(hungry) = refusal.hungry {
-                        self.feed_later(*hungry, deferred);
-                    }
-                }
-            }
+            // There is room here: it may wait for the receiver's queue.
+            self.place_always(parcel, End::Back, deferred);
         }
     }
 }
@@ -261,6 +252,12 @@ impl<T: Send + 'static> PortState<T> {
 impl<T: Send + 'static> PortCore<T> {
     /// Lets those in who wait to post, as far as there is room. Each item is offered as if it were
     /// posted now.
+    pub(crate) fn let_in_posters(&self) {
+        if self.state().has_posters() {
+            self.let_in();
+        }
+    }
+
     #[cold]
     pub(super) fn let_in(&self) {
         let mut deferred = Deferred::default();

@@ -88,11 +88,12 @@ impl<T: Send + 'static> Clone for Hungry<T> {
 }
 
 impl<T: Send + 'static> PortState<T> {
-    /// Offers the waiting items to a receiver again when its queue has room.
+    /// Offers the waiting items to a receiver again when the queue that had no room for the last claim
+    /// has some.
     #[cold]
-    pub(super) fn feed_later(&mut self, hungry: Hungry<T>, deferred: &mut Deferred) {
-        if !self.items.is_empty() {
-            hungry.line_up(&mut self.hungry, &self.this, deferred);
+    pub(crate) fn feed_later(&mut self, receiver: &Arc<dyn Receiver<T>>, deferred: &mut Deferred) {
+        if let Some(queue) = deferred.take_full() {
+            Hungry::new(receiver, queue).line_up(&mut self.hungry, &self.this, deferred);
         }
     }
 

@@ -3,8 +3,8 @@
 use super::state::{PortState, Refusal};
 use super::{Port, PortCore};
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, parcel};
-use crate::receiver::End;
+use crate::delivery::{Delivery, Parcel};
+use crate::shelf::End;
 use crate::{PostError, PostRefusal};
 use motet_dispatch::{BoxList, QueueError, Room, RoomWait};
 use motet_sync::Mutex;
@@ -79,7 +79,7 @@ impl<T: Send + 'static> Port<T> {
     pub fn post_wait(&self, item: T) -> PostWait<T> {
         PostWait {
             port: self.clone(),
-            stage: Stage::New(parcel(item)),
+            stage: Stage::New(self.core.parcel(item)),
         }
     }
 

@@ -5,7 +5,8 @@ use super::bound::Bound;
 use super::hungry::Hungry;
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel};
-use crate::receiver::{End, Offer, Receiver, Verdict};
+use crate::receiver::{Offer, Receiver, Verdict};
+use crate::shelf::End;
 use crate::{PostError, PostRefusal};
 use motet_dispatch::{BoxList, QueueError};
 use std::collections::VecDeque;
@@ -49,7 +50,7 @@ impl<T: Send + 'static> PortState<T> {
         end: End,
         deferred: &mut Deferred,
     ) -> Result<(), Refusal<T>> {
-        match self.offer(parcel, end, deferred)? {
+        match self.offer(parcel, end, true, deferred)? {
             None => {
                 self.let_in_later(deferred);
                 Ok(())
@@ -58,28 +59,45 @@ impl<T: Send + 'static> PortState<T> {
         }
     }
 
-    /// Offers the parcel to the receivers; gives it back if none takes it.
+    /// Offers the parcel to the receivers; keeps it if none takes it, whatever the capacity.
+    pub(super) fn place_always(&mut self, parcel: Parcel<T>, end: End, deferred: &mut Deferred) {
+        let left = match self.offer(parcel, end, false, deferred) {
+            Ok(left) => left,
+            Err(refusal) => Some(refusal.parcel),
+        };
+        if let Some(parcel) = left {
+            self.insert(parcel, end);
+        }
+        self.let_in_later(deferred);
+    }
+
+    /// Offers the parcel to the receivers; gives it back if none takes it. If it is not `refusable`, those
+    /// whose queues have no room are passed by.
     #[inline]
-    pub(super) fn offer(
+    fn offer(
         &mut self,
         parcel: Parcel<T>,
         end: End,
+        refusable: bool,
         deferred: &mut Deferred,
     ) -> Result<Option<Parcel<T>>, Refusal<T>> {
         let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
         let mut at = 0;
         while let Some(receiver) = self.receivers.get(at) {
             let verdict = receiver.offer(&mut offer);
+            let mut hungry = None;
             if offer.deferred().has_full() {
                 let full = offer.deferred().take_full();
-                let hungry = full.map(|queue| Box::new(Hungry::new(receiver, queue)));
-                if let Verdict::Refuse(reason) = verdict {
-                    return Err(Refusal::new(offer, reason, hungry));
-                }
-                // It would have taken more of the items that wait.
-                if let Some(hungry) = hungry {
-                    hungry.line_up(&mut self.hungry, &self.this, offer.deferred());
-                }
+                hungry = full.map(|queue| Box::new(Hungry::new(receiver, queue)));
+            }
+            if let Verdict::Refuse(reason) = verdict
+                && refusable
+            {
+                return Err(Refusal::new(offer, reason, hungry));
+            }
+            if let Some(hungry) = hungry {
+                // It would have taken this item, or more of those that wait.
+                hungry.line_up(&mut self.hungry, &self.this, offer.deferred());
             }
             if offer.receiver_leaves() {
                 let receiver = self.receivers.remove(at);
@@ -89,10 +107,8 @@ impl<T: Send + 'static> PortState<T> {
             } else {
                 at += 1;
             }
-            match verdict {
-                Verdict::Reject => {}
-                Verdict::Accept => return Ok(None),
-                Verdict::Refuse(reason) => return Err(Refusal::new(offer, reason, None)),
+            if verdict == Verdict::Accept {
+                return Ok(None);
             }
         }
         Ok(offer.into_parcel())
@@ -141,8 +157,9 @@ impl<T: Send + 'static> PortState<T> {
         self.items = kept;
         if let Some(hungry) = hungry
             && stays
+            && !self.items.is_empty()
         {
-            self.feed_later(hungry, deferred);
+            hungry.line_up(&mut self.hungry, &self.this, deferred);
         }
         self.let_in_later(deferred);
         stays
@@ -157,6 +174,11 @@ impl<T: Send + 'static> PortState<T> {
             .iter()
             .position(|other| Arc::ptr_eq(other, receiver))?;
         self.receivers.remove(at)
+    }
+
+    /// Adds a receiver that has been offered, in its own way, what waits.
+    pub(crate) fn push_receiver(&mut self, receiver: Arc<dyn Receiver<T>>) {
+        self.receivers.push_back(receiver);
     }
 
     pub(crate) fn receivers(&self) -> impl Iterator<Item = &Arc<dyn Receiver<T>>> {

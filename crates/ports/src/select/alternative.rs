@@ -4,19 +4,21 @@ use crate::activation::{Active, Attach};
 use crate::arbiter::{
     After, Branches, Choice, IsReady, JoinedReceive, MultipleItemReceive, Receive,
 };
-use crate::deferred::Keep;
+use crate::delivery::items_of;
 use crate::domain::Domain;
 use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
+use crate::recv::{adopt, received};
 use motet_sync::Mutex;
 use std::sync::{Arc, Weak};
+use std::task::Context;
 use std::time::Duration;
 
 /// Something to wait for, of which an `R` is made. It keeps its ports.
 pub(super) trait Alternative<R>: Send {
     /// Takes it if it is there.
-    fn look(&mut self) -> Option<R>;
+    fn look(&mut self, cx: &Context<'_>) -> Option<R>;
 
     /// Makes the arbiter that waits for it, whose handler leaves the result in the mailbox.
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active>;
@@ -53,8 +55,6 @@ pub(super) struct Batch<T: Send + 'static, M> {
 pub(super) struct Both<A: Send + 'static, B: Send + 'static, M> {
     ports: (Port<A>, Port<B>),
     map: Map<M>,
-    /// The join's receivers, until they are on their ports.
-    receivers: Option<[Arc<dyn Keep>; 2]>,
 }
 
 /// That an item is there.
@@ -130,8 +130,9 @@ where
     M: FnOnce(T) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Option<R> {
-        self.port.test().map(|item| self.map.take()(item))
+    fn look(&mut self, cx: &Context<'_>) -> Option<R> {
+        let item = received(self.port.take()?, cx);
+        Some(self.map.take()(item))
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
@@ -156,10 +157,10 @@ where
     M: FnOnce(usize, T) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Option<R> {
+    fn look(&mut self, cx: &Context<'_>) -> Option<R> {
         let mut ports = self.ports.iter().enumerate();
-        let (place, item) = ports.find_map(|(place, port)| Some((place, port.test()?)))?;
-        Some(self.map.take()(place, item))
+        let (place, item) = ports.find_map(|(place, port)| Some((place, port.take()?)))?;
+        Some(self.map.take()(place, received(item, cx)))
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
@@ -197,9 +198,10 @@ where
     M: FnOnce(Vec<T>) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Option<R> {
-        let items = self.port.test_multiple(self.count)?;
-        Some(self.map.take()(items))
+    fn look(&mut self, cx: &Context<'_>) -> Option<R> {
+        let parcels = self.port.take_multiple(self.count)?;
+        adopt(&parcels.causalities(), cx);
+        Some(self.map.take()(items_of(parcels)))
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
@@ -218,7 +220,6 @@ impl<A: Send + 'static, B: Send + 'static, M> Both<A, B, M> {
         Both {
             ports: (a.clone(), b.clone()),
             map: Map::new(map),
-            receivers: None,
         }
     }
 }
@@ -230,7 +231,7 @@ where
     M: FnOnce((A, B)) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Option<R> {
+    fn look(&mut self, cx: &Context<'_>) -> Option<R> {
         let (a, b) = (self.ports.0.core(), self.ports.1.core());
         Domain::merge(a.domain(), b.domain());
         let parcels = a.domain().locked(|| {
@@ -240,16 +241,16 @@ where
             }
             Some((a.items_mut().pop_front()?, b.items_mut().pop_front()?))
         });
+        self.ports.0.core().let_in_posters();
+        self.ports.1.core().let_in_posters();
         let (a, b) = parcels?;
-        Some(self.map.take()((a.into_inner().item, b.into_inner().item)))
+        Some(self.map.take()((received(a, cx), received(b, cx))))
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
         let leave = mailbox.leaving(self.map.take());
-        let join = JoinedReceive::once(&self.ports.0, &self.ports.1, move |a, b| leave((a, b)));
-        let (join, (_, _, receivers)) = join.attach(outlet);
-        self.receivers = Some(receivers);
-        join
+        let ports = (&self.ports.0, &self.ports.1);
+        JoinedReceive::once(ports, leave).attach(outlet).0
     }
 }
 
@@ -268,7 +269,7 @@ where
     M: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Option<R> {
+    fn look(&mut self, _: &Context<'_>) -> Option<R> {
         (self.port.item_count() > 0).then(|| self.map.take()())
     }
 
@@ -293,7 +294,7 @@ where
     M: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self) -> Option<R> {
+    fn look(&mut self, _: &Context<'_>) -> Option<R> {
         None
     }
 

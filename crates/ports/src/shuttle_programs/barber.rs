@@ -24,7 +24,7 @@ fn shuttle_sem_g02_sleeping_barber() {
         (0..CHAIRS).for_each(|chair| chairs.post(chair).expect("a port without limit"));
         barber.post(Barber).expect("a port without limit");
         let (free, next, count) = (chairs.clone(), barber.clone(), Arc::clone(&served));
-        JoinedReceive::persistent(&waiting, &barber, move |chair, barber| {
+        JoinedReceive::persistent((&waiting, &barber), move |(chair, barber)| {
             free.post(chair).expect("a port without limit");
             assert_eq!(cutting.fetch_add(1, Ordering::SeqCst), 0, "one barber");
             thread::yield_now();

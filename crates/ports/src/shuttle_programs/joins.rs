@@ -15,14 +15,14 @@ fn shuttle_sem_g08_ccr_056_joins_in_opposite_order() {
         let (pairs, sum) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let handler = || {
             let (pairs, sum) = (Arc::clone(&pairs), Arc::clone(&sum));
-            move |one: usize, other: usize| {
+            move |(one, other): (usize, usize)| {
                 sum.fetch_add(one + other, Ordering::SeqCst);
                 pairs.fetch_add(1, Ordering::SeqCst);
             }
         };
         let joins = [
-            JoinedReceive::persistent(&left, &right, handler()).activate(queue),
-            JoinedReceive::persistent(&right, &left, handler()).activate(queue),
+            JoinedReceive::persistent((&left, &right), handler()).activate(queue),
+            JoinedReceive::persistent((&right, &left), handler()).activate(queue),
         ];
         let posters = [(left.clone(), 1), (right.clone(), 100)].map(|(port, unit)| {
             thread::spawn(move || {

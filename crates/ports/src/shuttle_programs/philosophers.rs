@@ -26,7 +26,7 @@ impl Seat {
         }
         let [left, right] = &self.forks;
         let (seat, next) = (Arc::clone(&self), queue.clone());
-        let meal = JoinedReceive::once(left, right, move |left, right| {
+        let meal = JoinedReceive::once((left, right), move |(left, right)| {
             seat.eat([left, right]);
             seat.dine(&next, hunger - 1);
         });

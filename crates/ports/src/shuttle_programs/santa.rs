@@ -34,7 +34,7 @@ fn serve(
     .expect("the queue runs");
     let (home_again, count, busy) = (home.clone(), Arc::clone(&served), Arc::clone(busy));
     let keeps = groups.clone();
-    JoinedReceive::persistent(&groups, home, move |members: Vec<usize>, santa| {
+    JoinedReceive::persistent((&groups, home), move |(members, santa): (Vec<usize>, _)| {
         let _kept = &keeps;
         assert_eq!(members.len(), size);
         assert_eq!(

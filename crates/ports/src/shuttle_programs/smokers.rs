@@ -20,7 +20,7 @@ fn shuttle_sem_g07_cigarette_smokers() {
             .map(|smoker| {
                 let (smoked, done) = (Arc::clone(&smoked), done.clone());
                 let (one, other) = (&table[(smoker + 1) % 3], &table[(smoker + 2) % 3]);
-                JoinedReceive::persistent(one, other, move |first, second| {
+                JoinedReceive::persistent((one, other), move |(first, second)| {
                     assert_eq!(first, second, "both of one round");
                     smoked[smoker].fetch_add(1, Ordering::SeqCst);
                     done.post(smoker).expect("a port without limit");

@@ -324,7 +324,7 @@ fn sem_g15_every_async_form_waits_without_a_thread() {
         dispatcher.wait_idle();
         post_all(&p, [1, 2, 5]);
         let ports = (go.clone(), out.clone());
-        JoinedReceive::persistent_async(&p, &q, move |a: u32, b: u32| {
+        JoinedReceive::persistent_async((&p, &q), move |(a, b): (u32, u32)| {
             handler(ports.clone(), a * b)
         })
         .activate(&queue)

@@ -36,7 +36,7 @@ fn ccr_043_a_persistent_branch_is_refused() {
 #[should_panic(expected = "tests/it/choice.rs")]
 fn ccr_043_a_persistent_branch_of_a_list_is_refused_and_named() {
     let (p, q): (Port<u32>, Port<u32>) = (Port::new(), Port::new());
-    let _ = Choice::any([JoinedReceive::persistent(&p, &q, |_, _| ())]);
+    let _ = Choice::any([JoinedReceive::persistent((&p, &q), |_| ())]);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn ccr_051_sem_g78_a_join_that_loses_leaves_its_items_in_order() {
     let (p, q, plain, log) = (port_with([1, 2]), Port::new(), Port::new(), Log::new());
     let joined = log.clone();
     Choice::new()
-        .or(JoinedReceive::once(&p, &q, move |a, b| {
+        .or(JoinedReceive::once((&p, &q), move |(a, b)| {
             joined.push(10 * a + b)
         }))
         .or(logging(&plain, &log))
@@ -187,7 +187,7 @@ fn ccr_051_sem_g78_a_join_wins_with_all_its_items() {
     let joined = log.clone();
     Choice::new()
         .or(logging(&plain, &log))
-        .or(JoinedReceive::once(&p, &q, move |a, b| {
+        .or(JoinedReceive::once((&p, &q), move |(a, b)| {
             joined.push(10 * a + b)
         }))
         .activate(&here())
@@ -206,7 +206,7 @@ fn ccr_051_sem_g78_a_join_and_a_plain_branch_race() {
         let (p, q, plain, log) = (Port::new(), Port::new(), Port::new(), Log::new());
         let joined = log.clone();
         Choice::new()
-            .or(JoinedReceive::once(&p, &q, move |a: u32, b: u32| {
+            .or(JoinedReceive::once((&p, &q), move |(a, b): (u32, u32)| {
                 joined.push(10 * a + b)
             }))
             .or(logging(&plain, &log))
@@ -377,7 +377,7 @@ fn sem_g79_a_choice_whose_ports_are_gone_is_gone() {
     let [first, second] = held;
     let active = Choice::new()
         .or(Receive::once(&a, move |_: u32| drop(first)))
-        .or(JoinedReceive::once(&p, &q, move |_: u32, _: u32| {
+        .or(JoinedReceive::once((&p, &q), move |_: (u32, u32)| {
             drop(second)
         }))
         .or(Choice::any([Receive::once(&b, |_: u32| ())]))
@@ -517,12 +517,8 @@ fn sem_g78_choices_over_crossing_joins_do_not_deadlock() {
                     _ => ((q, p), (p, s)),
                 };
                 Choice::new()
-                    .or(JoinedReceive::once(left.0, left.1, move |a, b| {
-                        one.push((a, b))
-                    }))
-                    .or(JoinedReceive::once(right.0, right.1, move |a, b| {
-                        two.push((a, b))
-                    }))
+                    .or(JoinedReceive::once(left, move |(a, b)| one.push((a, b))))
+                    .or(JoinedReceive::once(right, move |(a, b)| two.push((a, b))))
                     .activate(&on)
                     .unwrap();
                 joining.iter().for_each(|port| port.post(n).unwrap());

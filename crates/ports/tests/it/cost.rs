@@ -62,7 +62,7 @@ fn sem_g03_a_post_to_a_dispatcher_allocates_once() {
 #[test]
 fn sem_g03_joins_and_batches_add_one_task_to_the_nodes_of_their_items() {
     let (p, q, batched) = (Port::new(), Port::new(), Port::new());
-    JoinedReceive::persistent(&p, &q, |_: u32, _: u32| ())
+    JoinedReceive::persistent((&p, &q), |_: (u32, u32)| ())
         .activate(&here())
         .unwrap();
     assert_eq!(allocations(|| p.post(1).unwrap()), 1);

@@ -5,9 +5,9 @@ use motet_ports::{JoinedReceive, MultipleItemReceive, Port, Receive};
 use motet_testkit::Log;
 
 /// A persistent join that logs its pairs.
-fn joining(p: &Port<u32>, q: &Port<u32>, pairs: &Log<(u32, u32)>) -> JoinedReceive<u32, u32> {
+fn joining(p: &Port<u32>, q: &Port<u32>, pairs: &Log<(u32, u32)>) -> JoinedReceive<(u32, u32)> {
     let log = pairs.clone();
-    JoinedReceive::persistent(p, q, move |a, b| log.push((a, b)))
+    JoinedReceive::persistent((p, q), move |pair| log.push(pair))
 }
 
 /// A persistent receive that logs its batches.
@@ -29,7 +29,7 @@ fn ccr_052_sem_g07_a_join_leaves_a_lone_item_in_its_port() {
 fn ccr_053_sem_g07_a_one_time_join_takes_one_pair() {
     let (p, q, pairs) = (Port::new(), Port::new(), Log::new());
     let log = pairs.clone();
-    let active = JoinedReceive::once(&p, &q, move |a, b| log.push((a, b)))
+    let active = JoinedReceive::once((&p, &q), move |pair| log.push(pair))
         .activate(&here())
         .unwrap();
     p.post(1).unwrap();
@@ -49,7 +49,7 @@ fn ccr_053_sem_g07_a_one_time_join_takes_one_pair() {
 fn ccr_053_sem_g07_a_join_takes_what_waits_when_it_is_activated() {
     let (p, q, pairs) = (port_with([1, 3]), port_with([2]), Log::new());
     let log = pairs.clone();
-    JoinedReceive::once(&p, &q, move |a, b| log.push((a, b)))
+    JoinedReceive::once((&p, &q), move |pair| log.push(pair))
         .activate(&here())
         .unwrap();
     assert_eq!(pairs.take(), [(1, 2)]);
@@ -140,7 +140,7 @@ fn ccr_056_sem_g08_joins_in_either_order_lose_double_and_block_nothing() {
         let (p, q, pairs) = (Port::new(), Port::new(), Log::new());
         joining(&p, &q, &pairs).activate(queue).unwrap();
         let log = pairs.clone();
-        JoinedReceive::persistent(&q, &p, move |b, a| log.push((a, b)))
+        JoinedReceive::persistent((&q, &p), move |(b, a)| log.push((a, b)))
             .activate(queue)
             .unwrap();
         post_pairs(&p, &q, POSTERS, EACH);
@@ -167,7 +167,7 @@ fn sem_g08_one_time_joins_on_a_triangle_of_ports_lose_and_double_nothing() {
                 let (i, j) = (turn % 3, (turn + 1 + number % 2) % 3);
                 if number < 2 {
                     let log = log.clone();
-                    JoinedReceive::once(&arming[i], &arming[j], move |a, b| log.push([a, b]))
+                    JoinedReceive::once((&arming[i], &arming[j]), move |(a, b)| log.push([a, b]))
                         .activate(&on)
                         .unwrap();
                 } else {
@@ -299,7 +299,7 @@ fn sem_g09_a_batch_of_none_is_no_batch() {
 }
 
 #[test]
-#[should_panic(expected = "use MultipleItemReceive")]
+#[should_panic(expected = "names a port twice")]
 fn sem_g07_a_port_is_not_joined_with_itself() {
     let port = Port::new();
     let _ = joining(&port, &port.clone(), &Log::new());

@@ -158,7 +158,7 @@ fn sem_g67_ports_of_a_set_take_part_in_joins() {
     let set = PortSet::<(&str, u32)>::new();
     let log = Log::new();
     let told = log.clone();
-    JoinedReceive::once(set.p0(), set.p1(), move |name, age| told.push((name, age)))
+    JoinedReceive::once((set.p0(), set.p1()), move |pair| told.push(pair))
         .activate(&here())
         .unwrap();
     set.post(36).unwrap();

@@ -112,7 +112,7 @@ fn sem_g06_items_wait_for_an_activation_although_nobody_holds_their_port() {
         let port = Port::new();
         logging(&port, &handled).activate(&queue).unwrap();
         let (p, q, log) = (Port::new(), Port::new(), handled.clone());
-        JoinedReceive::once(&p, &q, move |a: u32, b| log.push(a * b))
+        JoinedReceive::once((&p, &q), move |(a, b): (u32, u32)| log.push(a * b))
             .activate(&queue)
             .unwrap();
         let (batched, log) = (Port::new(), handled.clone());
@@ -200,7 +200,7 @@ fn one_of_each(a: &Port<u32>, b: &Port<u32>, queue: &Inline) -> [Activation; 3] 
         MultipleItemReceive::persistent(a, 100, |_| ())
             .activate(queue)
             .unwrap(),
-        JoinedReceive::persistent(a, b, |_, _| ())
+        JoinedReceive::persistent((a, b), |_| ())
             .activate(queue)
             .unwrap(),
     ]

@@ -17,11 +17,13 @@ fn bounded(depth: usize) -> (Dispatcher, DispatcherQueue) {
     (dispatcher, queue)
 }
 
+type Pair = (u32, u32);
+
 /// A join and what it logs.
-pub(crate) fn joining(p: &Port<u32>, q: &Port<u32>) -> (JoinedReceive<u32, u32>, Log<(u32, u32)>) {
+pub(crate) fn joining(p: &Port<u32>, q: &Port<u32>) -> (JoinedReceive<Pair>, Log<Pair>) {
     let pairs = Log::new();
     let log = pairs.clone();
-    let join = JoinedReceive::persistent(p, q, move |a, b| log.push((a, b)));
+    let join = JoinedReceive::persistent((p, q), move |pair| log.push(pair));
     (join, pairs)
 }
 
@@ -252,7 +254,7 @@ fn sem_g02_sem_g16_a_handler_that_panics_holding_items_loses_no_others() {
         MultipleItemReceive::persistent(&port, 3, |_batch| panic!("batch"))
             .activate(queue)
             .unwrap();
-        JoinedReceive::persistent(&p, &q, |_a, _b| panic!("join"))
+        JoinedReceive::persistent((&p, &q), |_| panic!("join"))
             .activate(queue)
             .unwrap();
         dispatcher.wait_idle();
@@ -310,7 +312,7 @@ fn sem_g03_a_handler_may_use_its_own_port_when_it_is_dropped() {
         assert_eq!(take_all(&own), ["gone"]);
 
         let parting = Parting(own.clone());
-        let held = JoinedReceive::persistent(&own, &Port::<u32>::new(), move |_, _| keep(&parting))
+        let held = JoinedReceive::persistent((&own, &Port::<u32>::new()), move |_| keep(&parting))
             .activate(&here())
             .unwrap();
         held.cleanup();
@@ -411,7 +413,7 @@ fn sem_g03_a_port_may_end_while_a_join_looks_into_it() {
             holds: holds.clone(),
         };
         let out = farewells.clone();
-        JoinedReceive::persistent(&p, &q, move |text, _| out.post(text).unwrap())
+        JoinedReceive::persistent((&p, &q), move |(text, _)| out.post(text).unwrap())
             .activate(&queue)
             .unwrap();
         (0..3).for_each(|_| assert!(q.post(Parting(p.clone())).is_ok()));

@@ -45,7 +45,7 @@ fn sem_g49_philosophers_eat_in_the_order_of_the_seed() {
         for seat in 0..5 {
             let (left, right) = (forks[seat].clone(), forks[(seat + 1) % 5].clone());
             let (left_again, right_again, meals) = (left.clone(), right.clone(), meals.clone());
-            JoinedReceive::persistent(&left, &right, move |l, r| {
+            JoinedReceive::persistent((&left, &right), move |(l, r)| {
                 meals.push(seat);
                 if meals.len() < 5 * MEALS {
                     left_again.post(l).unwrap();
@@ -80,7 +80,7 @@ fn sem_g49_a_bank_of_ports_repeats() {
         Receive::persistent(&slips, move |(from, to, sum): (usize, usize, i64)| {
             let (payer, payee, book) = (open[from].clone(), open[to].clone(), book.clone());
             let (payer_again, payee_again) = (payer.clone(), payee.clone());
-            JoinedReceive::once(&payer, &payee, move |a: i64, b: i64| {
+            JoinedReceive::once((&payer, &payee), move |(a, b): (i64, i64)| {
                 book.push((from, to, sum));
                 payer_again.post(a - sum).unwrap();
                 payee_again.post(b + sum).unwrap();
@@ -177,7 +177,7 @@ fn sem_g08_joins_lose_nothing_in_any_order() {
             } else {
                 (first, second)
             };
-            JoinedReceive::persistent(first, second, move |x: u32, y: u32| pairs.push(x + y))
+            JoinedReceive::persistent((first, second), move |(x, y): (u32, u32)| pairs.push(x + y))
                 .activate(&queue)
                 .unwrap();
         }

@@ -139,7 +139,7 @@ fn sem_g69_answers_may_come_to_a_port_for_joins_to_wait_for() {
     let (names, ages) = (Port::new(), Port::new());
     let log = Log::new();
     let told = log.clone();
-    JoinedReceive::persistent(&names, &ages, move |name, age| told.push((name, age)))
+    JoinedReceive::persistent((&names, &ages), move |pair| told.push(pair))
         .activate(&here())
         .unwrap();
     ReplyPort::to(&names).post("Ada").unwrap();

@@ -51,7 +51,7 @@ fn sem_g72_a_port_describes_what_it_holds_and_who_waits() {
     MultipleItemReceive::once(&port, 3, |_| ())
         .activate(&queue)
         .unwrap();
-    JoinedReceive::once(&port, &other, |_, _| ())
+    JoinedReceive::once((&port, &other), |_: (u32, u32)| ())
         .activate(&queue)
         .unwrap();
     Probe::rejecting().register(&port);

@@ -1,0 +1,102 @@
+//! The way of a panic to someone who hears of it.
+//!
+//! CCR's way: the innermost causalities that hear of panics; if there is none, the queue's handler,
+//! else the dispatcher's, else standard error. It is never silent.
+
+use crate::causality::{self, Causalities};
+use crate::exception::Exception;
+use motet_sync::Mutex;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Someone who is told of panics.
+pub(crate) type ExceptionHandler = dyn Fn(Exception) + Send + Sync;
+
+/// The place of one handler, empty at first.
+#[derive(Default)]
+pub(crate) struct ExceptionRoute(Mutex<Option<Arc<ExceptionHandler>>>);
+
+impl ExceptionRoute {
+    pub(crate) fn set(&self, handler: Arc<ExceptionHandler>) {
+        *self.0.lock() = Some(handler);
+    }
+
+    /// Tells the handler, or gives the exception back when there is none.
+    fn tell(&self, exception: Exception) -> Result<(), Exception> {
+        let handler = self.0.lock().clone();
+        match handler {
+            Some(handler) => {
+                handler(exception);
+                Ok(())
+            }
+            None => Err(exception),
+        }
+    }
+}
+
+/// Tells those causalities that hear of panics of what was active where the panic began, else the
+/// first of `routes` that has a handler, else standard error.
+pub(crate) fn route(exception: Exception, queue: &str, routes: &[&ExceptionRoute]) {
+    tell_causalities(exception, &causality::failed(), queue, routes);
+}
+
+/// Tells each of the innermost of `causalities` that hear of panics. One that hands the exception
+/// back, or panics itself, is left out: those outside of it are told of what it leaves.
+fn tell_causalities(
+    exception: Exception,
+    causalities: &Causalities,
+    queue: &str,
+    routes: &[&ExceptionRoute],
+) {
+    let hearers = causalities.hearers();
+    let copies = hearers.iter().skip(1).map(|_| exception.duplicate());
+    let mut copies: Vec<Exception> = copies.collect();
+    copies.push(exception);
+    if hearers.is_empty() {
+        return copies
+            .into_iter()
+            .for_each(|exception| tell_handlers(exception, queue, routes));
+    }
+    // The original, which stands last, goes to the first.
+    for (hearer, mut exception) in hearers.iter().zip(copies.into_iter().rev()) {
+        let outside = causalities.outside_of(hearer);
+        exception.set_causality(Some(hearer.name()));
+        let heard = catch_unwind(AssertUnwindSafe(|| {
+            causality::within(outside.clone(), || hearer.hear(exception))
+        }));
+        let left = match heard {
+            Ok(Ok(())) => continue,
+            Ok(Err(exception)) => exception,
+            Err(payload) => Exception::new(payload, queue),
+        };
+        causality::forget_failure();
+        tell_causalities(left, &outside, queue, routes);
+    }
+}
+
+/// Tells the first of `routes` that has a handler, else standard error. A handler that panics is
+/// itself reported there.
+fn tell_handlers(mut exception: Exception, queue: &str, routes: &[&ExceptionRoute]) {
+    exception.set_causality(None);
+    let told = catch_unwind(AssertUnwindSafe(|| {
+        let mut unheard = exception;
+        for route in routes {
+            match route.tell(unheard) {
+                Ok(()) => return,
+                Err(exception) => unheard = exception,
+            }
+        }
+        report(&unheard);
+    }));
+    if let Err(payload) = told {
+        causality::forget_failure();
+        report(&Exception::new(payload, queue));
+    }
+}
+
+/// The end of the route: nobody asked to be told. The line is written at once, so that what other
+/// threads write there does not cut it.
+fn report(exception: &Exception) {
+    let line = format!("motet: {exception} (no exception handler is set; see on_exception)\n");
+    eprint!("{line}");
+}

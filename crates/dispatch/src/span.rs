@@ -1,0 +1,26 @@
+//! What observers see of a task's run.
+
+use crate::Task;
+
+/// Starts a task of the queue called `queue`, with the feature `tracing` inside a span `run` of level
+/// debug that has the queue's name, the type of the task's body and its causalities.
+///
+/// # Panics
+/// When the task does.
+#[cfg(feature = "tracing")]
+pub(crate) fn start(task: Task, queue: impl FnOnce() -> String) {
+    let span = tracing::debug_span!(
+        "run",
+        queue = queue(),
+        kind = task.name(),
+        causalities = ?task.causalities()
+    );
+    span.in_scope(|| task.start());
+}
+
+/// Nobody looks.
+#[cfg(not(feature = "tracing"))]
+#[inline]
+pub(crate) fn start(task: Task, _queue: impl FnOnce() -> String) {
+    task.start();
+}

@@ -1,0 +1,430 @@
+//! The one kernel of all arbiters that take several items: is everything there? claim, take all,
+//! one task.
+//!
+//! An arbiter of this kind has a *seat* at each of its ports, each with a *rule* that says what the
+//! part takes, and one *side* registered on each port. A side that is offered an item makes an
+//! attempt for the whole arbiter: seat by seat, in the order of the parts, it locks the port and
+//! plans what to take; if no seat lacks anything it claims, then all seats take. Nothing has been
+//! changed before that, so an attempt that fails leaves no trace. The ports are of one domain, whose
+//! lock the caller holds: it makes holding many ports' locks safe, in any order.
+//!
+//! ```text
+//!   offer ──> Side ──> seat 0: plan ──> seat 1: plan ──> … ──> Gate ──> seats take ──> one task
+//!                        └────────────────┴── lacking: nothing has happened
+//! ```
+
+use super::join_gate::{Gate, Stop};
+use super::join_seat::{Attempt, Rule, Seat};
+use crate::activation::Active;
+use crate::deferred::{Deferred, Keep};
+use crate::domain::Domain;
+use crate::handler::AnyHandler;
+use crate::outlet::Outlet;
+use crate::port::PortCore;
+use crate::predicate::Asker;
+use crate::receiver::{Offer, Receiver, Verdict};
+use motet_dispatch::{Causalities, Run, TaskBox};
+use motet_sync::atomic::{AtomicUsize, Ordering};
+use std::any::Any;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock, Weak};
+
+/// No particular seat.
+const ANYWHERE: usize = usize::MAX;
+
+/// The seats of an arbiter: a tuple, whose types may differ, or a row of one type.
+pub(crate) trait Seats: Send + Sync + Sized + 'static {
+    /// What the handler gets.
+    type Items: Send + 'static;
+    /// The same on its way.
+    type Taken: Send + 'static;
+
+    /// How many.
+    fn count(&self) -> usize;
+
+    /// One of them, whatever its types.
+    fn seat(&self, at: usize) -> &dyn AnySeat<Self>;
+
+    /// Takes everything or nothing.
+    fn attempt(&self, attempt: &mut Attempt<'_>) -> Result<Self::Taken, Stop>;
+
+    /// For the handler.
+    fn give(taken: Self::Taken) -> Self::Items;
+
+    /// Those that the items carry, each once.
+    fn causalities(taken: &Self::Taken) -> Causalities;
+
+    /// Brings back what has been taken; with `skipped` what is still wanted of it.
+    fn put_back(&self, taken: Self::Taken, skipped: bool);
+}
+
+/// An arbiter at work. Alone in its cache lines: its reference count changes with each firing.
+#[repr(align(64))]
+pub(crate) struct JoinCore<S: Seats> {
+    seats: S,
+    /// How many items the parts together must bring, for rules that share a number.
+    total: usize,
+    gate: Gate,
+    /// A seat at which something is missing, or [`ANYWHERE`]. Only its own side changes that, since all
+    /// that is put into its port is offered to it; so the others need not look. Guarded by the
+    /// domain's lock.
+    lacking: AtomicUsize,
+    handler: AnyHandler<S::Items>,
+    this: Weak<Self>,
+    /// The receivers on the ports, which own the arbiter: made when it is registered.
+    sides: OnceLock<Vec<Weak<Side<S>>>>,
+}
+
+/// The receiver on one port.
+pub(crate) struct Side<S: Seats> {
+    core: Arc<JoinCore<S>>,
+    at: usize,
+    /// Whether the part wants some items only.
+    guarded: bool,
+}
+
+/// Items on their way.
+struct Joined<S: Seats> {
+    taken: S::Taken,
+    to: Arc<JoinCore<S>>,
+}
+
+/// A seat whose types are not known any more; `S` are all seats of the arbiter.
+pub(crate) trait AnySeat<S: Seats> {
+    fn port(&self) -> Option<Arc<dyn AnyPort>>;
+
+    /// Whether the part wants some items only.
+    fn is_guarded(&self) -> bool;
+
+    /// Whether the part may ever take the offered item.
+    fn wants(&self, offered: &dyn Any, asker: &mut Asker<'_>) -> bool;
+
+    /// Locks the port and lends its items to `body`; registers the side if `body` says so.
+    fn begin(&self, side: &Arc<Side<S>>, body: &mut dyn FnMut(&mut dyn Any) -> bool);
+
+    /// Registers the side. The caller holds the domain's lock.
+    fn register(&self, side: &Arc<Side<S>>);
+
+    /// Offers the side what waits again, when the queue that had no room for the last claim has some.
+    fn feed_later(&self, side: &Arc<Side<S>>, deferred: &mut Deferred);
+
+    /// Takes the side off the port. The caller holds the domain's lock.
+    fn leave(&self, side: &Arc<Side<S>>, deferred: &mut Deferred);
+
+    /// Takes the side off the port.
+    fn unregister(&self, side: &Arc<Side<S>>);
+
+    /// Closes the gate under the port's lock.
+    fn close(&self, gate: &Gate);
+
+    /// The port in a few words.
+    fn label(&self) -> String;
+
+    /// What is taken, in a few words.
+    fn takes(&self) -> String;
+}
+
+/// A port whose type is not known any more.
+pub(crate) trait AnyPort: Keep {
+    fn id(&self) -> u64;
+
+    fn domain(&self) -> &Arc<Domain>;
+}
+
+impl<T: Send + 'static> AnyPort for PortCore<T> {
+    fn id(&self) -> u64 {
+        PortCore::id(self)
+    }
+
+    fn domain(&self) -> &Arc<Domain> {
+        PortCore::domain(self)
+    }
+}
+
+impl<S: Seats> JoinCore<S> {
+    /// An arbiter that is not registered yet.
+    pub(crate) fn active(
+        seats: S,
+        total: usize,
+        handler: AnyHandler<S::Items>,
+        gate: Gate,
+    ) -> Arc<dyn Active> {
+        Arc::new_cyclic(|this| JoinCore {
+            seats,
+            total,
+            gate,
+            lacking: AtomicUsize::new(ANYWHERE),
+            handler,
+            this: Weak::clone(this),
+            sides: OnceLock::new(),
+        })
+    }
+
+    /// The receivers, which nobody keeps yet.
+    fn sides(&self) -> Vec<Arc<Side<S>>> {
+        let Some(core) = self.this.upgrade() else {
+            return Vec::new();
+        };
+        let side = |at| {
+            Arc::new(Side {
+                core: Arc::clone(&core),
+                at,
+                guarded: self.seats.seat(at).is_guarded(),
+            })
+        };
+        let sides: Vec<_> = (0..self.seats.count()).map(side).collect();
+        self.sides
+            .get_or_init(|| sides.iter().map(Arc::downgrade).collect());
+        sides
+    }
+
+    /// Tries to fire once, for the seat `at`, whose port's items are `offered`.
+    #[inline]
+    fn attempt(
+        self: &Arc<Self>,
+        at: usize,
+        offered: &mut dyn Any,
+        deferred: &mut Deferred,
+    ) -> Result<(), Stop> {
+        let asker = Asker {
+            queue: self.outlet().queue(),
+            deferred,
+        };
+        let mut attempt = Attempt::new(at, offered, self.total, &self.gate, asker);
+        let taken = self.seats.attempt(&mut attempt);
+        self.lacks(match taken {
+            Err(Stop::Lacking(seat)) => seat,
+            _ => None,
+        });
+        let taken = taken?;
+        let to = Arc::clone(self);
+        let task = TaskBox::under(S::causalities(&taken), Joined { taken, to });
+        let task = task.into_task();
+        self.outlet().send(task, deferred);
+        if self.gate.is_once() {
+            self.leave_others(at, deferred);
+        }
+        Ok(())
+    }
+
+    /// Remembers where something is missing. Relaxed, here and below: a lock orders all uses.
+    #[inline]
+    fn lacks(&self, seat: Option<usize>) {
+        self.lacking
+            .store(seat.unwrap_or(ANYWHERE), Ordering::Relaxed);
+    }
+
+    /// Whether an item at the seat `at` changes nothing, because something is missing at another.
+    #[inline]
+    fn lacks_elsewhere(&self, at: usize) -> bool {
+        let lacking = self.lacking.load(Ordering::Relaxed);
+        lacking != at && lacking != ANYWHERE
+    }
+
+    /// Whether the seat `at` may take the offered item. If not, nothing has changed for the arbiter.
+    fn wants(&self, at: usize, offered: &dyn Any, deferred: &mut Deferred) -> bool {
+        let queue = self.outlet().queue();
+        let mut asker = Asker { queue, deferred };
+        self.seats.seat(at).wants(offered, &mut asker)
+    }
+
+    /// A one-time arbiter that has fired leaves its ports, but for the one that the caller has locked.
+    fn leave_others(&self, at: usize, deferred: &mut Deferred) {
+        for (other, side) in self.registered().filter(|(other, _)| *other != at) {
+            self.seats.seat(other).leave(&side, deferred);
+        }
+    }
+
+    /// The sides that are still on their ports, or about to come there.
+    fn registered(&self) -> impl Iterator<Item = (usize, Arc<Side<S>>)> {
+        let sides = self.sides.get().into_iter().flatten().enumerate();
+        sides.filter_map(|(at, side)| Some((at, side.upgrade()?)))
+    }
+
+    #[inline]
+    fn outlet(&self) -> &Outlet {
+        self.gate.outlet()
+    }
+}
+
+impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
+    fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
+        let core = &self.core;
+        if !core.gate.is_open() {
+            offer.leave_port();
+            return Verdict::Reject;
+        }
+        if core.lacks_elsewhere(self.at) {
+            return Verdict::Reject;
+        }
+        let (fired, stop) = offer.lend(|offered, deferred| {
+            if self.guarded && !core.wants(self.at, offered, deferred) {
+                return (false, Stop::Lacking(None));
+            }
+            // More than one firing may be there: items that found no room wait.
+            let mut fired = false;
+            loop {
+                match core.attempt(self.at, offered, deferred) {
+                    Err(stop) => return (fired, stop),
+                    Ok(()) if core.gate.is_once() => return (true, Stop::Over),
+                    Ok(()) if offered.parcel.is_none() => {
+                        // The item that came last this time will often come last again.
+                        if core.total == 0 && offered.waiting.is_empty() {
+                            core.lacks(Some(self.at));
+                        }
+                        return (true, Stop::Lacking(None));
+                    }
+                    Ok(()) => fired = true,
+                }
+            }
+        });
+        match stop {
+            Stop::Refused(reason) if !fired => return Verdict::Refuse(reason),
+            Stop::Refused(_) | Stop::Lacking(_) => {}
+            Stop::Over => offer.leave_port(),
+        }
+        offer.verdict()
+    }
+
+    fn describe(&self) -> Cow<'static, str> {
+        let core = &self.core;
+        let once = if core.gate.is_once() { "one-time " } else { "" };
+        let others = (0..core.seats.count()).filter(|at| *at != self.at);
+        let others: Vec<String> = others.map(|at| core.seats.seat(at).label()).collect();
+        let others = others.join(" and ");
+        let what = match (core.total, others.is_empty()) {
+            (0, true) => format!("receive of {}", core.seats.seat(self.at).takes()),
+            (0, false) => format!("join with {others}"),
+            (total, true) => format!("gather of {total}"),
+            (total, false) => format!("gather of {total} with {others}"),
+        };
+        Cow::Owned(format!("{once}{what}"))
+    }
+}
+
+impl<S: Seats> Active for JoinCore<S> {
+    fn register(&self) {
+        let sides = self.sides();
+        let seats = (0..sides.len()).map(|at| self.seats.seat(at));
+        let Some(ports): Option<Vec<_>> = seats.map(AnySeat::port).collect() else {
+            return;
+        };
+        for pair in ports.windows(2) {
+            Domain::merge(pair[0].domain(), pair[1].domain());
+        }
+        let mut deferred = Deferred::default();
+        let Some(first) = sides.first() else { return };
+        self.seats.seat(0).begin(first, &mut |items| {
+            let stays = self.gate.is_open() && first.fire(items, &mut deferred) != Stop::Over;
+            if stays {
+                let others = sides.iter().enumerate().skip(1);
+                others.for_each(|(at, side)| self.seats.seat(at).register(side));
+            }
+            stays
+        });
+        if deferred.has_full() {
+            self.seats.seat(0).feed_later(first, &mut deferred);
+        }
+        deferred.carry_out();
+    }
+
+    fn cleanup(&self) {
+        self.seats.seat(0).close(&self.gate);
+        // Those that are registered are seen here: that has happened under the lock just taken, or will
+        // find the gate closed.
+        for (at, side) in self.registered() {
+            self.seats.seat(at).unregister(&side);
+        }
+    }
+
+    fn is_active(&self) -> bool {
+        self.gate.is_open()
+    }
+}
+
+impl<S: Seats> Side<S> {
+    /// Takes what waits when the arbiter is registered; `items` are those of its port.
+    fn fire(&self, items: &mut dyn Any, deferred: &mut Deferred) -> Stop {
+        loop {
+            match self.core.attempt(self.at, items, deferred) {
+                Err(stop) => return stop,
+                Ok(()) if self.core.gate.is_once() => return Stop::Over,
+                Ok(()) => {}
+            }
+        }
+    }
+}
+
+impl<S: Seats> Run for Joined<S> {
+    fn name(&self) -> &'static str {
+        self.to.handler.name()
+    }
+
+    fn run(task: TaskBox<Self>) {
+        let Joined { taken, to } = task.into_inner();
+        let held = |taken| {
+            let to = Arc::clone(&to);
+            TaskBox::new(Joined { taken, to }).into_task()
+        };
+        if let Some((taken, pass)) = to.outlet().enter(taken, held) {
+            let queue = to.outlet().queue();
+            to.handler.handle(S::give(taken), queue, pass);
+        }
+    }
+
+    fn cleanup(task: TaskBox<Self>) {
+        let Joined { taken, to } = task.into_inner();
+        to.seats.put_back(taken, false);
+    }
+
+    fn skip(task: TaskBox<Self>) {
+        let Joined { taken, to } = task.into_inner();
+        to.seats.put_back(taken, true);
+    }
+}
+
+impl<S: Seats, R: Rule> AnySeat<S> for Seat<R> {
+    fn port(&self) -> Option<Arc<dyn AnyPort>> {
+        Seat::port(self).map(|port| port as Arc<dyn AnyPort>)
+    }
+
+    fn is_guarded(&self) -> bool {
+        Seat::is_guarded(self)
+    }
+
+    fn wants(&self, offered: &dyn Any, asker: &mut Asker<'_>) -> bool {
+        Seat::wants(self, offered, asker)
+    }
+
+    fn begin(&self, side: &Arc<Side<S>>, body: &mut dyn FnMut(&mut dyn Any) -> bool) {
+        Seat::begin(self, Arc::clone(side) as _, body);
+    }
+
+    fn register(&self, side: &Arc<Side<S>>) {
+        Seat::register(self, Arc::clone(side) as _);
+    }
+
+    fn feed_later(&self, side: &Arc<Side<S>>, deferred: &mut Deferred) {
+        Seat::feed_later(self, &(Arc::clone(side) as _), deferred);
+    }
+
+    fn leave(&self, side: &Arc<Side<S>>, deferred: &mut Deferred) {
+        Seat::leave(self, &(Arc::clone(side) as _), deferred);
+    }
+
+    fn unregister(&self, side: &Arc<Side<S>>) {
+        Seat::unregister(self, &(Arc::clone(side) as _));
+    }
+
+    fn close(&self, gate: &Gate) {
+        Seat::close(self, gate);
+    }
+
+    fn label(&self) -> String {
+        Seat::label(self)
+    }
+
+    fn takes(&self) -> String {
+        Seat::takes(self)
+    }
+}

@@ -1,0 +1,330 @@
+//! The place of an arbiter that takes several items at one of its ports, and what it takes there.
+
+use super::join_gate::{Gate, Stop};
+use crate::deferred::Deferred;
+use crate::delivery::{Delivery, put_back_wanted};
+use crate::port::{Port, PortCore, PortState, put_back};
+use crate::predicate::Asker;
+use crate::receiver::Receiver;
+use crate::shelf::{End, Offered, Shelf};
+use motet_dispatch::{BoxList, Causalities};
+use motet_sync::MutexGuard;
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+/// What one part of an arbiter takes from its port.
+pub(crate) trait Rule: fmt::Display + Send + Sync + 'static {
+    /// Of the port.
+    type Item: Send + 'static;
+    /// Items on their way.
+    type Taken: Send + 'static;
+    /// What the handler gets.
+    type Given: Send + 'static;
+
+    /// Whether the part wants some items only.
+    fn is_guarded(&self) -> bool;
+
+    /// Whether the part may ever take this item.
+    fn wants(&self, item: &Self::Item, asker: &mut Asker<'_>) -> bool;
+
+    /// Whether all is there; what to take, as the rule's own number. `left` is the number of items
+    /// that the arbiter still needs from its parts together, for rules that share one.
+    fn plan(
+        &self,
+        shelf: &Shelf<'_, Self::Item>,
+        left: &mut usize,
+        asker: &mut Asker<'_>,
+    ) -> Option<usize>;
+
+    /// Takes what has been planned.
+    fn take(
+        &self,
+        shelf: &mut Shelf<'_, Self::Item>,
+        plan: usize,
+        asker: &mut Asker<'_>,
+    ) -> Self::Taken;
+
+    /// For the handler.
+    fn give(taken: Self::Taken) -> Self::Given;
+
+    /// Those that the items carry, each once.
+    fn causalities(taken: &Self::Taken) -> Causalities;
+
+    /// For the way back to the port.
+    fn newest_first(taken: Self::Taken) -> BoxList<Delivery<Self::Item>>;
+}
+
+/// The place of an arbiter at one of its ports.
+pub(crate) struct Seat<R: Rule> {
+    port: Weak<PortCore<R::Item>>,
+    rule: R,
+}
+
+/// One try of an arbiter to take all it needs.
+pub(crate) struct Attempt<'a> {
+    /// The seat whose port the caller has locked, and the items there.
+    at: usize,
+    offered: Option<&'a mut dyn Any>,
+    /// How many items are still needed from all parts together.
+    left: usize,
+    gate: &'a Gate,
+    asker: Asker<'a>,
+}
+
+/// The items of one port, locked, and what to take of them.
+pub(crate) struct Planned<'a, T: Send + 'static> {
+    access: Access<'a, T>,
+    plan: usize,
+}
+
+enum Access<'a, T: Send + 'static> {
+    Waiting(MutexGuard<'a, PortState<T>>),
+    Offered(&'a mut Offered<T>),
+}
+
+const OWN_PORT: &str = "the caller of an attempt lends the items of its own port";
+
+/// A port that is not locked by the caller of an attempt, kept while the attempt looks into it.
+pub(crate) type Held<T> = Option<Arc<PortCore<T>>>;
+
+impl<R: Rule> Seat<R> {
+    pub(crate) fn new(port: &Port<R::Item>, rule: R) -> Self {
+        Seat {
+            port: Arc::downgrade(port.core()),
+            rule,
+        }
+    }
+
+    pub(crate) fn port(&self) -> Option<Arc<PortCore<R::Item>>> {
+        self.port.upgrade()
+    }
+
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.rule.is_guarded()
+    }
+
+    /// Whether the part may ever take the offered item.
+    pub(crate) fn wants(&self, offered: &dyn Any, asker: &mut Asker<'_>) -> bool {
+        let offered = offered.downcast_ref::<Offered<R::Item>>();
+        let parcel = offered.and_then(|offered| offered.parcel.as_ref());
+        parcel.is_none_or(|parcel| self.rule.wants(&parcel.item, asker))
+    }
+
+    /// Keeps the port, if it is another than the one that the caller has locked.
+    #[inline]
+    pub(crate) fn hold(&self, at: usize, attempt: &Attempt<'_>) -> Result<Held<R::Item>, Stop> {
+        if at == attempt.at {
+            return Ok(None);
+        }
+        self.port.upgrade().map(Some).ok_or(Stop::Over)
+    }
+
+    /// Locks the port's items and plans what to take.
+    #[inline]
+    #[expect(
+        single_use_lifetimes,
+        reason = "what is offered outlives what is planned"
+    )]
+    pub(crate) fn plan<'h, 'a: 'h>(
+        &self,
+        at: usize,
+        held: &'h Held<R::Item>,
+        attempt: &mut Attempt<'a>,
+    ) -> Result<Planned<'h, R::Item>, Stop> {
+        let mut access = match held {
+            Some(port) => Access::Waiting(port.state()),
+            None => {
+                let offered = attempt.offered.take();
+                let offered = offered.and_then(|offered| offered.downcast_mut());
+                Access::Offered(offered.expect(OWN_PORT))
+            }
+        };
+        let plan = self
+            .rule
+            .plan(&access.shelf(), &mut attempt.left, &mut attempt.asker);
+        let plan = plan.ok_or(Stop::Lacking(Some(at)))?;
+        Ok(Planned { access, plan })
+    }
+
+    /// Whether all is there, without keeping the port locked.
+    pub(crate) fn look(&self, at: usize, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
+        let held = self.hold(at, attempt)?;
+        let mut left = attempt.left;
+        let plan = match &held {
+            Some(port) => {
+                let mut state = port.state();
+                let shelf = Shelf::waiting(state.items_mut());
+                self.rule.plan(&shelf, &mut left, &mut attempt.asker)
+            }
+            None => {
+                let offered = attempt.offered.as_deref_mut();
+                let shelf = offered.and_then(|offered| offered.downcast_mut());
+                let shelf = Shelf::offered(shelf.expect(OWN_PORT));
+                self.rule.plan(&shelf, &mut left, &mut attempt.asker)
+            }
+        };
+        attempt.let_go(held);
+        plan.map(|_| ()).ok_or(Stop::Lacking(Some(at)))
+    }
+
+    /// Takes what has been planned.
+    #[inline]
+    pub(crate) fn take(
+        &self,
+        planned: &mut Planned<'_, R::Item>,
+        attempt: &mut Attempt<'_>,
+    ) -> R::Taken {
+        let mut shelf = planned.access.shelf();
+        let taken = self.rule.take(&mut shelf, planned.plan, &mut attempt.asker);
+        if let Access::Waiting(state) = &planned.access {
+            state.let_in_later(attempt.asker.deferred);
+        }
+        taken
+    }
+
+    /// Brings back what has been taken, the newest first, so that the oldest ends up in front; with
+    /// `skipped` what is still wanted of it.
+    pub(crate) fn put_back(&self, taken: R::Taken, skipped: bool) {
+        let mut parcels = R::newest_first(taken);
+        while let Some(parcel) = parcels.pop_front() {
+            if skipped {
+                put_back_wanted(parcel, |parcel| put_back(&self.port, parcel));
+            } else {
+                put_back(&self.port, parcel);
+            }
+        }
+    }
+
+    /// Locks the port and lends its items to `body`; registers the side if `body` says so.
+    pub(crate) fn begin(
+        &self,
+        side: Arc<dyn Receiver<R::Item>>,
+        body: &mut dyn FnMut(&mut dyn Any) -> bool,
+    ) {
+        if let Some(port) = self.port() {
+            port.locked(|state| {
+                let mut offered = Offered {
+                    waiting: std::mem::take(state.items_mut()),
+                    parcel: None,
+                    end: End::Back,
+                };
+                let stays = body(&mut offered);
+                *state.items_mut() = offered.waiting;
+                if stays {
+                    state.push_receiver(side);
+                }
+            });
+            port.let_in_posters();
+        }
+    }
+
+    /// Offers a side what waits again, when the queue that had no room for the last claim has some.
+    #[cold]
+    pub(crate) fn feed_later(&self, side: &Arc<dyn Receiver<R::Item>>, deferred: &mut Deferred) {
+        if let Some(port) = self.port() {
+            port.locked(|state| state.feed_later(side, deferred));
+        }
+    }
+
+    /// Registers a side whose port holds nothing that it could take. The caller holds the domain's
+    /// lock.
+    pub(crate) fn register(&self, side: Arc<dyn Receiver<R::Item>>) {
+        if let Some(port) = self.port() {
+            port.state().push_receiver(side);
+        }
+    }
+
+    /// Takes a side off the port. The caller holds the domain's lock.
+    pub(crate) fn leave(&self, side: &Arc<dyn Receiver<R::Item>>, deferred: &mut Deferred) {
+        let Some(port) = self.port() else { return };
+        let removed = port.state().remove(side);
+        removed
+            .into_iter()
+            .for_each(|removed| deferred.drop_later(removed));
+        let_go(Some(port), deferred);
+    }
+
+    /// Takes a side off the port.
+    pub(crate) fn unregister(&self, side: &Arc<dyn Receiver<R::Item>>) {
+        if let Some(port) = self.port() {
+            port.unregister(side);
+        }
+    }
+
+    /// Closes the gate under the port's lock.
+    pub(crate) fn close(&self, gate: &Gate) {
+        match self.port() {
+            Some(port) => port.locked(|_| gate.close()),
+            // Without one of its ports the arbiter never finds all it needs.
+            None => gate.close(),
+        }
+    }
+
+    /// The port in a few words.
+    pub(crate) fn label(&self) -> String {
+        self.port()
+            .map_or("a port that is gone".to_owned(), |port| port.label())
+    }
+
+    /// What is taken, in a few words.
+    pub(crate) fn takes(&self) -> String {
+        self.rule.to_string()
+    }
+}
+
+impl<'a> Attempt<'a> {
+    pub(crate) fn new(
+        at: usize,
+        offered: &'a mut dyn Any,
+        total: usize,
+        gate: &'a Gate,
+        asker: Asker<'a>,
+    ) -> Self {
+        Attempt {
+            at,
+            offered: Some(offered),
+            left: total,
+            gate,
+            asker,
+        }
+    }
+
+    /// The seat whose port the caller has locked.
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Decides, once no seat lacks anything. After `Ok` all seats take.
+    #[inline]
+    pub(crate) fn decide(&mut self) -> Result<(), Stop> {
+        if self.left > 0 {
+            return Err(Stop::Lacking(None));
+        }
+        self.gate.pass(self.asker.deferred)
+    }
+
+    /// Ends the keeping of a port. Its last handle may have gone meanwhile, and the destructors of its
+    /// items may use ports.
+    #[inline]
+    pub(crate) fn let_go<T: Send + 'static>(&mut self, held: Held<T>) {
+        let_go(held, self.asker.deferred);
+    }
+}
+
+impl<T: Send + 'static> Access<'_, T> {
+    #[inline]
+    fn shelf(&mut self) -> Shelf<'_, T> {
+        match self {
+            Access::Waiting(state) => Shelf::waiting(state.items_mut()),
+            Access::Offered(offered) => Shelf::offered(offered),
+        }
+    }
+}
+
+#[inline]
+fn let_go<T: Send + 'static>(held: Held<T>, deferred: &mut Deferred) {
+    if let Some(ended) = held.and_then(Arc::into_inner) {
+        deferred.drop_later(Arc::new(ended));
+    }
+}

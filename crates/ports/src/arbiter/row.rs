@@ -1,0 +1,117 @@
+//! Seats of one type: any number of them, or one alone.
+
+use super::join_core::{AnySeat, Seats};
+use super::join_gate::Stop;
+use super::join_seat::{Attempt, Held, Rule, Seat};
+use motet_dispatch::Causalities;
+
+/// One seat.
+pub(super) struct Solo<R: Rule>(pub(super) Seat<R>);
+
+/// Any number of seats.
+pub(super) struct Row<R: Rule>(pub(super) Vec<Seat<R>>);
+
+impl<R: Rule> Seats for Solo<R> {
+    type Items = R::Given;
+    type Taken = R::Taken;
+
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn seat(&self, _at: usize) -> &dyn AnySeat<Self> {
+        &self.0
+    }
+
+    #[inline]
+    fn attempt(&self, attempt: &mut Attempt<'_>) -> Result<R::Taken, Stop> {
+        // Its one port is the caller's.
+        let mut planned = self.0.plan(0, &None, attempt)?;
+        attempt.decide()?;
+        Ok(self.0.take(&mut planned, attempt))
+    }
+
+    #[inline]
+    fn give(taken: R::Taken) -> R::Given {
+        R::give(taken)
+    }
+
+    #[inline]
+    fn causalities(taken: &R::Taken) -> Causalities {
+        R::causalities(taken)
+    }
+
+    fn put_back(&self, taken: R::Taken, skipped: bool) {
+        self.0.put_back(taken, skipped);
+    }
+}
+
+impl<R: Rule> Row<R> {
+    /// Whether anything is missing, before many ports are locked together. From the caller's seat on: that
+    /// is where something was missing before, and so the items of a long row cost one look each on
+    /// the average, not one at each port.
+    fn look(&self, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
+        let (before, after) = (0..attempt.at(), attempt.at()..self.0.len());
+        after
+            .chain(before)
+            .try_for_each(|at| self.0[at].look(at, attempt))
+    }
+
+    /// Takes from all ports, all locked.
+    fn take(
+        &self,
+        held: &[Held<R::Item>],
+        attempt: &mut Attempt<'_>,
+    ) -> Result<Vec<R::Taken>, Stop> {
+        let seats = self.0.iter().zip(held).enumerate();
+        let planned = seats.map(|(at, (seat, held))| seat.plan(at, held, attempt));
+        let mut planned: Vec<_> = planned.collect::<Result<_, _>>()?;
+        attempt.decide()?;
+        let seats = self.0.iter().zip(&mut planned);
+        Ok(seats
+            .map(|(seat, planned)| seat.take(planned, attempt))
+            .collect())
+    }
+}
+
+impl<R: Rule> Seats for Row<R> {
+    type Items = Vec<R::Given>;
+    type Taken = Vec<R::Taken>;
+
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn seat(&self, at: usize) -> &dyn AnySeat<Self> {
+        &self.0[at]
+    }
+
+    fn attempt(&self, attempt: &mut Attempt<'_>) -> Result<Self::Taken, Stop> {
+        self.look(attempt)?;
+        let mut held = Vec::with_capacity(self.0.len());
+        let mut all = Ok(());
+        for (at, seat) in self.0.iter().enumerate() {
+            match seat.hold(at, attempt) {
+                Ok(port) => held.push(port),
+                Err(stop) => all = Err(stop),
+            }
+        }
+        let taken = all.and_then(|()| self.take(&held, attempt));
+        held.into_iter().for_each(|held| attempt.let_go(held));
+        taken
+    }
+
+    fn give(taken: Vec<R::Taken>) -> Vec<R::Given> {
+        taken.into_iter().map(R::give).collect()
+    }
+
+    fn causalities(taken: &Vec<R::Taken>) -> Causalities {
+        let each = taken.iter().map(R::causalities);
+        each.fold(Causalities::none(), |all, more| all.union(&more))
+    }
+
+    fn put_back(&self, taken: Vec<R::Taken>, skipped: bool) {
+        let seats = self.0.iter().zip(taken);
+        seats.for_each(|(seat, taken)| seat.put_back(taken, skipped));
+    }
+}

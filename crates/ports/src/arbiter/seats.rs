@@ -1,0 +1,245 @@
+//! From the parts that a program names to the seats of an arbiter: tuples of different types, rows of
+//! one type.
+
+use super::join_core::{AnyPort, AnySeat, JoinCore, Seats};
+use super::join_gate::{Gate, Stop};
+use super::join_seat::{Attempt, Rule, Seat};
+use super::part::{IntoPart, Part, ToSeat};
+use super::row::{Row, Solo};
+use crate::activation::Active;
+use crate::deferred::Keep;
+use crate::handler::AnyHandler;
+use crate::outlet::Outlet;
+use motet_dispatch::Causalities;
+use std::fmt;
+use std::sync::Arc;
+
+/// What an arbiter over several ports is made of, for handlers of `I`.
+pub struct Kit<I> {
+    seats: Box<dyn Assemble<I>>,
+    ports: Ports,
+}
+
+/// The ports of an arbiter, kept until it is registered on them.
+pub(crate) type Ports = Vec<Arc<dyn Keep>>;
+
+/// What a join can be made of: a tuple of one to twelve [`IntoPart`]s.
+pub trait IntoParts {
+    /// What the handler gets: for each part its item, or the `Vec` of its items.
+    type Items: Send + 'static;
+
+    /// Makes the parts.
+    fn into_kit(self) -> Kit<Self::Items>;
+}
+
+/// What a gather can be made of: a tuple of one to twelve ports, each with or without a guard.
+pub trait IntoShares {
+    /// What the handler gets: a `Vec` for each port.
+    type Items: Send + 'static;
+
+    /// Makes the parts.
+    fn into_kit(self) -> Kit<Self::Items>;
+}
+
+/// What a [`MultiplePortReceive`](crate::MultiplePortReceive) can be made of: any number of
+/// [`IntoPart`]s of one type.
+pub trait IntoRow {
+    /// What the handler gets of each port: its item, or the `Vec` of its items.
+    type Given: Send + 'static;
+
+    /// Makes the parts.
+    fn into_kit(self) -> Kit<Vec<Self::Given>>;
+}
+
+/// Seats that are about to become an arbiter.
+trait Assemble<I>: Send {
+    fn assemble(
+        self: Box<Self>,
+        total: usize,
+        handler: AnyHandler<I>,
+        gate: Gate,
+    ) -> Arc<dyn Active>;
+}
+
+impl<S: Seats> Assemble<S::Items> for S {
+    fn assemble(
+        self: Box<Self>,
+        total: usize,
+        handler: AnyHandler<S::Items>,
+        gate: Gate,
+    ) -> Arc<dyn Active> {
+        JoinCore::active(*self, total, handler, gate)
+    }
+}
+
+impl<I> Kit<I> {
+    /// # Panics
+    /// When a port is named twice.
+    fn new(seats: impl Assemble<I> + 'static, ports: Vec<Arc<dyn AnyPort>>) -> Self {
+        let mut ids: Vec<u64> = ports.iter().map(|port| port.id()).collect();
+        ids.sort_unstable();
+        assert!(
+            ids.windows(2).all(|pair| pair[0] != pair[1]),
+            "an arbiter names a port twice: take several items of one port with Port::times, \
+             Port::one_each or MultipleItemReceive"
+        );
+        Kit {
+            seats: Box::new(seats),
+            ports: ports.into_iter().map(|port| port as _).collect(),
+        }
+    }
+
+    /// How many ports.
+    pub(super) fn ports(&self) -> usize {
+        self.ports.len()
+    }
+
+    /// Of one part that is no tuple.
+    pub(super) fn solo<P: ToSeat>(part: P) -> Self
+    where
+        P::Rule: Rule<Given = I>,
+        I: Send + 'static,
+    {
+        let ports = vec![part.port()];
+        Kit::new(Solo(part.to_seat()), ports)
+    }
+
+    /// An arbiter that is not registered yet, and its ports. Rules that share a number take `total`.
+    pub(super) fn assemble(
+        self,
+        total: usize,
+        handler: AnyHandler<I>,
+        once: bool,
+        outlet: Outlet,
+    ) -> (Arc<dyn Active>, Ports) {
+        let gate = Gate::new(once, outlet);
+        (self.seats.assemble(total, handler, gate), self.ports)
+    }
+}
+
+impl<I> fmt::Debug for Kit<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kit")
+            .field("ports", &self.ports.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<C, P, R> IntoRow for C
+where
+    C: IntoIterator<Item = P>,
+    P: IntoPart,
+    P::Part: ToSeat<Rule = R>,
+    R: Rule<Given = P::Given>,
+{
+    type Given = P::Given;
+
+    fn into_kit(self) -> Kit<Vec<P::Given>> {
+        let parts: Vec<_> = self.into_iter().map(IntoPart::into_part).collect();
+        let ports = parts.iter().map(ToSeat::port).collect();
+        let seats = parts.into_iter().map(ToSeat::to_seat).collect();
+        Kit::new(Row(seats), ports)
+    }
+}
+
+/// Tuples of seats, and what makes them. Each part is its type, its place and two names.
+macro_rules! tuples {
+    (@one $($P:ident $R:ident $at:tt $held:ident $planned:ident,)+) => {
+        impl<$($R: Rule),+> Seats for ($(Seat<$R>,)+) {
+            type Items = ($($R::Given,)+);
+            type Taken = ($($R::Taken,)+);
+
+            fn count(&self) -> usize {
+                [$($at),+].len()
+            }
+
+            fn seat(&self, at: usize) -> &dyn AnySeat<Self> {
+                let seats: [&dyn AnySeat<Self>; [$($at),+].len()] = [$(&self.$at),+];
+                seats[at]
+            }
+
+            #[inline]
+            fn attempt(&self, attempt: &mut Attempt<'_>) -> Result<Self::Taken, Stop> {
+                $(let mut $held = None;)+
+                let mut all = || {
+                    $(
+                        $held = self.$at.hold($at, attempt)?;
+                        let mut $planned = self.$at.plan($at, &$held, attempt)?;
+                    )+
+                    attempt.decide()?;
+                    Ok(($(self.$at.take(&mut $planned, attempt),)+))
+                };
+                let taken = all();
+                $(attempt.let_go($held);)+
+                taken
+            }
+
+            #[inline]
+            fn give(taken: Self::Taken) -> Self::Items {
+                ($($R::give(taken.$at),)+)
+            }
+
+            #[inline]
+            fn causalities(taken: &Self::Taken) -> Causalities {
+                let all = Causalities::none();
+                $(let all = all.union(&$R::causalities(&taken.$at));)+
+                all
+            }
+
+            fn put_back(&self, taken: Self::Taken, skipped: bool) {
+                $(self.$at.put_back(taken.$at, skipped);)+
+            }
+        }
+
+        impl<$($P, $R),+> IntoParts for ($($P,)+)
+        where
+            $($P: IntoPart, $P::Part: ToSeat<Rule = $R>, $R: Rule<Given = $P::Given>,)+
+        {
+            type Items = ($($P::Given,)+);
+
+            fn into_kit(self) -> Kit<Self::Items> {
+                let parts = ($(self.$at.into_part(),)+);
+                let ports = vec![$(parts.$at.port()),+];
+                Kit::new(($(parts.$at.to_seat(),)+), ports)
+            }
+        }
+
+        impl<$($P, $R: Send + 'static),+> IntoShares for ($($P,)+)
+        where
+            $($P: IntoPart<Part = Part<$R>>,)+
+        {
+            type Items = ($(Vec<$R>,)+);
+
+            fn into_kit(self) -> Kit<Self::Items> {
+                let parts = ($(self.$at.into_part().shared(),)+);
+                let ports = vec![$(parts.$at.port()),+];
+                Kit::new(($(parts.$at.to_seat(),)+), ports)
+            }
+        }
+    };
+    (@grow [$($done:tt)+]) => {
+        tuples!(@one $($done)+);
+    };
+    (@grow [$($done:tt)+] $P:ident $R:ident $at:tt $held:ident $planned:ident, $($rest:tt)*) => {
+        tuples!(@one $($done)+);
+        tuples!(@grow [$($done)+ $P $R $at $held $planned,] $($rest)*);
+    };
+    ($P:ident $R:ident $at:tt $held:ident $planned:ident, $($rest:tt)*) => {
+        tuples!(@grow [$P $R $at $held $planned,] $($rest)*);
+    };
+}
+
+tuples! {
+    P0 R0 0 held0 planned0,
+    P1 R1 1 held1 planned1,
+    P2 R2 2 held2 planned2,
+    P3 R3 3 held3 planned3,
+    P4 R4 4 held4 planned4,
+    P5 R5 5 held5 planned5,
+    P6 R6 6 held6 planned6,
+    P7 R7 7 held7 planned7,
+    P8 R8 8 held8 planned8,
+    P9 R9 9 held9 planned9,
+    P10 R10 10 held10 planned10,
+    P11 R11 11 held11 planned11,
+}

@@ -1,0 +1,60 @@
+//! Reading a port without a receiver: looking at what waits, and taking it.
+
+use crate::delivery::{Delivery, Parcel, items_of};
+use crate::port::Port;
+use crate::predicate;
+use motet_dispatch::BoxList;
+
+/// # Reading without a receiver
+impl<T: Send + 'static> Port<T> {
+    /// Takes the oldest waiting item, if there is one. Its causalities do not become active.
+    #[must_use]
+    pub fn test(&self) -> Option<T> {
+        self.take().map(|parcel| parcel.into_inner().item)
+    }
+
+    /// Takes the oldest `count` items, or none when fewer wait.
+    #[must_use]
+    pub fn test_multiple(&self, count: usize) -> Option<Vec<T>> {
+        self.take_multiple(count).map(items_of)
+    }
+
+    /// Copies of the waiting items, oldest first.
+    ///
+    /// # Panics
+    /// When `T::clone` uses this port.
+    #[must_use]
+    pub fn items(&self) -> Vec<T>
+    where
+        T: Clone,
+    {
+        let mut state = self.core().state();
+        let items = state.items_mut();
+        predicate::inside(|| items.iter().map(|delivery| delivery.item.clone()).collect())
+    }
+
+    /// Drops the waiting items; returns how many there were.
+    pub fn clear(&self) -> usize {
+        // Dropped outside the lock: an item's destructor may use the port.
+        let items = self.core().take(std::mem::take);
+        items.len()
+    }
+
+    /// Takes the oldest waiting item in its node.
+    pub(crate) fn take(&self) -> Option<Parcel<T>> {
+        self.core().take(BoxList::pop_front)
+    }
+
+    /// Takes the oldest `count` items in their nodes, or none when fewer wait.
+    pub(crate) fn take_multiple(&self, count: usize) -> Option<BoxList<Delivery<T>>> {
+        self.core().take(|items| {
+            if items.len() < count {
+                return None;
+            }
+            let mut taken = BoxList::new();
+            let oldest = (0..count).filter_map(|_| items.pop_front());
+            oldest.for_each(|parcel| taken.push_back(parcel));
+            Some(taken)
+        })
+    }
+}
