@@ -47,12 +47,13 @@ pub use motet_ports as ports;
 pub use motet_comm::{CommError, Communicator, RunError, World};
 pub use motet_dispatch::{
     Cancelled, Causalities, Causality, Clock, Dispatcher, DispatcherConfig, DispatcherQueue,
-    Enqueue, Exception, Inline, QueueConfig, Replay, ReplayConfig, ReplayQueue, Task, Timer,
+    Enqueue, Exception, ExecutionPolicy, ExecutionPolicyNotification, Inline, QueueConfig,
+    QueueError, Rate, Replay, ReplayConfig, ReplayQueue, Stall, Task, ThreadPriority, Timer,
     Timescale, Trace, spawn,
 };
 pub use motet_ports::{
-    BlockingError, CausalityPorts, ExceptionPort, FromHandler, JoinedReceive, MultipleItemGather,
-    MultipleItemReceive, MultiplePortReceive, NoReply, Port, PortSet, PostError, Receive, Reply,
-    ReplyPort, SharedPortSet, SuccessFailurePort, guard, reply, timer, wait_blocking,
-    wait_blocking_for,
+    BlockingError, CausalityPorts, ExceptionPort, ExecutionPolicyNotificationPort, FromHandler,
+    JoinedReceive, MultipleItemGather, MultipleItemReceive, MultiplePortReceive, NoReply, Overflow,
+    Port, PortConfig, PortSet, PostError, PostRefusal, Receive, Reply, ReplyPort, SharedPortSet,
+    SuccessFailurePort, guard, reply, timer, wait_blocking, wait_blocking_for,
 };

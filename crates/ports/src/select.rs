@@ -52,7 +52,7 @@ pub fn select<R: Send + 'static>() -> Select<R> {
 /// use motet_ports::{Port, select};
 /// use std::time::Duration;
 ///
-/// #[derive(Debug, PartialEq)]
+/// #[derive(Debug, Clone, PartialEq)]
 /// enum Answer { Number(u32), Failure(String), Timeout }
 ///
 /// let replay = Replay::new(1);
