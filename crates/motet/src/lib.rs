@@ -48,13 +48,14 @@ pub use motet_ports as ports;
 pub use motet_comm::{CommError, Communicator, RunError, World};
 pub use motet_dispatch::{
     Cancelled, Causalities, Causality, Clock, Dispatcher, DispatcherConfig, DispatcherQueue,
-    Enqueue, Exception, Inline, QueueConfig, Replay, ReplayConfig, ReplayQueue, Task, Timer,
+    Enqueue, Exception, ExecutionPolicy, ExecutionPolicyNotification, Inline, QueueConfig,
+    QueueError, Rate, Replay, ReplayConfig, ReplayQueue, Stall, Task, ThreadPriority, Timer,
     Timescale, Trace, spawn,
 };
 pub use motet_ports::{
     ActiveInterleave, After, BlockingError, CausalityPorts, Choice, CombineError, ExceptionPort,
-    Fairness, FromHandler, Interleave, JoinedReceive, MultipleItemGather, MultipleItemReceive,
-    MultiplePortReceive, NoReply, Port, PortSet, PostError, Receive, Reply, ReplyPort,
-    SharedPortSet, SuccessFailurePort, guard, join, reply, select, timer, wait_blocking,
-    wait_blocking_for,
+    ExecutionPolicyNotificationPort, Fairness, FromHandler, Interleave, JoinedReceive,
+    MultipleItemGather, MultipleItemReceive, MultiplePortReceive, NoReply, Overflow, Port,
+    PortConfig, PortSet, PostError, PostRefusal, Receive, Reply, ReplyPort, SharedPortSet,
+    SuccessFailurePort, guard, join, reply, select, timer, wait_blocking, wait_blocking_for,
 };

@@ -67,13 +67,13 @@ impl Activation {
     pub(crate) fn start(arbiter: impl Attach, queue: &dyn Enqueue) -> Result<Self, QueueError> {
         let (arbiter, ports) = arbiter.attach(Outlet::to(queue));
         let starter = Arc::clone(&arbiter);
-        let refused = queue.enqueue(Task::new(move || {
+        queue.reserve()?;
+        queue.admit_kept(Task::new(move || {
             if starter.is_active() {
                 starter.register();
             }
             drop(ports);
         }));
-        refused.map_err(|refused| refused.reason)?;
         let waiter = Arc::downgrade(&arbiter) as Weak<dyn Waiter>;
         queue.watch(waiter, Location::caller());
         Ok(Activation(arbiter))

@@ -290,10 +290,7 @@ fn a_suspended_queue_starts_nothing_and_ends_the_run() {
 #[test]
 fn a_full_queue_refuses_but_what_was_admitted_comes_back() {
     let replay = Replay::new(1);
-    let queue = replay.queue(QueueConfig {
-        depth: Some(1),
-        ..QueueConfig::named("small")
-    });
+    let queue = replay.queue(QueueConfig::bounded("small", 1));
     go(&queue, || ());
     let refused = queue.enqueue(Task::new(|| ())).unwrap_err();
     assert_eq!(

@@ -105,6 +105,9 @@ pub(crate) trait AnySeat<S: Seats> {
     /// Registers the side. The caller holds the domain's lock.
     fn register(&self, side: &Arc<Side<S>>);
 
+    /// Offers the side what waits again, when the queue that had no room for the last claim has some.
+    fn feed_later(&self, side: &Arc<Side<S>>, deferred: &mut Deferred);
+
     /// Takes the side off the port. The caller holds the domain's lock.
     fn leave(&self, side: &Arc<Side<S>>, deferred: &mut Deferred);
 
@@ -329,6 +332,9 @@ impl<S: Seats> Active for JoinCore<S> {
             }
             stays
         });
+        if deferred.has_full() {
+            self.seats.seat(0).feed_later(first, &mut deferred);
+        }
         deferred.carry_out();
     }
 
@@ -366,6 +372,10 @@ impl<S: Seats> Sends for JoinCore<S> {
 }
 
 impl<S: Seats> Run for Joined<S> {
+    fn name(&self) -> &'static str {
+        self.to.handler.name()
+    }
+
     fn run(task: TaskBox<Self>) {
         let Joined { taken, to } = task.into_inner();
         let to = to.arrived();
@@ -409,6 +419,10 @@ impl<S: Seats, R: Rule> AnySeat<S> for Seat<R> {
 
     fn register(&self, side: &Arc<Side<S>>) {
         Seat::register(self, Arc::clone(side) as _);
+    }
+
+    fn feed_later(&self, side: &Arc<Side<S>>, deferred: &mut Deferred) {
+        Seat::feed_later(self, &(Arc::clone(side) as _), deferred);
     }
 
     fn leave(&self, side: &Arc<Side<S>>, deferred: &mut Deferred) {

@@ -197,7 +197,11 @@ impl<R: Rule> Seat<R> {
         attempt: &mut Attempt<'_>,
     ) -> R::Taken {
         let mut shelf = planned.access.shelf();
-        self.rule.take(&mut shelf, planned.plan, &mut attempt.asker)
+        let taken = self.rule.take(&mut shelf, planned.plan, &mut attempt.asker);
+        if let Access::Waiting(state) = &planned.access {
+            state.let_in_later(attempt.asker.deferred);
+        }
+        taken
     }
 
     /// Brings back what has been taken, the newest first, so that the oldest ends up in front; with
@@ -232,6 +236,15 @@ impl<R: Rule> Seat<R> {
                     state.push_receiver(side);
                 }
             });
+            port.let_in_posters();
+        }
+    }
+
+    /// Offers a side what waits again, when the queue that had no room for the last claim has some.
+    #[cold]
+    pub(crate) fn feed_later(&self, side: &Arc<dyn Receiver<R::Item>>, deferred: &mut Deferred) {
+        if let Some(port) = self.port() {
+            port.locked(|state| state.feed_later(side, deferred));
         }
     }
 
@@ -317,7 +330,7 @@ impl<'a> Attempt<'a> {
         if self.left > 0 {
             return Err(Stop::Lacking(None));
         }
-        self.gate.pass()
+        self.gate.pass(self.asker.deferred)
     }
 
     /// Ends the keeping of a port. Its last handle may have gone meanwhile, and the destructors of its

@@ -202,6 +202,10 @@ impl<T: Send + 'static, L: Layout> Deliver<T> for ReceiveCore<T, L> {
     fn put_back(&self, parcel: Parcel<T>) {
         self.place.put_back(parcel);
     }
+
+    fn name(&self) -> &'static str {
+        self.handler.name()
+    }
 }
 
 impl<T: Send + 'static, L: Layout> Waiter for ReceiveCore<T, L> {

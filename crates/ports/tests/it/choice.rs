@@ -214,10 +214,7 @@ fn sem_g78_a_choice_is_a_branch_of_a_choice() {
 #[test]
 fn sem_g78_a_full_queue_decides_nothing() {
     let dispatcher = Dispatcher::new(1);
-    let queue = dispatcher.queue(QueueConfig {
-        depth: Some(1),
-        ..QueueConfig::default()
-    });
+    let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));
     let (a, b, log) = (Port::new(), Port::new(), Log::new());
     let active = between(&a, &b, &log).activate(&queue).unwrap();
     dispatcher.wait_idle();

@@ -125,10 +125,7 @@ fn sem_g03_a_post_does_not_wait_for_handlers() {
 fn sem_g03_a_post_that_is_refused_does_not_wait_for_room() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
-        let queue = dispatcher.queue(QueueConfig {
-            depth: Some(1),
-            ..QueueConfig::default()
-        });
+        let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));
         let (port, gate, handled) = (Port::new(), Gate::new(), Log::new());
         let (pass, log) = (gate.clone(), handled.clone());
         Receive::persistent(&port, move |n: u32| {

@@ -83,10 +83,7 @@ fn ccr_067_sem_g75_a_gather_does_not_name_a_port_twice() {
 fn ccr_068_sem_g75_sem_g77_a_gather_that_is_refused_stays_and_takes_nothing() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
-        let queue = dispatcher.queue(QueueConfig {
-            depth: Some(1),
-            ..QueueConfig::default()
-        });
+        let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));
         let (numbers, names, gathered) = (Port::new(), Port::new(), Log::new());
         let active = gathering(2, (&numbers, &names), &gathered)
             .activate(&queue)
@@ -96,7 +93,10 @@ fn ccr_068_sem_g75_sem_g77_a_gather_that_is_refused_stays_and_takes_nothing() {
         motet_dispatch::Enqueue::enqueue(&queue, Task::new(|| ())).unwrap();
         numbers.post(1).unwrap();
         let refused = names.post("a").unwrap_err();
-        assert_eq!((refused.item, refused.reason), ("a", QueueError::Full));
+        assert_eq!(
+            (refused.item, refused.reason),
+            ("a", QueueError::Full.into())
+        );
         assert!(active.is_active());
         assert_eq!((numbers.items(), names.item_count()), (vec![1], 0));
         queue.resume();

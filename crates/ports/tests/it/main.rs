@@ -6,6 +6,7 @@
 mod support;
 
 mod awaited;
+mod bounds;
 mod bridges;
 mod causality;
 mod choice;

@@ -174,10 +174,7 @@ fn sem_g82_an_own_arbiter_is_a_branch_of_a_choice() {
 #[test]
 fn sem_g82_an_own_arbiter_that_finds_no_room_takes_nothing() {
     let dispatcher = Dispatcher::new(1);
-    let queue = dispatcher.queue(QueueConfig {
-        depth: Some(1),
-        ..QueueConfig::default()
-    });
+    let queue = dispatcher.queue(QueueConfig::bounded("narrow", 1));
     let (port, log) = (port_with([1]), Log::new());
     let active = Second::of(&port, &log).activate(&queue).unwrap();
     dispatcher.wait_idle();
