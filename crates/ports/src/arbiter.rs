@@ -1,6 +1,7 @@
 //! Arbiters: the ties between what ports hold and the handlers that run. One file each.
 
 mod after;
+mod any_seat;
 mod choice;
 mod from_handler;
 mod interleave;

@@ -13,8 +13,9 @@
 //!                        └────────────────┴── lacking: nothing has happened
 //! ```
 
+use super::any_seat::AnySeat;
 use super::join_gate::{Gate, Stop};
-use super::join_seat::{AnyPort, Attempt, Rule, Seat};
+use super::join_seat::Attempt;
 use crate::activation::Active;
 use crate::deferred::Deferred;
 use crate::delivery::{Sends, SentBy};
@@ -43,7 +44,7 @@ pub(crate) trait Seats: Send + Sync + Sized + 'static {
     fn count(&self) -> usize;
 
     /// One of them, whatever its types.
-    fn seat(&self, at: usize) -> &dyn AnySeat<Self>;
+    fn seat(&self, at: usize) -> &dyn AnySeat<Side<Self>>;
 
     /// Takes everything or nothing.
     fn attempt(&self, attempt: &mut Attempt<'_>) -> Result<Self::Taken, Stop>;
@@ -87,44 +88,6 @@ pub(crate) struct Side<S: Seats> {
 struct Joined<S: Seats> {
     taken: S::Taken,
     to: SentBy<JoinCore<S>>,
-}
-
-/// A seat whose types are not known any more; `S` are all seats of the arbiter.
-pub(crate) trait AnySeat<S: Seats> {
-    fn port(&self) -> Option<Arc<dyn AnyPort>>;
-
-    /// Whether the part wants some items only.
-    fn is_guarded(&self) -> bool;
-
-    /// Whether the part may ever take the offered item.
-    fn wants(&self, offered: &dyn Any, asker: &mut Asker<'_>) -> bool;
-
-    /// Locks the port and lends its items to `body`; registers the side if `body` says so.
-    fn begin(&self, side: &Arc<Side<S>>, body: &mut dyn FnMut(&mut dyn Any) -> bool);
-
-    /// Registers the side. The caller holds the domain's lock.
-    fn register(&self, side: &Arc<Side<S>>);
-
-    /// Offers the side what waits again, when the queue that had no room for the last claim has some.
-    fn feed_later(&self, side: &Arc<Side<S>>, deferred: &mut Deferred);
-
-    /// Takes the side off the port. The caller holds the domain's lock.
-    fn leave(&self, side: &Arc<Side<S>>, deferred: &mut Deferred);
-
-    /// Takes the side off the port.
-    fn unregister(&self, side: &Arc<Side<S>>);
-
-    /// Closes the gate under the port's lock.
-    fn close(&self, gate: &Gate);
-
-    /// The port in a few words.
-    fn label(&self) -> String;
-
-    /// What is taken, in a few words.
-    fn takes(&self) -> String;
-
-    /// What is waited for at the port.
-    fn awaits(&self) -> WaitPart;
 }
 
 impl<S: Seats> JoinCore<S> {
@@ -397,55 +360,5 @@ impl<S: Seats> Run for Joined<S> {
     fn skip(task: TaskBox<Self>) {
         let Joined { taken, to } = task.into_inner();
         to.seats.put_back(taken, true);
-    }
-}
-
-impl<S: Seats, R: Rule> AnySeat<S> for Seat<R> {
-    fn port(&self) -> Option<Arc<dyn AnyPort>> {
-        Seat::port(self).map(|port| port as Arc<dyn AnyPort>)
-    }
-
-    fn is_guarded(&self) -> bool {
-        Seat::is_guarded(self)
-    }
-
-    fn wants(&self, offered: &dyn Any, asker: &mut Asker<'_>) -> bool {
-        Seat::wants(self, offered, asker)
-    }
-
-    fn begin(&self, side: &Arc<Side<S>>, body: &mut dyn FnMut(&mut dyn Any) -> bool) {
-        Seat::begin(self, Arc::clone(side) as _, body);
-    }
-
-    fn register(&self, side: &Arc<Side<S>>) {
-        Seat::register(self, Arc::clone(side) as _);
-    }
-
-    fn feed_later(&self, side: &Arc<Side<S>>, deferred: &mut Deferred) {
-        Seat::feed_later(self, &(Arc::clone(side) as _), deferred);
-    }
-
-    fn leave(&self, side: &Arc<Side<S>>, deferred: &mut Deferred) {
-        Seat::leave(self, &(Arc::clone(side) as _), deferred);
-    }
-
-    fn unregister(&self, side: &Arc<Side<S>>) {
-        Seat::unregister(self, &(Arc::clone(side) as _));
-    }
-
-    fn close(&self, gate: &Gate) {
-        Seat::close(self, gate);
-    }
-
-    fn label(&self) -> String {
-        Seat::label(self)
-    }
-
-    fn takes(&self) -> String {
-        Seat::takes(self)
-    }
-
-    fn awaits(&self) -> WaitPart {
-        Seat::awaits(self)
     }
 }

@@ -1,6 +1,7 @@
 //! Seats of one type: any number of them, or one alone.
 
-use super::join_core::{AnySeat, Seats};
+use super::any_seat::AnySeat;
+use super::join_core::{Seats, Side};
 use super::join_gate::Stop;
 use super::join_seat::{Attempt, Held, Rule, Seat};
 use motet_dispatch::Causalities;
@@ -19,7 +20,7 @@ impl<R: Rule> Seats for Solo<R> {
         1
     }
 
-    fn seat(&self, _at: usize) -> &dyn AnySeat<Self> {
+    fn seat(&self, _at: usize) -> &dyn AnySeat<Side<Self>> {
         &self.0
     }
 
@@ -82,7 +83,7 @@ impl<R: Rule> Seats for Row<R> {
         self.0.len()
     }
 
-    fn seat(&self, at: usize) -> &dyn AnySeat<Self> {
+    fn seat(&self, at: usize) -> &dyn AnySeat<Side<Self>> {
         &self.0[at]
     }
 

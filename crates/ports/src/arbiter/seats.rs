@@ -1,7 +1,8 @@
 //! From the parts that a program names to the seats of an arbiter: tuples of different types, rows of
 //! one type.
 
-use super::join_core::{AnySeat, JoinCore, Seats};
+use super::any_seat::AnySeat;
+use super::join_core::{JoinCore, Seats, Side};
 use super::join_gate::{Gate, Stop};
 use super::join_seat::{AnyPort, Attempt, Rule, Seat};
 use super::part::{IntoPart, Part, ToSeat};
@@ -153,8 +154,8 @@ macro_rules! tuples {
                 [$($at),+].len()
             }
 
-            fn seat(&self, at: usize) -> &dyn AnySeat<Self> {
-                let seats: [&dyn AnySeat<Self>; [$($at),+].len()] = [$(&self.$at),+];
+            fn seat(&self, at: usize) -> &dyn AnySeat<Side<Self>> {
+                let seats: [&dyn AnySeat<Side<Self>>; [$($at),+].len()] = [$(&self.$at),+];
                 seats[at]
             }
 
