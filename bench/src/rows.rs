@@ -2,6 +2,7 @@
 
 pub(crate) mod fork_join;
 pub(crate) mod handlers;
+pub(crate) mod interleaves;
 pub(crate) mod joins;
 pub(crate) mod posters;
 pub(crate) mod spawned_stages;

@@ -14,7 +14,7 @@ pub use crate::contest::CoreRecord;
 
 use crate::contest::Contest;
 use crate::peers::go::Go;
-use crate::rows::{fork_join, handlers, joins, posters, spawned_stages, threads};
+use crate::rows::{fork_join, handlers, interleaves, joins, posters, spawned_stages, threads};
 use crate::uts::Tree;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -138,6 +138,10 @@ fn contests(config: &CoreConfig, missing: &mut Vec<Missing>) -> Vec<(Contest, us
         ),
         (
             joins::contests(by_effort(500, 50_000, 500_000)),
+            rounds(11, 21),
+        ),
+        (
+            interleaves::contests(by_effort(10, 500, 5_000)),
             rounds(11, 21),
         ),
         (

@@ -1,6 +1,7 @@
 //! The table of checks.
 
 mod adr_index;
+mod cases;
 mod crate_edges;
 mod dead_docs;
 mod dead_rust;
@@ -93,6 +94,10 @@ pub(crate) const CHECKS: &[Check] = &[
     Check {
         name: "guarantees",
         run: guarantees::check,
+    },
+    Check {
+        name: "cases",
+        run: cases::check,
     },
     Check {
         name: "links",

@@ -15,6 +15,7 @@ mod cost;
 mod gather;
 mod histories;
 mod interleave;
+mod iterators;
 mod join;
 mod join_of_many;
 mod join_under_load;

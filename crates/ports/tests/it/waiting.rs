@@ -135,7 +135,7 @@ fn sem_g91_members_and_choices_that_are_awaited_are_listed() {
             .exclusive(Receive::persistent(&one, drop))
             .activate(&queue)
             .unwrap();
-        let (a, b) = (one, other.clone());
+        let (a, b) = (one.clone(), other.clone());
         spawn(&queue.handle(), async move {
             select().recv(&a, drop).recv(&b, drop).await;
         })
@@ -150,6 +150,7 @@ fn sem_g91_members_and_choices_that_are_awaited_are_listed() {
         dispatcher.wait_idle();
         assert_eq!(dispatcher.waiting().len(), 1);
         interleave.cleanup();
+        one.post(2).unwrap();
         assert!(dispatcher.waiting().is_empty());
     });
 }
