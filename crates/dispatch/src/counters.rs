@@ -11,21 +11,41 @@ use motet_sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct QueueCounters {
-    /// Tasks queued so far (CCR's `ScheduledTaskCount` also counts refused ones: add `refused`). An
-    /// async task counts each time it is woken.
+    /// Tasks queued so far, those discarded included (CCR's `ScheduledTaskCount` also counts refused
+    /// ones: add `refused`). An async task counts each time it is woken.
     pub scheduled: u64,
     /// Tasks taken by workers so far.
     pub executed: u64,
-    /// Tasks refused because the queue was full or stopped.
+    /// Tasks handed back because the queue was full, its rate exceeded, or it was stopped.
     pub refused: u64,
+    /// Tasks that the queue's policy has discarded.
+    pub discarded: u64,
+    /// How often somebody began to wait for room in a throttling queue.
+    pub throttled: u64,
 }
 
 impl QueueCounters {
     /// Tasks queued and not taken yet.
     #[must_use]
     pub fn pending(&self) -> u64 {
-        self.scheduled.saturating_sub(self.executed)
+        self.scheduled
+            .saturating_sub(self.executed)
+            .saturating_sub(self.discarded)
     }
+}
+
+/// A look at the counters of a worker; see [`Dispatcher::worker_counters`](crate::Dispatcher::worker_counters).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct WorkerCounters {
+    /// Tasks taken so far, from all queues.
+    pub executed: u64,
+    /// How often it found work at another worker when it had none.
+    pub stolen: u64,
+    /// How often it went to sleep.
+    pub parked: u64,
+    /// How often it was woken.
+    pub woken: u64,
 }
 
 #[derive(Debug)]
@@ -73,6 +93,11 @@ impl Counters {
             .fetch_add(count as u64, Ordering::Relaxed);
     }
 
+    /// Tasks that worker `index` has taken.
+    pub(crate) fn executed_of(&self, index: usize) -> u64 {
+        self.workers[index].executed.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn refused(&self) {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
@@ -89,6 +114,7 @@ impl Counters {
                 .sum(),
             executed,
             refused: self.refused.load(Ordering::Relaxed),
+            ..QueueCounters::default()
         }
     }
 }

@@ -1,16 +1,22 @@
 //! The dispatcher: a fixed set of threads that serve queues.
 
 use crate::Task;
+use crate::blocking::Blocking;
+use crate::counters::WorkerCounters;
 use crate::exception::Exception;
 use crate::pool::Pool;
+use crate::priority::ThreadPriority;
 use crate::queue::DispatcherQueue;
 use crate::queue_core::{QueueConfig, QueueCore};
 use crate::registry::Registry;
+use crate::stall::{Stall, Watch};
+use crate::started::Started;
 use crate::waiting::Waiting;
 use crate::worker::{self, Worker};
 use motet_sync::thread;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Operating-system threads that run the tasks of any number of [`DispatcherQueue`]s.
 ///
@@ -35,9 +41,22 @@ use std::sync::Arc;
 pub struct Dispatcher {
     registry: Arc<Registry>,
     threads: Vec<thread::JoinHandle<()>>,
+    background: bool,
 }
 
 /// How a [`Dispatcher`] is to be.
+///
+/// ```
+/// use motet_dispatch::{Dispatcher, DispatcherConfig, ThreadPriority};
+///
+/// let background = Dispatcher::with(DispatcherConfig {
+///     threads: 2,
+///     priority: ThreadPriority::Lowest,
+///     ..DispatcherConfig::default()
+/// })
+/// .unwrap();
+/// assert_eq!(background.workers(), 2);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DispatcherConfig {
     /// The number of threads; 0 means one per available core.
@@ -46,6 +65,20 @@ pub struct DispatcherConfig {
     pub name: String,
     /// Binds thread `i` to core `i` (modulo the number of cores).
     pub pin: bool,
+    /// How the operating system is to prefer the threads to others.
+    pub priority: ThreadPriority,
+    /// The size of each thread's stack in bytes; `None`: the system's.
+    pub stack_size: Option<usize>,
+    /// Whether the end of the dispatcher does not wait for tasks and blocking calls that run (CCR's
+    /// background threads).
+    pub background: bool,
+    /// The most threads for [blocking calls](DispatcherQueue::run_blocking), 1 at least.
+    pub blocking_threads: usize,
+    /// How long such a thread stays without a call.
+    pub blocking_idle: Duration,
+    /// A handler that holds its worker for so long is [told](Dispatcher::on_stall), once. `None`: nobody
+    /// looks, and nothing is paid for it.
+    pub stall_limit: Option<Duration>,
 }
 
 impl Default for DispatcherConfig {
@@ -54,6 +87,12 @@ impl Default for DispatcherConfig {
             threads: 0,
             name: "motet".to_owned(),
             pin: false,
+            priority: ThreadPriority::default(),
+            stack_size: None,
+            background: false,
+            blocking_threads: 64,
+            blocking_idle: Duration::from_secs(10),
+            stall_limit: None,
         }
     }
 }
@@ -75,7 +114,8 @@ impl Dispatcher {
     /// A dispatcher as `config` says.
     ///
     /// # Errors
-    /// The operating system's reason when it refuses a thread; no thread is left running then.
+    /// The operating system's reason when it refuses a thread or its priority; no thread is left running
+    /// then.
     #[allow(
         clippy::needless_pass_by_value,
         reason = "a configuration is given away"
@@ -86,30 +126,24 @@ impl Dispatcher {
         } else {
             config.threads
         };
+        let watch = config.stall_limit.map(|limit| Watch::new(limit, workers));
+        let watch = watch.map(Arc::new);
+        let blocking = Blocking::new(&config.name, config.blocking_threads, config.blocking_idle);
+        let registry = Arc::new(Registry::new(Pool::with(workers, blocking, watch)));
         let mut dispatcher = Dispatcher {
-            registry: Arc::new(Registry::new(workers)),
+            registry,
             threads: Vec::new(),
+            background: config.background,
         };
-        let cores = if config.pin {
-            core_affinity::get_core_ids()
-        } else {
-            None
-        };
+        let started = Arc::new(Started::default());
         for index in 0..workers {
-            let registry = Arc::clone(&dispatcher.registry);
-            let core = cores
-                .as_ref()
-                .filter(|ids| !ids.is_empty())
-                .map(|ids| ids[index % ids.len()]);
-            let body = move || {
-                if let Some(core) = core {
-                    core_affinity::set_for_current(core);
-                }
-                Worker::new(index, registry).run();
-            };
-            let thread = thread::spawn_named(&format!("{}-{index}", config.name), body)?;
+            let thread = dispatcher.start(index, &config, &started)?;
             dispatcher.threads.push(thread);
         }
+        if config.priority != ThreadPriority::Normal {
+            started.wait_for(workers)?;
+        }
+        dispatcher.start_watcher(&config.name)?;
         Ok(dispatcher)
     }
 
@@ -193,6 +227,75 @@ impl Dispatcher {
         }
     }
 
+    /// The counters of each worker as they are now.
+    #[must_use]
+    pub fn worker_counters(&self) -> Vec<WorkerCounters> {
+        let queues = self.registry.queues_from(0);
+        let of = |index| {
+            let (parked, woken) = self.pool().sleep.parked_and_woken(index);
+            WorkerCounters {
+                executed: queues.iter().map(|q| q.counters.executed_of(index)).sum(),
+                stolen: self.pool().stolen_by(index),
+                parked,
+                woken,
+            }
+        };
+        (0..self.workers()).map(of).collect()
+    }
+
+    /// The number of threads for [blocking calls](DispatcherQueue::run_blocking) that there are now.
+    #[must_use]
+    pub fn blocking_threads(&self) -> usize {
+        self.pool().blocking.threads()
+    }
+
+    /// Tells `handler` of each handler that holds its worker for longer than
+    /// [`stall_limit`](DispatcherConfig::stall_limit), while it still does, instead of standard error. It
+    /// runs on the watching thread. Without a limit it is never called.
+    pub fn on_stall(&self, handler: impl Fn(Stall) + Send + Sync + 'static) {
+        if let Some(watch) = &self.pool().watch {
+            watch.set_handler(Arc::new(handler));
+        }
+    }
+
+    fn start(
+        &self,
+        index: usize,
+        config: &DispatcherConfig,
+        started: &Arc<Started>,
+    ) -> std::io::Result<thread::JoinHandle<()>> {
+        let cores = config.pin.then(core_affinity::get_core_ids).flatten();
+        let core = cores
+            .filter(|ids| !ids.is_empty())
+            .map(|ids| ids[index % ids.len()]);
+        let (priority, started) = (config.priority, Arc::clone(started));
+        let registry = Arc::clone(&self.registry);
+        let body = move || {
+            if let Some(core) = core {
+                core_affinity::set_for_current(core);
+            }
+            started.tell(priority.apply());
+            Worker::new(index, registry).run();
+        };
+        thread::spawn_with(&format!("{}-{index}", config.name), config.stack_size, body)
+    }
+
+    /// Starts the thread that looks for handlers that hold their worker, if that is asked for.
+    fn start_watcher(&self, name: &str) -> std::io::Result<()> {
+        let Some(watch) = &self.pool().watch else {
+            return Ok(());
+        };
+        // Queues are not kept alive by their watcher: it ends with the dispatcher.
+        let (watch, registry) = (Arc::clone(watch), Arc::clone(&self.registry));
+        let queue_name = move |slot: usize| {
+            let queues = registry.queues_from(slot);
+            queues
+                .first()
+                .map_or_else(String::new, |queue| queue.config.name.clone())
+        };
+        thread::spawn_named(&format!("{name}-watch"), move || watch.watch(queue_name)).map(drop)
+    }
+
     fn assert_outside(&self, verb: &str) {
         assert!(
             !self.is_own_worker(),
@@ -205,7 +308,7 @@ impl Dispatcher {
     }
 
     fn is_own_worker(&self) -> bool {
-        worker::with_current(|worker| worker.belongs_to(self.pool())).unwrap_or(false)
+        worker::is_of(self.pool())
     }
 
     fn shut_down(&mut self) -> Vec<Task> {
@@ -214,7 +317,14 @@ impl Dispatcher {
         let queues = self.registry.queues_from(0);
         queues.iter().for_each(|queue| queue.stop());
         self.pool().stop();
-        if !self.is_own_worker() {
+        if let Some(watch) = &self.pool().watch {
+            watch.stop();
+        }
+        let waits = !self.background && !self.is_own_worker();
+        // A call that drops its own dispatcher must not wait for a handler that waits for the call.
+        let waits = waits && !self.pool().blocking.is_own_thread();
+        self.pool().blocking.close(waits);
+        if waits {
             for thread in self.threads.drain(..) {
                 // A worker catches every panic of its tasks; its own would be a bug of this crate.
                 thread.join().expect("a worker never panics");
@@ -225,8 +335,8 @@ impl Dispatcher {
 }
 
 impl Drop for Dispatcher {
-    /// Stops; what is queued goes back to where it came from. On a worker of its own it does not
-    /// wait for the threads.
+    /// Stops; what is queued goes back to where it came from. On a thread of its own it does not wait
+    /// for the threads.
     fn drop(&mut self) {
         self.shut_down().into_iter().for_each(Task::cleanup);
     }

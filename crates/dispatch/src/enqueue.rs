@@ -1,12 +1,17 @@
 //! What a queue of tasks is to everyone who fills it.
 
 use crate::clock::Clock;
+use crate::error::{QueueError, Refused};
+use crate::line::{RoomLine, RoomWait};
 use crate::span;
 use crate::waiting::Waiter;
 use crate::{Exception, Task};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::pin::Pin;
 use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
 
 /// A place that takes tasks and sees to it that they run.
 ///
@@ -20,10 +25,11 @@ pub trait Enqueue: Send + Sync + 'static {
     /// Claims room for one task.
     ///
     /// # Errors
-    /// [`QueueError`] when the queue is full or stopped; nothing is claimed then.
+    /// [`QueueError`] when the queue has no room or is stopped; nothing is claimed then.
     fn reserve(&self) -> Result<(), QueueError>;
 
-    /// Gives back room that was claimed and will not be used.
+    /// Gives back room that was claimed and will not be used. May be called under a lock: those who
+    /// wait for room are woken, and their wakers must only queue tasks.
     fn release(&self);
 
     /// Queues a task that has claimed room.
@@ -55,6 +61,24 @@ pub trait Enqueue: Send + Sync + 'static {
         true
     }
 
+    /// Queues a task that has claimed room and must run: a policy that discards tasks spares it. The
+    /// registrations of arbiters are queued so. (As [`admit`](Enqueue::admit), unless overridden.)
+    fn admit_kept(&self, task: Task) {
+        self.admit(task);
+    }
+
+    /// Where to wait for room. `None`, unless overridden: the queue never lacks room, or nobody is told
+    /// when there is some.
+    fn room(&self) -> Option<RoomLine> {
+        None
+    }
+
+    /// Whether the calling thread is one of those that run this queue's tasks, so that it must not
+    /// block until there is room.
+    fn is_own_worker(&self) -> bool {
+        false
+    }
+
     /// A handle that arbiters and async tasks keep.
     fn handle(&self) -> Arc<dyn Enqueue>;
 
@@ -72,8 +96,9 @@ pub trait Enqueue: Send + Sync + 'static {
 
     /// Enters someone who waits for the sake of this queue into the waiting list of its dispatcher
     /// ([`Dispatcher::waiting`](crate::Dispatcher::waiting)). A queue without a dispatcher keeps none.
-    fn watch(&self, waiter: Weak<dyn Waiter>) {
-        drop(waiter);
+    /// `created` is where the wait was written.
+    fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
+        let _ = (waiter, created);
     }
 
     /// Starts a task of this queue on the calling thread as its workers do: it is skipped if it must not
@@ -85,10 +110,11 @@ pub trait Enqueue: Send + Sync + 'static {
         }
     }
 
-    /// Claims room and queues the task.
+    /// Claims room and queues the task. What becomes of it then, and of others, is up to the queue's
+    /// [policy](crate::ExecutionPolicy).
     ///
     /// # Errors
-    /// [`Refused`] hands the task back when the queue is full or stopped.
+    /// [`Refused`] hands the task back when the queue has no room or is stopped.
     fn enqueue(&self, task: Task) -> Result<(), Refused> {
         match self.reserve() {
             Ok(()) => {
@@ -98,46 +124,113 @@ pub trait Enqueue: Send + Sync + 'static {
             Err(reason) => Err(Refused { task, reason }),
         }
     }
+
+    /// Queues the task once there is room, first come, first served. Holds no thread.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the task, unless it is [taken out](EnqueueWait::into_task) before.
+    ///
+    /// # Errors
+    /// [`Refused`] hands the task back when the queue is stopped; and when it is full, if it does not
+    /// [let wait](RoomLine::throttles).
+    ///
+    /// ```
+    /// use motet_dispatch::{Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, Task, spawn};
+    ///
+    /// let dispatcher = Dispatcher::new(1);
+    /// let depth = 1.try_into().unwrap();
+    /// let narrow = dispatcher.queue(QueueConfig {
+    ///     policy: ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth },
+    ///     ..QueueConfig::named("narrow")
+    /// });
+    /// let wide = dispatcher.queue(QueueConfig::default());
+    /// let queue = narrow.clone();
+    /// spawn(&wide.handle(), async move {
+    ///     for _ in 0..10 {
+    ///         queue.enqueue_wait(Task::new(|| ())).await.unwrap();
+    ///     }
+    /// }).unwrap();
+    /// dispatcher.wait_idle();
+    /// assert_eq!(narrow.counters().executed, 10);
+    /// ```
+    #[must_use = "a task that is not awaited is not queued"]
+    fn enqueue_wait(&self, task: Task) -> EnqueueWait {
+        EnqueueWait {
+            queue: self.handle(),
+            wait: self
+                .room()
+                .filter(RoomLine::throttles)
+                .map(|line| line.wait()),
+            task: Some(task),
+        }
+    }
+
+    /// Like [`enqueue_wait`](Enqueue::enqueue_wait), for a thread outside the dispatcher, which sleeps
+    /// until there is room.
+    ///
+    /// # Errors
+    /// As there; and [`QueueError::OnOwnWorker`] when there is no room now and the calling thread is one
+    /// of those that could make some.
+    fn enqueue_blocking(&self, task: Task) -> Result<(), Refused> {
+        if self.is_own_worker() {
+            return self.enqueue(task).map_err(|refused| match refused.reason {
+                reason if reason.is_want_of_room() => Refused {
+                    reason: QueueError::OnOwnWorker,
+                    ..refused
+                },
+                _ => refused,
+            });
+        }
+        motet_sync::block_on(self.enqueue_wait(task))
+    }
 }
 
-/// Why a queue takes no task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum QueueError {
-    /// The queue holds as many tasks as its depth allows.
-    Full,
-    /// The queue's dispatcher has been stopped.
-    Stopped,
+/// The future of [`Enqueue::enqueue_wait`].
+pub struct EnqueueWait {
+    queue: Arc<dyn Enqueue>,
+    wait: Option<RoomWait>,
+    /// There until the future has ended.
+    task: Option<Task>,
 }
 
-/// A task that was not queued, and why.
-#[derive(Debug)]
-pub struct Refused {
-    /// The task, as it was.
-    pub task: Task,
-    /// What the queue said.
-    pub reason: QueueError,
+impl EnqueueWait {
+    /// Gives the wait up and the task back; `None` when it has been queued or handed back.
+    #[must_use]
+    pub fn into_task(mut self) -> Option<Task> {
+        self.task.take()
+    }
 }
 
-impl fmt::Display for QueueError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            QueueError::Full => "the dispatcher queue is full",
-            QueueError::Stopped => "the dispatcher has been stopped",
+impl Future for EnqueueWait {
+    type Output = Result<(), Refused>;
+
+    /// # Panics
+    /// When the future has ended.
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let claimed = match &mut this.wait {
+            None => this.queue.reserve(),
+            Some(wait) => match Pin::new(wait).poll(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(room) => room.map(|room| room.keep()),
+            },
+        };
+        let task = this.task.take().expect("an ended future is not polled");
+        Poll::Ready(match claimed {
+            Ok(()) => {
+                this.queue.admit(task);
+                Ok(())
+            }
+            Err(reason) => Err(Refused { task, reason }),
         })
     }
 }
 
-impl std::error::Error for QueueError {}
-
-impl fmt::Display for Refused {
+impl fmt::Debug for EnqueueWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "task not queued: {}", self.reason)
-    }
-}
-
-impl std::error::Error for Refused {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.reason)
+        f.debug_struct("EnqueueWait")
+            .field("queue", &self.queue.name())
+            .field("queued", &self.task.is_none())
+            .finish_non_exhaustive()
     }
 }

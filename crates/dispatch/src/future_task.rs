@@ -130,9 +130,8 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         run: Self::run,
         cleanup: Self::discard,
         discard: Self::discard,
+        name: |_| std::any::type_name::<F>(),
         skip: Self::skip,
-        #[cfg(feature = "tracing")]
-        kind: std::any::type_name::<F>,
     };
 
     /// # Safety

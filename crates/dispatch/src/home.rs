@@ -1,11 +1,13 @@
 //! The part of a queue that belongs to one worker.
 
 use crate::clock::Clock;
+use crate::line::RoomLine;
 use crate::queue_core::QueueCore;
 use crate::waiting::Waiter;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, Weak};
 
 /// Tasks queued here are run by one worker only, never stolen. Within one poster they run in
@@ -29,6 +31,16 @@ impl Home {
     pub fn worker(&self) -> usize {
         self.worker
     }
+
+    /// Queues a task that has passed the gate.
+    #[inline]
+    fn push(&self, task: Task) {
+        if let Err(task) = worker::push_home(&self.queue, self.worker, task)
+            && self.queue.leave_for(self.worker, task)
+        {
+            worker::expect_sleeper();
+        }
+    }
 }
 
 impl Enqueue for Home {
@@ -42,22 +54,41 @@ impl Enqueue for Home {
 
     #[inline]
     fn admit(&self, task: Task) {
-        if let Err(task) = self.admit_here(task)
-            && self.queue.leave_for(self.worker, task)
-        {
-            worker::expect_sleeper();
+        if self.queue.diverts() {
+            let free = self.queue.divert(task, Some(self.worker), false);
+            return free.into_iter().for_each(|task| self.push(task));
         }
+        self.push(task);
     }
 
     #[inline]
     fn admit_here(&self, task: Task) -> Result<bool, Task> {
+        if self.queue.diverts() {
+            return Err(task);
+        }
         worker::push_home(&self.queue, self.worker, task)
     }
 
     #[inline]
     fn readmit(&self, task: Task) {
         self.queue.returns();
-        self.admit(task);
+        self.admit_kept(task);
+    }
+
+    fn admit_kept(&self, task: Task) {
+        if self.queue.diverts() {
+            let free = self.queue.divert(task, Some(self.worker), true);
+            return free.into_iter().for_each(|task| self.push(task));
+        }
+        self.push(task);
+    }
+
+    fn room(&self) -> Option<RoomLine> {
+        self.queue.line().cloned()
+    }
+
+    fn is_own_worker(&self) -> bool {
+        worker::is_of(&self.queue.pool)
     }
 
     fn hold(&self) {
@@ -68,8 +99,8 @@ impl Enqueue for Home {
         self.queue.runs()
     }
 
-    fn watch(&self, waiter: Weak<dyn Waiter>) {
-        self.queue.watch(waiter);
+    fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
+        self.queue.watch(waiter, created);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

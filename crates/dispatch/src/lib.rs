@@ -3,7 +3,8 @@
 //! The second half of motet's one way through: something above (a port's arbiter, a rank's fabric)
 //! has made a task; this crate queues it and runs it.
 //!
-//! - Depends on: `motet-sync`, `crossbeam-deque` (the workers' deques), `core_affinity` (pinning).
+//! - Depends on: `motet-sync`, `crossbeam-deque` (the workers' deques), `core_affinity` (pinning),
+//!   `rustix` (thread priorities on Linux).
 //! - Used by: `motet-ports`, `motet-comm`.
 //!
 //! ```text
@@ -24,6 +25,9 @@
 //! | here and now, in order | [`Inline`] |
 //! | later, or again and again | [`timer`], [`Clock`] |
 //! | in an order that a seed decides, in virtual time | [`Replay`] |
+//! | a call that blocks | [`DispatcherQueue::run_blocking`] |
+//! | no more than so many at a time, or so many per second | [`ExecutionPolicy`] |
+//! | when there is room | [`Enqueue::enqueue_wait`], [`Enqueue::enqueue_blocking`] |
 //! | under a name, with a way for its panics and to cancel it | [`Causality`] |
 //! | a body of your own in the task's one allocation | [`Run`], [`TaskBox`] |
 //!
@@ -42,29 +46,40 @@
 //! Read next: [`Task`] (the one allocation), `worker.rs` and `local.rs` (the loop and the order in
 //! which it serves), `sleep.md` (how workers sleep and are woken).
 
+mod blocking;
 mod causality;
 mod clock;
 mod counters;
 mod deadline;
 mod dispatcher;
 mod enqueue;
+mod error;
 mod exception;
 mod future_task;
+mod gate;
 mod home;
 mod inbox;
 mod injector;
 mod inline;
 mod inside_task;
+mod limit;
+mod line;
 mod local;
+mod policy;
 mod pool;
+mod priority;
 mod queue;
 mod queue_core;
+mod rate;
 mod registry;
 mod replay;
 mod route;
 mod sleep;
 mod span;
 mod spin_wait;
+mod stall;
+mod started;
+mod store;
 mod task;
 mod task_list;
 mod waiting;
@@ -76,22 +91,29 @@ pub mod timer;
 #[cfg(all(test, motet_loom))]
 mod loom_future_task;
 
+pub use blocking::RunBlocking;
 pub use causality::{Cancelled, Causalities, Causality, Entered, UntilCancelled};
 pub use clock::{Clock, Timer, Timescale};
-pub use counters::QueueCounters;
+pub use counters::{QueueCounters, WorkerCounters};
 pub use dispatcher::{Dispatcher, DispatcherConfig, IdleWatch};
-pub use enqueue::{Enqueue, QueueError, Refused};
+pub use enqueue::{Enqueue, EnqueueWait};
+pub use error::{QueueError, Refused};
 pub use exception::Exception;
 pub use future_task::{FutureHandle, is_task_context, spawn, spawn_here, spawn_unchecked};
 pub use home::Home;
 pub use inline::Inline;
 pub use inside_task::inside_task;
+pub use line::{Room, RoomLine, RoomWait};
+pub use policy::{ExecutionPolicy, ExecutionPolicyNotification};
+pub use priority::ThreadPriority;
 pub use queue::DispatcherQueue;
 pub use queue_core::QueueConfig;
+pub use rate::{Rate, RateError};
 pub use replay::{Choice, Replay, ReplayConfig, ReplayQueue, Step, Trace};
 pub use spin_wait::{Advice, SpinWait};
+pub use stall::Stall;
 pub use task::{Run, Task, TaskBox};
 pub use task_list::{BoxList, TaskList};
-pub use waiting::{Wait, WaitPart, Waiter, Waiting};
+pub use waiting::{Awaited, Wait, WaitPart, Waiter, Waiting};
 pub use watch::watch_here;
 pub use worker::announce;

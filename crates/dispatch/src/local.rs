@@ -111,6 +111,13 @@ impl Local {
 
     /// Takes a share of the injector: the first task to run, the others into the deque.
     fn inject(&self, most: usize) -> Option<Task> {
+        if let Some(store) = self.queue.store() {
+            let task = store.pop(self.worker);
+            if task.is_some() && store.has_any() {
+                self.queue.pool.sleep.notify_any();
+            }
+            return task;
+        }
         let mut first = None;
         let taken = self
             .queue
@@ -163,7 +170,7 @@ impl Local {
             || !self.queue.inboxes[self.worker].is_empty()
             || !self.deque.is_empty()
             || self.has_next()
-            || !self.queue.injector.is_empty()
+            || self.queue.has_common_work(self.worker)
     }
 
     fn has_next(&self) -> bool {
@@ -180,8 +187,10 @@ impl Local {
         if let Some(task) = self.next.take() {
             self.queue.leave_head(task);
         }
-        while let Some(task) = self.pop_home() {
-            self.queue.taken(self.worker);
+        let stored = || self.queue.store()?.pop_home(self.worker);
+        while let Some(task) = self.pop_home().or_else(stored) {
+            // Nobody waits for room in a queue that has been stopped.
+            let _waited_for = self.queue.taken(self.worker);
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.cleanup())) {
                 let exception = Exception::new(payload, &self.queue.config.name);
                 self.queue.raise(exception);

@@ -1,18 +1,25 @@
 //! What the workers of a dispatcher and its queues share: their sleep, and what has changed.
 
+use crate::blocking::Blocking;
 use crate::exception::Exception;
 use crate::route::{self, ExceptionRoute};
 use crate::sleep::Sleep;
+use crate::stall::Watch;
 use crate::waiting::Roll;
-use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use motet_sync::{Condvar, Mutex};
+use motet_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use motet_sync::{CachePadded, Condvar, Mutex};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 pub(crate) struct Pool {
     workers: usize,
     pub(crate) sleep: Sleep,
-    pub(crate) exceptions: ExceptionRoute,
+    pub(crate) exceptions: Arc<ExceptionRoute>,
+    pub(crate) blocking: Arc<Blocking>,
+    /// There when handlers that hold their worker are to be told.
+    pub(crate) watch: Option<Arc<Watch>>,
+    /// By worker: how often it found work at another.
+    stolen: Box<[CachePadded<AtomicU64>]>,
     pub(crate) roll: Roll,
     /// Goes up when the set of queues changes or the pool is stopped.
     version: AtomicUsize,
@@ -32,16 +39,35 @@ struct Idle {
 pub(crate) type IdleHook = dyn Fn() + Send + Sync;
 
 impl Pool {
+    /// A pool that watches nobody.
+    #[cfg(test)]
     pub(crate) fn new(workers: usize) -> Self {
+        let blocking = Blocking::new("model", 1, std::time::Duration::ZERO);
+        Pool::with(workers, blocking, None)
+    }
+
+    pub(crate) fn with(workers: usize, blocking: Arc<Blocking>, watch: Option<Arc<Watch>>) -> Self {
         Pool {
             workers,
             sleep: Sleep::new(workers),
-            exceptions: ExceptionRoute::default(),
+            exceptions: Arc::default(),
+            blocking,
+            watch,
+            stolen: (0..workers).map(|_| CachePadded::default()).collect(),
             roll: Roll::new(workers),
             version: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
             idle: Idle::default(),
         }
+    }
+
+    /// Called by worker `index` only.
+    pub(crate) fn stole(&self, index: usize) {
+        self.stolen[index].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn stolen_by(&self, index: usize) -> u64 {
+        self.stolen[index].load(Ordering::Relaxed)
     }
 
     /// The number of workers.

@@ -1,14 +1,18 @@
 //! The dispatcher queue: where tasks wait until their dispatcher runs them.
 
+use crate::blocking::RunBlocking;
 use crate::clock::Clock;
 use crate::counters::QueueCounters;
 use crate::home::Home;
+use crate::line::RoomLine;
+use crate::policy::ExecutionPolicyNotification;
 use crate::queue_core::QueueCore;
 use crate::waiting::Waiter;
 use crate::watch;
 use crate::worker;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, Weak};
 
 /// A queue of tasks that one [`Dispatcher`](crate::Dispatcher) serves, first in first out.
@@ -23,7 +27,7 @@ use std::sync::{Arc, Weak};
 /// use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task};
 ///
 /// let dispatcher = Dispatcher::new(1);
-/// let queue = dispatcher.queue(QueueConfig { depth: Some(1), ..QueueConfig::named("small") });
+/// let queue = dispatcher.queue(QueueConfig::bounded("small", 1));
 /// queue.suspend();
 /// queue.enqueue(Task::new(|| ())).unwrap();
 /// assert_eq!(queue.enqueue(Task::new(|| ())).unwrap_err().reason, QueueError::Full);
@@ -60,7 +64,16 @@ impl DispatcherQueue {
     /// The counters as they are now.
     #[must_use]
     pub fn counters(&self) -> QueueCounters {
-        self.core.counters.snapshot()
+        // Before the tasks queued: what is discarded was counted there before.
+        let (discarded, throttled) = {
+            let told = &self.core.notifications;
+            (told.discarded(), told.throttled())
+        };
+        QueueCounters {
+            discarded,
+            throttled,
+            ..self.core.counters.snapshot()
+        }
     }
 
     /// The number of workers of the queue's dispatcher.
@@ -83,10 +96,56 @@ impl DispatcherQueue {
         Home::new(Arc::clone(&self.core), index)
     }
 
+    /// Runs a call that blocks on a thread of its own, at once; the awaiting handler goes on, on its
+    /// queue, when it has ended. There are no more such threads than
+    /// [`blocking_threads`](crate::DispatcherConfig::blocking_threads) says; calls beyond wait in order.
+    ///
+    /// # Cancellation
+    /// Dropping the future gives up a call that has not begun; one that has goes on, and its panic goes
+    /// to the dispatcher's exception handler.
+    ///
+    /// # Errors
+    /// [`QueueError::Stopped`] when the dispatcher is stopped before the call has begun, or the
+    /// operating system refuses the only thread.
+    ///
+    /// # Panics
+    /// The future panics as the call does.
+    ///
+    /// ```
+    /// use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, spawn};
+    ///
+    /// let (tell, told) = std::sync::mpsc::channel();
+    /// let dispatcher = Dispatcher::new(1);
+    /// let queue = dispatcher.queue(QueueConfig::default());
+    /// let calls = queue.clone();
+    /// spawn(&queue.handle(), async move {
+    ///     let text = calls.run_blocking(|| std::fs::read_to_string("Cargo.toml")).await;
+    ///     tell.send(text.unwrap().unwrap().contains("[package]")).unwrap();
+    /// }).unwrap();
+    /// assert_eq!(told.recv(), Ok(true));
+    /// ```
+    pub fn run_blocking<T: Send + 'static>(
+        &self,
+        call: impl FnOnce() -> T + Send + 'static,
+    ) -> RunBlocking<T> {
+        let pool = &self.core.pool;
+        pool.blocking.run(call, &pool.exceptions)
+    }
+
     /// Tells `handler` of each panic of a task of this queue, instead of the dispatcher's handler
     /// and standard error. It runs on the worker, at once; its own panic goes to standard error.
     pub fn on_exception(&self, handler: impl Fn(Exception) + Send + Sync + 'static) {
         self.core.on_exception(Arc::new(handler));
+    }
+
+    /// Tells `handler` what the queue's [policy](crate::ExecutionPolicy) does: which task it discards,
+    /// and that somebody begins to wait. It runs at once, on the thread of whoever posts or waits; its
+    /// own panic goes to standard error. Without a handler discarded tasks are dropped, and counted.
+    pub fn on_notification(
+        &self,
+        handler: impl Fn(ExecutionPolicyNotification) + Send + Sync + 'static,
+    ) {
+        self.core.notifications.set(Arc::new(handler));
     }
 }
 
@@ -114,6 +173,18 @@ impl Enqueue for DispatcherQueue {
         self.core.readmit(task);
     }
 
+    fn admit_kept(&self, task: Task) {
+        self.core.admit_kept(task);
+    }
+
+    fn room(&self) -> Option<RoomLine> {
+        self.core.room()
+    }
+
+    fn is_own_worker(&self) -> bool {
+        self.core.is_own_worker()
+    }
+
     fn hold(&self) {
         self.core.hold();
     }
@@ -122,8 +193,8 @@ impl Enqueue for DispatcherQueue {
         self.core.may_start()
     }
 
-    fn watch(&self, waiter: Weak<dyn Waiter>) {
-        self.core.watch(waiter);
+    fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
+        self.core.watch(waiter, created);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {
@@ -156,21 +227,39 @@ impl Enqueue for QueueCore {
 
     #[inline]
     fn admit(&self, task: Task) {
-        match worker::push_local(self, task) {
-            Ok(false) => {}
-            Ok(true) => worker::announce(),
-            Err(task) => self.inject(task),
+        if self.diverts() {
+            return divert(self, task, false);
         }
+        push(self, task);
     }
 
     #[inline]
     fn admit_here(&self, task: Task) -> Result<bool, Task> {
+        if self.diverts() {
+            // What is discarded may run user code.
+            return Err(task);
+        }
         worker::push_local(self, task)
     }
 
     fn readmit(&self, task: Task) {
         self.returns();
+        self.admit_kept(task);
+    }
+
+    fn admit_kept(&self, task: Task) {
+        if self.diverts() {
+            return divert(self, task, true);
+        }
         self.admit(task);
+    }
+
+    fn room(&self) -> Option<RoomLine> {
+        self.line().cloned()
+    }
+
+    fn is_own_worker(&self) -> bool {
+        worker::is_of(&self.pool)
     }
 
     fn hold(&self) {
@@ -181,8 +270,8 @@ impl Enqueue for QueueCore {
         self.runs()
     }
 
-    fn watch(&self, waiter: Weak<dyn Waiter>) {
-        watch::watch(&self.pool, waiter);
+    fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
+        watch::watch(&self.pool, waiter, created);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {
@@ -199,6 +288,24 @@ impl Enqueue for QueueCore {
 
     fn raise(&self, exception: Exception) {
         QueueCore::raise(self, exception);
+    }
+}
+
+/// Admits a task to a queue that discards.
+#[cold]
+fn divert(queue: &QueueCore, task: Task, kept: bool) {
+    if let Some(task) = queue.divert(task, None, kept) {
+        push(queue, task);
+    }
+}
+
+/// Queues a task that has passed the gate.
+#[inline]
+fn push(queue: &QueueCore, task: Task) {
+    match worker::push_local(queue, task) {
+        Ok(false) => {}
+        Ok(true) => worker::announce(),
+        Err(task) => queue.inject(task),
     }
 }
 

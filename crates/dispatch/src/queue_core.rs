@@ -3,13 +3,17 @@
 use crate::clock::{Clock, Timescale};
 use crate::counters::Counters;
 use crate::exception::Exception;
+use crate::gate::{Gate, Passage};
 use crate::inbox::Inbox;
 use crate::injector::Injector;
+use crate::line::RoomLine;
+use crate::policy::{ExecutionPolicy, Notifications};
 use crate::pool::Pool;
 use crate::route::{self, ExceptionHandler, ExceptionRoute};
+use crate::store::Store;
 use crate::{QueueError, Task};
 use crossbeam_deque as deque;
-use motet_sync::atomic::{AtomicU8, AtomicUsize, Ordering, fence};
+use motet_sync::atomic::{AtomicU8, Ordering, fence};
 use motet_sync::{CachePadded, Mutex};
 use std::sync::{Arc, Weak};
 
@@ -18,8 +22,8 @@ use std::sync::{Arc, Weak};
 pub struct QueueConfig {
     /// Shown in messages.
     pub name: String,
-    /// The number of tasks that may wait; more are refused. `None`: no limit.
-    pub depth: Option<usize>,
+    /// The limit of the queue, and what happens beyond it.
+    pub policy: ExecutionPolicy,
     /// What the spans of the queue's timers are multiplied by.
     pub timescale: Timescale,
 }
@@ -33,13 +37,22 @@ impl QueueConfig {
             ..QueueConfig::default()
         }
     }
+
+    /// A queue with this name that hands tasks back when `depth` of them wait.
+    #[must_use]
+    pub fn bounded(name: &str, depth: usize) -> Self {
+        QueueConfig {
+            policy: ExecutionPolicy::RejectTasks { depth },
+            ..QueueConfig::named(name)
+        }
+    }
 }
 
 impl Default for QueueConfig {
     fn default() -> Self {
         QueueConfig {
             name: "queue".to_owned(),
-            depth: None,
+            policy: ExecutionPolicy::default(),
             timescale: Timescale::default(),
         }
     }
@@ -54,8 +67,7 @@ pub(crate) struct QueueCore {
     pub(crate) pool: Arc<Pool>,
     /// One of [`OPEN`], [`SUSPENDED`], [`STOPPED`], [`CLOSED`].
     state: AtomicU8,
-    /// Tasks waiting; kept only when the depth is limited.
-    waiting: CachePadded<AtomicUsize>,
+    gate: Gate,
     pub(crate) injector: CachePadded<Injector>,
     /// By worker: tasks that only this worker may run.
     pub(crate) inboxes: Box<[CachePadded<Inbox>]>,
@@ -66,6 +78,7 @@ pub(crate) struct QueueCore {
     /// The next-task slots of workers that have ended.
     heads: Mutex<Vec<Task>>,
     pub(crate) counters: Counters,
+    pub(crate) notifications: Arc<Notifications>,
     exceptions: ExceptionRoute,
 }
 
@@ -80,13 +93,14 @@ impl QueueCore {
     pub(crate) fn new(config: QueueConfig, slot: usize, pool: Arc<Pool>) -> Arc<Self> {
         let workers = pool.workers();
         let deques: Vec<_> = (0..workers).map(|_| deque::Worker::new_fifo()).collect();
+        let notifications = Arc::default();
         Arc::new_cyclic(|this| QueueCore {
             this: Weak::clone(this),
+            gate: Gate::new(config.policy, workers, Clock::real(), &notifications),
             config,
             slot,
             pool,
             state: AtomicU8::new(OPEN),
-            waiting: CachePadded::default(),
             injector: CachePadded::new(Injector::new()),
             inboxes: (0..workers)
                 .map(|_| CachePadded::new(Inbox::new()))
@@ -95,6 +109,7 @@ impl QueueCore {
             deques: Mutex::new(deques.into_iter().map(Some).collect()),
             heads: Mutex::default(),
             counters: Counters::new(workers),
+            notifications,
             exceptions: ExceptionRoute::default(),
         })
     }
@@ -115,43 +130,96 @@ impl QueueCore {
     /// Claims room for one task.
     #[inline]
     pub(crate) fn claim_room(&self) -> Result<(), QueueError> {
-        let refused = if self.state.load(Ordering::Relaxed) >= STOPPED {
-            QueueError::Stopped
+        if self.gate.is_open() && self.state.load(Ordering::Relaxed) < STOPPED {
+            return Ok(());
+        }
+        self.claim_limited()
+    }
+
+    #[inline(never)]
+    fn claim_limited(&self) -> Result<(), QueueError> {
+        let claimed = if self.state.load(Ordering::Relaxed) >= STOPPED {
+            Err(QueueError::Stopped)
         } else {
-            let Some(depth) = self.config.depth else {
-                return Ok(());
-            };
-            if self.waiting.fetch_add(1, Ordering::Relaxed) < depth {
-                return Ok(());
-            }
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
-            QueueError::Full
+            self.gate.claim()
         };
-        self.counters.refused();
-        Err(refused)
+        if claimed.is_err() {
+            self.counters.refused();
+        }
+        claimed
     }
 
     /// Gives back room that was claimed.
-    #[inline]
     pub(crate) fn release_room(&self) {
-        if self.config.depth.is_some() {
-            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        if let Some(line) = self.gate.line() {
+            line.give_up();
         }
+    }
+
+    /// Where to wait for room.
+    pub(crate) fn line(&self) -> Option<&RoomLine> {
+        self.gate.line()
     }
 
     /// A task comes back without asking for room.
     #[inline]
     pub(crate) fn returns(&self) {
-        if self.config.depth.is_some() {
-            self.waiting.fetch_add(1, Ordering::Relaxed);
+        if let Some(line) = self.gate.line() {
+            line.exceed();
         }
     }
 
-    /// A worker has taken a task.
+    /// A worker has taken a task. `true` when someone waits for its room: the caller then
+    /// [serves](RoomLine::serve) the line, once nothing of the worker is in use.
     #[inline]
-    pub(crate) fn taken(&self, by: usize) {
-        self.release_room();
+    #[must_use]
+    pub(crate) fn taken(&self, by: usize) -> bool {
         self.counters.executed_by(by);
+        self.gate.line().is_some_and(RoomLine::leave)
+    }
+
+    /// Whether admitted tasks go by [`QueueCore::divert`].
+    #[inline]
+    pub(crate) fn diverts(&self) -> bool {
+        self.gate.discards()
+    }
+
+    /// Admits a task to a queue that discards. Gives it back when it goes the way of other queues'
+    /// tasks.
+    #[cold]
+    pub(crate) fn divert(&self, task: Task, home: Option<usize>, kept: bool) -> Option<Task> {
+        let discarded = match self.gate.pass(task, home, kept) {
+            Passage::Free(task) => return Some(task),
+            Passage::Stored { discarded } => {
+                self.counters.scheduled_outside();
+                match home {
+                    Some(index) => drop(self.pool.sleep.notify_worker(index)),
+                    None => self.pool.sleep.notify_any(),
+                }
+                self.after_push();
+                discarded
+            }
+            Passage::Discarded(task) => {
+                self.counters.scheduled_outside();
+                Some(task)
+            }
+        };
+        if let Some(task) = discarded {
+            self.notifications.discard(task);
+        }
+        None
+    }
+
+    /// Where tasks wait that do not wait at the workers.
+    #[inline]
+    pub(crate) fn store(&self) -> Option<&Store> {
+        self.gate.store()
+    }
+
+    /// Whether a task waits in a common place that `worker` may take.
+    #[inline]
+    pub(crate) fn has_common_work(&self, worker: usize) -> bool {
+        !self.injector.is_empty() || self.store().is_some_and(|store| store.has_any_for(worker))
     }
 
     /// Queues a task from a thread that is not one of the workers.
@@ -186,6 +254,9 @@ impl QueueCore {
     pub(crate) fn stop(&self) {
         self.state.store(STOPPED, Ordering::SeqCst);
         fence(Ordering::SeqCst);
+        if let Some(line) = self.gate.line() {
+            line.close();
+        }
     }
 
     /// Takes what has not started. Whoever queues from now on takes care of that himself.
@@ -205,7 +276,10 @@ impl QueueCore {
 
     /// Whether some worker could take a task of this queue now.
     pub(crate) fn has_work(&self) -> bool {
-        self.runs() && (!self.injector.is_empty() || self.stealers.iter().any(|s| !s.is_empty()))
+        self.runs()
+            && (!self.injector.is_empty()
+                || self.stealers.iter().any(|s| !s.is_empty())
+                || self.store().is_some_and(Store::has_any))
     }
 
     /// All tasks that wait where another thread may take them, oldest first.
@@ -225,6 +299,9 @@ impl QueueCore {
             .iter()
             .for_each(|inbox| injected.append(inbox.take_all()));
         tasks.extend(std::iter::from_fn(|| injected.pop_front()));
+        if let Some(store) = self.store() {
+            tasks.append(&mut store.take_all());
+        }
         self.counters.returned(tasks.len());
         tasks
     }
@@ -274,6 +351,9 @@ impl QueueCore {
 
 impl Drop for QueueCore {
     fn drop(&mut self) {
+        if let Some(line) = self.gate.line() {
+            line.close();
+        }
         self.take_leftovers().into_iter().for_each(Task::cleanup);
     }
 }

@@ -11,9 +11,9 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    pub(crate) fn new(workers: usize) -> Self {
+    pub(crate) fn new(pool: Pool) -> Self {
         Registry {
-            pool: Arc::new(Pool::new(workers)),
+            pool: Arc::new(pool),
             queues: Mutex::default(),
         }
     }

@@ -1,6 +1,6 @@
 //! Who sleeps, who looks for work, who is woken. The protocol and its races are told in `sleep.md`.
 
-use motet_sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
+use motet_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use motet_sync::{CachePadded, Mutex, Parker, Unparker, thread};
 
 /// The workers' sleep, shared by all workers and posters of one dispatcher.
@@ -20,6 +20,9 @@ pub(crate) struct Sleep {
 struct Slot {
     /// Whether the worker is on the roster. Written under the roster's lock.
     asleep: AtomicBool,
+    /// How often the worker went to sleep, and was woken.
+    parked: AtomicU64,
+    woken: AtomicU64,
     unparker: Mutex<Option<Unparker>>,
 }
 
@@ -37,6 +40,8 @@ impl Sleep {
     pub(crate) fn new(workers: usize) -> Self {
         let slot = || Slot {
             asleep: AtomicBool::new(false),
+            parked: AtomicU64::new(0),
+            woken: AtomicU64::new(0),
             unparker: Mutex::new(None),
         };
         Sleep {
@@ -113,6 +118,13 @@ impl Sleep {
         self.wakes.load(Ordering::SeqCst)
     }
 
+    /// How often worker `index` has gone to sleep, and how often it was woken.
+    pub(crate) fn parked_and_woken(&self, index: usize) -> (u64, u64) {
+        let slot = &self.slots[index];
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (count(&slot.parked), count(&slot.woken))
+    }
+
     /// Puts the searching worker `index` to sleep until it is notified, unless `has_work` says that
     /// there is something to do after all. `on_last` is called when everyone sleeps then. The
     /// worker is searching again when this returns.
@@ -127,6 +139,7 @@ impl Sleep {
             let mut roster = self.roster.lock();
             roster.push(index);
             self.slots[index].asleep.store(true, Ordering::Relaxed);
+            self.slots[index].parked.fetch_add(1, Ordering::Relaxed);
             let before = unpack(
                 self.counts
                     .fetch_add(SLEEPING - SEARCHING, Ordering::SeqCst),
@@ -192,6 +205,7 @@ impl Sleep {
     }
 
     fn unpark(&self, index: usize) {
+        self.slots[index].woken.fetch_add(1, Ordering::Relaxed);
         if let Some(unparker) = &*self.slots[index].unparker.lock() {
             unparker.unpark();
         }

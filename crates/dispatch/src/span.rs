@@ -12,7 +12,7 @@ pub(crate) fn start(task: Task, queue: impl FnOnce() -> String) {
     let span = tracing::debug_span!(
         "run",
         queue = queue(),
-        kind = task.kind(),
+        kind = task.name(),
         causalities = ?task.causalities()
     );
     span.in_scope(|| task.start());

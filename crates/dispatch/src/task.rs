@@ -31,6 +31,11 @@ pub trait Run: Send + Sized + 'static {
         drop(task);
     }
 
+    /// The name that reports show: a type's, which says where a closure was written.
+    fn name(&self) -> &'static str {
+        std::any::type_name::<Self>()
+    }
+
     /// The task has not started and will not, because a causality that
     /// [skips](crate::Causality::skipping_unstarted) such tasks was cancelled. The default drops the
     /// body.
@@ -68,10 +73,9 @@ pub(crate) struct VTable {
     pub(crate) run: unsafe fn(NonNull<Header>),
     pub(crate) cleanup: unsafe fn(NonNull<Header>),
     pub(crate) discard: unsafe fn(NonNull<Header>),
+    /// Leaves the ownership where it is.
+    pub(crate) name: unsafe fn(NonNull<Header>) -> &'static str,
     pub(crate) skip: unsafe fn(NonNull<Header>),
-    /// The name of the body's type.
-    #[cfg(feature = "tracing")]
-    pub(crate) kind: fn() -> &'static str,
 }
 
 /// `repr(C)`: the header is at offset 0, so a pointer to the node is a pointer to the header.
@@ -137,12 +141,12 @@ impl<R: Run> TaskBox<R> {
             // SAFETY: as above.
             drop(unsafe { TaskBox::<R>::from_header(header) });
         },
+        // SAFETY: the vtable of a Node<R> is called with that node, which its owner lends.
+        name: |header| unsafe { header.cast::<Node<R>>().as_ref() }.body.name(),
         skip: |header| {
             // SAFETY: as above.
             R::skip(unsafe { TaskBox::from_header(header) });
         },
-        #[cfg(feature = "tracing")]
-        kind: std::any::type_name::<R>,
     };
 
     /// Allocates the node around `body`; it runs under the causalities that are active now.
@@ -301,13 +305,6 @@ impl Task {
         unsafe { self.header.as_ref().with_causalities(Causalities::clone) }
     }
 
-    /// The name of the body's type.
-    #[cfg(feature = "tracing")]
-    pub(crate) fn kind(&self) -> &'static str {
-        // SAFETY: self owns the node.
-        (unsafe { self.header.as_ref() }.vtable.kind)()
-    }
-
     #[inline]
     fn skips(&self) -> bool {
         // SAFETY: self owns the node.
@@ -330,6 +327,20 @@ impl Task {
         let header = self.into_header();
         // SAFETY: as in `run`.
         unsafe { (header.as_ref().vtable.cleanup)(header) }
+    }
+
+    /// What runs: the name of the handler's type, which for a closure says where it was written.
+    ///
+    /// ```
+    /// use motet_dispatch::Task;
+    ///
+    /// fn well_known() {}
+    /// assert!(Task::new(well_known).name().ends_with("well_known"));
+    /// ```
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        // SAFETY: self owns the node; the vtable is the node's own.
+        unsafe { (self.header.as_ref().vtable.name)(self.header) }
     }
 
     #[inline]
@@ -368,5 +379,9 @@ struct Call<F>(F);
 impl<F: FnOnce() + Send + 'static> Run for Call<F> {
     fn run(task: TaskBox<Self>) {
         (task.into_inner().0)();
+    }
+
+    fn name(&self) -> &'static str {
+        std::any::type_name::<F>()
     }
 }

@@ -8,27 +8,34 @@
 use motet_sync::{CachePadded, Mutex};
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 /// Someone who can say what he waits for.
 pub trait Waiter: Send + Sync {
-    /// What is waited for; `None` when the wait is over. Ports are locked for a moment to look.
-    fn wait(&self) -> Option<Wait>;
+    /// What is waited for; `None` when the wait is over. Ports may be locked for a moment to look.
+    fn awaits(&self) -> Option<Awaited>;
+}
+
+/// What someone waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Awaited {
+    /// Who waits, by the name of its type or function: `Receive`, `recv`.
+    pub who: &'static str,
+    /// The queue on which the handlers run, if the waiter knows.
+    pub queue: Option<String>,
+    /// What must come together for the wait to end; of a choice, what may.
+    pub parts: Vec<WaitPart>,
 }
 
 /// One wait, as it was when the list was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wait {
-    /// Who waits, by the name of its type or function: `Receive`, `recv`.
-    pub who: &'static str,
-    /// The queue on which the handlers run, if the waiter knows.
-    pub queue: Option<String>,
-    /// What must come together for the wait to end.
-    pub parts: Vec<WaitPart>,
+    /// Who waits, and for what.
+    pub awaited: Awaited,
     /// When it began; for a persistent arbiter, when it was activated.
     pub since: Instant,
-    /// Where it was written.
+    /// Where it was awaited or activated.
     pub created: &'static Location<'static>,
 }
 
@@ -98,15 +105,14 @@ impl fmt::Display for Waiting {
 
 impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.who)?;
-        if let Some(queue) = &self.queue {
+        let Awaited { who, queue, parts } = &self.awaited;
+        f.write_str(who)?;
+        if let Some(queue) = queue {
             write!(f, " on queue '{queue}'")?;
         }
         let waited = self.since.elapsed();
         write!(f, " for {}, at {}", seconds(waited), self.created)?;
-        self.parts
-            .iter()
-            .try_for_each(|part| write!(f, "\n    {part}"))
+        parts.iter().try_for_each(|part| write!(f, "\n    {part}"))
     }
 }
 
@@ -138,9 +144,16 @@ pub(crate) struct Roll {
 
 #[derive(Default)]
 struct Shard {
-    waiters: Vec<Weak<dyn Waiter>>,
+    entries: Vec<Entry>,
     /// At so many entries the dead are swept out.
     sweep_at: usize,
+}
+
+#[derive(Clone)]
+struct Entry {
+    waiter: Weak<dyn Waiter>,
+    since: Instant,
+    created: &'static Location<'static>,
 }
 
 impl Roll {
@@ -151,17 +164,30 @@ impl Roll {
     }
 
     /// Enters a waiter, from worker `index` or, with `None`, from another thread.
-    pub(crate) fn enter(&self, index: Option<usize>, waiter: Weak<dyn Waiter>) {
+    pub(crate) fn enter(
+        &self,
+        index: Option<usize>,
+        waiter: Weak<dyn Waiter>,
+        created: &'static Location<'static>,
+    ) {
+        let entry = Entry {
+            waiter,
+            since: Instant::now(),
+            created,
+        };
         let last = self.shards.len() - 1;
-        self.shards[index.unwrap_or(last)].lock().enter(waiter);
+        self.shards[index.unwrap_or(last)].lock().enter(entry);
     }
 
     /// Everyone who waits now.
     pub(crate) fn read(&self) -> Waiting {
-        // No lock is held while a waiter looks at its ports.
-        let living = self.shards.iter().flat_map(|shard| shard.lock().living());
-        let waiters: Vec<_> = living.collect();
-        let mut waits: Vec<_> = waiters.iter().filter_map(|waiter| waiter.wait()).collect();
+        // No lock is held while a waiter looks at its ports, or while the last handle of one goes.
+        let entries = self
+            .shards
+            .iter()
+            .flat_map(|shard| shard.lock().entries.clone());
+        let entries: Vec<_> = entries.collect();
+        let mut waits: Vec<_> = entries.iter().filter_map(Entry::look).collect();
         waits.sort_by_key(|wait| wait.since);
         Waiting(waits)
     }
@@ -170,27 +196,34 @@ impl Roll {
 impl Shard {
     const LEAST: usize = 64;
 
-    fn enter(&mut self, waiter: Weak<dyn Waiter>) {
-        if self.waiters.len() >= self.sweep_at.max(Self::LEAST) {
-            self.waiters.retain(|waiter| waiter.strong_count() > 0);
-            self.sweep_at = 2 * self.waiters.len();
+    fn enter(&mut self, entry: Entry) {
+        if self.entries.len() >= self.sweep_at.max(Self::LEAST) {
+            self.entries.retain(|entry| entry.waiter.strong_count() > 0);
+            self.sweep_at = 2 * self.entries.len();
         }
-        self.waiters.push(waiter);
+        self.entries.push(entry);
     }
+}
 
-    fn living(&self) -> Vec<Arc<dyn Waiter>> {
-        self.waiters.iter().filter_map(Weak::upgrade).collect()
+impl Entry {
+    fn look(&self) -> Option<Wait> {
+        Some(Wait {
+            awaited: self.waiter.upgrade()?.awaits()?,
+            since: self.since,
+            created: self.created,
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     struct One;
 
     impl Waiter for One {
-        fn wait(&self) -> Option<Wait> {
+        fn awaits(&self) -> Option<Awaited> {
             None
         }
     }
@@ -199,15 +232,20 @@ mod tests {
     fn dead_entries_do_not_pile_up() {
         let mut shard = Shard::default();
         let living: Vec<Arc<dyn Waiter>> = (0..100).map(|_| Arc::new(One) as _).collect();
-        living
-            .iter()
-            .for_each(|one| shard.enter(Arc::downgrade(one)));
-        for _ in 0..100_000 {
-            let one: Arc<dyn Waiter> = Arc::new(One);
-            shard.enter(Arc::downgrade(&one));
+        let mut enter = |one: &Arc<dyn Waiter>| {
+            shard.enter(Entry {
+                waiter: Arc::downgrade(one),
+                since: Instant::now(),
+                created: Location::caller(),
+            });
+        };
+        living.iter().for_each(&mut enter);
+        for _ in 0..10_000 {
+            enter(&(Arc::new(One) as Arc<dyn Waiter>));
         }
-        assert_eq!(shard.living().len(), 100);
-        assert!(shard.waiters.len() <= 4 * 100, "{}", shard.waiters.len());
+        let is_living = |entry: &&Entry| entry.waiter.strong_count() > 0;
+        assert_eq!(shard.entries.iter().filter(is_living).count(), 100);
+        assert!(shard.entries.len() <= 4 * 100, "{}", shard.entries.len());
     }
 
     #[test]
@@ -219,9 +257,11 @@ mod tests {
             needed,
         };
         let wait = Wait {
-            who: "JoinedReceive",
-            queue: Some("kitchen".to_owned()),
-            parts: vec![part("port 4 of Fork", 1, 1), part("port 5 of Fork", 0, 1)],
+            awaited: Awaited {
+                who: "JoinedReceive",
+                queue: Some("kitchen".to_owned()),
+                parts: vec![part("port 4 of Fork", 1, 1), part("port 5 of Fork", 0, 1)],
+            },
             since: Instant::now(),
             created,
         };

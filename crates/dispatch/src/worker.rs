@@ -12,6 +12,7 @@ use crate::pool::Pool;
 use crate::queue_core::QueueCore;
 use crate::registry::Registry;
 use crate::span;
+use crate::stall::Watch;
 use motet_sync::{Backoff, Parker};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,6 +24,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Worker {
     index: usize,
     registry: Arc<Registry>,
+    /// The pool's: what this worker begins is told there.
+    watch: Option<Arc<Watch>>,
     /// By the queue's slot.
     locals: RefCell<Vec<Local>>,
     /// The dispatcher's version that `locals` reflects.
@@ -133,6 +136,11 @@ pub(crate) fn expect_sleeper() {
     with_current(|worker| worker.patient_until.set(Some(Instant::now() + WAKING)));
 }
 
+/// Whether this thread is a worker of the dispatcher with that pool.
+pub(crate) fn is_of(pool: &Pool) -> bool {
+    with_current(|worker| worker.belongs_to(pool)).unwrap_or(false)
+}
+
 #[inline]
 fn push(
     queue: &QueueCore,
@@ -165,6 +173,7 @@ impl Worker {
     pub(crate) fn new(index: usize, registry: Arc<Registry>) -> Self {
         Worker {
             index,
+            watch: registry.pool.watch.clone(),
             registry,
             locals: RefCell::default(),
             version: Cell::new(0),
@@ -242,6 +251,9 @@ impl Worker {
         if self.turns.get().is_multiple_of(BALANCE_TURN) {
             self.balance(slot);
         }
+        if let Some(watch) = &self.watch {
+            watch.begin(self.index, slot, task.name());
+        }
         let name = || self.locals.borrow()[slot].queue.config.name.clone();
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| span::start(task, name))) {
             let queue = Arc::clone(&self.locals.borrow()[slot].queue);
@@ -262,11 +274,23 @@ impl Worker {
             }
             if let Some(task) = local.pop() {
                 self.cursor.set(slot);
-                local.queue.taken(self.index);
+                if local.queue.taken(self.index) {
+                    drop(locals);
+                    self.serve(slot);
+                }
                 return Some((slot, task));
             }
         }
         None
+    }
+
+    /// Somebody waits for the room of a task that has been taken.
+    #[cold]
+    fn serve(&self, slot: usize) {
+        let queue = Arc::clone(&self.locals.borrow()[slot].queue);
+        if let Some(line) = queue.line() {
+            line.serve();
+        }
     }
 
     /// Takes a share of another worker's tasks if it has more than this one: chains of tasks that each
@@ -294,8 +318,12 @@ impl Worker {
                     && let Some(task) = local.steal_from(victim)
                 {
                     self.victim.set(victim);
+                    self.pool().stole(self.index);
                     self.cursor.set(slot);
-                    local.queue.taken(self.index);
+                    if local.queue.taken(self.index) {
+                        drop(locals);
+                        self.serve(slot);
+                    }
                     return Some((slot, task));
                 }
             }
@@ -307,6 +335,9 @@ impl Worker {
     #[cold]
     fn search(&self, parker: &Parker) -> Option<(usize, Task)> {
         let sleep = &self.pool().sleep;
+        if let Some(watch) = &self.watch {
+            watch.rest(self.index);
+        }
         sleep.start_search();
         loop {
             let mut backoff = Backoff::new(SEARCH);

@@ -14,7 +14,7 @@
 //!
 //! | you have … | you want | example |
 //! |---|---|---|
-//! | events, requests, a graph of steps | [`Port`], [`Receive`], [`JoinedReceive`] | `hello_port`, `word_count`, `philosophers` |
+//! | events, requests, a graph of steps | [`Port`], [`Receive`], [`JoinedReceive`], [`Choice`] | `hello_port`, `word_count`, `philosophers`, `choice` |
 //! | state that handlers share | [`Interleave`] | `bank` |
 //! | questions that want an answer | [`reply`], [`ReplyPort`] | `request_reply`, `with_tokio` |
 //! | work on many threads that belongs together | [`Causality`] | `causality` |
@@ -48,12 +48,14 @@ pub use motet_ports as ports;
 pub use motet_comm::{CommError, Communicator, RunError, World};
 pub use motet_dispatch::{
     Cancelled, Causalities, Causality, Clock, Dispatcher, DispatcherConfig, DispatcherQueue,
-    Enqueue, Exception, Inline, QueueConfig, Replay, ReplayConfig, ReplayQueue, Task, Timer,
+    Enqueue, Exception, ExecutionPolicy, ExecutionPolicyNotification, Inline, QueueConfig,
+    QueueError, Rate, Replay, ReplayConfig, ReplayQueue, Stall, Task, ThreadPriority, Timer,
     Timescale, Trace, spawn,
 };
 pub use motet_ports::{
-    ActiveInterleave, BlockingError, CausalityPorts, CombineError, ExceptionPort, Fairness,
-    FromHandler, Interleave, JoinedReceive, MultipleItemGather, MultipleItemReceive,
-    MultiplePortReceive, NoReply, Port, PortSet, PostError, Receive, Reply, ReplyPort,
-    SharedPortSet, SuccessFailurePort, guard, reply, timer, wait_blocking, wait_blocking_for,
+    ActiveInterleave, After, BlockingError, CausalityPorts, Choice, CombineError, ExceptionPort,
+    ExecutionPolicyNotificationPort, Fairness, FromHandler, Interleave, JoinedReceive,
+    MultipleItemGather, MultipleItemReceive, MultiplePortReceive, NoReply, Overflow, Port,
+    PortConfig, PortSet, PostError, PostRefusal, Receive, Reply, ReplyPort, SharedPortSet,
+    SuccessFailurePort, guard, join, reply, select, timer, wait_blocking, wait_blocking_for,
 };

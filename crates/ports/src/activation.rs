@@ -1,9 +1,10 @@
 //! From an arbiter that has been built to one that is at work.
 
 use crate::outlet::Outlet;
-use motet_dispatch::{Enqueue, QueueError, Task};
+use motet_dispatch::{Enqueue, QueueError, Task, Waiter};
 use std::fmt;
-use std::sync::Arc;
+use std::panic::Location;
+use std::sync::{Arc, Weak};
 
 /// An arbiter at work, or done. Dropping it changes nothing; the arbiter goes on.
 #[derive(Clone)]
@@ -39,13 +40,15 @@ pub trait Attach: Sized {
     ///
     /// # Errors
     /// [`QueueError`] when the queue is full or stopped.
+    #[track_caller]
     fn activate(self, queue: &impl Enqueue) -> Result<Activation, QueueError> {
         Activation::start(self, queue)
     }
 }
 
-/// What an arbiter answers for while it is at work.
-pub trait Active: Send + Sync {
+/// What an arbiter answers for while it is at work. As a [`Waiter`] it also says what it waits for, for
+/// [`Dispatcher::waiting`](motet_dispatch::Dispatcher::waiting).
+pub trait Active: Waiter {
     /// Registers the arbiter's receivers on their ports.
     fn register(&self);
 
@@ -60,16 +63,19 @@ pub trait Active: Send + Sync {
 impl Activation {
     /// Queues the registration on `queue`. It happens when the task runs, so a suspended queue
     /// delays it; items posted meanwhile wait in their ports, which are kept until then.
+    #[track_caller]
     pub(crate) fn start(arbiter: impl Attach, queue: &dyn Enqueue) -> Result<Self, QueueError> {
         let (arbiter, ports) = arbiter.attach(Outlet::to(queue));
         let starter = Arc::clone(&arbiter);
-        let refused = queue.enqueue(Task::new(move || {
+        queue.reserve()?;
+        queue.admit_kept(Task::new(move || {
             if starter.is_active() {
                 starter.register();
             }
             drop(ports);
         }));
-        refused.map_err(|refused| refused.reason)?;
+        let waiter = Arc::downgrade(&arbiter) as Weak<dyn Waiter>;
+        queue.watch(waiter, Location::caller());
         Ok(Activation(arbiter))
     }
 

@@ -31,4 +31,5 @@ pub use multiple_item_receive::MultipleItemReceive;
 pub use multiple_port_receive::MultiplePortReceive;
 pub use part::{Batch, IntoPart, Part};
 pub use receive::Receive;
+pub(crate) use seats::Ports as KitPorts;
 pub use seats::{IntoParts, IntoRow, IntoShares, Kit};

@@ -1,8 +1,9 @@
 //! A queue that is never full: for tasks that nobody can be asked to bring again.
 
 use crate::delivery::QueueHandle;
-use motet_dispatch::{Clock, Enqueue, Exception, QueueError, Task};
-use std::sync::Arc;
+use motet_dispatch::{Clock, Enqueue, Exception, QueueError, Task, Waiter};
+use std::panic::Location;
+use std::sync::{Arc, Weak};
 
 /// Queues its tasks beyond the depth of the queue behind it, as tasks that come back are.
 pub(crate) struct Beyond(QueueHandle);
@@ -42,6 +43,10 @@ impl Enqueue for Beyond {
 
     fn clock(&self) -> Clock {
         self.0.clock()
+    }
+
+    fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
+        self.0.watch(waiter, created);
     }
 
     fn raise(&self, exception: Exception) {

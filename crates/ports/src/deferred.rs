@@ -1,7 +1,7 @@
 //! What is decided under a port's lock and done after it is released.
 
 use crate::delivery::QueueHandle;
-use motet_dispatch::{Causalities, Exception, Task, announce};
+use motet_dispatch::{Causalities, Exception, QueueError, Room, Task, announce};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -14,6 +14,16 @@ pub(crate) struct Deferred {
     first: Option<Effect>,
     second: Option<Effect>,
     rest: Vec<Effect>,
+    room: Option<Box<RoomNews>>,
+}
+
+/// What is known of room in queues.
+#[derive(Default)]
+struct RoomNews {
+    /// Room that was waited for, to be used by the first claim on its queue.
+    granted: Option<Room>,
+    /// The queue that had no room for the last claim, if room can be waited for.
+    full: Option<QueueHandle>,
 }
 
 /// An arbiter that has decided among its branches.
@@ -30,6 +40,7 @@ enum Effect {
     Raise(QueueHandle, Exception, Causalities),
     Drop(Arc<dyn Keep>),
     Settle(Arc<dyn Settle>, AdmitLast),
+    Call(Box<dyn FnOnce()>),
 }
 
 /// Queues a task when it is dropped: also when what comes before panics (a handler's destructor may).
@@ -78,18 +89,85 @@ impl Deferred {
         self.push(Effect::Settle(choice, AdmitLast(task)));
     }
 
+    /// Effects of something that may hold room already.
+    pub(crate) fn with_room(granted: Option<Room>) -> Self {
+        let news = |granted| RoomNews {
+            granted: Some(granted),
+            full: None,
+        };
+        Deferred {
+            room: granted.map(news).map(Box::new),
+            ..Deferred::default()
+        }
+    }
+
+    /// Calls `effect` once the port is unlocked.
+    pub(crate) fn call(&mut self, effect: impl FnOnce() + 'static) {
+        self.push(Effect::Call(Box::new(effect)));
+    }
+
+    /// Claims room for one task.
+    #[inline]
+    pub(crate) fn claim_room(&mut self, queue: &QueueHandle) -> Result<(), QueueError> {
+        if self.room.is_some() && self.uses_room(queue) {
+            return Ok(());
+        }
+        let claimed = queue.reserve();
+        if let Err(reason) = claimed {
+            self.found_full(queue, reason);
+        }
+        claimed
+    }
+
+    /// Whether a queue had no room for the last claim, if room can be waited for.
+    #[inline]
+    pub(crate) fn has_full(&self) -> bool {
+        self.room.as_ref().is_some_and(|room| room.full.is_some())
+    }
+
+    /// The queue that had no room for the last claim since this was asked.
+    pub(crate) fn take_full(&mut self) -> Option<QueueHandle> {
+        self.room.as_mut()?.full.take()
+    }
+
+    #[cold]
+    fn found_full(&mut self, queue: &QueueHandle, reason: QueueError) {
+        if reason.is_want_of_room() && queue.room().is_some() {
+            self.room.get_or_insert_default().full = Some(QueueHandle::clone(queue));
+        }
+    }
+
+    #[cold]
+    fn uses_room(&mut self, queue: &QueueHandle) -> bool {
+        let line = queue.room();
+        let of_queue = |room: &mut Room| line.as_ref().is_some_and(|line| room.is_of(line));
+        let news = self.room.as_mut();
+        let room = news.and_then(|news| news.granted.take_if(of_queue));
+        room.map(Room::keep).is_some()
+    }
+
     /// Does everything. The caller holds no lock.
     #[inline]
     pub(crate) fn carry_out(self) {
-        if self.announce {
+        let Deferred {
+            announce: tell,
+            first,
+            second,
+            rest,
+            room,
+        } = self;
+        if tell {
             announce();
         }
-        if let Some(first) = self.first {
+        if let Some(first) = first {
             first.carry_out();
-            if let Some(second) = self.second {
+            if let Some(second) = second {
                 second.carry_out();
-                self.rest.into_iter().for_each(Effect::carry_out);
+                rest.into_iter().for_each(Effect::carry_out);
             }
+        }
+        if let Some(unused) = room {
+            give_up(unused);
         }
     }
 
@@ -103,6 +181,12 @@ impl Deferred {
             self.rest.push(effect);
         }
     }
+}
+
+/// Room that nobody has used goes to the next.
+#[cold]
+fn give_up(unused: Box<RoomNews>) {
+    drop(unused);
 }
 
 impl Effect {
@@ -122,6 +206,7 @@ impl Effect {
                 drop(choice);
                 drop(task);
             }
+            Effect::Call(effect) => effect(),
         }
     }
 }

@@ -22,6 +22,9 @@ pub(crate) trait Deliver<T: Send + 'static>: Sends {
 
     /// Brings an item that will not be handled back to where it came from.
     fn put_back(&self, parcel: Parcel<T>);
+
+    /// The name that reports show.
+    fn name(&self) -> &'static str;
 }
 
 /// An arbiter that sends tasks.
@@ -94,6 +97,11 @@ impl<T: Send + 'static> Run for Delivery<T> {
         if let Some(to) = task.to.take() {
             to.put_back(task);
         }
+    }
+
+    fn name(&self) -> &'static str {
+        let to = self.to.as_ref();
+        to.map_or_else(std::any::type_name::<Self>, |to| to.name())
     }
 }
 

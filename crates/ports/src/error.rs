@@ -9,8 +9,20 @@ use std::fmt;
 pub struct PostError<T> {
     /// The item, as it was.
     pub item: T,
-    /// What the queue of the receiver that wanted the item said.
-    pub reason: QueueError,
+    /// What was in the way.
+    pub reason: PostRefusal,
+}
+
+/// Why a port does not take an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PostRefusal {
+    /// The port holds as many items as its capacity allows, or others wait to post before.
+    PortFull,
+    /// The queue of the receiver that wanted the item has no room.
+    Queue(QueueError),
+    /// The thread runs a task: what it would wait for might need that very thread.
+    InsideTask,
 }
 
 impl<T> PostError<T> {
@@ -39,6 +51,26 @@ impl<T> fmt::Display for PostError<T> {
 }
 
 impl<T> std::error::Error for PostError<T> {}
+
+impl fmt::Display for PostRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PostRefusal::PortFull => f.write_str("the port holds as many items as it may"),
+            PostRefusal::Queue(reason) => reason.fmt(f),
+            PostRefusal::InsideTask => f.write_str(
+                "a task must not hold its thread until there is room; make the handler async and await it",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for PostRefusal {}
+
+impl From<QueueError> for PostRefusal {
+    fn from(reason: QueueError) -> Self {
+        PostRefusal::Queue(reason)
+    }
+}
 
 /// An item of a type known at run time only that could not be posted to a port set.
 #[non_exhaustive]

@@ -12,6 +12,11 @@ pub(crate) type AnyHandler<A> = Box<dyn Handle<A>>;
 /// Handles `A`, as part of a task of `queue`. The pass is dropped when the handler has ended.
 pub(crate) trait Handle<A>: Send + Sync {
     fn handle(&self, args: A, queue: &QueueHandle, pass: Option<Pass<'_>>);
+
+    /// The name that reports show: the type of the closure says where it was written.
+    fn name(&self) -> &'static str {
+        std::any::type_name::<Self>()
+    }
 }
 
 /// For each item.

@@ -30,7 +30,13 @@
 //! | items one by one, with combinators | [`Port::sink`] | [`Port::stream`] |
 //! | anything, on a thread that runs no tasks | | [`Port::recv_blocking`], [`wait_blocking`] |
 //! | panics | [`ExceptionPort`], for all work under a name [`CausalityPorts`] | |
+//! | what a queue's policy does | [`ExecutionPolicyNotificationPort`] | |
 //! | time | [`timer::timeout_port`], [`timer::enqueue_timer`] | [`timer::sleep`], [`within`](timer::Deadline::within) |
+//!
+//! | to post … | use | waiting form |
+//! |---|---|---|
+//! | to a port without limit | [`Port::post`] | [`Port::post_wait`], for room in the receiver's queue |
+//! | to a [bounded](Port::bounded) port | [`Port::post`]: its [`Overflow`] policy decides | [`Port::post_wait`], [`Port::post_blocking`] |
 //!
 //! ```
 //! use motet_dispatch::{Dispatcher, QueueConfig};
@@ -75,6 +81,7 @@ mod mailbox;
 mod origin;
 mod outlet;
 mod parent;
+mod policy_port;
 mod port;
 mod port_set;
 mod predicate;
@@ -108,16 +115,17 @@ pub use arbiter::{
 pub use blocking::{wait_blocking, wait_blocking_for};
 pub use causality_ports::{CausalityPorts, CoordinateError};
 pub use deferred::Keep;
-pub use error::{BlockingError, PostAnyError, PostError};
+pub use error::{BlockingError, PostAnyError, PostError, PostRefusal};
 pub use exception_port::ExceptionPort;
 pub use outlet::Outlet;
 pub use parent::{LongPass, Pass};
-pub use port::Port;
+pub use policy_port::ExecutionPolicyNotificationPort;
+pub use port::{Overflow, Port, PortConfig, PostWait};
 pub use port_set::{At, Holds, PortSet, PortTypes, SharedPortSet, SuccessFailurePort, one_of};
 pub use receiver::{Offer, Receiver, Verdict};
 pub use recv::{Ready, Recv};
 pub use reply::{NoReply, Reply, ReplyError, ReplyPort, reply};
-pub use select::{Join, Ports, Select, join, select};
+pub use select::{Join, Select, join, select};
 pub use sink::PortSink;
 pub use stream::{PortStream, Until};
 pub use weak_port::WeakPort;

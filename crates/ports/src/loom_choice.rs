@@ -2,11 +2,12 @@
 
 use crate::loom_ports::{Keeper, Wakes, post_elsewhere};
 use crate::{Choice, JoinedReceive, Port, Receive, Select, select};
-use motet_dispatch::Task;
+use motet_dispatch::{QueueConfig, Replay, Task};
 use motet_sync::thread;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 fn poll(wait: &mut Select<u32>, waker: &Waker) -> Poll<u32> {
     Pin::new(wait).poll(&mut Context::from_waker(waker))
@@ -83,7 +84,7 @@ fn loom_a_choice_over_a_join_against_a_plain_branch() {
     loom::model(|| {
         let (p, q, plain, queue) = (Port::new(), Port::new(), Port::new(), Keeper::default());
         Choice::new()
-            .or(JoinedReceive::once((&p, &q), |_: (u32, u32)| ()))
+            .or(JoinedReceive::once((&p, &q), |(_, _): (u32, u32)| ()))
             .or(once(&plain))
             .activate(&queue)
             .unwrap();
@@ -155,5 +156,27 @@ fn loom_a_choice_that_does_not_run_against_a_post() {
         poster.join().unwrap();
         assert_eq!(a.test_multiple(2), Some(vec![1, 2]));
         assert_eq!(left(&[&a, &b]), (0, 0));
+    });
+}
+
+/// A reply comes when the time is over: one of the two runs, and the other is gone or stays.
+#[test]
+fn loom_a_timeout_against_a_post() {
+    loom::model(|| {
+        let replay = Replay::new(1);
+        let queue = replay.queue(QueueConfig::default());
+        let (replies, late) = (Port::new(), Port::new());
+        let out = late.clone();
+        Choice::new()
+            .or(once(&replies))
+            .after(Duration::from_secs(1), move || out.post(()).unwrap())
+            .activate(&queue)
+            .unwrap();
+        replay.run_for(Duration::ZERO);
+        let poster = post_elsewhere(&replies, 1);
+        replay.run();
+        poster.join().unwrap();
+        replay.run();
+        assert_eq!(left(&[&replies]), (late.item_count(), 0));
     });
 }

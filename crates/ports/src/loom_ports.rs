@@ -2,7 +2,7 @@
 //!
 //! The queue of these models keeps its tasks; they are run, or cleaned up, at the end.
 
-use crate::{Activation, JoinedReceive, MultipleItemReceive, Port, Receive, Recv};
+use crate::{Activation, JoinedReceive, MultipleItemReceive, Overflow, Port, Receive, Recv};
 use motet_dispatch::{Enqueue, Exception, QueueError, Task};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, thread};
@@ -288,5 +288,65 @@ fn loom_a_batch_that_comes_back_against_a_post() {
         queue.take().into_iter().for_each(Task::cleanup);
         poster.join().unwrap();
         assert_eq!(port.test_multiple(3), Some(vec![1, 2, 3]));
+    });
+}
+
+/// A post that waits joins the line of a full port while the item in it is taken: it is let in.
+#[test]
+fn loom_a_post_that_waits_against_a_take() {
+    loom::model(|| {
+        let port = Port::bounded(1, Overflow::Wait);
+        port.post(1).unwrap();
+        let taker = thread::spawn({
+            let port = port.clone();
+            move || assert_eq!(port.test(), Some(1))
+        });
+        motet_sync::block_on(port.post_wait(2)).unwrap();
+        taker.join().unwrap();
+        assert_eq!(port.test(), Some(2));
+    });
+}
+
+/// Someone waits to post; an item is taken while someone else posts without waiting: he does not get
+/// ahead, and no item is lost.
+#[test]
+fn loom_a_post_against_one_that_waits() {
+    loom::model(|| {
+        let port = Port::bounded(1, Overflow::Wait);
+        port.post(1).unwrap();
+        let (wakes, waker) = Wakes::new();
+        let mut waits = port.post_wait(2);
+        let mut cx = Context::from_waker(&waker);
+        assert!(Pin::new(&mut waits).poll(&mut cx).is_pending());
+        let other = thread::spawn({
+            let port = port.clone();
+            move || port.post(3).is_ok()
+        });
+        assert_eq!(port.test(), Some(1));
+        assert!(!other.join().unwrap(), "the port is never free for him");
+        assert_eq!(wakes.count(), 1);
+        assert!(Pin::new(&mut waits).poll(&mut cx).is_ready());
+        assert_eq!((port.test(), port.test()), (Some(2), None));
+    });
+}
+
+/// A post that waits is given up while room comes: the item is posted or comes back, not both.
+#[test]
+fn loom_a_post_that_is_given_up_against_a_take() {
+    loom::model(|| {
+        let port = Port::bounded(1, Overflow::Wait);
+        port.post(1).unwrap();
+        let (_, waker) = Wakes::new();
+        let mut waits = port.post_wait(2);
+        let mut cx = Context::from_waker(&waker);
+        assert!(Pin::new(&mut waits).poll(&mut cx).is_pending());
+        let taker = thread::spawn({
+            let port = port.clone();
+            move || assert_eq!(port.test(), Some(1))
+        });
+        let back = waits.into_item();
+        taker.join().unwrap();
+        assert_eq!(back.xor(port.test()), Some(2));
+        assert_eq!(port.item_count(), 0);
     });
 }

@@ -1,5 +1,14 @@
 //! The port: a first-in first-out queue of items and an ordered list of receivers.
 
+mod bound;
+mod hungry;
+mod post_wait;
+mod state;
+
+pub use bound::{Overflow, PortConfig};
+pub use post_wait::PostWait;
+pub(crate) use state::PortState;
+
 use crate::PostError;
 use crate::claim::Claim;
 use crate::deferred::Deferred;
@@ -7,13 +16,13 @@ use crate::delivery::{Delivery, Parcel, parcel, token};
 use crate::domain::Domain;
 use crate::origin::Origin;
 use crate::predicate;
-use crate::receiver::{Offer, Receiver, Verdict};
-use crate::shelf::End;
-use crate::stamps::{Entry, Stamps};
-use motet_dispatch::{BoxList, QueueError};
+use crate::receiver::Receiver;
+use crate::stamps::Entry;
+use bound::Bound;
+use motet_dispatch::BoxList;
 use motet_sync::{Mutex, Serial};
+use state::Refusal;
 use std::any::type_name;
-use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// Takes items from anyone and keeps each until a receiver takes it.
@@ -48,58 +57,44 @@ pub(crate) struct PortCore<T: Send + 'static> {
     origin: Origin,
 }
 
-pub(crate) struct PortState<T: Send + 'static> {
-    items: BoxList<Delivery<T>>,
-    /// In the order in which they are asked.
-    receivers: VecDeque<Arc<dyn Receiver<T>>>,
-    stamps: Stamps,
-}
-
 impl<T: Send + 'static> Port<T> {
     /// An empty port without receivers.
     #[must_use]
     #[track_caller]
     pub fn new() -> Self {
-        Port {
-            core: Arc::new(PortCore::new()),
-        }
+        Port::with(PortConfig::default())
     }
 
     /// Offers `item` to the receivers, in the order they were registered; the first to accept gets
     /// it. If none does, it waits in the port.
     ///
     /// # Errors
-    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full.
-    /// (A receiver whose queue has been stopped wants nothing: it leaves the port.)
+    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full, and
+    /// when the port itself is, if its [overflow policy](Overflow) says so. (A receiver whose queue has
+    /// been stopped wants nothing: it leaves the port.)
     ///
     /// # Panics
     /// Inside a predicate: predicates must not use ports.
     #[inline]
     pub fn post(&self, item: T) -> Result<(), PostError<T>> {
         let refused = self.core.place(self.core.parcel(item), Entry::Posted);
-        refused.map_err(|(reason, parcel)| PostError {
-            item: parcel.into_inner().item,
-            reason,
-        })
+        refused.map_err(Refusal::into_error)
     }
 
-    /// Puts an item at the front of the queue (un-receive). The receivers are asked first, as in
-    /// [`Port::post`].
+    /// Puts an item at the front of the queue (un-receive), whatever the port's capacity. The receivers
+    /// are asked first, as in [`Port::post`].
     ///
     /// # Errors
-    /// As [`Port::post`].
+    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full.
     pub fn put_back(&self, item: T) -> Result<(), PostError<T>> {
         let refused = self.core.place(self.core.parcel(item), Entry::First);
-        refused.map_err(|(reason, parcel)| PostError {
-            item: parcel.into_inner().item,
-            reason,
-        })
+        refused.map_err(Refusal::into_error)
     }
 
     /// The number of waiting items.
     #[must_use]
     pub fn item_count(&self) -> usize {
-        self.core.state().items.len()
+        self.core.item_count()
     }
 
     /// The number of registered receivers; one registered twice counts twice.
@@ -126,10 +121,8 @@ impl<T: Send + 'static> Port<T> {
     }
 
     pub(crate) fn with_tokens() -> Self {
-        let tokens = true;
-        let core = PortCore::new();
         Port {
-            core: Arc::new(PortCore { tokens, ..core }),
+            core: PortCore::new(&PortConfig::default(), true),
         }
     }
 
@@ -144,19 +137,20 @@ impl<T: Send + 'static> Port<T> {
 
 impl<T: Send + 'static> PortCore<T> {
     #[track_caller]
-    fn new() -> Self {
+    fn new(config: &PortConfig, tokens: bool) -> Arc<Self> {
         static IDS: Serial = Serial::new();
-        PortCore {
+        let origin = Origin::here();
+        Arc::new_cyclic(|this| PortCore {
             id: IDS.next(),
-            tokens: false,
-            state: Mutex::new(PortState {
-                items: BoxList::new(),
-                receivers: VecDeque::new(),
-                stamps: Stamps::default(),
-            }),
+            tokens,
+            state: Mutex::new(PortState::new(Bound::new(config), this)),
             domain: OnceLock::new(),
-            origin: Origin::here(),
-        }
+            origin,
+        })
+    }
+
+    pub(crate) fn item_count(&self) -> usize {
+        self.state().items.len()
     }
 
     pub(crate) fn origin(&self) -> &Origin {
@@ -209,6 +203,8 @@ impl<T: Send + 'static> PortCore<T> {
         self.locked_in_domain(body)
     }
 
+    // Inline: what `body` holds is not copied then.
+    #[inline]
     fn locked_in_domain<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
         // Before the domain's lock, which the caller may be under.
         predicate::assert_outside();
@@ -223,11 +219,29 @@ impl<T: Send + 'static> PortCore<T> {
     }
 
     #[inline]
-    fn place(&self, parcel: Parcel<T>, entry: Entry) -> Result<(), (QueueError, Parcel<T>)> {
+    fn place(&self, parcel: Parcel<T>, entry: Entry) -> Result<(), Refusal<T>> {
         let mut deferred = Deferred::default();
-        let placed = self.locked(|state| state.place(parcel, entry, true, &mut deferred));
+        let placed = self.locked(|state| state.place(parcel, entry, &mut deferred));
         deferred.carry_out();
         placed
+    }
+
+    /// Takes waiting items.
+    #[inline]
+    pub(crate) fn take<R>(&self, take: impl FnOnce(&mut BoxList<Delivery<T>>) -> R) -> R {
+        let mut state = self.state();
+        let taken = take(state.items_mut());
+        let has_posters = state.has_posters();
+        drop(state);
+        if has_posters {
+            self.let_in();
+        }
+        taken
+    }
+
+    /// Posts an item whose poster cannot take it back: it is kept also when there is no room for it.
+    pub(crate) fn post_or_keep(&self, item: T) {
+        self.keep(self.parcel(item), Entry::Posted);
     }
 
     /// Brings an item that had been taken to the front.
@@ -240,12 +254,11 @@ impl<T: Send + 'static> PortCore<T> {
         self.keep(parcel, Entry::Returned);
     }
 
-    /// Places an item that nobody could take back. A receiver whose queue refuses it is passed by: whoever
-    /// else waits for the item must hear of it.
+    /// Places an item that nobody could take back, whatever the capacity. A receiver whose queue refuses it
+    /// is passed by, until that has room: whoever else waits for the item must hear of it.
     fn keep(&self, parcel: Parcel<T>, entry: Entry) {
         let mut deferred = Deferred::default();
-        let placed = self.locked(|state| state.place(parcel, entry, false, &mut deferred));
-        debug_assert!(placed.is_ok(), "nobody may refuse what is kept");
+        self.locked(|state| state.place_always(parcel, entry, &mut deferred));
         deferred.carry_out();
     }
 
@@ -272,98 +285,10 @@ impl<T: Send + 'static> PortCore<T> {
     }
 }
 
-impl<T: Send + 'static> PortState<T> {
-    /// Offers the parcel to the receivers; keeps it if none takes it, or if it is not `refusable`.
-    #[inline]
-    fn place(
-        &mut self,
-        mut parcel: Parcel<T>,
-        entry: Entry,
-        refusable: bool,
-        deferred: &mut Deferred,
-    ) -> Result<(), (QueueError, Parcel<T>)> {
-        let end = self.stamps.stamp(&mut parcel.stamp, entry);
-        let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
-        let mut at = 0;
-        while let Some(receiver) = self.receivers.get(at) {
-            let verdict = receiver.offer(&mut offer);
-            if offer.receiver_leaves() {
-                let receiver = self.receivers.remove(at);
-                receiver
-                    .into_iter()
-                    .for_each(|receiver| offer.drop_later(receiver));
-            } else {
-                at += 1;
-            }
-            match verdict {
-                Verdict::Accept => return Ok(()),
-                Verdict::Refuse(reason) if refusable => {
-                    return Err((
-                        reason,
-                        offer.into_parcel().expect("a refused item was not taken"),
-                    ));
-                }
-                Verdict::Reject | Verdict::Refuse(_) => {}
-            }
-        }
-        let parcel = offer
-            .into_parcel()
-            .expect("an item that all reject was not taken");
-        match entry {
-            Entry::Posted => self.items.push_back(parcel),
-            Entry::First => self.items.push_front(parcel),
-            Entry::Returned => self
-                .items
-                .insert(parcel, |one, other| one.stamp < other.stamp),
-        }
-        Ok(())
-    }
-
-    /// Adds a receiver and offers it the waiting items, as if they were posted to it one by one.
-    pub(crate) fn register(&mut self, receiver: Arc<dyn Receiver<T>>, deferred: &mut Deferred) {
-        let mut kept = BoxList::new();
-        let mut stays = true;
-        while stays && let Some(parcel) = self.items.pop_front() {
-            let mut offer = Offer::new(parcel, End::Back, &mut kept, deferred);
-            // An item that is refused for want of room stays in the port like one that is rejected.
-            let _verdict = receiver.offer(&mut offer);
-            stays = !offer.receiver_leaves();
-            if let Some(parcel) = offer.into_parcel() {
-                kept.push_back(parcel);
-            }
-        }
-        kept.append(std::mem::take(&mut self.items));
-        self.items = kept;
-        if stays {
-            self.receivers.push_back(receiver);
-        } else {
-            deferred.drop_later(receiver);
-        }
-    }
-
-    pub(crate) fn remove(
-        &mut self,
-        receiver: &Arc<dyn Receiver<T>>,
-    ) -> Option<Arc<dyn Receiver<T>>> {
-        let at = self
-            .receivers
-            .iter()
-            .position(|other| Arc::ptr_eq(other, receiver))?;
-        self.receivers.remove(at)
-    }
-
-    /// Adds a receiver that has been offered, in its own way, what waits.
-    pub(crate) fn push_receiver(&mut self, receiver: Arc<dyn Receiver<T>>) {
-        self.receivers.push_back(receiver);
-    }
-
-    pub(crate) fn receivers(&self) -> impl Iterator<Item = &Arc<dyn Receiver<T>>> {
-        self.receivers.iter()
-    }
-
-    pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
-        &mut self.items
-    }
+/// The port in a few words.
+pub(crate) fn label<T: Send + 'static>(port: &Weak<PortCore<T>>) -> String {
+    let port = port.upgrade();
+    port.map_or("a port that is gone".to_owned(), |port| port.label())
 }
 
 /// Brings a parcel back to where it stood in its port. If the port is gone, so is everyone who could

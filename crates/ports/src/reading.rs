@@ -36,25 +36,25 @@ impl<T: Send + 'static> Port<T> {
     /// Drops the waiting items; returns how many there were.
     pub fn clear(&self) -> usize {
         // Dropped outside the lock: an item's destructor may use the port.
-        let items = std::mem::take(self.core().state().items_mut());
+        let items = self.core().take(std::mem::take);
         items.len()
     }
 
     /// Takes the oldest waiting item in its node.
     pub(crate) fn take(&self) -> Option<Parcel<T>> {
-        self.core().state().items_mut().pop_front()
+        self.core().take(BoxList::pop_front)
     }
 
     /// Takes the oldest `count` items in their nodes, or none when fewer wait.
     pub(crate) fn take_multiple(&self, count: usize) -> Option<BoxList<Delivery<T>>> {
-        let mut taken = BoxList::new();
-        let mut state = self.core().state();
-        let items = state.items_mut();
-        if items.len() < count {
-            return None;
-        }
-        let oldest = (0..count).filter_map(|_| items.pop_front());
-        oldest.for_each(|parcel| taken.push_back(parcel));
-        Some(taken)
+        self.core().take(|items| {
+            if items.len() < count {
+                return None;
+            }
+            let mut taken = BoxList::new();
+            let oldest = (0..count).filter_map(|_| items.pop_front());
+            oldest.for_each(|parcel| taken.push_back(parcel));
+            Some(taken)
+        })
     }
 }

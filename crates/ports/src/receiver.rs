@@ -137,7 +137,7 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
     /// The verdict to return.
     #[inline]
     pub fn claim_room(&mut self, queue: &QueueHandle) -> Result<(), Verdict> {
-        match queue.reserve() {
+        match self.deferred.claim_room(queue) {
             Ok(()) => Ok(()),
             Err(QueueError::Stopped) => {
                 self.leave_port();
@@ -191,6 +191,11 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
         let parcel = self.parcel.as_ref();
         let causalities = parcel.map(Parcel::causalities).unwrap_or_default();
         self.deferred.raise(queue, exception, causalities);
+    }
+
+    #[inline]
+    pub(crate) fn deferred(&mut self) -> &mut Deferred {
+        self.deferred
     }
 
     /// Keeps a receiver until the port is unlocked: it may hold user code that runs when it drops.

@@ -2,15 +2,18 @@
 
 use crate::claim::Claim;
 use crate::delivery::Parcel;
-use crate::port::Port;
+use crate::port::{Port, PortCore, label};
 use crate::receiver::{Offer, Receiver, Verdict};
-use motet_dispatch::{Cancelled, Causalities, Causality, is_task_context};
+use motet_dispatch::{
+    Awaited, Cancelled, Causalities, Causality, WaitPart, Waiter, is_task_context, watch_here,
+};
 use motet_sync::Mutex;
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
+use std::panic::Location;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 
 /// The future of [`Port::recv`].
@@ -19,6 +22,7 @@ pub struct Recv<T: Send + 'static> {
     port: Port<T>,
     /// There from the first time nothing was waiting.
     waits: Option<Arc<Waiting<T>>>,
+    created: &'static Location<'static>,
 }
 
 /// The future of [`Port::ready`].
@@ -26,10 +30,12 @@ pub struct Recv<T: Send + 'static> {
 pub struct Ready<T: Send + 'static> {
     port: Port<T>,
     waits: Option<Arc<Waiting<T>>>,
+    created: &'static Location<'static>,
 }
 
 /// What a waiting future leaves at its port.
 struct Waiting<T: Send + 'static> {
+    port: Weak<PortCore<T>>,
     claim: Claim,
     /// Whether the item is taken out of the port.
     takes: bool,
@@ -64,20 +70,27 @@ impl<T: Send + 'static> Port<T> {
     /// asks.post(41).unwrap();
     /// assert_eq!(answers.test(), Some(42));
     /// ```
+    #[track_caller]
     pub fn recv(&self) -> Recv<T> {
         Recv::new(self.clone())
     }
 
     /// Waits until an item waits in the port, and leaves it there (CCR's `Receive()` without a
     /// handler). Someone else may take the item before the awaiting code does.
+    #[track_caller]
     pub fn ready(&self) -> Ready<T> {
         Ready::new(self.clone())
     }
 }
 
 impl<T: Send + 'static> Recv<T> {
+    #[track_caller]
     fn new(port: Port<T>) -> Self {
-        Recv { port, waits: None }
+        Recv {
+            port,
+            waits: None,
+            created: Location::caller(),
+        }
     }
 
     /// Gives up the wait when an active causality is cancelled. An item that is there already is
@@ -138,7 +151,7 @@ impl<T: Send + 'static> Future for Recv<T> {
         {
             return Poll::Ready(received(parcel, cx));
         }
-        let waits = wait_at(&this.port, &mut this.waits, true, cx);
+        let waits = wait_at(&this.port, &mut this.waits, true, this.created, cx);
         let parcel = waits.slot.lock().parcel.take();
         match parcel {
             None => Poll::Pending,
@@ -157,8 +170,13 @@ impl<T: Send + 'static> Drop for Recv<T> {
 }
 
 impl<T: Send + 'static> Ready<T> {
+    #[track_caller]
     fn new(port: Port<T>) -> Self {
-        Ready { port, waits: None }
+        Ready {
+            port,
+            waits: None,
+            created: Location::caller(),
+        }
     }
 }
 
@@ -170,7 +188,7 @@ impl<T: Send + 'static> Future for Ready<T> {
         if this.waits.is_none() && this.port.item_count() > 0 {
             return Poll::Ready(());
         }
-        let waits = wait_at(&this.port, &mut this.waits, false, cx);
+        let waits = wait_at(&this.port, &mut this.waits, false, this.created, cx);
         if waits.claim.is_open() {
             return Poll::Pending;
         }
@@ -209,6 +227,7 @@ fn wait_at<'a, T: Send + 'static>(
     port: &Port<T>,
     waits: &'a mut Option<Arc<Waiting<T>>>,
     takes: bool,
+    created: &'static Location<'static>,
     cx: &Context<'_>,
 ) -> &'a Arc<Waiting<T>> {
     if let Some(waits) = waits {
@@ -224,12 +243,16 @@ fn wait_at<'a, T: Send + 'static>(
             parcel: None,
         };
         let waits = Arc::new(Waiting {
+            port: Arc::downgrade(port.core()),
             claim: Claim::new(),
             takes,
             slot: Mutex::new(slot),
         });
         // An item that was posted since the last look is offered, and accepted, here.
         port.register(Arc::clone(&waits) as Arc<dyn Receiver<T>>);
+        if waits.claim.is_open() {
+            watch_here(Arc::downgrade(&waits) as Weak<dyn Waiter>, created);
+        }
         waits
     })
 }
@@ -262,6 +285,20 @@ impl<T: Send + 'static> Receiver<T> for Waiting<T> {
             "awaited receive"
         } else {
             "awaited look"
+        })
+    }
+}
+
+impl<T: Send + 'static> Waiter for Waiting<T> {
+    fn awaits(&self) -> Option<Awaited> {
+        self.claim.is_open().then(|| Awaited {
+            who: if self.takes { "recv" } else { "ready" },
+            queue: None,
+            parts: vec![WaitPart {
+                port: label(&self.port),
+                there: self.port.upgrade().map_or(0, |port| port.item_count()),
+                needed: 1,
+            }],
         })
     }
 }

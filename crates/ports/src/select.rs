@@ -10,26 +10,30 @@
 mod alternative;
 mod join;
 
-pub use join::{Join, Ports, join};
+pub use join::{Join, join};
 
 use crate::activation::{Active, Attach};
-use crate::arbiter::Choice;
+use crate::arbiter::{Choice, IntoParts};
 use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
-use alternative::{Alternative, Batch, Both, IsThere, Item, OneOf, Several, Time};
+use alternative::{Alternative, Batch, IsThere, Item, Look, OneOf, Several, Time, Together};
+use motet_dispatch::{Waiter, watch_here};
 use std::fmt;
 use std::future::Future;
+use std::panic::Location;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 /// Begins a wait for the first of several things at ports; see [`Select`].
+#[track_caller]
 pub fn select<R: Send + 'static>() -> Select<R> {
     Select {
         alternatives: Vec::new(),
         waits: None,
+        created: Location::caller(),
     }
 }
 
@@ -52,7 +56,7 @@ pub fn select<R: Send + 'static>() -> Select<R> {
 /// use motet_ports::{Port, select};
 /// use std::time::Duration;
 ///
-/// #[derive(Debug, PartialEq)]
+/// #[derive(Debug, Clone, PartialEq)]
 /// enum Answer { Number(u32), Failure(String), Timeout }
 ///
 /// let replay = Replay::new(1);
@@ -72,8 +76,6 @@ pub fn select<R: Send + 'static>() -> Select<R> {
 /// numbers.post(7).unwrap();
 /// replay.run();
 /// assert_eq!(answers.items(), [Answer::Number(7), Answer::Timeout]);
-/// # // Answer::Failure
-/// # failures.post(String::new()).unwrap();
 /// ```
 #[must_use = "a wait that is not awaited does not wait"]
 pub struct Select<R: Send + 'static> {
@@ -81,6 +83,7 @@ pub struct Select<R: Send + 'static> {
     alternatives: Vec<Box<dyn Alternative<R>>>,
     /// There from the first poll that finds nothing until the end.
     waits: Option<Waits<R>>,
+    created: &'static Location<'static>,
 }
 
 struct Waits<R: Send + 'static> {
@@ -119,16 +122,16 @@ impl<R: Send + 'static> Select<R> {
         self.or(Batch::new(port, count, map))
     }
 
-    /// Or takes an item of each of two ports, all or none, as [`join`].
+    /// Or takes items of several ports, all or none, as [`join`].
     ///
     /// # Panics
-    /// When both ports are the same.
-    pub fn join<P, M>(self, ports: P, map: M) -> Self
+    /// As [`join`].
+    pub fn join<P, M>(self, parts: P, map: M) -> Self
     where
-        P: Ports,
+        P: IntoParts,
         M: FnOnce(P::Items) -> R + Send + 'static,
     {
-        ports.join(self, map)
+        self.or(Together::new(parts, map))
     }
 
     /// Or goes on when an item waits in `port`, and leaves it there. Someone else may take it before the
@@ -155,8 +158,23 @@ impl<R: Send + 'static> Select<R> {
         self
     }
 
+    /// Takes what is there already, as far as a look can tell, in order.
+    fn look(alternatives: &mut [Box<dyn Alternative<R>>], cx: &Context<'_>) -> Option<R> {
+        for alternative in alternatives {
+            match alternative.look(cx) {
+                Look::Found(result) => return Some(result),
+                Look::Nothing => {}
+                Look::Unknown => return None,
+            }
+        }
+        None
+    }
+
     /// Puts what waits to work. What was posted since the first look is offered, and taken, here.
-    fn wait(alternatives: &mut [Box<dyn Alternative<R>>]) -> Waits<R> {
+    fn wait(
+        alternatives: &mut [Box<dyn Alternative<R>>],
+        created: &'static Location<'static>,
+    ) -> Waits<R> {
         let mailbox = Mailbox::new();
         let outlet = Outlet::direct(Arc::clone(&mailbox) as _);
         let arbiter = match alternatives {
@@ -166,6 +184,7 @@ impl<R: Send + 'static> Select<R> {
                 let (choice, branches) = Choice::among(branches).attach(outlet);
                 choice.register();
                 drop(branches);
+                watch_here(Arc::downgrade(&choice) as Weak<dyn Waiter>, created);
                 return Waits {
                     mailbox,
                     arbiter: choice,
@@ -173,6 +192,7 @@ impl<R: Send + 'static> Select<R> {
             }
         };
         arbiter.register();
+        watch_here(Arc::downgrade(&arbiter) as Weak<dyn Waiter>, created);
         Waits { mailbox, arbiter }
     }
 }
@@ -185,12 +205,11 @@ impl<R: Send + 'static> Future for Select<R> {
         let waits = match &mut this.waits {
             Some(waits) => waits,
             none => {
-                let mut alternatives = this.alternatives.iter_mut();
-                if let Some(result) = alternatives.find_map(|alternative| alternative.look(cx)) {
+                if let Some(result) = Self::look(&mut this.alternatives, cx) {
                     this.alternatives.clear();
                     return Poll::Ready(result);
                 }
-                none.insert(Self::wait(&mut this.alternatives))
+                none.insert(Self::wait(&mut this.alternatives, this.created))
             }
         };
         let result = waits.mailbox.poll(cx);

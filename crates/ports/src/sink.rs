@@ -9,8 +9,9 @@ use std::task::{Context, Poll};
 
 /// Posts what it is given; made by [`Port::sink`].
 ///
-/// A port has room for any number of items, so the sink is always ready, and an item is posted when
-/// it is given: there is nothing to flush. Closing the sink leaves the port as it is.
+/// The sink is always ready, and an item is posted when it is given, as [`Port::post`] does: there is
+/// nothing to flush, and a port or queue without room is an error that hands the item back. Closing the
+/// sink leaves the port as it is.
 #[must_use = "a sink posts what it is given"]
 pub struct PortSink<T: Send + 'static> {
     port: Port<T>,

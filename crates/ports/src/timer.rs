@@ -17,7 +17,6 @@ mod sleep;
 pub use deadline::{Deadline, Elapsed, Within};
 pub use sleep::{Sleep, sleep};
 
-use crate::delivery::parcel;
 use crate::port::Port;
 use motet_dispatch::{Enqueue, Timer};
 use std::time::{Duration, Instant};
@@ -121,8 +120,5 @@ pub fn timeout_port(queue: &(impl Enqueue + ?Sized), span: Duration) -> Port<Ins
 
 /// Posts a time. Its poster cannot take it back, so it stays in the port when it is refused.
 fn deliver(port: &Port<Instant>, due: Instant) {
-    if let Err(refused) = port.post(due) {
-        let mut state = port.core().state();
-        state.items_mut().push_back(parcel(refused.item));
-    }
+    port.core().post_or_keep(due);
 }

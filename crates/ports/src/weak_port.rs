@@ -1,6 +1,7 @@
 //! A handle that does not keep its port.
 
-use crate::port::{Port, PortCore};
+use crate::delivery::parcel;
+use crate::port::{Port, PortCore, put_back};
 use std::fmt;
 use std::sync::{Arc, Weak};
 
@@ -32,6 +33,13 @@ impl<T: Send + 'static> WeakPort<T> {
     #[must_use]
     pub fn upgrade(&self) -> Option<Port<T>> {
         self.0.upgrade().map(Port::from_core)
+    }
+
+    /// Brings an item that a task will not handle back to the front of its port. The receivers are
+    /// asked first; it is kept also when the queue of one of them refuses it. If the port is gone, so is
+    /// everyone who could have asked for the item.
+    pub fn put_back(&self, item: T) {
+        put_back(&self.0, parcel(item));
     }
 }
 

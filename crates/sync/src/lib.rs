@@ -40,12 +40,14 @@ pub mod cell;
 pub mod thread;
 
 mod backoff;
+mod block_on;
 mod mutex;
 mod parker;
 mod serial;
 mod thread_number;
 
 pub use backoff::Backoff;
+pub use block_on::block_on;
 pub use crossbeam_utils::CachePadded;
 pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use parker::{Parker, Unparker};

@@ -52,7 +52,24 @@ pub fn spawn_named<T: Send + 'static>(
     name: &str,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> std::io::Result<JoinHandle<T>> {
-    Builder::new().name(name.to_owned()).spawn(body)
+    spawn_with(name, None, body)
+}
+
+/// Like [`spawn_named`], with a stack of `stack_size` bytes (`None`: the system's default).
+///
+/// # Errors
+/// As [`spawn_named`].
+pub fn spawn_with<T: Send + 'static>(
+    name: &str,
+    stack_size: Option<usize>,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> std::io::Result<JoinHandle<T>> {
+    let builder = Builder::new();
+    let builder = match stack_size {
+        Some(bytes) => builder.stack_size(bytes),
+        None => builder,
+    };
+    builder.name(name.to_owned()).spawn(body)
 }
 
 /// The number of processors this process may use; 1 when the system does not say.

@@ -31,6 +31,7 @@ pub(crate) fn run_threads<R: Send, E: Send>(
         threads: config.workers,
         name: "rank".to_owned(),
         pin: config.pin,
+        ..DispatcherConfig::default()
     })
     .map_err(RunError::Start)?;
     let hall = Arc::new(Hall::new(config.ranks, config.workers));

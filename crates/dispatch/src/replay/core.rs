@@ -6,6 +6,9 @@ use super::trace::Trace;
 use crate::clock::{Clock, Timescale, VirtualTime};
 use crate::counters::QueueCounters;
 use crate::exception::Exception;
+use crate::gate::{Gate, Passage};
+use crate::line::RoomLine;
+use crate::policy::{ExecutionPolicy, Notifications};
 use crate::queue_core::QueueConfig;
 use crate::route::{self, ExceptionRoute};
 use crate::span;
@@ -14,6 +17,7 @@ use crate::{QueueError, Task};
 use motet_sync::{Mutex, MutexGuard};
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::panic::Location;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -44,15 +48,16 @@ pub(super) struct Owner {
     pub(super) name: String,
     pub(super) timescale: Timescale,
     pub(super) exceptions: ExceptionRoute,
+    pub(super) notifications: Arc<Notifications>,
 }
 
 /// The tasks of one queue.
 struct Line {
     owner: Arc<Owner>,
     waiting: VecDeque<Waiting>,
-    /// Room that was claimed: waiting tasks, and those still to be admitted.
-    claimed: usize,
-    depth: Option<usize>,
+    gate: Arc<Gate>,
+    /// The most tasks that wait, when the oldest is discarded for the newest.
+    newest: Option<usize>,
     suspended: bool,
     /// Has had its turn in this round (with one thread).
     served: bool,
@@ -64,6 +69,8 @@ struct Waiting {
     age: u64,
     /// Which task of its queue.
     number: u32,
+    /// Never discarded.
+    kept: bool,
 }
 
 /// Oldest first.
@@ -88,10 +95,13 @@ motet_sync::thread_local! {
 
 /// Enters someone who waits in a task of this thread into the waiting list of the replay that runs
 /// here; gives the waiter back when none does.
-pub(crate) fn watch_here(waiter: Weak<dyn Waiter>) -> Result<(), Weak<dyn Waiter>> {
+pub(crate) fn watch_here(
+    waiter: Weak<dyn Waiter>,
+    created: &'static Location<'static>,
+) -> Result<(), Weak<dyn Waiter>> {
     match ROLL.with(|current| current.borrow().clone()) {
         Some(roll) => {
-            roll.enter(None, waiter);
+            roll.enter(None, waiter, created);
             Ok(())
         }
         None => Err(waiter),
@@ -154,10 +164,14 @@ impl ReplayCore {
             while let Some(due) = self.time.pop_due() {
                 clock.while_current(|| self.fire(due));
             }
-            if let Some((task, owner)) = self.take() {
-                clock
-                    .scaled(owner.timescale)
-                    .while_current(|| self.run(task, &owner));
+            if let Some((task, owner, room)) = self.take() {
+                let scaled = clock.scaled(owner.timescale);
+                scaled.while_current(|| {
+                    if let Some(room) = room {
+                        room.serve();
+                    }
+                    self.run(task, &owner);
+                });
                 self.let_time_pass(&clock);
                 return true;
             }
@@ -175,14 +189,23 @@ impl ReplayCore {
             name: config.name,
             timescale: config.timescale,
             exceptions: ExceptionRoute::default(),
+            notifications: Arc::default(),
         });
+        // The replay keeps the tasks of all its queues itself, so it finds the oldest of one itself too.
+        let (newest, policy) = match config.policy {
+            ExecutionPolicy::ConstrainQueueDepthDiscardTasks { depth } => {
+                (Some(depth.get()), ExecutionPolicy::Unconstrained)
+            }
+            other => (None, other),
+        };
+        let gate = Gate::new(policy, 0, self.clock(), &owner.notifications);
         let mut state = self.state.lock();
         state.trace.name_queue(&owner.name);
         state.lines.push(Line {
             owner: Arc::clone(&owner),
             waiting: VecDeque::new(),
-            claimed: 0,
-            depth: config.depth,
+            gate: Arc::new(gate),
+            newest,
             suspended: false,
             served: false,
             counters: QueueCounters::default(),
@@ -195,30 +218,22 @@ impl ReplayCore {
         let mut state = self.state.lock();
         let closed = state.closed;
         let line = &mut state.lines[queue];
-        let refused = if closed {
-            QueueError::Stopped
-        } else if line.depth.is_some_and(|depth| line.claimed >= depth) {
-            QueueError::Full
+        let claimed = if closed {
+            Err(QueueError::Stopped)
         } else {
-            line.claimed += 1;
-            return Ok(());
+            line.gate.claim()
         };
-        line.counters.refused += 1;
-        Err(refused)
+        line.counters.refused += u64::from(claimed.is_err());
+        claimed
     }
 
-    /// Gives back room that was claimed.
-    pub(super) fn release(&self, queue: usize) {
-        self.state.lock().lines[queue].claimed -= 1;
+    /// Where to wait for room in a queue.
+    pub(super) fn room(&self, queue: usize) -> Option<RoomLine> {
+        self.state.lock().lines[queue].gate.line().cloned()
     }
 
-    /// A task comes without asking for room.
-    pub(super) fn returns(&self, queue: usize) {
-        self.state.lock().lines[queue].claimed += 1;
-    }
-
-    /// Queues a task for which there is room.
-    pub(super) fn push(&self, queue: usize, task: Task) {
+    /// Queues a task for which there is room. One that is `kept` is not discarded.
+    pub(super) fn push(&self, queue: usize, task: Task, kept: bool) {
         let mut state = self.state.lock();
         if state.closed {
             drop(state);
@@ -231,7 +246,25 @@ impl ReplayCore {
         // Wraps in traces of more than 2³² tasks of one queue; they repeat all the same.
         #[allow(clippy::cast_possible_truncation, reason = "see above")]
         let number = line.counters.scheduled as u32;
-        line.waiting.push_back(Waiting { task, age, number });
+        let discarded = match line.gate.pass(task, None, kept) {
+            Passage::Discarded(task) => Some(task),
+            Passage::Stored { discarded } => discarded,
+            Passage::Free(task) => {
+                let oldest = (!kept).then(|| line.oldest_too_many()).flatten();
+                line.waiting.push_back(Waiting {
+                    task,
+                    age,
+                    number,
+                    kept,
+                });
+                oldest
+            }
+        };
+        let owner = discarded.is_some().then(|| Arc::clone(&line.owner));
+        drop(state);
+        if let (Some(task), Some(owner)) = (discarded, owner) {
+            owner.notifications.discard(task);
+        }
     }
 
     pub(super) fn suspend(&self, queue: usize, suspended: bool) {
@@ -248,15 +281,17 @@ impl ReplayCore {
 
     /// Takes no more tasks and gives up those that have not started, oldest first.
     pub(super) fn close(&self) {
-        let mut unstarted = Vec::new();
+        let (mut unstarted, mut rooms) = (Vec::new(), Vec::new());
         {
             let mut state = self.state.lock();
             state.closed = true;
             for line in &mut state.lines {
                 line.counters.executed += line.waiting.len() as u64;
                 unstarted.extend(line.waiting.drain(..));
+                rooms.extend(line.gate.line().cloned());
             }
         }
+        rooms.iter().for_each(RoomLine::close);
         unstarted
             .into_iter()
             .for_each(|waiting| waiting.task.cleanup());
@@ -272,8 +307,8 @@ impl ReplayCore {
         );
     }
 
-    /// Takes the task that is next.
-    fn take(&self) -> Option<(Task, Arc<Owner>)> {
+    /// Takes the task that is next, and the line that is to be served for its room.
+    fn take(&self) -> Option<(Task, Arc<Owner>, Option<RoomLine>)> {
         let mut state = self.state.lock();
         let state = &mut *state;
         state.find_candidates(self.config.threads);
@@ -281,11 +316,11 @@ impl ReplayCore {
         let chosen = state.candidates.get(chosen)?;
         let line = &mut state.lines[chosen.line];
         let Waiting { task, number, .. } = line.waiting.remove(chosen.at)?;
-        line.claimed -= 1;
+        let room = line.gate.line().filter(|room| room.leave()).cloned();
         line.served = true;
         line.counters.executed += 1;
         state.trace.push(self.time.elapsed(), chosen.line, number);
-        Some((task, Arc::clone(&line.owner)))
+        Some((task, Arc::clone(&line.owner), room))
     }
 
     fn run(&self, task: Task, owner: &Owner) {
@@ -347,6 +382,15 @@ impl State {
 }
 
 impl Line {
+    /// The oldest task that may be discarded, if there are as many as may wait.
+    fn oldest_too_many(&mut self) -> Option<Task> {
+        let most = self.newest?;
+        let waiting = self.waiting.iter().filter(|task| !task.kept).count();
+        let oldest = self.waiting.iter().position(|task| !task.kept);
+        let oldest = oldest.filter(|_| waiting >= most)?;
+        self.waiting.remove(oldest).map(|waiting| waiting.task)
+    }
+
     /// Whether a task could start, in a round in which each queue is served once.
     fn has_turn(&self) -> bool {
         !self.served && !self.suspended && !self.waiting.is_empty()

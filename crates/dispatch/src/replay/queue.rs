@@ -3,10 +3,13 @@
 use super::core::{Owner, ReplayCore};
 use crate::clock::Clock;
 use crate::counters::QueueCounters;
+use crate::line::RoomLine;
+use crate::policy::ExecutionPolicyNotification;
 use crate::queue_core::QueueConfig;
 use crate::waiting::Waiter;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::fmt;
+use std::panic::Location;
 use std::sync::{Arc, Weak};
 
 /// A queue of tasks that one [`Replay`](crate::Replay) runs; clones are the same queue. Where a program
@@ -19,7 +22,7 @@ use std::sync::{Arc, Weak};
 /// use motet_dispatch::{Enqueue, QueueConfig, QueueError, Replay, Task};
 ///
 /// let replay = Replay::new(1);
-/// let queue = replay.queue(QueueConfig { depth: Some(1), ..QueueConfig::named("small") });
+/// let queue = replay.queue(QueueConfig::bounded("small", 1));
 /// queue.enqueue(Task::new(|| ())).unwrap();
 /// assert_eq!(queue.enqueue(Task::new(|| ())).unwrap_err().reason, QueueError::Full);
 /// replay.run();
@@ -62,7 +65,19 @@ impl ReplayQueue {
     /// The counters as they are now.
     #[must_use]
     pub fn counters(&self) -> QueueCounters {
-        self.core.counters(self.index)
+        QueueCounters {
+            discarded: self.owner.notifications.discarded(),
+            throttled: self.owner.notifications.throttled(),
+            ..self.core.counters(self.index)
+        }
+    }
+
+    /// As [`DispatcherQueue::on_notification`](crate::DispatcherQueue::on_notification).
+    pub fn on_notification(
+        &self,
+        handler: impl Fn(ExecutionPolicyNotification) + Send + Sync + 'static,
+    ) {
+        self.owner.notifications.set(Arc::new(handler));
     }
 
     /// Tells `handler` of each panic of a task of this queue, instead of the replay's handler and
@@ -78,28 +93,45 @@ impl Enqueue for ReplayQueue {
     }
 
     fn release(&self) {
-        self.core.release(self.index);
+        if let Some(room) = self.room() {
+            room.give_up();
+        }
     }
 
     fn admit(&self, task: Task) {
-        self.core.push(self.index, task);
+        self.core.push(self.index, task, false);
     }
 
     fn readmit(&self, task: Task) {
-        self.core.returns(self.index);
-        self.admit(task);
+        self.hold();
+        self.admit_kept(task);
+    }
+
+    fn admit_kept(&self, task: Task) {
+        self.core.push(self.index, task, true);
+    }
+
+    fn room(&self) -> Option<RoomLine> {
+        self.core.room(self.index)
+    }
+
+    /// A task of a replay runs on the only thread there is.
+    fn is_own_worker(&self) -> bool {
+        Clock::of_thread().is_some()
     }
 
     fn hold(&self) {
-        self.core.returns(self.index);
+        if let Some(room) = self.room() {
+            room.exceed();
+        }
     }
 
     fn may_start(&self) -> bool {
         !self.is_suspended()
     }
 
-    fn watch(&self, waiter: Weak<dyn Waiter>) {
-        self.core.roll.enter(None, waiter);
+    fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
+        self.core.roll.enter(None, waiter, created);
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

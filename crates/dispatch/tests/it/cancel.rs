@@ -96,7 +96,7 @@ fn sem_g64_a_deadline_in_virtual_time_ends_a_wait_then() {
     let hour = Duration::from_secs(3600);
     let deadline = clock.now() + hour;
     let it = Causality::new("it").with_deadline_of(&clock, deadline);
-    let (seen, now) = (log.clone(), clock.clone());
+    let (seen, now) = (log.clone(), clock);
     let waits = async move {
         let why = Causality::unless_cancelled(std::future::pending::<()>()).await;
         seen.push((why.is_err(), now.now()));

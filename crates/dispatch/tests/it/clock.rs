@@ -77,10 +77,7 @@ fn sem_g44_an_earlier_timer_does_not_wait_for_a_later_one() {
 fn sem_g44_a_timer_on_a_full_queue_is_not_lost() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
-        let queue = dispatcher.queue(QueueConfig {
-            depth: Some(1),
-            ..QueueConfig::named("small")
-        });
+        let queue = dispatcher.queue(QueueConfig::bounded("small", 1));
         let (gate, log) = (hold(&queue), Log::new());
         go(&queue, || ());
         let told = log.clone();

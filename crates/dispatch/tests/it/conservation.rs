@@ -2,12 +2,14 @@
 
 use crate::support::{Bell, go, until};
 use motet_dispatch::{
-    Dispatcher, DispatcherQueue, Enqueue, QueueConfig, Run, Task, TaskBox, spawn,
+    Dispatcher, DispatcherQueue, Enqueue, ExecutionPolicy, QueueConfig, Rate, Run, Task, TaskBox,
+    spawn,
 };
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Arc, thread};
 use motet_testkit::{Drops, patience, stress, within};
 use proptest::prelude::*;
+use std::num::NonZeroUsize;
 
 /// One thing that a thread does with one of the queues.
 #[derive(Debug, Clone)]
@@ -21,6 +23,10 @@ enum Act {
     PostHome {
         queue: usize,
         worker: usize,
+    },
+    /// Starts an async task that waits for room for a task.
+    PostWait {
+        queue: usize,
     },
     /// Starts an async task that waits for the bell.
     Spawn {
@@ -51,6 +57,7 @@ fn act() -> impl Strategy<Value = Act> {
             .prop_map(|(queue, children)| Act::Post { queue, children }),
         4 => (queue.clone(), 0..3_usize)
             .prop_map(|(queue, worker)| Act::PostHome { queue, worker }),
+        3 => queue.clone().prop_map(|queue| Act::PostWait { queue }),
         3 => (queue.clone(), any::<bool>())
             .prop_map(|(queue, at_home)| Act::Spawn { queue, at_home }),
         1 => queue.clone().prop_map(|queue| Act::Panic { queue }),
@@ -158,6 +165,12 @@ impl Stage {
                 let home = self.queues[queue].home(worker % self.workers);
                 self.count(home.enqueue(task).is_ok());
             }
+            Act::PostWait { queue } => {
+                let waits = self.queues[queue].enqueue_wait(self.parent(queue, 1));
+                let _ = spawn(&self.queues[1 - queue].handle(), async move {
+                    drop(waits.await);
+                });
+            }
             Act::Spawn { queue, at_home } => self.spawn(queue, at_home),
             Act::Panic { queue } => {
                 let value = self.drops.make();
@@ -176,11 +189,11 @@ impl Stage {
 }
 
 /// Plays the acts, each list on a thread of its own, ends the dispatcher, and counts.
-fn play(workers: usize, depth: Option<usize>, acts: Vec<Vec<Act>>, end: End) {
+fn play(workers: usize, policy: ExecutionPolicy, acts: Vec<Vec<Act>>, end: End) {
     let dispatcher = Dispatcher::new(workers);
     dispatcher.on_exception(drop);
     let config = |name| QueueConfig {
-        depth,
+        policy,
         ..QueueConfig::named(name)
     };
     let stage = Arc::new(Stage {
@@ -249,17 +262,32 @@ fn end() -> impl Strategy<Value = End> {
     ]
 }
 
+fn policy() -> impl Strategy<Value = ExecutionPolicy> {
+    let depth = || (1..20_usize).prop_map(|depth| NonZeroUsize::new(depth).unwrap());
+    let rate = || (100.0..100_000.0).prop_map(|rate| Rate::per_second(rate).unwrap());
+    prop_oneof![
+        3 => Just(ExecutionPolicy::Unconstrained),
+        1 => (0..20_usize).prop_map(|depth| ExecutionPolicy::RejectTasks { depth }),
+        1 => depth()
+            .prop_map(|depth| ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth }),
+        2 => depth().prop_map(|depth| ExecutionPolicy::ConstrainQueueDepthDiscardTasks { depth }),
+        1 => rate().prop_map(|rate| ExecutionPolicy::ConstrainSchedulingRateDiscardTasks { rate }),
+        1 => rate()
+            .prop_map(|rate| ExecutionPolicy::ConstrainSchedulingRateThrottleExecution { rate }),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
     #[test]
     fn prop_every_task_ends_once(
         workers in 1..4_usize,
-        depth in prop_oneof![3 => Just(None), 1 => (1..20_usize).prop_map(Some)],
+        policy in policy(),
         acts in prop::collection::vec(prop::collection::vec(act(), 0..40), 1..4),
         end in end(),
     ) {
-        within(patience(), move || play(workers, depth, acts, end));
+        within(patience(), move || play(workers, policy, acts, end));
     }
 }
 
@@ -273,7 +301,7 @@ fn stress_of_everything_at_once() {
                 .map(|thread| (0..300).map(|n| nth_act(round + 7 * thread + n)).collect())
                 .collect();
             let end = [End::Stop, End::Drain, End::Drop, End::StopAtOnce][round % 4];
-            play(1 + round % 3, None, acts, end);
+            play(1 + round % 3, ExecutionPolicy::Unconstrained, acts, end);
         });
     });
 }

@@ -178,7 +178,7 @@ fn spawn_here_for_another_dispatcher_goes_on_there() {
         let other = Dispatcher::with(motet_dispatch::DispatcherConfig {
             threads: 1,
             name: "other".to_owned(),
-            pin: false,
+            ..motet_dispatch::DispatcherConfig::default()
         })
         .unwrap();
         let there = other.queue(QueueConfig::named("there"));

@@ -111,7 +111,7 @@ mod linux {
         Dispatcher::with(DispatcherConfig {
             threads,
             name: name.to_owned(),
-            pin: false,
+            ..DispatcherConfig::default()
         })
         .unwrap()
     }

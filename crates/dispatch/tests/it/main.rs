@@ -1,6 +1,7 @@
 //! What queues and dispatchers promise: `docs/SEMANTICS.md`, G16 to G25.
 #![cfg(not(motet_loom))]
 
+mod calls;
 mod cancel;
 mod causality;
 mod clock;
@@ -13,8 +14,12 @@ mod idle;
 mod inline;
 mod order;
 mod panics;
+mod policed;
+mod policy;
 mod queue;
 mod replay;
+mod replay_policies;
+mod room;
 mod spin_wait;
 mod stealing;
 mod stop;

@@ -269,10 +269,7 @@ fn sem_g16_a_refused_task_does_not_count_as_panic() {
         let log = told.clone();
         dispatcher.on_exception(move |e| log.push(e.to_string()));
         let inner = queue.clone();
-        let full = dispatcher.queue(QueueConfig {
-            depth: Some(0),
-            ..QueueConfig::named("full")
-        });
+        let full = dispatcher.queue(QueueConfig::bounded("full", 0));
         go(&queue, move || {
             let refused = full
                 .enqueue(Task::new(|| panic!("never runs")))

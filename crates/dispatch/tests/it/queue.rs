@@ -7,10 +7,7 @@ use motet_sync::{Arc, thread};
 use motet_testkit::{Drops, Log, patience, within};
 
 fn bounded(dispatcher: &Dispatcher, depth: usize) -> DispatcherQueue {
-    dispatcher.queue(QueueConfig {
-        depth: Some(depth),
-        ..QueueConfig::named("bounded")
-    })
+    dispatcher.queue(QueueConfig::bounded("bounded", depth))
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 use crate::support::{Bell, Traces, go, note};
 use motet_dispatch::{
-    Clock, Enqueue, Inline, QueueConfig, QueueError, Replay, ReplayConfig, ReplayQueue, Task,
-    Timescale, Trace, Wait, Waiter, inside_task, spawn, timer, watch_here,
+    Awaited, Clock, Enqueue, Inline, QueueConfig, QueueError, Replay, ReplayConfig, ReplayQueue,
+    Task, Timescale, Trace, Waiter, inside_task, spawn, timer, watch_here,
 };
 use motet_sync::{Arc, thread};
 use motet_testkit::{Drops, Log, explore, explore_with};
 use std::collections::HashSet;
+use std::panic::Location;
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -289,10 +290,7 @@ fn a_suspended_queue_starts_nothing_and_ends_the_run() {
 #[test]
 fn a_full_queue_refuses_but_what_was_admitted_comes_back() {
     let replay = Replay::new(1);
-    let queue = replay.queue(QueueConfig {
-        depth: Some(1),
-        ..QueueConfig::named("small")
-    });
+    let queue = replay.queue(QueueConfig::bounded("small", 1));
     go(&queue, || ());
     let refused = queue.enqueue(Task::new(|| ())).unwrap_err();
     assert_eq!(
@@ -407,13 +405,11 @@ fn a_replay_does_not_run_inside_its_own_tasks() {
 struct Patient;
 
 impl Waiter for Patient {
-    fn wait(&self) -> Option<Wait> {
-        Some(Wait {
+    fn awaits(&self) -> Option<Awaited> {
+        Some(Awaited {
             who: "Patient",
             queue: None,
             parts: Vec::new(),
-            since: Instant::now(),
-            created: std::panic::Location::caller(),
         })
     }
 }
@@ -424,10 +420,11 @@ fn the_waiting_list_holds_who_waits_in_it_and_on_its_queues() {
     let [on, inside, outside] = &waiters;
     let replay = Replay::new(1);
     let queue = replay.queue(QueueConfig::default());
-    queue.watch(Arc::downgrade(on));
+    let here = Location::caller();
+    queue.watch(Arc::downgrade(on), here);
     let inside = Arc::downgrade(inside);
-    go(&queue, move || watch_here(inside));
-    watch_here(Arc::downgrade(outside));
+    go(&queue, move || watch_here(inside, here));
+    watch_here(Arc::downgrade(outside), here);
     assert_eq!(replay.waiting().len(), 1);
     replay.run();
     assert_eq!(replay.waiting().len(), 2);

@@ -33,7 +33,7 @@ fn threads_bear_the_dispatchers_name_and_their_number() {
         let dispatcher = Dispatcher::with(DispatcherConfig {
             threads: 3,
             name: "voices".to_owned(),
-            pin: false,
+            ..DispatcherConfig::default()
         })
         .unwrap();
         let queue = dispatcher.queue(QueueConfig::default());

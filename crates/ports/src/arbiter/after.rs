@@ -6,7 +6,7 @@ use crate::deferred::Deferred;
 use crate::delivery::{Sends, SentBy};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
-use motet_dispatch::{Run, TaskBox, Timer};
+use motet_dispatch::{Awaited, Run, TaskBox, Timer, WaitPart, Waiter};
 use motet_sync::Mutex;
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -109,6 +109,20 @@ impl Run for Due {
         if let Some(((), pass)) = core.outlet.enter((), held) {
             core.handler.handle((), core.outlet.queue(), pass);
         }
+    }
+}
+
+impl Waiter for Core {
+    fn awaits(&self) -> Option<Awaited> {
+        self.is_active().then(|| Awaited {
+            who: "After",
+            queue: Some(self.outlet.queue().name().to_owned()),
+            parts: vec![WaitPart {
+                port: format!("a timer of {:?}", self.span),
+                there: 0,
+                needed: 1,
+            }],
+        })
     }
 }
 

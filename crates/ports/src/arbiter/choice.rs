@@ -7,7 +7,7 @@ use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
 use crate::outlet::Outlet;
 use crate::parent::{Parent, Pass};
-use motet_dispatch::{Enqueue, QueueError, Task};
+use motet_dispatch::{Awaited, Enqueue, QueueError, Task, Waiter};
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock, Weak};
@@ -49,8 +49,8 @@ pub trait Branches {
     /// The branches at work.
     type Roster: Roster;
 
-    /// Makes the branches that go to work.
-    fn attach(self, outlet: &Outlet) -> (Self::Roster, Self::Ports);
+    /// Makes the branches that go to work, each with an outlet of its own.
+    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports);
 
     /// How many there are.
     fn count(&self) -> usize;
@@ -143,6 +143,7 @@ impl<L: Branches> Choice<L> {
     ///
     /// # Errors
     /// [`QueueError`] when the queue is full or stopped.
+    #[track_caller]
     pub fn activate(self, queue: &impl Enqueue) -> Result<Activation, QueueError> {
         Activation::start(self, queue)
     }
@@ -158,10 +159,11 @@ impl<L: Branches> Attach for Choice<L> {
             roster: OnceLock::new(),
             outlet,
         });
-        let parent = Arc::clone(&core) as Arc<dyn Parent>;
-        let (roster, ports) = self
-            .branches
-            .attach(&Outlet::by_way_of(parent, core.outlet.queue()));
+        let outlet = || {
+            let parent = Arc::clone(&core) as Arc<dyn Parent>;
+            Outlet::by_way_of(parent, core.outlet.queue())
+        };
+        let (roster, ports) = self.branches.attach(&outlet);
         core.roster.get_or_init(|| roster);
         (core, ports)
     }
@@ -211,6 +213,31 @@ impl<R: Roster> Settle for Core<R> {
     }
 }
 
+impl<R: Roster> Waiter for Core<R> {
+    fn awaits(&self) -> Option<Awaited> {
+        if !Parent::is_open(self) {
+            return None;
+        }
+        let mut parts = Vec::new();
+        if let Some(roster) = self.roster.get() {
+            roster.each(&mut |branch| {
+                parts.extend(
+                    branch
+                        .awaits()
+                        .into_iter()
+                        .flat_map(|awaited| awaited.parts),
+                );
+                true
+            });
+        }
+        Some(Awaited {
+            who: "Choice",
+            queue: Some(self.outlet.queue().name().to_owned()),
+            parts,
+        })
+    }
+}
+
 impl<R: Roster> Active for Core<R> {
     fn register(&self) {
         if let Some(roster) = self.roster.get() {
@@ -239,7 +266,7 @@ impl Branches for () {
     type Ports = ();
     type Roster = ();
 
-    fn attach(self, _: &Outlet) -> ((), ()) {
+    fn attach(self, _: &dyn Fn() -> Outlet) -> ((), ()) {
         ((), ())
     }
 
@@ -252,9 +279,9 @@ impl<L: Branches, B: Attach> Branches for (L, B) {
     type Ports = (L::Ports, B::Ports, Arc<dyn Active>);
     type Roster = (L::Roster, Weak<dyn Active>);
 
-    fn attach(self, outlet: &Outlet) -> (Self::Roster, Self::Ports) {
+    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports) {
         let (others, others_ports) = self.0.attach(outlet);
-        let (branch, ports) = self.1.attach(outlet.clone());
+        let (branch, ports) = self.1.attach(outlet());
         let weak = Arc::downgrade(&branch);
         ((others, weak), (others_ports, ports, branch))
     }
@@ -268,9 +295,9 @@ impl<B: Attach> Branches for Vec<B> {
     type Ports = Vec<(B::Ports, Arc<dyn Active>)>;
     type Roster = Vec<Weak<dyn Active>>;
 
-    fn attach(self, outlet: &Outlet) -> (Self::Roster, Self::Ports) {
+    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports) {
         let attached = self.into_iter().map(|branch| {
-            let (branch, ports) = branch.attach(outlet.clone());
+            let (branch, ports) = branch.attach(outlet());
             (Arc::downgrade(&branch), (ports, branch))
         });
         attached.unzip()

@@ -22,12 +22,13 @@ pub use state::Fairness;
 use crate::activation::{Active, Attach};
 use crate::outlet::Outlet;
 use group::{Group, Kind};
-use motet_dispatch::{Enqueue, QueueError, Task};
+use motet_dispatch::{Enqueue, QueueError, Task, Waiter};
 use shared::Shared;
 use state::{Look, Phase};
 use std::any::type_name;
 use std::fmt;
-use std::sync::Arc;
+use std::panic::Location;
+use std::sync::{Arc, Weak};
 
 /// Coordinates handlers that share state, as readers and writers do, without locks (papers R013, CCR's
 /// `Interleave`). Its members belong to three groups:
@@ -148,6 +149,7 @@ impl Interleave {
 
     /// Adds the members of another interleave, so that they exclude each other. The fairness stays
     /// this one's.
+    #[track_caller]
     pub fn combine_with(mut self, other: Interleave) -> Self {
         self.members.extend(other.members);
         self
@@ -158,6 +160,7 @@ impl Interleave {
     ///
     /// # Errors
     /// [`QueueError`] when the queue is full or stopped.
+    #[track_caller]
     pub fn activate(self, queue: &impl Enqueue) -> Result<ActiveInterleave, QueueError> {
         let shared = Shared::new(self.fairness);
         let members = attach(self.members, &shared, queue);
@@ -210,6 +213,7 @@ impl ActiveInterleave {
     ///
     /// # Errors
     /// [`CombineError`] hands `other` back when a teardown item has come, or the queue is full or stopped.
+    #[track_caller]
     pub fn combine_with(
         &self,
         other: Interleave,
@@ -277,6 +281,7 @@ impl Drop for Begin {
 }
 
 /// Makes the members that go to work.
+#[track_caller]
 fn attach(members: Vec<Member>, shared: &Arc<Shared>, queue: &impl Enqueue) -> Vec<Attached> {
     let queue = queue.handle();
     let attached = members.into_iter().map(|member| {
@@ -284,6 +289,12 @@ fn attach(members: Vec<Member>, shared: &Arc<Shared>, queue: &impl Enqueue) -> V
         (member.attach)(Outlet::by_way_of(group, &queue))
     });
     let attached: Vec<Attached> = attached.collect();
+    for (active, _) in &attached {
+        queue.watch(
+            Arc::downgrade(active) as Weak<dyn Waiter>,
+            Location::caller(),
+        );
+    }
     shared.join(attached.iter().map(|(active, _)| Arc::downgrade(active)));
     attached
 }

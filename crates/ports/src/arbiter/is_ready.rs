@@ -5,7 +5,7 @@ use crate::arbiter::place::{Place, Placed};
 use crate::outlet::Outlet;
 use crate::port::Port;
 use crate::receiver::{Offer, Receiver, Verdict};
-use motet_dispatch::Task;
+use motet_dispatch::{Awaited, Task, Waiter};
 use motet_sync::Mutex;
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ pub(crate) struct IsReady<T: Send + 'static> {
     task: Task,
 }
 
-#[repr(align(64))]
 struct Core<T: Send + 'static> {
     place: Place<T, Self>,
     task: Mutex<Option<Task>>,
@@ -62,6 +61,12 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
             offer.send(self.place.outlet(), task);
         }
         Verdict::Reject
+    }
+}
+
+impl<T: Send + 'static> Waiter for Core<T> {
+    fn awaits(&self) -> Option<Awaited> {
+        self.place.awaits("ready")
     }
 }
 

@@ -14,17 +14,16 @@
 //! ```
 
 use super::join_gate::{Gate, Stop};
-use super::join_seat::{Attempt, Rule, Seat};
+use super::join_seat::{AnyPort, Attempt, Rule, Seat};
 use crate::activation::Active;
-use crate::deferred::{Deferred, Keep};
+use crate::deferred::Deferred;
 use crate::delivery::{Sends, SentBy};
 use crate::domain::Domain;
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
-use crate::port::PortCore;
 use crate::predicate::Asker;
 use crate::receiver::{Offer, Receiver, Verdict};
-use motet_dispatch::{Causalities, Run, TaskBox};
+use motet_dispatch::{Awaited, Causalities, Run, TaskBox, WaitPart, Waiter};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::any::Any;
 use std::borrow::Cow;
@@ -106,6 +105,9 @@ pub(crate) trait AnySeat<S: Seats> {
     /// Registers the side. The caller holds the domain's lock.
     fn register(&self, side: &Arc<Side<S>>);
 
+    /// Offers the side what waits again, when the queue that had no room for the last claim has some.
+    fn feed_later(&self, side: &Arc<Side<S>>, deferred: &mut Deferred);
+
     /// Takes the side off the port. The caller holds the domain's lock.
     fn leave(&self, side: &Arc<Side<S>>, deferred: &mut Deferred);
 
@@ -120,23 +122,9 @@ pub(crate) trait AnySeat<S: Seats> {
 
     /// What is taken, in a few words.
     fn takes(&self) -> String;
-}
 
-/// A port whose type is not known any more.
-pub(crate) trait AnyPort: Keep {
-    fn id(&self) -> u64;
-
-    fn domain(&self) -> &Arc<Domain>;
-}
-
-impl<T: Send + 'static> AnyPort for PortCore<T> {
-    fn id(&self) -> u64 {
-        PortCore::id(self)
-    }
-
-    fn domain(&self) -> &Arc<Domain> {
-        PortCore::domain(self)
-    }
+    /// What is waited for at the port.
+    fn awaits(&self) -> WaitPart;
 }
 
 impl<S: Seats> JoinCore<S> {
@@ -300,6 +288,30 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
     }
 }
 
+impl<S: Seats> Waiter for JoinCore<S> {
+    fn awaits(&self) -> Option<Awaited> {
+        if !self.gate.is_open() {
+            return None;
+        }
+        let seats = (0..self.seats.count()).map(|at| self.seats.seat(at));
+        let mut parts: Vec<_> = seats.map(AnySeat::awaits).collect();
+        let who = match (self.total, parts.len()) {
+            (0, 1) => "MultipleItemReceive",
+            (0, _) => "JoinedReceive",
+            _ => "MultipleItemGather",
+        };
+        if self.total > 0 {
+            parts.push(WaitPart {
+                port: "all together".to_owned(),
+                there: parts.iter().map(|part| part.there).sum(),
+                needed: self.total,
+            });
+        }
+        let queue = Some(self.outlet().queue().name().to_owned());
+        Some(Awaited { who, queue, parts })
+    }
+}
+
 impl<S: Seats> Active for JoinCore<S> {
     fn register(&self) {
         let sides = self.sides();
@@ -320,6 +332,9 @@ impl<S: Seats> Active for JoinCore<S> {
             }
             stays
         });
+        if deferred.has_full() {
+            self.seats.seat(0).feed_later(first, &mut deferred);
+        }
         deferred.carry_out();
     }
 
@@ -357,6 +372,10 @@ impl<S: Seats> Sends for JoinCore<S> {
 }
 
 impl<S: Seats> Run for Joined<S> {
+    fn name(&self) -> &'static str {
+        self.to.handler.name()
+    }
+
     fn run(task: TaskBox<Self>) {
         let Joined { taken, to } = task.into_inner();
         let to = to.arrived();
@@ -402,6 +421,10 @@ impl<S: Seats, R: Rule> AnySeat<S> for Seat<R> {
         Seat::register(self, Arc::clone(side) as _);
     }
 
+    fn feed_later(&self, side: &Arc<Side<S>>, deferred: &mut Deferred) {
+        Seat::feed_later(self, &(Arc::clone(side) as _), deferred);
+    }
+
     fn leave(&self, side: &Arc<Side<S>>, deferred: &mut Deferred) {
         Seat::leave(self, &(Arc::clone(side) as _), deferred);
     }
@@ -420,5 +443,9 @@ impl<S: Seats, R: Rule> AnySeat<S> for Seat<R> {
 
     fn takes(&self) -> String {
         Seat::takes(self)
+    }
+
+    fn awaits(&self) -> WaitPart {
+        Seat::awaits(self)
     }
 }

@@ -1,6 +1,7 @@
 //! The gate of an arbiter that takes several items: the one decision, once all items are there.
 
 use crate::claim::Claim;
+use crate::deferred::Deferred;
 use crate::outlet::Outlet;
 use motet_dispatch::QueueError;
 
@@ -48,10 +49,9 @@ impl Gate {
 
     /// Decides, once all that is needed is there. After `Ok` the items are taken.
     #[inline]
-    pub(crate) fn pass(&self) -> Result<(), Stop> {
-        self.outlet
-            .queue()
-            .reserve()
+    pub(crate) fn pass(&self, deferred: &mut Deferred) -> Result<(), Stop> {
+        deferred
+            .claim_room(self.outlet.queue())
             .map_err(|reason| match reason {
                 QueueError::Stopped => Stop::Over,
                 reason => Stop::Refused(reason),

@@ -1,13 +1,14 @@
 //! The place of an arbiter that takes several items at one of its ports, and what it takes there.
 
 use super::join_gate::{Gate, Stop};
-use crate::deferred::Deferred;
+use crate::deferred::{Deferred, Keep};
 use crate::delivery::{Delivery, put_back_wanted};
-use crate::port::{Port, PortCore, PortState, put_back};
+use crate::domain::Domain;
+use crate::port::{Port, PortCore, PortState, label, put_back};
 use crate::predicate::Asker;
 use crate::receiver::Receiver;
 use crate::shelf::{End, Offered, Shelf};
-use motet_dispatch::{BoxList, Causalities};
+use motet_dispatch::{BoxList, Causalities, WaitPart};
 use motet_sync::MutexGuard;
 use std::any::Any;
 use std::fmt;
@@ -27,6 +28,9 @@ pub(crate) trait Rule: fmt::Display + Send + Sync + 'static {
 
     /// Whether the part may ever take this item.
     fn wants(&self, item: &Self::Item, asker: &mut Asker<'_>) -> bool;
+
+    /// How many items must be there; 0 for a share of a number.
+    fn needed(&self) -> usize;
 
     /// Whether all is there; what to take, as the rule's own number. `left` is the number of items
     /// that the arbiter still needs from its parts together, for rules that share one.
@@ -87,6 +91,23 @@ const OWN_PORT: &str = "the caller of an attempt lends the items of its own port
 
 /// A port that is not locked by the caller of an attempt, kept while the attempt looks into it.
 pub(crate) type Held<T> = Option<Arc<PortCore<T>>>;
+
+/// A port whose type is not known any more.
+pub(crate) trait AnyPort: Keep {
+    fn id(&self) -> u64;
+
+    fn domain(&self) -> &Arc<Domain>;
+}
+
+impl<T: Send + 'static> AnyPort for PortCore<T> {
+    fn id(&self) -> u64 {
+        PortCore::id(self)
+    }
+
+    fn domain(&self) -> &Arc<Domain> {
+        PortCore::domain(self)
+    }
+}
 
 impl<R: Rule> Seat<R> {
     pub(crate) fn new(port: &Port<R::Item>, rule: R) -> Self {
@@ -176,7 +197,11 @@ impl<R: Rule> Seat<R> {
         attempt: &mut Attempt<'_>,
     ) -> R::Taken {
         let mut shelf = planned.access.shelf();
-        self.rule.take(&mut shelf, planned.plan, &mut attempt.asker)
+        let taken = self.rule.take(&mut shelf, planned.plan, &mut attempt.asker);
+        if let Access::Waiting(state) = &planned.access {
+            state.let_in_later(attempt.asker.deferred);
+        }
+        taken
     }
 
     /// Brings back what has been taken, the newest first, so that the oldest ends up in front; with
@@ -211,6 +236,15 @@ impl<R: Rule> Seat<R> {
                     state.push_receiver(side);
                 }
             });
+            port.let_in_posters();
+        }
+    }
+
+    /// Offers a side what waits again, when the queue that had no room for the last claim has some.
+    #[cold]
+    pub(crate) fn feed_later(&self, side: &Arc<dyn Receiver<R::Item>>, deferred: &mut Deferred) {
+        if let Some(port) = self.port() {
+            port.locked(|state| state.feed_later(side, deferred));
         }
     }
 
@@ -250,8 +284,16 @@ impl<R: Rule> Seat<R> {
 
     /// The port in a few words.
     pub(crate) fn label(&self) -> String {
-        self.port()
-            .map_or("a port that is gone".to_owned(), |port| port.label())
+        label(&self.port)
+    }
+
+    /// What is waited for at the port.
+    pub(crate) fn awaits(&self) -> WaitPart {
+        WaitPart {
+            port: self.label(),
+            there: self.port().map_or(0, |port| port.item_count()),
+            needed: self.rule.needed(),
+        }
     }
 
     /// What is taken, in a few words.
@@ -288,7 +330,7 @@ impl<'a> Attempt<'a> {
         if self.left > 0 {
             return Err(Stop::Lacking(None));
         }
-        self.gate.pass()
+        self.gate.pass(self.asker.deferred)
     }
 
     /// Ends the keeping of a port. Its last handle may have gone meanwhile, and the destructors of its

@@ -114,8 +114,18 @@ impl<I: Send + 'static> JoinedReceive<I> {
     ///
     /// # Errors
     /// [`QueueError`] when the queue is full or stopped.
+    #[track_caller]
     pub fn activate(self, queue: &impl Enqueue) -> Result<Activation, QueueError> {
         Activation::start(self, queue)
+    }
+
+    /// Handles one set of items of parts that have been made.
+    pub(crate) fn of(kit: Kit<I>, handler: impl FnOnce(I) + Send + 'static) -> Self {
+        JoinedReceive {
+            kit,
+            handler: handler::once(handler),
+            once: true,
+        }
     }
 
     fn with(parts: impl IntoParts<Items = I>, handler: AnyHandler<I>, once: bool) -> Self {

@@ -1,7 +1,6 @@
 //! The parts of joins: how many items of which port, and which.
 
-use super::join_core::AnyPort;
-use super::join_seat::{Rule, Seat};
+use super::join_seat::{AnyPort, Rule, Seat};
 use super::rule::{One, Several, Share};
 use crate::port::Port;
 use crate::predicate::Predicate;

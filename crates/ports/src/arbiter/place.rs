@@ -4,8 +4,9 @@ use crate::activation::Active;
 use crate::claim::Claim;
 use crate::delivery::Parcel;
 use crate::outlet::Outlet;
-use crate::port::{Port, PortCore, put_back};
+use crate::port::{Port, PortCore, label, put_back};
 use crate::receiver::{Offer, Receiver};
+use motet_dispatch::{Awaited, WaitPart, Waiter};
 use std::sync::{Arc, Weak};
 
 /// The arbiter's own handle, its port and its one decision.
@@ -65,6 +66,23 @@ impl<T: Send + 'static, A> Place<T, A> {
         self.once
     }
 
+    /// What the arbiter called `who` waits for.
+    pub(super) fn awaits(&self, who: &'static str) -> Option<Awaited> {
+        if !self.is_open() {
+            return None;
+        }
+        let part = WaitPart {
+            port: label(&self.port),
+            there: self.port.upgrade().map_or(0, |port| port.item_count()),
+            needed: 1,
+        };
+        Some(Awaited {
+            who,
+            queue: Some(self.outlet.queue().name().to_owned()),
+            parts: vec![part],
+        })
+    }
+
     /// How descriptions begin.
     pub(super) fn kind(&self) -> &'static str {
         if self.once { "one-time " } else { "" }
@@ -75,7 +93,7 @@ impl<T: Send + 'static, A> Place<T, A> {
     }
 }
 
-impl<A: Placed> Active for A {
+impl<A: Placed + Waiter> Active for A {
     fn register(&self) {
         let place = self.place();
         if let (Some(port), Some(arbiter)) = (place.port.upgrade(), place.arbiter()) {

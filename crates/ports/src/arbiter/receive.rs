@@ -8,7 +8,7 @@ use crate::outlet::Outlet;
 use crate::port::Port;
 use crate::predicate::{self, Predicate};
 use crate::receiver::{Offer, Receiver, Verdict};
-use motet_dispatch::{Enqueue, QueueError};
+use motet_dispatch::{Awaited, Enqueue, QueueError, Waiter};
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
@@ -41,13 +41,28 @@ pub struct Receive<T: Send + 'static> {
     predicate: Option<Predicate<T>>,
 }
 
-/// A receive at work. Alone in its cache lines: its reference count changes with each item.
-#[repr(align(64))]
-struct ReceiveCore<T: Send + 'static> {
+/// A receive at work.
+struct ReceiveCore<T: Send + 'static, L: Layout> {
     place: Place<T, Self>,
     handler: AnyHandler<T>,
     predicate: Option<Predicate<T>>,
+    _layout: L,
 }
+
+/// Where a receive stands in memory. A persistent one is alone in its cache lines, since its reference
+/// count changes with each item. A one-time one is not: allocating with an alignment costs a
+/// quarter of all that it does.
+trait Layout: Default + Send + Sync + 'static {}
+
+#[derive(Default)]
+#[repr(align(64))]
+struct Apart;
+
+#[derive(Default)]
+struct Anywhere;
+
+impl Layout for Apart {}
+impl Layout for Anywhere {}
 
 impl<T: Send + 'static> Receive<T> {
     /// Handles one item.
@@ -92,6 +107,7 @@ impl<T: Send + 'static> Receive<T> {
     ///
     /// # Errors
     /// [`QueueError`] when the queue is full or stopped.
+    #[track_caller]
     pub fn activate(self, queue: &impl Enqueue) -> Result<Activation, QueueError> {
         Activation::start(self, queue)
     }
@@ -106,10 +122,8 @@ impl<T: Send + 'static> Receive<T> {
     }
 }
 
-impl<T: Send + 'static> Attach for Receive<T> {
-    type Ports = Port<T>;
-
-    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Port<T>) {
+impl<T: Send + 'static> Receive<T> {
+    fn attach_in<L: Layout>(self, outlet: Outlet) -> (Arc<dyn Active>, Port<T>) {
         let Receive {
             port,
             handler,
@@ -120,8 +134,21 @@ impl<T: Send + 'static> Attach for Receive<T> {
             place: Place::new(this, &port, once, outlet),
             handler,
             predicate,
+            _layout: L::default(),
         });
         (core, port)
+    }
+}
+
+impl<T: Send + 'static> Attach for Receive<T> {
+    type Ports = Port<T>;
+
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Port<T>) {
+        if self.once {
+            self.attach_in::<Anywhere>(outlet)
+        } else {
+            self.attach_in::<Apart>(outlet)
+        }
     }
 
     fn is_once(&self) -> bool {
@@ -129,7 +156,7 @@ impl<T: Send + 'static> Attach for Receive<T> {
     }
 }
 
-impl<T: Send + 'static> Receiver<T> for ReceiveCore<T> {
+impl<T: Send + 'static, L: Layout> Receiver<T> for ReceiveCore<T, L> {
     #[inline]
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
         if !self.place.is_open() {
@@ -161,7 +188,7 @@ impl<T: Send + 'static> Receiver<T> for ReceiveCore<T> {
     }
 }
 
-impl<T: Send + 'static> Deliver<T> for ReceiveCore<T> {
+impl<T: Send + 'static, L: Layout> Deliver<T> for ReceiveCore<T, L> {
     #[inline]
     fn deliver(self: Arc<Self>, parcel: Parcel<T>) {
         let outlet = self.place.outlet();
@@ -175,15 +202,25 @@ impl<T: Send + 'static> Deliver<T> for ReceiveCore<T> {
     fn put_back(&self, parcel: Parcel<T>) {
         self.place.put_back(parcel);
     }
+
+    fn name(&self) -> &'static str {
+        self.handler.name()
+    }
 }
 
-impl<T: Send + 'static> Sends for ReceiveCore<T> {
+impl<T: Send + 'static, L: Layout> Waiter for ReceiveCore<T, L> {
+    fn awaits(&self) -> Option<Awaited> {
+        self.place.awaits("Receive")
+    }
+}
+
+impl<T: Send + 'static, L: Layout> Sends for ReceiveCore<T, L> {
     fn lose(&self) {
         self.place.outlet().lose();
     }
 }
 
-impl<T: Send + 'static> Placed for ReceiveCore<T> {
+impl<T: Send + 'static, L: Layout> Placed for ReceiveCore<T, L> {
     type Item = T;
 
     fn place(&self) -> &Place<T, Self> {

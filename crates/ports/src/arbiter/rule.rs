@@ -50,6 +50,10 @@ impl<T: Send + 'static> Rule for One<T> {
         self.0.is_some()
     }
 
+    fn needed(&self) -> usize {
+        1
+    }
+
     fn wants(&self, item: &T, asker: &mut Asker<'_>) -> bool {
         wants(self.0.as_ref(), item, asker)
     }
@@ -102,6 +106,13 @@ impl<T: Send + 'static> Rule for Several<T> {
 
     fn is_guarded(&self) -> bool {
         !matches!(self.0, Wanted::Count(_, None))
+    }
+
+    fn needed(&self) -> usize {
+        match &self.0 {
+            Wanted::Count(count, _) => *count,
+            Wanted::Each(guards) => guards.len(),
+        }
     }
 
     fn wants(&self, item: &T, asker: &mut Asker<'_>) -> bool {
@@ -163,6 +174,10 @@ impl<T: Send + 'static> Rule for Share<T> {
 
     fn is_guarded(&self) -> bool {
         self.0.is_some()
+    }
+
+    fn needed(&self) -> usize {
+        0
     }
 
     fn wants(&self, item: &T, asker: &mut Asker<'_>) -> bool {

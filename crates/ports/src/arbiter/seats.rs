@@ -1,9 +1,9 @@
 //! From the parts that a program names to the seats of an arbiter: tuples of different types, rows of
 //! one type.
 
-use super::join_core::{AnyPort, AnySeat, JoinCore, Seats};
+use super::join_core::{AnySeat, JoinCore, Seats};
 use super::join_gate::{Gate, Stop};
-use super::join_seat::{Attempt, Rule, Seat};
+use super::join_seat::{AnyPort, Attempt, Rule, Seat};
 use super::part::{IntoPart, Part, ToSeat};
 use super::row::{Row, Solo};
 use crate::activation::Active;

@@ -2,10 +2,10 @@
 
 use crate::activation::{Active, Attach};
 use crate::arbiter::{
-    After, Branches, Choice, IsReady, JoinedReceive, MultipleItemReceive, Receive,
+    After, Branches, Choice, IntoParts, IsReady, JoinedReceive, Kit, KitPorts, MultipleItemReceive,
+    Receive,
 };
 use crate::delivery::items_of;
-use crate::domain::Domain;
 use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
@@ -18,10 +18,19 @@ use std::time::Duration;
 /// Something to wait for, of which an `R` is made. It keeps its ports.
 pub(super) trait Alternative<R>: Send {
     /// Takes it if it is there.
-    fn look(&mut self, cx: &Context<'_>) -> Option<R>;
+    fn look(&mut self, cx: &Context<'_>) -> Look<R>;
 
     /// Makes the arbiter that waits for it, whose handler leaves the result in the mailbox.
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active>;
+}
+
+/// What a look at an alternative finds.
+pub(super) enum Look<R> {
+    /// It was there, and has been taken.
+    Found(R),
+    Nothing,
+    /// It may be there: only the arbiter that waits for it knows.
+    Unknown,
 }
 
 /// All alternatives of a select, as the branches of a choice.
@@ -51,10 +60,12 @@ pub(super) struct Batch<T: Send + 'static, M> {
     map: Map<M>,
 }
 
-/// An item of each of two ports.
-pub(super) struct Both<A: Send + 'static, B: Send + 'static, M> {
-    ports: (Port<A>, Port<B>),
+/// Items of several ports, all or none.
+pub(super) struct Together<I, M> {
+    kit: Option<Kit<I>>,
     map: Map<M>,
+    /// Who waits at ports keeps them.
+    ports: Option<KitPorts>,
 }
 
 /// That an item is there.
@@ -98,14 +109,14 @@ impl<R> Branches for Several<'_, R> {
     type Ports = Vec<Arc<dyn Active>>;
     type Roster = Vec<Weak<dyn Active>>;
 
-    fn attach(self, outlet: &Outlet) -> (Self::Roster, Self::Ports) {
+    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports) {
         let Several {
             alternatives,
             mailbox,
         } = self;
         let branches: Vec<_> = alternatives
             .iter_mut()
-            .map(|alternative| alternative.attach(mailbox, outlet.clone()))
+            .map(|alternative| alternative.attach(mailbox, outlet()))
             .collect();
         (branches.iter().map(Arc::downgrade).collect(), branches)
     }
@@ -130,9 +141,11 @@ where
     M: FnOnce(T) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self, cx: &Context<'_>) -> Option<R> {
-        let item = received(self.port.take()?, cx);
-        Some(self.map.take()(item))
+    fn look(&mut self, cx: &Context<'_>) -> Look<R> {
+        match self.port.take() {
+            Some(parcel) => Look::Found(self.map.take()(received(parcel, cx))),
+            None => Look::Nothing,
+        }
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
@@ -157,10 +170,12 @@ where
     M: FnOnce(usize, T) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self, cx: &Context<'_>) -> Option<R> {
+    fn look(&mut self, cx: &Context<'_>) -> Look<R> {
         let mut ports = self.ports.iter().enumerate();
-        let (place, item) = ports.find_map(|(place, port)| Some((place, port.take()?)))?;
-        Some(self.map.take()(place, received(item, cx)))
+        match ports.find_map(|(place, port)| Some((place, port.take()?))) {
+            Some((place, parcel)) => Look::Found(self.map.take()(place, received(parcel, cx))),
+            None => Look::Nothing,
+        }
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
@@ -198,10 +213,12 @@ where
     M: FnOnce(Vec<T>) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self, cx: &Context<'_>) -> Option<R> {
-        let parcels = self.port.take_multiple(self.count)?;
+    fn look(&mut self, cx: &Context<'_>) -> Look<R> {
+        let Some(parcels) = self.port.take_multiple(self.count) else {
+            return Look::Nothing;
+        };
         adopt(&parcels.causalities(), cx);
-        Some(self.map.take()(items_of(parcels)))
+        Look::Found(self.map.take()(items_of(parcels)))
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
@@ -211,44 +228,33 @@ where
     }
 }
 
-impl<A: Send + 'static, B: Send + 'static, M> Both<A, B, M> {
-    pub(super) fn new(a: &Port<A>, b: &Port<B>, map: M) -> Self {
-        assert!(
-            a.id() != b.id(),
-            "a join of a port with itself: take two items of it instead"
-        );
-        Both {
-            ports: (a.clone(), b.clone()),
+impl<I, M> Together<I, M> {
+    pub(super) fn new(parts: impl IntoParts<Items = I>, map: M) -> Self {
+        Together {
+            kit: Some(parts.into_kit()),
             map: Map::new(map),
+            ports: None,
         }
     }
 }
 
-impl<A, B, M, R> Alternative<R> for Both<A, B, M>
+impl<I, M, R> Alternative<R> for Together<I, M>
 where
-    A: Send + 'static,
-    B: Send + 'static,
-    M: FnOnce((A, B)) -> R + Send + 'static,
+    I: Send + 'static,
+    M: FnOnce(I) -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self, cx: &Context<'_>) -> Option<R> {
-        let (a, b) = (self.ports.0.core(), self.ports.1.core());
-        Domain::merge(a.domain(), b.domain());
-        let parcels = a.domain().locked(|| {
-            let (mut a, mut b) = (a.state(), b.state());
-            if b.items_mut().is_empty() {
-                return None;
-            }
-            Some((a.items_mut().pop_front()?, b.items_mut().pop_front()?))
-        });
-        let (a, b) = parcels?;
-        Some(self.map.take()((received(a, cx), received(b, cx))))
+    /// Only an arbiter can say whether all its items are there.
+    fn look(&mut self, _: &Context<'_>) -> Look<R> {
+        Look::Unknown
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
         let leave = mailbox.leaving(self.map.take());
-        let ports = (&self.ports.0, &self.ports.1);
-        JoinedReceive::once(ports, leave).attach(outlet).0
+        let kit = self.kit.take().expect("a join is attached once");
+        let (join, ports) = JoinedReceive::of(kit, leave).attach(outlet);
+        self.ports = Some(ports);
+        join
     }
 }
 
@@ -267,8 +273,12 @@ where
     M: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self, _: &Context<'_>) -> Option<R> {
-        (self.port.item_count() > 0).then(|| self.map.take()())
+    fn look(&mut self, _: &Context<'_>) -> Look<R> {
+        if self.port.item_count() > 0 {
+            Look::Found(self.map.take()())
+        } else {
+            Look::Nothing
+        }
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
@@ -292,8 +302,8 @@ where
     M: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    fn look(&mut self, _: &Context<'_>) -> Option<R> {
-        None
+    fn look(&mut self, _: &Context<'_>) -> Look<R> {
+        Look::Nothing
     }
 
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {

@@ -1,31 +1,18 @@
 //! The awaited join.
 
-use super::{Both, Select, select};
-use crate::port::Port;
+use super::{Select, select};
+use crate::arbiter::IntoParts;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Ports of which one item each is wanted: `(&a, &b)`.
-pub trait Ports: sealed::Sealed {
-    /// The items.
-    type Items: Send + 'static;
-
-    #[doc(hidden)]
-    fn join<R: Send + 'static>(
-        self,
-        select: Select<R>,
-        map: impl FnOnce(Self::Items) -> R + Send + 'static,
-    ) -> Select<R>;
-}
-
-/// Waits for an item of each of two ports and takes them, all or none (the waiting form of
-/// [`JoinedReceive`](crate::JoinedReceive)). While one is missing the others stay in their ports, visible,
-/// and others may take them.
+/// Waits for items of several ports and takes them, all or none (the waiting form of
+/// [`JoinedReceive`](crate::JoinedReceive), with the same parts). While one is missing the others stay in
+/// their ports, visible, and others may take them.
 ///
 /// # Panics
-/// When both ports are the same.
+/// When a port is named twice: one part may take several items of its port.
 ///
 /// # Cancellation
 /// Dropping the future gives up the wait; items that had been taken for it go back to the front of their
@@ -46,25 +33,13 @@ pub trait Ports: sealed::Sealed {
 /// names.post("Ada").unwrap();
 /// assert_eq!(people.test().as_deref(), Some("Ada, 36"));
 /// ```
-pub fn join<P: Ports>(ports: P) -> Join<P::Items> {
-    Join(ports.join(select(), std::convert::identity))
+pub fn join<P: IntoParts>(parts: P) -> Join<P::Items> {
+    Join(select().join(parts, std::convert::identity))
 }
 
 /// The future of [`join`].
 #[must_use = "a wait that is not awaited does not wait"]
 pub struct Join<I: Send + 'static>(Select<I>);
-
-impl<A: Send + 'static, B: Send + 'static> Ports for (&Port<A>, &Port<B>) {
-    type Items = (A, B);
-
-    fn join<R: Send + 'static>(
-        self,
-        select: Select<R>,
-        map: impl FnOnce((A, B)) -> R + Send + 'static,
-    ) -> Select<R> {
-        select.or(Both::new(self.0, self.1, map))
-    }
-}
 
 impl<I: Send + 'static> Future for Join<I> {
     type Output = I;
@@ -78,11 +53,4 @@ impl<I: Send + 'static> fmt::Debug for Join<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Join").finish_non_exhaustive()
     }
-}
-
-mod sealed {
-    use crate::port::Port;
-
-    pub trait Sealed {}
-    impl<A: Send + 'static, B: Send + 'static> Sealed for (&Port<A>, &Port<B>) {}
 }

@@ -3,8 +3,8 @@
 use crate::support::{dispatcher, here, on_dispatchers, port_with, take_all};
 use motet_dispatch::{Causality, Enqueue, Exception, QueueConfig, Replay, Task, spawn};
 use motet_ports::{
-    CausalityPorts, CoordinateError, ExceptionPort, FromHandler, JoinedReceive,
-    MultipleItemReceive, Port, Receive, join, select, timer,
+    CausalityPorts, CoordinateError, ExceptionPort, FromHandler, JoinedReceive, MultipleItemGather,
+    MultipleItemReceive, MultiplePortReceive, Port, Receive, join, select, timer,
 };
 use motet_testkit::{Drops, Log, patience, within};
 use std::time::Duration;
@@ -154,6 +154,44 @@ fn sem_g61_a_batch_runs_under_all_its_items_causalities() {
         port.post(3).unwrap();
     });
     assert_eq!(log.take(), [["one", "two", "ended"]]);
+}
+
+#[test]
+fn sem_g61_sem_g65_a_join_of_many_and_a_gather_have_all_and_skip_alike() {
+    let (dispatcher, queue) = dispatcher(1);
+    let ports: Vec<Port<u32>> = (0..3).map(|_| Port::new()).collect();
+    let (gathered, log) = (Port::new(), Log::new());
+    let (seen, also) = (log.clone(), log.clone());
+    MultiplePortReceive::persistent(&ports, move |_| seen.push(active()))
+        .activate(&queue)
+        .unwrap();
+    let nothing = Port::<&str>::new();
+    MultipleItemGather::persistent(2, (&gathered, &nothing), move |_| also.push(active()))
+        .activate(&queue)
+        .unwrap();
+    let (one, two) = (Causality::new("one"), Causality::new("two"));
+    one.run(|| ports[0].post(1)).unwrap();
+    two.run(|| ports[1].post(2)).unwrap();
+    one.run(|| ports[2].post(3)).unwrap();
+    dispatcher.wait_idle();
+    two.run(|| gathered.post(1)).unwrap();
+    one.run(|| gathered.post(2)).unwrap();
+    dispatcher.wait_idle();
+    assert_eq!(log.take(), [["one", "two"], ["two", "one"]]);
+    queue.suspend();
+    let gone = Causality::new("gone").skipping_unstarted();
+    gone.run(|| ports[0].post(4)).unwrap();
+    ports[1].post(5).unwrap();
+    ports[2].post(6).unwrap();
+    gone.run(|| gathered.post(7)).unwrap();
+    gathered.post(8).unwrap();
+    gone.cancel("enough");
+    queue.resume();
+    dispatcher.wait_idle();
+    assert!(log.is_empty());
+    let left: Vec<_> = ports.iter().map(Port::items).collect();
+    assert_eq!(left, [vec![], vec![5], vec![6]]);
+    assert_eq!(gathered.items(), [8]);
 }
 
 /// Posts tokens round and round: each round's work is under a causality of its own.

@@ -4,7 +4,9 @@ use crate::support::{dispatcher, here, post_all};
 use allocation_counter::measure;
 use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Replay, Task, Timer};
 use motet_ports::timer::Deadline;
-use motet_ports::{JoinedReceive, MultipleItemReceive, Port, Receive};
+use motet_ports::{
+    JoinedReceive, MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Port, Receive,
+};
 use motet_testkit::{Gate, Log, patience, within};
 use std::time::Duration;
 
@@ -76,6 +78,27 @@ fn sem_g03_joins_and_batches_add_one_task_to_the_nodes_of_their_items() {
 }
 
 #[test]
+fn sem_g03_an_item_that_waits_for_a_join_of_many_costs_its_own_node() {
+    let ports: Vec<Port<u32>> = (0..4).map(|_| Port::new()).collect();
+    let other = Port::new();
+    MultiplePortReceive::persistent(&ports, |_| ())
+        .activate(&here())
+        .unwrap();
+    let guarded = ports[1].when(|n| *n > 0).times(2);
+    MultipleItemGather::persistent(100, (&ports[0], &other), |_: (Vec<u32>, Vec<u32>)| ())
+        .activate(&here())
+        .unwrap();
+    JoinedReceive::persistent((&ports[0], guarded, &other), |_| ())
+        .activate(&here())
+        .unwrap();
+    for _ in 0..3 {
+        for port in &ports[..3] {
+            assert_eq!(allocations(|| port.post(1).unwrap()), 1);
+        }
+    }
+}
+
+#[test]
 fn sem_g03_a_post_does_not_wait_for_handlers() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(1);
@@ -102,10 +125,7 @@ fn sem_g03_a_post_does_not_wait_for_handlers() {
 fn sem_g03_a_post_that_is_refused_does_not_wait_for_room() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
-        let queue = dispatcher.queue(QueueConfig {
-            depth: Some(1),
-            ..QueueConfig::default()
-        });
+        let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));
         let (port, gate, handled) = (Port::new(), Gate::new(), Log::new());
         let (pass, log) = (gate.clone(), handled.clone());
         Receive::persistent(&port, move |n: u32| {

@@ -2,7 +2,7 @@
 
 use crate::support::{here, in_parallel, on_dispatchers, port_with, post_all, take_all};
 use motet_dispatch::{Dispatcher, QueueConfig, QueueError, Task};
-use motet_ports::{JoinedReceive, MultipleItemGather, Port, Receive};
+use motet_ports::{Choice, JoinedReceive, MultipleItemGather, Port, Receive};
 use motet_testkit::{Log, patience, within};
 
 type Gathered = Log<(Vec<u32>, Vec<&'static str>)>;
@@ -83,10 +83,7 @@ fn ccr_067_sem_g75_a_gather_does_not_name_a_port_twice() {
 fn ccr_068_sem_g75_sem_g77_a_gather_that_is_refused_stays_and_takes_nothing() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
-        let queue = dispatcher.queue(QueueConfig {
-            depth: Some(1),
-            ..QueueConfig::default()
-        });
+        let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));
         let (numbers, names, gathered) = (Port::new(), Port::new(), Log::new());
         let active = gathering(2, (&numbers, &names), &gathered)
             .activate(&queue)
@@ -96,7 +93,10 @@ fn ccr_068_sem_g75_sem_g77_a_gather_that_is_refused_stays_and_takes_nothing() {
         motet_dispatch::Enqueue::enqueue(&queue, Task::new(|| ())).unwrap();
         numbers.post(1).unwrap();
         let refused = names.post("a").unwrap_err();
-        assert_eq!((refused.item, refused.reason), ("a", QueueError::Full));
+        assert_eq!(
+            (refused.item, refused.reason),
+            ("a", QueueError::Full.into())
+        );
         assert!(active.is_active());
         assert_eq!((numbers.items(), names.item_count()), (vec![1], 0));
         queue.resume();
@@ -232,4 +232,26 @@ fn sem_g75_gathers_of_many_posters_lose_and_double_nothing() {
         all.sort_unstable();
         assert!(all.into_iter().eq(0..4 * EACH));
     });
+}
+
+#[test]
+fn ccr_068_sem_g75_a_gather_is_a_branch_of_a_choice_until_another_wins() {
+    let (p, q, other, log) = (Port::new(), Port::new(), Port::new(), Log::new());
+    let (gathered, received) = (log.clone(), log.clone());
+    let gather = MultipleItemGather::once(2, (&p, &q), move |(p, q): (Vec<u32>, Vec<u32>)| {
+        gathered.push([p, q].concat());
+    });
+    let receive = Receive::once(&other, move |n| received.push(vec![n]));
+    let active = Choice::new()
+        .or(gather)
+        .or(receive)
+        .activate(&here())
+        .unwrap();
+    p.post(1).unwrap();
+    assert!(active.is_active());
+    other.post(3).unwrap();
+    q.post(2).unwrap();
+    assert_eq!(log.take(), [[3]]);
+    assert_eq!((p.items(), q.items()), (vec![1], vec![2]));
+    assert_eq!((p.receiver_count(), q.receiver_count()), (0, 0));
 }

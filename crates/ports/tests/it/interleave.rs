@@ -471,10 +471,7 @@ fn sem_g89_a_suspended_queue_starts_no_further_exclusive_handler() {
 fn sem_g89_exclusive_items_that_wait_count_in_the_depth_of_their_queue() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(2);
-        let queue = dispatcher.queue(QueueConfig {
-            depth: Some(3),
-            ..QueueConfig::default()
-        });
+        let queue = dispatcher.queue(QueueConfig::bounded("narrow", 3));
         let three = Three::new(&queue, Fairness::default());
         dispatcher.wait_idle();
         for _ in 0..20 {
@@ -497,7 +494,7 @@ fn sem_g89_exclusive_items_that_wait_count_in_the_depth_of_their_queue() {
         until(|| three.active.concurrent_waiting() == 3);
         assert_eq!(
             three.concurrent.post(4).unwrap_err().reason,
-            QueueError::Full
+            QueueError::Full.into()
         );
         three.gate.open();
         dispatcher.wait_idle();

@@ -6,9 +6,11 @@
 mod support;
 
 mod awaited;
+mod bounds;
 mod bridges;
 mod causality;
 mod choice;
+mod choice_under_load;
 mod cost;
 mod gather;
 mod histories;
@@ -17,6 +19,7 @@ mod join;
 mod join_of_many;
 mod join_under_load;
 mod model;
+mod own;
 mod port;
 mod port_sets;
 mod programs;
@@ -29,3 +32,4 @@ mod select;
 mod streams;
 mod timeout;
 mod timer;
+mod waiting;

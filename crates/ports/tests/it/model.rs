@@ -1,11 +1,9 @@
 //! The slow, obvious twin of a group of ports with arbiters: one list of items and one of receivers
 //! for each port, everything done in sequence.
-//!
-//! An arbiter is asked with the offered item put into its port: what it wants is then there or not.
 
 use std::collections::VecDeque;
 
-/// Items are numbers, each posted once; ports are told by their place.
+/// Items are numbers; ports are told by their place.
 #[derive(Default)]
 pub(crate) struct Model {
     ports: Vec<ModelPort>,
@@ -22,44 +20,26 @@ struct ModelPort {
 }
 
 /// What a receiver wants.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Want {
-    /// An item that the number divides.
-    Multiple(Part),
-    /// All of these, of different ports.
-    All(Vec<Part>),
-    /// So many from these ports, any mix.
-    Total(usize, Vec<usize>),
-    /// One of this port, for a future that takes it when it is polled.
-    Await(usize),
-}
-
-/// Some items of a port that the number divides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) port: usize,
-    pub(crate) count: usize,
-    pub(crate) divisor: u32,
+pub(crate) enum Want {
+    /// Items that the number divides.
+    Multiples(u32),
+    /// So many at a time.
+    Batch(usize),
+    /// One of its own port and one of this other.
+    Join(usize),
+    /// One, for a future that takes it when it is polled.
+    Await,
 }
 
+#[derive(Clone, Copy)]
 struct Wanting {
+    port: usize,
     want: Want,
     once: bool,
     open: bool,
     /// The item that an awaited receive has been given and has not taken.
     given: Option<u32>,
-}
-
-impl Want {
-    /// Its ports, in order.
-    pub(crate) fn ports(&self) -> Vec<usize> {
-        match self {
-            Want::Multiple(part) => vec![part.port],
-            Want::All(parts) => parts.iter().map(|part| part.port).collect(),
-            Want::Total(_, ports) => ports.clone(),
-            Want::Await(port) => vec![*port],
-        }
-    }
 }
 
 impl Model {
@@ -75,13 +55,15 @@ impl Model {
     }
 
     pub(crate) fn post(&mut self, port: usize, item: u32) {
-        self.ports[port].items.push_back(item);
-        self.offer(port, item);
+        if !self.offer(port, item, false) {
+            self.ports[port].items.push_back(item);
+        }
     }
 
     pub(crate) fn put_back(&mut self, port: usize, item: u32) {
-        self.ports[port].items.push_front(item);
-        self.offer(port, item);
+        if !self.offer(port, item, true) {
+            self.ports[port].items.push_front(item);
+        }
     }
 
     pub(crate) fn test(&mut self, port: usize) -> Option<u32> {
@@ -94,18 +76,20 @@ impl Model {
     }
 
     /// Adds a receiver; returns its number.
-    pub(crate) fn receive(&mut self, want: Want, once: bool) -> usize {
+    pub(crate) fn receive(&mut self, port: usize, want: Want, once: bool) -> usize {
         let number = self.receivers.len();
-        let ports = want.ports();
         self.receivers.push(Wanting {
+            port,
             want,
             once,
             open: true,
             given: None,
         });
-        while self.fire(number) {}
-        for port in ports {
-            self.ports[port].asked.push(number);
+        self.register(port, number);
+        if let Want::Join(other) = want
+            && self.receivers[number].open
+        {
+            self.register(other, number);
         }
         number
     }
@@ -114,9 +98,9 @@ impl Model {
     pub(crate) fn cleanup(&mut self, number: usize) {
         let receiver = &mut self.receivers[number];
         receiver.open = false;
-        let (given, ports) = (receiver.given.take(), receiver.want.ports());
-        if let Some(item) = given {
-            self.put_back(ports[0], item);
+        if let Some(item) = receiver.given.take() {
+            let port = receiver.port;
+            self.put_back(port, item);
         }
     }
 
@@ -125,72 +109,71 @@ impl Model {
         self.receivers[number].given.take()
     }
 
-    /// The receivers that could take something that waits, and have not.
-    pub(crate) fn asleep(&self) -> Vec<usize> {
-        let numbers = 0..self.receivers.len();
-        numbers
-            .filter(|number| self.receivers[*number].open && self.select(*number).is_some())
-            .collect()
-    }
-
-    /// Asks the receivers of the port one after the other, until the item is gone.
-    fn offer(&mut self, port: usize, item: u32) {
-        for number in self.ports[port].asked.clone() {
-            if !self.ports[port].items.contains(&item) {
-                return;
+    /// Offers what waits to a new receiver, oldest first.
+    fn register(&mut self, port: usize, number: usize) {
+        let waiting = std::mem::take(&mut self.ports[port].items);
+        for item in waiting {
+            if !self.ask(number, port, item, false) {
+                self.ports[port].items.push_back(item);
             }
-            self.fire(number);
         }
+        self.ports[port].asked.push(number);
     }
 
-    /// Whether the receiver takes something.
-    fn fire(&mut self, number: usize) -> bool {
-        let Some(taken) = self.select(number).filter(|_| self.receivers[number].open) else {
+    fn offer(&mut self, port: usize, item: u32, in_front: bool) -> bool {
+        let asked = self.ports[port].asked.clone();
+        asked
+            .into_iter()
+            .any(|number| self.ask(number, port, item, in_front))
+    }
+
+    /// Whether the receiver takes the item.
+    fn ask(&mut self, number: usize, port: usize, item: u32, in_front: bool) -> bool {
+        let Wanting {
+            port: own,
+            want,
+            once,
+            open,
+            ..
+        } = self.receivers[number];
+        if !open {
             return false;
-        };
-        for (port, item) in &taken {
-            self.ports[*port].items.retain(|other| other != item);
         }
-        let items: Vec<u32> = taken.into_iter().map(|(_, item)| item).collect();
-        let receiver = &mut self.receivers[number];
-        receiver.open = !receiver.once;
-        if let Want::Await(_) = receiver.want {
-            receiver.given = Some(items[0]);
+        let got = match want {
+            Want::Multiples(divisor) => item.is_multiple_of(divisor).then(|| vec![item]),
+            Want::Await => Some(vec![item]),
+            Want::Batch(count) => self.ports[own].batch(count, item, in_front),
+            Want::Join(other) => {
+                let partner = if port == own { other } else { own };
+                let theirs = self.ports[partner].items.pop_front();
+                theirs.map(|theirs| {
+                    if port == own {
+                        vec![item, theirs]
+                    } else {
+                        vec![theirs, item]
+                    }
+                })
+            }
+        };
+        let Some(got) = got else { return false };
+        self.receivers[number].open = !once;
+        if want == Want::Await {
+            self.receivers[number].given = Some(item);
         } else {
-            self.handled.push((number, items));
+            self.handled.push((number, got));
         }
         true
     }
+}
 
-    /// What the receiver would take now, with the ports, if all is there.
-    fn select(&self, number: usize) -> Option<Vec<(usize, u32)>> {
-        match &self.receivers[number].want {
-            Want::Multiple(part) => self.part(*part),
-            Want::All(parts) => {
-                let parts: Option<Vec<_>> = parts.iter().map(|part| self.part(*part)).collect();
-                Some(parts?.concat())
-            }
-            Want::Total(total, ports) => {
-                let there = ports
-                    .iter()
-                    .flat_map(|port| self.ports[*port].items.iter().map(|item| (*port, *item)));
-                let taken: Vec<_> = there.take(*total).collect();
-                (taken.len() == *total).then_some(taken)
-            }
-            Want::Await(port) => {
-                let item = self.ports[*port].items.front()?;
-                Some(vec![(*port, *item)])
-            }
+impl ModelPort {
+    /// `count` items with `item`, when there are enough.
+    fn batch(&mut self, count: usize, item: u32, in_front: bool) -> Option<Vec<u32>> {
+        if self.items.len() + 1 < count {
+            return None;
         }
-    }
-
-    fn part(&self, part: Part) -> Option<Vec<(usize, u32)>> {
-        let items = self.ports[part.port].items.iter();
-        let wanted = items.filter(|item| item.is_multiple_of(part.divisor));
-        let taken: Vec<_> = wanted
-            .take(part.count)
-            .map(|item| (part.port, *item))
-            .collect();
-        (taken.len() == part.count).then_some(taken)
+        let mut batch: Vec<u32> = self.items.drain(..count - 1).collect();
+        batch.insert(if in_front { 0 } else { count - 1 }, item);
+        Some(batch)
     }
 }

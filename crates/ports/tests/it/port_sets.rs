@@ -172,10 +172,7 @@ fn sem_g67_ports_of_a_set_take_part_in_joins() {
 fn sem_g67_a_refused_item_comes_back_as_it_was() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
-        let queue = dispatcher.queue(QueueConfig {
-            depth: Some(1),
-            ..QueueConfig::default()
-        });
+        let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));
         let set = PortSet::<(u32, String)>::new();
         let shared = SharedPortSet::<(u32, String)>::new();
         Receive::persistent(set.p0(), |_| ())

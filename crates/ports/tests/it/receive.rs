@@ -4,7 +4,9 @@ use crate::support::{
     dispatcher, here, in_parallel, on_dispatchers, port_with, post_all, take_all,
 };
 use motet_dispatch::{Dispatcher, DispatcherQueue, Inline, QueueConfig, QueueError, Task};
-use motet_ports::{Activation, ExceptionPort, JoinedReceive, MultipleItemReceive, Port, Receive};
+use motet_ports::{
+    Activation, ExceptionPort, JoinedReceive, MultipleItemReceive, Port, PostRefusal, Receive,
+};
 use motet_testkit::{Gate, Log, Overlap, patience, within};
 
 /// A persistent receive that logs what it handles.
@@ -29,10 +31,7 @@ fn ccr_024_what_the_predicate_rejects_stays_in_the_port() {
 fn ccr_025_a_rejecting_predicate_asks_nobody_else() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
-        let queue = dispatcher.queue(QueueConfig {
-            depth: Some(1),
-            ..QueueConfig::default()
-        });
+        let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));
         let port = Port::new();
         Receive::persistent(&port, |_| ())
             .when(|n| *n > 10)
@@ -45,7 +44,10 @@ fn ccr_025_a_rejecting_predicate_asks_nobody_else() {
             .expect("not wanted, so its queue is not asked for room");
         assert_eq!(queue.counters().refused, 0);
         let refused = port.post(12).unwrap_err();
-        assert_eq!((refused.item, refused.reason), (12, QueueError::Full));
+        assert_eq!(
+            (refused.item, refused.reason),
+            (12, PostRefusal::Queue(QueueError::Full))
+        );
     });
 }
 

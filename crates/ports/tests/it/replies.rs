@@ -160,10 +160,7 @@ fn sem_g69_answers_may_come_to_a_port_for_joins_to_wait_for() {
 fn sem_g69_a_port_without_room_gives_the_answer_back_and_still_learns_that_there_is_none() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
-        let queue = dispatcher.queue(QueueConfig {
-            depth: Some(1),
-            ..QueueConfig::default()
-        });
+        let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));
         let answers = Port::new();
         let log = Log::new();
         let told = log.clone();

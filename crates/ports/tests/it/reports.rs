@@ -1,7 +1,9 @@
 //! What ports say of themselves.
 
 use crate::support::{Probe, Wakes, here, poll, port_with};
-use motet_ports::{JoinedReceive, MultipleItemReceive, Port, PortSet, Receive, SharedPortSet};
+use motet_ports::{
+    JoinedReceive, MultipleItemGather, MultipleItemReceive, Port, PortSet, Receive, SharedPortSet,
+};
 
 #[test]
 fn sem_g72_a_port_remembers_where_it_was_made() {
@@ -101,4 +103,30 @@ fn sem_g72_a_snapshot_of_receivers_can_be_used_to_unregister_them() {
     assert_eq!(snapshot.len(), 2, "registered twice, there twice");
     assert!(port.unregister(&snapshot[0]));
     assert_eq!((port.receiver_count(), snapshot.len()), (1, 2));
+}
+
+#[test]
+fn sem_g72_joins_of_many_are_described() {
+    let (p, q, r) = (
+        Port::<u32>::named("p"),
+        Port::<u32>::named("q"),
+        Port::<u32>::named("r"),
+    );
+    let queue = here();
+    JoinedReceive::persistent((&p, q.times(2), &r), |_| ())
+        .activate(&queue)
+        .unwrap();
+    MultipleItemGather::once(3, (&r, &p), |_: (Vec<u32>, Vec<u32>)| ())
+        .activate(&queue)
+        .unwrap();
+    MultipleItemReceive::once(&p, 2, |_| ())
+        .when(|n| *n > 1)
+        .activate(&queue)
+        .unwrap();
+    let said = p.to_string();
+    assert_eq!(
+        said.split_once("; ").unwrap().1,
+        "join with port \"q\" of u32 and port \"r\" of u32, \
+         one-time gather of 3 with port \"r\" of u32, one-time receive of 2 items with a guard"
+    );
 }

@@ -217,7 +217,7 @@ fn sem_g81_items_of_a_dropped_join_go_back_to_the_front_of_both_ports() {
 }
 
 #[test]
-#[should_panic(expected = "a join of a port with itself")]
+#[should_panic(expected = "names a port twice")]
 fn sem_g81_a_join_of_a_port_with_itself_is_refused() {
     let port: Port<u32> = Port::new();
     drop(join((&port, &port)));

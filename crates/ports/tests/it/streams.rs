@@ -142,10 +142,7 @@ fn sem_g70_a_sink_posts() {
 fn sem_g70_a_sink_hands_a_refused_item_back() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
-        let queue = dispatcher.queue(QueueConfig {
-            depth: Some(1),
-            ..QueueConfig::default()
-        });
+        let queue = dispatcher.queue(QueueConfig::bounded("queue", 1));
         let port = Port::new();
         Receive::persistent(&port, |_: u32| ())
             .activate(&queue)

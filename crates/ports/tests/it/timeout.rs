@@ -95,10 +95,7 @@ fn sem_g80_a_timeout_that_lost_at_the_activation_is_cancelled() {
 #[test]
 fn sem_g80_a_timeout_needs_no_room_in_the_queue() {
     let replay = Replay::new(1);
-    let queue = replay.queue(QueueConfig {
-        depth: Some(1),
-        ..QueueConfig::named("small")
-    });
+    let queue = replay.queue(QueueConfig::bounded("small", 1));
     let (replies, log) = (Port::new(), Log::new());
     let active = reply_or_timeout(&replies, &log).activate(&queue).unwrap();
     replay.run_for(SECOND / 2);

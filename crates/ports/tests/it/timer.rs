@@ -79,10 +79,7 @@ fn ccr_106_sem_g44_a_timeout_port_gets_exactly_one_time() {
 #[test]
 fn a_time_that_a_full_queue_refuses_stays_in_the_port() {
     let (replay, queue) = replay();
-    let small = replay.queue(QueueConfig {
-        depth: Some(1),
-        ..QueueConfig::named("small")
-    });
+    let small = replay.queue(QueueConfig::bounded("small", 1));
     let port = Port::new();
     Receive::persistent(&port, |_| ()).activate(&small).unwrap();
     replay.run();

@@ -138,10 +138,7 @@ fn sem_g88_what_has_been_torn_down_is_not_combined_into() {
 fn sem_g88_a_queue_without_room_hands_the_other_interleave_back() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
-        let queue = dispatcher.queue(QueueConfig {
-            depth: Some(0),
-            ..QueueConfig::default()
-        });
+        let queue = dispatcher.queue(QueueConfig::bounded("narrow", 0));
         let active = Interleave::new().activate(&here()).unwrap();
         let refused = active.combine_with(Interleave::new(), &queue).unwrap_err();
         assert!(matches!(refused, CombineError::Queue(_, QueueError::Full)));

@@ -1,0 +1,279 @@
+//! Threads for calls that block: their own, so that no worker waits.
+//!
+//! A call goes to an idle thread, or to a new one as long as there are fewer than the limit, or waits.
+//! A thread that has been idle for a while ends.
+
+use crate::exception::Exception;
+use crate::route::{self, ExceptionRoute};
+use crate::task::{Run, Task, TaskBox};
+use crate::{QueueError, TaskList};
+use motet_sync::{Condvar, Mutex, thread};
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::ptr;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// The threads for blocking calls of one dispatcher.
+pub(crate) struct Blocking {
+    name: String,
+    limit: usize,
+    keep: Duration,
+    state: Mutex<State>,
+    /// There is a call, or the end has come.
+    called: Condvar,
+    /// A thread has ended.
+    ended: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    calls: TaskList,
+    threads: usize,
+    idle: usize,
+    closed: bool,
+}
+
+/// The future of [`DispatcherQueue::run_blocking`](crate::DispatcherQueue::run_blocking): the result of
+/// the call.
+pub struct RunBlocking<T> {
+    answer: Arc<Mutex<Answer<T>>>,
+}
+
+struct Answer<T> {
+    result: Option<Result<T, Failure>>,
+    waker: Option<Waker>,
+    /// Nobody waits any more.
+    abandoned: bool,
+}
+
+enum Failure {
+    Panicked(Box<dyn Any + Send>),
+    NotRun(QueueError),
+}
+
+/// A call on its way.
+struct Call<T: Send + 'static, F: FnOnce() -> T + Send + 'static> {
+    work: F,
+    answer: Arc<Mutex<Answer<T>>>,
+    exceptions: Arc<ExceptionRoute>,
+}
+
+motet_sync::thread_local! {
+    /// The `Blocking` whose thread this is.
+    static OWN: Cell<*const Blocking> = const { Cell::new(ptr::null()) };
+}
+
+impl Blocking {
+    pub(crate) fn new(name: &str, limit: usize, keep: Duration) -> Arc<Self> {
+        Arc::new(Blocking {
+            name: format!("{name}-blocking"),
+            limit: limit.max(1),
+            keep,
+            state: Mutex::default(),
+            called: Condvar::new(),
+            ended: Condvar::new(),
+        })
+    }
+
+    /// Runs `work` on a thread of its own.
+    pub(crate) fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce() -> T + Send + 'static,
+        exceptions: &Arc<ExceptionRoute>,
+    ) -> RunBlocking<T> {
+        let answer = Arc::new(Mutex::new(Answer {
+            result: None,
+            waker: None,
+            abandoned: false,
+        }));
+        let call = TaskBox::new(Call {
+            work,
+            answer: Arc::clone(&answer),
+            exceptions: Arc::clone(exceptions),
+        });
+        self.call(call.into_task());
+        RunBlocking { answer }
+    }
+
+    fn call(self: &Arc<Self>, call: Task) {
+        let mut state = self.state.lock();
+        if state.closed {
+            drop(state);
+            return call.cleanup();
+        }
+        state.calls.push_back(call);
+        if state.calls.len() > state.idle && state.threads < self.limit {
+            state.threads += 1;
+            let own = Arc::clone(self);
+            if thread::spawn_named(&self.name, move || own.serve()).is_err() {
+                state.threads -= 1;
+                // Without any thread nobody would ever come for the calls.
+                if state.threads == 0 {
+                    let mut calls = std::mem::take(&mut state.calls);
+                    drop(state);
+                    while let Some(call) = calls.pop_front() {
+                        call.cleanup();
+                    }
+                    return;
+                }
+            }
+        }
+        drop(state);
+        self.called.notify_all();
+    }
+
+    /// The life of a thread.
+    fn serve(&self) {
+        OWN.with(|own| own.set(self));
+        while let Some(call) = self.next() {
+            // A call catches its own panic; this is for the destructors of what it holds.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| call.start())) {
+                route::route(Exception::new(payload, &self.name), &self.name, &[]);
+            }
+        }
+        self.ended.notify_all();
+    }
+
+    /// Waits for a call; `None` when the thread is to end, and does not count any more.
+    fn next(&self) -> Option<Task> {
+        let until = Instant::now() + self.keep;
+        let mut state = self.state.lock();
+        loop {
+            if let Some(call) = state.calls.pop_front() {
+                return Some(call);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if state.closed || left.is_zero() {
+                state.threads -= 1;
+                return None;
+            }
+            state.idle += 1;
+            (state, _) = self.called.wait_timeout(state, left);
+            state.idle -= 1;
+        }
+    }
+
+    /// Whether the calling thread is one of these.
+    pub(crate) fn is_own_thread(&self) -> bool {
+        ptr::eq(OWN.with(Cell::get), self)
+    }
+
+    /// Takes no further call and gives up those that have not begun; `wait` for those that have.
+    pub(crate) fn close(&self, wait: bool) {
+        let mut state = self.state.lock();
+        state.closed = true;
+        let mut calls = std::mem::take(&mut state.calls);
+        drop(state);
+        self.called.notify_all();
+        while let Some(call) = calls.pop_front() {
+            call.cleanup();
+        }
+        if wait && !self.is_own_thread() {
+            let mut state = self.state.lock();
+            while state.threads > 0 {
+                state = self.ended.wait(state);
+            }
+        }
+    }
+
+    /// The number of threads now.
+    pub(crate) fn threads(&self) -> usize {
+        self.state.lock().threads
+    }
+}
+
+impl<T> Answer<T> {
+    fn settle(answer: &Mutex<Self>, result: Result<T, Failure>) -> Option<Result<T, Failure>> {
+        let mut answer = answer.lock();
+        if answer.abandoned {
+            return Some(result);
+        }
+        answer.result = Some(result);
+        let waker = answer.waker.take();
+        drop(answer);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+        None
+    }
+}
+
+impl<T: Send + 'static, F: FnOnce() -> T + Send + 'static> Run for Call<T, F> {
+    fn run(task: TaskBox<Self>) {
+        let Call {
+            work,
+            answer,
+            exceptions,
+        } = task.into_inner();
+        if answer.lock().abandoned {
+            return;
+        }
+        let result = catch_unwind(AssertUnwindSafe(work)).map_err(Failure::Panicked);
+        if let Some(Err(Failure::Panicked(payload))) = Answer::settle(&answer, result) {
+            let name = "run_blocking";
+            route::route(Exception::new(payload, name), name, &[&exceptions]);
+        }
+    }
+
+    /// Whoever awaits the call hears of it in its own way; the call itself has not been run.
+    fn skip(task: TaskBox<Self>) {
+        Self::cleanup(task);
+    }
+
+    fn cleanup(task: TaskBox<Self>) {
+        let Call { work, answer, .. } = task.into_inner();
+        drop(work);
+        drop(Answer::settle(
+            &answer,
+            Err(Failure::NotRun(QueueError::Stopped)),
+        ));
+    }
+}
+
+impl<T> Future for RunBlocking<T> {
+    type Output = Result<T, QueueError>;
+
+    /// # Panics
+    /// When the call did.
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut answer = self.answer.lock();
+        match answer.result.take() {
+            Some(result) => {
+                drop(answer);
+                Poll::Ready(match result {
+                    Ok(value) => Ok(value),
+                    Err(Failure::NotRun(error)) => Err(error),
+                    Err(Failure::Panicked(payload)) => resume_unwind(payload),
+                })
+            }
+            None => {
+                answer.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<T> Drop for RunBlocking<T> {
+    fn drop(&mut self) {
+        let mut answer = self.answer.lock();
+        answer.abandoned = true;
+        let left = (answer.result.take(), answer.waker.take());
+        drop(answer);
+        drop(left);
+    }
+}
+
+impl<T> fmt::Debug for RunBlocking<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunBlocking")
+            .field("ended", &self.answer.lock().result.is_some())
+            .finish_non_exhaustive()
+    }
+}

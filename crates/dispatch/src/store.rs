@@ -1,0 +1,137 @@
+//! Where the tasks of a queue wait that discards its oldest: one place for all, in strict order.
+//!
+//! "The oldest" has a meaning only where all tasks wait in one line, so such a queue uses neither the
+//! workers' deques nor the injector. It pays a lock for each task; other queues do not know of it.
+//!
+//! Tasks at home on a worker are in a lane of their own. In each lane the tasks that must be kept are
+//! apart from the others, so that the oldest that may go is found at once.
+
+use crate::Task;
+use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicUsize, Ordering};
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+
+pub(crate) struct Store {
+    depth: NonZeroUsize,
+    stored: Mutex<Stored>,
+    /// The lengths of the lanes, for looking without the lock. Written under it.
+    lengths: Box<[AtomicUsize]>,
+}
+
+/// The first lane is everyone's, the others are at home on one worker each.
+struct Stored {
+    lanes: Box<[Lane]>,
+    /// The number of the next task.
+    next: u64,
+    /// How many tasks there are that may be discarded.
+    discardable: usize,
+}
+
+#[derive(Default)]
+struct Lane {
+    discardable: VecDeque<(u64, Task)>,
+    kept: VecDeque<(u64, Task)>,
+}
+
+impl Store {
+    pub(crate) fn new(depth: NonZeroUsize, workers: usize) -> Self {
+        let lanes = workers + 1;
+        Store {
+            depth,
+            stored: Mutex::new(Stored {
+                lanes: (0..lanes).map(|_| Lane::default()).collect(),
+                next: 0,
+                discardable: 0,
+            }),
+            lengths: (0..lanes).map(|_| AtomicUsize::new(0)).collect(),
+        }
+    }
+
+    /// Stores a task, for one worker or any; one that is not `kept` takes room. Returns the oldest
+    /// such task if there are too many.
+    pub(crate) fn push(&self, task: Task, home: Option<usize>, kept: bool) -> Option<Task> {
+        let mut stored = self.stored.lock();
+        let mut discarded = None;
+        if !kept {
+            if stored.discardable == self.depth.get() {
+                discarded = self.pop_from(&mut stored, |lane| &mut lane.discardable, |_| true);
+            } else {
+                stored.discardable += 1;
+            }
+        }
+        let number = stored.next;
+        stored.next += 1;
+        let at = home.map_or(0, |worker| worker + 1);
+        let lane = &mut stored.lanes[at];
+        let tasks = if kept {
+            &mut lane.kept
+        } else {
+            &mut lane.discardable
+        };
+        tasks.push_back((number, task));
+        self.lengths[at].fetch_add(1, Ordering::Release);
+        discarded
+    }
+
+    /// Takes the oldest task that `worker` may run.
+    pub(crate) fn pop(&self, worker: usize) -> Option<Task> {
+        if !self.has_any_for(worker) {
+            return None;
+        }
+        self.pop_where(|lane| lane == 0 || lane == worker + 1)
+    }
+
+    /// Takes the oldest task that only `worker` may run.
+    pub(crate) fn pop_home(&self, worker: usize) -> Option<Task> {
+        self.pop_where(|lane| lane == worker + 1)
+    }
+
+    /// Takes everything, oldest first.
+    pub(crate) fn take_all(&self) -> Vec<Task> {
+        std::iter::from_fn(|| self.pop_where(|_| true)).collect()
+    }
+
+    /// Whether there is a task that any worker may run.
+    pub(crate) fn has_any(&self) -> bool {
+        self.lengths[0].load(Ordering::Acquire) > 0
+    }
+
+    /// Whether there is a task that `worker` may run.
+    pub(crate) fn has_any_for(&self, worker: usize) -> bool {
+        self.has_any() || self.lengths[worker + 1].load(Ordering::Acquire) > 0
+    }
+
+    fn pop_where(&self, lanes: impl Fn(usize) -> bool) -> Option<Task> {
+        let mut stored = self.stored.lock();
+        let front = |tasks: &VecDeque<(u64, Task)>| tasks.front().map_or(u64::MAX, |task| task.0);
+        let oldest = |stored: &Stored, of: fn(&Lane) -> &VecDeque<(u64, Task)>| {
+            let candidates = stored.lanes.iter().enumerate();
+            let fronts = candidates.filter(|(at, _)| lanes(*at));
+            fronts.map(|(_, lane)| front(of(lane))).min()
+        };
+        if oldest(&stored, |lane| &lane.kept) < oldest(&stored, |lane| &lane.discardable) {
+            return self.pop_from(&mut stored, |lane| &mut lane.kept, lanes);
+        }
+        self.pop_from(&mut stored, |lane| &mut lane.discardable, lanes)
+            .inspect(|_| stored.discardable -= 1)
+    }
+
+    /// Takes the oldest task of one kind from some lanes.
+    fn pop_from(
+        &self,
+        stored: &mut Stored,
+        kind: fn(&mut Lane) -> &mut VecDeque<(u64, Task)>,
+        lanes: impl Fn(usize) -> bool,
+    ) -> Option<Task> {
+        let candidates = stored.lanes.iter_mut().enumerate();
+        let candidates = candidates.filter(|(at, _)| lanes(*at));
+        let (at, tasks) = candidates
+            .map(|(at, lane)| (at, kind(lane)))
+            .filter(|(_, tasks)| !tasks.is_empty())
+            .min_by_key(|(_, tasks)| tasks[0].0)?;
+        let (_, task) = tasks.pop_front()?;
+        self.lengths[at].fetch_sub(1, Ordering::Release);
+        Some(task)
+    }
+}

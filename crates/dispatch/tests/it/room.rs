@@ -1,0 +1,234 @@
+//! Those who wait for room in a queue.
+
+use crate::policed::{queue_with, rate, some, throttled, told};
+use crate::support::{go, hold, note, until, with_queue};
+use motet_dispatch::{Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, QueueError, Task, spawn};
+use motet_sync::thread;
+use motet_testkit::{Gate, Log, patience, within};
+
+#[test]
+fn ccr_099_a_full_throttling_queue_blocks_a_thread_outside_until_there_is_room() {
+    with_queue(1, |dispatcher, _| {
+        let (queue, log) = (throttled(&dispatcher, 2), Log::new());
+        let gate = hold(&queue);
+        note(&queue, &log, 1);
+        note(&queue, &log, 2);
+        let refused = queue.enqueue(Task::new(|| ())).unwrap_err();
+        assert_eq!(
+            refused.reason,
+            QueueError::Full,
+            "who does not wait is told"
+        );
+        let poster = {
+            let (queue, log) = (queue.clone(), log.clone());
+            thread::spawn(move || {
+                let third = Task::new({
+                    let log = log.clone();
+                    move || log.push(3)
+                });
+                queue.enqueue_blocking(third).unwrap();
+            })
+        };
+        until(|| queue.counters().throttled == 1);
+        assert!(!poster.is_finished());
+        gate.open();
+        poster.join().unwrap();
+        dispatcher.wait_idle();
+        assert_eq!(log.take(), [1, 2, 3]);
+    });
+}
+
+#[test]
+fn ccr_100_who_begins_to_wait_is_announced_once() {
+    with_queue(1, |dispatcher, _| {
+        let queue = throttled(&dispatcher, 1);
+        let (_, announced) = told(&queue);
+        let gate = hold(&queue);
+        motet_sync::block_on(queue.enqueue_wait(Task::new(|| ()))).unwrap();
+        assert!(announced.take().is_empty(), "there was room");
+        let waiting = {
+            let queue = queue.clone();
+            thread::spawn(move || queue.enqueue_blocking(Task::new(|| ())).unwrap())
+        };
+        until(|| queue.counters().throttled == 1);
+        gate.open();
+        waiting.join().unwrap();
+        dispatcher.wait_idle();
+        assert_eq!(announced.take().len(), 1);
+    });
+}
+
+#[test]
+fn sem_g55_room_goes_first_come_first_served() {
+    with_queue(1, |dispatcher, free| {
+        let (queue, log) = (throttled(&dispatcher, 1), Log::new());
+        queue.suspend();
+        note(&queue, &log, 0);
+        for n in 1..20 {
+            let (queue, log) = (queue.clone(), log.clone());
+            spawn(&free.handle(), async move {
+                let task = Task::new(move || log.push(n));
+                queue.enqueue_wait(task).await.unwrap();
+            })
+            .unwrap();
+        }
+        dispatcher.wait_idle();
+        assert_eq!(queue.room().unwrap().waiters(), 19);
+        assert_eq!(queue.reserve(), Err(QueueError::Full));
+        queue.resume();
+        dispatcher.wait_idle();
+        assert_eq!(log.take(), (0..20).collect::<Vec<_>>());
+        assert_eq!(queue.counters().throttled, 19);
+    });
+}
+
+#[test]
+fn sem_g55_nobody_gets_ahead_of_those_who_wait() {
+    with_queue(1, |dispatcher, _| {
+        let queue = throttled(&dispatcher, 1);
+        let gate = hold(&queue);
+        go(&queue, || ());
+        let line = queue.room().unwrap();
+        let waiting = {
+            let line = line.clone();
+            thread::spawn(move || motet_sync::block_on(line.wait()).unwrap())
+        };
+        until(|| line.waiters() == 1);
+        gate.open();
+        let room = waiting.join().unwrap();
+        assert_eq!(queue.reserve(), Err(QueueError::Full), "it is taken");
+        drop(room);
+        assert_eq!(queue.reserve(), Ok(()), "it was given up");
+        queue.release();
+    });
+}
+
+#[test]
+fn sem_g55_a_wait_that_is_dropped_leaves_the_line_and_passes_room_on() {
+    with_queue(1, |dispatcher, _| {
+        let queue = throttled(&dispatcher, 1);
+        queue.suspend();
+        go(&queue, || ());
+        let mut first = Box::pin(queue.enqueue_wait(Task::new(|| ())));
+        let mut second = Box::pin(queue.enqueue_wait(Task::new(|| ())));
+        let mut third = queue.enqueue_wait(Task::new(|| ()));
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(first.as_mut().poll(&mut cx).is_pending());
+        assert!(second.as_mut().poll(&mut cx).is_pending());
+        assert!(std::pin::Pin::new(&mut third).poll(&mut cx).is_pending());
+        assert!(third.into_task().is_some(), "the task comes back");
+        let line = queue.room().unwrap();
+        assert_eq!(line.waiters(), 2);
+        queue.resume();
+        until(|| line.waiters() == 1);
+        drop(first);
+        until(|| second.as_mut().poll(&mut cx).is_ready());
+        dispatcher.wait_idle();
+        assert_eq!(queue.counters().executed, 2);
+    });
+}
+
+#[test]
+fn sem_g55_a_worker_of_the_same_dispatcher_is_not_blocked() {
+    with_queue(1, |dispatcher, free| {
+        let (queue, log) = (throttled(&dispatcher, 1), Log::new());
+        let (inner, told) = (queue, log.clone());
+        go(&free, move || {
+            for _ in 0..2 {
+                let outcome = inner.enqueue_blocking(Task::new(|| ()));
+                told.push(outcome.map_err(|refused| refused.reason));
+            }
+            let home = inner.home(0).enqueue_blocking(Task::new(|| ()));
+            told.push(home.map_err(|refused| refused.reason));
+        });
+        dispatcher.wait_idle();
+        let refused = Err(QueueError::OnOwnWorker);
+        assert_eq!(log.take(), [Ok(()), refused, refused]);
+    });
+}
+
+#[test]
+fn sem_g55_a_worker_of_another_dispatcher_may_block() {
+    with_queue(1, |dispatcher, _| {
+        let queue = throttled(&dispatcher, 1);
+        let gate = hold(&queue);
+        go(&queue, || ());
+        let others = Dispatcher::new(1);
+        let other = others.queue(QueueConfig::default());
+        let (inner, done) = (queue.clone(), Gate::new());
+        let passed = done.clone();
+        go(&other, move || {
+            inner.enqueue_blocking(Task::new(|| ())).unwrap();
+            passed.pass();
+        });
+        until(|| queue.counters().throttled == 1);
+        gate.open();
+        done.wait_for(1);
+        done.open();
+        dispatcher.wait_idle();
+        assert_eq!(queue.counters().executed, 3);
+    });
+}
+
+#[test]
+fn sem_g55_the_end_of_the_queue_ends_every_wait() {
+    within(patience(), || {
+        for policy in [
+            ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth: some(1) },
+            ExecutionPolicy::ConstrainSchedulingRateThrottleExecution {
+                rate: rate(0.01, 1),
+            },
+        ] {
+            let dispatcher = Dispatcher::new(1);
+            let queue = queue_with(&dispatcher, policy);
+            queue.suspend();
+            go(&queue, || ());
+            let waiting: Vec<_> = (0..2)
+                .map(|_| {
+                    let queue = queue.clone();
+                    thread::spawn(move || queue.enqueue_blocking(Task::new(|| ())))
+                })
+                .collect();
+            until(|| queue.room().unwrap().waiters() == 2);
+            assert_eq!(dispatcher.stop().len(), 1);
+            for thread in waiting {
+                let refused = thread.join().unwrap().unwrap_err();
+                assert_eq!(refused.reason, QueueError::Stopped);
+            }
+            let late = queue.enqueue_blocking(Task::new(|| ())).unwrap_err();
+            assert_eq!(late.reason, QueueError::Stopped);
+        }
+    });
+}
+
+#[test]
+fn sem_g55_many_who_wait_lose_nothing() {
+    const POSTERS: usize = 6;
+    const EACH: usize = 300;
+    with_queue(2, |dispatcher, free| {
+        let (queue, log) = (throttled(&dispatcher, 3), Log::new());
+        for poster in 0..POSTERS {
+            let (queue, log) = (queue.clone(), log.clone());
+            let post = move |n| {
+                let log = log.clone();
+                Task::new(move || log.push((poster, n)))
+            };
+            if poster < 2 {
+                thread::spawn(move || {
+                    (0..EACH).for_each(|n| queue.enqueue_blocking(post(n)).unwrap());
+                });
+            } else {
+                spawn(&free.handle(), async move {
+                    for n in 0..EACH {
+                        queue.enqueue_wait(post(n)).await.unwrap();
+                    }
+                })
+                .unwrap();
+            }
+        }
+        until(|| queue.counters().executed == (POSTERS * EACH) as u64);
+        dispatcher.wait_idle();
+        assert_eq!(log.take_sorted().len(), POSTERS * EACH);
+        assert_eq!(queue.room().unwrap().waiters(), 0);
+    });
+}

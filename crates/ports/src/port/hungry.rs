@@ -1,0 +1,152 @@
+//! Receivers that would take items that wait, had their queues room: they are offered them again when
+//! there is some.
+//!
+//! An item that is posted and finds its receiver's queue full goes back to its poster. But items that are
+//! in the port already (when a receiver is registered, when a task gives them back) have no poster to
+//! go back to; they wait for the queue.
+//!
+//! ```text
+//!   offer: queue full ──> line for room ──> room is granted ──> task on that queue ──> offer again
+//! ```
+//!
+//! The second offer is a task of its own because room may be given up under any lock.
+
+use super::PortCore;
+use super::state::PortState;
+use crate::deferred::Deferred;
+use crate::delivery::QueueHandle;
+use crate::receiver::Receiver;
+use motet_dispatch::{Room, RoomLine, RoomWait, Task};
+use motet_sync::Mutex;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// A receiver whose queue had no room.
+pub(super) struct Hungry<T: Send + 'static> {
+    receiver: Weak<dyn Receiver<T>>,
+    queue: QueueHandle,
+}
+
+/// Waits in the line of the receiver's queue.
+struct Meal<T: Send + 'static> {
+    port: Weak<PortCore<T>>,
+    hungry: Hungry<T>,
+    wait: Mutex<Option<RoomWait>>,
+}
+
+impl<T: Send + 'static> Hungry<T> {
+    #[cold]
+    pub(super) fn new(receiver: &Arc<dyn Receiver<T>>, queue: QueueHandle) -> Self {
+        Hungry {
+            receiver: Arc::downgrade(receiver),
+            queue,
+        }
+    }
+
+    /// Where to wait for room, if posters may.
+    pub(super) fn line(&self) -> Option<RoomLine> {
+        self.queue.room().filter(RoomLine::throttles)
+    }
+
+    /// Waits for room in its queue, unless it does already (`all` who do), once the port is unlocked.
+    #[cold]
+    pub(super) fn line_up(
+        self,
+        all: &mut Vec<Hungry<T>>,
+        port: &Weak<PortCore<T>>,
+        deferred: &mut Deferred,
+    ) {
+        if all.iter().any(|other| other.is(&self)) {
+            return;
+        }
+        let Some(line) = self.queue.room() else {
+            return;
+        };
+        all.push(self.clone());
+        let port = Weak::clone(port);
+        deferred.call(move || {
+            let wait = Mutex::new(Some(line.wait()));
+            let hungry = self;
+            Arc::new(Meal { port, hungry, wait }).look();
+        });
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.receiver.ptr_eq(&other.receiver)
+    }
+}
+
+impl<T: Send + 'static> Clone for Hungry<T> {
+    fn clone(&self) -> Self {
+        Hungry {
+            receiver: Weak::clone(&self.receiver),
+            queue: QueueHandle::clone(&self.queue),
+        }
+    }
+}
+
+impl<T: Send + 'static> PortState<T> {
+    /// Offers the waiting items to a receiver again when the queue that had no room for the last claim
+    /// has some.
+    #[cold]
+    pub(crate) fn feed_later(&mut self, receiver: &Arc<dyn Receiver<T>>, deferred: &mut Deferred) {
+        if let Some(queue) = deferred.take_full() {
+            Hungry::new(receiver, queue).line_up(&mut self.hungry, &self.this, deferred);
+        }
+    }
+
+    /// Room has come: the receiver, if it is still here, is offered the waiting items.
+    fn feed(&mut self, hungry: &Hungry<T>, deferred: &mut Deferred) {
+        self.hungry.retain(|other| !other.is(hungry));
+        let Some(receiver) = hungry.receiver.upgrade() else {
+            return;
+        };
+        let here = |other: &Arc<dyn Receiver<T>>| Arc::ptr_eq(other, &receiver);
+        if self.receivers.iter().any(here) && !self.offer_waiting(&receiver, deferred) {
+            let left = self.remove(&receiver);
+            left.into_iter()
+                .for_each(|receiver| deferred.drop_later(receiver));
+        }
+        deferred.drop_later(receiver);
+    }
+}
+
+impl<T: Send + 'static> Meal<T> {
+    /// Looks whether room has been granted.
+    fn look(self: &Arc<Self>) {
+        let waker = Waker::from(Arc::clone(self));
+        let mut slot = self.wait.lock();
+        let Some(wait) = &mut *slot else {
+            return;
+        };
+        let Poll::Ready(granted) = Pin::new(wait).poll(&mut Context::from_waker(&waker)) else {
+            return;
+        };
+        let ended = slot.take();
+        drop(slot);
+        drop(ended);
+        // A stopped queue takes nothing any more; the items stay.
+        if let Ok(room) = granted {
+            let meal = Arc::clone(self);
+            let serve = Task::new(move || meal.serve(room));
+            self.hungry.queue.readmit(serve);
+        }
+    }
+
+    fn serve(&self, room: Room) {
+        let Some(port) = self.port.upgrade() else {
+            return;
+        };
+        let mut deferred = Deferred::with_room(Some(room));
+        port.locked(|state| state.feed(&self.hungry, &mut deferred));
+        deferred.carry_out();
+    }
+}
+
+impl<T: Send + 'static> Wake for Meal<T> {
+    fn wake(self: Arc<Self>) {
+        self.look();
+    }
+}

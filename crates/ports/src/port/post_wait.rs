@@ -1,0 +1,261 @@
+//! Posting that waits for room: in the port, or in the queue of the receiver that wants the item.
+
+use super::state::{PortState, Refusal};
+use super::{Port, PortCore};
+use crate::deferred::Deferred;
+use crate::delivery::{Delivery, Parcel};
+use crate::stamps::Entry;
+use crate::{PostError, PostRefusal};
+use motet_dispatch::{BoxList, QueueError, Room, RoomWait};
+use motet_sync::Mutex;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// The future of [`Port::post_wait`].
+pub struct PostWait<T: Send + 'static> {
+    port: Port<T>,
+    stage: Stage<T>,
+}
+
+enum Stage<T: Send + 'static> {
+    /// The item has not been offered yet.
+    New(Parcel<T>),
+    /// The port is full; the item is in its line.
+    AtPort(Arc<Poster<T>>),
+    /// The queue of the receiver that wants it has no room.
+    AtQueue(Parcel<T>, RoomWait),
+    Ended,
+}
+
+/// Someone in the line of a full port.
+pub(super) struct Poster<T: Send + 'static>(Mutex<Slot<T>>);
+
+struct Slot<T: Send + 'static> {
+    /// One parcel, or none once it has been let in, under the port's lock. A list, because items may hold
+    /// ports of their own type, and a port that holds a `TaskBox` of its items is a riddle to the compiler.
+    parcel: BoxList<Delivery<T>>,
+    waker: Waker,
+}
+
+/// What came of offering an item.
+enum Outcome<T: Send + 'static> {
+    Posted,
+    AtPort(Arc<Poster<T>>),
+    Refused(Refusal<T>),
+}
+
+/// # Waiting for room
+impl<T: Send + 'static> Port<T> {
+    /// Posts `item`, once there is room: in this port, if it is full and its overflow policy is
+    /// [`Wait`](crate::Overflow::Wait), or in the queue of the receiver that wants the item, if it
+    /// throttles. First come, first served, in both. Holds no thread.
+    ///
+    /// # Cancellation
+    /// Dropping the future drops the item, if it still waits for room; else it is posted already.
+    /// [`PostWait::into_item`] gives it back.
+    ///
+    /// # Errors
+    /// [`PostError`] as [`Port::post`], from ports and queues that let nobody wait.
+    ///
+    /// ```
+    /// use motet_dispatch::{Enqueue, Inline, spawn};
+    /// use motet_ports::{Overflow, Port};
+    ///
+    /// let port = Port::bounded(2, Overflow::Wait);
+    /// let poster = port.clone();
+    /// spawn(&Inline::new("here").handle(), async move {
+    ///     for n in 0..5 {
+    ///         poster.post_wait(n).await.unwrap();
+    ///     }
+    /// }).unwrap();
+    /// assert_eq!(port.items(), [0, 1], "the third waits");
+    /// let taken: Vec<_> = std::iter::from_fn(|| port.test()).collect();
+    /// assert_eq!(taken, [0, 1, 2, 3, 4]);
+    /// ```
+    #[must_use = "a post that is not awaited posts nothing"]
+    pub fn post_wait(&self, item: T) -> PostWait<T> {
+        PostWait {
+            port: self.clone(),
+            stage: Stage::New(self.core.parcel(item)),
+        }
+    }
+
+    /// Like [`Port::post_wait`], for a thread that runs no task, which sleeps until there is room.
+    ///
+    /// # Errors
+    /// As there; and [`PostRefusal::InsideTask`] when there is no room now and the calling thread runs a
+    /// task.
+    pub fn post_blocking(&self, item: T) -> Result<(), PostError<T>> {
+        if !motet_dispatch::inside_task() {
+            return motet_sync::block_on(self.post_wait(item));
+        }
+        self.post(item).map_err(|refused| match refused.reason {
+            PostRefusal::PortFull
+            | PostRefusal::Queue(QueueError::Full | QueueError::RateExceeded) => PostError {
+                reason: PostRefusal::InsideTask,
+                ..refused
+            },
+            _ => refused,
+        })
+    }
+}
+
+impl<T: Send + 'static> PostWait<T> {
+    /// Gives the wait up and the item back; `None` when it has been posted or handed back.
+    #[must_use]
+    pub fn into_item(mut self) -> Option<T> {
+        let parcel = self.take_parcel();
+        parcel.map(|parcel| parcel.into_inner().item)
+    }
+
+    fn take_parcel(&mut self) -> Option<Parcel<T>> {
+        match std::mem::replace(&mut self.stage, Stage::Ended) {
+            Stage::New(parcel) | Stage::AtQueue(parcel, _) => Some(parcel),
+            Stage::AtPort(poster) => self.port.core.give_up(&poster),
+            Stage::Ended => None,
+        }
+    }
+
+    /// Offers the item; `room` has been granted by the queue that refused it before.
+    fn offer(
+        &mut self,
+        parcel: Parcel<T>,
+        room: Option<Room>,
+        cx: &Context<'_>,
+    ) -> Poll<Result<(), PostError<T>>> {
+        match self.port.core.place_or_wait(parcel, room, cx.waker()) {
+            Outcome::Posted => return Poll::Ready(Ok(())),
+            Outcome::AtPort(poster) => self.stage = Stage::AtPort(poster),
+            Outcome::Refused(refusal) => {
+                let line = refusal.hungry.as_ref().and_then(|hungry| hungry.line());
+                let Some(line) = line else {
+                    return Poll::Ready(Err(refusal.into_error()));
+                };
+                self.stage = Stage::AtQueue(refusal.parcel, line.wait());
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl<T: Send + 'static> Future for PostWait<T> {
+    type Output = Result<(), PostError<T>>;
+
+    /// # Panics
+    /// When the future has ended.
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        loop {
+            let offered = match std::mem::replace(&mut this.stage, Stage::Ended) {
+                Stage::Ended => panic!("an ended future is not polled"),
+                Stage::New(parcel) => this.offer(parcel, None, cx),
+                Stage::AtPort(poster) => {
+                    if poster.waits(cx) {
+                        this.stage = Stage::AtPort(poster);
+                        return Poll::Pending;
+                    }
+                    return Poll::Ready(Ok(()));
+                }
+                Stage::AtQueue(parcel, mut wait) => match Pin::new(&mut wait).poll(cx) {
+                    // A queue that was stopped has lost its receiver: the item is offered to others.
+                    Poll::Ready(granted) => this.offer(parcel, granted.ok(), cx),
+                    Poll::Pending => {
+                        this.stage = Stage::AtQueue(parcel, wait);
+                        return Poll::Pending;
+                    }
+                },
+            };
+            if offered.is_ready() || matches!(this.stage, Stage::AtPort(_)) {
+                return offered;
+            }
+        }
+    }
+}
+
+/// Nothing of it is pinned: the item is in a node of its own.
+impl<T: Send + 'static> Unpin for PostWait<T> {}
+
+impl<T: Send + 'static> Drop for PostWait<T> {
+    fn drop(&mut self) {
+        drop(self.take_parcel());
+    }
+}
+
+impl<T: Send + 'static> Poster<T> {
+    /// Takes the item, and wakes whoever waits once the port is unlocked.
+    pub(super) fn let_in(&self, deferred: &mut Deferred) -> Option<Parcel<T>> {
+        let mut slot = self.0.lock();
+        deferred.wake(slot.waker.clone());
+        slot.parcel.pop_front()
+    }
+
+    /// Whether the item still waits; then `cx` is woken when it is let in.
+    fn waits(&self, cx: &Context<'_>) -> bool {
+        let mut slot = self.0.lock();
+        slot.waker.clone_from(cx.waker());
+        !slot.parcel.is_empty()
+    }
+}
+
+impl<T: Send + 'static> PortCore<T> {
+    /// Offers an item; if the port is full it joins the line, if there is one.
+    fn place_or_wait(&self, parcel: Parcel<T>, room: Option<Room>, waker: &Waker) -> Outcome<T> {
+        let mut deferred = Deferred::with_room(room);
+        let outcome =
+            self.locked(
+                |state| match state.place(parcel, Entry::Posted, &mut deferred) {
+                    Ok(()) => Outcome::Posted,
+                    Err(refusal) => state.line_up(refusal, waker),
+                },
+            );
+        deferred.carry_out();
+        outcome
+    }
+
+    /// Takes a poster out of the line, with its item if it still waits.
+    fn give_up(&self, poster: &Arc<Poster<T>>) -> Option<Parcel<T>> {
+        let mut state = self.state();
+        if let Some(bound) = &mut state.bound {
+            bound
+                .posters_mut()
+                .retain(|other| !Arc::ptr_eq(other, poster));
+        }
+        poster.0.lock().parcel.pop_front()
+    }
+}
+
+impl<T: Send + 'static> PortState<T> {
+    fn line_up(&mut self, refusal: Refusal<T>, waker: &Waker) -> Outcome<T> {
+        match &mut self.bound {
+            Some(bound) if refusal.reason == PostRefusal::PortFull && bound.lets_wait() => {
+                let mut parcel = BoxList::new();
+                parcel.push_back(refusal.parcel);
+                let poster = Arc::new(Poster(Mutex::new(Slot {
+                    parcel,
+                    waker: waker.clone(),
+                })));
+                bound.posters_mut().push_back(Arc::clone(&poster));
+                Outcome::AtPort(poster)
+            }
+            _ => Outcome::Refused(refusal),
+        }
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for PostWait<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stage = match &self.stage {
+            Stage::New(_) => "new",
+            Stage::AtPort(_) => "port full",
+            Stage::AtQueue(..) => "queue full",
+            Stage::Ended => "ended",
+        };
+        f.debug_struct("PostWait")
+            .field("port", &self.port)
+            .field("stage", &stage)
+            .finish()
+    }
+}

@@ -1,0 +1,223 @@
+//! What a port holds, and what happens to it under the port's lock.
+
+use super::PortCore;
+use super::bound::Bound;
+use super::hungry::Hungry;
+use crate::deferred::Deferred;
+use crate::delivery::{Delivery, Parcel};
+use crate::receiver::{Offer, Receiver, Verdict};
+use crate::shelf::End;
+use crate::stamps::{Entry, Stamps};
+use crate::{PostError, PostRefusal};
+use motet_dispatch::{BoxList, QueueError};
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+
+pub(crate) struct PortState<T: Send + 'static> {
+    pub(super) items: BoxList<Delivery<T>>,
+    /// In the order in which they are asked.
+    pub(super) receivers: VecDeque<Arc<dyn Receiver<T>>>,
+    /// Receivers that wait for room in their queues, to be offered the waiting items.
+    pub(super) hungry: Vec<Hungry<T>>,
+    /// There when the capacity is limited.
+    pub(super) bound: Option<Box<Bound<T>>>,
+    pub(super) this: Weak<PortCore<T>>,
+    stamps: Stamps,
+}
+
+/// A parcel that could not be placed.
+pub(super) struct Refusal<T: Send + 'static> {
+    pub(super) parcel: Parcel<T>,
+    pub(super) reason: PostRefusal,
+    /// The receiver that wanted it, when room in its queue can be waited for.
+    pub(super) hungry: Option<Box<Hungry<T>>>,
+}
+
+impl<T: Send + 'static> PortState<T> {
+    pub(super) fn new(bound: Option<Box<Bound<T>>>, this: &Weak<PortCore<T>>) -> Self {
+        PortState {
+            items: BoxList::new(),
+            receivers: VecDeque::new(),
+            hungry: Vec::new(),
+            bound,
+            this: Weak::clone(this),
+            stamps: Stamps::default(),
+        }
+    }
+
+    /// Offers the parcel to the receivers; keeps it if none takes it.
+    #[inline]
+    pub(super) fn place(
+        &mut self,
+        parcel: Parcel<T>,
+        entry: Entry,
+        deferred: &mut Deferred,
+    ) -> Result<(), Refusal<T>> {
+        match self.offer(parcel, entry, true, deferred)? {
+            None => {
+                self.let_in_later(deferred);
+                Ok(())
+            }
+            Some(parcel) => self.keep(parcel, entry, deferred),
+        }
+    }
+
+    /// Offers the parcel to the receivers; keeps it if none takes it, whatever the capacity.
+    pub(super) fn place_always(
+        &mut self,
+        parcel: Parcel<T>,
+        entry: Entry,
+        deferred: &mut Deferred,
+    ) {
+        let left = match self.offer(parcel, entry, false, deferred) {
+            Ok(left) => left,
+            Err(refusal) => Some(refusal.parcel),
+        };
+        if let Some(parcel) = left {
+            self.insert(parcel, entry);
+        }
+        self.let_in_later(deferred);
+    }
+
+    /// Offers the parcel to the receivers; gives it back if none takes it. If it is not `refusable`, those
+    /// whose queues have no room are passed by.
+    #[inline]
+    fn offer(
+        &mut self,
+        mut parcel: Parcel<T>,
+        entry: Entry,
+        refusable: bool,
+        deferred: &mut Deferred,
+    ) -> Result<Option<Parcel<T>>, Refusal<T>> {
+        let end = self.stamps.stamp(&mut parcel.stamp, entry);
+        let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
+        let mut at = 0;
+        while let Some(receiver) = self.receivers.get(at) {
+            let verdict = receiver.offer(&mut offer);
+            let mut hungry = None;
+            if offer.deferred().has_full() {
+                let full = offer.deferred().take_full();
+                hungry = full.map(|queue| Box::new(Hungry::new(receiver, queue)));
+            }
+            if let Verdict::Refuse(reason) = verdict
+                && refusable
+            {
+                return Err(Refusal::new(offer, reason, hungry));
+            }
+            if let Some(hungry) = hungry {
+                // It would have taken this item, or more of those that wait.
+                hungry.line_up(&mut self.hungry, &self.this, offer.deferred());
+            }
+            if offer.receiver_leaves() {
+                let receiver = self.receivers.remove(at);
+                receiver
+                    .into_iter()
+                    .for_each(|receiver| offer.drop_later(receiver));
+            } else {
+                at += 1;
+            }
+            if verdict == Verdict::Accept {
+                return Ok(None);
+            }
+        }
+        Ok(offer.into_parcel())
+    }
+
+    /// Keeps a parcel whatever the capacity.
+    pub(super) fn insert(&mut self, parcel: Parcel<T>, entry: Entry) {
+        match entry {
+            Entry::Posted => self.items.push_back(parcel),
+            Entry::First => self.items.push_front(parcel),
+            Entry::Returned => self
+                .items
+                .insert(parcel, |one, other| one.stamp < other.stamp),
+        }
+    }
+
+    /// Adds a receiver and offers it the waiting items, as if they were posted to it one by one.
+    pub(crate) fn register(&mut self, receiver: Arc<dyn Receiver<T>>, deferred: &mut Deferred) {
+        if self.offer_waiting(&receiver, deferred) {
+            self.receivers.push_back(receiver);
+        } else {
+            deferred.drop_later(receiver);
+        }
+    }
+
+    /// Offers the waiting items to one receiver, oldest first, as long as its queue has room. `false`
+    /// when it leaves the port.
+    pub(super) fn offer_waiting(
+        &mut self,
+        receiver: &Arc<dyn Receiver<T>>,
+        deferred: &mut Deferred,
+    ) -> bool {
+        let (mut kept, mut stays, mut hungry) = (BoxList::new(), true, None);
+        while stays
+            && hungry.is_none()
+            && let Some(parcel) = self.items.pop_front()
+        {
+            let mut offer = Offer::new(parcel, End::Back, &mut kept, deferred);
+            // An item that is refused for want of room stays in the port like one that is rejected.
+            let _verdict = receiver.offer(&mut offer);
+            stays = !offer.receiver_leaves();
+            let full = offer.deferred().take_full();
+            hungry = full.map(|queue| Hungry::new(receiver, queue));
+            if let Some(parcel) = offer.into_parcel() {
+                kept.push_back(parcel);
+            }
+        }
+        kept.append(std::mem::take(&mut self.items));
+        self.items = kept;
+        if let Some(hungry) = hungry
+            && stays
+            && !self.items.is_empty()
+        {
+            hungry.line_up(&mut self.hungry, &self.this, deferred);
+        }
+        self.let_in_later(deferred);
+        stays
+    }
+
+    pub(crate) fn remove(
+        &mut self,
+        receiver: &Arc<dyn Receiver<T>>,
+    ) -> Option<Arc<dyn Receiver<T>>> {
+        let at = self
+            .receivers
+            .iter()
+            .position(|other| Arc::ptr_eq(other, receiver))?;
+        self.receivers.remove(at)
+    }
+
+    /// Adds a receiver that has been offered, in its own way, what waits.
+    pub(crate) fn push_receiver(&mut self, receiver: Arc<dyn Receiver<T>>) {
+        self.receivers.push_back(receiver);
+    }
+
+    pub(crate) fn receivers(&self) -> impl Iterator<Item = &Arc<dyn Receiver<T>>> {
+        self.receivers.iter()
+    }
+
+    /// The waiting items. Who takes some then lets those in who wait for room
+    /// ([`PortState::let_in_later`]).
+    pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
+        &mut self.items
+    }
+}
+
+impl<T: Send + 'static> Refusal<T> {
+    #[cold]
+    fn new(offer: Offer<'_, T>, reason: QueueError, hungry: Option<Box<Hungry<T>>>) -> Self {
+        Refusal {
+            parcel: offer.into_parcel().expect("a refused item was not taken"),
+            reason: PostRefusal::Queue(reason),
+            hungry,
+        }
+    }
+
+    pub(super) fn into_error(self) -> PostError<T> {
+        PostError {
+            item: self.parcel.into_inner().item,
+            reason: self.reason,
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Arbiters of one's own, built on what the crate shows to everyone.
+
+use crate::support::{dispatcher, here, port_with, post_all};
+use motet_dispatch::{Awaited, Dispatcher, Enqueue, QueueConfig, Run, Task, TaskBox, Waiter};
+use motet_ports::{
+    Active, Attach, Choice, Offer, Outlet, Port, Receive, Receiver, Verdict, WeakPort,
+};
+use motet_sync::Arc;
+use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_testkit::{Drops, Log};
+use std::sync::Weak;
+
+/// Takes the first item that stands before another in its port: when a second is offered, the one that
+/// waits is left and the second is logged.
+struct Second<T: Send + 'static> {
+    port: Port<T>,
+    log: Log<T>,
+}
+
+struct Core<T: Send + 'static> {
+    this: Weak<Self>,
+    port: WeakPort<T>,
+    outlet: Outlet,
+    log: Log<T>,
+    closed: AtomicBool,
+}
+
+struct Found<T: Send + 'static> {
+    item: T,
+    by: Arc<Core<T>>,
+}
+
+impl<T: Send + 'static> Second<T> {
+    fn of(port: &Port<T>, log: &Log<T>) -> Self {
+        Second {
+            port: port.clone(),
+            log: log.clone(),
+        }
+    }
+}
+
+impl<T: Send + 'static> Attach for Second<T> {
+    type Ports = Port<T>;
+
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Port<T>) {
+        let core = Arc::new_cyclic(|this| Core {
+            this: Weak::clone(this),
+            port: self.port.downgrade(),
+            outlet,
+            log: self.log,
+            closed: AtomicBool::new(false),
+        });
+        (core, self.port)
+    }
+
+    fn is_once(&self) -> bool {
+        true
+    }
+}
+
+impl<T: Send + 'static> Receiver<T> for Core<T> {
+    fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
+        if !self.is_active() {
+            offer.leave_port();
+            return Verdict::Reject;
+        }
+        let Some(by) = self.this.upgrade().filter(|_| offer.waiting_count() > 0) else {
+            return Verdict::Reject;
+        };
+        if let Err(verdict) = offer.claim(&self.outlet) {
+            return verdict;
+        }
+        self.closed.store(true, Ordering::Release);
+        offer.leave_port();
+        let item = offer.accept();
+        offer.send(&self.outlet, TaskBox::new(Found { item, by }).into_task());
+        Verdict::Accept
+    }
+}
+
+impl<T: Send + 'static> Run for Found<T> {
+    fn run(task: TaskBox<Self>) {
+        let Found { item, by } = task.into_inner();
+        let held = |item| -> Task {
+            let by = Arc::clone(&by);
+            TaskBox::new(Found { item, by }).into_task()
+        };
+        if let Some((item, _pass)) = by.outlet.enter(item, held) {
+            by.log.push(item);
+        }
+    }
+
+    fn cleanup(task: TaskBox<Self>) {
+        let Found { item, by } = task.into_inner();
+        by.port.put_back(item);
+    }
+}
+
+impl<T: Send + 'static> Waiter for Core<T> {
+    fn awaits(&self) -> Option<Awaited> {
+        None
+    }
+}
+
+impl<T: Send + 'static> Active for Core<T> {
+    fn register(&self) {
+        if let (Some(port), Some(core)) = (self.port.upgrade(), self.this.upgrade()) {
+            port.register(core);
+        }
+    }
+
+    fn cleanup(&self) {
+        self.closed.store(true, Ordering::Release);
+        if let (Some(port), Some(core)) = (self.port.upgrade(), self.this.upgrade()) {
+            port.unregister(&(core as Arc<dyn Receiver<T>>));
+        }
+    }
+
+    fn is_active(&self) -> bool {
+        !self.closed.load(Ordering::Acquire) && self.outlet.is_open()
+    }
+}
+
+#[test]
+fn sem_g82_an_own_arbiter_is_activated_like_any() {
+    let (port, log) = (port_with([1]), Log::new());
+    let active = Second::of(&port, &log).activate(&here()).unwrap();
+    assert!(active.is_active());
+    post_all(&port, [2, 3]);
+    assert_eq!((log.take(), port.items()), (vec![2], vec![1, 3]));
+    assert!(!active.is_active());
+    assert_eq!(port.receiver_count(), 0);
+    let active = Second::of(&port, &log).activate(&here()).unwrap();
+    assert_eq!(log.take(), [3], "found at its registration");
+    assert!(!active.is_active());
+}
+
+#[test]
+fn sem_g82_an_own_arbiter_is_cleaned_up_like_any() {
+    let (port, log) = (port_with([1]), Log::new());
+    let active = Second::of(&port, &log).activate(&here()).unwrap();
+    active.cleanup();
+    port.post(2).unwrap();
+    assert_eq!((log.len(), port.items()), (0, vec![1, 2]));
+    assert_eq!(port.receiver_count(), 0);
+}
+
+#[test]
+fn sem_g82_an_own_arbiter_is_a_branch_of_a_choice() {
+    for own_wins in [true, false] {
+        let (port, other, log) = (port_with([1]), Port::new(), Log::new());
+        let told = log.clone();
+        Choice::new()
+            .or(Second::of(&port, &log))
+            .or(Receive::once(&other, move |n: u32| told.push(n)))
+            .activate(&here())
+            .unwrap();
+        if own_wins {
+            post_all(&port, [2]);
+            post_all(&other, [9]);
+            assert_eq!(
+                (log.take(), port.items(), other.items()),
+                (vec![2], vec![1], vec![9])
+            );
+        } else {
+            post_all(&other, [9]);
+            post_all(&port, [2]);
+            assert_eq!((log.take(), port.items()), (vec![9], vec![1, 2]));
+        }
+        assert_eq!((port.receiver_count(), other.receiver_count()), (0, 0));
+    }
+}
+
+#[test]
+fn sem_g82_an_own_arbiter_that_finds_no_room_takes_nothing() {
+    let dispatcher = Dispatcher::new(1);
+    let queue = dispatcher.queue(QueueConfig::bounded("narrow", 1));
+    let (port, log) = (port_with([1]), Log::new());
+    let active = Second::of(&port, &log).activate(&queue).unwrap();
+    dispatcher.wait_idle();
+    queue.suspend();
+    queue.enqueue(Task::new(|| ())).unwrap();
+    assert_eq!(port.post(2).unwrap_err().item, 2);
+    assert!(active.is_active());
+    queue.resume();
+    dispatcher.wait_idle();
+    port.post(3).unwrap();
+    dispatcher.wait_idle();
+    assert_eq!((log.take(), port.items()), (vec![3], vec![1]));
+}
+
+#[test]
+fn sem_g82_what_an_own_arbiter_did_not_handle_goes_back() {
+    let ((dispatcher, queue), port, log) = (dispatcher(1), port_with([1]), Log::new());
+    Second::of(&port, &log).activate(&queue).unwrap();
+    dispatcher.wait_idle();
+    queue.suspend();
+    post_all(&port, [2, 3]);
+    drop(dispatcher);
+    assert_eq!(
+        (log.len(), port.items()),
+        (0, vec![2, 1, 3]),
+        "at the front"
+    );
+}
+
+#[test]
+fn sem_g82_an_own_arbiter_goes_with_its_port() {
+    let drops = Drops::new();
+    let (port, log) = (Port::new(), Log::new());
+    port.post(drops.make()).unwrap();
+    let active = Second::of(&port, &log).activate(&here()).unwrap();
+    drop(port);
+    assert_eq!(drops.dropped(), 1);
+    assert!(active.is_active());
+    active.cleanup();
+    assert!(!active.is_active());
+}

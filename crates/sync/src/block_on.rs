@@ -1,0 +1,64 @@
+//! How a thread waits for a future.
+
+use crate::{Parker, Unparker};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+/// Runs `future` on the calling thread, which sleeps while the future waits. For threads outside a
+/// dispatcher: a worker that sleeps here runs nothing else meanwhile.
+///
+/// ```
+/// assert_eq!(motet_sync::block_on(async { 6 * 7 }), 42);
+/// ```
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let parker = Parker::new();
+    let waker = Waker::from(Arc::new(WakeThread(parker.unparker())));
+    let mut cx = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut cx) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => parker.park(),
+        }
+    }
+}
+
+struct WakeThread(Unparker);
+
+impl Wake for WakeThread {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+    use crate::{Mutex, thread};
+
+    #[test]
+    fn a_future_that_is_woken_from_elsewhere_ends() {
+        let mut polls = 0;
+        let wakers = Arc::new(Mutex::new(Vec::new()));
+        let woken = block_on(std::future::poll_fn(|cx| {
+            polls += 1;
+            if polls == 3 {
+                return Poll::Ready(polls);
+            }
+            wakers.lock().push(cx.waker().clone());
+            let wakers = Arc::clone(&wakers);
+            thread::spawn(move || {
+                let left = std::mem::take(&mut *wakers.lock());
+                left.into_iter().for_each(Waker::wake);
+            });
+            Poll::Pending
+        }));
+        assert_eq!(woken, 3);
+    }
+}
