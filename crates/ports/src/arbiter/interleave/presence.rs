@@ -90,7 +90,6 @@ impl Presence {
 
     /// Whether a handler runs. Called after everybody has been told not to begin.
     pub(super) fn anyone(&self) -> bool {
-        order();
         // What has ended is added up first: then nobody is counted as ended that has not been
         // counted as begun. Those who begin and take it back at once may make the answer `true`; they look again
         // after that.

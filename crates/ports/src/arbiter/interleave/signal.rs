@@ -29,12 +29,12 @@ impl Signal {
     /// Called under the lock, as `lower` and `calm_down` are.
     pub(super) fn raise(&self) {
         let before = self.0.fetch_or(RAISED, Ordering::SeqCst);
-        order();
-        if before & CALM != 0 {
-            self.0.fetch_and(!CALM, Ordering::SeqCst);
-            // From here on those who count the light way have been seen, or see that it is raised.
-            asymmetric::heavy();
+        if before & CALM == 0 {
+            return order();
         }
+        self.0.fetch_and(!CALM, Ordering::SeqCst);
+        // From here on those who count the light way have been seen, or see that it is raised.
+        asymmetric::heavy();
     }
 
     #[inline]
