@@ -37,7 +37,8 @@ enum Effect {
     Readmit(QueueHandle, Task),
     GiveUp(Task),
     Wake(Waker),
-    Raise(QueueHandle, Exception, Causalities),
+    /// Boxed: it is rare, and would make all others large.
+    Raise(Box<(QueueHandle, Exception, Causalities)>),
     Drop(Arc<dyn Keep>),
     Settle(Arc<dyn Settle>, AdmitLast),
     Call(Box<dyn FnOnce()>),
@@ -77,7 +78,7 @@ impl Deferred {
         exception: Exception,
         causalities: Causalities,
     ) {
-        self.push(Effect::Raise(queue, exception, causalities));
+        self.push(Effect::Raise(Box::new((queue, exception, causalities))));
     }
 
     pub(crate) fn drop_later(&mut self, receiver: Arc<dyn Keep>) {
@@ -149,16 +150,24 @@ impl Deferred {
     /// Does everything. The caller holds no lock.
     #[inline]
     pub(crate) fn carry_out(self) {
+        if self.announce {
+            announce();
+        }
+        if self.first.is_some() || self.room.is_some() {
+            self.carry_out_effects();
+        }
+    }
+
+    /// Apart from the way of most posts, which have queued their task and leave nothing to do.
+    #[inline(never)]
+    fn carry_out_effects(self) {
         let Deferred {
-            announce: tell,
+            announce: _,
             first,
             second,
             rest,
             room,
         } = self;
-        if tell {
-            announce();
-        }
         if let Some(first) = first {
             first.carry_out();
             if let Some(second) = second {
@@ -197,7 +206,8 @@ impl Effect {
             Effect::Readmit(queue, task) => queue.readmit(task),
             Effect::GiveUp(task) => task.cleanup(),
             Effect::Wake(waker) => waker.wake(),
-            Effect::Raise(queue, exception, causalities) => {
+            Effect::Raise(raised) => {
+                let (queue, exception, causalities) = *raised;
                 causalities.run(|| queue.raise(exception));
             }
             Effect::Drop(receiver) => drop(receiver),
