@@ -160,10 +160,14 @@ impl<R: Run> TaskBox<R> {
     #[inline]
     #[must_use]
     pub fn under(causalities: Causalities, body: R) -> Self {
-        let node = Box::new(Node {
+        // Memory first: the fields are then written where they stay, instead of copied there together.
+        let mut node = Box::new_uninit();
+        node.write(Node {
             header: Header::new(Self::VTABLE, causalities),
             body,
         });
+        // SAFETY: written just now.
+        let node = unsafe { node.assume_init() };
         TaskBox {
             node: NonNull::from(Box::leak(node)),
             owns: PhantomData,

@@ -11,10 +11,15 @@ use std::task::Waker;
 pub(crate) struct Deferred {
     /// Tasks have been queued that other workers should hear of.
     announce: bool,
-    first: Option<Effect>,
+    effects: Option<Effects>,
+    room: Option<Box<RoomNews>>,
+}
+
+/// At least one: most posts have none, and should find that out by one look.
+struct Effects {
+    first: Effect,
     second: Option<Effect>,
     rest: Vec<Effect>,
-    room: Option<Box<RoomNews>>,
 }
 
 /// What is known of room in queues.
@@ -148,54 +153,45 @@ impl Deferred {
     }
 
     /// Does everything. The caller holds no lock.
+    // By reference: moved, it would be copied.
     #[inline]
-    pub(crate) fn carry_out(self) {
+    pub(crate) fn carry_out(&mut self) {
         if self.announce {
             announce();
         }
-        if self.first.is_some() || self.room.is_some() {
+        if self.effects.is_some() || self.room.is_some() {
             self.carry_out_effects();
         }
     }
 
     /// Apart from the way of most posts, which have queued their task and leave nothing to do.
     #[inline(never)]
-    fn carry_out_effects(self) {
-        let Deferred {
-            announce: _,
-            first,
-            second,
-            rest,
-            room,
-        } = self;
-        if let Some(first) = first {
-            first.carry_out();
-            if let Some(second) = second {
+    fn carry_out_effects(&mut self) {
+        if let Some(effects) = self.effects.take() {
+            effects.first.carry_out();
+            if let Some(second) = effects.second {
                 second.carry_out();
-                rest.into_iter().for_each(Effect::carry_out);
+                effects.rest.into_iter().for_each(Effect::carry_out);
             }
         }
-        if let Some(unused) = room {
-            give_up(unused);
-        }
+        // Room that nobody has used goes to the next.
+        self.room = None;
     }
 
     #[inline]
     fn push(&mut self, effect: Effect) {
-        if self.first.is_none() {
-            self.first = Some(effect);
-        } else if self.second.is_none() {
-            self.second = Some(effect);
-        } else {
-            self.rest.push(effect);
+        match &mut self.effects {
+            None => {
+                self.effects = Some(Effects {
+                    first: effect,
+                    second: None,
+                    rest: Vec::new(),
+                });
+            }
+            Some(effects) if effects.second.is_none() => effects.second = Some(effect),
+            Some(effects) => effects.rest.push(effect),
         }
     }
-}
-
-/// Room that nobody has used goes to the next.
-#[cold]
-fn give_up(unused: Box<RoomNews>) {
-    drop(unused);
 }
 
 impl Effect {

@@ -9,7 +9,7 @@ pub(crate) struct Delivery<T: Send + 'static> {
     pub(crate) item: T,
     /// Says where the item stood in its port: items go by it there. Given by the port.
     pub(crate) stamp: i64,
-    to: Option<SentBy<dyn Deliver<T>>>,
+    to: SentBy<dyn Deliver<T>>,
 }
 
 /// A node with an item, waiting or on its way.
@@ -34,7 +34,7 @@ pub(crate) trait Sends: Send + Sync {
 }
 
 /// The arbiter that a task on its way belongs to, which is told if the task is dropped before it has
-/// arrived.
+/// arrived. None before it was sent, and when it has arrived.
 pub(crate) struct SentBy<A: Sends + ?Sized>(Option<Arc<A>>);
 
 /// Makes a node around an item, which carries the active causalities.
@@ -63,15 +63,25 @@ pub(crate) fn put_back_wanted<T: Send + 'static>(
 pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> Vec<T> {
     let mut items = Vec::with_capacity(parcels.len());
     while let Some(parcel) = parcels.pop_front() {
-        items.push(parcel.into_inner().item);
+        items.push(item_of(parcel));
     }
     items
+}
+
+/// The item of a parcel that is not on its way.
+#[inline]
+pub(crate) fn item_of<T: Send + 'static>(parcel: Parcel<T>) -> T {
+    let Delivery { item, to, .. } = parcel.into_inner();
+    debug_assert!(to.0.is_none(), "waiting, or arrived");
+    // There is nothing to drop, and then no need to load it either.
+    std::mem::forget(to);
+    item
 }
 
 /// Addresses a parcel: it becomes the task that delivers it.
 #[inline]
 pub(crate) fn address<T: Send + 'static>(mut parcel: Parcel<T>, to: Arc<dyn Deliver<T>>) -> Task {
-    parcel.to = Some(SentBy::new(to));
+    parcel.to = SentBy::new(to);
     parcel.into_task()
 }
 
@@ -80,7 +90,7 @@ impl<T: Send + 'static> Delivery<T> {
         Delivery {
             item,
             stamp: 0,
-            to: None,
+            to: SentBy(None),
         }
     }
 }
@@ -88,19 +98,21 @@ impl<T: Send + 'static> Delivery<T> {
 impl<T: Send + 'static> Run for Delivery<T> {
     #[inline]
     fn run(mut task: TaskBox<Self>) {
-        if let Some(to) = task.to.take() {
-            to.arrived().deliver(task);
+        if let Some(to) = task.to.0.take() {
+            to.deliver(task);
         }
     }
 
     fn cleanup(mut task: TaskBox<Self>) {
-        if let Some(to) = task.to.take() {
-            to.put_back(task);
+        // Told that it has lost its task only when the item is back.
+        let to = std::mem::replace(&mut task.to, SentBy(None));
+        if let Some(arbiter) = &to.0 {
+            arbiter.put_back(task);
         }
     }
 
     fn name(&self) -> &'static str {
-        let to = self.to.as_ref();
+        let to = self.to.0.as_ref();
         to.map_or_else(std::any::type_name::<Self>, |to| to.name())
     }
 }

@@ -1,6 +1,6 @@
 //! Reading a port without a receiver: looking at what waits, and taking it.
 
-use crate::delivery::{Delivery, Parcel, items_of};
+use crate::delivery::{Delivery, Parcel, item_of, items_of};
 use crate::port::Port;
 use crate::predicate;
 use motet_dispatch::BoxList;
@@ -10,7 +10,7 @@ impl<T: Send + 'static> Port<T> {
     /// Takes the oldest waiting item, if there is one. Its causalities do not become active.
     #[must_use]
     pub fn test(&self) -> Option<T> {
-        self.take().map(|parcel| parcel.into_inner().item)
+        self.take().map(item_of)
     }
 
     /// Takes the oldest `count` items, or none when fewer wait.

@@ -1,7 +1,7 @@
 //! What a port asks of those who want its items.
 
 use crate::deferred::{Deferred, Keep};
-use crate::delivery::{Delivery, Parcel, QueueHandle};
+use crate::delivery::{Delivery, Parcel, QueueHandle, item_of};
 use crate::outlet::Outlet;
 use crate::shelf::{End, Offered};
 use motet_dispatch::{BoxList, Exception, QueueError, Task};
@@ -90,7 +90,7 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
     /// When the item has been taken.
     #[must_use]
     pub fn accept(&mut self) -> T {
-        self.take().into_inner().item
+        item_of(self.take())
     }
 
     /// Takes the offered item in its node.

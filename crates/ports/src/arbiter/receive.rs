@@ -2,7 +2,7 @@
 
 use super::place::{Place, Placed};
 use crate::activation::{Activation, Active, Attach};
-use crate::delivery::{Deliver, Parcel, Sends, address};
+use crate::delivery::{Deliver, Parcel, Sends, address, item_of};
 use crate::handler::{self, AnyHandler};
 use crate::outlet::Outlet;
 use crate::port::Port;
@@ -194,7 +194,7 @@ impl<T: Send + 'static, L: Layout> Deliver<T> for ReceiveCore<T, L> {
         let outlet = self.place.outlet();
         let held = |parcel| address(parcel, Arc::clone(&self) as Arc<dyn Deliver<T>>);
         if let Some((parcel, pass)) = outlet.enter(parcel, held) {
-            let item = parcel.into_inner().item;
+            let item = item_of(parcel);
             self.handler.handle(item, outlet.queue(), pass);
         }
     }

@@ -1,7 +1,7 @@
 //! What the parts of joins take from their ports: one item, several, or a share of a number.
 
 use super::join_seat::Rule;
-use crate::delivery::{Delivery, Parcel, items_of};
+use crate::delivery::{Delivery, Parcel, item_of, items_of};
 use crate::predicate::{Asker, Predicate};
 use crate::shelf::Shelf;
 use motet_dispatch::{BoxList, Causalities};
@@ -85,7 +85,7 @@ impl<T: Send + 'static> Rule for One<T> {
 
     #[inline]
     fn give(taken: Parcel<T>) -> T {
-        taken.into_inner().item
+        item_of(taken)
     }
 
     fn causalities(taken: &Parcel<T>) -> Causalities {

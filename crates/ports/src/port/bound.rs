@@ -5,7 +5,7 @@ use super::state::{PortState, Refusal};
 use super::{Port, PortCore};
 use crate::PostRefusal;
 use crate::deferred::Deferred;
-use crate::delivery::Parcel;
+use crate::delivery::{Parcel, item_of};
 use crate::stamps::Entry;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -162,7 +162,7 @@ impl<T: Send + 'static> Bound<T> {
         self.dropped += 1;
         let overflow_port = self.overflow_port.clone();
         deferred.call(move || {
-            let item = parcel.into_inner().item;
+            let item = item_of(parcel);
             if let Some(port) = overflow_port {
                 drop(port.post(item));
             }

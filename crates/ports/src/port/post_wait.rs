@@ -3,7 +3,7 @@
 use super::state::{PortState, Refusal};
 use super::{Port, PortCore};
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel};
+use crate::delivery::{Delivery, Parcel, item_of};
 use crate::stamps::Entry;
 use crate::{PostError, PostRefusal};
 use motet_dispatch::{BoxList, QueueError, Room, RoomWait};
@@ -108,7 +108,7 @@ impl<T: Send + 'static> PostWait<T> {
     #[must_use]
     pub fn into_item(mut self) -> Option<T> {
         let parcel = self.take_parcel();
-        parcel.map(|parcel| parcel.into_inner().item)
+        parcel.map(item_of)
     }
 
     fn take_parcel(&mut self) -> Option<Parcel<T>> {

@@ -4,7 +4,7 @@ use super::PortCore;
 use super::bound::Bound;
 use super::hungry::Hungry;
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel};
+use crate::delivery::{Delivery, Parcel, item_of};
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::shelf::End;
 use crate::stamps::{Entry, Stamps};
@@ -216,7 +216,7 @@ impl<T: Send + 'static> Refusal<T> {
 
     pub(super) fn into_error(self) -> PostError<T> {
         PostError {
-            item: self.parcel.into_inner().item,
+            item: item_of(self.parcel),
             reason: self.reason,
         }
     }
