@@ -160,11 +160,18 @@ impl<R: Run> TaskBox<R> {
     #[inline]
     #[must_use]
     pub fn under(causalities: Causalities, body: R) -> Self {
-        // Memory first: the fields are then written where they stay, instead of copied there together.
+        TaskBox::build(causalities, || body)
+    }
+
+    /// Allocates the node and then makes the body: its fields are written where they stay, instead of
+    /// copied there together.
+    #[inline]
+    #[must_use]
+    pub fn build(causalities: Causalities, body: impl FnOnce() -> R) -> Self {
         let mut node = Box::new_uninit();
         node.write(Node {
             header: Header::new(Self::VTABLE, causalities),
-            body,
+            body: body(),
         });
         // SAFETY: written just now.
         let node = unsafe { node.assume_init() };

@@ -40,12 +40,12 @@ pub(crate) struct SentBy<A: Sends + ?Sized>(Option<Arc<A>>);
 /// Makes a node around an item, which carries the active causalities.
 #[inline]
 pub(crate) fn parcel<T: Send + 'static>(item: T) -> Parcel<T> {
-    TaskBox::new(Delivery::new(item))
+    TaskBox::build(Causalities::active(), || Delivery::new(item))
 }
 
 /// Makes a node around an item, which carries none.
 pub(crate) fn token<T: Send + 'static>(item: T) -> Parcel<T> {
-    TaskBox::under(Causalities::none(), Delivery::new(item))
+    TaskBox::build(Causalities::none(), || Delivery::new(item))
 }
 
 /// Brings an item of a handler run that was skipped back by `put_back`, unless it was itself
@@ -86,6 +86,7 @@ pub(crate) fn address<T: Send + 'static>(mut parcel: Parcel<T>, to: Arc<dyn Deli
 }
 
 impl<T: Send + 'static> Delivery<T> {
+    #[inline]
     fn new(item: T) -> Self {
         Delivery {
             item,
