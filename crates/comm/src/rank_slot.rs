@@ -152,7 +152,7 @@ impl RankWait {
     /// The wait has ended; the next one begins anew.
     #[inline]
     pub(crate) fn end(&mut self, slot: &RankSlot) {
-        self.spin = SpinWait::new();
+        self.spin.end();
         if self.listed.is_some() {
             self.unlist(slot);
         }

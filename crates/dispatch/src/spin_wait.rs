@@ -47,6 +47,14 @@ impl SpinWait {
         }
     }
 
+    /// What was waited for is there; the next wait begins anew.
+    #[inline]
+    pub fn end(&mut self) {
+        worker::with_current(Worker::fruitful);
+        self.backoff.restart();
+        self.turns = 0;
+    }
+
     /// Waits a little for `ready`, which must be quick and is called at least once.
     #[inline]
     pub fn wait(&mut self, cx: &Context<'_>, mut ready: impl FnMut() -> bool) -> Advice {

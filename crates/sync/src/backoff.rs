@@ -35,6 +35,12 @@ impl Backoff {
         }
     }
 
+    /// The next call begins a wait anew.
+    #[inline]
+    pub const fn restart(&mut self) {
+        self.since = None;
+    }
+
     /// Waits one round, a tenth of a microsecond or so. `false` when the budget is spent and the
     /// caller should sleep.
     #[inline]

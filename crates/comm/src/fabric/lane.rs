@@ -6,11 +6,11 @@
 //! only every few messages, and the sender looks at that only when half the slots may be full: so
 //! that line hardly moves.
 //!
-//! A lane between ranks of the same thread is not padded: it lies in a line or two, and its receiver
-//! publishes each message it takes.
+//! A lane between ranks of the same thread is not padded and its messages have no numbers: a count of
+//! those sent and a count of those taken do, which both ends publish with each message.
 //!
-//! Memory order: the store of the number releases the value to the receiver; the store of `taken`
-//! releases the slot to the sender.
+//! Memory order: the store of the number, or of the count, releases the value to the receiver; the
+//! store of `taken` releases the slot to the sender.
 
 use motet_sync::atomic::{AtomicU32, Ordering};
 use motet_sync::cell::UnsafeCell;
@@ -23,130 +23,202 @@ const FAR: usize = if cfg!(motet_loom) { 2 } else { 8 };
 /// Slots of a lane within a thread; a power of two.
 const NEAR: usize = 4;
 
+/// One of two layouts. What both ends share is behind it, so that a lane within a thread takes no more
+/// memory than it needs.
 pub(crate) enum Lane<T> {
     /// Between ranks of one thread.
-    Near {
-        taken: AtomicU32,
-        slots: [Slot<T>; NEAR],
-    },
+    Near(Arc<NearLane<T>>),
     /// Between ranks of two threads.
-    Far {
-        taken: CachePadded<AtomicU32>,
-        slots: [CachePadded<Slot<T>>; FAR],
-    },
+    Far(Arc<FarLane<T>>),
 }
 
-pub(crate) struct Slot<T> {
-    /// The number of the message in the slot; the first is 1, 0 means none yet.
-    number: AtomicU32,
-    value: UnsafeCell<MaybeUninit<T>>,
+/// Both ends are in the same cache anyway: two counts do, and with small values the lane is a line long.
+pub(crate) struct NearLane<T> {
+    sent: AtomicU32,
+    taken: AtomicU32,
+    values: [Value<T>; NEAR],
 }
+
+pub(crate) struct FarLane<T> {
+    taken: CachePadded<AtomicU32>,
+    slots: [CachePadded<Slot<T>>; FAR],
+}
+
+struct Slot<T> {
+    /// Of the message it holds; the first is 1, 0 means none yet.
+    number: AtomicU32,
+    value: Value<T>,
+}
+
+type Value<T> = UnsafeCell<MaybeUninit<T>>;
 
 /// The sending end. There is one.
 pub(crate) struct LaneSender<T> {
-    lane: Arc<Lane<T>>,
+    lane: Lane<T>,
     sent: u32,
     known_taken: u32,
 }
 
 /// The receiving end. There is one.
 pub(crate) struct LaneReceiver<T> {
-    lane: Arc<Lane<T>>,
+    lane: Lane<T>,
     received: u32,
 }
 
 // SAFETY: a value is written by the sender before its number, read by the receiver after it; the
 // slot is written again only after the receiver has published that it took the value.
-unsafe impl<T: Send> Sync for Lane<T> {}
+unsafe impl<T: Send> Sync for NearLane<T> {}
 // SAFETY: a lane owns the values on their way.
-unsafe impl<T: Send> Send for Lane<T> {}
+unsafe impl<T: Send> Send for NearLane<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for FarLane<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for FarLane<T> {}
 
 impl<T: Send> Lane<T> {
     /// A new lane; `near` when both ranks share a thread.
     pub(crate) fn open(near: bool) -> (LaneSender<T>, LaneReceiver<T>) {
-        let slot = |_| Slot {
-            number: AtomicU32::new(0),
-            value: UnsafeCell::new(MaybeUninit::uninit()),
-        };
-        let lane = Arc::new(if near {
-            Lane::Near {
-                taken: AtomicU32::new(0),
-                slots: std::array::from_fn(slot),
-            }
+        let (lane, other) = if near {
+            let lane = Arc::new(NearLane::new());
+            (Lane::Near(Arc::clone(&lane)), Lane::Near(lane))
         } else {
-            let slots = std::array::from_fn(|i| CachePadded::new(slot(i)));
-            Lane::Far {
-                taken: CachePadded::new(AtomicU32::new(0)),
-                slots,
-            }
-        });
+            let lane = Arc::new(FarLane::new());
+            (Lane::Far(Arc::clone(&lane)), Lane::Far(lane))
+        };
         let sender = LaneSender {
-            lane: Arc::clone(&lane),
+            lane,
             sent: 0,
             known_taken: 0,
         };
-        (sender, LaneReceiver { lane, received: 0 })
+        let receiver = LaneReceiver {
+            lane: other,
+            received: 0,
+        };
+        (sender, receiver)
     }
 }
 
-impl<T> Lane<T> {
-    /// The slot of the message after `count` messages.
-    #[inline]
-    fn slot(&self, count: u32) -> &Slot<T> {
-        match self {
-            Lane::Near { slots, .. } => &slots[count as usize % NEAR],
-            Lane::Far { slots, .. } => &slots[count as usize % FAR],
+/// What the two layouts have in common.
+trait Slots<T> {
+    /// The number of slots.
+    const DEPTH: u32;
+
+    /// After how many messages the receiver publishes its progress.
+    const BATCH: u32;
+
+    /// The place of the message after `count` messages.
+    fn place(&self, count: u32) -> &Value<T>;
+
+    /// Whether the message after `count` messages, which were not all taken before it was sent, is there.
+    fn holds(&self, count: u32) -> bool;
+
+    /// Shows the receiver the message after `count` messages.
+    fn publish(&self, count: u32);
+
+    fn taken(&self) -> &AtomicU32;
+}
+
+impl<T> NearLane<T> {
+    fn new() -> Self {
+        NearLane {
+            sent: AtomicU32::new(0),
+            taken: AtomicU32::new(0),
+            values: std::array::from_fn(|_| UnsafeCell::new(MaybeUninit::uninit())),
         }
+    }
+}
+
+impl<T> Slots<T> for NearLane<T> {
+    const DEPTH: u32 = NEAR as u32;
+    const BATCH: u32 = 1;
+
+    #[inline]
+    fn place(&self, count: u32) -> &Value<T> {
+        &self.values[count as usize % NEAR]
+    }
+
+    #[inline]
+    fn holds(&self, count: u32) -> bool {
+        let ahead = self.sent.load(Ordering::Acquire).wrapping_sub(count);
+        (1..=NEAR as u32).contains(&ahead)
+    }
+
+    #[inline]
+    fn publish(&self, count: u32) {
+        self.sent.store(count.wrapping_add(1), Ordering::Release);
     }
 
     #[inline]
     fn taken(&self) -> &AtomicU32 {
-        match self {
-            Lane::Near { taken, .. } => taken,
-            Lane::Far { taken, .. } => taken,
+        &self.taken
+    }
+}
+
+impl<T> FarLane<T> {
+    fn new() -> Self {
+        let slot = |_| {
+            CachePadded::new(Slot {
+                number: AtomicU32::new(0),
+                value: UnsafeCell::new(MaybeUninit::uninit()),
+            })
+        };
+        FarLane {
+            taken: CachePadded::new(AtomicU32::new(0)),
+            slots: std::array::from_fn(slot),
         }
+    }
+}
+
+impl<T> Slots<T> for FarLane<T> {
+    const DEPTH: u32 = FAR as u32;
+    const BATCH: u32 = FAR as u32 / 2;
+
+    #[inline]
+    fn place(&self, count: u32) -> &Value<T> {
+        &self.slots[count as usize % FAR].value
     }
 
-    /// The number of slots, and after how many messages the receiver publishes its progress.
     #[inline]
-    fn depth_and_batch(&self) -> (u32, u32) {
-        match self {
-            Lane::Near { .. } => (NEAR as u32, 1),
-            Lane::Far { .. } => (FAR as u32, FAR as u32 / 2),
-        }
+    fn holds(&self, count: u32) -> bool {
+        let slot = &self.slots[count as usize % FAR];
+        slot.number.load(Ordering::Acquire) == count.wrapping_add(1)
     }
+
+    #[inline]
+    fn publish(&self, count: u32) {
+        let slot = &self.slots[count as usize % FAR];
+        slot.number.store(count.wrapping_add(1), Ordering::Release);
+    }
+
+    #[inline]
+    fn taken(&self) -> &AtomicU32 {
+        &self.taken
+    }
+}
+
+/// Runs the same code for either layout, so that each is compiled by itself.
+macro_rules! each_layout {
+    ($ends:expr, $lane:ident => $call:expr) => {
+        match &$ends.lane {
+            Lane::Near($lane) => $call,
+            Lane::Far($lane) => $call,
+        }
+    };
 }
 
 impl<T: Send> LaneSender<T> {
     /// Whether another message may be sent.
     #[inline]
     pub(crate) fn has_room(&mut self) -> bool {
-        let (depth, batch) = self.lane.depth_and_batch();
-        // Looked at when a batch may have been published, long before it is needed: the cache line
-        // then comes while the rank waits for its own messages.
-        if self.sent.wrapping_sub(self.known_taken) >= batch {
-            self.known_taken = self.lane.taken().load(Ordering::Acquire);
-        }
-        self.sent.wrapping_sub(self.known_taken) < depth
+        each_layout!(self, lane => has_room(&**lane, self.sent, &mut self.known_taken))
     }
 
-    /// Sends a message.
-    ///
-    /// # Panics
-    /// When there is no room.
+    /// Sends the message, if there is one and there is room for it.
     #[inline]
-    pub(crate) fn send(&mut self, value: T) {
-        let (depth, _) = self.lane.depth_and_batch();
-        assert!(
-            self.sent.wrapping_sub(self.known_taken) < depth,
-            "the caller has seen room"
-        );
-        let slot = self.lane.slot(self.sent);
-        // SAFETY: the receiver has taken the message that was in this slot, and there is one sender.
-        slot.value
-            .with_mut(|place| unsafe { (*place).write(value) });
-        self.sent = self.sent.wrapping_add(1);
-        slot.number.store(self.sent, Ordering::Release);
+    pub(crate) fn try_send(&mut self, message: &mut Option<T>) -> bool {
+        each_layout!(self, lane => {
+            try_send(&**lane, &mut self.sent, &mut self.known_taken, message)
+        })
     }
 }
 
@@ -154,53 +226,94 @@ impl<T: Send> LaneReceiver<T> {
     /// Whether a message is there.
     #[inline]
     pub(crate) fn has_message(&self) -> bool {
-        let next = self.received.wrapping_add(1);
-        self.lane.slot(self.received).number.load(Ordering::Acquire) == next
+        each_layout!(self, lane => lane.holds(self.received))
     }
 
-    /// Takes the message that is there.
-    ///
-    /// # Panics
-    /// When none is.
+    /// Takes the message that is there; and whether its sender may wait for the room that this has shown
+    /// it.
     #[inline]
-    pub(crate) fn receive(&mut self) -> T {
-        assert!(self.has_message(), "the caller has seen a message");
-        let slot = self.lane.slot(self.received);
-        // SAFETY: the number says that the value is there; it is read once, as `received` goes on.
-        let value = slot
-            .value
-            .with_mut(|place| unsafe { (*place).assume_init_read() });
-        self.received = self.received.wrapping_add(1);
-        if self.has_just_published() {
-            self.lane.taken().store(self.received, Ordering::Release);
-        }
-        value
+    pub(crate) fn try_receive(&mut self) -> Option<(T, bool)> {
+        each_layout!(self, lane => try_receive(&**lane, &mut self.received))
     }
+}
 
-    /// Whether the last message taken showed the sender new room; it may wait for that.
-    #[inline]
-    pub(crate) fn has_just_published(&self) -> bool {
-        self.received.is_multiple_of(self.lane.depth_and_batch().1)
+#[inline]
+fn has_room<T, L: Slots<T>>(lane: &L, sent: u32, known_taken: &mut u32) -> bool {
+    // Looked at when a batch may have been published, long before it is needed: the cache line
+    // then comes while the rank waits for its own messages.
+    if sent.wrapping_sub(*known_taken) >= L::BATCH {
+        *known_taken = lane.taken().load(Ordering::Acquire);
     }
+    sent.wrapping_sub(*known_taken) < L::DEPTH
+}
+
+#[inline]
+fn try_send<T, L: Slots<T>>(
+    lane: &L,
+    sent: &mut u32,
+    known_taken: &mut u32,
+    message: &mut Option<T>,
+) -> bool {
+    if !has_room(lane, *sent, known_taken) {
+        return false;
+    }
+    let Some(value) = message.take() else {
+        return false;
+    };
+    // SAFETY: the receiver has taken the message that was there, and there is one sender.
+    lane.place(*sent)
+        .with_mut(|place| unsafe { (*place).write(value) });
+    lane.publish(*sent);
+    *sent = sent.wrapping_add(1);
+    true
+}
+
+#[inline]
+fn try_receive<T, L: Slots<T>>(lane: &L, received: &mut u32) -> Option<(T, bool)> {
+    if !lane.holds(*received) {
+        return None;
+    }
+    // SAFETY: the value is there; it is read once, as `received` goes on.
+    let value = lane
+        .place(*received)
+        .with_mut(|place| unsafe { (*place).assume_init_read() });
+    // A sender that sees each message being taken waits only when all slots are taken.
+    let may_wait = L::BATCH > 1 || lane.holds(received.wrapping_add(L::DEPTH - 1));
+    *received = received.wrapping_add(1);
+    if !received.is_multiple_of(L::BATCH) {
+        return Some((value, false));
+    }
+    lane.taken().store(*received, Ordering::Release);
+    Some((value, may_wait))
 }
 
 impl<T> Drop for LaneReceiver<T> {
     fn drop(&mut self) {
-        self.lane.taken().store(self.received, Ordering::Release);
+        each_layout!(self, lane => lane.taken().store(self.received, Ordering::Release));
     }
 }
 
-impl<T> Drop for Lane<T> {
+impl<T> Drop for NearLane<T> {
     fn drop(&mut self) {
-        // Both ends are gone, and the receiver has published exactly what it took.
-        let mut at = self.taken().load(Ordering::Acquire);
-        while self.slot(at).number.load(Ordering::Acquire) == at.wrapping_add(1) {
-            // SAFETY: the number says that a value is there that was not taken.
-            self.slot(at)
-                .value
-                .with_mut(|place| unsafe { (*place).assume_init_drop() });
-            at = at.wrapping_add(1);
-        }
+        drop_rest(self);
+    }
+}
+
+impl<T> Drop for FarLane<T> {
+    fn drop(&mut self) {
+        drop_rest(self);
+    }
+}
+
+/// Drops the messages that were not taken. Both ends are gone, and the receiver has published exactly what
+/// it took.
+fn drop_rest<T, L: Slots<T>>(lane: &L) {
+    let mut at = lane.taken().load(Ordering::Acquire);
+    while lane.holds(at) {
+        // SAFETY: a value is there that was not taken.
+        lane.place(at)
+            .with_mut(|place| unsafe { (*place).assume_init_drop() });
+        at = at.wrapping_add(1);
     }
 }
 
@@ -208,30 +321,37 @@ impl<T> Drop for Lane<T> {
 mod tests {
     use super::*;
 
+    fn send<T: Send>(sender: &mut LaneSender<T>, value: T) {
+        assert!(sender.has_room() && sender.try_send(&mut Some(value)));
+    }
+
     #[test]
     fn order_room_and_rest() {
         for near in [true, false] {
             let alive = Arc::new(());
             let (mut sender, mut receiver) = Lane::open(near);
-            let (depth, _) = sender.lane.depth_and_batch();
+            let (depth, batch) = if near {
+                (NEAR as u32, 1)
+            } else {
+                (FAR as u32, FAR as u32 / 2)
+            };
             for round in 0..100u32 {
-                assert!(!receiver.has_message());
+                assert!(!receiver.has_message() && receiver.try_receive().is_none());
                 for i in 0..depth {
-                    assert!(sender.has_room());
-                    sender.send((round, i, Arc::clone(&alive)));
+                    send(&mut sender, (round, i, Arc::clone(&alive)));
                 }
-                assert!(!sender.has_room());
+                let mut more = Some((round, depth, Arc::clone(&alive)));
+                assert!(!sender.has_room() && !sender.try_send(&mut more));
+                assert!(more.is_some(), "it stays with the sender");
                 for i in 0..depth {
-                    assert!(receiver.has_message());
-                    let (r, n, _) = receiver.receive();
+                    let ((r, n, _), may_wait) = receiver.try_receive().unwrap();
                     assert_eq!((r, n), (round, i));
+                    let shown = (i + 1).is_multiple_of(batch);
+                    assert_eq!(may_wait, shown && (!near || i == 0), "{near} {i}");
                 }
             }
-            for i in 0..3 {
-                assert!(sender.has_room());
-                sender.send((0, i, Arc::clone(&alive)));
-            }
-            drop(receiver.receive());
+            (0..2).for_each(|i| send(&mut sender, (0, i, Arc::clone(&alive))));
+            drop(receiver.try_receive());
             drop((sender, receiver));
             assert_eq!(
                 Arc::strong_count(&alive),
@@ -243,14 +363,17 @@ mod tests {
 
     #[test]
     fn numbers_wrap_round() {
-        let (mut sender, mut receiver) = Lane::open(true);
-        (sender.sent, sender.known_taken, receiver.received) =
-            (u32::MAX - 3, u32::MAX - 3, u32::MAX - 3);
-        sender.lane.taken().store(u32::MAX - 3, Ordering::Relaxed);
-        for i in 0..20 {
-            assert!(sender.has_room());
-            sender.send(i);
-            assert_eq!(receiver.receive(), i);
+        const START: u32 = u32::MAX - 13;
+        for near in [true, false] {
+            let (mut sender, mut receiver) = Lane::open(near);
+            (sender.sent, sender.known_taken, receiver.received) = (START, START, START);
+            each_layout!(sender, lane => lane.taken().store(START, Ordering::Relaxed));
+            for i in 0..40 {
+                send(&mut sender, i);
+                let came = receiver.try_receive();
+                assert_eq!(came.map(|came| came.0), Some(i));
+                assert!(receiver.try_receive().is_none());
+            }
         }
     }
 }
@@ -267,17 +390,20 @@ mod loom_tests {
             let (mut sender, mut receiver) = Lane::open(false);
             let other = thread::spawn(move || {
                 for i in 0..5 {
-                    while !sender.has_room() {
+                    let mut message = Some(Box::new(i));
+                    while !sender.try_send(&mut message) {
                         thread::yield_now();
                     }
-                    sender.send(Box::new(i));
                 }
             });
             for i in 0..4 {
-                while !receiver.has_message() {
-                    thread::yield_now();
-                }
-                assert_eq!(*receiver.receive(), i);
+                let came = loop {
+                    match receiver.try_receive() {
+                        Some((came, _)) => break came,
+                        None => thread::yield_now(),
+                    }
+                };
+                assert_eq!(*came, i);
             }
             drop(receiver);
             other.join().unwrap();

@@ -134,34 +134,38 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
         }
         if self.stage != Stage::Receives {
             self.stage = Stage::Sends;
-            if self.poll_send(cx).is_pending() {
+            self.send();
+            if self.outgoing.iter().any(Option::is_some) && self.poll_rooms(cx).is_pending() {
                 return Poll::Pending;
             }
             self.stage = Stage::Receives;
         }
-        if self.poll_receive(cx).is_pending() {
-            return Poll::Pending;
+        for side in [LEFT, RIGHT] {
+            if !self.receive(side) && self.poll_message(side, cx).is_pending() {
+                return Poll::Pending;
+            }
         }
         self.stage = Stage::Ended;
+        self.wait.end(self.comm.fabric().slot());
         Poll::Ready(Ok([
             self.incoming[LEFT].take(),
             self.incoming[RIGHT].take(),
         ]))
     }
 
-    /// Sends what can be sent; ready when all is sent.
+    /// Sends what can be sent.
     #[inline]
-    fn poll_send(&mut self, cx: &Context<'_>) -> Poll<()> {
+    fn send(&mut self) {
         let (mut sent, mut far) = ([false; 2], false);
         for side in [LEFT, RIGHT] {
+            if self.outgoing[side].is_none() {
+                continue;
+            }
             let Some(link) = &mut self.links[side] else {
+                self.outgoing[side] = None;
                 continue;
             };
-            if self.outgoing[side].is_some()
-                && link.to.has_room()
-                && let Some(value) = self.outgoing[side].take()
-            {
-                link.to.send(value);
+            if link.to.try_send(&mut self.outgoing[side]) {
                 sent[side] = true;
                 far |= !link.near;
             }
@@ -176,74 +180,83 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
                 self.comm.fabric().wake_if_sleeping(link.peer);
             }
         }
-        let blocked = |side: &usize| self.outgoing[*side].is_some() && self.links[*side].is_some();
-        match [LEFT, RIGHT].into_iter().find(blocked) {
-            None => Poll::Ready(()),
-            Some(side) => self.poll_room(side, cx),
-        }
     }
 
-    /// Waits for room on a side, then sends on.
+    /// Waits for room on each side where something is still to be sent.
     #[cold]
-    fn poll_room(&mut self, side: usize, cx: &Context<'_>) -> Poll<()> {
+    fn poll_rooms(&mut self, cx: &Context<'_>) -> Poll<()> {
+        while let Some(side) = self.outgoing.iter().position(Option::is_some) {
+            let Some(link) = &mut self.links[side] else {
+                return Poll::Ready(());
+            };
+            let slot = self.comm.fabric().slot();
+            let operation = Operation::NeighbourRoom { peer: link.peer };
+            let why = || Wait {
+                operation,
+                location: self.location,
+            };
+            if self
+                .wait
+                .poll(slot, cx, || link.to.has_room(), why)
+                .is_pending()
+            {
+                return Poll::Pending;
+            }
+            self.wait.end(slot);
+            self.send();
+        }
+        Poll::Ready(())
+    }
+
+    /// Receives from a side; `false` when its message has not come yet.
+    #[inline]
+    fn receive(&mut self, side: usize) -> bool {
+        if !self.expects[side] || self.incoming[side].is_some() {
+            return true;
+        }
+        let Some(link) = &mut self.links[side] else {
+            return true;
+        };
+        let Some((message, may_wait)) = link.from.try_receive() else {
+            return false;
+        };
+        self.incoming[side] = Some(message);
+        if may_wait {
+            if !link.near {
+                fence(Ordering::SeqCst);
+            }
+            self.comm.fabric().wake_if_sleeping(link.peer);
+        }
+        true
+    }
+
+    /// Waits for the message of a side and receives it.
+    #[inline]
+    fn poll_message(&mut self, side: usize, cx: &Context<'_>) -> Poll<()> {
+        let name = self.name();
         let Some(link) = &mut self.links[side] else {
             return Poll::Ready(());
         };
-        let slot = self.comm.fabric().slot();
-        let operation = Operation::NeighbourRoom { peer: link.peer };
-        let why = || Wait {
-            operation,
-            location: self.location,
+        let why = || {
+            let operation = Operation::Neighbour {
+                peer: link.peer,
+                name,
+            };
+            Wait {
+                operation,
+                location: self.location,
+            }
         };
+        let slot = self.comm.fabric().slot();
         if self
             .wait
-            .poll(slot, cx, || link.to.has_room(), why)
+            .poll(slot, cx, || link.from.has_message(), why)
             .is_pending()
         {
             return Poll::Pending;
         }
         self.wait.end(slot);
-        self.poll_send(cx)
-    }
-
-    /// Receives from the sides in turn.
-    #[inline]
-    fn poll_receive(&mut self, cx: &Context<'_>) -> Poll<()> {
-        let name = self.name();
-        for side in [LEFT, RIGHT] {
-            let Some(link) = &mut self.links[side] else {
-                continue;
-            };
-            if !self.expects[side] || self.incoming[side].is_some() {
-                continue;
-            }
-            let fabric = self.comm.fabric();
-            let why = || {
-                let operation = Operation::Neighbour {
-                    peer: link.peer,
-                    name,
-                };
-                Wait {
-                    operation,
-                    location: self.location,
-                }
-            };
-            if self
-                .wait
-                .poll(fabric.slot(), cx, || link.from.has_message(), why)
-                .is_pending()
-            {
-                return Poll::Pending;
-            }
-            self.wait.end(fabric.slot());
-            self.incoming[side] = Some(link.from.receive());
-            if link.from.has_just_published() {
-                if !link.near {
-                    fence(Ordering::SeqCst);
-                }
-                fabric.wake_if_sleeping(link.peer);
-            }
-        }
+        self.receive(side);
         Poll::Ready(())
     }
 
