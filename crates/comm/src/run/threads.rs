@@ -1,6 +1,7 @@
 //! One run of a world on threads: the ranks borrow what the caller lent, the caller waits for them.
 
-use crate::fabric::{AnyFabric, Hall, Threads};
+use super::Ended;
+use crate::fabric::{AnyFabric, Hall, Place, Ports, Team, Threads, port_place, tree_place};
 use crate::{Communicator, RunError};
 use motet_dispatch::{
     Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task, spawn_unchecked,
@@ -20,13 +21,15 @@ pub(crate) struct ThreadsConfig {
     pub(crate) ranks: usize,
     pub(crate) workers: usize,
     pub(crate) pin: bool,
+    /// On the fabric `ports` instead of `threads`.
+    pub(crate) ports: bool,
 }
 
 /// Runs `body` on every rank and waits for all of them.
 pub(crate) fn run_threads<R: Send, E: Send>(
     config: ThreadsConfig,
     body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
-) -> Result<Vec<R>, RunError<E>> {
+) -> Result<Ended<R>, RunError<E>> {
     let dispatcher = Dispatcher::with(DispatcherConfig {
         threads: config.workers,
         name: "rank".to_owned(),
@@ -34,7 +37,12 @@ pub(crate) fn run_threads<R: Send, E: Send>(
         ..DispatcherConfig::default()
     })
     .map_err(RunError::Start)?;
-    let hall = Arc::new(Hall::new(config.ranks, config.workers));
+    let (hall, place): (_, fn(usize) -> Place) = if config.ports {
+        (Hall::with_ports(config.ranks, config.workers), port_place)
+    } else {
+        (Hall::new(config.ranks, config.workers), tree_place)
+    };
+    let hall = Arc::new(hall);
     let (watch, watched) = (dispatcher.idle_watch(), Arc::clone(&hall));
     dispatcher.on_idle(move || {
         if let Some(before) = watch.look() {
@@ -46,6 +54,8 @@ pub(crate) fn run_threads<R: Send, E: Send>(
     let run = Run {
         body,
         hall,
+        team: Arc::new(Team::world(config.ranks, place)),
+        ports: config.ports,
         results: (0..config.ranks).map(|_| Mutex::new(None)).collect(),
         failure: Mutex::new(None),
         running: AtomicUsize::new(config.ranks),
@@ -69,6 +79,9 @@ pub(crate) fn run_threads<R: Send, E: Send>(
 struct Run<F, R, E> {
     body: F,
     hall: Arc<Hall>,
+    /// All ranks.
+    team: Arc<Team>,
+    ports: bool,
     results: Vec<Mutex<Option<R>>>,
     /// The first one.
     failure: Mutex<Option<RunError<E>>>,
@@ -111,9 +124,15 @@ where
     /// The life of one rank.
     async fn rank(&self, rank: usize) {
         let _end = End { run: self, rank };
-        let fabric = Threads::new(Arc::clone(&self.hall), rank);
+        let hall = Arc::clone(&self.hall);
+        let fabric = if self.ports {
+            AnyFabric::Ports(Ports::new(hall, rank))
+        } else {
+            AnyFabric::Threads(Threads::new(hall, rank))
+        };
+        let comm = Communicator::new(fabric, Arc::clone(&self.team), rank);
         let outcome = {
-            let mut body = pin!((self.body)(Communicator::new(AnyFabric::Threads(fabric))));
+            let mut body = pin!((self.body)(comm));
             poll_fn(|cx| {
                 if self.hall.is_over() {
                     return Poll::Ready(None);
@@ -144,7 +163,7 @@ impl<F, R, E> Run<F, R, E> {
         self.hall.end_early();
     }
 
-    fn into_outcome(self) -> Result<Vec<R>, RunError<E>> {
+    fn into_outcome(self) -> Result<Ended<R>, RunError<E>> {
         if let Some(failure) = self.failure.into_inner() {
             return Err(failure);
         }
@@ -152,9 +171,10 @@ impl<F, R, E> Run<F, R, E> {
             return Err(RunError::Stuck(report.clone()));
         }
         let results = self.results.into_iter().map(Mutex::into_inner);
-        Ok(results
+        let results = results
             .map(|result| result.expect("a rank that ended well has a result"))
-            .collect())
+            .collect();
+        Ok((results, self.hall.unmatched()))
     }
 }
 

@@ -1,7 +1,6 @@
 //! A line with fixed ends: the first rank has no left neighbour, the last no right one.
 
 use super::neighbours::{LEFT, Neighbours, RIGHT, step};
-use crate::report::{Operation, Wait};
 use crate::{CommError, Communicator};
 use std::fmt;
 use std::future::Future;
@@ -34,10 +33,7 @@ impl Communicator {
     /// ```
     #[track_caller]
     pub fn line<T: Send + 'static>(&self) -> impl Future<Output = Result<Line<'_, T>, CommError>> {
-        let wait = Wait::here(Operation::Collective {
-            name: "line",
-            root: None,
-        });
+        let location = Location::caller();
         let (rank, size) = (self.rank(), self.size());
         let sides = [
             rank.checked_sub(1),
@@ -45,7 +41,7 @@ impl Communicator {
         ];
         async move {
             Ok(Line {
-                neighbours: Neighbours::new(self, sides, wait).await?,
+                neighbours: Neighbours::new(self, "line", sides, location).await?,
             })
         }
     }

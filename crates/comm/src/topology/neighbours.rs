@@ -1,9 +1,12 @@
 //! The neighbours of one rank in one dimension, and one step of messages with them.
 
-use crate::envelope::{Context as Kind, Wanted};
+use crate::address::Tag;
+use crate::envelope::Kind;
 use crate::fabric::{Fabric, Lane, LaneReceiver, LaneSender};
+use crate::pending::Waiting;
+use crate::point_to_point::{Receiving, open};
 use crate::rank_slot::RankWait;
-use crate::report::{OWN_TAG, Operation, Wait};
+use crate::report::Operation;
 use crate::{CommError, Communicator};
 use motet_sync::atomic::{Ordering, fence};
 use std::future::{Future, poll_fn};
@@ -32,10 +35,20 @@ pub(super) struct Neighbours<'c, T: Send + 'static> {
 /// The lanes to and from one neighbour.
 struct Link<T> {
     peer: usize,
+    /// The neighbour's rank in the world.
+    world: usize,
     /// Whether the neighbour shares this rank's thread.
     near: bool,
     to: LaneSender<T>,
     from: LaneReceiver<T>,
+}
+
+/// The tag of the messages that make the lanes.
+const OWN_TAG: Tag = 0;
+
+/// Lanes for this side of the sender.
+fn kind(side: usize) -> Kind {
+    Kind::Topology(u8::from(side == RIGHT))
 }
 
 /// How far a step is.
@@ -52,17 +65,21 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
     /// Makes lanes with the ranks at both sides. All ranks call this together.
     pub(super) async fn new(
         comm: &'c Communicator,
+        name: &'static str,
         sides: [Option<usize>; 2],
-        wait: Wait,
+        location: &'static Location<'static>,
     ) -> Result<Self, CommError> {
-        let near = |peer| comm.fabric().shares_thread_with(peer);
+        let near = |peer| {
+            comm.fabric()
+                .shares_thread_with(comm.team().world_rank(peer))
+        };
         let mut receivers = [None, None];
         for (side, peer) in sides.iter().enumerate() {
             let Some(peer) = *peer else { continue };
             let (sender, receiver) = Lane::<T>::open(near(peer));
             receivers[side] = Some(receiver);
             // Told apart by side, because both neighbours may be the same rank.
-            comm.send_in(Kind::Topology(side), peer, OWN_TAG, sender)?;
+            comm.send_in(kind(side), peer.into(), OWN_TAG, sender, location)?;
         }
         let mut links = [None, None];
         for (side, peer) in sides.into_iter().enumerate() {
@@ -70,15 +87,12 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
                 continue;
             };
             // What is to the left of us has us on its right.
-            let context = Kind::Topology(1 - side);
-            let wanted = Wanted {
-                context,
-                source: peer.into(),
-                tag: OWN_TAG.into(),
-            };
-            let (to, _) = comm.recv_in(wanted, wait).await?;
+            let wanted = comm.wanted(kind(1 - side), peer.into(), OWN_TAG.into());
+            let lane = Receiving::new(comm, wanted, location, open(|lane, _| lane));
+            let to = Waiting::new(comm.fabric().slot(), lane.part_of(name)).await?;
             links[side] = Some(Link {
                 peer,
+                world: comm.team().world_rank(peer),
                 near: near(peer),
                 to,
                 from,
@@ -91,7 +105,7 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
             expects: [false; 2],
             outgoing: [None, None],
             incoming: [None, None],
-            location: wait.location,
+            location,
             wait: RankWait::default(),
         })
     }
@@ -177,7 +191,7 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
             if sent[side]
                 && let Some(link) = &self.links[side]
             {
-                self.comm.fabric().wake_if_sleeping(link.peer);
+                self.comm.fabric().wake_if_sleeping(link.world);
             }
         }
     }
@@ -191,10 +205,7 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
             };
             let slot = self.comm.fabric().slot();
             let operation = Operation::NeighbourRoom { peer: link.peer };
-            let why = || Wait {
-                operation,
-                location: self.location,
-            };
+            let why = || [self.comm.waits_in(operation, self.location)];
             if self
                 .wait
                 .poll(slot, cx, || link.to.has_room(), why)
@@ -225,7 +236,7 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
             if !link.near {
                 fence(Ordering::SeqCst);
             }
-            self.comm.fabric().wake_if_sleeping(link.peer);
+            self.comm.fabric().wake_if_sleeping(link.world);
         }
         true
     }
@@ -242,10 +253,7 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
                 peer: link.peer,
                 name,
             };
-            Wait {
-                operation,
-                location: self.location,
-            }
+            [self.comm.waits_in(operation, self.location)]
         };
         let slot = self.comm.fabric().slot();
         if self
@@ -299,7 +307,7 @@ impl<T: Send + 'static> Drop for Neighbours<'_, T> {
         let fabric = self.comm.fabric();
         self.wait.end(fabric.slot());
         // A receiver that goes shows all that it took: there may be room that a neighbour waits for.
-        let peers = std::mem::take(&mut self.links).map(|link| link.map(|link| link.peer));
+        let peers = std::mem::take(&mut self.links).map(|link| link.map(|link| link.world));
         fence(Ordering::SeqCst);
         let wake = |peer| fabric.wake_if_sleeping(peer);
         peers.into_iter().flatten().for_each(wake);

@@ -1,7 +1,6 @@
 //! A ring: every rank has a left and a right neighbour, round the end.
 
 use super::neighbours::{LEFT, Neighbours, RIGHT, step};
-use crate::report::{Operation, Wait};
 use crate::{CommError, Communicator};
 use std::fmt;
 use std::future::Future;
@@ -39,15 +38,12 @@ impl Communicator {
     /// ```
     #[track_caller]
     pub fn ring<T: Send + 'static>(&self) -> impl Future<Output = Result<Ring<'_, T>, CommError>> {
-        let wait = Wait::here(Operation::Collective {
-            name: "ring",
-            root: None,
-        });
+        let location = Location::caller();
         let (rank, size) = (self.rank(), self.size());
         let sides = [Some((rank + size - 1) % size), Some((rank + 1) % size)];
         async move {
             Ok(Ring {
-                neighbours: Neighbours::new(self, sides, wait).await?,
+                neighbours: Neighbours::new(self, "ring", sides, location).await?,
             })
         }
     }

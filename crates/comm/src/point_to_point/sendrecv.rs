@@ -1,0 +1,106 @@
+//! Send and receive in one call, and circular shifts.
+
+use super::recv::NO_TAG;
+use crate::address::{Dest, Source, Tag};
+use crate::envelope::Kind;
+use crate::{CommError, Communicator};
+use std::future::Future;
+use std::panic::Location;
+
+/// # Send and receive
+impl Communicator {
+    /// Sends `value` to `dest` and receives a message from `source`, both with `tag`
+    /// (MPI_SENDRECV).
+    ///
+    /// # Errors
+    /// As [`Communicator::send`] and [`Communicator::recv`].
+    #[track_caller]
+    pub fn sendrecv<T: Send + 'static>(
+        &self,
+        dest: impl Into<Dest>,
+        value: T,
+        source: impl Into<Source>,
+        tag: Tag,
+    ) -> impl Future<Output = Result<T, CommError>> {
+        let (dest, location) = (dest.into(), Location::caller());
+        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let received = self.receive(wanted, location, |value, _| value);
+        async move {
+            self.send_in(Kind::User, dest, tag, value, location)?;
+            received.await
+        }
+    }
+
+    /// Sends what `value` holds to `dest` and puts there what comes from `source`, both with `tag`
+    /// (MPI_SENDRECV_REPLACE). If `source` is null, what is there stays: at the ends of a line of ranks
+    /// nothing need be told apart.
+    ///
+    /// # Errors
+    /// As [`Communicator::send`] and [`Communicator::recv`]; `value` then keeps what it had.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// // Everyone hands its number to the right; nobody is to the left of rank 0.
+    /// let seen = World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let mut number = comm.rank() * 10;
+    ///         let (left, right) = (comm.rank().checked_sub(1), comm.rank() + 1);
+    ///         let right = (right < comm.size()).then_some(right);
+    ///         comm.sendrecv_replace(&mut number, right, left, 0).await?;
+    ///         Ok(number)
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(seen, [0, 0, 10]);
+    /// ```
+    #[track_caller]
+    pub fn sendrecv_replace<T: Clone + Send + 'static>(
+        &self,
+        value: &mut T,
+        dest: impl Into<Dest>,
+        source: impl Into<Source>,
+        tag: Tag,
+    ) -> impl Future<Output = Result<(), CommError>> {
+        let (dest, source, location) = (dest.into(), source.into(), Location::caller());
+        async move {
+            self.send_in(Kind::User, dest, tag, value.clone(), location)?;
+            if source != Source::Null {
+                let wanted = self.wanted(Kind::User, source, tag.into());
+                *value = self.receive(wanted, location, |came, _| came).await?;
+            }
+            Ok(())
+        }
+    }
+
+    /// Every rank sends `value` to the rank `by` places on, round the end, and receives from the
+    /// rank as many places before it: a circular shift (papers R035). For many shifts in a row
+    /// between neighbours [`Communicator::ring`] is faster.
+    ///
+    /// # Errors
+    /// As [`Communicator::recv`].
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// let shifted = World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> { comm.shift(comm.rank(), 1).await })
+    ///     .unwrap();
+    /// assert_eq!(shifted, [2, 0, 1]);
+    /// ```
+    #[track_caller]
+    pub fn shift<T: Send + 'static>(
+        &self,
+        value: T,
+        by: isize,
+    ) -> impl Future<Output = Result<T, CommError>> {
+        let (rank, size, location) = (self.rank(), self.size(), Location::caller());
+        let by = by.rem_euclid(size.cast_signed()).cast_unsigned();
+        let (dest, source) = ((rank + by) % size, (rank + size - by) % size);
+        let wanted = self.wanted(Kind::Shift, source.into(), NO_TAG.into());
+        let received = self.receive(wanted, location, |value, _| value);
+        async move {
+            self.send_in(Kind::Shift, dest.into(), NO_TAG, value, location)?;
+            received.await
+        }
+    }
+}
