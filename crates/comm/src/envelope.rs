@@ -50,8 +50,6 @@ pub(crate) struct Context {
 pub(crate) enum Kind {
     User,
     Shift,
-    /// Lanes for the side of the sender (0 left, 1 right).
-    Topology(u8),
     /// Exchanges with the neighbours of a topology.
     Neighbourhood,
 }

@@ -40,12 +40,18 @@ pub(crate) trait Fabric {
     /// The place where this rank waits.
     fn slot(&self) -> &RankSlot;
 
-    /// Whether this rank and `other` take turns on one thread.
-    fn shares_thread_with(&self, other: usize) -> bool;
+    /// Whether two ranks take turns on one thread.
+    fn share_thread(&self, one: usize, other: usize) -> bool;
+
+    /// The place where another rank waits.
+    fn slot_of(&self, rank: usize) -> &RankSlot;
 
     /// Wakes a rank if it sleeps. Called after something was brought to it, and after a fence unless
     /// this rank shares a thread with it.
-    fn wake_if_sleeping(&self, rank: usize);
+    #[inline]
+    fn wake_if_sleeping(&self, rank: usize) {
+        self.slot_of(rank).wake_if_sleeping();
+    }
 
     /// Carries an envelope to a rank that exists. Never waits.
     fn send(&self, to: usize, envelope: Envelope);
@@ -113,13 +119,13 @@ impl Fabric for AnyFabric {
         each_fabric!(self, fabric => fabric.slot())
     }
 
-    fn shares_thread_with(&self, other: usize) -> bool {
-        each_fabric!(self, fabric => fabric.shares_thread_with(other))
+    fn share_thread(&self, one: usize, other: usize) -> bool {
+        each_fabric!(self, fabric => fabric.share_thread(one, other))
     }
 
     #[inline]
-    fn wake_if_sleeping(&self, rank: usize) {
-        each_fabric!(self, fabric => fabric.wake_if_sleeping(rank));
+    fn slot_of(&self, rank: usize) -> &RankSlot {
+        each_fabric!(self, fabric => fabric.slot_of(rank))
     }
 
     #[inline]

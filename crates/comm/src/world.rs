@@ -141,7 +141,7 @@ impl World {
     /// let outcome = World::threads(2)
     ///     .run_outcome(async |comm| -> Result<_, CommError> {
     ///         comm.send(1 - comm.rank(), 7, comm.rank()).await?;
-    ///         if comm.rank() == 0 { comm.recv(1, 7).await } else { Ok(0) }
+    ///         if comm.rank() == 0 { comm.recv(1, 7).await } else { Ok(0usize) }
     ///     })
     ///     .unwrap();
     /// assert_eq!(outcome.results, [1, 0]);

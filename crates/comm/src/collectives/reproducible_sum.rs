@@ -8,6 +8,7 @@ use crate::meet::{Collective, Meet};
 use crate::request::Request;
 use crate::{CommError, Communicator, ExactSum};
 use std::future::Future;
+use std::marker::PhantomData;
 use std::panic::Location;
 
 /// # Sums with the same bits
@@ -102,15 +103,14 @@ impl Communicator {
         numbers: &[T],
     ) -> impl Collective<'c, T> + use<'c, T> {
         let mine = ExactSum::of(numbers.iter().copied());
-        // An accumulator is half a kibibyte: it is moved about in a box.
-        let join = |mut left: Box<ExactSum>, right: Box<ExactSum>| {
-            left.join(&right);
+        // An accumulator is half a kibibyte: it is moved about in a box. With it goes the type of the numbers.
+        let brought = (Box::new(mine), PhantomData::<T>);
+        let join = |mut left: (Box<ExactSum>, PhantomData<T>), right: (Box<ExactSum>, _)| {
+            left.0.join(&right.0);
             left
         };
-        let finish = |all: Box<ExactSum>| all.rounded::<T>();
-        Meet::new(self, call, Ok(Box::new(mine)), join, finish, |all: &T| {
-            Ok(*all)
-        })
+        let finish = |all: (Box<ExactSum>, PhantomData<T>)| all.0.rounded::<T>();
+        Meet::new(self, call, Ok(brought), join, finish, |all: &T| Ok(*all))
     }
 
     fn sums_at<'c, T: Real>(

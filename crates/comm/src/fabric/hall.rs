@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 pub(crate) struct Hall {
     pub(crate) slots: Box<[CachePadded<RankSlot>]>,
     /// On the fabric `threads`; otherwise none.
-    pub(crate) mailboxes: Box<[CachePadded<Mailbox>]>,
+    mailboxes: Box<[OnceLock<Box<CachePadded<Mailbox>>>]>,
     /// On the fabric `ports`; otherwise none.
     pub(crate) desks: Box<[Desk]>,
     /// Numbers of communicators that have been given out.
@@ -27,9 +27,8 @@ impl Hall {
     /// A hall for `ranks` ranks on `workers` workers, with a mailbox each; neighbours share a worker where they
     /// can.
     pub(crate) fn new(ranks: usize, workers: usize) -> Self {
-        let mailbox = |_| CachePadded::new(Mailbox::new());
         Hall {
-            mailboxes: (0..ranks).map(mailbox).collect(),
+            mailboxes: (0..ranks).map(|_| OnceLock::new()).collect(),
             ..Hall::without_mail(ranks, workers)
         }
     }
@@ -60,6 +59,12 @@ impl Hall {
     /// The number of ranks.
     pub(crate) fn size(&self) -> usize {
         self.slots.len()
+    }
+
+    /// The mailbox of a rank; made when it is needed: ranks that only meet have none.
+    #[inline]
+    pub(crate) fn mailbox(&self, rank: usize) -> &Mailbox {
+        self.mailboxes[rank].get_or_init(|| Box::new(CachePadded::new(Mailbox::new())))
     }
 
     /// The worker on which `rank` lives.
@@ -101,7 +106,10 @@ impl Hall {
     /// The program's messages that nobody has received.
     pub(crate) fn unmatched(&self) -> Vec<Unmatched> {
         let boxes = self.mailboxes.iter().enumerate();
-        let boxes = boxes.flat_map(|(rank, mailbox)| mailbox.unmatched(rank));
+        let boxes = boxes.flat_map(|(rank, mailbox)| {
+            let mailbox = mailbox.get();
+            mailbox.map_or_else(Vec::new, |mailbox| mailbox.unmatched(rank))
+        });
         let desks = self.desks.iter().enumerate();
         let desks = desks.flat_map(|(rank, desk)| desk.unmatched(rank));
         boxes.chain(desks).collect()

@@ -52,6 +52,15 @@ struct Slot<T> {
 
 type Value<T> = UnsafeCell<MaybeUninit<T>>;
 
+impl<T> Clone for Lane<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Lane::Near(lane) => Lane::Near(Arc::clone(lane)),
+            Lane::Far(lane) => Lane::Far(Arc::clone(lane)),
+        }
+    }
+}
+
 /// The sending end. There is one.
 pub(crate) struct LaneSender<T> {
     lane: Lane<T>,
@@ -76,25 +85,30 @@ unsafe impl<T: Send> Sync for FarLane<T> {}
 unsafe impl<T: Send> Send for FarLane<T> {}
 
 impl<T: Send> Lane<T> {
-    /// A new lane; `near` when both ranks share a thread.
-    pub(crate) fn open(near: bool) -> (LaneSender<T>, LaneReceiver<T>) {
-        let (lane, other) = if near {
-            let lane = Arc::new(NearLane::new());
-            (Lane::Near(Arc::clone(&lane)), Lane::Near(lane))
+    /// A new lane; `near` when both ranks share a thread. One rank makes its sending end, one its receiving
+    /// end.
+    pub(crate) fn new(near: bool) -> Self {
+        if near {
+            Lane::Near(Arc::new(NearLane::new()))
         } else {
-            let lane = Arc::new(FarLane::new());
-            (Lane::Far(Arc::clone(&lane)), Lane::Far(lane))
-        };
-        let sender = LaneSender {
+            Lane::Far(Arc::new(FarLane::new()))
+        }
+    }
+}
+
+impl<T: Send> LaneSender<T> {
+    pub(crate) fn new(lane: Lane<T>) -> Self {
+        LaneSender {
             lane,
             sent: 0,
             known_taken: 0,
-        };
-        let receiver = LaneReceiver {
-            lane: other,
-            received: 0,
-        };
-        (sender, receiver)
+        }
+    }
+}
+
+impl<T: Send> LaneReceiver<T> {
+    pub(crate) fn new(lane: Lane<T>) -> Self {
+        LaneReceiver { lane, received: 0 }
     }
 }
 
@@ -321,6 +335,11 @@ fn drop_rest<T, L: Slots<T>>(lane: &L) {
 mod tests {
     use super::*;
 
+    fn open<T: Send>(near: bool) -> (LaneSender<T>, LaneReceiver<T>) {
+        let lane = Lane::new(near);
+        (LaneSender::new(lane.clone()), LaneReceiver::new(lane))
+    }
+
     fn send<T: Send>(sender: &mut LaneSender<T>, value: T) {
         assert!(sender.has_room() && sender.try_send(&mut Some(value)));
     }
@@ -329,7 +348,7 @@ mod tests {
     fn order_room_and_rest() {
         for near in [true, false] {
             let alive = Arc::new(());
-            let (mut sender, mut receiver) = Lane::open(near);
+            let (mut sender, mut receiver) = open(near);
             let (depth, batch) = if near {
                 (NEAR as u32, 1)
             } else {
@@ -365,7 +384,7 @@ mod tests {
     fn numbers_wrap_round() {
         const START: u32 = u32::MAX - 13;
         for near in [true, false] {
-            let (mut sender, mut receiver) = Lane::open(near);
+            let (mut sender, mut receiver) = open(near);
             (sender.sent, sender.known_taken, receiver.received) = (START, START, START);
             each_layout!(sender, lane => lane.taken().store(START, Ordering::Relaxed));
             for i in 0..40 {
@@ -383,11 +402,16 @@ mod loom_tests {
     use super::*;
     use motet_sync::thread;
 
+    fn open<T: Send>(near: bool) -> (LaneSender<T>, LaneReceiver<T>) {
+        let lane = Lane::new(near);
+        (LaneSender::new(lane.clone()), LaneReceiver::new(lane))
+    }
+
     /// Five messages through two slots: in order, nothing read too early, no slot written too early.
     #[test]
     fn loom_lane() {
         loom::model(|| {
-            let (mut sender, mut receiver) = Lane::open(false);
+            let (mut sender, mut receiver) = open(false);
             let other = thread::spawn(move || {
                 for i in 0..5 {
                     let mut message = Some(Box::new(i));

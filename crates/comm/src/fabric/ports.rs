@@ -71,12 +71,12 @@ impl Fabric for Ports {
         &self.hall.slots[self.rank]
     }
 
-    fn shares_thread_with(&self, other: usize) -> bool {
-        self.hall.home(self.rank) == self.hall.home(other)
+    fn share_thread(&self, one: usize, other: usize) -> bool {
+        self.hall.home(one) == self.hall.home(other)
     }
 
-    fn wake_if_sleeping(&self, rank: usize) {
-        self.hall.slots[rank].wake_if_sleeping();
+    fn slot_of(&self, rank: usize) -> &RankSlot {
+        &self.hall.slots[rank]
     }
 
     fn send(&self, to: usize, envelope: Envelope) {

@@ -45,12 +45,12 @@ impl Fabric for Solo {
         &self.0.slot
     }
 
-    fn shares_thread_with(&self, _: usize) -> bool {
+    fn share_thread(&self, _: usize, _: usize) -> bool {
         true
     }
 
-    fn wake_if_sleeping(&self, _: usize) {
-        self.0.slot.wake_if_sleeping();
+    fn slot_of(&self, _: usize) -> &RankSlot {
+        &self.0.slot
     }
 
     fn send(&self, _: usize, envelope: Envelope) {

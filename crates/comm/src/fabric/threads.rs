@@ -25,7 +25,7 @@ impl Threads {
 
     #[inline]
     fn mailbox(&self) -> &Mailbox {
-        &self.hall.mailboxes[self.rank]
+        self.hall.mailbox(self.rank)
     }
 }
 
@@ -41,18 +41,18 @@ impl Fabric for Threads {
     }
 
     #[inline]
-    fn shares_thread_with(&self, other: usize) -> bool {
-        self.hall.home(self.rank) == self.hall.home(other)
+    fn share_thread(&self, one: usize, other: usize) -> bool {
+        self.hall.home(one) == self.hall.home(other)
     }
 
     #[inline]
-    fn wake_if_sleeping(&self, rank: usize) {
-        self.hall.slots[rank].wake_if_sleeping();
+    fn slot_of(&self, rank: usize) -> &RankSlot {
+        &self.hall.slots[rank]
     }
 
     fn send(&self, to: usize, envelope: Envelope) {
-        self.hall.mailboxes[to].push(envelope);
-        if !self.shares_thread_with(to) {
+        self.hall.mailbox(to).push(envelope);
+        if !self.share_thread(self.rank, to) {
             fence(Ordering::SeqCst);
         }
         self.wake_if_sleeping(to);

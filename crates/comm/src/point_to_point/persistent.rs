@@ -45,7 +45,7 @@ impl Communicator {
     ///         let other = 1 - comm.rank();
     ///         let (to, from) = (comm.send_init(other, 0)?, comm.recv_init::<u32>(other, 0)?);
     ///         let mut sum = 0;
-    ///         for n in 0..5 {
+    ///         for n in 0..5u32 {
     ///             let came = from.start();
     ///             to.start(n).wait().await?;
     ///             sum += came.wait().await?;

@@ -161,6 +161,11 @@ where
         self
     }
 
+    /// What it receives.
+    pub(crate) fn kind(&self) -> Kind {
+        self.wanted.context.kind
+    }
+
     /// The program has called this collective, not a receive.
     pub(crate) fn part_of(mut self, name: &'static str) -> Self {
         self.part_of = Some(name);

@@ -1,8 +1,10 @@
 //! Send and receive in one call, and circular shifts.
 
-use super::recv::NO_TAG;
+use super::recv::{NO_TAG, Receiving, Unused, open};
 use crate::address::{Dest, Source, Tag};
-use crate::envelope::Kind;
+use crate::envelope::{Envelope, Kind, Wanted};
+use crate::fabric::Fabric;
+use crate::pending::{Pending, Waiting, Whys};
 use crate::{CommError, Communicator};
 use std::future::Future;
 use std::panic::Location;
@@ -22,13 +24,8 @@ impl Communicator {
         source: impl Into<Source>,
         tag: Tag,
     ) -> impl Future<Output = Result<T, CommError>> {
-        let (dest, location) = (dest.into(), Location::caller());
         let wanted = self.wanted(Kind::User, source.into(), tag.into());
-        let received = self.receive(wanted, location, |value, _| value);
-        async move {
-            self.send_in(Kind::User, dest, tag, value, location)?;
-            received.await
-        }
+        self.send_and_receive(dest.into(), tag, value, wanted, Location::caller())
     }
 
     /// Sends what `value` holds to `dest` and puts there what comes from `source`, both with `tag`
@@ -97,10 +94,55 @@ impl Communicator {
         let by = by.rem_euclid(size.cast_signed()).cast_unsigned();
         let (dest, source) = ((rank + by) % size, (rank + size - by) % size);
         let wanted = self.wanted(Kind::Shift, source.into(), NO_TAG.into());
-        let received = self.receive(wanted, location, |value, _| value);
-        async move {
-            self.send_in(Kind::Shift, dest.into(), NO_TAG, value, location)?;
-            received.await
+        self.send_and_receive(dest.into(), NO_TAG, value, wanted, location)
+    }
+
+    fn send_and_receive<'c, T: Send + 'static>(
+        &'c self,
+        dest: Dest,
+        tag: Tag,
+        value: T,
+        wanted: Wanted,
+        location: &'static Location<'static>,
+    ) -> impl Future<Output = Result<T, CommError>> + use<'c, T> {
+        let receiving = Receiving::new(self, wanted, location, open(|value, _| value));
+        let both = SendReceive {
+            comm: self,
+            sending: Some((dest, tag, value)),
+            location,
+            receiving,
+        };
+        Waiting::new(self.fabric().slot(), both)
+    }
+}
+
+/// Sends at the first look and then receives; both within one kind of message.
+struct SendReceive<'c, T, P> {
+    comm: &'c Communicator,
+    sending: Option<(Dest, Tag, T)>,
+    location: &'static Location<'static>,
+    receiving: P,
+}
+
+impl<T, U> Pending for SendReceive<'_, T, Receiving<'_, U>>
+where
+    T: Send + 'static,
+    U: FnOnce(Envelope) -> Result<T, Unused>,
+{
+    type Output = Result<T, CommError>;
+
+    #[inline]
+    fn look(&mut self) -> Option<Result<T, CommError>> {
+        if let Some((dest, tag, value)) = self.sending.take() {
+            let kind = self.receiving.kind();
+            if let Err(refused) = self.comm.send_in(kind, dest, tag, value, self.location) {
+                return Some(Err(refused));
+            }
         }
+        self.receiving.look()
+    }
+
+    fn why(&self) -> Whys {
+        self.receiving.why()
     }
 }

@@ -96,28 +96,36 @@ where
     R: Send,
     E: Send,
 {
-    /// Starts every rank on its home worker.
+    /// Starts every rank on its home worker: one task for each worker starts those that live there.
     ///
     /// # Safety
     /// `self` stays where it is until every rank has ended and the workers are joined.
     unsafe fn start(&self, queue: &DispatcherQueue) {
-        let homes: Vec<_> = (0..queue.workers())
-            .map(|worker| queue.home(worker))
-            .collect();
-        let handles: Vec<_> = homes.iter().map(Enqueue::handle).collect();
-        for rank in 0..self.hall.size() {
-            let home = self.hall.home(rank);
-            let handle = Arc::clone(&handles[home]);
+        let (size, mut first) = (self.hall.size(), 0);
+        while first < size {
+            let worker = self.hall.home(first);
+            let lives_there = |rank: &usize| self.hall.home(*rank) == worker;
+            let ranks = first
+                ..(first..size)
+                    .take_while(lives_there)
+                    .last()
+                    .unwrap_or(first)
+                    + 1;
+            first = ranks.end;
+            let home = queue.home(worker);
+            let handle = Enqueue::handle(&home);
             let begin = move || {
-                // SAFETY: this runs on the worker that runs all tasks of `handle`. The caller
-                // promises that `self` outlives the rank.
-                let task = unsafe { spawn_unchecked(&handle, self.rank(rank)) };
-                self.hall.slots[rank].set_task(task);
+                for rank in ranks {
+                    // SAFETY: this runs on the worker that runs all tasks of `handle`. The caller
+                    // promises that `self` outlives the rank.
+                    let task = unsafe { spawn_unchecked(&handle, self.rank(rank)) };
+                    self.hall.slots[rank].set_task(task);
+                }
             };
             let begin: Box<dyn FnOnce() + Send + '_> = Box::new(begin);
             // SAFETY: only the lifetime changes; the caller promises that `self` outlives the task.
             let begin: Box<dyn FnOnce() + Send> = unsafe { mem::transmute(begin) };
-            homes[home].admit(Task::new(begin));
+            home.admit(Task::new(begin));
         }
     }
 

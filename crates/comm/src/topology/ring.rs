@@ -1,6 +1,6 @@
 //! A ring: every rank has a left and a right neighbour, round the end.
 
-use super::neighbours::{LEFT, Neighbours, RIGHT, step};
+use super::neighbours::{LEFT, Neighbours, RIGHT, join, step};
 use crate::{CommError, Communicator};
 use std::fmt;
 use std::future::Future;
@@ -23,7 +23,7 @@ impl Communicator {
     /// Makes a ring of all ranks. All ranks call this together.
     ///
     /// # Errors
-    /// As [`Communicator::recv`].
+    /// [`CommError::Mismatch`] when a rank is in another collective or asks for another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -38,14 +38,8 @@ impl Communicator {
     /// ```
     #[track_caller]
     pub fn ring<T: Send + 'static>(&self) -> impl Future<Output = Result<Ring<'_, T>, CommError>> {
-        let location = Location::caller();
-        let (rank, size) = (self.rank(), self.size());
-        let sides = [Some((rank + size - 1) % size), Some((rank + 1) % size)];
-        async move {
-            Ok(Ring {
-                neighbours: Neighbours::new(self, "ring", sides, location).await?,
-            })
-        }
+        let make = |neighbours| Ring { neighbours };
+        join(self, "ring", true, Location::caller(), make)
     }
 }
 
