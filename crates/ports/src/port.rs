@@ -45,15 +45,16 @@ pub struct Port<T: Send + 'static> {
     core: Arc<PortCore<T>>,
 }
 
-/// Alone in its cache lines: neighbours in memory are often ports that other threads use.
-#[repr(align(64))]
+/// Alone in its cache lines: neighbours in memory are often ports that other threads use. All that a post
+/// to a receiver touches is in the first: it goes from core to core with the posts.
+#[repr(C, align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
+    /// Set when the first join on this port is activated. See `domain.rs`.
+    domain: OnceLock<Arc<Domain>>,
+    state: Mutex<PortState<T>>,
     id: u64,
     /// Its items carry no causalities.
     tokens: bool,
-    state: Mutex<PortState<T>>,
-    /// Set when the first join on this port is activated. See `domain.rs`.
-    domain: OnceLock<Arc<Domain>>,
     origin: Origin,
 }
 

@@ -13,16 +13,18 @@ use motet_dispatch::{BoxList, QueueError};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
+/// What each post touches comes first; see [`PortCore`].
+#[repr(C)]
 pub(crate) struct PortState<T: Send + 'static> {
-    pub(super) items: BoxList<Delivery<T>>,
+    stamps: Stamps,
     /// In the order in which they are asked.
     pub(super) receivers: VecDeque<Arc<dyn Receiver<T>>>,
-    /// Receivers that wait for room in their queues, to be offered the waiting items.
-    pub(super) hungry: Vec<Hungry<T>>,
     /// There when the capacity is limited.
     pub(super) bound: Option<Box<Bound<T>>>,
+    pub(super) items: BoxList<Delivery<T>>,
+    /// Receivers that wait for room in their queues, to be offered the waiting items.
+    pub(super) hungry: Vec<Hungry<T>>,
     pub(super) this: Weak<PortCore<T>>,
-    stamps: Stamps,
 }
 
 /// A parcel that could not be placed.
