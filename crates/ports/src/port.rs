@@ -1,11 +1,13 @@
 //! The port: a first-in first-out queue of items and an ordered list of receivers.
 
 mod bound;
+mod counters;
 mod hungry;
 mod post_wait;
 mod state;
 
 pub use bound::{Overflow, PortConfig};
+pub use counters::PortCounters;
 pub use post_wait::PostWait;
 pub(crate) use state::PortState;
 

@@ -67,7 +67,7 @@ impl<T: Send + 'static> Hungry<T> {
         all.push(self.clone());
         let port = Weak::clone(port);
         deferred.call(move || {
-            let wait = Mutex::new(Some(line.wait()));
+            let wait = Mutex::new(Some(line.wait().listed(None)));
             let hungry = self;
             Arc::new(Meal { port, hungry, wait }).look();
         });
