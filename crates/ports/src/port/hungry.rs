@@ -105,7 +105,7 @@ impl<T: Send + 'static> PortState<T> {
         };
         let here = |other: &Arc<dyn Receiver<T>>| Arc::ptr_eq(other, &receiver);
         if self.receivers.iter().any(here) && !self.offer_waiting(&receiver, deferred) {
-            let left = self.remove(&receiver);
+            let left = self.remove(&*receiver);
             left.into_iter()
                 .for_each(|receiver| deferred.drop_later(receiver));
         }

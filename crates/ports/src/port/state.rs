@@ -186,14 +186,12 @@ impl<T: Send + 'static> PortState<T> {
         stays
     }
 
-    pub(crate) fn remove(
-        &mut self,
-        receiver: &Arc<dyn Receiver<T>>,
-    ) -> Option<Arc<dyn Receiver<T>>> {
+    /// Takes one registration of a receiver out; it is known by its address.
+    pub(crate) fn remove<R: ?Sized>(&mut self, receiver: &R) -> Option<Arc<dyn Receiver<T>>> {
         let at = self
             .receivers
             .iter()
-            .position(|other| Arc::ptr_eq(other, receiver))?;
+            .position(|other| std::ptr::addr_eq(Arc::as_ptr(other), receiver))?;
         self.receivers.remove(at)
     }
 
