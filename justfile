@@ -36,7 +36,7 @@ stress *args:
 counts *args:
     cargo xtask counts {{ args }}
 
-# the tests under ThreadSanitizer and AddressSanitizer
+# the tests under AddressSanitizer
 sanitize *args:
     cargo xtask sanitize {{ args }}
 

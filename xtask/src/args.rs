@@ -27,7 +27,7 @@ The project's recipes.
       --seconds N            in all (600)
   cargo xtask counts         instructions that the core's paths take, beside the baseline (valgrind)
       --bless                what is counted becomes the baseline
-  cargo xtask sanitize [CRATE]   the tests under ThreadSanitizer and AddressSanitizer
+  cargo xtask sanitize [CRATE]   the tests under AddressSanitizer
       --keep-going
   cargo xtask docs           the API documentation, warnings are errors
       --open                 show it in a browser
@@ -103,7 +103,7 @@ pub(crate) struct StressOptions {
     pub(crate) seconds: f64,
 }
 
-/// How to run the tests under the sanitizers.
+/// How to run the tests under the sanitizer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SanitizeOptions {
     /// Only this package.
