@@ -230,6 +230,8 @@ mod loom_tests {
 
     /// The run ends early while a rank is being started: the rank finds out at its first poll, or is
     /// woken.
+    ///
+    /// Loom does not see the `OnceLock` that holds the task, so here the two fences alone order it.
     #[test]
     fn loom_sem_g922_a_rank_that_starts_learns_that_the_run_is_over() {
         loom::model(|| {
