@@ -202,7 +202,9 @@ impl<N> Floor<N> {
 
     /// Nothing runs, and no task is on its way: all are held here.
     fn is_quiet(&self, state: &State<N>) -> bool {
-        !self.anyone_runs() && self.presence.on_their_way() == state.held.len()
+        // In this order: who begins between the two looks was on its way at the first. The other way round it
+        // would be missed by both, and be held when everything has been brought back.
+        self.presence.on_their_way() == state.held.len() && !self.anyone_runs()
     }
 }
 
