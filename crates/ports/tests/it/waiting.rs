@@ -194,12 +194,12 @@ fn sem_g900_those_who_wait_for_room_are_listed() {
     narrow.suspend();
     narrow.enqueue(Task::new(|| ())).unwrap();
 
-    let (to_full, to_narrow) = (full.clone(), narrow.clone());
+    let (to_full, to_narrow, to_handled) = (full.clone(), narrow.clone(), handled.clone());
     let room = narrow.room().expect("its depth is limited");
     let here = line!() + 2;
     let waits: [Pin<Box<dyn Future<Output = ()> + Send>>; 4] = [
         Box::pin(async move { to_full.post_wait(2).await.unwrap() }),
-        Box::pin(async move { handled.post_wait(3).await.unwrap() }),
+        Box::pin(async move { to_handled.post_wait(3).await.unwrap() }),
         Box::pin(async move { to_narrow.enqueue_wait(Task::new(|| ())).await.unwrap() }),
         Box::pin(async move { drop(room.wait().await) }),
     ];
@@ -236,7 +236,7 @@ fn sem_g900_those_who_wait_for_room_are_listed() {
         .map(|wait| wait.awaited.who)
         .collect();
     assert_eq!(left, ["Receive"]);
-    assert_eq!(full.items(), [2]);
+    assert_eq!((full.items(), handled.item_count()), (vec![2], 0));
 }
 
 /// A wait for room that is dropped is over.
