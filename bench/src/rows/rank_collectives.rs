@@ -143,7 +143,7 @@ async fn rank(
 }
 
 fn add(mut a: Vec<f64>, b: Vec<f64>) -> Vec<f64> {
-    a.iter_mut().zip(&b).for_each(|(a, b)| *a += b);
+    a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
     a
 }
 
