@@ -13,7 +13,8 @@ use std::{env, fs, process};
 pub(crate) struct Mpi {
     /// Library and version, as rows name it.
     pub(crate) name: &'static str,
-    family: Family,
+    /// Whose it is, which the first run tells.
+    family: Option<Family>,
     mpiexec: PathBuf,
     /// The built programs, in a folder that goes with this.
     folder: PathBuf,
@@ -85,7 +86,7 @@ impl Mpi {
         let folder = env::temp_dir().join(format!("motet-bench-mpi-{}-{number}", process::id()));
         let mut mpi = Mpi {
             name: "MPI",
-            family: Family::Mpich,
+            family: None,
             mpiexec: tools.mpiexec.clone(),
             folder,
             prefix: tools.prefix.clone(),
@@ -108,8 +109,9 @@ impl Mpi {
             }
         }
         let told = mpi.measure("collectives", 1, &["barrier", "1", "1"])?;
-        (mpi.family, mpi.name) = identified(&told.mpi)
+        let (family, name) = identified(&told.mpi)
             .ok_or_else(|| format!("nobody knows the best setting of {}", told.mpi))?;
+        (mpi.family, mpi.name) = (Some(family), name);
         Ok(mpi)
     }
 
@@ -135,7 +137,10 @@ impl Mpi {
         processes: usize,
         arguments: &[&str],
     ) -> Result<Measured, String> {
-        let (options, variables) = setting(self.family, self.name, processes);
+        let (options, variables) = match self.family {
+            Some(family) => setting(family, self.name, processes),
+            None => (Vec::new(), Vec::new()),
+        };
         let mut command = Command::new(&self.mpiexec);
         command
             .args(options)
@@ -143,6 +148,9 @@ impl Mpi {
             .arg(self.folder.join(program))
             .args(arguments)
             .envs(variables)
+            // Open MPI asks twice before it starts anything for the system's administrator.
+            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -272,7 +280,7 @@ fn setting(
             } else {
                 "self,sm"
             };
-            let mut options = vec!["--allow-run-as-root", "--mca", "pml", "ob1"];
+            let mut options = vec!["--mca", "pml", "ob1"];
             options.extend(["--mca", "btl", shared]);
             options.extend(match fits {
                 true => vec!["--bind-to", "core"],

@@ -137,11 +137,15 @@ impl Engine {
         let Some(mut receiving) = self.receiving.try_lock() else {
             return Ok(0);
         };
-        let delivered = self.take_in(&mut receiving, &mut deliver)?;
-        if delivered == 0 {
-            self.look(&mut receiving, &mut deliver)?;
+        match self.take_in(&mut receiving, &mut deliver) {
+            Ok(0) => self.look(&mut receiving, &mut deliver).map(|()| 0),
+            Ok(delivered) => Ok(delivered),
+            // A library that notices a loss does not say whose.
+            Err(error) => match self.find_lost(&mut receiving, &mut deliver) {
+                Ok(()) => Err(error),
+                Err(lost) => Err(lost),
+            },
         }
-        Ok(delivered)
     }
 
     /// Ends the sending of this process and waits until all others have ended theirs and all messages
@@ -343,6 +347,15 @@ impl Engine {
             return Ok(());
         }
         receiving.looked = Instant::now();
+        self.find_lost(receiving, deliver)
+    }
+
+    /// The first process that is gone without having closed, as an error.
+    fn find_lost(
+        &self,
+        receiving: &mut Receiving,
+        deliver: &mut impl FnMut(Envelope),
+    ) -> Result<(), MpiError> {
         for process in self.sides.all_in(Side::Open) {
             if process == self.process() {
                 continue;
@@ -351,7 +364,10 @@ impl Engine {
                 continue;
             };
             // What it had sent before it went is still there, its farewell perhaps.
-            while self.take_in(receiving, deliver)? > 0 {}
+            while self
+                .take_in(receiving, deliver)
+                .is_ok_and(|taken| taken > 0)
+            {}
             if self.sides.get(process) == Side::Open {
                 self.sides.set(process, Side::Lost);
                 self.sending.lock().abandon(|&to| to == process);

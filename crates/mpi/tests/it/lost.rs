@@ -47,6 +47,8 @@ fn survive(mpi: &Environment) {
         std::process::abort();
     }
     engine.send(1, header(1), vec![0]).unwrap();
+    // Longer than any library sends at once: it is under way when its receiver dies.
+    engine.send(1, header(1), vec![0; 10 << 20]).unwrap();
     let begun = Instant::now();
     let mut came = 0;
     let lost = loop {
@@ -61,6 +63,7 @@ fn survive(mpi: &Environment) {
         "{lost}"
     );
     assert_eq!(came, 1, "what it had sent came first");
+    assert_eq!(engine.under_way(), 0, "nothing waits for it");
     let refused = engine.send(1, header(1), Vec::new());
     assert!(matches!(
         refused,

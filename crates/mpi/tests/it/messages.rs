@@ -194,9 +194,9 @@ fn sem_g407_needs_mpi_who_does_not_close_is_named() {
 }
 
 #[test]
-fn needs_mpi_a_message_to_nobody_and_one_that_is_not_motets_are_refused() {
+fn needs_mpi_a_message_to_nobody_is_refused_and_one_to_itself_comes() {
     on_processes(
-        "messages::needs_mpi_a_message_to_nobody_and_one_that_is_not_motets_are_refused",
+        "messages::needs_mpi_a_message_to_nobody_is_refused_and_one_to_itself_comes",
         2,
         |mpi| {
             let engine = engine(mpi);
