@@ -5,14 +5,16 @@
 //! rank; then `Threads`, ranks that share memory.
 
 mod any_cell;
+mod farewells;
 mod hall;
 mod lane;
 mod meeting;
 mod solo;
 mod threads;
 
+pub(crate) use farewells::Farewells;
 pub(crate) use hall::Hall;
-pub(crate) use lane::{Lane, LaneReceiver, LaneSender};
+pub(crate) use lane::{Closer, Lane, LaneReceiver, LaneSender};
 pub(crate) use solo::Solo;
 pub(crate) use threads::Threads;
 
@@ -44,6 +46,10 @@ pub(crate) trait Fabric {
 
     /// Waits for an envelope that is wanted and takes it.
     async fn recv(&self, wanted: &Wanted, wait: Wait) -> Envelope;
+
+    /// The lane to or from `peer` is gone for good. The peer is told when the rank waits next: a rank that
+    /// ends, well or not, has the run say so. One rank alone has nobody to tell.
+    fn farewell(&self, _peer: usize, _closer: Closer) {}
 
     /// Brings an envelope back that was received and could not be used.
     fn put_back(&self, envelope: Envelope);
@@ -113,6 +119,10 @@ impl Fabric for AnyFabric {
 
     async fn recv(&self, wanted: &Wanted, wait: Wait) -> Envelope {
         each_fabric!(self, fabric => fabric.recv(wanted, wait).await)
+    }
+
+    fn farewell(&self, peer: usize, closer: Closer) {
+        each_fabric!(self, fabric => fabric.farewell(peer, closer));
     }
 
     fn put_back(&self, envelope: Envelope) {

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the gate.
 
 use super::project::{Project, Scope, runner};
-use super::{docs, models, preflight, stress};
+use super::{counts, docs, models, preflight, stress};
 use crate::args::TestOptions;
 use crate::needs::{Machine, Need, is_known};
 use crate::runner::Runner;
@@ -36,7 +36,15 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
     preflight::steps(&mut runner, &project, scope, strict);
     tests(&mut runner, &project, scope, &machine, &missing);
     if options.quick {
-        for step in ["stress", "doc tests", "examples", "loom", "shuttle", "docs"] {
+        for step in [
+            "stress",
+            "doc tests",
+            "examples",
+            "loom",
+            "shuttle",
+            "counts",
+            "docs",
+        ] {
             runner.skip(step, "--quick");
         }
         return Ok(runner.finish());
@@ -56,6 +64,7 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
     }
     examples(&mut runner, &project, scope);
     models::steps(&mut runner, &project, scope, &options.models);
+    counts::step(&mut runner, &project, scope, strict);
     docs::step(&mut runner, &project, scope);
     Ok(runner.finish())
 }

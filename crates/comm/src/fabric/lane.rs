@@ -10,9 +10,10 @@
 //! those sent and a count of those taken do, which both ends publish with each message.
 //!
 //! Memory order: the store of the number, or of the count, releases the value to the receiver; the
-//! store of `taken` releases the slot to the sender.
+//! store of `taken` releases the slot to the sender. An end that is gone for good has its lane closed: that
+//! store releases the messages before it, so that who sees it and no message knows that none will come.
 
-use motet_sync::atomic::{AtomicU32, Ordering};
+use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use motet_sync::cell::UnsafeCell;
 use motet_sync::{Arc, CachePadded};
 use std::mem::MaybeUninit;
@@ -36,12 +37,19 @@ pub(crate) enum Lane<T> {
 pub(crate) struct NearLane<T> {
     sent: AtomicU32,
     taken: AtomicU32,
+    closed: AtomicBool,
     values: [Value<T>; NEAR],
 }
 
 pub(crate) struct FarLane<T> {
-    taken: CachePadded<AtomicU32>,
+    shown: CachePadded<Shown>,
     slots: [CachePadded<Slot<T>>; FAR],
+}
+
+/// What is written seldom.
+struct Shown {
+    taken: AtomicU32,
+    closed: AtomicBool,
 }
 
 struct Slot<T> {
@@ -98,6 +106,24 @@ impl<T: Send> Lane<T> {
     }
 }
 
+impl<T: Send + 'static> Lane<T> {
+    fn closer(&self) -> Closer {
+        match self {
+            Lane::Near(lane) => {
+                let lane = Arc::clone(lane);
+                Box::new(move || lane.closed().store(true, Ordering::Release))
+            }
+            Lane::Far(lane) => {
+                let lane = Arc::clone(lane);
+                Box::new(move || lane.closed().store(true, Ordering::Release))
+            }
+        }
+    }
+}
+
+/// Closes a lane; the other end must then be woken.
+pub(crate) type Closer = Box<dyn FnOnce() + Send>;
+
 /// What the two layouts have in common.
 trait Slots<T> {
     /// The number of slots.
@@ -116,6 +142,9 @@ trait Slots<T> {
     fn publish(&self, count: u32);
 
     fn taken(&self) -> &AtomicU32;
+
+    /// Whether one end is gone.
+    fn closed(&self) -> &AtomicBool;
 }
 
 impl<T> NearLane<T> {
@@ -123,6 +152,7 @@ impl<T> NearLane<T> {
         NearLane {
             sent: AtomicU32::new(0),
             taken: AtomicU32::new(0),
+            closed: AtomicBool::new(false),
             values: std::array::from_fn(|_| UnsafeCell::new(MaybeUninit::uninit())),
         }
     }
@@ -152,6 +182,11 @@ impl<T> Slots<T> for NearLane<T> {
     fn taken(&self) -> &AtomicU32 {
         &self.taken
     }
+
+    #[inline]
+    fn closed(&self) -> &AtomicBool {
+        &self.closed
+    }
 }
 
 impl<T> FarLane<T> {
@@ -163,7 +198,10 @@ impl<T> FarLane<T> {
             })
         };
         FarLane {
-            taken: CachePadded::new(AtomicU32::new(0)),
+            shown: CachePadded::new(Shown {
+                taken: AtomicU32::new(0),
+                closed: AtomicBool::new(false),
+            }),
             slots: std::array::from_fn(slot),
         }
     }
@@ -192,7 +230,12 @@ impl<T> Slots<T> for FarLane<T> {
 
     #[inline]
     fn taken(&self) -> &AtomicU32 {
-        &self.taken
+        &self.shown.taken
+    }
+
+    #[inline]
+    fn closed(&self) -> &AtomicBool {
+        &self.shown.closed
     }
 }
 
@@ -220,6 +263,19 @@ impl<T: Send> LaneSender<T> {
             try_send(&**lane, &mut self.sent, &mut self.known_taken, message)
         })
     }
+
+    /// Whether the receiving end is gone for good.
+    pub(crate) fn is_closed(&self) -> bool {
+        each_layout!(self, lane => lane.closed().load(Ordering::Acquire))
+    }
+
+    /// What tells the receiving end that this one is gone for good.
+    pub(crate) fn closer(&self) -> Closer
+    where
+        T: 'static,
+    {
+        self.lane.closer()
+    }
 }
 
 impl<T: Send> LaneReceiver<T> {
@@ -234,6 +290,19 @@ impl<T: Send> LaneReceiver<T> {
     #[inline]
     pub(crate) fn try_receive(&mut self) -> Option<(T, bool)> {
         each_layout!(self, lane => try_receive(&**lane, &mut self.received))
+    }
+
+    /// Whether the sending end is gone for good; the messages that it sent before are there.
+    pub(crate) fn is_closed(&self) -> bool {
+        each_layout!(self, lane => lane.closed().load(Ordering::Acquire))
+    }
+
+    /// What tells the sending end that this one is gone for good.
+    pub(crate) fn closer(&self) -> Closer
+    where
+        T: 'static,
+    {
+        self.lane.closer()
     }
 }
 

@@ -3,14 +3,15 @@
 //! Each rank has a home worker, the only thread that polls it; so a rank's future need not be
 //! `Send`, and neighbours in rank order share a thread where they can.
 
-use super::Fabric;
 use super::hall::Hall;
+use super::{Closer, Fabric, Farewells};
 use crate::CommError;
 use crate::envelope::{Envelope, Wanted};
 use crate::rank_slot::{RankSlot, wait_until};
 use crate::report::Wait;
 use motet_sync::atomic::{Ordering, fence};
 use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// One rank among others in the same memory.
@@ -21,6 +22,7 @@ pub(crate) struct Threads {
     meetings: Cell<u32>,
     /// The rank has arrived at a meeting and has not left it.
     in_meeting: Cell<bool>,
+    farewells: Rc<Farewells>,
 }
 
 impl Threads {
@@ -30,7 +32,13 @@ impl Threads {
             rank,
             meetings: Cell::new(0),
             in_meeting: Cell::new(false),
+            farewells: Rc::default(),
         }
+    }
+
+    /// What the rank has to tell its neighbours.
+    pub(crate) fn farewells(&self) -> Rc<Farewells> {
+        Rc::clone(&self.farewells)
     }
 
     /// Arrives with `value` and waits until all have.
@@ -109,6 +117,10 @@ impl Fabric for Threads {
             }
             wait_until(self.slot(), || mailbox.arrivals() != seen, || wait).await;
         }
+    }
+
+    fn farewell(&self, peer: usize, closer: Closer) {
+        self.farewells.add(peer, closer);
     }
 
     fn put_back(&self, envelope: Envelope) {

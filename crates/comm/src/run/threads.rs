@@ -112,6 +112,7 @@ where
     async fn rank(&self, rank: usize) {
         let _end = End { run: self, rank };
         let fabric = Threads::new(Arc::clone(&self.hall), rank);
+        let farewells = fabric.farewells();
         let outcome = {
             let mut body = pin!((self.body)(Communicator::new(AnyFabric::Threads(fabric))));
             poll_fn(|cx| {
@@ -119,7 +120,10 @@ where
                     return Poll::Ready(None);
                 }
                 match catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(cx))) {
-                    Ok(Poll::Pending) => Poll::Pending,
+                    Ok(Poll::Pending) => {
+                        farewells.tell(&self.hall);
+                        Poll::Pending
+                    }
                     Ok(Poll::Ready(Ok(result))) => Poll::Ready(Some(Ok(result))),
                     Ok(Poll::Ready(Err(error))) => {
                         Poll::Ready(Some(Err(RunError::Rank { rank, error })))
@@ -184,5 +188,75 @@ impl<F, R, E> Drop for End<'_, F, R, E> {
         if running.fetch_sub(1, Ordering::AcqRel) == 1 {
             caller.unpark();
         }
+    }
+}
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use super::*;
+    use motet_dispatch::{Exception, QueueError};
+    use motet_sync::thread;
+
+    /// A queue that a thread of the model empties by hand.
+    #[derive(Clone)]
+    struct Hand(Arc<Mutex<Vec<Task>>>);
+
+    impl Hand {
+        fn run_all(&self) {
+            let tasks = std::mem::take(&mut *self.0.lock());
+            tasks.into_iter().for_each(Task::run);
+        }
+    }
+
+    impl Enqueue for Hand {
+        fn reserve(&self) -> Result<(), QueueError> {
+            Ok(())
+        }
+        fn release(&self) {}
+        fn admit(&self, task: Task) {
+            self.0.lock().push(task);
+        }
+        fn readmit(&self, task: Task) {
+            self.0.lock().push(task);
+        }
+        fn handle(&self) -> Arc<dyn Enqueue> {
+            Arc::new(self.clone())
+        }
+        fn name(&self) -> &str {
+            "hand"
+        }
+        fn raise(&self, _: Exception) {}
+    }
+
+    /// The run ends early while a rank is being started: the rank finds out at its first poll, or is
+    /// woken.
+    ///
+    /// Loom does not see the `OnceLock` that holds the task, so here the two fences alone order it.
+    #[test]
+    fn loom_sem_g922_a_rank_that_starts_learns_that_the_run_is_over() {
+        loom::model(|| {
+            let hall = Arc::new(Hall::new(1, 1));
+            let hand = Hand(Arc::new(Mutex::new(Vec::new())));
+            let ending = thread::spawn({
+                let hall = Arc::clone(&hall);
+                move || hall.end_early()
+            });
+            let ended = Arc::new(AtomicUsize::new(0));
+            let (here, end) = (Arc::clone(&hall), Arc::clone(&ended));
+            let rank = poll_fn(move |_| {
+                if here.is_over() {
+                    end.fetch_add(1, Ordering::Relaxed);
+                    return Poll::Ready(());
+                }
+                Poll::Pending
+            });
+            // SAFETY: the future borrows nothing and is `Send`.
+            let task = unsafe { spawn_unchecked(&hand.handle(), rank) };
+            hall.slots[0].set_task(task);
+            hand.run_all();
+            ending.join().unwrap();
+            hand.run_all();
+            assert_eq!(ended.load(Ordering::Relaxed), 1, "the rank has ended");
+        });
     }
 }

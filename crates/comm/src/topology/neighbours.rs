@@ -8,7 +8,7 @@ use crate::{CommError, Communicator};
 use motet_sync::atomic::{Ordering, fence};
 use std::future::{Future, poll_fn};
 use std::panic::Location;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// The two sides of a rank.
 pub(super) const LEFT: usize = 0;
@@ -135,14 +135,14 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
         if self.stage != Stage::Receives {
             self.stage = Stage::Sends;
             self.send();
-            if self.outgoing.iter().any(Option::is_some) && self.poll_rooms(cx).is_pending() {
-                return Poll::Pending;
+            if self.outgoing.iter().any(Option::is_some) {
+                ready!(self.poll_rooms(cx))?;
             }
             self.stage = Stage::Receives;
         }
         for side in [LEFT, RIGHT] {
-            if !self.receive(side) && self.poll_message(side, cx).is_pending() {
-                return Poll::Pending;
+            if !self.receive(side) {
+                ready!(self.poll_message(side, cx))?;
             }
         }
         self.stage = Stage::Ended;
@@ -184,10 +184,10 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
 
     /// Waits for room on each side where something is still to be sent.
     #[cold]
-    fn poll_rooms(&mut self, cx: &Context<'_>) -> Poll<()> {
+    fn poll_rooms(&mut self, cx: &Context<'_>) -> Poll<Result<(), CommError>> {
         while let Some(side) = self.outgoing.iter().position(Option::is_some) {
             let Some(link) = &mut self.links[side] else {
-                return Poll::Ready(());
+                break;
             };
             let slot = self.comm.fabric().slot();
             let operation = Operation::NeighbourRoom { peer: link.peer };
@@ -197,15 +197,18 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
             };
             if self
                 .wait
-                .poll(slot, cx, || link.to.has_room(), why)
+                .poll(slot, cx, || link.to.has_room() || link.to.is_closed(), why)
                 .is_pending()
             {
                 return Poll::Pending;
             }
             self.wait.end(slot);
+            if !link.to.has_room() {
+                return Poll::Ready(Err(self.gone(side)));
+            }
             self.send();
         }
-        Poll::Ready(())
+        Poll::Ready(Ok(()))
     }
 
     /// Receives from a side; `false` when its message has not come yet.
@@ -232,10 +235,10 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
 
     /// Waits for the message of a side and receives it.
     #[inline]
-    fn poll_message(&mut self, side: usize, cx: &Context<'_>) -> Poll<()> {
+    fn poll_message(&mut self, side: usize, cx: &Context<'_>) -> Poll<Result<(), CommError>> {
         let name = self.name();
         let Some(link) = &mut self.links[side] else {
-            return Poll::Ready(());
+            return Poll::Ready(Ok(()));
         };
         let why = || {
             let operation = Operation::Neighbour {
@@ -250,14 +253,31 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
         let slot = self.comm.fabric().slot();
         if self
             .wait
-            .poll(slot, cx, || link.from.has_message(), why)
+            .poll(
+                slot,
+                cx,
+                || link.from.has_message() || link.from.is_closed(),
+                why,
+            )
             .is_pending()
         {
             return Poll::Pending;
         }
         self.wait.end(slot);
-        self.receive(side);
-        Poll::Ready(())
+        if self.receive(side) {
+            Poll::Ready(Ok(()))
+        } else {
+            Poll::Ready(Err(self.gone(side)))
+        }
+    }
+
+    /// The neighbour on a side has left. The step stays where it is: later ones are out of step.
+    #[cold]
+    fn gone(&self, side: usize) -> CommError {
+        CommError::Gone {
+            peer: self.peer(side).expect("there is a neighbour on this side"),
+            operation: self.name(),
+        }
     }
 
     fn name(&self) -> &'static str {
@@ -298,6 +318,10 @@ impl<T: Send + 'static> Drop for Neighbours<'_, T> {
     fn drop(&mut self) {
         let fabric = self.comm.fabric();
         self.wait.end(fabric.slot());
+        for link in self.links.iter().flatten() {
+            fabric.farewell(link.peer, link.to.closer());
+            fabric.farewell(link.peer, link.from.closer());
+        }
         // A receiver that goes shows all that it took: there may be room that a neighbour waits for.
         let peers = std::mem::take(&mut self.links).map(|link| link.map(|link| link.peer));
         fence(Ordering::SeqCst);

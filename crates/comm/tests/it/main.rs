@@ -2,6 +2,7 @@
 
 mod collectives;
 mod failures;
+mod gone;
 mod messages;
 mod misuse;
 mod scripts;
