@@ -68,7 +68,7 @@ fn on_one_port(handlers: u64) -> Result<f64, String> {
 }
 
 /// The resident memory of this process (Linux).
-fn resident_bytes() -> Result<f64, String> {
+pub(crate) fn resident_bytes() -> Result<f64, String> {
     let path = "/proc/self/status";
     let status = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let kilobytes = status.lines().find_map(|line| {
