@@ -32,6 +32,14 @@ shuttle *args:
 stress *args:
     cargo xtask stress {{ args }}
 
+# instructions of the core's paths beside the baseline
+counts *args:
+    cargo xtask counts {{ args }}
+
+# the tests under AddressSanitizer
+sanitize *args:
+    cargo xtask sanitize {{ args }}
+
 # the API documentation, shown in a browser
 docs:
     cargo xtask docs --open

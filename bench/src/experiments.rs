@@ -5,5 +5,6 @@ pub mod core;
 pub mod crowded;
 pub mod idle;
 pub mod quality;
+pub mod ranks;
 pub mod soak;
 pub mod stages;

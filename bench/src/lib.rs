@@ -7,7 +7,7 @@
 //!
 //! ```text
 //!  stages ──> spawned | rendezvous     one program each way
-//!  core ──> rows ──> contest, peers     motet and a peer in turn, and the bars between them
+//!  core, ranks ──> rows ──> contest, peers   motet and a peer in turn, and the bars between them
 //!  annealing ──> scikit_learn          the peer in a process of its own
 //!  quality ──> table                   the data sets
 //!     └─────> unit, limits, statistics shared by all experiments
@@ -30,4 +30,4 @@ mod spawned;
 mod table;
 mod uts;
 
-pub use experiments::{annealing, core, crowded, idle, quality, soak, stages};
+pub use experiments::{annealing, core, crowded, idle, quality, ranks, soak, stages};

@@ -1,12 +1,13 @@
 //! The limits of the machine that messages meet, measured where and when the messages are.
 
+use crate::statistics::median;
 use crossbeam_deque::Worker;
 use motet_sync::CachePadded;
 use motet_sync::atomic::{AtomicU32, Ordering};
 use motet_sync::{spin_loop, thread};
 use std::hint::black_box;
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
 
 /// A cache line to another core and back, in µs: two pinned threads hand a number to and fro.
 /// `None` on a machine with one core.
@@ -57,6 +58,26 @@ pub fn spawn_us() -> f64 {
     started.elapsed().as_secs_f64() * 1e6 / COUNT as f64
 }
 
+/// From the moment a thread is woken to the moment it runs, in µs: the median over wake-ups of a thread
+/// that has slept for a millisecond.
+#[must_use]
+pub fn wakeup_us() -> f64 {
+    const WAKEUPS: usize = 31;
+    let (wake, woken) = mpsc::channel::<Instant>();
+    let sleeper = thread::spawn(move || {
+        let late = woken.iter().map(|at| at.elapsed().as_secs_f64() * 1e6);
+        late.collect::<Vec<f64>>()
+    });
+    for _ in 0..WAKEUPS {
+        thread::park_timeout(Duration::from_millis(1));
+        if wake.send(Instant::now()).is_err() {
+            break;
+        }
+    }
+    drop(wake);
+    median(&sleeper.join().unwrap_or_default())
+}
+
 fn wait_for(line: &AtomicU32, value: u32) {
     let mut rounds = 0u32;
     while line.load(Ordering::Acquire) != value {
@@ -77,6 +98,7 @@ mod tests {
     #[test]
     fn limits_are_measured() {
         assert!(spawn_us() > 0.0);
+        assert!(wakeup_us() > 0.0);
         if thread::cores() > 1 {
             assert!(roundtrip_us().unwrap() > 0.0);
         }

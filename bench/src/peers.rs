@@ -1,8 +1,9 @@
-//! The peers of [`core`](crate::core): the same programs, as their own users would write them, with
+//! The peers of [`core`](crate::core) and [`ranks`](crate::ranks): the same programs, as their own users would write them, with
 //! the same number of threads, pinned like motet's where the library lets us.
 
 pub(crate) mod crossbeam;
 pub(crate) mod go;
+pub(crate) mod mpi;
 pub(crate) mod rayon;
 pub(crate) mod ring;
 pub(crate) mod tokio;

@@ -1,9 +1,13 @@
-//! The rows of [`core`](crate::core): one file per question.
+//! The rows of [`core`](crate::core) and [`ranks`](crate::ranks): one file per question.
 
 pub(crate) mod fork_join;
 pub(crate) mod handlers;
 pub(crate) mod interleaves;
 pub(crate) mod joins;
+pub(crate) mod long_messages;
+pub(crate) mod many_ranks;
 pub(crate) mod posters;
+pub(crate) mod rank_collectives;
+pub(crate) mod rank_stages;
 pub(crate) mod spawned_stages;
 pub(crate) mod threads;

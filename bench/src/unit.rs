@@ -31,6 +31,11 @@ impl Unit {
         }
     }
 
+    /// Its number of terms, for programs of others.
+    pub(crate) fn terms(self) -> u32 {
+        self.terms
+    }
+
     /// Computes `count` units, one after the other.
     #[inline]
     pub fn compute(self, count: u64) {

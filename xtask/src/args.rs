@@ -11,7 +11,7 @@ The project's recipes.
       --quick                leave out doc tests, examples, models and docs
       --keep-going           go on after a step that failed
       --ci                   what is missing is a failure (also with CI=1 in the environment)
-      --optional NAME        but not this: data, python or scikit-learn; may be repeated
+      --optional NAME        but not this: data, python, scikit-learn or mpi; may be repeated
       --preemptions N        of each loom model (2)
       --schedules N          of each shuttle program (1000)
   cargo xtask preflight      fmt, clippy, tidy: before a commit
@@ -25,6 +25,10 @@ The project's recipes.
       --keep-going
   cargo xtask stress [CRATE] the tests that repeat themselves, one after the other
       --seconds N            in all (600)
+  cargo xtask counts         instructions that the core's paths take, beside the baseline (valgrind)
+      --bless                what is counted becomes the baseline
+  cargo xtask sanitize [CRATE]   the tests under AddressSanitizer
+      --keep-going
   cargo xtask docs           the API documentation, warnings are errors
       --open                 show it in a browser
   cargo xtask bench [ARGS]   motet bench ARGS, in release
@@ -40,6 +44,8 @@ pub(crate) enum Command {
     Tidy,
     Models(Checker, ModelOptions),
     Stress(StressOptions),
+    Counts { bless: bool },
+    Sanitize(SanitizeOptions),
     Docs { open: bool },
     Bench(Vec<OsString>),
 }
@@ -97,6 +103,15 @@ pub(crate) struct StressOptions {
     pub(crate) seconds: f64,
 }
 
+/// How to run the tests under the sanitizer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct SanitizeOptions {
+    /// Only this package.
+    pub(crate) package: Option<String>,
+    /// Go on after a failure.
+    pub(crate) keep_going: bool,
+}
+
 /// Reads the arguments that follow `cargo xtask`.
 ///
 /// # Errors
@@ -122,6 +137,8 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
         "loom" => &["CRATE", "keep-going", "preemptions"],
         "shuttle" => &["CRATE", "keep-going", "schedules"],
         "stress" => &["CRATE", "seconds"],
+        "counts" => &["bless"],
+        "sanitize" => &["CRATE", "keep-going"],
         "docs" => &["open"],
         "tidy" => &[],
         "help" | "-h" | "--help" => return Ok(Command::Help),
@@ -131,6 +148,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
     let Given {
         help,
         open,
+        bless,
         seconds,
         test,
     } = given;
@@ -146,6 +164,11 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
             package: test.models.package,
             seconds: seconds.unwrap_or(600.0),
         }),
+        "counts" => Command::Counts { bless },
+        "sanitize" => Command::Sanitize(SanitizeOptions {
+            package: test.models.package,
+            keep_going: test.models.keep_going,
+        }),
         "docs" => Command::Docs { open },
         _ => Command::Tidy,
     })
@@ -156,6 +179,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
 struct Given {
     help: bool,
     open: bool,
+    bless: bool,
     seconds: Option<f64>,
     test: TestOptions,
 }
@@ -168,6 +192,7 @@ impl Given {
             match arg {
                 Short('h') | Long("help") => given.help = true,
                 Long("open") if known.contains(&"open") => given.open = true,
+                Long("bless") if known.contains(&"bless") => given.bless = true,
                 Long("quick") if known.contains(&"quick") => given.test.quick = true,
                 Long("ci") if known.contains(&"ci") => given.test.ci = true,
                 Long("keep-going") if known.contains(&"keep-going") => {
@@ -235,6 +260,8 @@ mod tests {
             "tidy ports",
             "preflight --quick",
             "docs --ci",
+            "counts ports",
+            "sanitize --bless",
             "loom a b",
             "loom --preemptions x",
             "loom --schedules 5",
@@ -256,6 +283,18 @@ mod tests {
         };
         assert_eq!(of("stress"), wanted(None, 600.0));
         assert_eq!(of("stress ports --seconds 2.5"), wanted(Some("ports"), 2.5));
+    }
+
+    #[test]
+    fn counts_and_sanitizers_take_their_options() {
+        assert_eq!(of("counts"), Ok(Command::Counts { bless: false }));
+        assert_eq!(of("counts --bless"), Ok(Command::Counts { bless: true }));
+        let options = SanitizeOptions {
+            package: Some("comm".to_owned()),
+            keep_going: true,
+        };
+        let line = "sanitize comm --keep-going";
+        assert_eq!(of(line), Ok(Command::Sanitize(options)));
     }
 
     #[test]

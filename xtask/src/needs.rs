@@ -1,7 +1,7 @@
 //! What some tests need of the machine, and whether it is there.
 //!
-//! A test says what it needs by its name: `needs_data`, `needs_python`, `needs_sklearn`. Where the
-//! need is missing the test is left out, and that is said; in CI it is a failure.
+//! A test says what it needs by its name: `needs_data`, `needs_python`, `needs_sklearn`, `needs_mpi`.
+//! Where the need is missing the test is left out, and that is said; in CI it is a failure.
 
 use crate::source::Tree;
 use std::ffi::OsString;
@@ -21,10 +21,17 @@ pub(crate) struct Need {
     pub(crate) tests: Vec<String>,
 }
 
-const NAMES: [(&str, &str); 3] = [
+const NAMES: [(&str, &str); 4] = [
     ("data", "needs_data"),
     ("python", "needs_python"),
     ("scikit-learn", "needs_sklearn"),
+    ("mpi", "needs_mpi"),
+];
+
+/// Where `.ci/run` puts MPI libraries, below the folder of what is built.
+const MPI: [&str; 2] = [
+    "mpi/mpich/lib/libmpi_abi.so.1",
+    "mpi/impi-rt/lib/libmpi_abi.so.1",
 ];
 
 /// What the machine offers to tests.
@@ -32,11 +39,14 @@ const NAMES: [(&str, &str); 3] = [
 pub(crate) struct Machine {
     data: PathBuf,
     python: OsString,
+    /// Paths of MPI libraries, as `MOTET_MPI` lists them.
+    mpi: OsString,
 }
 
 impl Machine {
     /// The machine as the environment describes it: `MOTET_DATA`, else `../shared/data`;
-    /// `MOTET_PYTHON`, else the environment of the benchmarks' peers, else `python3`.
+    /// `MOTET_PYTHON`, else the environment of the benchmarks' peers, else `python3`; `MOTET_MPI`, else
+    /// the libraries that are where `.ci/run` puts them.
     pub(crate) fn of_environment(root: &Path, target: &Path) -> Machine {
         let peers = target.join("peers/bin/python");
         Machine {
@@ -49,7 +59,17 @@ impl Machine {
                     "python3".into()
                 }
             }),
+            mpi: std::env::var_os("MOTET_MPI").unwrap_or_else(|| {
+                let there = MPI.iter().map(|path| target.join(path));
+                let there = there.filter(|path| path.exists());
+                std::env::join_paths(there).unwrap_or_default()
+            }),
         }
+    }
+
+    /// The MPI libraries that tests should use.
+    pub(crate) fn mpi(&self) -> &OsString {
+        &self.mpi
     }
 
     /// The Python that tests should use.
@@ -83,10 +103,25 @@ impl Machine {
                 .then(|| format!("there is no folder {}; set MOTET_DATA", self.data.display())),
             "python" => (!self.python_runs("pass"))
                 .then(|| format!("`{python}` does not run; install Python or set MOTET_PYTHON")),
+            "mpi" => self.mpi_lacks(),
             _ => (!self.python_runs("import sklearn")).then(|| {
                 format!("`{python}` has no scikit-learn; run `.ci/run` once or set MOTET_PYTHON")
             }),
         }
+    }
+
+    fn mpi_lacks(&self) -> Option<String> {
+        let mut libraries = std::env::split_paths(&self.mpi)
+            .filter(|path| !path.as_os_str().is_empty())
+            .peekable();
+        if libraries.peek().is_none() {
+            return Some("none is named; run `.ci/run` once or set MOTET_MPI".to_owned());
+        }
+        let missing = libraries.find(|path| !path.exists())?;
+        let missing = missing.display();
+        Some(format!(
+            "there is no {missing}; run `.ci/run` once or set MOTET_MPI"
+        ))
     }
 
     fn python_runs(&self, program: &str) -> bool {
@@ -121,12 +156,13 @@ pub(crate) fn tests_named(tree: &Tree, folder: &str, marker: &str) -> Vec<String
 mod tests {
     use super::*;
 
-    const CODE: &str = "#[test]\nfn blocks_needs_data() {}\n#[test]\nfn peer_needs_sklearn() {}\nfn needs_python() {}";
+    const CODE: &str = "#[test]\nfn blocks_needs_data() {}\n#[test]\nfn peer_needs_sklearn() {}\n#[test]\nfn needs_mpi_ping() {}\nfn needs_python() {}";
 
-    fn machine(data: &str, python: &str) -> Machine {
+    fn machine(data: &str, python: &str, mpi: &str) -> Machine {
         Machine {
             data: data.into(),
             python: python.into(),
+            mpi: mpi.into(),
         }
     }
 
@@ -141,20 +177,33 @@ mod tests {
 
     #[test]
     fn only_needs_that_some_test_has_are_missed() {
-        let bare = machine("/nowhere", "/nowhere/python3");
-        assert_eq!(missing(&bare, ""), ["data", "scikit-learn"]);
+        let bare = machine("/nowhere", "/nowhere/python3", "");
+        assert_eq!(missing(&bare, ""), ["data", "scikit-learn", "mpi"]);
         assert!(missing(&bare, "crates/b/").is_empty());
     }
 
     #[test]
     fn a_machine_that_has_everything_misses_nothing() {
         // `true` stands for a Python that runs any program.
-        assert!(missing(&machine(".", "true"), "").is_empty());
-        assert_eq!(missing(&machine(".", "false"), ""), ["scikit-learn"]);
+        assert!(missing(&machine(".", "true", ".:.."), "").is_empty());
+        assert_eq!(
+            missing(&machine(".", "false", ".:.."), ""),
+            ["scikit-learn"]
+        );
+    }
+
+    #[test]
+    fn every_mpi_library_that_is_named_must_be_there() {
+        let one = machine(".", "true", ".:/nowhere.so");
+        assert_eq!(missing(&one, ""), ["mpi"]);
+        let reason = one.lacks("mpi").unwrap();
+        assert!(reason.starts_with("there is no /nowhere.so"), "{reason}");
     }
 
     #[test]
     fn only_known_names_may_be_optional() {
-        assert!(is_known("data") && is_known("scikit-learn") && !is_known("sklearn"));
+        assert!(
+            is_known("data") && is_known("scikit-learn") && is_known("mpi") && !is_known("sklearn")
+        );
     }
 }

@@ -69,6 +69,11 @@ impl Runner {
         });
     }
 
+    /// What a check may run child processes with: they end with the recipe.
+    pub(crate) fn children(&self) -> Children {
+        self.children.clone()
+    }
+
     /// Notes a step that does not run, with the reason.
     pub(crate) fn skip(&mut self, name: &str, reason: &str) {
         self.rows.push(Row {

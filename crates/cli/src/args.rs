@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use crate::bench::BenchArgs;
+use crate::doctor::DoctorArgs;
+use crate::run::RunArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Parallel data mining from the command line.
@@ -32,6 +34,10 @@ pub enum Command {
     Cluster(ClusterArgs),
     /// Measure the runtime on this machine
     Bench(BenchArgs),
+    /// Start a program on threads, processes and nodes
+    Run(RunArgs),
+    /// Say what this machine offers
+    Doctor(DoctorArgs),
 }
 
 /// Options of `motet cluster`.

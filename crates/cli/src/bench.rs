@@ -7,7 +7,7 @@ mod sheet;
 
 pub use args::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
-    SoakArgs, StagesArgs,
+    RanksArgs, SoakArgs, StagesArgs,
 };
 
 use motet_bench::stages::{Mode, Pattern, StagesConfig, StagesError, StagesRecord};
@@ -26,7 +26,8 @@ use crate::text::grouped;
 pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
     match args.experiment {
         Experiment::Stages(args) => run_stages(&args),
-        Experiment::Core(args) => messages::run(args),
+        Experiment::Core(args) => messages::run_core(args),
+        Experiment::Ranks(args) => messages::run_ranks(args),
         Experiment::Soak(args) => run_soak(&args),
         Experiment::Crowded(args) => run_crowded(&args),
         Experiment::Idle(args) => run_idle(&args),

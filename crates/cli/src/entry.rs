@@ -9,12 +9,13 @@ use clap::error::ErrorKind;
 
 use crate::args::{Cli, Command};
 use crate::error::{CliError, OptionError, OutputError};
-use crate::{bench, cluster};
+use crate::{bench, cluster, doctor, run};
 
 /// Runs the program with these arguments, the first of which is its own name.
 ///
 /// Prints results on standard output and everything else on standard error. The first call in a
-/// process takes over its interrupt signal while it clusters.
+/// process takes over its interrupt signal while it clusters. `motet run` replaces the process by
+/// the launcher, so it returns only when that does not start.
 ///
 /// Returns 0 when done, 1 after a fault of the program, 2 after a wrong file, column, value or
 /// option, 130 when interrupted.
@@ -30,6 +31,8 @@ where
     let done = match cli.command {
         Command::Cluster(args) => cluster::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Run(args) => run::run(args),
+        Command::Doctor(args) => doctor::run(&args),
     };
     match done {
         // A reader that went away has seen what it wanted.
@@ -84,6 +87,11 @@ fn refuse(error: &CliError) -> ExitCode {
     ExitCode::from(match error {
         CliError::Cancelled => 130,
         CliError::Run(_) => 1,
-        CliError::Options(_) | CliError::Input(_) | CliError::Output(_) | CliError::Data(_) => 2,
+        CliError::Options(_)
+        | CliError::Input(_)
+        | CliError::Output(_)
+        | CliError::Data(_)
+        | CliError::Mpi(_)
+        | CliError::Start(_) => 2,
     })
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use motet_bench::stages::StagesError;
+use motet_mpi::MpiError;
 use thiserror::Error;
 
 /// A place in a file.
@@ -63,6 +64,12 @@ pub enum CliError {
     /// The data cannot be clustered as asked.
     #[error("{0}")]
     Data(String),
+    /// There is no MPI library to start processes with, or it fails.
+    #[error("{0}")]
+    Mpi(#[from] MpiError),
+    /// Something cannot be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
     /// The run was cancelled by the user.
     #[error("cancelled: nothing was written")]
     Cancelled,
@@ -332,5 +339,40 @@ pub enum OutputError {
     Stdout {
         /// The system's reason.
         source: io::Error,
+    },
+}
+
+/// Another program cannot be started.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// There is no such program here.
+    #[error("no program {program}: give its path after --", program = program.display())]
+    NoProgram {
+        /// The program asked for.
+        program: PathBuf,
+    },
+    /// There is no Slurm here.
+    #[error("no program sbatch here: print the script with --dry-run and submit it where Slurm is")]
+    NoSlurm,
+    /// The launcher does not start.
+    #[error("cannot start {launcher}: {source}: check its permissions", launcher = launcher.display())]
+    Launcher {
+        /// The launcher.
+        launcher: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The launcher has refused.
+    #[error(
+        "{launcher} ended with {code}: see what it says above",
+        launcher = launcher.display(),
+        code = code.map_or("a signal".to_owned(), |code| format!("exit code {code}"))
+    )]
+    Refused {
+        /// The launcher.
+        launcher: PathBuf,
+        /// Its exit code.
+        code: Option<i32>,
     },
 }

@@ -2,8 +2,8 @@
 //!
 //! A thin `main` calls [`main()`] here, so that tests and the facade reach the same code.
 //!
-//! Depends on: `motet-mining` (the methods), `motet-comm` (the ranks they run on), `motet-bench`
-//! (the experiments).
+//! Depends on: `motet-mining` (the methods), `motet-comm` (the ranks they run on), `motet-mpi`
+//! (processes), `motet-bench` (the experiments).
 //! Used by: the `motet` binary, the facade.
 //!
 //! ```text
@@ -11,7 +11,8 @@
 //!               clap    checked  table   points   ranks          └─► files, map ─► --out folder
 //! ```
 //!
-//! `motet bench` goes from `args` to an experiment and prints its rows (`bench.rs`).
+//! `motet run` becomes the launcher of an MPI library (`run.rs`), `motet doctor` says what the machine
+//! offers (`doctor.rs`), `motet bench` goes from `args` to an experiment and prints its rows (`bench.rs`).
 //!
 //! Results go to standard output, progress and remarks to standard error, and every error is one
 //! line that says what, where and what to do. Exit codes: 0 done, 1 a fault of the program, 2 a
@@ -34,15 +35,18 @@
 mod args;
 mod bench;
 mod cluster;
+mod doctor;
 mod entry;
 mod error;
 mod files;
 mod fit;
 mod map;
+mod mpi_search;
 mod plan;
 mod progress;
 mod read;
 mod report;
+mod run;
 mod space;
 mod stdout;
 mod summary;
@@ -51,8 +55,10 @@ mod text;
 pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, ResultArgs, TableArgs};
 pub use bench::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
-    SoakArgs, StagesArgs,
+    RanksArgs, SoakArgs, StagesArgs,
 };
+pub use doctor::DoctorArgs;
 pub use entry::main;
-pub use error::{CliError, InputError, OptionError, OutputError, Place};
+pub use error::{CliError, InputError, OptionError, OutputError, Place, StartError};
+pub use run::RunArgs;
 pub use summary::{Cluster, Scaling, Step, Summary};

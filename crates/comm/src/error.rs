@@ -64,6 +64,13 @@ pub enum CommError {
         /// The operation that cannot be done.
         operation: &'static str,
     },
+    /// The neighbour has dropped its ring or line and goes on without it.
+    Gone {
+        /// The neighbour.
+        peer: usize,
+        /// The operation that cannot be done.
+        operation: &'static str,
+    },
 }
 
 /// A run ended without all results.
@@ -140,6 +147,11 @@ impl fmt::Display for CommError {
                 f,
                 "{operation} is not possible: an earlier collective call of this rank was dropped \
                  before it ended"
+            ),
+            CommError::Gone { peer, operation } => write!(
+                f,
+                "{operation} is not possible: rank {peer} has dropped its end; all ranks must take the \
+                 same steps before they drop a ring or line"
             ),
         }
     }

@@ -10,6 +10,7 @@
 
 mod any_cell;
 mod call;
+mod farewells;
 mod hall;
 mod lane;
 mod meeting;
@@ -20,8 +21,9 @@ mod team;
 mod threads;
 
 pub(crate) use call::Call;
+pub(crate) use farewells::Farewells;
 pub(crate) use hall::Hall;
-pub(crate) use lane::{Lane, LaneReceiver, LaneSender};
+pub(crate) use lane::{Closer, Lane, LaneReceiver, LaneSender};
 pub(crate) use place::{Agenda, Place};
 pub(crate) use ports::Ports;
 pub(crate) use solo::Solo;
@@ -67,6 +69,10 @@ pub(crate) trait Fabric {
 
     /// Gives a posted receive up. What it had got is there again; then the answer is `false`.
     fn withdraw(&self, ticket: Ticket) -> bool;
+
+    /// The lane to or from `peer` is gone for good. The peer is told when the rank waits next: a rank that
+    /// ends, well or not, has the run say so. One rank alone has nobody to tell.
+    fn farewell(&self, _peer: usize, _closer: Closer) {}
 
     /// Brings an envelope back that was received and could not be used.
     fn put_back(&self, envelope: Envelope);
@@ -150,6 +156,10 @@ impl Fabric for AnyFabric {
 
     fn withdraw(&self, ticket: Ticket) -> bool {
         each_fabric!(self, fabric => fabric.withdraw(ticket))
+    }
+
+    fn farewell(&self, peer: usize, closer: Closer) {
+        each_fabric!(self, fabric => fabric.farewell(peer, closer));
     }
 
     fn put_back(&self, envelope: Envelope) {

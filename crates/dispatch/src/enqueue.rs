@@ -154,13 +154,15 @@ pub trait Enqueue: Send + Sync + 'static {
     /// assert_eq!(narrow.counters().executed, 10);
     /// ```
     #[must_use = "a task that is not awaited is not queued"]
+    #[track_caller]
     fn enqueue_wait(&self, task: Task) -> EnqueueWait {
+        let listed = Some(("enqueue_wait", Location::caller()));
         EnqueueWait {
             queue: self.handle(),
             wait: self
                 .room()
                 .filter(RoomLine::throttles)
-                .map(|line| line.wait()),
+                .map(|line| line.wait().listed(listed)),
             task: Some(task),
         }
     }

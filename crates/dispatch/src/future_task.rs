@@ -5,7 +5,7 @@
 //!
 //! # State
 //!
-//! A word of four bits and a reference count:
+//! A word of six bits and a reference count:
 //!
 //! | bit | meaning | set by | cleared by |
 //! |---|---|---|---|
@@ -13,6 +13,8 @@
 //! | `RUNNING` | being polled, or about to be polled again without having waited | `run` | `run`, after the poll |
 //! | `DONE` | the future is gone | whoever dropped it | never |
 //! | `ABANDONED` | nobody can wake it: drop the future | the last reference | never |
+//! | `STARTED` | has been polled | `run`, before it polls | never |
+//! | `WATCHED` | there is, or was, a [`FutureHandle`] | who made it | never |
 //!
 //! - The task is in a queue exactly when (`SCHEDULED` and not `RUNNING`) or it has asked for another
 //!   turn (`RUNNING`, between polls). Being queued holds one reference; so does each waker and each
@@ -22,6 +24,8 @@
 //! - The future is touched only by the thread that runs, cleans up or discards the queued task: the
 //!   queue hands a task to one thread. The last reference to go while the future is still there
 //!   queues the task once more, `ABANDONED`, so that the future is dropped where it ran.
+//! - The last reference to a task that is `DONE` frees the node, as a task that is dropped: so the
+//!   node needs no pointer of its own to what frees it.
 
 mod handle;
 mod prefix;
@@ -34,7 +38,9 @@ use crate::worker;
 use crate::{Causalities, Enqueue, Refused, causality};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::cell::UnsafeCell;
-use prefix::{ABANDONED, DONE, Prefix, REFERENCE, RUNNING, SCHEDULED, raw_waker, release};
+use prefix::{
+    ABANDONED, DONE, Prefix, REFERENCE, RUNNING, SCHEDULED, STARTED, WATCHED, raw_waker, release,
+};
 use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::pin::Pin;
@@ -99,7 +105,11 @@ pub unsafe fn spawn_unchecked<F: Future<Output = ()>>(
     queue: &Arc<dyn Enqueue>,
     future: F,
 ) -> FutureHandle {
-    let (task, prefix) = allocate(Arc::clone(queue), future, SCHEDULED | (2 * REFERENCE));
+    let (task, prefix) = allocate(
+        Arc::clone(queue),
+        future,
+        SCHEDULED | WATCHED | (2 * REFERENCE),
+    );
     queue.readmit(task);
     FutureHandle(prefix)
 }
@@ -114,9 +124,6 @@ fn allocate<F: Future<Output = ()>>(
             header: Header::new(FutureNode::<F>::VTABLE, Causalities::active()),
             state: AtomicUsize::new(state),
             queue,
-            started: UnsafeCell::new(false),
-            watched: state / REFERENCE > 1,
-            free: FutureNode::<F>::free,
         },
         future: UnsafeCell::new(ManuallyDrop::new(future)),
     });
@@ -147,7 +154,9 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         }
         // Acquire: what the waker wrote before it woke us is seen by the poll.
         if before & RUNNING == 0 {
-            state.fetch_xor(SCHEDULED | RUNNING, Ordering::AcqRel);
+            // It is SCHEDULED and nobody else changes these three.
+            let started = before & STARTED ^ STARTED;
+            state.fetch_xor(SCHEDULED | RUNNING | started, Ordering::AcqRel);
         } else if before & SCHEDULED != 0 {
             state.fetch_and(!SCHEDULED, Ordering::AcqRel);
         }
@@ -203,10 +212,6 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         // SAFETY: VTABLE keeps RawWaker's contract; see its functions.
         let waker = ManuallyDrop::new(unsafe { Waker::from_raw(raw_waker(prefix)) });
         let mut cx = Context::from_waker(&waker);
-        // SAFETY: this thread runs the task; nobody else touches the cell.
-        unsafe { prefix.as_ref() }
-            .started
-            .with_mut(|started| unsafe { *started = true });
         let mut polled = Poll::Pending;
         let mut bomb = Bomb(Some(node));
         let poll = || {
@@ -250,12 +255,20 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         drop(unsafe { node.prefix.header.replace_causalities(Causalities::none()) });
     }
 
-    /// Drops the future of a task that will not run, and the queue's reference.
+    /// Drops the future of a task that will not run, and the queue's reference; or frees the node when
+    /// the future is gone.
     ///
     /// # Safety
-    /// As `run`.
+    /// As `run`; or no reference is left and the future has been dropped.
     unsafe fn discard(header: NonNull<Header>) {
         let prefix: NonNull<Prefix> = header.cast();
+        // SAFETY: the queue's reference keeps the node alive, or nobody else knows of it. A task that is
+        // DONE is in no queue.
+        if unsafe { prefix.as_ref() }.state.load(Ordering::Relaxed) & DONE != 0 {
+            // SAFETY: the node came from a Box in `allocate`.
+            drop(unsafe { Box::from_raw(prefix.cast::<Self>().as_ptr()) });
+            return;
+        }
         // SAFETY: as `run`; wakers that come now see RUNNING and only leave a mark.
         unsafe {
             prefix.as_ref().state.fetch_or(RUNNING, Ordering::AcqRel);
@@ -271,22 +284,14 @@ impl<F: Future<Output = ()>> FutureNode<F> {
     /// As `run`.
     unsafe fn skip(header: NonNull<Header>) {
         let prefix: NonNull<Prefix> = header.cast();
-        // SAFETY: as `run`; only the thread that runs the task touches the cell.
+        // SAFETY: as `run`.
         unsafe {
-            if prefix.as_ref().started.with(|started| *started) {
+            if prefix.as_ref().state.load(Ordering::Relaxed) & STARTED != 0 {
                 Self::run(header);
             } else {
                 Self::discard(header);
             }
         }
-    }
-
-    /// # Safety
-    /// No reference is left and the future has been dropped.
-    unsafe fn free(prefix: NonNull<Prefix>) {
-        let node: NonNull<FutureNode<F>> = prefix.cast();
-        // SAFETY: the node came from a Box in `allocate`.
-        drop(unsafe { Box::from_raw(node.as_ptr()) });
     }
 }
 

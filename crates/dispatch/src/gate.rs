@@ -24,25 +24,26 @@ pub(crate) enum Gate {
 }
 
 impl Gate {
-    /// The gate of a queue whose rates are those of `clock`.
+    /// The gate of the queue `name`, whose rates are those of `clock`.
     pub(crate) fn new(
         policy: ExecutionPolicy,
         workers: usize,
         clock: Clock,
         told: &Arc<Notifications>,
+        name: &str,
     ) -> Self {
         let depth = |depth| Limit::Depth(depth, AtomicUsize::new(0));
         match policy {
             ExecutionPolicy::Unconstrained => Gate::Open,
             ExecutionPolicy::RejectTasks { depth: most } => {
-                Gate::Line(RoomLine::new(depth(most), None))
+                Gate::Line(RoomLine::new(depth(most), None, name))
             }
             ExecutionPolicy::ConstrainQueueDepthDiscardTasks { depth } => {
                 Gate::DiscardOldest(Store::new(depth, workers))
             }
-            ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth: most } => {
-                Gate::Line(RoomLine::new(depth(most.get()), Some(Arc::clone(told))))
-            }
+            ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth: most } => Gate::Line(
+                RoomLine::new(depth(most.get()), Some(Arc::clone(told)), name),
+            ),
             ExecutionPolicy::ConstrainSchedulingRateDiscardTasks { rate } => {
                 let begun = clock.now();
                 Gate::DiscardFast(TokenBucket::new(rate), clock, begun)
@@ -50,7 +51,7 @@ impl Gate {
             ExecutionPolicy::ConstrainSchedulingRateThrottleExecution { rate } => {
                 let begun = clock.now();
                 let limit = Limit::Rate(TokenBucket::new(rate), clock, begun);
-                Gate::Line(RoomLine::new(limit, Some(Arc::clone(told))))
+                Gate::Line(RoomLine::new(limit, Some(Arc::clone(told)), name))
             }
         }
     }

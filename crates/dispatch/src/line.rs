@@ -15,17 +15,21 @@
 //!
 //! Lock order: the line, then the slot of one waiter. Wakers are called under neither.
 
+mod room_wait;
+
+pub use room_wait::RoomWait;
+
 use crate::QueueError;
 use crate::limit::Limit;
 use crate::policy::Notifications;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicUsize, Ordering, fence};
+use room_wait::InLine;
 use std::collections::VecDeque;
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
+use std::panic::Location;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::Waker;
 use std::time::Duration;
 
 /// The room of a bounded queue, and the line of those who wait for it. Clones are the same line.
@@ -33,13 +37,6 @@ use std::time::Duration;
 /// For those who build waiting forms of their own on [`Enqueue::room`](crate::Enqueue::room).
 #[derive(Clone)]
 pub struct RoomLine(Arc<Line>);
-
-/// The future of [`RoomLine::wait`].
-pub struct RoomWait {
-    line: RoomLine,
-    /// There once it has joined the line.
-    waiter: Option<Arc<Waiter>>,
-}
 
 /// Room for one task, claimed. Dropping it gives the room to the next in line.
 #[must_use = "room that is dropped is given up"]
@@ -55,32 +52,27 @@ struct Line {
     state: Mutex<State>,
     /// Who is told that someone begins to wait.
     throttled: Option<Arc<Notifications>>,
+    /// The queue's name.
+    queue: Box<str>,
 }
 
 #[derive(Default)]
 struct State {
-    line: VecDeque<Arc<Waiter>>,
+    line: VecDeque<Arc<InLine>>,
     closed: bool,
     /// A timer is set for the head of the line, in a line for a rate.
     has_timer: bool,
 }
 
-#[derive(Default)]
-struct Waiter(Mutex<Slot>);
-
-#[derive(Default)]
-struct Slot {
-    outcome: Option<Result<(), QueueError>>,
-    waker: Option<Waker>,
-}
-
 impl RoomLine {
-    pub(crate) fn new(limit: Limit, throttled: Option<Arc<Notifications>>) -> Self {
+    /// The line of the queue with this name.
+    pub(crate) fn new(limit: Limit, throttled: Option<Arc<Notifications>>, queue: &str) -> Self {
         RoomLine(Arc::new(Line {
             limit,
             waiters: AtomicUsize::new(0),
             state: Mutex::default(),
             throttled,
+            queue: queue.into(),
         }))
     }
 
@@ -91,12 +83,13 @@ impl RoomLine {
     ///
     /// # Errors
     /// [`QueueError::Stopped`] when the queue's dispatcher is stopped.
+    ///
+    /// A task that waits so is in the [waiting list](crate::Dispatcher::waiting) as `room`; see
+    /// [`RoomWait::listed`].
     #[must_use = "a wait that is not awaited does not wait"]
+    #[track_caller]
     pub fn wait(&self) -> RoomWait {
-        RoomWait {
-            line: self.clone(),
-            waiter: None,
-        }
+        RoomWait::new(self, Some(("room", Location::caller())))
     }
 
     /// Whether the queue lets posters wait for room. A queue that rejects hands back instead; only
@@ -171,7 +164,7 @@ impl RoomLine {
         let line = std::mem::take(&mut state.line);
         self.0.waiters.store(0, Ordering::Relaxed);
         drop(state);
-        let tell = |waiter: Arc<Waiter>| waiter.settle(Err(QueueError::Stopped));
+        let tell = |waiter: Arc<InLine>| waiter.settle(Err(QueueError::Stopped));
         line.into_iter().filter_map(tell).for_each(Waker::wake);
     }
 }
@@ -202,7 +195,7 @@ impl Line {
     }
 
     /// Puts a waiter at the end of the line. Its outcome may be there at once.
-    fn join(line: &Arc<Line>, waiter: &Arc<Waiter>) {
+    fn join(line: &Arc<Line>, waiter: &Arc<InLine>) {
         let mut state = line.state.lock();
         if state.closed {
             drop(waiter.settle(Err(QueueError::Stopped)));
@@ -217,6 +210,17 @@ impl Line {
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
         Line::come_back(line, timed);
+    }
+
+    /// Takes a waiter out of the line; `false` when it is not there any more.
+    fn remove(&self, waiter: &Arc<InLine>) -> bool {
+        let mut state = self.state.lock();
+        let at = state.line.iter().position(|w| Arc::ptr_eq(w, waiter));
+        if let Some(at) = at {
+            state.line.remove(at);
+            self.waiters.store(state.line.len(), Ordering::Relaxed);
+        }
+        at.is_some()
     }
 
     /// How long to wait for the head of the line, unless a timer has been set for that.
@@ -249,81 +253,6 @@ impl Line {
     }
 }
 
-impl Waiter {
-    /// Says how the wait has ended; returns who is to be woken.
-    fn settle(&self, outcome: Result<(), QueueError>) -> Option<Waker> {
-        let mut slot = self.0.lock();
-        slot.outcome = Some(outcome);
-        slot.waker.take()
-    }
-}
-
-impl RoomWait {
-    fn outcome(&self, waiter: &Waiter, cx: &Context<'_>) -> Poll<Result<Room, QueueError>> {
-        let mut slot = waiter.0.lock();
-        match slot.outcome {
-            Some(Ok(())) => Poll::Ready(Ok(Room {
-                line: Some(self.line.clone()),
-            })),
-            Some(Err(error)) => Poll::Ready(Err(error)),
-            None => {
-                match &mut slot.waker {
-                    Some(waker) => waker.clone_from(cx.waker()),
-                    none => *none = Some(cx.waker().clone()),
-                }
-                Poll::Pending
-            }
-        }
-    }
-}
-
-impl Future for RoomWait {
-    type Output = Result<Room, QueueError>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let (waiter, begins) = match &self.waiter {
-            Some(waiter) => (Arc::clone(waiter), false),
-            None => (Arc::default(), true),
-        };
-        if begins {
-            Line::join(&self.line.0, &waiter);
-            self.waiter = Some(Arc::clone(&waiter));
-        }
-        let outcome = self.outcome(&waiter, cx);
-        match &outcome {
-            // The room is in the outcome now.
-            Poll::Ready(_) => self.waiter = None,
-            Poll::Pending if begins => {
-                if let Some(throttled) = &self.line.0.throttled {
-                    throttled.throttle();
-                }
-            }
-            Poll::Pending => {}
-        }
-        outcome
-    }
-}
-
-impl Drop for RoomWait {
-    fn drop(&mut self) {
-        let Some(waiter) = self.waiter.take() else {
-            return;
-        };
-        let line = &self.line.0;
-        let mut state = line.state.lock();
-        let at = state.line.iter().position(|w| Arc::ptr_eq(w, &waiter));
-        if let Some(at) = at {
-            state.line.remove(at);
-            line.waiters.store(state.line.len(), Ordering::Relaxed);
-            return;
-        }
-        drop(state);
-        if waiter.0.lock().outcome == Some(Ok(())) {
-            self.line.give_up();
-        }
-    }
-}
-
 impl Room {
     /// Uses the room: the caller [admits](crate::Enqueue::admit) a task for it.
     pub fn keep(mut self) {
@@ -353,15 +282,6 @@ impl fmt::Debug for RoomLine {
     }
 }
 
-impl fmt::Debug for RoomWait {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RoomWait")
-            .field("line", &self.line)
-            .field("waits", &self.waiter.is_some())
-            .finish()
-    }
-}
-
 impl fmt::Debug for Room {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Room").finish_non_exhaustive()
@@ -372,9 +292,12 @@ impl fmt::Debug for Room {
 mod loom_tests {
     use super::*;
     use motet_sync::{block_on, thread};
+    use std::future::Future;
+    use std::pin::Pin;
+    use std::task::Context;
 
     fn full_line() -> RoomLine {
-        let line = RoomLine::new(Limit::Depth(1, AtomicUsize::new(0)), None);
+        let line = RoomLine::new(Limit::Depth(1, AtomicUsize::new(0)), None, "narrow");
         line.claim().unwrap();
         line
     }

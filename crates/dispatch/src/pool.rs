@@ -20,7 +20,7 @@ pub(crate) struct Pool {
     pub(crate) watch: Option<Arc<Watch>>,
     /// By worker: how often it found work at another.
     stolen: Box<[CachePadded<AtomicU64>]>,
-    pub(crate) roll: Roll,
+    pub(crate) roll: Arc<Roll>,
     /// Goes up when the set of queues changes or the pool is stopped.
     version: AtomicUsize,
     stopped: AtomicBool,
@@ -54,7 +54,7 @@ impl Pool {
             blocking,
             watch,
             stolen: (0..workers).map(|_| CachePadded::default()).collect(),
-            roll: Roll::new(workers),
+            roll: Arc::new(Roll::new(workers)),
             version: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
             idle: Idle::default(),

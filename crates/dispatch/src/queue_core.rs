@@ -96,7 +96,13 @@ impl QueueCore {
         let notifications = Arc::default();
         Arc::new_cyclic(|this| QueueCore {
             this: Weak::clone(this),
-            gate: Gate::new(config.policy, workers, Clock::real(), &notifications),
+            gate: Gate::new(
+                config.policy,
+                workers,
+                Clock::real(),
+                &notifications,
+                &config.name,
+            ),
             config,
             slot,
             pool,

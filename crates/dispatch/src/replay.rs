@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   ReplayQueue "a"  [3][2][1] ─┐   seed or script                     trace: a#1 b#1 a#3 …
-//!   ReplayQueue "b"  [1]       ─┼── choose one ──> run it here ──> …   choices: 1/2, 0/4, …
+//!   ReplayQueue "b"  [1]       ─┼── choose one ──> run it here ──> …   decisions: 1/2, 0/4, …
 //!   timers           1 h, 2 h  ─┘   nothing ready: jump to the next timer
 //! ```
 
@@ -12,11 +12,10 @@ mod schedule;
 mod trace;
 
 pub use queue::ReplayQueue;
-pub use schedule::Choice;
+pub use schedule::Decision;
 pub use trace::{Step, Trace};
 
 use self::core::ReplayCore;
-pub(crate) use self::core::watch_here;
 
 use crate::clock::Clock;
 use crate::exception::Exception;
@@ -65,7 +64,7 @@ pub struct Replay {
 /// How a [`Replay`] is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayConfig {
-    /// What the choices follow from.
+    /// What the decisions follow from.
     pub seed: u64,
     /// As which dispatcher it behaves. With 1 thread the tasks of a queue start in the order in which
     /// they were queued, and queues are served in turn, in an order that changes with each round. With
@@ -74,7 +73,7 @@ pub struct ReplayConfig {
     /// Virtual time that a task takes, at most: after each task the clock moves on by some eighths of
     /// it. So timers come in the midst of work, as they do on a machine.
     pub task_time: Duration,
-    /// Choices to make instead of the seed's: the first of them first; when they are used up, always
+    /// Decisions to make instead of the seed's: the first of them first; when they are used up, always
     /// the default (the oldest task, no time).
     pub script: Option<Vec<u32>>,
 }
@@ -192,11 +191,11 @@ impl Replay {
         self.core.trace()
     }
 
-    /// The choices made so far. As the [script](ReplayConfig::script) of another replay they lead the
+    /// The decisions made so far. As the [script](ReplayConfig::script) of another replay they lead the
     /// same program the same way.
     #[must_use]
-    pub fn choices(&self) -> Vec<Choice> {
-        self.core.choices()
+    pub fn decisions(&self) -> Vec<Decision> {
+        self.core.decisions()
     }
 
     /// Tells `handler` of each panic of a task whose queue has no handler of its own.

@@ -45,7 +45,7 @@ pub trait Run: Send + Sized + 'static {
 }
 
 /// A task whose body is known: the owning pointer to one node.
-pub struct TaskBox<R: Run> {
+pub struct TaskBox<R> {
     node: NonNull<Node<R>>,
     owns: PhantomData<Node<R>>,
 }
@@ -250,15 +250,17 @@ impl<R: Run> DerefMut for TaskBox<R> {
     }
 }
 
-impl<R: Run> Drop for TaskBox<R> {
+impl<R> Drop for TaskBox<R> {
     fn drop(&mut self) {
         // SAFETY: the node came from a Box in `new` and self owns it.
         drop(unsafe { Box::from_raw(self.node.as_ptr()) });
     }
 }
 
-// SAFETY: a TaskBox owns its body, and Run requires Send.
-unsafe impl<R: Run> Send for TaskBox<R> {}
+// SAFETY: a TaskBox owns its body. `R: Send` and not `R: Run`: a body may be `Run` only for types that live
+// for ever, and the compiler, which forgets lifetimes when it asks whether a future is `Send`, could not
+// answer for those then.
+unsafe impl<R: Send> Send for TaskBox<R> {}
 
 impl<R: Run> fmt::Debug for TaskBox<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -169,6 +169,7 @@ impl<R: Run> BoxList<R> {
     }
 
     /// What the tasks run under, each causality once.
+    #[inline]
     #[must_use]
     pub fn causalities(&self) -> Causalities {
         let mut union = Causalities::none();

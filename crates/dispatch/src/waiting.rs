@@ -1,14 +1,15 @@
 //! The waiting list: who waits for what, since when, and where that was written.
-//!
-//! Whoever waits (an arbiter on its ports, an async receive) enters itself when it begins to wait, and
-//! nothing when it ends: an entry is a weak pointer, and dead ones are swept out when a shard has
-//! doubled. So the list costs a waiter one push into the shard of its own worker, and whoever reads
-//! it pays for the rest.
 
-use motet_sync::{CachePadded, Mutex};
+mod here;
+mod roll;
+
+pub use here::watch_here;
+
+pub(crate) use here::Here;
+pub(crate) use roll::Roll;
+
 use std::fmt;
 use std::panic::Location;
-use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 /// Someone who can say what he waits for.
@@ -33,7 +34,7 @@ pub struct Awaited {
 pub struct Wait {
     /// Who waits, and for what.
     pub awaited: Awaited,
-    /// When it began; for a persistent arbiter, when it was activated.
+    /// When it began, to a millisecond; for a persistent arbiter, when it was activated.
     pub since: Instant,
     /// Where it was awaited or activated.
     pub created: &'static Location<'static>,
@@ -42,11 +43,12 @@ pub struct Wait {
 /// What is waited for at one port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitPart {
-    /// The port, with its number and the type of its items.
+    /// The port, with its number and the type of its items; for who waits for room, the room in it or in
+    /// a queue.
     pub port: String,
-    /// The items that are there, wanted or not.
+    /// The items that are there, wanted or not; the room that is there.
     pub there: usize,
-    /// The items that are needed.
+    /// The items, or the room, that are needed.
     pub needed: usize,
 }
 
@@ -135,118 +137,9 @@ fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
 
-/// Where a dispatcher keeps its waiters.
-#[derive(Default)]
-pub(crate) struct Roll {
-    /// One per worker, and the last for everyone else.
-    shards: Box<[CachePadded<Mutex<Shard>>]>,
-}
-
-#[derive(Default)]
-struct Shard {
-    entries: Vec<Entry>,
-    /// At so many entries the dead are swept out.
-    sweep_at: usize,
-}
-
-#[derive(Clone)]
-struct Entry {
-    waiter: Weak<dyn Waiter>,
-    since: Instant,
-    created: &'static Location<'static>,
-}
-
-impl Roll {
-    pub(crate) fn new(workers: usize) -> Self {
-        Roll {
-            shards: (0..=workers).map(|_| CachePadded::default()).collect(),
-        }
-    }
-
-    /// Enters a waiter, from worker `index` or, with `None`, from another thread.
-    pub(crate) fn enter(
-        &self,
-        index: Option<usize>,
-        waiter: Weak<dyn Waiter>,
-        created: &'static Location<'static>,
-    ) {
-        let entry = Entry {
-            waiter,
-            since: Instant::now(),
-            created,
-        };
-        let last = self.shards.len() - 1;
-        self.shards[index.unwrap_or(last)].lock().enter(entry);
-    }
-
-    /// Everyone who waits now.
-    pub(crate) fn read(&self) -> Waiting {
-        // No lock is held while a waiter looks at its ports, or while the last handle of one goes.
-        let entries = self
-            .shards
-            .iter()
-            .flat_map(|shard| shard.lock().entries.clone());
-        let entries: Vec<_> = entries.collect();
-        let mut waits: Vec<_> = entries.iter().filter_map(Entry::look).collect();
-        waits.sort_by_key(|wait| wait.since);
-        Waiting(waits)
-    }
-}
-
-impl Shard {
-    const LEAST: usize = 64;
-
-    fn enter(&mut self, entry: Entry) {
-        if self.entries.len() >= self.sweep_at.max(Self::LEAST) {
-            self.entries.retain(|entry| entry.waiter.strong_count() > 0);
-            self.sweep_at = 2 * self.entries.len();
-        }
-        self.entries.push(entry);
-    }
-}
-
-impl Entry {
-    fn look(&self) -> Option<Wait> {
-        Some(Wait {
-            awaited: self.waiter.upgrade()?.awaits()?,
-            since: self.since,
-            created: self.created,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
-
-    struct One;
-
-    impl Waiter for One {
-        fn awaits(&self) -> Option<Awaited> {
-            None
-        }
-    }
-
-    #[test]
-    fn dead_entries_do_not_pile_up() {
-        let mut shard = Shard::default();
-        let living: Vec<Arc<dyn Waiter>> = (0..100).map(|_| Arc::new(One) as _).collect();
-        let mut enter = |one: &Arc<dyn Waiter>| {
-            shard.enter(Entry {
-                waiter: Arc::downgrade(one),
-                since: Instant::now(),
-                created: Location::caller(),
-            });
-        };
-        living.iter().for_each(&mut enter);
-        for _ in 0..10_000 {
-            enter(&(Arc::new(One) as Arc<dyn Waiter>));
-        }
-        let is_living = |entry: &&Entry| entry.waiter.strong_count() > 0;
-        assert_eq!(shard.entries.iter().filter(is_living).count(), 100);
-        assert!(shard.entries.len() <= 4 * 100, "{}", shard.entries.len());
-    }
 
     #[test]
     fn the_list_reads_well() {

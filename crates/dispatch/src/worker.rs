@@ -13,6 +13,7 @@ use crate::queue_core::QueueCore;
 use crate::registry::Registry;
 use crate::span;
 use crate::stall::Watch;
+use crate::waiting::Here;
 use motet_sync::{Backoff, Parker};
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -193,9 +194,14 @@ impl Worker {
         impl Drop for Reset {
             fn drop(&mut self) {
                 CURRENT.with(|current| current.set(ptr::null()));
+                drop(Here::replace(None));
             }
         }
         CURRENT.with(|current| current.set(self));
+        drop(Here::replace(Some(Here {
+            roll: Arc::clone(&self.pool().roll),
+            index: Some(self.index),
+        })));
         let _reset = Reset;
         let parker = self.pool().sleep.register(self.index);
         while self.is_current() || self.refresh() {

@@ -56,6 +56,7 @@ pub use motet_ports::{
     ActiveInterleave, After, BlockingError, CausalityPorts, Choice, CombineError, ExceptionPort,
     ExecutionPolicyNotificationPort, Fairness, FromHandler, Interleave, JoinedReceive,
     MultipleItemGather, MultipleItemReceive, MultiplePortReceive, NoReply, Overflow, Port,
-    PortConfig, PortSet, PostError, PostRefusal, Receive, Reply, ReplyPort, SharedPortSet,
-    SuccessFailurePort, guard, join, reply, select, timer, wait_blocking, wait_blocking_for,
+    PortConfig, PortCounters, PortSet, PostError, PostRefusal, Receive, Reply, ReplyPort,
+    SharedPortSet, SuccessFailurePort, guard, join, reply, select, timer, wait_blocking,
+    wait_blocking_for,
 };

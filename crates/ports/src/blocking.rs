@@ -2,13 +2,9 @@
 
 use crate::error::BlockingError;
 use crate::port::Port;
-use motet_dispatch::inside_task;
-use motet_sync::{Parker, Unparker};
+use motet_dispatch::{InsideTask, inside_task};
 use std::future::Future;
-use std::pin::pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Blocks the thread until `future` completes: a [`Reply`](crate::Reply), a
 /// [`Recv`](crate::Recv), or any future.
@@ -25,10 +21,8 @@ use std::time::{Duration, Instant};
 /// assert_eq!(wait_blocking(port.recv()), Ok(7));
 /// ```
 pub fn wait_blocking<F: Future>(future: F) -> Result<F::Output, BlockingError> {
-    wait(future, |parker| {
-        parker.park();
-        true
-    })
+    outside_task()?;
+    Ok(motet_sync::block_on(future))
 }
 
 /// Like [`wait_blocking`], but not longer than `limit`. What is ready at once is got also with a limit of
@@ -41,10 +35,8 @@ pub fn wait_blocking_for<F: Future>(
     future: F,
     limit: Duration,
 ) -> Result<F::Output, BlockingError> {
-    let begin = Instant::now();
-    wait(future, |parker| {
-        parker.park_timeout(limit.saturating_sub(begin.elapsed()))
-    })
+    outside_task()?;
+    motet_sync::block_on_for(future, limit).ok_or(BlockingError::Elapsed)
 }
 
 /// # Waiting on a thread of one's own
@@ -101,30 +93,9 @@ impl<T: Send + 'static> Port<T> {
     }
 }
 
-/// Polls `future` each time it is woken; `sleep` says whether it was.
-fn wait<F: Future>(
-    future: F,
-    mut sleep: impl FnMut(&Parker) -> bool,
-) -> Result<F::Output, BlockingError> {
-    struct Alarm(Unparker);
-    impl Wake for Alarm {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
+fn outside_task() -> Result<(), BlockingError> {
     if inside_task() {
-        return Err(BlockingError::InsideTask);
+        return Err(InsideTask.into());
     }
-    let parker = Parker::new();
-    let waker = Waker::from(Arc::new(Alarm(parker.unparker())));
-    let mut cx = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
-            return Ok(output);
-        }
-        if !sleep(&parker) {
-            return Err(BlockingError::Elapsed);
-        }
-    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! An item on its way: the body of the one node that carries it from `post` to its handler.
 
 use motet_dispatch::{BoxList, Causalities, Enqueue, Run, Task, TaskBox};
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -74,7 +75,7 @@ pub(crate) fn item_of<T: Send + 'static>(parcel: Parcel<T>) -> T {
     let Delivery { item, to, .. } = parcel.into_inner();
     debug_assert!(to.0.is_none(), "waiting, or arrived");
     // There is nothing to drop, and then no need to load it either.
-    std::mem::forget(to);
+    let _nobody = ManuallyDrop::new(to);
     item
 }
 

@@ -73,6 +73,7 @@ impl<T: Send + 'static> fmt::Debug for Port<T> {
             .field("of", &type_name::<T>())
             .field("items", &self.item_count())
             .field("receivers", &self.receiver_count())
+            .field("counters", &self.counters())
             .finish()
     }
 }

@@ -11,7 +11,7 @@
 //! read without a lock, since a post to a joined port goes it each time; that the root still is one is
 //! looked up again under its lock.
 
-use motet_sync::{Mutex, Serial};
+use motet_sync::{Mutex, MutexGuard, Serial};
 use std::sync::{Arc, OnceLock};
 
 /// A node of the union-find forest; the root's lock is the lock of all its ports. Alone in its cache
@@ -38,14 +38,14 @@ impl Domain {
         })
     }
 
-    /// Runs `body` under the lock of the whole domain.
+    /// Locks the whole domain.
     #[inline]
-    pub(crate) fn locked<R>(&self, body: impl FnOnce() -> R) -> R {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, impl Sized> {
         loop {
             let root = self.root();
-            let _ports = root.ports.lock();
+            let ports = root.ports.lock();
             if root.is_root() {
-                return body();
+                return ports;
             }
         }
     }
@@ -125,8 +125,11 @@ mod tests {
                 .iter()
                 .all(|domain| std::ptr::eq(domain.root(), root))
         );
-        let inside = std::cell::Cell::new(false);
-        domains[3].locked(|| inside.set(root.ports.try_lock().is_none()));
-        assert!(inside.get(), "any port's domain locks the root");
+        let locked = domains[3].lock();
+        assert!(
+            root.ports.try_lock().is_none(),
+            "any port's domain locks the root"
+        );
+        drop(locked);
     }
 }

@@ -1,6 +1,6 @@
 //! What can go wrong when an item is posted.
 
-use motet_dispatch::QueueError;
+use motet_dispatch::{InsideTask, QueueError};
 use std::any::Any;
 use std::fmt;
 
@@ -21,8 +21,8 @@ pub enum PostRefusal {
     PortFull,
     /// The queue of the receiver that wanted the item has no room.
     Queue(QueueError),
-    /// The thread runs a task: what it would wait for might need that very thread.
-    InsideTask,
+    /// The post would wait, on a thread that runs a task.
+    InsideTask(InsideTask),
 }
 
 impl<T> PostError<T> {
@@ -57,9 +57,7 @@ impl fmt::Display for PostRefusal {
         match self {
             PostRefusal::PortFull => f.write_str("the port holds as many items as it may"),
             PostRefusal::Queue(reason) => reason.fmt(f),
-            PostRefusal::InsideTask => f.write_str(
-                "a task must not hold its thread until there is room; make the handler async and await it",
-            ),
+            PostRefusal::InsideTask(reason) => reason.fmt(f),
         }
     }
 }
@@ -69,6 +67,12 @@ impl std::error::Error for PostRefusal {}
 impl From<QueueError> for PostRefusal {
     fn from(reason: QueueError) -> Self {
         PostRefusal::Queue(reason)
+    }
+}
+
+impl From<InsideTask> for PostRefusal {
+    fn from(reason: InsideTask) -> Self {
+        PostRefusal::InsideTask(reason)
     }
 }
 
@@ -128,22 +132,25 @@ impl std::error::Error for PostAnyError {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BlockingError {
-    /// The thread runs a task: what it would wait for might need that very thread.
-    InsideTask,
+    /// The thread runs a task.
+    InsideTask(InsideTask),
     /// The time is up.
     Elapsed,
 }
 
 impl fmt::Display for BlockingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            BlockingError::InsideTask => {
-                "a blocking wait inside a task of a dispatcher would hold its thread; \
-                 make the handler async and await instead"
-            }
-            BlockingError::Elapsed => "the time of a blocking wait is up",
-        })
+        match self {
+            BlockingError::InsideTask(reason) => reason.fmt(f),
+            BlockingError::Elapsed => f.write_str("the time of a blocking wait is up"),
+        }
     }
 }
 
 impl std::error::Error for BlockingError {}
+
+impl From<InsideTask> for BlockingError {
+    fn from(reason: InsideTask) -> Self {
+        BlockingError::InsideTask(reason)
+    }
+}

@@ -120,8 +120,10 @@ pub use exception_port::ExceptionPort;
 pub use outlet::Outlet;
 pub use parent::{LongPass, Pass};
 pub use policy_port::ExecutionPolicyNotificationPort;
-pub use port::{Overflow, Port, PortConfig, PostWait};
-pub use port_set::{At, Holds, PortSet, PortTypes, SharedPortSet, SuccessFailurePort, one_of};
+pub use port::{Overflow, Port, PortConfig, PortCounters, PostWait};
+pub use port_set::{
+    At, HandlersFor, Holds, PortSet, PortTypes, SharedPortSet, SuccessFailurePort, one_of,
+};
 pub use receiver::{Offer, Receiver, Verdict};
 pub use recv::{Ready, Recv};
 pub use reply::{NoReply, Reply, ReplyError, ReplyPort, reply};

@@ -94,7 +94,7 @@ impl Outlet {
     pub(crate) fn send(&self, task: Task, deferred: &mut Deferred) {
         match &self.parent {
             None => deferred.admit(&self.queue, task),
-            Some(parent) => parent.send(&self.queue, task, deferred),
+            Some(parent) => parent.send(parent, &self.queue, task, deferred),
         }
     }
 
@@ -111,7 +111,7 @@ impl Outlet {
             None => deferred.settle(choice, Some((Arc::clone(queue), task))),
             Some(parent) => {
                 deferred.settle(choice, None);
-                parent.send(queue, task, deferred);
+                parent.send(parent, queue, task, deferred);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What an arbiter above others is asked and told.
 
-use crate::deferred::Deferred;
+use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
 use motet_dispatch::Task;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 /// An arbiter above others. A group of an interleave and a choice each are one.
-pub(crate) trait Parent: Send + Sync {
+pub(crate) trait Parent: Settle {
     /// Whether a branch may still take anything. A branch that may not leaves its port.
     fn is_open(&self) -> bool;
 
@@ -17,8 +17,15 @@ pub(crate) trait Parent: Send + Sync {
     fn claim(&self) -> bool;
 
     /// Takes over a task that has been claimed, whose room in `queue` is reserved: sends it off, or
-    /// holds it until its turn. Called under ports' locks; what must wait goes into `deferred`.
-    fn send(&self, queue: &QueueHandle, task: Task, deferred: &mut Deferred);
+    /// holds it until its turn. Called under ports' locks; what must wait goes into `deferred`. `this` is the
+    /// parent itself, to be kept if need be.
+    fn send(
+        &self,
+        this: &Arc<dyn Parent>,
+        queue: &QueueHandle,
+        task: Task,
+        deferred: &mut Deferred,
+    );
 
     /// A worker is about to run a task's handler. The parent may ask for the task, to hold it longer;
     /// else the handler runs now, and the pass is dropped when it has ended.

@@ -1,11 +1,13 @@
 //! The port: a first-in first-out queue of items and an ordered list of receivers.
 
 mod bound;
+mod counters;
 mod hungry;
 mod post_wait;
 mod state;
 
 pub use bound::{Overflow, PortConfig};
+pub use counters::PortCounters;
 pub use post_wait::PostWait;
 pub(crate) use state::PortState;
 
@@ -45,15 +47,16 @@ pub struct Port<T: Send + 'static> {
     core: Arc<PortCore<T>>,
 }
 
-/// Alone in its cache lines: neighbours in memory are often ports that other threads use.
-#[repr(align(64))]
+/// Alone in its cache lines: neighbours in memory are often ports that other threads use. All that a post
+/// to a receiver touches is in the first: it goes from core to core with the posts.
+#[repr(C, align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
+    /// Set when the first join on this port is activated. See `domain.rs`.
+    domain: OnceLock<Arc<Domain>>,
+    state: Mutex<PortState<T>>,
     id: u64,
     /// Its items carry no causalities.
     tokens: bool,
-    state: Mutex<PortState<T>>,
-    /// Set when the first join on this port is activated. See `domain.rs`.
-    domain: OnceLock<Arc<Domain>>,
     origin: Origin,
 }
 
@@ -208,7 +211,8 @@ impl<T: Send + 'static> PortCore<T> {
     fn locked_in_domain<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
         // Before the domain's lock, which the caller may be under.
         predicate::assert_outside();
-        self.domain().locked(|| body(&mut self.state()))
+        let _domain = self.domain().lock();
+        body(&mut self.state())
     }
 
     /// The state alone: enough for looking and for taking waiting items.
@@ -263,7 +267,7 @@ impl<T: Send + 'static> PortCore<T> {
     }
 
     /// Closes the claim of a receiver that only this port's lock guards, and unregisters it.
-    pub(crate) fn close_and_unregister(&self, claim: &Claim, receiver: &Arc<dyn Receiver<T>>) {
+    pub(crate) fn close_and_unregister<R>(&self, claim: &Claim, receiver: &R) {
         let removed = self.locked(|state| {
             claim.close();
             state.remove(receiver)
@@ -280,7 +284,7 @@ impl<T: Send + 'static> PortCore<T> {
 
     pub(crate) fn unregister(&self, receiver: &Arc<dyn Receiver<T>>) -> bool {
         // The receiver is dropped after the lock is released: it may hold user code.
-        let removed = self.locked(|state| state.remove(receiver));
+        let removed = self.locked(|state| state.remove(&**receiver));
         removed.is_some()
     }
 }

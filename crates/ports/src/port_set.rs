@@ -1,8 +1,10 @@
 //! Port sets: several types of item, addressed by type.
 
+mod choice;
 pub mod one_of;
 mod types;
 
+pub use choice::HandlersFor;
 pub use types::{At, Holds, PortTypes};
 
 use crate::port::Port;

@@ -1,6 +1,5 @@
 //! Awaited receives: a future that waits at a port and holds no thread.
 
-use crate::claim::Claim;
 use crate::delivery::Parcel;
 use crate::port::{Port, PortCore, label};
 use crate::receiver::{Offer, Receiver, Verdict};
@@ -11,6 +10,7 @@ use motet_sync::Mutex;
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
+use std::mem;
 use std::panic::Location;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -33,18 +33,21 @@ pub struct Ready<T: Send + 'static> {
     created: &'static Location<'static>,
 }
 
-/// What a waiting future leaves at its port.
+/// What a waiting future leaves at its port. Millions may: with the counts of its `Arc` it has 56 bytes,
+/// which with the allocator's word makes a chunk of 64.
 struct Waiting<T: Send + 'static> {
     port: Weak<PortCore<T>>,
-    claim: Claim,
     /// Whether the item is taken out of the port.
     takes: bool,
-    slot: Mutex<Slot<T>>,
+    stage: Mutex<Stage<T>>,
 }
 
-struct Slot<T: Send + 'static> {
-    waker: Option<Waker>,
-    parcel: Option<Parcel<T>>,
+/// How far a wait is: who ends it has decided it. As large as a waker: more variants would not fit.
+enum Stage<T: Send + 'static> {
+    Waits(Waker),
+    /// With an item when the port has chosen this receive; without one when that has been taken out, the
+    /// item was to be looked at only, or the future gave up.
+    Ended(Option<Parcel<T>>),
 }
 
 /// # Waiting
@@ -126,17 +129,10 @@ impl<T: Send + 'static> Recv<T> {
 
     /// Ends the wait; an item that was meant for it goes back to the front of the port.
     pub(crate) fn give_up(&mut self) {
-        let Some(waits) = self.waits.take() else {
-            return;
-        };
-        if waits.claim.close() {
-            leave(&self.port, &waits);
-        } else {
-            // The port had already chosen this receive.
-            let parcel = waits.slot.lock().parcel.take();
-            parcel
-                .into_iter()
-                .for_each(|parcel| self.port.core().put_back(parcel));
+        if let Some(waits) = self.waits.take()
+            && let Some(parcel) = waits.give_up(&self.port)
+        {
+            self.port.core().put_back(parcel);
         }
     }
 }
@@ -151,15 +147,10 @@ impl<T: Send + 'static> Future for Recv<T> {
         {
             return Poll::Ready(received(parcel, cx));
         }
-        let waits = wait_at(&this.port, &mut this.waits, true, this.created, cx);
-        let parcel = waits.slot.lock().parcel.take();
-        match parcel {
-            None => Poll::Pending,
-            Some(parcel) => {
-                this.waits = None;
-                Poll::Ready(received(parcel, cx))
-            }
-        }
+        wait_at(&this.port, &mut this.waits, true, this.created, cx).map(|parcel| {
+            let parcel = parcel.expect("a receive that takes has got something when it ends");
+            received(parcel, cx)
+        })
     }
 }
 
@@ -188,21 +179,15 @@ impl<T: Send + 'static> Future for Ready<T> {
         if this.waits.is_none() && this.port.item_count() > 0 {
             return Poll::Ready(());
         }
-        let waits = wait_at(&this.port, &mut this.waits, false, this.created, cx);
-        if waits.claim.is_open() {
-            return Poll::Pending;
-        }
-        this.waits = None;
-        Poll::Ready(())
+        wait_at(&this.port, &mut this.waits, false, this.created, cx).map(|_nothing| ())
     }
 }
 
 impl<T: Send + 'static> Drop for Ready<T> {
     fn drop(&mut self) {
-        if let Some(waits) = self.waits.take()
-            && waits.claim.close()
-        {
-            leave(&self.port, &waits);
+        if let Some(waits) = self.waits.take() {
+            // A look has no item that would have to go back.
+            let _nothing = waits.give_up(&self.port);
         }
     }
 }
@@ -222,62 +207,72 @@ pub(crate) fn adopt(causalities: &Causalities, cx: &Context<'_>) {
     }
 }
 
-/// Leaves the waker at the port; registers there if that has not been done.
-fn wait_at<'a, T: Send + 'static>(
+/// Looks at what has come of the wait; it begins, at the port, if it has not yet.
+fn wait_at<T: Send + 'static>(
     port: &Port<T>,
-    waits: &'a mut Option<Arc<Waiting<T>>>,
+    waits: &mut Option<Arc<Waiting<T>>>,
     takes: bool,
     created: &'static Location<'static>,
     cx: &Context<'_>,
-) -> &'a Arc<Waiting<T>> {
-    if let Some(waits) = waits {
-        let mut slot = waits.slot.lock();
-        match &mut slot.waker {
-            Some(waker) => waker.clone_from(cx.waker()),
-            none => *none = Some(cx.waker().clone()),
-        }
-    }
-    waits.get_or_insert_with(|| {
-        let slot = Slot {
-            waker: Some(cx.waker().clone()),
-            parcel: None,
-        };
-        let waits = Arc::new(Waiting {
+) -> Poll<Option<Parcel<T>>> {
+    let begins = waits.is_none();
+    let waiting = waits.get_or_insert_with(|| {
+        let waiting = Arc::new(Waiting {
             port: Arc::downgrade(port.core()),
-            claim: Claim::new(),
             takes,
-            slot: Mutex::new(slot),
+            stage: Mutex::new(Stage::Waits(cx.waker().clone())),
         });
         // An item that was posted since the last look is offered, and accepted, here.
-        port.register(Arc::clone(&waits) as Arc<dyn Receiver<T>>);
-        if waits.claim.is_open() {
-            watch_here(Arc::downgrade(&waits) as Weak<dyn Waiter>, created);
-        }
-        waits
-    })
+        port.register(Arc::clone(&waiting) as Arc<dyn Receiver<T>>);
+        waiting
+    });
+    let looked = waiting.look(cx);
+    if looked.is_ready() {
+        *waits = None;
+    } else if begins {
+        watch_here(Arc::downgrade(waiting) as Weak<dyn Waiter>, created);
+    }
+    looked
 }
 
-fn leave<T: Send + 'static>(port: &Port<T>, waits: &Arc<Waiting<T>>) {
-    port.unregister(&(Arc::clone(waits) as Arc<dyn Receiver<T>>));
+impl<T: Send + 'static> Waiting<T> {
+    /// What has come of it, with the item that it takes. While nothing has, `cx` will be woken.
+    fn look(&self, cx: &Context<'_>) -> Poll<Option<Parcel<T>>> {
+        match &mut *self.stage.lock() {
+            Stage::Waits(waker) => {
+                waker.clone_from(cx.waker());
+                Poll::Pending
+            }
+            Stage::Ended(parcel) => Poll::Ready(parcel.take()),
+        }
+    }
+
+    /// Ends the wait; gives an item that was meant for it.
+    fn give_up(self: &Arc<Self>, port: &Port<T>) -> Option<Parcel<T>> {
+        let stage = mem::replace(&mut *self.stage.lock(), Stage::Ended(None));
+        match stage {
+            Stage::Waits(_waker) => {
+                port.unregister(&(Arc::clone(self) as Arc<dyn Receiver<T>>));
+                None
+            }
+            Stage::Ended(parcel) => parcel,
+        }
+    }
 }
 
 impl<T: Send + 'static> Receiver<T> for Waiting<T> {
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
         offer.leave_port();
-        // The slot is locked before the claim is taken: a future that is dropped and finds the claim
-        // taken looks into the slot, and must find the item there.
-        let mut slot = self.slot.lock();
-        if !self.claim.take() {
+        let mut stage = self.stage.lock();
+        if !matches!(*stage, Stage::Waits(_)) {
             return Verdict::Reject;
         }
-        if let Some(waker) = slot.waker.take() {
+        let parcel = self.takes.then(|| offer.take());
+        let verdict = offer.verdict();
+        if let Stage::Waits(waker) = mem::replace(&mut *stage, Stage::Ended(parcel)) {
             offer.wake(waker);
         }
-        if !self.takes {
-            return Verdict::Reject;
-        }
-        slot.parcel = Some(offer.take());
-        Verdict::Accept
+        verdict
     }
 
     fn describe(&self) -> Cow<'static, str> {
@@ -291,7 +286,8 @@ impl<T: Send + 'static> Receiver<T> for Waiting<T> {
 
 impl<T: Send + 'static> Waiter for Waiting<T> {
     fn awaits(&self) -> Option<Awaited> {
-        self.claim.is_open().then(|| Awaited {
+        let waits = matches!(*self.stage.lock(), Stage::Waits(_));
+        waits.then(|| Awaited {
             who: if self.takes { "recv" } else { "ready" },
             queue: None,
             parts: vec![WaitPart {
@@ -316,5 +312,18 @@ impl<T: Send + 'static> fmt::Debug for Ready<T> {
         f.debug_struct("Ready")
             .field("port", &self.port)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(any(motet_loom, motet_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_waiting_receive_fits_a_chunk_of_64_bytes() {
+        // Beside it: two counts, and the allocator's word.
+        let word = size_of::<usize>();
+        assert!(size_of::<Waiting<u64>>() + 3 * word <= 64);
+        assert!(size_of::<Waiting<[u64; 100]>>() + 3 * word <= 64);
     }
 }

@@ -21,6 +21,11 @@ pub(crate) struct Stamps {
 }
 
 impl Stamps {
+    /// How many have been given to items that came in from outside, at whichever end.
+    pub(crate) fn given(&self) -> u64 {
+        self.last.abs_diff(self.first)
+    }
+
     /// Stamps an item that comes in, and says at which end it is offered.
     #[inline]
     pub(crate) fn stamp(&mut self, stamp: &mut i64, entry: Entry) -> End {

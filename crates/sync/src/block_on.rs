@@ -5,6 +5,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
 
 /// Runs `future` on the calling thread, which sleeps while the future waits. For threads outside a
 /// dispatcher: a worker that sleeps here runs nothing else meanwhile.
@@ -13,14 +14,42 @@ use std::task::{Context, Poll, Wake, Waker};
 /// assert_eq!(motet_sync::block_on(async { 6 * 7 }), 42);
 /// ```
 pub fn block_on<F: Future>(future: F) -> F::Output {
+    let wait = |parker: &Parker| {
+        parker.park();
+        true
+    };
+    poll_until(future, wait).expect("it waits until the future has ended")
+}
+
+/// Like [`block_on`], but sleeps no longer than `limit`: `None` when the time is up, and the future has been
+/// dropped. What is ready at once is got also with a limit of zero.
+///
+/// ```
+/// use motet_sync::block_on_for;
+/// use std::time::Duration;
+///
+/// assert_eq!(block_on_for(async { 6 * 7 }, Duration::ZERO), Some(42));
+/// assert_eq!(block_on_for(std::future::pending::<u32>(), Duration::ZERO), None);
+/// ```
+pub fn block_on_for<F: Future>(future: F, limit: Duration) -> Option<F::Output> {
+    let begin = Instant::now();
+    poll_until(future, |parker| {
+        parker.park_timeout(limit.saturating_sub(begin.elapsed()))
+    })
+}
+
+/// Polls `future` each time it is woken; `sleep` says whether it was.
+fn poll_until<F: Future>(future: F, mut sleep: impl FnMut(&Parker) -> bool) -> Option<F::Output> {
     let parker = Parker::new();
     let waker = Waker::from(Arc::new(WakeThread(parker.unparker())));
     let mut cx = Context::from_waker(&waker);
     let mut future = pin!(future);
     loop {
-        match future.as_mut().poll(&mut cx) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => parker.park(),
+        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+            return Some(output);
+        }
+        if !sleep(&parker) {
+            return None;
         }
     }
 }

@@ -47,7 +47,7 @@ mod serial;
 mod thread_number;
 
 pub use backoff::Backoff;
-pub use block_on::block_on;
+pub use block_on::{block_on, block_on_for};
 pub use crossbeam_utils::CachePadded;
 pub use mutex::{Condvar, Mutex, MutexGuard};
 pub use parker::{Parker, Unparker};

@@ -3,7 +3,7 @@
 mod quiet;
 mod shrink;
 
-use motet_dispatch::{Choice, Replay, ReplayConfig, Trace};
+use motet_dispatch::{Decision, Replay, ReplayConfig, Trace};
 use motet_sync::{Arc, Mutex, thread};
 use std::env;
 use std::fmt;
@@ -12,8 +12,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Runs `body` with a [`Replay`] for each of `seeds`. It fails when the body panics, or a task whose panic
 /// nobody handles.
 ///
-/// The first seed that fails ends the search. Its schedule is shrunk: choices are replaced by the default
-/// (the oldest task) as long as it fails still. Then the failure is told with what is left, and with the
+/// The first seed that fails ends the search. Its schedule is shrunk: decisions are replaced by the default
+/// (the oldest task) as long as it fails still in the same way: the same check, at the same place, with a
+/// message that differs in numbers at most. Then the failure is told with what is left, and with the
 /// command that repeats it. When the environment variable `MOTET_SEED` names a seed, that one alone is
 /// tried.
 ///
@@ -60,7 +61,7 @@ pub fn explore_with(
 struct Failure {
     seed: u64,
     tried: usize,
-    /// How many choices were not the default before shrinking, and how many runs that took.
+    /// How many decisions were not the default before shrinking, and how many runs that took.
     before: usize,
     runs: usize,
     attempt: Attempt,
@@ -70,7 +71,7 @@ struct Failure {
 struct Attempt {
     /// Why it failed, if it did.
     error: Option<String>,
-    choices: Vec<Choice>,
+    decisions: Vec<Decision>,
     trace: Trace,
 }
 
@@ -141,19 +142,40 @@ fn attempt(config: ReplayConfig, body: &impl Fn(&Replay)) -> Attempt {
     let error = unhandled.lock().take().or(ended.err());
     Attempt {
         error,
-        choices: replay.choices(),
+        decisions: replay.decisions(),
         trace: replay.trace(),
     }
 }
 
 impl Attempt {
-    /// How many choices were not the default.
+    /// Whether it fails, and in the same way as `other`.
+    fn fails_as(&self, other: &Attempt) -> bool {
+        match (&self.error, &other.error) {
+            (Some(own), Some(other)) => kind_of(own) == kind_of(other),
+            _ => false,
+        }
+    }
+
+    /// How many decisions were not the default.
     fn deviations(&self) -> usize {
-        self.choices
+        self.decisions
             .iter()
-            .filter(|choice| choice.taken > 0)
+            .filter(|decision| decision.taken > 0)
             .count()
     }
+}
+
+/// What makes a failure the same as another: the first line of its message, whatever the numbers in it,
+/// and the place that ends the message.
+fn kind_of(error: &str) -> (String, &str) {
+    let (message, place) = match error.rfind(quiet::AT) {
+        Some(at) => error.split_at(at),
+        None => (error, ""),
+    };
+    let line = message.lines().next().unwrap_or_default();
+    let words = line.split(|c: char| c.is_ascii_digit());
+    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+    (words.join("#"), place)
 }
 
 impl fmt::Display for Failure {
@@ -168,7 +190,7 @@ impl fmt::Display for Failure {
         )?;
         writeln!(
             f,
-            "{} of its choices were not the default; {} are left after {} runs, with this schedule:",
+            "{} of its decisions were not the default; {} are left after {} runs, with this schedule:",
             self.before,
             self.attempt.deviations(),
             self.runs
@@ -259,9 +281,9 @@ mod tests {
         );
         let script: Vec<u32> = failure
             .attempt
-            .choices
+            .decisions
             .iter()
-            .map(|choice| choice.taken)
+            .map(|decision| decision.taken)
             .collect();
         let again = attempt(
             ReplayConfig {
@@ -283,9 +305,61 @@ mod tests {
             };
             assert!(
                 attempt(config, &hasty_deposits).error.is_none(),
-                "choice {at} ({taken}) was needed"
+                "decision {at} ({taken}) was needed"
             );
         }
+    }
+
+    /// Fails in two ways: by a lost deposit, which takes one decision out of the ordinary, and by another
+    /// check, which fails in most orders, the default among them.
+    fn doubly_wrong(replay: &Replay) {
+        let queue = replay.queue(QueueConfig::named("account"));
+        let log = crate::Log::new();
+        for n in 0..6 {
+            let log = log.clone();
+            queue.enqueue(Task::new(move || log.push(n))).unwrap();
+        }
+        replay.run();
+        let order = log.take();
+        assert!(order[0] != 3, "number {} came first", order[0]);
+        assert!(order[5] == 3, "number {} came last", order[5]);
+    }
+
+    #[test]
+    fn a_schedule_shrinks_to_the_same_failure_only() {
+        let default = ReplayConfig {
+            script: Some(Vec::new()),
+            ..ReplayConfig::default()
+        };
+        let other = attempt(default, &doubly_wrong);
+        assert!(other.error.unwrap().contains("came last"));
+        let mut found = Vec::new();
+        for seed in 0..100 {
+            let Some(failure) = search(&ReplayConfig::default(), [seed], &doubly_wrong) else {
+                continue;
+            };
+            let config = ReplayConfig {
+                seed,
+                ..ReplayConfig::default()
+            };
+            let first = attempt(config, &doubly_wrong);
+            assert!(failure.attempt.fails_as(&first), "{failure}");
+            let is_first = first.error.unwrap().contains("came first");
+            // Without any decision of its own the run fails by the other check.
+            assert!(!is_first || failure.attempt.deviations() > 0, "{failure}");
+            found.push(is_first);
+        }
+        assert!(found.contains(&true) && found.contains(&false), "{found:?}");
+    }
+
+    #[test]
+    fn failures_differ_by_their_words_and_places_not_by_numbers() {
+        let one = kind_of("lost 3 of 17\n left: [1]\n right: [2], at tests/a.rs:9");
+        assert_eq!(one, ("lost # of ".to_owned(), ", at tests/a.rs:9"));
+        assert_eq!(one, kind_of("lost 12 of 4\n left: [], at tests/a.rs:9"));
+        assert_ne!(one, kind_of("lost 3 of 17, at tests/a.rs:19"));
+        assert_ne!(one, kind_of("found 3 of 17, at tests/a.rs:9"));
+        assert_eq!(kind_of("no place").1, "");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the gate.
 
 use super::project::{Project, Scope, runner};
-use super::{docs, models, preflight, stress};
+use super::{counts, docs, models, preflight, stress};
 use crate::args::TestOptions;
 use crate::needs::{Machine, Need, is_known};
 use crate::runner::Runner;
@@ -22,7 +22,7 @@ const STRESS_SECONDS: f64 = 30.0;
 pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
     if let Some(name) = options.optional.iter().find(|name| !is_known(name)) {
         return Err(format!(
-            "test: `--optional {name}` is not one of data, python, scikit-learn"
+            "test: `--optional {name}` is not one of data, python, scikit-learn, mpi"
         ));
     }
     let project = Project::find()?;
@@ -36,7 +36,15 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
     preflight::steps(&mut runner, &project, scope, strict);
     tests(&mut runner, &project, scope, &machine, &missing);
     if options.quick {
-        for step in ["stress", "doc tests", "examples", "loom", "shuttle", "docs"] {
+        for step in [
+            "stress",
+            "doc tests",
+            "examples",
+            "loom",
+            "shuttle",
+            "counts",
+            "docs",
+        ] {
             runner.skip(step, "--quick");
         }
         return Ok(runner.finish());
@@ -56,6 +64,7 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
     }
     examples(&mut runner, &project, scope);
     models::steps(&mut runner, &project, scope, &options.models);
+    counts::step(&mut runner, &project, scope, strict);
     docs::step(&mut runner, &project, scope);
     Ok(runner.finish())
 }
@@ -98,7 +107,8 @@ fn tests(
     let mut command = project.cargo(&["test", "--tests"]);
     command
         .args(scope.words())
-        .env("MOTET_PYTHON", machine.python());
+        .env("MOTET_PYTHON", machine.python())
+        .env("MOTET_MPI", machine.mpi());
     if !missing.is_empty() {
         command.arg("--");
         command.args(missing.iter().flat_map(|need| ["--skip", need.marker]));

@@ -31,6 +31,9 @@ pub enum Experiment {
     /// What messages, joins and tasks cost, beside other runtimes that do the same
     #[command(long_about = CORE, after_long_help = CORE_TAIL)]
     Core(CoreArgs),
+    /// What ranks cost that wait for each other, beside MPI
+    #[command(long_about = RANKS, after_long_help = RANKS_TAIL)]
+    Ranks(RanksArgs),
     /// Many exchange stages in a row: none hangs
     Soak(SoakArgs),
     /// An exchange of two ranks beside other busy processes
@@ -103,6 +106,34 @@ pub struct CoreArgs {
     /// The folder of the data sets, for the unbalanced tree
     #[arg(long, value_name = "DIR", env = "MOTET_DATA")]
     pub data: Option<PathBuf>,
+
+    /// The Go compiler
+    #[arg(long, value_name = "PATH", default_value = "go")]
+    pub go: PathBuf,
+
+    /// How results are printed.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Options of `motet bench ranks`.
+#[derive(Debug, Clone, Args)]
+pub struct RanksArgs {
+    /// Little work and few rounds
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Only rows whose names contain one of these [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ';')]
+    pub rows: Vec<String>,
+
+    /// Rounds, of which the medians are printed [default: what fits the row]
+    #[arg(long, value_name = "N", value_parser = count())]
+    pub runs: Option<usize>,
+
+    /// Folders of MPI installations, beside those on the search path
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub mpi: Vec<PathBuf>,
 
     /// The Go compiler
     #[arg(long, value_name = "PATH", default_value = "go")]
@@ -329,3 +360,19 @@ Fields of --json: row, unit, motet (the median), motet_range, limit (of the mach
   bounds the row), limit_name (R, a cache line to another core and back, or A, an allocation plus a
   push and pop), peers and ratios (motet over the peer) by name, absent (peers that could not run, and
   why), bar, holds (null without a bar), runs";
+
+const RANKS: &str = "\
+What ranks cost that wait for each other, beside MPI.
+
+Motet and one peer run in turn, then motet and the next; the rows show medians, and ratios of pairs. \
+The peers are C programs, built with each mpicc that is found and run at that library's best setting, \
+and tokio's and Go's rings of messages. Each row has a bar that is to hold.";
+
+const RANKS_TAIL: &str = "\
+Examples:
+  motet bench ranks --rows 'ranks exchange, P = 2'
+      exchanges of two ranks, with 0, 1 and 20 units of work
+  motet bench ranks --quick --mpi /opt/mpich,/opt/openmpi --json
+      every row, with the libraries that are there
+
+Fields of --json: as those of motet bench core";

@@ -1,13 +1,14 @@
-//! `motet bench core`: messages, joins and tasks beside their peers.
+//! `motet bench core` and `motet bench ranks`: messages, joins, tasks and ranks beside their peers.
 
-use motet_bench::core::{self, CoreConfig, CoreRecord, Effort};
+use motet_bench::core::{self, CoreConfig, CoreRecord, Effort, Missing};
+use motet_bench::ranks::{self, RanksConfig};
 
-use crate::bench::args::CoreArgs;
+use crate::bench::args::{CoreArgs, PrintArgs, RanksArgs};
 use crate::bench::sheet::Sheet;
 use crate::error::CliError;
 use crate::progress::Bar;
 
-pub(super) fn run(args: CoreArgs) -> Result<(), CliError> {
+pub(super) fn run_core(args: CoreArgs) -> Result<(), CliError> {
     let CoreArgs {
         quick,
         rows,
@@ -17,12 +18,45 @@ pub(super) fn run(args: CoreArgs) -> Result<(), CliError> {
         print,
     } = args;
     let config = CoreConfig {
-        effort: if quick { Effort::Quick } else { Effort::Full },
+        effort: effort(quick),
         runs,
         rows,
         data,
         go,
     };
+    rows_of(print, |begin, tell| core::measure(&config, begin, tell))
+}
+
+pub(super) fn run_ranks(args: RanksArgs) -> Result<(), CliError> {
+    let RanksArgs {
+        quick,
+        rows,
+        runs,
+        mpi,
+        go,
+        print,
+    } = args;
+    let config = RanksConfig {
+        effort: effort(quick),
+        runs,
+        rows,
+        mpi,
+        go,
+    };
+    rows_of(print, |begin, tell| ranks::measure(&config, begin, tell))
+}
+
+fn effort(quick: bool) -> Effort {
+    if quick { Effort::Quick } else { Effort::Full }
+}
+
+/// What hears of a row that begins.
+type Begin<'a> = &'a mut dyn FnMut(&str);
+/// What hears of a row that is measured, or could not be.
+type Tell<'a> = &'a mut dyn FnMut(Result<CoreRecord, Missing>);
+
+/// Prints the rows that `measure` tells, each as soon as it is there.
+fn rows_of(print: PrintArgs, measure: impl FnOnce(Begin<'_>, Tell<'_>)) -> Result<(), CliError> {
     let mut sheet = Sheet::new(
         print,
         &[
@@ -37,30 +71,27 @@ pub(super) fn run(args: CoreArgs) -> Result<(), CliError> {
     );
     let bar = Bar::new(print.quiet);
     let mut printed = Ok(());
-    core::measure(
-        &config,
-        |row| bar.at(0.0, row.to_owned()),
-        |outcome| {
-            bar.clear();
-            match outcome {
-                Ok(record) if printed.is_ok() => {
-                    printed = sheet.row(&record, &cells(&record));
-                    for (peer, reason) in &record.absent {
-                        eprintln!("motet: {}: no {peer}: {reason}", record.row);
-                    }
+    measure(&mut |row| bar.at(0.0, row.to_owned()), &mut |outcome| {
+        bar.clear();
+        match outcome {
+            Ok(record) if printed.is_ok() => {
+                printed = sheet.row(&record, &cells(&record));
+                for (peer, reason) in &record.absent {
+                    eprintln!("motet: {}: no {peer}: {reason}", record.row);
                 }
-                Ok(_) => {}
-                Err(missing) => eprintln!("motet: {} left out: {}", missing.row, missing.reason),
             }
-        },
-    );
+            Ok(_) => {}
+            Err(missing) => eprintln!("motet: {} left out: {}", missing.row, missing.reason),
+        }
+    });
     printed
 }
 
 fn cells(record: &CoreRecord) -> [String; 7] {
     let number = |value: f64| match value {
         value if value >= 1000.0 => format!("{value:.0}"),
-        value => format!("{value:.1}"),
+        value if value >= 10.0 => format!("{value:.1}"),
+        value => format!("{value:.3}"),
     };
     let limit = record.limit.zip(record.limit_name);
     let peers: Vec<String> = record

@@ -108,6 +108,36 @@ fn core_says_what_it_leaves_out_and_why() {
 }
 
 #[test]
+fn ranks_give_the_objects_of_core_and_say_which_peer_is_absent() {
+    let place = Place::new();
+    let run = place
+        .run("bench ranks --quick --runs 1 --rows barrier,;memory --mpi nowhere --go no-go --json");
+    assert_eq!(run.code, 0, "{}", run.err);
+    let rows: Vec<Value> = run
+        .out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let names: Vec<&str> = rows
+        .iter()
+        .map(|row| row["row"].as_str().unwrap())
+        .collect();
+    let expected = [
+        "memory of 10000 ranks",
+        "memory of 1000000 ranks",
+        "barrier, P = 2",
+        "barrier, P = 8",
+    ];
+    assert_eq!(names, expected);
+    assert!(rows.iter().all(|row| row["motet"].as_f64().unwrap() > 0.0));
+    assert!(
+        run.err.contains("nowhere/bin/mpicc left out"),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
 fn sem_g42_what_cannot_be_measured_is_refused() {
     for (arguments, words) in [
         (
@@ -126,6 +156,7 @@ fn sem_g42_what_cannot_be_measured_is_refused() {
         ("annealing --clusters 0", "--clusters"),
         ("crowded --busy -1", "-1"),
         ("core --runs 0", "--runs"),
+        ("ranks --runs 0", "--runs"),
     ] {
         Place::new()
             .run(&format!("bench {arguments}"))

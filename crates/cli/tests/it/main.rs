@@ -2,6 +2,7 @@
 
 mod bench;
 mod cancel;
+mod doctor;
 mod errors;
 mod help;
 mod input;
@@ -9,3 +10,4 @@ mod output;
 mod places;
 mod program;
 mod results;
+mod run;

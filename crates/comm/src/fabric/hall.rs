@@ -5,7 +5,7 @@ use crate::mailbox::Mailbox;
 use crate::rank_slot::RankSlot;
 use crate::report::{RankState, Unmatched, WaitReport};
 use motet_sync::CachePadded;
-use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use std::sync::OnceLock;
 
 pub(crate) struct Hall {
@@ -73,8 +73,13 @@ impl Hall {
     }
 
     /// Ends the run early: every rank is woken and finds out at its next wait.
+    ///
+    /// A rank that is just being started has no task yet that could be woken. Of the fence here and the one in
+    /// `RankSlot::set_task` one comes first: either the task is seen here, or its first poll sees
+    /// `over`. What a task that is woken sees is the waker's business.
     pub(crate) fn end_early(&self) {
-        self.over.store(true, Ordering::SeqCst);
+        self.over.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
         self.slots.iter().for_each(|slot| slot.wake());
     }
 

@@ -10,9 +10,10 @@
 //! those sent and a count of those taken do, which both ends publish with each message.
 //!
 //! Memory order: the store of the number, or of the count, releases the value to the receiver; the
-//! store of `taken` releases the slot to the sender.
+//! store of `taken` releases the slot to the sender. An end that is gone for good has its lane closed: that
+//! store releases the messages before it, so that who sees it and no message knows that none will come.
 
-use motet_sync::atomic::{AtomicU32, Ordering};
+use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use motet_sync::cell::UnsafeCell;
 use motet_sync::{Arc, CachePadded};
 use std::mem::MaybeUninit;
@@ -36,12 +37,20 @@ pub(crate) enum Lane<T> {
 pub(crate) struct NearLane<T> {
     sent: AtomicU32,
     taken: AtomicU32,
+    closed: AtomicBool,
     values: [Value<T>; NEAR],
 }
 
 pub(crate) struct FarLane<T> {
-    taken: CachePadded<AtomicU32>,
+    shown: CachePadded<Shown>,
     slots: [CachePadded<Slot<T>>; FAR],
+}
+
+/// What is written seldom.
+#[derive(Default)]
+struct Shown {
+    taken: AtomicU32,
+    closed: AtomicBool,
 }
 
 struct Slot<T> {
@@ -112,6 +121,22 @@ impl<T: Send> LaneReceiver<T> {
     }
 }
 
+impl<T: Send + 'static> Lane<T> {
+    fn closer(&self) -> Closer {
+        let lane = self.clone();
+        Box::new(move || {
+            let closed = match &lane {
+                Lane::Near(lane) => lane.closed(),
+                Lane::Far(lane) => lane.closed(),
+            };
+            closed.store(true, Ordering::Release);
+        })
+    }
+}
+
+/// Closes a lane; the other end must then be woken.
+pub(crate) type Closer = Box<dyn FnOnce() + Send>;
+
 /// What the two layouts have in common.
 trait Slots<T> {
     /// The number of slots.
@@ -130,6 +155,9 @@ trait Slots<T> {
     fn publish(&self, count: u32);
 
     fn taken(&self) -> &AtomicU32;
+
+    /// Whether one end is gone.
+    fn closed(&self) -> &AtomicBool;
 }
 
 impl<T> NearLane<T> {
@@ -137,6 +165,7 @@ impl<T> NearLane<T> {
         NearLane {
             sent: AtomicU32::new(0),
             taken: AtomicU32::new(0),
+            closed: AtomicBool::new(false),
             values: std::array::from_fn(|_| UnsafeCell::new(MaybeUninit::uninit())),
         }
     }
@@ -166,6 +195,11 @@ impl<T> Slots<T> for NearLane<T> {
     fn taken(&self) -> &AtomicU32 {
         &self.taken
     }
+
+    #[inline]
+    fn closed(&self) -> &AtomicBool {
+        &self.closed
+    }
 }
 
 impl<T> FarLane<T> {
@@ -177,7 +211,7 @@ impl<T> FarLane<T> {
             })
         };
         FarLane {
-            taken: CachePadded::new(AtomicU32::new(0)),
+            shown: CachePadded::default(),
             slots: std::array::from_fn(slot),
         }
     }
@@ -206,7 +240,12 @@ impl<T> Slots<T> for FarLane<T> {
 
     #[inline]
     fn taken(&self) -> &AtomicU32 {
-        &self.taken
+        &self.shown.taken
+    }
+
+    #[inline]
+    fn closed(&self) -> &AtomicBool {
+        &self.shown.closed
     }
 }
 
@@ -234,6 +273,19 @@ impl<T: Send> LaneSender<T> {
             try_send(&**lane, &mut self.sent, &mut self.known_taken, message)
         })
     }
+
+    /// Whether the receiving end is gone for good.
+    pub(crate) fn is_closed(&self) -> bool {
+        each_layout!(self, lane => lane.closed().load(Ordering::Acquire))
+    }
+
+    /// What tells the receiving end that this one is gone for good.
+    pub(crate) fn closer(&self) -> Closer
+    where
+        T: 'static,
+    {
+        self.lane.closer()
+    }
 }
 
 impl<T: Send> LaneReceiver<T> {
@@ -248,6 +300,19 @@ impl<T: Send> LaneReceiver<T> {
     #[inline]
     pub(crate) fn try_receive(&mut self) -> Option<(T, bool)> {
         each_layout!(self, lane => try_receive(&**lane, &mut self.received))
+    }
+
+    /// Whether the sending end is gone for good; the messages that it sent before are there.
+    pub(crate) fn is_closed(&self) -> bool {
+        each_layout!(self, lane => lane.closed().load(Ordering::Acquire))
+    }
+
+    /// What tells the sending end that this one is gone for good.
+    pub(crate) fn closer(&self) -> Closer
+    where
+        T: 'static,
+    {
+        self.lane.closer()
     }
 }
 

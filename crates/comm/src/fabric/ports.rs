@@ -16,7 +16,7 @@ use super::call::{Call, mismatch, other_type};
 use super::hall::Hall;
 use super::meeting::FAN;
 use super::place::Agenda;
-use super::{Fabric, Posted, Ticket};
+use super::{Closer, Fabric, Farewells, Posted, Ticket};
 use crate::CommError;
 use crate::envelope::{Envelope, Wanted};
 use crate::rank_slot::RankSlot;
@@ -26,6 +26,7 @@ use motet_ports::{Activation, MultipleItemReceive, Port, Receive};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU32, Ordering, fence};
 use std::any::Any;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// One rank among others, each of which has a port.
@@ -33,6 +34,7 @@ use std::sync::Arc;
 pub(crate) struct Ports {
     hall: Arc<Hall>,
     rank: usize,
+    farewells: Rc<Farewells>,
 }
 
 /// A rank's port.
@@ -53,8 +55,13 @@ pub(crate) struct PortTicket {
 }
 
 impl Ports {
-    pub(crate) fn new(hall: Arc<Hall>, rank: usize) -> Self {
-        Ports { hall, rank }
+    /// `farewells` keeps what the rank has to tell its neighbours.
+    pub(crate) fn new(hall: Arc<Hall>, rank: usize, farewells: Rc<Farewells>) -> Self {
+        Ports {
+            hall,
+            rank,
+            farewells,
+        }
     }
 
     fn desk(&self) -> &Desk {
@@ -105,6 +112,10 @@ impl Fabric for Ports {
             Ticket::Port(ticket) => self.desk().withdraw(&ticket),
             Ticket::Mail(_) => true,
         }
+    }
+
+    fn farewell(&self, peer: usize, closer: Closer) {
+        self.farewells.add(peer, closer);
     }
 
     fn put_back(&self, envelope: Envelope) {

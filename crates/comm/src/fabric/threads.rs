@@ -4,11 +4,12 @@
 //! `Send`, and neighbours in rank order share a thread where they can.
 
 use super::hall::Hall;
-use super::{Fabric, Posted, Ticket};
+use super::{Closer, Fabric, Farewells, Posted, Ticket};
 use crate::envelope::{Envelope, Wanted};
 use crate::mailbox::Mailbox;
 use crate::rank_slot::RankSlot;
 use motet_sync::atomic::{Ordering, fence};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// One rank among others in the same memory.
@@ -16,11 +17,17 @@ use std::sync::Arc;
 pub(crate) struct Threads {
     hall: Arc<Hall>,
     rank: usize,
+    farewells: Rc<Farewells>,
 }
 
 impl Threads {
-    pub(crate) fn new(hall: Arc<Hall>, rank: usize) -> Self {
-        Threads { hall, rank }
+    /// `farewells` keeps what the rank has to tell its neighbours.
+    pub(crate) fn new(hall: Arc<Hall>, rank: usize, farewells: Rc<Farewells>) -> Self {
+        Threads {
+            hall,
+            rank,
+            farewells,
+        }
     }
 
     #[inline]
@@ -82,6 +89,10 @@ impl Fabric for Threads {
         }
     }
 
+    fn farewell(&self, peer: usize, closer: Closer) {
+        self.farewells.add(peer, closer);
+    }
+
     fn put_back(&self, envelope: Envelope) {
         self.mailbox().put_back(envelope);
     }
@@ -117,7 +128,7 @@ mod loom_tests {
     }
 
     fn communicator(hall: &Arc<Hall>, team: &Arc<Team>, rank: usize) -> Communicator {
-        let fabric = AnyFabric::Threads(Threads::new(Arc::clone(hall), rank));
+        let fabric = AnyFabric::Threads(Threads::new(Arc::clone(hall), rank, Rc::default()));
         Communicator::new(fabric, Arc::clone(team), rank)
     }
 
@@ -157,7 +168,7 @@ mod loom_tests {
             let sender = thread::spawn({
                 let hall = Arc::clone(&hall);
                 move || {
-                    let fabric = Threads::new(hall, 1);
+                    let fabric = Threads::new(hall, 1, Rc::default());
                     for tag in [5, 6] {
                         fabric.send(0, message(1, tag));
                     }

@@ -1,7 +1,9 @@
 //! One run of a world on threads: the ranks borrow what the caller lent, the caller waits for them.
 
 use super::Ended;
-use crate::fabric::{AnyFabric, Hall, Place, Ports, Team, Threads, port_place, tree_place};
+use crate::fabric::{
+    AnyFabric, Farewells, Hall, Place, Ports, Team, Threads, port_place, tree_place,
+};
 use crate::{Communicator, RunError};
 use motet_dispatch::{
     Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task, spawn_unchecked,
@@ -12,6 +14,7 @@ use std::future::poll_fn;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -115,10 +118,12 @@ where
             let home = queue.home(worker);
             let handle = Enqueue::handle(&home);
             let begin = move || {
+                let farewells = Rc::<Farewells>::default();
                 for rank in ranks {
+                    let life = self.rank(rank, Rc::clone(&farewells));
                     // SAFETY: this runs on the worker that runs all tasks of `handle`. The caller
                     // promises that `self` outlives the rank.
-                    let task = unsafe { spawn_unchecked(&handle, self.rank(rank)) };
+                    let task = unsafe { spawn_unchecked(&handle, life) };
                     self.hall.slots[rank].set_task(task);
                 }
             };
@@ -130,13 +135,13 @@ where
     }
 
     /// The life of one rank.
-    async fn rank(&self, rank: usize) {
+    async fn rank(&self, rank: usize, farewells: Rc<Farewells>) {
         let _end = End { run: self, rank };
-        let hall = Arc::clone(&self.hall);
+        let (hall, tells) = (Arc::clone(&self.hall), Rc::clone(&farewells));
         let fabric = if self.ports {
-            AnyFabric::Ports(Ports::new(hall, rank))
+            AnyFabric::Ports(Ports::new(hall, rank, tells))
         } else {
-            AnyFabric::Threads(Threads::new(hall, rank))
+            AnyFabric::Threads(Threads::new(hall, rank, tells))
         };
         let comm = Communicator::new(fabric, Arc::clone(&self.team), rank);
         let outcome = {
@@ -146,7 +151,10 @@ where
                     return Poll::Ready(None);
                 }
                 match catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(cx))) {
-                    Ok(Poll::Pending) => Poll::Pending,
+                    Ok(Poll::Pending) => {
+                        farewells.tell(&self.hall);
+                        Poll::Pending
+                    }
                     Ok(Poll::Ready(Ok(result))) => Poll::Ready(Some(Ok(result))),
                     Ok(Poll::Ready(Err(error))) => {
                         Poll::Ready(Some(Err(RunError::Rank { rank, error })))
@@ -156,6 +164,7 @@ where
             })
             .await
         };
+        farewells.forget();
         match outcome {
             Some(Ok(result)) => *self.results[rank].lock() = Some(result),
             Some(Err(failure)) => self.fail(failure),
@@ -212,5 +221,75 @@ impl<F, R, E> Drop for End<'_, F, R, E> {
         if running.fetch_sub(1, Ordering::AcqRel) == 1 {
             caller.unpark();
         }
+    }
+}
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use super::*;
+    use motet_dispatch::{Exception, QueueError};
+    use motet_sync::thread;
+
+    /// A queue that a thread of the model empties by hand.
+    #[derive(Clone)]
+    struct Hand(Arc<Mutex<Vec<Task>>>);
+
+    impl Hand {
+        fn run_all(&self) {
+            let tasks = std::mem::take(&mut *self.0.lock());
+            tasks.into_iter().for_each(Task::run);
+        }
+    }
+
+    impl Enqueue for Hand {
+        fn reserve(&self) -> Result<(), QueueError> {
+            Ok(())
+        }
+        fn release(&self) {}
+        fn admit(&self, task: Task) {
+            self.0.lock().push(task);
+        }
+        fn readmit(&self, task: Task) {
+            self.0.lock().push(task);
+        }
+        fn handle(&self) -> Arc<dyn Enqueue> {
+            Arc::new(self.clone())
+        }
+        fn name(&self) -> &str {
+            "hand"
+        }
+        fn raise(&self, _: Exception) {}
+    }
+
+    /// The run ends early while a rank is being started: the rank finds out at its first poll, or is
+    /// woken.
+    ///
+    /// Loom does not see the `OnceLock` that holds the task, so here the two fences alone order it.
+    #[test]
+    fn loom_sem_g922_a_rank_that_starts_learns_that_the_run_is_over() {
+        loom::model(|| {
+            let hall = Arc::new(Hall::new(1, 1));
+            let hand = Hand(Arc::new(Mutex::new(Vec::new())));
+            let ending = thread::spawn({
+                let hall = Arc::clone(&hall);
+                move || hall.end_early()
+            });
+            let ended = Arc::new(AtomicUsize::new(0));
+            let (here, end) = (Arc::clone(&hall), Arc::clone(&ended));
+            let rank = poll_fn(move |_| {
+                if here.is_over() {
+                    end.fetch_add(1, Ordering::Relaxed);
+                    return Poll::Ready(());
+                }
+                Poll::Pending
+            });
+            // SAFETY: the future borrows nothing and is `Send`.
+            let task = unsafe { spawn_unchecked(&hand.handle(), rank) };
+            hall.slots[0].set_task(task);
+            hand.run_all();
+            ending.join().unwrap();
+            hand.run_all();
+            assert_eq!(ended.load(Ordering::Relaxed), 1, "the rank has ended");
+        });
     }
 }

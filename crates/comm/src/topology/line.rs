@@ -50,7 +50,7 @@ impl<T: Send + 'static> Line<'_, T> {
     /// (MPI_PROC_NULL).
     ///
     /// # Errors
-    /// [`CommError::OutOfStep`].
+    /// [`CommError::OutOfStep`], [`CommError::Gone`].
     #[track_caller]
     #[inline]
     pub fn exchange(
@@ -69,7 +69,7 @@ impl<T: Send + 'static> Line<'_, T> {
     /// Sends a value to the right and receives one from the left, where there are neighbours.
     ///
     /// # Errors
-    /// [`CommError::OutOfStep`].
+    /// [`CommError::OutOfStep`], [`CommError::Gone`].
     #[track_caller]
     #[inline]
     pub fn shift_right(&mut self, value: T) -> impl Future<Output = Result<Option<T>, CommError>> {
@@ -81,7 +81,7 @@ impl<T: Send + 'static> Line<'_, T> {
     /// Sends a value to the left and receives one from the right, where there are neighbours.
     ///
     /// # Errors
-    /// [`CommError::OutOfStep`].
+    /// [`CommError::OutOfStep`], [`CommError::Gone`].
     #[track_caller]
     #[inline]
     pub fn shift_left(&mut self, value: T) -> impl Future<Output = Result<Option<T>, CommError>> {

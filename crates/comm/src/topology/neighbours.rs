@@ -10,7 +10,7 @@ use motet_sync::atomic::{Ordering, fence};
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::Location;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// The two sides of a rank.
 pub(super) const LEFT: usize = 0;
@@ -169,14 +169,14 @@ impl<T: Send + 'static> Neighbours<'_, T> {
         if self.stage != Stage::Receives {
             self.stage = Stage::Sends;
             self.send();
-            if self.outgoing.iter().any(Option::is_some) && self.poll_rooms(cx).is_pending() {
-                return Poll::Pending;
+            if self.outgoing.iter().any(Option::is_some) {
+                ready!(self.poll_rooms(cx))?;
             }
             self.stage = Stage::Receives;
         }
         for side in [LEFT, RIGHT] {
-            if !self.receive(side) && self.poll_message(side, cx).is_pending() {
-                return Poll::Pending;
+            if !self.receive(side) {
+                ready!(self.poll_message(side, cx))?;
             }
         }
         self.stage = Stage::Ended;
@@ -218,25 +218,28 @@ impl<T: Send + 'static> Neighbours<'_, T> {
 
     /// Waits for room on each side where something is still to be sent.
     #[cold]
-    fn poll_rooms(&mut self, cx: &Context<'_>) -> Poll<()> {
+    fn poll_rooms(&mut self, cx: &Context<'_>) -> Poll<Result<(), CommError>> {
         while let Some(side) = self.outgoing.iter().position(Option::is_some) {
             let Some(link) = &mut self.links[side] else {
-                return Poll::Ready(());
+                break;
             };
             let slot = self.slot;
             let operation = Operation::NeighbourRoom { peer: link.peer };
             let why = || [self.comm.waits_in(operation, self.location)];
             if self
                 .wait
-                .poll(slot, cx, || link.to.has_room(), why)
+                .poll(slot, cx, || link.to.has_room() || link.to.is_closed(), why)
                 .is_pending()
             {
                 return Poll::Pending;
             }
             self.wait.end(slot);
+            if !link.to.has_room() {
+                return Poll::Ready(Err(self.gone(side)));
+            }
             self.send();
         }
-        Poll::Ready(())
+        Poll::Ready(Ok(()))
     }
 
     /// Receives from a side; `false` when its message has not come yet.
@@ -263,10 +266,10 @@ impl<T: Send + 'static> Neighbours<'_, T> {
 
     /// Waits for the message of a side and receives it.
     #[inline]
-    fn poll_message(&mut self, side: usize, cx: &Context<'_>) -> Poll<()> {
+    fn poll_message(&mut self, side: usize, cx: &Context<'_>) -> Poll<Result<(), CommError>> {
         let name = self.name();
         let Some(link) = &mut self.links[side] else {
-            return Poll::Ready(());
+            return Poll::Ready(Ok(()));
         };
         let why = || {
             let operation = Operation::Neighbour {
@@ -278,14 +281,31 @@ impl<T: Send + 'static> Neighbours<'_, T> {
         let slot = self.slot;
         if self
             .wait
-            .poll(slot, cx, || link.from.has_message(), why)
+            .poll(
+                slot,
+                cx,
+                || link.from.has_message() || link.from.is_closed(),
+                why,
+            )
             .is_pending()
         {
             return Poll::Pending;
         }
         self.wait.end(slot);
-        self.receive(side);
-        Poll::Ready(())
+        if self.receive(side) {
+            Poll::Ready(Ok(()))
+        } else {
+            Poll::Ready(Err(self.gone(side)))
+        }
+    }
+
+    /// The neighbour on a side has left. The step stays where it is: later ones are out of step.
+    #[cold]
+    fn gone(&self, side: usize) -> CommError {
+        CommError::Gone {
+            peer: self.peer(side).expect("there is a neighbour on this side"),
+            operation: self.name(),
+        }
     }
 
     fn name(&self) -> &'static str {
@@ -325,6 +345,11 @@ pub(super) fn step<T: Send + 'static, R>(
 impl<T: Send + 'static> Drop for Neighbours<'_, T> {
     fn drop(&mut self) {
         self.wait.end(self.slot);
+        for link in self.links.iter().flatten() {
+            let world = self.comm.team().world_rank(link.peer);
+            self.comm.fabric().farewell(world, link.to.closer());
+            self.comm.fabric().farewell(world, link.from.closer());
+        }
         // A receiver that goes shows all that it took: there may be room that a neighbour waits for.
         let peers = std::mem::take(&mut self.links).map(|link| link.map(|link| link.slot));
         fence(Ordering::SeqCst);

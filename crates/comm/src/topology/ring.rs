@@ -59,7 +59,7 @@ impl<T: Send + 'static> Ring<'_, T> {
     /// and from the right (papers R037, R039).
     ///
     /// # Errors
-    /// [`CommError::OutOfStep`].
+    /// [`CommError::OutOfStep`], [`CommError::Gone`].
     #[track_caller]
     #[inline]
     pub fn exchange(
@@ -80,7 +80,7 @@ impl<T: Send + 'static> Ring<'_, T> {
     /// Sends a value to the right and receives one from the left (papers R035).
     ///
     /// # Errors
-    /// [`CommError::OutOfStep`].
+    /// [`CommError::OutOfStep`], [`CommError::Gone`].
     #[track_caller]
     #[inline]
     pub fn shift_right(&mut self, value: T) -> impl Future<Output = Result<T, CommError>> {
@@ -92,7 +92,7 @@ impl<T: Send + 'static> Ring<'_, T> {
     /// Sends a value to the left and receives one from the right.
     ///
     /// # Errors
-    /// [`CommError::OutOfStep`].
+    /// [`CommError::OutOfStep`], [`CommError::Gone`].
     #[track_caller]
     #[inline]
     pub fn shift_left(&mut self, value: T) -> impl Future<Output = Result<T, CommError>> {

@@ -4,10 +4,10 @@ mod collectives;
 mod communicators;
 mod failures;
 mod forms;
+mod gone;
 mod grids;
 mod messages;
 mod misuse;
-
 mod requests;
 mod scripts;
 mod stress;

@@ -1,6 +1,6 @@
 //! A handle to an async task.
 
-use super::prefix::{DONE, Prefix, REFERENCE, release};
+use super::prefix::{DONE, Prefix, release, waits_with_one_reference};
 use motet_sync::atomic::Ordering;
 use std::fmt;
 use std::ptr::NonNull;
@@ -24,7 +24,7 @@ impl FutureHandle {
     /// Whether the task waits and only this handle can wake it: no waker of it is held anywhere.
     #[must_use]
     pub fn waits_for_handle(&self) -> bool {
-        self.prefix().state.load(Ordering::Acquire) == REFERENCE
+        waits_with_one_reference(self.prefix().state.load(Ordering::Acquire))
     }
 
     /// Whether `cx` is the context this very task is polled with.

@@ -3,7 +3,6 @@
 use crate::Enqueue;
 use crate::task::{Header, Task};
 use motet_sync::atomic::{AtomicUsize, Ordering, fence};
-use motet_sync::cell::UnsafeCell;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::task::{Context, RawWaker, RawWakerVTable};
@@ -13,19 +12,27 @@ pub(super) const RUNNING: usize = 2;
 pub(super) const DONE: usize = 4;
 /// Nobody can wake the task any more; it is queued one last time to drop its future.
 pub(super) const ABANDONED: usize = 8;
-pub(super) const REFERENCE: usize = 16;
+/// The future has been polled.
+pub(super) const STARTED: usize = 16;
+/// Somebody has a [`FutureHandle`](super::FutureHandle).
+pub(super) const WATCHED: usize = 32;
+pub(super) const REFERENCE: usize = 64;
 
-/// The front of every async task's node: all that wakers need. `repr(C)` puts the header first.
+/// The bits that say what has happened, not what is to happen.
+const FACTS: usize = STARTED | WATCHED;
+
+/// The front of every async task's node: all that wakers need, and no more, since millions may wait.
+/// `repr(C)` puts the header first.
 #[repr(C)]
 pub(super) struct Prefix {
     pub(super) header: Header,
     pub(super) state: AtomicUsize,
     pub(super) queue: Arc<dyn Enqueue>,
-    /// The future has been polled. Touched only by the thread that runs the task.
-    pub(super) started: UnsafeCell<bool>,
-    /// Somebody has a [`FutureHandle`](super::FutureHandle).
-    pub(super) watched: bool,
-    pub(super) free: unsafe fn(NonNull<Prefix>),
+}
+
+/// Whether the task waits and there is one reference to it.
+pub(super) fn waits_with_one_reference(state: usize) -> bool {
+    state & !FACTS == REFERENCE
 }
 
 impl Prefix {
@@ -87,8 +94,8 @@ pub(super) unsafe fn release(prefix: NonNull<Prefix>) {
         }
     }
     fence(Ordering::Acquire);
-    // SAFETY: that was the last reference, and DONE says that the future is gone.
-    unsafe { (prefix.as_ref().free)(prefix) };
+    // SAFETY: that was the last reference; the task's VTABLE frees a node that is DONE.
+    drop(unsafe { Task::from_header(prefix.cast()) });
 }
 
 /// Gives up a waker's reference. If that leaves the handle of a task that waits alone, the task is
@@ -99,10 +106,10 @@ pub(super) unsafe fn release(prefix: NonNull<Prefix>) {
 /// As [`release`].
 unsafe fn release_waker(prefix: NonNull<Prefix>) {
     // SAFETY: the caller's reference keeps the node alive until the exchange.
-    let (state, watched) = unsafe { (&prefix.as_ref().state, prefix.as_ref().watched) };
+    let state = unsafe { &prefix.as_ref().state };
     let mut now = state.load(Ordering::Relaxed);
-    while watched && now / REFERENCE > 1 {
-        let leaves_handle = now == 2 * REFERENCE;
+    while now & WATCHED != 0 && now / REFERENCE > 1 {
+        let leaves_handle = waits_with_one_reference(now - REFERENCE);
         let to = if leaves_handle {
             now | SCHEDULED
         } else {

@@ -1,7 +1,7 @@
 //! What a replay and its queues share.
 
 use super::ReplayConfig;
-use super::schedule::{Choice, Schedule};
+use super::schedule::{Decision, Schedule};
 use super::trace::Trace;
 use crate::clock::{Clock, Timescale, VirtualTime};
 use crate::counters::QueueCounters;
@@ -12,14 +12,12 @@ use crate::policy::{ExecutionPolicy, Notifications};
 use crate::queue_core::QueueConfig;
 use crate::route::{self, ExceptionRoute};
 use crate::span;
-use crate::waiting::{Roll, Waiter};
+use crate::waiting::{Here, Roll};
 use crate::{QueueError, Task};
 use motet_sync::{Mutex, MutexGuard};
-use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::panic::Location;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Instant;
 
 pub(super) struct ReplayCore {
@@ -84,28 +82,8 @@ struct Candidate {
 /// The right to run a replay on this thread.
 pub(super) struct Running<'a> {
     /// The list of the replay around: one may run inside a task of another.
-    outer: Option<Arc<Roll>>,
+    outer: Option<Here>,
     _running: MutexGuard<'a, ()>,
-}
-
-motet_sync::thread_local! {
-    /// The waiting list of the replay that runs on this thread.
-    static ROLL: RefCell<Option<Arc<Roll>>> = const { RefCell::new(None) };
-}
-
-/// Enters someone who waits in a task of this thread into the waiting list of the replay that runs
-/// here; gives the waiter back when none does.
-pub(crate) fn watch_here(
-    waiter: Weak<dyn Waiter>,
-    created: &'static Location<'static>,
-) -> Result<(), Weak<dyn Waiter>> {
-    match ROLL.with(|current| current.borrow().clone()) {
-        Some(roll) => {
-            roll.enter(None, waiter, created);
-            Ok(())
-        }
-        None => Err(waiter),
-    }
 }
 
 /// Eighths of [`ReplayConfig::task_time`] that a task may take, none included.
@@ -139,7 +117,7 @@ impl ReplayCore {
         self.state.lock().trace.clone()
     }
 
-    pub(super) fn choices(&self) -> Vec<Choice> {
+    pub(super) fn decisions(&self) -> Vec<Decision> {
         self.state.lock().schedule.made().to_vec()
     }
 
@@ -149,9 +127,12 @@ impl ReplayCore {
             "a replay runs on one thread, and not inside its own tasks: \
              call run, run_for and step from outside, one at a time",
         );
-        let roll = Some(Arc::clone(&self.roll));
+        let here = Here {
+            roll: Arc::clone(&self.roll),
+            index: None,
+        };
         Running {
-            outer: ROLL.with(|current| current.replace(roll)),
+            outer: Here::replace(Some(here)),
             _running: running,
         }
     }
@@ -198,7 +179,7 @@ impl ReplayCore {
             }
             other => (None, other),
         };
-        let gate = Gate::new(policy, 0, self.clock(), &owner.notifications);
+        let gate = Gate::new(policy, 0, self.clock(), &owner.notifications, &owner.name);
         let mut state = self.state.lock();
         state.trace.name_queue(&owner.name);
         state.lines.push(Line {
@@ -312,7 +293,7 @@ impl ReplayCore {
         let mut state = self.state.lock();
         let state = &mut *state;
         state.find_candidates(self.config.threads);
-        let chosen = state.schedule.choose(state.candidates.len());
+        let chosen = state.schedule.decide(state.candidates.len());
         let chosen = state.candidates.get(chosen)?;
         let line = &mut state.lines[chosen.line];
         let Waiting { task, number, .. } = line.waiting.remove(chosen.at)?;
@@ -345,7 +326,7 @@ impl ReplayCore {
             return;
         }
         let most = TASK_TIMES - 1;
-        let eighths = self.state.lock().schedule.choose(TASK_TIMES as usize);
+        let eighths = self.state.lock().schedule.decide(TASK_TIMES as usize);
         let taken = self.config.task_time * u32::try_from(eighths).unwrap_or(most) / most;
         self.time.advance_to(clock.now() + taken);
     }
@@ -353,7 +334,7 @@ impl ReplayCore {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        ROLL.with(|current| current.replace(self.outer.take()));
+        drop(Here::replace(self.outer.take()));
     }
 }
 

@@ -1,20 +1,20 @@
-//! Where the choices of a replay come from: a seed, or a script.
+//! Where the decisions of a replay come from: a seed, or a script.
 
-/// One choice between several ways to go on.
+/// One decision of a replay between several ways to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Choice {
+pub struct Decision {
     /// Which way was taken; 0 is the default.
     pub taken: u32,
     /// How many there were, at least two.
     pub of: u32,
 }
 
-/// Makes the choices and remembers them.
+/// Makes the decisions and remembers them.
 #[derive(Debug)]
 pub(super) struct Schedule {
     random: SplitMix64,
     script: Option<Vec<u32>>,
-    made: Vec<Choice>,
+    made: Vec<Decision>,
 }
 
 impl Schedule {
@@ -26,8 +26,8 @@ impl Schedule {
         }
     }
 
-    /// Chooses one of `of` ways. Where there is only one there is nothing to choose, or to remember.
-    pub(super) fn choose(&mut self, of: usize) -> usize {
+    /// Decides for one of `of` ways. Where there is only one there is nothing to decide, or to remember.
+    pub(super) fn decide(&mut self, of: usize) -> usize {
         if of < 2 {
             return 0;
         }
@@ -39,11 +39,11 @@ impl Schedule {
                 .map_or(0, |&way| way.min(of - 1)),
             None => self.random.below(of),
         };
-        self.made.push(Choice { taken, of });
+        self.made.push(Decision { taken, of });
         taken as usize
     }
 
-    pub(super) fn made(&self) -> &[Choice] {
+    pub(super) fn made(&self) -> &[Decision] {
         &self.made
     }
 }
@@ -90,10 +90,10 @@ mod tests {
     }
 
     #[test]
-    fn choices_are_spread_evenly() {
+    fn decisions_are_spread_evenly() {
         let mut schedule = Schedule::new(7, None);
         let mut counts = [0; 5];
-        (0..50_000).for_each(|_| counts[schedule.choose(5)] += 1);
+        (0..50_000).for_each(|_| counts[schedule.decide(5)] += 1);
         assert!(
             counts.iter().all(|count| (9_500..10_500).contains(count)),
             "{counts:?}"
@@ -103,8 +103,16 @@ mod tests {
     #[test]
     fn a_script_is_followed_as_far_as_it_goes() {
         let mut schedule = Schedule::new(7, Some(vec![2, 9]));
-        assert_eq!([3, 1, 3, 3].map(|of| schedule.choose(of)), [2, 0, 2, 0]);
-        let taken: Vec<_> = schedule.made().iter().map(|choice| choice.taken).collect();
-        assert_eq!(taken, [2, 2, 0], "where there is one way nothing is chosen");
+        assert_eq!([3, 1, 3, 3].map(|of| schedule.decide(of)), [2, 0, 2, 0]);
+        let taken: Vec<_> = schedule
+            .made()
+            .iter()
+            .map(|decision| decision.taken)
+            .collect();
+        assert_eq!(
+            taken,
+            [2, 2, 0],
+            "where there is one way nothing is decided"
+        );
     }
 }

@@ -148,7 +148,10 @@ fn sem_g61_what_has_ended_is_not_passed_on() {
         Causality::new("middle"),
         Causality::new("leaf"),
     );
-    let _scopes = (root.enter(), middle.enter(), leaf.enter());
+    // Left in the opposite order.
+    let _outermost = root.enter();
+    let _between = middle.enter();
+    let _innermost = leaf.enter();
     let captured = Causalities::active();
     middle.end();
     assert_eq!(active(), ["leaf", "root"]);
@@ -381,7 +384,9 @@ fn sem_g63_ccr_120_after_its_scope_a_causality_is_not_told() {
 #[test]
 fn sem_g63_entering_what_is_active_makes_it_the_innermost_once() {
     let (one, two) = (Causality::new("one"), Causality::new("two"));
-    let _scopes = (one.enter(), two.enter());
+    // Left in the opposite order.
+    let _outer = one.enter();
+    let _inner = two.enter();
     assert_eq!(active(), ["two", "one"]);
     {
         let _again = one.enter();

@@ -74,7 +74,7 @@ fn sem_g49_the_same_seed_takes_the_same_steps() {
                 script: None,
             });
             let log = program(&replay).take();
-            (log, replay.trace(), replay.choices(), replay.elapsed())
+            (log, replay.trace(), replay.decisions(), replay.elapsed())
         };
         for seed in 0..20 {
             let (first, again) = (run(seed), run(seed));
@@ -87,14 +87,18 @@ fn sem_g49_the_same_seed_takes_the_same_steps() {
 }
 
 #[test]
-fn sem_g49_the_choices_of_one_run_lead_another_the_same_way() {
+fn sem_g49_the_decisions_of_one_run_lead_another_the_same_way() {
     let first = Replay::with(ReplayConfig {
         seed: 7,
         task_time: MS,
         ..ReplayConfig::default()
     });
     let log = program(&first).take();
-    let script = first.choices().iter().map(|choice| choice.taken).collect();
+    let script = first
+        .decisions()
+        .iter()
+        .map(|decision| decision.taken)
+        .collect();
     let second = Replay::with(ReplayConfig {
         task_time: MS,
         script: Some(script),

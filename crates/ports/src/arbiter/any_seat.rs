@@ -16,6 +16,9 @@ pub(crate) trait AnySeat<D> {
     /// Whether the part wants some items only.
     fn is_guarded(&self) -> bool;
 
+    /// How many items must be there; 0 for a share of a number.
+    fn needed(&self) -> usize;
+
     /// Whether the part may ever take the offered item.
     fn wants(&self, offered: &dyn Any, asker: &mut Asker<'_>) -> bool;
 
@@ -54,6 +57,10 @@ impl<R: Rule, D: Receiver<R::Item> + 'static> AnySeat<D> for Seat<R> {
 
     fn is_guarded(&self) -> bool {
         Seat::is_guarded(self)
+    }
+
+    fn needed(&self) -> usize {
+        Seat::needed(self)
     }
 
     fn wants(&self, offered: &dyn Any, asker: &mut Asker<'_>) -> bool {

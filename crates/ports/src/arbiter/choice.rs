@@ -64,7 +64,6 @@ pub trait Roster: Send + Sync + 'static {
 
 /// A choice at work.
 struct Core<R> {
-    this: Weak<Self>,
     claim: Claim,
     /// Set before anyone else knows the choice.
     roster: OnceLock<R>,
@@ -153,8 +152,7 @@ impl<L: Branches> Attach for Choice<L> {
     type Ports = L::Ports;
 
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, L::Ports) {
-        let core = Arc::new_cyclic(|this| Core {
-            this: Weak::clone(this),
+        let core = Arc::new(Core {
             claim: Claim::new(),
             roster: OnceLock::new(),
             outlet,
@@ -185,11 +183,14 @@ impl<R: Roster> Parent for Core<R> {
         self.claim.take() && self.outlet.is_granted()
     }
 
-    fn send(&self, queue: &QueueHandle, task: Task, deferred: &mut Deferred) {
-        let this = self
-            .this
-            .upgrade()
-            .expect("the branch that sends keeps its choice");
+    fn send(
+        &self,
+        this: &Arc<dyn Parent>,
+        queue: &QueueHandle,
+        task: Task,
+        deferred: &mut Deferred,
+    ) {
+        let this = Arc::clone(this);
         self.outlet.send_settled(this, queue, task, deferred);
     }
 

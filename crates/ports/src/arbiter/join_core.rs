@@ -46,8 +46,13 @@ pub(crate) trait Seats: Send + Sync + Sized + 'static {
     /// One of them, whatever its types.
     fn seat(&self, at: usize) -> &dyn AnySeat<Side<Self>>;
 
-    /// Takes everything or nothing.
-    fn attempt(&self, attempt: &mut Attempt<'_>) -> Result<Self::Taken, Stop>;
+    /// Takes everything or nothing. What is taken goes to `make` at once: kept for later, it would be
+    /// copied.
+    fn attempt<M>(
+        &self,
+        attempt: &mut Attempt<'_>,
+        make: impl FnOnce(Self::Taken) -> M,
+    ) -> Result<M, Stop>;
 
     /// For the handler.
     fn give(taken: Self::Taken) -> Self::Items;
@@ -82,6 +87,8 @@ pub(crate) struct Side<S: Seats> {
     at: usize,
     /// Whether the part wants some items only.
     guarded: bool,
+    /// How many items the part needs.
+    needed: usize,
 }
 
 /// Items on their way.
@@ -119,6 +126,7 @@ impl<S: Seats> JoinCore<S> {
                 core: Arc::clone(&core),
                 at,
                 guarded: self.seats.seat(at).is_guarded(),
+                needed: self.seats.seat(at).needed(),
             })
         };
         let sides: Vec<_> = (0..self.seats.count()).map(side).collect();
@@ -140,16 +148,19 @@ impl<S: Seats> JoinCore<S> {
             deferred,
         };
         let mut attempt = Attempt::new(at, offered, self.total, &self.gate, asker);
-        let taken = self.seats.attempt(&mut attempt);
-        self.lacks(match taken {
+        let task = self.seats.attempt(&mut attempt, |taken| {
+            let causalities = S::causalities(&taken);
+            let joined = || Joined {
+                taken,
+                to: SentBy::new(Arc::clone(self)),
+            };
+            TaskBox::build(causalities, joined).into_task()
+        });
+        self.lacks(match task {
             Err(Stop::Lacking(seat)) => seat,
             _ => None,
         });
-        let taken = taken?;
-        let to = SentBy::new(Arc::clone(self));
-        let task = TaskBox::under(S::causalities(&taken), Joined { taken, to });
-        let task = task.into_task();
-        self.outlet().send(task, deferred);
+        self.outlet().send(task?, deferred);
         if self.gate.is_once() {
             self.leave_others(at, deferred);
         }
@@ -204,6 +215,11 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
             return Verdict::Reject;
         }
         if core.lacks_elsewhere(self.at) {
+            return Verdict::Reject;
+        }
+        // Seen without looking at the items; a guard is asked about each one, however few there are.
+        if offer.waiting_count() + 1 < self.needed && !self.guarded {
+            core.lacks(Some(self.at));
             return Verdict::Reject;
         }
         let (fired, stop) = offer.lend(|offered, deferred| {

@@ -83,6 +83,7 @@ pub(crate) struct Planned<'a, T: Send + 'static> {
 }
 
 enum Access<'a, T: Send + 'static> {
+    Closed,
     Waiting(MutexGuard<'a, PortState<T>>),
     Offered(&'a mut Offered<T>),
 }
@@ -125,6 +126,10 @@ impl<R: Rule> Seat<R> {
         self.rule.is_guarded()
     }
 
+    pub(crate) fn needed(&self) -> usize {
+        self.rule.needed()
+    }
+
     /// Whether the part may ever take the offered item.
     pub(crate) fn wants(&self, offered: &dyn Any, asker: &mut Asker<'_>) -> bool {
         let offered = offered.downcast_ref::<Offered<R::Item>>();
@@ -141,7 +146,8 @@ impl<R: Rule> Seat<R> {
         self.port.upgrade().map(Some).ok_or(Stop::Over)
     }
 
-    /// Locks the port's items and plans what to take.
+    /// Locks the port's items and plans what to take. The plan is made where it stays: returned, it
+    /// would be copied.
     #[inline]
     #[expect(
         single_use_lifetimes,
@@ -152,8 +158,9 @@ impl<R: Rule> Seat<R> {
         at: usize,
         held: &'h Held<R::Item>,
         attempt: &mut Attempt<'a>,
-    ) -> Result<Planned<'h, R::Item>, Stop> {
-        let mut access = match held {
+        planned: &mut Planned<'h, R::Item>,
+    ) -> Result<(), Stop> {
+        planned.access = match held {
             Some(port) => Access::Waiting(port.state()),
             None => {
                 let offered = attempt.offered.take();
@@ -161,11 +168,12 @@ impl<R: Rule> Seat<R> {
                 Access::Offered(offered.expect(OWN_PORT))
             }
         };
+        let shelf = planned.access.shelf();
         let plan = self
             .rule
-            .plan(&access.shelf(), &mut attempt.left, &mut attempt.asker);
-        let plan = plan.ok_or(Stop::Lacking(Some(at)))?;
-        Ok(Planned { access, plan })
+            .plan(&shelf, &mut attempt.left, &mut attempt.asker);
+        planned.plan = plan.ok_or(Stop::Lacking(Some(at)))?;
+        Ok(())
     }
 
     /// Whether all is there, without keeping the port locked.
@@ -259,7 +267,7 @@ impl<R: Rule> Seat<R> {
     /// Takes a side off the port. The caller holds the domain's lock.
     pub(crate) fn leave(&self, side: &Arc<dyn Receiver<R::Item>>, deferred: &mut Deferred) {
         let Some(port) = self.port() else { return };
-        let removed = port.state().remove(side);
+        let removed = port.state().remove(&**side);
         removed
             .into_iter()
             .for_each(|removed| deferred.drop_later(removed));
@@ -292,7 +300,7 @@ impl<R: Rule> Seat<R> {
         WaitPart {
             port: self.label(),
             there: self.port().map_or(0, |port| port.item_count()),
-            needed: self.rule.needed(),
+            needed: self.needed(),
         }
     }
 
@@ -341,10 +349,22 @@ impl<'a> Attempt<'a> {
     }
 }
 
+impl<T: Send + 'static> Planned<'_, T> {
+    /// The place of a plan.
+    #[inline]
+    pub(crate) fn nothing() -> Self {
+        Planned {
+            access: Access::Closed,
+            plan: 0,
+        }
+    }
+}
+
 impl<T: Send + 'static> Access<'_, T> {
     #[inline]
     fn shelf(&mut self) -> Shelf<'_, T> {
         match self {
+            Access::Closed => unreachable!("a seat plans before it takes"),
             Access::Waiting(state) => Shelf::waiting(state.items_mut()),
             Access::Offered(offered) => Shelf::offered(offered),
         }

@@ -107,10 +107,11 @@ impl<A: Placed + Waiter> Active for A {
         if place.claim.is_taken() {
             return;
         }
-        if let (Some(port), Some(arbiter)) = (place.port.upgrade(), place.arbiter()) {
-            port.close_and_unregister(&place.claim, &(arbiter as Arc<dyn Receiver<A::Item>>));
-        } else {
-            place.claim.close();
+        match place.port.upgrade() {
+            Some(port) => port.close_and_unregister(&place.claim, self),
+            None => {
+                place.claim.close();
+            }
         }
     }
 

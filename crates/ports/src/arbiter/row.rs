@@ -3,7 +3,7 @@
 use super::any_seat::AnySeat;
 use super::join_core::{Seats, Side};
 use super::join_gate::Stop;
-use super::join_seat::{Attempt, Held, Rule, Seat};
+use super::join_seat::{Attempt, Held, Planned, Rule, Seat};
 use motet_dispatch::Causalities;
 
 /// One seat.
@@ -25,11 +25,16 @@ impl<R: Rule> Seats for Solo<R> {
     }
 
     #[inline]
-    fn attempt(&self, attempt: &mut Attempt<'_>) -> Result<R::Taken, Stop> {
+    fn attempt<M>(
+        &self,
+        attempt: &mut Attempt<'_>,
+        make: impl FnOnce(R::Taken) -> M,
+    ) -> Result<M, Stop> {
         // Its one port is the caller's.
-        let mut planned = self.0.plan(0, &None, attempt)?;
+        let mut planned = Planned::nothing();
+        self.0.plan(0, &None, attempt, &mut planned)?;
         attempt.decide()?;
-        Ok(self.0.take(&mut planned, attempt))
+        Ok(make(self.0.take(&mut planned, attempt)))
     }
 
     #[inline]
@@ -64,9 +69,11 @@ impl<R: Rule> Row<R> {
         held: &[Held<R::Item>],
         attempt: &mut Attempt<'_>,
     ) -> Result<Vec<R::Taken>, Stop> {
-        let seats = self.0.iter().zip(held).enumerate();
-        let planned = seats.map(|(at, (seat, held))| seat.plan(at, held, attempt));
-        let mut planned: Vec<_> = planned.collect::<Result<_, _>>()?;
+        let mut planned: Vec<_> = held.iter().map(|_| Planned::nothing()).collect();
+        let seats = self.0.iter().zip(held).zip(&mut planned).enumerate();
+        for (at, ((seat, held), planned)) in seats {
+            seat.plan(at, held, attempt, planned)?;
+        }
         attempt.decide()?;
         let seats = self.0.iter().zip(&mut planned);
         Ok(seats
@@ -87,7 +94,11 @@ impl<R: Rule> Seats for Row<R> {
         &self.0[at]
     }
 
-    fn attempt(&self, attempt: &mut Attempt<'_>) -> Result<Self::Taken, Stop> {
+    fn attempt<M>(
+        &self,
+        attempt: &mut Attempt<'_>,
+        make: impl FnOnce(Vec<R::Taken>) -> M,
+    ) -> Result<M, Stop> {
         self.look(attempt)?;
         let mut held = Vec::with_capacity(self.0.len());
         let mut all = Ok(());
@@ -99,7 +110,7 @@ impl<R: Rule> Seats for Row<R> {
         }
         let taken = all.and_then(|()| self.take(&held, attempt));
         held.into_iter().for_each(|held| attempt.let_go(held));
-        taken
+        taken.map(make)
     }
 
     fn give(taken: Vec<R::Taken>) -> Vec<R::Given> {

@@ -123,6 +123,7 @@ impl<T: Send + 'static> Rule for Several<T> {
     }
 
     /// How many.
+    #[inline]
     fn plan(
         &self,
         shelf: &Shelf<'_, T>,
@@ -142,6 +143,7 @@ impl<T: Send + 'static> Rule for Several<T> {
         (there == count).then_some(count)
     }
 
+    #[inline]
     fn take(
         &self,
         shelf: &mut Shelf<'_, T>,
@@ -154,10 +156,12 @@ impl<T: Send + 'static> Rule for Several<T> {
         }
     }
 
+    #[inline]
     fn give(taken: BoxList<Delivery<T>>) -> Vec<T> {
         items_of(taken)
     }
 
+    #[inline]
     fn causalities(taken: &BoxList<Delivery<T>>) -> Causalities {
         taken.causalities()
     }
@@ -241,6 +245,7 @@ fn wants<T>(guard: Option<&Predicate<T>>, item: &T, asker: &mut Asker<'_>) -> bo
 }
 
 /// How many there are, if it is fewer than `most`.
+#[inline]
 fn wanted<T: Send + 'static>(
     guard: Option<&Predicate<T>>,
     shelf: &Shelf<'_, T>,
@@ -258,6 +263,7 @@ fn wanted<T: Send + 'static>(
 
 /// Takes the `count` oldest ones. A guard that has changed its mind meanwhile gets the oldest items
 /// instead: none may be missing now.
+#[inline]
 fn take<T: Send + 'static>(
     guard: Option<&Predicate<T>>,
     shelf: &mut Shelf<'_, T>,

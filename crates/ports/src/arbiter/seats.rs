@@ -4,7 +4,7 @@
 use super::any_seat::AnySeat;
 use super::join_core::{JoinCore, Seats, Side};
 use super::join_gate::{Gate, Stop};
-use super::join_seat::{AnyPort, Attempt, Rule, Seat};
+use super::join_seat::{AnyPort, Attempt, Planned, Rule, Seat};
 use super::part::{IntoPart, Part, ToSeat};
 use super::row::{Row, Solo};
 use crate::activation::Active;
@@ -160,19 +160,24 @@ macro_rules! tuples {
             }
 
             #[inline]
-            fn attempt(&self, attempt: &mut Attempt<'_>) -> Result<Self::Taken, Stop> {
+            fn attempt<M>(
+                &self,
+                attempt: &mut Attempt<'_>,
+                make: impl FnOnce(Self::Taken) -> M,
+            ) -> Result<M, Stop> {
                 $(let mut $held = None;)+
-                let mut all = || {
+                let all = || {
                     $(
                         $held = self.$at.hold($at, attempt)?;
-                        let mut $planned = self.$at.plan($at, &$held, attempt)?;
+                        let mut $planned = Planned::nothing();
+                        self.$at.plan($at, &$held, attempt, &mut $planned)?;
                     )+
                     attempt.decide()?;
-                    Ok(($(self.$at.take(&mut $planned, attempt),)+))
+                    Ok(make(($(self.$at.take(&mut $planned, attempt),)+)))
                 };
-                let taken = all();
+                let made = all();
                 $(attempt.let_go($held);)+
-                taken
+                made
             }
 
             #[inline]

@@ -62,7 +62,7 @@ pub(super) struct Bound<T: Send + 'static> {
     overflow: Overflow,
     /// Those who wait to post, oldest first.
     posters: VecDeque<Arc<Poster<T>>>,
-    dropped: u64,
+    pub(super) dropped: u64,
     overflow_port: Option<Port<T>>,
 }
 
@@ -215,6 +215,7 @@ impl<T: Send + 'static> PortState<T> {
                 self.items.push_back(parcel);
             }
             Overflow::Reject | Overflow::Wait => {
+                self.turned_away.count();
                 return Err(Refusal {
                     parcel,
                     reason: PostRefusal::PortFull,

@@ -67,7 +67,7 @@ impl<T: Send + 'static> Hungry<T> {
         all.push(self.clone());
         let port = Weak::clone(port);
         deferred.call(move || {
-            let wait = Mutex::new(Some(line.wait()));
+            let wait = Mutex::new(Some(line.wait().listed(None)));
             let hungry = self;
             Arc::new(Meal { port, hungry, wait }).look();
         });
@@ -105,7 +105,7 @@ impl<T: Send + 'static> PortState<T> {
         };
         let here = |other: &Arc<dyn Receiver<T>>| Arc::ptr_eq(other, &receiver);
         if self.receivers.iter().any(here) && !self.offer_waiting(&receiver, deferred) {
-            let left = self.remove(&receiver);
+            let left = self.remove(&*receiver);
             left.into_iter()
                 .for_each(|receiver| deferred.drop_later(receiver));
         }

@@ -1,23 +1,27 @@
 //! Posting that waits for room: in the port, or in the queue of the receiver that wants the item.
 
 use super::state::{PortState, Refusal};
-use super::{Port, PortCore};
+use super::{Port, PortCore, label};
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, item_of};
 use crate::stamps::Entry;
 use crate::{PostError, PostRefusal};
-use motet_dispatch::{BoxList, QueueError, Room, RoomWait};
+use motet_dispatch::{
+    Awaited, BoxList, InsideTask, QueueError, Room, RoomWait, WaitPart, Waiter, watch_here,
+};
 use motet_sync::Mutex;
 use std::fmt;
 use std::future::Future;
+use std::panic::Location;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 
 /// The future of [`Port::post_wait`].
 pub struct PostWait<T: Send + 'static> {
     port: Port<T>,
     stage: Stage<T>,
+    created: &'static Location<'static>,
 }
 
 enum Stage<T: Send + 'static> {
@@ -31,7 +35,10 @@ enum Stage<T: Send + 'static> {
 }
 
 /// Someone in the line of a full port.
-pub(super) struct Poster<T: Send + 'static>(Mutex<Slot<T>>);
+pub(super) struct Poster<T: Send + 'static> {
+    port: Weak<PortCore<T>>,
+    slot: Mutex<Slot<T>>,
+}
 
 struct Slot<T: Send + 'static> {
     /// One parcel, or none once it has been let in, under the port's lock. A list, because items may hold
@@ -76,17 +83,19 @@ impl<T: Send + 'static> Port<T> {
     /// assert_eq!(taken, [0, 1, 2, 3, 4]);
     /// ```
     #[must_use = "a post that is not awaited posts nothing"]
+    #[track_caller]
     pub fn post_wait(&self, item: T) -> PostWait<T> {
         PostWait {
             port: self.clone(),
             stage: Stage::New(self.core.parcel(item)),
+            created: Location::caller(),
         }
     }
 
     /// Like [`Port::post_wait`], for a thread that runs no task, which sleeps until there is room.
     ///
     /// # Errors
-    /// As there; and [`PostRefusal::InsideTask`] when there is no room now and the calling thread runs a
+    /// As there; and [`InsideTask`] when there is no room now and the calling thread runs a
     /// task.
     pub fn post_blocking(&self, item: T) -> Result<(), PostError<T>> {
         if !motet_dispatch::inside_task() {
@@ -95,7 +104,7 @@ impl<T: Send + 'static> Port<T> {
         self.post(item).map_err(|refused| match refused.reason {
             PostRefusal::PortFull
             | PostRefusal::Queue(QueueError::Full | QueueError::RateExceeded) => PostError {
-                reason: PostRefusal::InsideTask,
+                reason: InsideTask.into(),
                 ..refused
             },
             _ => refused,
@@ -128,13 +137,16 @@ impl<T: Send + 'static> PostWait<T> {
     ) -> Poll<Result<(), PostError<T>>> {
         match self.port.core.place_or_wait(parcel, room, cx.waker()) {
             Outcome::Posted => return Poll::Ready(Ok(())),
-            Outcome::AtPort(poster) => self.stage = Stage::AtPort(poster),
+            Outcome::AtPort(poster) => {
+                watch_here(Arc::downgrade(&poster) as Weak<dyn Waiter>, self.created);
+                self.stage = Stage::AtPort(poster);
+            }
             Outcome::Refused(refusal) => {
-                let line = refusal.hungry.as_ref().and_then(|hungry| hungry.line());
-                let Some(line) = line else {
+                let Some(line) = refusal.line() else {
                     return Poll::Ready(Err(refusal.into_error()));
                 };
-                self.stage = Stage::AtQueue(refusal.parcel, line.wait());
+                let wait = line.wait().listed(Some(("post_wait", self.created)));
+                self.stage = Stage::AtQueue(refusal.parcel, wait);
             }
         }
         Poll::Pending
@@ -187,16 +199,31 @@ impl<T: Send + 'static> Drop for PostWait<T> {
 impl<T: Send + 'static> Poster<T> {
     /// Takes the item, and wakes whoever waits once the port is unlocked.
     pub(super) fn let_in(&self, deferred: &mut Deferred) -> Option<Parcel<T>> {
-        let mut slot = self.0.lock();
+        let mut slot = self.slot.lock();
         deferred.wake(slot.waker.clone());
         slot.parcel.pop_front()
     }
 
     /// Whether the item still waits; then `cx` is woken when it is let in.
     fn waits(&self, cx: &Context<'_>) -> bool {
-        let mut slot = self.0.lock();
+        let mut slot = self.slot.lock();
         slot.waker.clone_from(cx.waker());
         !slot.parcel.is_empty()
+    }
+}
+
+impl<T: Send + 'static> Waiter for Poster<T> {
+    fn awaits(&self) -> Option<Awaited> {
+        let waits = !self.slot.lock().parcel.is_empty();
+        waits.then(|| Awaited {
+            who: "post_wait",
+            queue: None,
+            parts: vec![WaitPart {
+                port: format!("room in {}", label(&self.port)),
+                there: 0,
+                needed: 1,
+            }],
+        })
     }
 }
 
@@ -223,7 +250,7 @@ impl<T: Send + 'static> PortCore<T> {
                 .posters_mut()
                 .retain(|other| !Arc::ptr_eq(other, poster));
         }
-        poster.0.lock().parcel.pop_front()
+        poster.slot.lock().parcel.pop_front()
     }
 }
 
@@ -233,14 +260,22 @@ impl<T: Send + 'static> PortState<T> {
             Some(bound) if refusal.reason == PostRefusal::PortFull && bound.lets_wait() => {
                 let mut parcel = BoxList::new();
                 parcel.push_back(refusal.parcel);
-                let poster = Arc::new(Poster(Mutex::new(Slot {
+                let slot = Mutex::new(Slot {
                     parcel,
                     waker: waker.clone(),
-                })));
+                });
+                self.turned_away.waits();
+                let port = Weak::clone(&self.this);
+                let poster = Arc::new(Poster { port, slot });
                 bound.posters_mut().push_back(Arc::clone(&poster));
                 Outcome::AtPort(poster)
             }
-            _ => Outcome::Refused(refusal),
+            _ => {
+                if refusal.line().is_some() {
+                    self.turned_away.waits();
+                }
+                Outcome::Refused(refusal)
+            }
         }
     }
 }

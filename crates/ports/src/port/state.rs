@@ -2,6 +2,7 @@
 
 use super::PortCore;
 use super::bound::Bound;
+use super::counters::TurnedAway;
 use super::hungry::Hungry;
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, item_of};
@@ -9,20 +10,23 @@ use crate::receiver::{Offer, Receiver, Verdict};
 use crate::shelf::End;
 use crate::stamps::{Entry, Stamps};
 use crate::{PostError, PostRefusal};
-use motet_dispatch::{BoxList, QueueError};
+use motet_dispatch::{BoxList, QueueError, RoomLine};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
+/// What each post touches comes first; see [`PortCore`].
+#[repr(C)]
 pub(crate) struct PortState<T: Send + 'static> {
-    pub(super) items: BoxList<Delivery<T>>,
+    pub(super) stamps: Stamps,
     /// In the order in which they are asked.
     pub(super) receivers: VecDeque<Arc<dyn Receiver<T>>>,
-    /// Receivers that wait for room in their queues, to be offered the waiting items.
-    pub(super) hungry: Vec<Hungry<T>>,
     /// There when the capacity is limited.
     pub(super) bound: Option<Box<Bound<T>>>,
+    pub(super) items: BoxList<Delivery<T>>,
+    /// Receivers that wait for room in their queues, to be offered the waiting items.
+    pub(super) hungry: Vec<Hungry<T>>,
     pub(super) this: Weak<PortCore<T>>,
-    stamps: Stamps,
+    pub(super) turned_away: TurnedAway,
 }
 
 /// A parcel that could not be placed.
@@ -42,6 +46,7 @@ impl<T: Send + 'static> PortState<T> {
             bound,
             this: Weak::clone(this),
             stamps: Stamps::default(),
+            turned_away: TurnedAway::default(),
         }
     }
 
@@ -69,6 +74,9 @@ impl<T: Send + 'static> PortState<T> {
         entry: Entry,
         deferred: &mut Deferred,
     ) {
+        if matches!(entry, Entry::First) {
+            self.turned_away.comes_back();
+        }
         let left = match self.offer(parcel, entry, false, deferred) {
             Ok(left) => left,
             Err(refusal) => Some(refusal.parcel),
@@ -102,6 +110,7 @@ impl<T: Send + 'static> PortState<T> {
             if let Verdict::Refuse(reason) = verdict
                 && refusable
             {
+                self.turned_away.count();
                 return Err(Refusal::new(offer, reason, hungry));
             }
             if let Some(hungry) = hungry {
@@ -177,14 +186,12 @@ impl<T: Send + 'static> PortState<T> {
         stays
     }
 
-    pub(crate) fn remove(
-        &mut self,
-        receiver: &Arc<dyn Receiver<T>>,
-    ) -> Option<Arc<dyn Receiver<T>>> {
+    /// Takes one registration of a receiver out; it is known by its address.
+    pub(crate) fn remove<R: ?Sized>(&mut self, receiver: &R) -> Option<Arc<dyn Receiver<T>>> {
         let at = self
             .receivers
             .iter()
-            .position(|other| Arc::ptr_eq(other, receiver))?;
+            .position(|other| std::ptr::addr_eq(Arc::as_ptr(other), receiver))?;
         self.receivers.remove(at)
     }
 
@@ -212,6 +219,11 @@ impl<T: Send + 'static> Refusal<T> {
             reason: PostRefusal::Queue(reason),
             hungry,
         }
+    }
+
+    /// Where the poster may wait for room in the queue of the receiver that wanted the parcel.
+    pub(super) fn line(&self) -> Option<RoomLine> {
+        self.hungry.as_ref().and_then(|hungry| hungry.line())
     }
 
     pub(super) fn into_error(self) -> PostError<T> {

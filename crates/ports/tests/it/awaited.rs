@@ -4,7 +4,7 @@ use crate::support::{
     Wakes, dispatcher, here, in_parallel, on_dispatchers, poll, port_with, post_all, take_all,
 };
 use motet_dispatch::{DispatcherQueue, Enqueue, Task, spawn};
-use motet_ports::{FromHandler, JoinedReceive, MultipleItemReceive, Port, Receive};
+use motet_ports::{FromHandler, JoinedReceive, MultipleItemReceive, Port, Receive, join, select};
 use motet_sync::thread;
 use motet_testkit::{Drops, Gate, Log, patience, within};
 use std::future::Future;
@@ -357,4 +357,34 @@ fn sem_g02_items_with_waiting_handlers_are_dropped_once() {
     assert_eq!((port.item_count(), drops.dropped()), (3, 0));
     drop(port);
     assert_eq!((drops.made(), drops.dropped()), (3, 3));
+}
+
+/// A spawned future may hold a receive of an item with a lifetime in its type, `'static` as it is, and other
+/// waits of the kind.
+#[test]
+fn sem_g901_receives_of_borrowed_types_may_be_held_across_an_await() {
+    within(patience(), || {
+        let (dispatcher, queue) = dispatcher(1);
+        let (words, heard) = (
+            Port::<&'static str>::new(),
+            Port::<(usize, &'static [u8])>::new(),
+        );
+        let more = Port::<&'static str>::new();
+        let (hears, also, tells) = (words.clone(), more.clone(), heard.clone());
+        spawn(&queue.handle(), async move {
+            hears.ready().await;
+            let word = hears.recv().await;
+            let either = select().recv(&hears, |word: &'static str| word).await;
+            let (both, _) = join((&hears, &also)).await;
+            tells
+                .post_wait((either.len() + both.len(), word.as_bytes()))
+                .await
+                .unwrap();
+        })
+        .unwrap();
+        post_all(&words, ["one", "three", "seven"]);
+        more.post("eight").unwrap();
+        dispatcher.wait_idle();
+        assert_eq!(heard.test(), Some((10, "one".as_bytes())));
+    });
 }

@@ -3,7 +3,7 @@
 use crate::refusals::{batching, joining};
 use crate::support::{dispatcher, here, port_with, post_all};
 use motet_dispatch::{
-    Dispatcher, DispatcherQueue, Enqueue, ExecutionPolicy, ExecutionPolicyNotification,
+    Dispatcher, DispatcherQueue, Enqueue, ExecutionPolicy, ExecutionPolicyNotification, InsideTask,
     QueueConfig, QueueError, Task, spawn,
 };
 use motet_ports::{
@@ -230,7 +230,7 @@ fn sem_g58_a_thread_outside_may_block_and_a_task_may_not() {
         let work = Task::new(move || told.push(inner.post_blocking(2).unwrap_err().reason));
         queue.enqueue(work).unwrap();
         dispatcher.wait_idle();
-        assert_eq!(log.take(), [PostRefusal::InsideTask]);
+        assert_eq!(log.take(), [PostRefusal::InsideTask(InsideTask)]);
         let poster = {
             let port = port.clone();
             thread::spawn(move || port.post_blocking(3).unwrap())

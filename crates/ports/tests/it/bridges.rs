@@ -1,7 +1,7 @@
 //! Ports and the world outside: other executors, other threads.
 
 use crate::support::{dispatcher, here, port_with, post_all, take_all};
-use motet_dispatch::{Enqueue, Task, spawn};
+use motet_dispatch::{Enqueue, InsideTask, Task, spawn};
 use motet_ports::{
     BlockingError, ExceptionPort, FromHandler, Port, Receive, ReplyPort, reply, wait_blocking,
     wait_blocking_for,
@@ -232,11 +232,11 @@ fn sem_g71_a_task_that_would_block_is_told_so_instead() {
         })
         .unwrap();
         dispatcher.wait_idle();
-        assert_eq!(log.take(), [BlockingError::InsideTask; 16]);
+        assert_eq!(log.take(), [BlockingError::InsideTask(InsideTask); 16]);
         assert_eq!((port.items(), port.receiver_count()), (vec![7], 0));
         assert_eq!(exceptions.item_count(), 0);
         assert_eq!(
-            BlockingError::InsideTask.to_string(),
+            BlockingError::InsideTask(InsideTask).to_string(),
             "a blocking wait inside a task of a dispatcher would hold its thread; \
              make the handler async and await instead"
         );

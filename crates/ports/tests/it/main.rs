@@ -12,6 +12,7 @@ mod causality;
 mod choice;
 mod choice_under_load;
 mod cost;
+mod counters;
 mod gather;
 mod histories;
 mod interleave;

@@ -4,7 +4,7 @@ use crate::support::{here, in_parallel, on_dispatchers, post_all, take_all};
 use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, QueueError, Task};
 use motet_ports::one_of::{OneOf2, OneOf3, OneOf20};
 use motet_ports::{
-    JoinedReceive, Port, PortSet, PostAnyError, Receive, SharedPortSet, SuccessFailurePort,
+    Choice, JoinedReceive, Port, PortSet, PostAnyError, Receive, SharedPortSet, SuccessFailurePort,
 };
 use motet_testkit::{Drops, Gate, Log, patience, within};
 use proptest::prelude::*;
@@ -369,4 +369,42 @@ fn sem_g67_clones_of_a_set_have_the_same_ports() {
     assert_eq!(set.item_count(), 3);
     assert_eq!(twin.p0().name(), Some("given"));
     assert!(format!("{set:?}").starts_with("PortSet [Port {"), "{set:?}");
+}
+
+/// What the branches of a choice over a set are, for one that says what came.
+fn choose(set: &PortSet<(u32, &'static str, Vec<u8>)>, log: &Log<String>) {
+    let (number, word, bytes) = (log.clone(), log.clone(), log.clone());
+    let handlers = (
+        move |n: u32| number.push(format!("number {n}")),
+        move |text: &'static str| word.push(format!("word {text}")),
+        move |list: Vec<u8>| bytes.push(format!("{} bytes", list.len())),
+    );
+    Choice::of(set, handlers).activate(&here()).unwrap();
+}
+
+#[test]
+fn sem_g903_a_choice_over_a_port_set_handles_one_item_of_whichever_type() {
+    let (set, log) = (PortSet::new(), Log::new());
+    choose(&set, &log);
+    set.post("first").unwrap();
+    set.post(7_u32).unwrap();
+    set.post("late").unwrap();
+    assert_eq!(log.take(), ["word first"]);
+    assert_eq!(
+        (set.p0().items(), set.p1().items()),
+        (vec![7], vec!["late"])
+    );
+    let receivers =
+        set.p0().receiver_count() + set.p1().receiver_count() + set.p2().receiver_count();
+    assert_eq!(receivers, 0, "the others have left");
+}
+
+#[test]
+fn sem_g903_the_order_of_the_types_decides_among_items_that_are_there() {
+    let (set, log) = (PortSet::new(), Log::new());
+    set.post(vec![1_u8, 2]).unwrap();
+    set.post("second").unwrap();
+    choose(&set, &log);
+    choose(&set, &log);
+    assert_eq!(log.take(), ["word second", "2 bytes"]);
 }

@@ -2,11 +2,11 @@
 
 use crate::support::{Wakes, dispatcher, here, port_with, post_all};
 use futures_core::Stream;
-use futures_util::{SinkExt, StreamExt, stream};
-use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Task};
-use motet_ports::{FromHandler, Port, Receive, wait_blocking};
+use futures_util::{Sink, SinkExt, StreamExt, stream};
+use motet_dispatch::{Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, Task};
+use motet_ports::{FromHandler, Overflow, Port, Receive, wait_blocking};
 use motet_testkit::{Gate, Log, patience, within};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
 fn next<S: Stream + Unpin>(stream: &mut S, waker: &Waker) -> Poll<Option<S::Item>> {
@@ -136,6 +136,74 @@ fn sem_g70_a_sink_posts() {
     wait_blocking(sink.close()).unwrap().unwrap();
     wait_blocking(sink.clone().send(4)).unwrap().unwrap();
     assert_eq!(log.take(), [4]);
+}
+
+#[test]
+fn sem_g902_a_sink_waits_for_room_in_its_port() {
+    let port = Port::bounded(2, Overflow::Wait);
+    let (wakes, waker) = Wakes::new();
+    let mut cx = Context::from_waker(&waker);
+    let mut sink = pin!(port.sink());
+    for n in 1..=3 {
+        assert_eq!(
+            sink.as_mut().poll_ready(&mut cx),
+            Poll::Ready(Ok(())),
+            "{n}"
+        );
+        sink.as_mut().start_send(n).unwrap();
+    }
+    assert_eq!(port.items(), [1, 2], "the third waits for room");
+    assert!(sink.as_mut().poll_ready(&mut cx).is_pending());
+    assert!(sink.as_mut().poll_flush(&mut cx).is_pending());
+    assert!(sink.as_mut().poll_close(&mut cx).is_pending());
+    assert_eq!(port.test(), Some(1));
+    assert_eq!(wakes.count(), 1);
+    assert_eq!(port.items(), [2, 3]);
+    assert_eq!(sink.as_mut().poll_ready(&mut cx), Poll::Ready(Ok(())));
+    assert_eq!(sink.as_mut().poll_flush(&mut cx), Poll::Ready(Ok(())));
+}
+
+#[test]
+fn sem_g902_a_stream_goes_through_narrow_ports_and_queues_without_loss() {
+    within(patience(), || {
+        let dispatcher = Dispatcher::new(2);
+        let wide = dispatcher.queue(QueueConfig::named("wide"));
+        let depth = 2.try_into().unwrap();
+        let narrow = dispatcher.queue(QueueConfig {
+            policy: ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth },
+            ..QueueConfig::named("narrow")
+        });
+        let (port, handled, log) = (Port::bounded(2, Overflow::Wait), Port::new(), Log::new());
+        let told = log.clone();
+        Receive::persistent(&handled, move |n: u32| told.push(n))
+            .activate(&narrow)
+            .unwrap();
+        let (first, then, second) = (port.sink(), port.stream(), handled.sink());
+        FromHandler::new_async(move || async move {
+            let numbers = stream::iter(0..1_000).map(Ok);
+            numbers.forward(first).await.unwrap();
+        })
+        .activate(&wide)
+        .unwrap();
+        FromHandler::new_async(move || async move {
+            then.take(1_000).map(Ok).forward(second).await.unwrap();
+        })
+        .activate(&wide)
+        .unwrap();
+        dispatcher.wait_idle();
+        assert_eq!(log.take_sorted(), Vec::from_iter(0..1_000));
+    });
+}
+
+#[test]
+fn sem_g902_a_sink_that_is_dropped_drops_the_item_that_waits() {
+    let port = Port::bounded(1, Overflow::Wait);
+    let mut sink = port.sink();
+    for n in 1..=2 {
+        sink.start_send_unpin(n).unwrap();
+    }
+    drop(sink);
+    assert_eq!((port.test(), port.test()), (Some(1), None));
 }
 
 #[test]

@@ -1,8 +1,14 @@
 //! The waiting list of a dispatcher: who waits for what.
 
-use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Wait, spawn};
-use motet_ports::{Choice, Interleave, JoinedReceive, MultipleItemReceive, Port, Receive, select};
+use motet_dispatch::{
+    Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, Replay, Task, Wait, spawn,
+};
+use motet_ports::{
+    Choice, Interleave, JoinedReceive, MultipleItemReceive, Overflow, Port, Receive, select,
+};
 use motet_testkit::{patience, within};
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 /// Who waits, and for each port whether something is missing.
@@ -153,4 +159,116 @@ fn sem_g91_members_and_choices_that_are_awaited_are_listed() {
         one.post(2).unwrap();
         assert!(dispatcher.waiting().is_empty());
     });
+}
+
+/// Of someone who waits for room: the line, counted from `here`, the function and the room.
+fn for_room(wait: &Wait, here: u32) -> Option<(u32, &'static str, &str)> {
+    let [part] = &wait.awaited.parts[..] else {
+        panic!("{wait}")
+    };
+    assert!(
+        part.is_missing() && wait.created.file() == file!(),
+        "{wait}"
+    );
+    let line = wait.created.line();
+    (line >= here).then(|| (line - here, wait.awaited.who, part.port.as_str()))
+}
+
+/// Who waits for room in a port, and who for room in a queue, in whatever way.
+#[test]
+fn sem_g900_those_who_wait_for_room_are_listed() {
+    let replay = Replay::new(1);
+    let depth = 1.try_into().unwrap();
+    let wide = replay.queue(QueueConfig::named("wide"));
+    let narrow = replay.queue(QueueConfig {
+        policy: ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth },
+        ..QueueConfig::named("narrow")
+    });
+    let (full, handled) = (Port::bounded(1, Overflow::Wait), Port::named("handled"));
+    full.set_name("full");
+    full.post(1).unwrap();
+    Receive::persistent(&handled, |_: u8| ())
+        .activate(&narrow)
+        .unwrap();
+    replay.run();
+    narrow.suspend();
+    narrow.enqueue(Task::new(|| ())).unwrap();
+
+    let (to_full, to_narrow, to_handled) = (full.clone(), narrow.clone(), handled.clone());
+    let room = narrow.room().expect("its depth is limited");
+    let here = line!() + 2;
+    let waits: [Pin<Box<dyn Future<Output = ()> + Send>>; 4] = [
+        Box::pin(async move { to_full.post_wait(2).await.unwrap() }),
+        Box::pin(async move { to_handled.post_wait(3).await.unwrap() }),
+        Box::pin(async move { to_narrow.enqueue_wait(Task::new(|| ())).await.unwrap() }),
+        Box::pin(async move { drop(room.wait().await) }),
+    ];
+    for wait in waits {
+        spawn(&wide.handle(), wait).unwrap();
+    }
+    replay.run();
+    let waiting = replay.waiting();
+    let mut short: Vec<_> = waiting
+        .waits()
+        .iter()
+        .filter_map(|wait| for_room(wait, here))
+        .collect();
+    short.sort_unstable();
+    let of_narrow = "room in queue 'narrow'";
+    assert_eq!(
+        short,
+        [
+            (0, "post_wait", "room in port \"full\" of i32"),
+            (1, "post_wait", of_narrow),
+            (2, "enqueue_wait", of_narrow),
+            (3, "room", of_narrow)
+        ]
+    );
+
+    // Each gets its room.
+    narrow.resume();
+    assert_eq!(full.test(), Some(1));
+    replay.run();
+    let left: Vec<_> = replay
+        .waiting()
+        .waits()
+        .iter()
+        .map(|wait| wait.awaited.who)
+        .collect();
+    assert_eq!(left, ["Receive"]);
+    assert_eq!((full.items(), handled.item_count()), (vec![2], 0));
+}
+
+/// A wait for room that is dropped is over.
+#[test]
+fn sem_g900_a_wait_for_room_that_is_given_up_is_not_listed() {
+    let replay = Replay::new(1);
+    let queue = replay.queue(QueueConfig::named("wide"));
+    let (full, enough) = (Port::bounded(1, Overflow::Wait), Port::<()>::new());
+    full.post(1).unwrap();
+    let (posts, gives_up) = (full.clone(), enough.clone());
+    spawn(&queue.handle(), async move {
+        let mut posted = pin!(posts.post_wait(2));
+        let mut given_up = pin!(gives_up.recv());
+        poll_fn(|cx| {
+            assert!(posted.as_mut().poll(cx).is_pending());
+            given_up.as_mut().poll(cx)
+        })
+        .await;
+    })
+    .unwrap();
+    replay.run();
+    let who = || -> Vec<_> {
+        let waiting = replay.waiting();
+        waiting
+            .waits()
+            .iter()
+            .map(|wait| wait.awaited.who)
+            .collect()
+    };
+    assert_eq!(who(), ["post_wait", "recv"]);
+    enough.post(()).unwrap();
+    replay.run();
+    assert!(who().is_empty());
+    assert_eq!(full.items(), [1]);
 }

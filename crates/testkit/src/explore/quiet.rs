@@ -10,6 +10,9 @@ thread_local! {
     static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
+/// What the place begins with.
+pub(super) const AT: &str = ", at ";
+
 /// Runs `body` without a word on standard error about panics of this thread.
 pub(super) fn quietly<R>(body: impl FnOnce() -> R) -> R {
     struct Loud(bool);
@@ -39,7 +42,7 @@ fn listen() {
             }
             let place = info
                 .location()
-                .map(|place| format!(", at {}:{}", place.file(), place.line()));
+                .map(|place| format!("{AT}{}:{}", place.file(), place.line()));
             PLACE.set(place.unwrap_or_default());
         }));
     });

@@ -5,10 +5,10 @@ use super::Attempt;
 /// Runs that a search for a smaller schedule may take.
 const BUDGET: usize = 2_000;
 
-/// The attempt with the fewest choices that are not the default which was found, starting from one that
+/// The attempt with the fewest decisions that are not the default which was found, starting from one that
 /// failed; and how many runs that took.
 ///
-/// Any failure counts, not only the same: the smallest schedule is the one to understand first.
+/// Only the same failure counts: the smallest schedule of another one explains nothing.
 pub(super) fn shrink(first: Attempt, run: impl Fn(Vec<u32>) -> Attempt) -> (Attempt, usize) {
     let mut search = Search {
         best: first,
@@ -36,13 +36,13 @@ struct Search<R> {
 }
 
 impl<R: Fn(Vec<u32>) -> Attempt> Search<R> {
-    /// The choices of the best attempt, without the defaults at its end.
+    /// The decisions of the best attempt, without the defaults at its end.
     fn script(&self) -> Vec<u32> {
         let mut script: Vec<u32> = self
             .best
-            .choices
+            .decisions
             .iter()
-            .map(|choice| choice.taken)
+            .map(|decision| decision.taken)
             .collect();
         while script.last() == Some(&0) {
             script.pop();
@@ -50,11 +50,11 @@ impl<R: Fn(Vec<u32>) -> Attempt> Search<R> {
         script
     }
 
-    /// Keeps what `script` leads to if that fails too and is smaller.
+    /// Keeps what `script` leads to if that fails in the same way and is smaller.
     fn attempt(&mut self, script: Vec<u32>) -> bool {
         self.runs += 1;
         let attempt = (self.run)(script);
-        let better = attempt.error.is_some() && attempt.deviations() < self.best.deviations();
+        let better = attempt.fails_as(&self.best) && attempt.deviations() < self.best.deviations();
         if better {
             self.best = attempt;
         }
@@ -75,7 +75,7 @@ impl<R: Fn(Vec<u32>) -> Attempt> Search<R> {
         }
     }
 
-    /// Tries the default for each piece of `size` choices, last to first. `true` when one did without.
+    /// Tries the default for each piece of `size` decisions, last to first. `true` when one did without.
     fn replace_pieces(&mut self, size: usize) -> bool {
         let mut changed = false;
         let mut end = self.script().len();

@@ -7,7 +7,8 @@
 //!                              ├─ sim
 //!                              └─ service ◄─┬─ http
 //!                                           └─ mesh
-//!  on top: motet ◄─ python, bench ◄─ cli      aside: testkit (dev only), xtask and fuzz
+//!  on top: motet ◄─ python, bench ◄─ cli      aside: testkit (dev only), counts (on ports),
+//!                                              xtask and fuzz
 //! ```
 
 use crate::source::{Dependency, Kind, Tree};
@@ -40,6 +41,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("motet-python", &["motet"]),
     ("motet-bench", &["motet"]),
     ("motet-cli", &["motet-bench"]),
+    ("motet-counts", &["motet-ports"]),
     (TESTKIT, &["motet-comm"]),
     ("motet-fuzz", &["motet"]),
     ("xtask", &[]),

@@ -122,15 +122,21 @@ impl<N> Floor<N> {
         Entry::Held(self.hand_over(&mut state))
     }
 
-    /// A handler has ended.
+    /// A handler has ended. `true`: someone may wait for the last one, and
+    /// [`Floor::look_whether_last`] comes next.
     #[inline]
-    pub(super) fn leave(&self, thread: usize) -> Next<N> {
+    pub(super) fn is_last_awaited(&self, thread: usize) -> bool {
         let calm = self.signal.is_calm();
         self.presence.end(thread, calm);
-        if self.signal.lets_go_on(calm) {
-            Next::Nothing
-        } else {
+        !self.signal.lets_go_on(calm)
+    }
+
+    /// As [`Floor::is_last_awaited`] and what comes next.
+    pub(super) fn leave(&self, thread: usize) -> Next<N> {
+        if self.is_last_awaited(thread) {
             self.look_whether_last()
+        } else {
+            Next::Nothing
         }
     }
 
@@ -151,8 +157,9 @@ impl<N> Floor<N> {
         }
     }
 
+    /// Hands the floor on if the last concurrent handler has ended.
     #[cold]
-    fn look_whether_last(&self) -> Next<N> {
+    pub(super) fn look_whether_last(&self) -> Next<N> {
         // As in `enter_raised`; if it is not raised now, who raises it next sees that this one has ended.
         fence(Ordering::SeqCst);
         if self.signal.is_raised() {
@@ -195,7 +202,9 @@ impl<N> Floor<N> {
 
     /// Nothing runs, and no task is on its way: all are held here.
     fn is_quiet(&self, state: &State<N>) -> bool {
-        !self.anyone_runs() && self.presence.on_their_way() == state.held.len()
+        // In this order: who begins between the two looks was on its way at the first. The other way round it
+        // would be missed by both, and be held when everything has been brought back.
+        self.presence.on_their_way() == state.held.len() && !self.anyone_runs()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::next::Entry;
 use super::shared::Shared;
-use crate::deferred::Deferred;
+use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
 use crate::parent::{Host, Parent, Pass};
 use motet_dispatch::Task;
@@ -36,6 +36,13 @@ impl Group {
         })
     }
 
+    /// Hands the floor to who waits for the last concurrent handler, if that has ended.
+    #[cold]
+    fn hand_over(&self) {
+        self.shared.carry_out(self.shared.floor.look_whether_last());
+    }
+
+    #[inline]
     fn is_concurrent(&self) -> bool {
         self.kind == Kind::Concurrent
     }
@@ -56,7 +63,7 @@ impl Parent for Group {
     }
 
     #[inline]
-    fn send(&self, queue: &QueueHandle, task: Task, deferred: &mut Deferred) {
+    fn send(&self, _: &Arc<dyn Parent>, queue: &QueueHandle, task: Task, deferred: &mut Deferred) {
         let floor = &self.shared.floor;
         let next = match self.kind {
             Kind::Concurrent => {
@@ -93,13 +100,17 @@ impl Parent for Group {
     }
 }
 
+impl Settle for Group {
+    /// Nothing: its members go on.
+    fn settle(&self) {}
+}
+
 impl Host for Group {
     #[inline]
     fn leave(&self) {
         // An exclusive handler leaves when its turn finds that it has not stayed.
-        if self.is_concurrent() {
-            let next = self.shared.floor.leave(thread_number());
-            self.shared.carry_out(next);
+        if self.is_concurrent() && self.shared.floor.is_last_awaited(thread_number()) {
+            self.hand_over();
         }
     }
 
@@ -112,7 +123,7 @@ impl Host for Group {
 
     fn leave_later(&self) {
         let next = match self.kind {
-            Kind::Concurrent => self.shared.floor.leave(thread_number()),
+            Kind::Concurrent => return self.leave(),
             Kind::Exclusive | Kind::Teardown => self.shared.floor.leave_later(),
         };
         self.shared.carry_out(next);

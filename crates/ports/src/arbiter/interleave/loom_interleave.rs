@@ -94,7 +94,8 @@ impl Stage {
             is_async,
         };
         let mut deferred = Deferred::default();
-        group.send(&self.handle, TaskBox::new(work).into_task(), &mut deferred);
+        let (parent, task): (Arc<dyn Parent>, _) = (Arc::clone(group) as _, TaskBox::new(work));
+        parent.send(&parent, &self.handle, task.into_task(), &mut deferred);
         deferred.carry_out();
     }
 

@@ -1,0 +1,198 @@
+//! Ranks: what they cost that wait for each other, beside MPI (papers E14, E15; R017, R034 to R041).
+//!
+//! Question: is a rank that is a task as fast as a process of MPI, where there is a core for each and
+//! where there is none? Definition: rows as those of [`core`](crate::core): motet's program and each peer's in turn,
+//! ratios of pairs, bars. Method: the peers are C programs, built with each `mpicc` that is found and run at that
+//! library's best setting (`bench/peers/mpi/README.md`), and tokio's and Go's rings of messages.
+//!
+//! Threats: other load, from which processes that spin suffer most; starting processes takes much longer
+//! than measuring them, so that pairs lie further apart than those of `core`.
+
+use crate::contest::{Contest, CoreRecord};
+use crate::core::{Effort, Missing};
+use crate::peers::go::Go;
+use crate::peers::mpi::Mpi;
+use crate::rows::rank_stages::Peers;
+use crate::rows::{long_messages, many_ranks, rank_collectives, rank_stages};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// What to measure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RanksConfig {
+    /// How much work and how many rounds.
+    pub effort: Effort,
+    /// Rounds; `None`: as many as fit the row and the effort.
+    pub runs: Option<usize>,
+    /// Only rows whose names contain one of these; empty: all.
+    pub rows: Vec<String>,
+    /// Folders of MPI installations, beside those on the search path.
+    pub mpi: Vec<PathBuf>,
+    /// The Go compiler.
+    pub go: PathBuf,
+}
+
+impl Default for RanksConfig {
+    fn default() -> Self {
+        RanksConfig {
+            effort: Effort::Full,
+            runs: None,
+            rows: Vec::new(),
+            mpi: Vec::new(),
+            go: PathBuf::from("go"),
+        }
+    }
+}
+
+/// Measures row after row and tells each, before it starts by its name, and when it is done.
+///
+/// ```
+/// use motet_bench::core::Effort;
+/// use motet_bench::ranks::{RanksConfig, measure};
+///
+/// let config = RanksConfig {
+///     effort: Effort::Trial,
+///     rows: vec!["memory of".into()],
+///     ..RanksConfig::default()
+/// };
+/// let mut rows = 0;
+/// measure(&config, |_| (), |outcome| rows += usize::from(outcome.is_ok()));
+/// assert_eq!(rows, 2);
+/// ```
+pub fn measure(
+    config: &RanksConfig,
+    mut begin: impl FnMut(&str),
+    mut tell: impl FnMut(Result<CoreRecord, Missing>),
+) {
+    let mut missing = Vec::new();
+    for (contest, runs) in contests(config, &mut missing) {
+        if !config.wants(&contest.row) {
+            continue;
+        }
+        let row = contest.row.clone();
+        begin(&row);
+        let runs = config.runs.unwrap_or(runs);
+        tell(contest.run(runs).map_err(|reason| Missing { row, reason }));
+    }
+    missing.into_iter().for_each(|absent| tell(Err(absent)));
+}
+
+/// All rows, each with the number of rounds that fit it.
+fn contests(config: &RanksConfig, missing: &mut Vec<Missing>) -> Vec<(Contest, usize)> {
+    let by_effort = |trial: u64, quick: u64, full: u64| match config.effort {
+        Effort::Trial => trial,
+        Effort::Quick => quick,
+        Effort::Full => full,
+    };
+    let rounds = |quick: u64, full: u64| by_effort(1, quick, full) as usize;
+    let many = [10_000, by_effort(20_000, 1_000_000, 1_000_000) as usize];
+    // Building the peers takes seconds: not for rows that have none.
+    let with_peers = config.rows.is_empty()
+        || config
+            .rows
+            .iter()
+            .any(|part| !part.contains("memory") && !part.contains("exchange of"));
+    let mpi = match with_peers {
+        true => installations(config, missing),
+        false => Rc::from([]),
+    };
+    let go = Rc::new(match with_peers {
+        true => Go::build(&config.go),
+        false => Err("not asked for".to_owned()),
+    });
+    let peers = Peers {
+        mpi: &mpi,
+        go: &go,
+        budget_us: by_effort(1_000, 30_000, 300_000) as f64,
+    };
+    let all = [
+        // First: they measure memory, of which others leave some behind.
+        (many_ranks::memory(many), rounds(1, 1)),
+        (
+            many_ranks::stages(many, by_effort(20_000, 4_000_000, 20_000_000) as usize),
+            rounds(1, 5),
+        ),
+        (
+            rank_stages::contests(by_effort(50, 20_000, 200_000), peers),
+            rounds(1, 7),
+        ),
+        (
+            rank_collectives::contests(by_effort(50, 20_000, 200_000), peers),
+            rounds(1, 7),
+        ),
+        (
+            long_messages::contests(by_effort(5, 1_000, 20_000), peers),
+            rounds(1, 7),
+        ),
+    ];
+    all.into_iter()
+        .flat_map(|(contests, runs)| contests.into_iter().map(move |contest| (contest, runs)))
+        .collect()
+}
+
+/// The MPI libraries there are; what cannot be used is told with the reason.
+fn installations(config: &RanksConfig, missing: &mut Vec<Missing>) -> Rc<[Mpi]> {
+    let (found, absent) = Mpi::all(&config.mpi);
+    missing.extend(absent.into_iter().map(|absent| Missing {
+        row: format!("the peer {}", absent.name),
+        reason: absent.reason,
+    }));
+    if found.is_empty() {
+        missing.push(Missing {
+            row: "every MPI peer".to_owned(),
+            reason: "no mpicc is found: name installations with --mpi".to_owned(),
+        });
+    }
+    found.into()
+}
+
+impl RanksConfig {
+    fn wants(&self, row: &str) -> bool {
+        self.rows.is_empty() || self.rows.iter().any(|part| row.contains(part.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_runs_and_is_sane() {
+        let config = RanksConfig {
+            effort: Effort::Trial,
+            mpi: vec![PathBuf::from("/nowhere")],
+            go: PathBuf::from("no-such-go"),
+            ..RanksConfig::default()
+        };
+        let (mut begun, mut records, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+        measure(
+            &config,
+            |row| begun.push(row.to_owned()),
+            |outcome| match outcome {
+                Ok(record) => records.push(record),
+                Err(absent) => missing.push(absent),
+            },
+        );
+        let rows: Vec<&str> = records.iter().map(|record| record.row.as_str()).collect();
+        assert_eq!(rows, begun);
+        assert_eq!(rows.len(), 2 + 2 + 4 * 6 * 3 + 4 * 2 + 3, "{rows:?}");
+        for record in &records {
+            // So few ranks may fit into memory that was there before.
+            let motet = record.motet > 0.0 || record.unit == "bytes a rank";
+            assert!(motet && record.runs == 1, "{record:?}");
+            assert!(record.peers.values().all(|&time| time > 0.0), "{record:?}");
+        }
+        let exchange = records
+            .iter()
+            .find(|r| r.row == "ranks exchange, P = 8, U = 0");
+        let absent = &exchange.unwrap().absent;
+        assert!(
+            absent["go, two shifts"].starts_with("no-such-go does not run"),
+            "{absent:?}"
+        );
+        let told = missing
+            .iter()
+            .find(|m| m.row == "the peer /nowhere/bin/mpicc");
+        assert!(told.is_some(), "{missing:?}");
+    }
+}

@@ -1,0 +1,343 @@
+//! MPI: C programs of the project's own (`peers/mpi`), built with each `mpicc` that is found and run
+//! at each library's best setting, which `peers/mpi/README.md` gives reasons for.
+
+use motet_sync::thread;
+use serde::Deserialize;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, process};
+
+/// An installation of MPI with the programs built for it.
+#[derive(Debug)]
+pub(crate) struct Mpi {
+    /// Library and version, as rows name it.
+    pub(crate) name: &'static str,
+    /// Whose it is, which the first run tells.
+    family: Option<Family>,
+    mpiexec: PathBuf,
+    /// The built programs, in a folder that goes with this.
+    folder: PathBuf,
+    /// The installation, for those that do not find their parts alone.
+    prefix: Option<PathBuf>,
+}
+
+/// An installation that could not be used, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Absent {
+    pub(crate) name: String,
+    pub(crate) reason: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Mpich,
+    OpenMpi,
+    Intel,
+}
+
+/// What a program prints.
+#[derive(Debug, Deserialize)]
+struct Measured {
+    us: f64,
+    processes: usize,
+    mpi: String,
+}
+
+/// Two commands that belong together.
+#[derive(Debug, Clone)]
+struct Tools {
+    mpicc: PathBuf,
+    mpiexec: PathBuf,
+    prefix: Option<PathBuf>,
+}
+
+const SOURCES: [(&str, &str); 4] = [
+    ("peer.h", include_str!("../../peers/mpi/peer.h")),
+    ("stages.c", include_str!("../../peers/mpi/stages.c")),
+    (
+        "collectives.c",
+        include_str!("../../peers/mpi/collectives.c"),
+    ),
+    ("bandwidth.c", include_str!("../../peers/mpi/bandwidth.c")),
+];
+
+/// A program that runs longer is ended: some libraries take milliseconds per message.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+impl Mpi {
+    /// Builds the programs with every `mpicc` of these installations (folders with `bin`), of the
+    /// search path and of Debian, each library once.
+    pub(crate) fn all(prefixes: &[PathBuf]) -> (Vec<Mpi>, Vec<Absent>) {
+        let mut found: Vec<Mpi> = Vec::new();
+        let mut absent = Vec::new();
+        for tools in tools(prefixes) {
+            let name = tools.mpicc.display().to_string();
+            match Mpi::build(&tools, found.len()) {
+                Ok(mpi) if found.iter().any(|other| other.name == mpi.name) => {}
+                Ok(mpi) => found.push(mpi),
+                Err(reason) => absent.push(Absent { name, reason }),
+            }
+        }
+        (found, absent)
+    }
+
+    fn build(tools: &Tools, number: usize) -> Result<Mpi, String> {
+        let folder = env::temp_dir().join(format!("motet-bench-mpi-{}-{number}", process::id()));
+        let mut mpi = Mpi {
+            name: "MPI",
+            family: None,
+            mpiexec: tools.mpiexec.clone(),
+            folder,
+            prefix: tools.prefix.clone(),
+        };
+        let at = |error: std::io::Error| format!("{}: {error}", mpi.folder.display());
+        fs::create_dir_all(&mpi.folder).map_err(at)?;
+        for (file, text) in SOURCES {
+            fs::write(mpi.folder.join(file), text).map_err(at)?;
+        }
+        for program in ["stages", "collectives", "bandwidth"] {
+            let mut command = Command::new(&tools.mpicc);
+            command.args(["-O3", "-o", program, &format!("{program}.c")]);
+            mpi.in_place(&mut command);
+            let built = command
+                .output()
+                .map_err(|error| format!("it does not run: {error}"))?;
+            if !built.status.success() {
+                let said = String::from_utf8_lossy(&built.stderr);
+                return Err(format!("it does not build {program}: {}", said.trim()));
+            }
+        }
+        let told = mpi.measure("collectives", 1, &["barrier", "1", "1"])?;
+        let (family, name) = identified(&told.mpi)
+            .ok_or_else(|| format!("nobody knows the best setting of {}", told.mpi))?;
+        (mpi.family, mpi.name) = (Some(family), name);
+        Ok(mpi)
+    }
+
+    /// The time of a round of a program, in µs.
+    pub(crate) fn run(
+        &self,
+        program: &str,
+        processes: usize,
+        arguments: &[String],
+    ) -> Result<f64, String> {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let measured = self.measure(program, processes, &arguments)?;
+        if measured.processes != processes {
+            let started = measured.processes;
+            return Err(format!("it started {started} processes, not {processes}"));
+        }
+        Ok(measured.us)
+    }
+
+    fn measure(
+        &self,
+        program: &str,
+        processes: usize,
+        arguments: &[&str],
+    ) -> Result<Measured, String> {
+        let (options, variables) = match self.family {
+            Some(family) => setting(family, self.name, processes),
+            None => (Vec::new(), Vec::new()),
+        };
+        let mut command = Command::new(&self.mpiexec);
+        command
+            .args(options)
+            .args(["-n", &processes.to_string()])
+            .arg(self.folder.join(program))
+            .args(arguments)
+            .envs(variables)
+            // Open MPI asks twice before it starts anything for the system's administrator.
+            .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        self.in_place(&mut command);
+        let mut child = command
+            .spawn()
+            .map_err(|error| format!("{} does not run: {error}", self.mpiexec.display()))?;
+        let begun = Instant::now();
+        while child
+            .try_wait()
+            .map_err(|error| error.to_string())?
+            .is_none()
+        {
+            if begun.elapsed() > PATIENCE {
+                // One that has ended meanwhile needs no end.
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("{program} has not ended after {PATIENCE:?}"));
+            }
+            thread::park_timeout(Duration::from_millis(2));
+        }
+        let output = child
+            .wait_with_output()
+            .map_err(|error| error.to_string())?;
+        let told = String::from_utf8_lossy(&output.stdout);
+        // Launchers may print something of their own.
+        let line = told.lines().find(|line| line.starts_with('{'));
+        let measured = line.and_then(|line| serde_json::from_str(line).ok());
+        measured.ok_or_else(|| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let first = said.lines().find(|line| !line.trim().is_empty());
+            format!(
+                "{program} gives no time: {}",
+                first.unwrap_or("it says nothing")
+            )
+        })
+    }
+
+    /// Where the commands run, and what they need to know of the installation.
+    fn in_place(&self, command: &mut Command) {
+        command.current_dir(&self.folder);
+        if let Some(prefix) = &self.prefix {
+            command
+                .env("I_MPI_ROOT", prefix)
+                .env("LD_LIBRARY_PATH", prefix.join("lib"));
+        }
+    }
+}
+
+impl Drop for Mpi {
+    fn drop(&mut self) {
+        // What cannot be removed stays for the system to clean up.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The compilers there may be, each with its launcher.
+fn tools(prefixes: &[PathBuf]) -> Vec<Tools> {
+    let mut tools: Vec<Tools> = prefixes
+        .iter()
+        .map(|prefix| {
+            let prefix = fs::canonicalize(prefix).unwrap_or_else(|_| prefix.clone());
+            Tools {
+                mpicc: prefix.join("bin/mpicc"),
+                mpiexec: prefix.join("bin/mpiexec"),
+                prefix: Some(prefix),
+            }
+        })
+        .collect();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let on_path = |name: &str| {
+        env::split_paths(&path)
+            .map(|folder| folder.join(name))
+            .find(|file| file.is_file())
+    };
+    // Debian's names, then what the path has under the common one.
+    for suffix in [".openmpi", ".mpich", ""] {
+        let mpicc = on_path(&format!("mpicc{suffix}"));
+        if let (Some(mpicc), Some(mpiexec)) = (mpicc, on_path(&format!("mpiexec{suffix}"))) {
+            tools.push(Tools {
+                mpicc,
+                mpiexec,
+                prefix: None,
+            });
+        }
+    }
+    tools
+}
+
+/// Whose library says this of itself, and what rows call it.
+fn identified(version: &str) -> Option<(Family, &'static str)> {
+    let major = version
+        .split(|c: char| !c.is_ascii_digit())
+        .find(|number| !number.is_empty())
+        .unwrap_or_default();
+    if version.contains("Intel(R) MPI") {
+        return Some((Family::Intel, "Intel MPI"));
+    }
+    if version.contains("Open MPI") {
+        let name = match major {
+            "4" => "Open MPI 4",
+            "5" => "Open MPI 5",
+            _ => "Open MPI",
+        };
+        return Some((Family::OpenMpi, name));
+    }
+    version.contains("MPICH").then_some(match major {
+        "4" => (Family::Mpich, "MPICH 4"),
+        "5" => (Family::Mpich, "MPICH 5"),
+        _ => (Family::Mpich, "MPICH"),
+    })
+}
+
+/// The options of the launcher and the variables with which a library is fastest.
+fn setting(
+    family: Family,
+    name: &str,
+    processes: usize,
+) -> (Vec<&'static str>, Vec<(&'static str, &'static str)>) {
+    let fits = processes <= thread::cores();
+    match family {
+        Family::Mpich if fits => (vec!["-bind-to", "core"], Vec::new()),
+        Family::Mpich => (Vec::new(), vec![("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "1")]),
+        Family::OpenMpi => {
+            let shared = if name.ends_with('4') {
+                "self,vader"
+            } else {
+                "self,sm"
+            };
+            let mut options = vec!["--mca", "pml", "ob1"];
+            options.extend(["--mca", "btl", shared]);
+            options.extend(match fits {
+                true => vec!["--bind-to", "core"],
+                false => vec![
+                    "--oversubscribe",
+                    "--mca",
+                    "mpi_yield_when_idle",
+                    "1",
+                    "--map-by",
+                    "core",
+                    "--bind-to",
+                    "core:overload-allowed",
+                ],
+            });
+            (options, Vec::new())
+        }
+        Family::Intel => {
+            let mut variables = vec![("I_MPI_FABRICS", "shm")];
+            variables.push(match fits {
+                true => ("I_MPI_PIN", "1"),
+                false => ("I_MPI_SHM_RECV_SPIN_COUNT", "1"),
+            });
+            (Vec::new(), variables)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_known_by_what_they_say() {
+        for (said, name) in [
+            ("MPICH Version:      5.0.2", "MPICH 5"),
+            ("MPICH Version: 4.0.2", "MPICH 4"),
+            ("Open MPI v5.0.11", "Open MPI 5"),
+            ("Open MPI v4.1.4", "Open MPI 4"),
+            ("Intel(R) MPI Library 2021.18.1 for Linux* OS", "Intel MPI"),
+        ] {
+            assert_eq!(identified(said).unwrap().1, name);
+        }
+        assert_eq!(identified("another one 1.0"), None);
+    }
+
+    #[test]
+    fn an_installation_that_is_not_there_is_a_reason() {
+        let (_, absent) = Mpi::all(&[PathBuf::from("/nowhere")]);
+        let nowhere = absent.iter().find(|a| a.name == "/nowhere/bin/mpicc");
+        assert!(nowhere.unwrap().reason.starts_with("it does not run"));
+    }
+
+    #[test]
+    fn more_processes_than_cores_give_way() {
+        for family in [Family::Mpich, Family::OpenMpi, Family::Intel] {
+            let few = setting(family, "", 1);
+            assert_ne!(few, setting(family, "", thread::cores() + 1));
+        }
+    }
+}

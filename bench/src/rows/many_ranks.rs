@@ -1,0 +1,81 @@
+//! Far more ranks than cores: ten thousand and a million on the machine's threads (papers R017).
+//!
+//! Question: what do a rank and its stage cost when there are very many? Definition: time of an exchange
+//! on a ring over stages and ranks; growth of the process's resident memory over the ranks, when all
+//! have met and exchanged once. Threats: memory that the allocator has kept is not seen as growth, so the
+//! memory rows come first and run once in a process.
+
+use crate::contest::{Bar, Contest};
+use crate::program::{Pattern, Program};
+use crate::rendezvous;
+use crate::rows::handlers::resident_bytes;
+use crate::unit::Unit;
+use motet_comm::{CommError, World};
+use motet_sync::thread;
+
+/// At most so many bytes for a rank.
+const BYTES: f64 = 1024.0;
+/// At most so many µs for a rank and a stage.
+const STAGE_US: f64 = 0.1;
+
+/// The rows of memory: they come first.
+pub(crate) fn memory(ranks: [usize; 2]) -> Vec<Contest> {
+    ranks
+        .map(|ranks| Contest {
+            row: format!("memory of {ranks} ranks"),
+            unit: "bytes a rank",
+            motet: Box::new(move || bytes(ranks)),
+            peers: Vec::new(),
+            bars: vec![Bar::AtMost(BYTES)],
+            limit: None,
+            cold: true,
+        })
+        .into()
+}
+
+/// The rows of time; `steps` is about how many times a rank runs.
+pub(crate) fn stages(ranks: [usize; 2], steps: usize) -> Vec<Contest> {
+    let unit = Unit::calibrate();
+    ranks
+        .map(|ranks| {
+            let program = Program {
+                pattern: Pattern::Exchange,
+                parallel: ranks,
+                stages: (steps / ranks).max(2) as u64,
+                units: 0,
+                unit,
+                threads: thread::cores(),
+            };
+            let times = (program.stages * ranks as u64) as f64;
+            Contest {
+                row: format!("exchange of {ranks} ranks"),
+                unit: "µs a rank and stage",
+                motet: Box::new(move || Ok(rendezvous::run(&program).as_secs_f64() * 1e6 / times)),
+                peers: Vec::new(),
+                bars: vec![Bar::AtMost(STAGE_US)],
+                limit: None,
+                cold: false,
+            }
+        })
+        .into()
+}
+
+fn bytes(ranks: usize) -> Result<f64, String> {
+    let before = resident_bytes()?;
+    let after = World::threads(ranks)
+        .workers(thread::cores())
+        .run(async |comm| -> Result<_, CommError> {
+            let mut ring = comm.ring::<f64>().await?;
+            let here = comm.rank() as f64;
+            ring.exchange(here, here).await?;
+            comm.barrier().await?;
+            let now = (comm.rank() == 0).then(resident_bytes);
+            // Nobody ends before it is known.
+            comm.barrier().await?;
+            Ok(now)
+        })
+        .map_err(|error| error.to_string())?;
+    let after = after.into_iter().flatten().next();
+    let after = after.unwrap_or_else(|| Err("nobody has looked".to_owned()))?;
+    Ok((after - before) / ranks as f64)
+}

@@ -1,0 +1,158 @@
+//! Collectives of ranks, beside C programs on MPI (papers R041, R044).
+//!
+//! Question: are meetings of ranks as cheap as those of processes? Definition: time of a round, of the
+//! slowest rank: barrier; allreduce of 1 and of 4096 f64, summed place by place; broadcast of 4096 f64.
+//! Threats: motet's values are vectors that are moved and cloned, MPI's buffers are filled in place.
+
+use crate::contest::{Bar, Contest, Program as Run};
+use crate::rows::rank_stages::Peers;
+use motet_comm::{CommError, Communicator, World};
+use motet_sync::thread;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// The numbers of a long vector.
+const LONG: usize = 4096;
+/// With eight ranks on two cores a round takes at most this part of the time of any MPI.
+const PART: f64 = 0.2;
+/// Rounds by which a program of MPI is tried before it is measured.
+const TRIED: u64 = 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Barrier,
+    Allreduce,
+    Broadcast,
+}
+
+/// One row for each operation, length and number of ranks.
+pub(crate) fn contests(rounds: u64, peers: Peers<'_>) -> Vec<Contest> {
+    let operations = [
+        (Operation::Barrier, 1),
+        (Operation::Allreduce, 1),
+        (Operation::Allreduce, LONG),
+        (Operation::Broadcast, LONG),
+    ];
+    let each = operations
+        .into_iter()
+        .flat_map(|(operation, length)| [2, 8].map(|ranks| (operation, length, ranks)));
+    each.map(|(operation, length, ranks)| {
+        let rounds = (rounds / length as u64).max(TRIED);
+        let times = if ranks <= 2 { 1.0 } else { PART };
+        let of = match operation {
+            Operation::Barrier => String::new(),
+            Operation::Allreduce | Operation::Broadcast => format!(" of {length} f64"),
+        };
+        Contest {
+            row: format!("{}{of}, P = {ranks}", operation.name()),
+            unit: "µs a round",
+            motet: Box::new(move || run(operation, length, ranks, rounds)),
+            peers: (0..peers.mpi.len())
+                .map(|at| {
+                    let run = on_mpi(peers, at, operation, length, ranks);
+                    (peers.mpi[at].name, run)
+                })
+                .collect(),
+            bars: peers
+                .mpi
+                .iter()
+                .map(|mpi| Bar::AtMostTimes(times, mpi.name))
+                .collect(),
+            limit: None,
+            cold: false,
+        }
+    })
+    .collect()
+}
+
+fn on_mpi(peers: Peers<'_>, at: usize, operation: Operation, length: usize, ranks: usize) -> Run {
+    let (all, budget_us) = (Rc::clone(peers.mpi), peers.budget_us);
+    let mut fitting = None;
+    Box::new(move || {
+        let run = |rounds: u64| {
+            let numbers = [length.to_string(), rounds.to_string()];
+            let arguments = [vec![operation.name().to_owned()], numbers.to_vec()].concat();
+            all[at].run("collectives", ranks, &arguments)
+        };
+        let rounds = match fitting {
+            Some(rounds) => rounds,
+            None => {
+                let fit = (budget_us / run(TRIED)?) as u64;
+                *fitting.insert(fit.clamp(TRIED, 100_000))
+            }
+        };
+        run(rounds)
+    })
+}
+
+/// The time of a round, in µs.
+fn run(operation: Operation, length: usize, ranks: usize, rounds: u64) -> Result<f64, String> {
+    let spans = World::threads(ranks)
+        .workers(ranks.min(thread::cores()))
+        .run(async |comm| rank(&comm, operation, length, rounds).await)
+        .map_err(|error| error.to_string())?;
+    let longest = spans.into_iter().fold(0.0, f64::max);
+    Ok(longest / rounds as f64)
+}
+
+/// The time of all rounds of one rank, in µs.
+async fn rank(
+    comm: &Communicator,
+    operation: Operation,
+    length: usize,
+    rounds: u64,
+) -> Result<f64, CommError> {
+    comm.barrier().await?;
+    let started = Instant::now();
+    let mine = comm.rank() as f64 + 1.0;
+    let (mut got, mut expected) = (0.0, 0.0);
+    match (operation, length) {
+        (Operation::Barrier, _) => {
+            for _ in 0..rounds {
+                comm.barrier().await?;
+            }
+        }
+        (Operation::Allreduce, 1) => {
+            for _ in 0..rounds {
+                got = comm.allreduce(mine, |a, b| a + b).await?;
+            }
+        }
+        (Operation::Allreduce, _) => {
+            let values = vec![mine; length];
+            for _ in 0..rounds {
+                let total = comm.allreduce(values.clone(), add).await?;
+                got = total[length - 1];
+            }
+        }
+        (Operation::Broadcast, _) => {
+            let values = vec![1.0; length];
+            for _ in 0..rounds {
+                let root = (comm.rank() == 0).then(|| values.clone());
+                got = comm.broadcast(0, root).await?[length - 1];
+            }
+        }
+    }
+    let span = started.elapsed().as_secs_f64() * 1e6;
+    match operation {
+        Operation::Barrier => {}
+        Operation::Allreduce => expected = (comm.size() * (comm.size() + 1)) as f64 / 2.0,
+        Operation::Broadcast => expected = 1.0,
+    }
+    assert!(got == expected, "{got}, not {expected}");
+    Ok(span)
+}
+
+fn add(mut a: Vec<f64>, b: Vec<f64>) -> Vec<f64> {
+    a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+    a
+}
+
+impl Operation {
+    fn name(self) -> &'static str {
+        match self {
+            Operation::Barrier => "barrier",
+            Operation::Allreduce => "allreduce",
+            Operation::Broadcast => "broadcast",
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Ranks that wait for their neighbours, beside C programs on MPI (papers E14, E15, R034 to R039).
+//!
+//! Question: what does a stage of a rendezvous program cost, beside the same program on the MPI libraries
+//! there are, each at its best setting? Definition: time of S stages over S, of the slowest rank, with 0, 1
+//! and 20 units of work in each. tokio and Go run their ring of messages beside the stages without
+//! work: one message a stage for pipeline and shift, two for the exchanges, no rank that waits for both sides.
+//! Threats: with work in each stage the work is most of the time, so those rows only say that
+//! nobody is faster; processes that spin suffer more from other load than ranks do.
+
+use crate::contest::{Bar, Contest, Program as Run};
+use crate::peers::go::Go;
+use crate::peers::mpi::Mpi;
+use crate::peers::tokio;
+use crate::program::{Pattern, Program};
+use crate::rendezvous;
+use crate::unit::Unit;
+use motet_sync::thread;
+use std::rc::Rc;
+
+const PATTERNS: [Pattern; 4] = [
+    Pattern::Pipeline,
+    Pattern::Shift,
+    Pattern::Exchange,
+    Pattern::ExchangeTwoShifts,
+];
+const RANKS: [usize; 6] = [1, 2, 3, 4, 7, 8];
+const UNITS: [u64; 3] = [0, 1, 20];
+/// With more ranks than two on two cores a stage takes at most this part of the time of any MPI.
+const PART: f64 = 0.2;
+/// Stages by which a program of MPI is tried before it is measured.
+const TRIED: u64 = 20;
+
+/// The peers, built once for all rows.
+#[derive(Clone, Copy)]
+pub(crate) struct Peers<'a> {
+    pub(crate) mpi: &'a Rc<[Mpi]>,
+    pub(crate) go: &'a Rc<Result<Go, String>>,
+    /// Each run of a program of MPI takes about so long, in µs.
+    pub(crate) budget_us: f64,
+}
+
+/// One row for each pattern, number of ranks and amount of work.
+pub(crate) fn contests(stages: u64, peers: Peers<'_>) -> Vec<Contest> {
+    let unit = Unit::calibrate();
+    let mut contests = Vec::new();
+    for pattern in PATTERNS {
+        for parallel in RANKS {
+            for units in UNITS {
+                let program = Program {
+                    pattern,
+                    parallel,
+                    stages: (stages / (units + 1)).max(TRIED),
+                    units,
+                    unit,
+                    threads: parallel.min(thread::cores()),
+                };
+                contests.push(contest(program, peers));
+            }
+        }
+    }
+    contests
+}
+
+fn contest(program: Program, peers: Peers<'_>) -> Contest {
+    let few = program.parallel <= 2;
+    let mut against: Vec<(&'static str, Run)> = Vec::new();
+    let mut bars = Vec::new();
+    for at in 0..peers.mpi.len() {
+        let name = peers.mpi[at].name;
+        against.push((
+            name,
+            on_mpi(Rc::clone(peers.mpi), at, program, peers.budget_us),
+        ));
+        let times = if few || program.units > 0 { 1.0 } else { PART };
+        bars.push(Bar::AtMostTimes(times, name));
+    }
+    if program.units == 0 {
+        for (name, run) in rings(program, peers.go) {
+            against.push((name, run));
+            if !few {
+                bars.push(Bar::AtMostTimes(1.0, name));
+            }
+        }
+    }
+    let Program {
+        pattern,
+        parallel,
+        units,
+        ..
+    } = program;
+    Contest {
+        row: format!("ranks {pattern}, P = {parallel}, U = {units}"),
+        unit: "µs a stage",
+        motet: Box::new(move || {
+            Ok(rendezvous::run(&program).as_secs_f64() * 1e6 / program.stages as f64)
+        }),
+        peers: against,
+        bars,
+        limit: None,
+        cold: false,
+    }
+}
+
+/// The program in C, with as many stages as fit the budget.
+fn on_mpi(all: Rc<[Mpi]>, at: usize, program: Program, budget_us: f64) -> Run {
+    let mut fitting = None;
+    Box::new(move || {
+        let run = |stages: u64| {
+            let arguments = [
+                program.pattern.name().to_owned(),
+                stages.to_string(),
+                program.units.to_string(),
+                program.unit.terms().to_string(),
+            ];
+            all[at].run("stages", program.parallel, &arguments)
+        };
+        let stages = match fitting {
+            Some(stages) => stages,
+            None => {
+                let us = run(TRIED)?;
+                let fit = (budget_us / us) as u64;
+                *fitting.insert(fit.clamp(TRIED, program.stages.max(TRIED)))
+            }
+        };
+        run(stages)
+    })
+}
+
+/// The rings of tokio and Go with as many messages a stage.
+fn rings(program: Program, go: &Rc<Result<Go, String>>) -> [(&'static str, Run); 2] {
+    let (pattern, tokio_name, go_name) = match program.pattern {
+        Pattern::Exchange | Pattern::ExchangeTwoShifts | Pattern::TwoShifts => {
+            (Pattern::TwoShifts, "tokio, two shifts", "go, two shifts")
+        }
+        one @ (Pattern::Pipeline | Pattern::Shift) => (one, "tokio", "go"),
+    };
+    let ring = Program { pattern, ..program };
+    let go = Rc::clone(go);
+    let per = move |time: std::time::Duration| time.as_secs_f64() * 1e6 / ring.stages as f64;
+    [
+        (
+            tokio_name,
+            Box::new(move || tokio::channels(&ring).map(per)),
+        ),
+        (
+            go_name,
+            Box::new(move || {
+                let go = go.as_ref().as_ref().map_err(Clone::clone)?;
+                go.ring(&ring).map(per)
+            }),
+        ),
+    ]
+}

@@ -1,0 +1,165 @@
+//! `motet doctor`: what this machine offers.
+
+mod args;
+mod libraries;
+mod machine;
+
+pub use args::DoctorArgs;
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use motet_bench::limits;
+use serde::Serialize;
+
+use crate::doctor::libraries::Found;
+use crate::doctor::machine::{Cache, Cores, Limits, Memory};
+use crate::error::CliError;
+use crate::mpi_search::search;
+use crate::stdout::print;
+
+/// What was found.
+#[derive(Debug, Serialize)]
+struct Findings {
+    cores: Cores,
+    caches: Vec<Cache>,
+    roundtrip_us: Option<f64>,
+    wakeup_us: f64,
+    memory: Memory,
+    limits: Limits,
+    mpi: Vec<Found>,
+    /// Why there is no library, and how to get one.
+    mpi_problem: Option<String>,
+    python: Option<String>,
+    go: Option<String>,
+}
+
+/// Runs the command to its end.
+///
+/// # Errors
+/// [`CliError::Mpi`] when the library that was named is not there, [`CliError::Output`].
+pub(crate) fn run(args: &DoctorArgs) -> Result<(), CliError> {
+    if let Some(path) = &args.start {
+        return libraries::start(path);
+    }
+    let search = search(args.mpi_lib.as_deref());
+    let problem = search.find().err();
+    if let Some(problem) = problem.clone().filter(|_| args.mpi_lib.is_some()) {
+        return Err(problem.into());
+    }
+    let findings = Findings {
+        cores: Cores::here(),
+        caches: Cache::all(),
+        roundtrip_us: limits::roundtrip_us(),
+        wakeup_us: limits::wakeup_us(),
+        memory: Memory::here(),
+        limits: Limits::here(),
+        mpi: search.all().iter().map(|path| Found::ask(path)).collect(),
+        mpi_problem: problem.map(|problem| problem.to_string()),
+        python: said(&args.python, "--version"),
+        go: said(&args.go, "version"),
+    };
+    print(|to| {
+        if args.json {
+            serde_json::to_writer(&mut *to, &findings)?;
+            return writeln!(to);
+        }
+        findings.write(to)
+    })
+}
+
+impl Findings {
+    fn write(&self, to: &mut dyn Write) -> io::Result<()> {
+        let mut line = |name: &str, text: &str| writeln!(to, "{name:<12}{text}");
+        let cores = &self.cores;
+        let mut text = format!("{} usable", cores.usable);
+        if let Some(installed) = cores.installed {
+            text += &format!(" of {installed}");
+        }
+        if let Some(quota) = cores.quota {
+            text += &format!(", a control group allows {quota:.2} at a time");
+        }
+        line("cores", &text)?;
+        for cache in &self.caches {
+            let size = size(Some(cache.bytes));
+            let (level, kind, by) = (cache.level, &cache.kind, cache.shared_by);
+            line("cache", &format!("L{level} {kind}, {size}, of {by}"))?;
+        }
+        let trip = self
+            .roundtrip_us
+            .map_or("one core".to_owned(), |us| format!("{us:.3} µs"));
+        line("cache line", &format!("{trip} to another core and back"))?;
+        line(
+            "wake-up",
+            &format!("{:.1} µs of a sleeping thread", self.wakeup_us),
+        )?;
+        let memory = &self.memory;
+        let mut text = format!(
+            "{} available of {}",
+            size(memory.available_bytes),
+            size(memory.total_bytes)
+        );
+        if let Some(limit) = memory.limit_bytes {
+            text += &format!(", a control group allows {}", size(Some(limit)));
+        }
+        line("memory", &text)?;
+        let limit = |limit: Option<u64>| known(limit.as_ref(), "any number");
+        line(
+            "limits",
+            &format!(
+                "{} processes and threads, {} open files",
+                limit(self.limits.processes),
+                limit(self.limits.open_files)
+            ),
+        )?;
+        for found in &self.mpi {
+            line("MPI", &described(found))?;
+        }
+        if let Some(problem) = &self.mpi_problem {
+            line("MPI", problem)?;
+        }
+        line("Python", &known(self.python.as_ref(), "none"))?;
+        line("Go", &known(self.go.as_ref(), "none"))
+    }
+}
+
+fn described(found: &Found) -> String {
+    let parts = [
+        found.version.clone(),
+        found
+            .standard
+            .as_ref()
+            .map(|version| format!("MPI {version}")),
+        found.threads.clone(),
+        Some(found.path.display().to_string()),
+        found.problem.clone(),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn known(value: Option<&impl Display>, otherwise: &str) -> String {
+    value.map_or(otherwise.to_owned(), ToString::to_string)
+}
+
+fn size(bytes: Option<u64>) -> String {
+    match bytes {
+        Some(bytes) if bytes >= 1 << 30 => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
+        Some(bytes) if bytes >= 1 << 20 => format!("{} MiB", bytes >> 20),
+        Some(bytes) => format!("{} KiB", bytes >> 10),
+        None => "an unknown amount".to_owned(),
+    }
+}
+
+/// The first line that a program says when it is asked for its version.
+fn said(program: &Path, ask: &str) -> Option<String> {
+    let told = Command::new(program)
+        .arg(ask)
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&told.stdout);
+    let line = text.lines().next()?.trim().to_owned();
+    told.status.success().then_some(line)
+}

@@ -1,0 +1,166 @@
+//! `motet run`: a program on threads, processes and nodes.
+
+mod args;
+
+pub use args::RunArgs;
+
+use std::env;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use motet_mpi::{Family, Launch, Library};
+use motet_sync::thread;
+
+use crate::error::{CliError, OptionError, StartError};
+use crate::mpi_search::search;
+use crate::stdout::print;
+
+/// Variables by which launchers learn the nodes of a batch job.
+const BATCH: [&str; 4] = [
+    "SLURM_JOB_ID",
+    "PBS_NODEFILE",
+    "PE_HOSTFILE",
+    "LSB_MCPU_HOSTS",
+];
+
+/// Runs the command to its end. On Unix this process becomes the launcher, so only a refusal returns.
+///
+/// # Errors
+/// [`CliError::Mpi`] when there is no library, [`CliError::Start`] when something cannot be started,
+/// [`CliError::Options`].
+pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
+    let RunArgs {
+        threads,
+        processes,
+        nodes,
+        hostfile,
+        mpi_lib,
+        slurm,
+        dry_run,
+        quiet,
+        program,
+    } = args;
+    let in_batch = slurm || BATCH.iter().any(|name| env::var_os(name).is_some());
+    if let Some(file) = hostfile.as_ref().filter(|file| !file.is_file()) {
+        return Err(CliError::Options(OptionError::Value {
+            option: "--hostfile",
+            value: file.display().to_string(),
+            advice: "there is no such file; name one with a machine on each line",
+        }));
+    }
+    let library = search(mpi_lib.as_deref()).find()?;
+    let opened = Library::open(&library)?;
+    let version = opened.version();
+    let family = Family::of(&version);
+    let local = hostfile.is_none() && !in_batch;
+    let launch = Launch {
+        threads,
+        processes,
+        nodes,
+        hostfile,
+        cores: cores(local, nodes),
+        ..Launch::new(family, &library, family.launcher(&library)?)
+    };
+    if dry_run {
+        let text = match slurm {
+            true => launch.batch_script(&program),
+            false => launch.shell_line(&program) + "\n",
+        };
+        return print(|to| to.write_all(text.as_bytes()));
+    }
+    let starts = if slurm {
+        OsStr::new("sbatch")
+    } else {
+        &program[0]
+    };
+    if (local || slurm) && !is_there(starts) {
+        return Err(CliError::Start(match slurm {
+            true => StartError::NoSlurm,
+            false => StartError::NoProgram {
+                program: PathBuf::from(starts),
+            },
+        }));
+    }
+    if !quiet {
+        eprintln!("motet: {version} in {}", library.display());
+        if local && nodes > 1 {
+            eprintln!("motet: no --hostfile: all {nodes} nodes are this machine");
+        }
+    }
+    if slurm {
+        return submit(&launch.batch_script(&program));
+    }
+    let line = launch.line(&program);
+    let mut command = Command::new(&line[0]);
+    command.args(&line[1..]).envs(launch.variables());
+    become_it(command)
+}
+
+/// Processors of a node; 0 when the nodes share this machine and there are too few for all.
+fn cores(local: bool, nodes: usize) -> usize {
+    if local {
+        thread::cores() / nodes
+    } else {
+        thread::cores()
+    }
+}
+
+/// Whether a program can be started by this name here.
+fn is_there(program: &OsStr) -> bool {
+    if Path::new(program).components().count() > 1 {
+        return Path::new(program).is_file();
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// Gives the script to `sbatch`.
+fn submit(script: &str) -> Result<(), CliError> {
+    let fault = |source| not_started(PathBuf::from("sbatch"), source);
+    let mut sbatch = Command::new("sbatch")
+        .stdin(Stdio::piped())
+        .spawn()
+        .map_err(fault)?;
+    if let Some(mut input) = sbatch.stdin.take() {
+        // One that ends before it has read says why by its exit code.
+        let _ = input.write_all(script.as_bytes());
+    }
+    let status = sbatch.wait().map_err(fault)?;
+    match status.code() {
+        Some(0) => Ok(()),
+        code => Err(CliError::Start(StartError::Refused {
+            launcher: PathBuf::from("sbatch"),
+            code,
+        })),
+    }
+}
+
+/// Replaces this process by the launcher: signals and the exit code are its own.
+#[cfg(unix)]
+fn become_it(mut command: Command) -> Result<(), CliError> {
+    use std::os::unix::process::CommandExt;
+
+    let launcher = PathBuf::from(command.get_program());
+    let source = command.exec();
+    Err(not_started(launcher, source))
+}
+
+/// Runs the launcher to its end.
+#[cfg(not(unix))]
+fn become_it(mut command: Command) -> Result<(), CliError> {
+    let launcher = PathBuf::from(command.get_program());
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(CliError::Start(StartError::Refused {
+            launcher,
+            code: status.code(),
+        })),
+        Err(source) => Err(not_started(launcher, source)),
+    }
+}
+
+fn not_started(launcher: PathBuf, source: std::io::Error) -> CliError {
+    CliError::Start(StartError::Launcher { launcher, source })
+}

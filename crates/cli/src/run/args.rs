@@ -1,0 +1,77 @@
+//! The command line of `motet run`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::RangedU64ValueParser;
+
+/// Options of `motet run`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    about = "Start a program on threads, processes and nodes",
+    long_about = ABOUT,
+    after_help = "Examples: motet run --help",
+    after_long_help = TAIL
+)]
+pub struct RunArgs {
+    /// Ranks in each process, one thread each
+    #[arg(short = 't', long, value_name = "T", default_value_t = 1, value_parser = count())]
+    pub threads: usize,
+
+    /// Processes on each node
+    #[arg(short = 'm', long, value_name = "M", default_value_t = 1, value_parser = count())]
+    pub processes: usize,
+
+    /// Nodes
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = count())]
+    pub nodes: usize,
+
+    /// File with the names of the nodes, one per line [default: the batch system's, else this machine]
+    #[arg(long, value_name = "FILE", conflicts_with = "slurm")]
+    pub hostfile: Option<PathBuf>,
+
+    /// The MPI library: a file, or a folder that holds it [default: found]
+    #[arg(long, value_name = "PATH", env = "MOTET_MPI_LIB")]
+    pub mpi_lib: Option<PathBuf>,
+
+    /// Submit a batch job to Slurm
+    #[arg(long)]
+    pub slurm: bool,
+
+    /// Print the line, with --slurm the batch script, and start nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// No remarks on standard error
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+fn count() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=1_000_000)
+}
+
+const ABOUT: &str = "\
+Start a program on threads, processes and nodes.
+
+Starts M processes on each of N nodes by the mpiexec of an MPI library, and tells each that it is to have \
+T ranks (T × M × N in all). Any library with the MPI-5 standard ABI will do; pip install mpich brings \
+one. This program becomes mpiexec: signals go to it, and its exit code is the one that is returned.";
+
+const TAIL: &str = "\
+Examples:
+  motet run -t 2 -- ./heat
+      one process with two ranks
+  motet run -t 8 -m 2 -n 4 --hostfile hosts -- ./heat --steps 1000
+      64 ranks on the four machines that the file hosts names
+  motet run -t 8 -m 2 -n 4 --slurm --dry-run -- ./heat
+      the batch script for the same on a cluster
+
+Environment of the program: MOTET_THREADS (ranks of each process), MOTET_MPI_LIB (the library)
+
+Exit codes: that of mpiexec, which is the program's; 2 when nothing was started";

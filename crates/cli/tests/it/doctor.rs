@@ -1,0 +1,95 @@
+//! What the machine offers, as a user asks for it.
+
+use crate::program::Place;
+use crate::run::libraries;
+use serde_json::Value;
+
+#[test]
+fn doctor_gives_one_object_with_every_field() {
+    // No library is named, and no program is there.
+    let place = Place::new();
+    let mut command = place.command("doctor --json --python no-python --go no-go");
+    let out = command
+        .env_remove("MOTET_MPI_LIB")
+        .env_remove("VIRTUAL_ENV")
+        .output()
+        .unwrap();
+    let row: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let mut fields: Vec<&str> = row
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    fields.sort_unstable();
+    let mut expected =
+        "cores caches roundtrip_us wakeup_us memory limits mpi mpi_problem python go"
+            .split_whitespace()
+            .collect::<Vec<_>>();
+    expected.sort_unstable();
+    assert_eq!(fields, expected);
+    assert!(row["cores"]["usable"].as_u64().unwrap() >= 1);
+    assert!(row["wakeup_us"].as_f64().unwrap() > 0.0);
+    assert!(row["python"].is_null() && row["go"].is_null());
+    let found = row["mpi"].as_array().unwrap().len();
+    assert_eq!(found == 0, row["mpi_problem"].is_string(), "{row}");
+}
+
+#[test]
+fn doctor_says_the_same_in_words() {
+    let out = Place::new().run("doctor --go no-go").quiet_success();
+    for words in [
+        "cores ",
+        "wake-up ",
+        "memory ",
+        "limits ",
+        "MPI ",
+        "Python ",
+        "Go          none",
+    ] {
+        assert!(out.contains(words), "{words}: {out}");
+    }
+}
+
+#[test]
+fn sem_g410_doctor_names_a_library_that_is_not_there() {
+    Place::new()
+        .run("doctor --mpi-lib nowhere")
+        .refusal(&["nowhere", "pip install mpich"]);
+}
+
+#[test]
+fn sem_g410_doctor_says_what_is_wrong_with_a_library() {
+    let place = Place::with("libmpi_abi.so.1", "no library");
+    let out = place.run("doctor --json --mpi-lib .").quiet_success();
+    let row: Value = serde_json::from_str(&out).unwrap();
+    let problem = row["mpi"][0]["problem"].as_str().unwrap();
+    assert!(problem.contains("cannot open the MPI library"), "{problem}");
+}
+
+#[test]
+fn needs_mpi_doctor_starts_each_library() {
+    for library in libraries() {
+        let place = Place::new();
+        let mut command = place.command("doctor --json --mpi-lib");
+        let out = command.arg(&library).output().unwrap();
+        let row: Value = serde_json::from_slice(&out.stdout).unwrap();
+        let found = &row["mpi"][0];
+        assert!(found["problem"].is_null(), "{found}");
+        assert!(
+            found["version"].as_str().unwrap().contains("MPI"),
+            "{found}"
+        );
+        assert!(
+            found["threads"]
+                .as_str()
+                .unwrap()
+                .starts_with("MPI_THREAD_"),
+            "{found}"
+        );
+        assert!(
+            found["launcher"].as_str().unwrap().contains("mpiexec"),
+            "{found}"
+        );
+    }
+}

@@ -1,0 +1,238 @@
+//! Where a dispatcher keeps its waiters.
+//!
+//! Whoever waits (an arbiter on its ports, an async receive) enters itself when it begins to wait, and
+//! nothing when it ends: an entry is a weak pointer, and dead ones are swept out when a shard has
+//! doubled. So the list costs a waiter one push into the shard of its own worker, and whoever reads
+//! it pays for the rest.
+//!
+//! Millions may wait, and nearly all of them for the same few lines of code: those that were entered one
+//! after the other for the same line, in the same millisecond, share one note of the time and the line.
+
+use super::{Wait, Waiter, Waiting};
+use motet_sync::{CachePadded, Mutex};
+use std::panic::Location;
+use std::ptr;
+use std::sync::Weak;
+use std::time::{Duration, Instant};
+
+/// The waiters of one dispatcher.
+pub(crate) struct Roll {
+    /// One per worker, and the last for everyone else.
+    shards: Box<[CachePadded<Mutex<Shard>>]>,
+    made: Instant,
+}
+
+#[derive(Default)]
+struct Shard {
+    waiters: Vec<Weak<dyn Waiter>>,
+    /// What is known of them, in the same order.
+    runs: Vec<Run>,
+    /// At so many waiters the dead are swept out.
+    sweep_at: usize,
+}
+
+/// Waiters that were entered one after the other.
+#[derive(Clone, Copy)]
+struct Run {
+    count: usize,
+    /// When the first began, since the roll was made. The others began less than [`Run::LENGTH`] later.
+    since: Duration,
+    created: &'static Location<'static>,
+}
+
+impl Roll {
+    pub(crate) fn new(workers: usize) -> Self {
+        Roll {
+            shards: (0..=workers).map(|_| CachePadded::default()).collect(),
+            made: Instant::now(),
+        }
+    }
+
+    /// Enters a waiter, from worker `index` or, with `None`, from another thread.
+    pub(crate) fn enter(
+        &self,
+        index: Option<usize>,
+        waiter: Weak<dyn Waiter>,
+        created: &'static Location<'static>,
+    ) {
+        let since = self.made.elapsed();
+        let last = self.shards.len() - 1;
+        let shard = &self.shards[index.unwrap_or(last)];
+        shard.lock().enter(waiter, since, created);
+    }
+
+    /// Everyone who waits now.
+    pub(crate) fn read(&self) -> Waiting {
+        // No lock is held while a waiter looks at its ports, or while the last handle of one goes.
+        let entries: Vec<_> = self
+            .shards
+            .iter()
+            .flat_map(|shard| shard.lock().entries())
+            .collect();
+        let mut waits: Vec<_> = entries
+            .iter()
+            .filter_map(|(waiter, run)| self.look(waiter, run))
+            .collect();
+        waits.sort_by_key(|wait| wait.since);
+        Waiting(waits)
+    }
+
+    fn look(&self, waiter: &Weak<dyn Waiter>, run: &Run) -> Option<Wait> {
+        Some(Wait {
+            awaited: waiter.upgrade()?.awaits()?,
+            since: self.made + run.since,
+            created: run.created,
+        })
+    }
+}
+
+impl Shard {
+    const LEAST: usize = 64;
+
+    fn enter(
+        &mut self,
+        waiter: Weak<dyn Waiter>,
+        since: Duration,
+        created: &'static Location<'static>,
+    ) {
+        if self.waiters.len() >= self.sweep_at.max(Self::LEAST) {
+            self.sweep();
+            self.sweep_at = 2 * self.waiters.len();
+        }
+        self.waiters.push(waiter);
+        match self.runs.last_mut() {
+            Some(run) if run.covers(since, created) => run.count += 1,
+            _ => self.runs.push(Run {
+                count: 1,
+                since,
+                created,
+            }),
+        }
+    }
+
+    /// Forgets the waiters that are gone, and the runs of which nobody is left.
+    fn sweep(&mut self) {
+        let (mut runs, mut left) = (self.runs.iter_mut(), 0);
+        let mut run = None;
+        self.waiters.retain(|waiter| {
+            while left == 0 {
+                let next = runs.next().expect("each waiter is in a run");
+                left = std::mem::take(&mut next.count);
+                run = Some(next);
+            }
+            left -= 1;
+            let lives = waiter.strong_count() > 0;
+            run.iter_mut()
+                .for_each(|run| run.count += usize::from(lives));
+            lives
+        });
+        self.runs.retain(|run| run.count > 0);
+    }
+
+    fn entries(&self) -> Vec<(Weak<dyn Waiter>, Run)> {
+        let runs = self.runs.iter();
+        let each = runs.flat_map(|run| std::iter::repeat_n(*run, run.count));
+        self.waiters.iter().cloned().zip(each).collect()
+    }
+}
+
+impl Run {
+    const LENGTH: Duration = Duration::from_millis(1);
+
+    fn covers(&self, since: Duration, created: &'static Location<'static>) -> bool {
+        ptr::eq(self.created, created) && since.saturating_sub(self.since) < Self::LENGTH
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::super::Awaited;
+    use super::*;
+    use std::sync::Arc;
+
+    struct One;
+
+    impl Waiter for One {
+        fn awaits(&self) -> Option<Awaited> {
+            None
+        }
+    }
+
+    fn one() -> Arc<dyn Waiter> {
+        Arc::new(One)
+    }
+
+    fn here_or_there(here: bool) -> &'static Location<'static> {
+        #[track_caller]
+        fn here_now() -> &'static Location<'static> {
+            Location::caller()
+        }
+        [here_now(), here_now()][usize::from(here)]
+    }
+
+    #[test]
+    fn dead_entries_do_not_pile_up() {
+        let mut shard = Shard::default();
+        let living: Vec<_> = (0..100).map(|_| one()).collect();
+        let mut enter = |one: &Arc<dyn Waiter>, number: u64| {
+            let since = Duration::from_micros(100 * number);
+            shard.enter(Arc::downgrade(one), since, here_or_there(true));
+        };
+        let mut number = 0..;
+        living
+            .iter()
+            .zip(&mut number)
+            .for_each(|(one, number)| enter(one, number));
+        number.take(10_000).for_each(|number| enter(&one(), number));
+        let is_living = |waiter: &&Weak<dyn Waiter>| waiter.strong_count() > 0;
+        assert_eq!(shard.waiters.iter().filter(is_living).count(), 100);
+        assert!(shard.waiters.len() <= 4 * 100, "{}", shard.waiters.len());
+        assert!(shard.runs.len() <= 4 * 100, "{}", shard.runs.len());
+    }
+
+    #[test]
+    fn each_keeps_its_line_and_its_millisecond_when_others_go() {
+        let mut shard = Shard::default();
+        let all: Vec<_> = (0..400).map(|_| one()).collect();
+        // Lines change every seventh, time every twentieth of a millisecond.
+        let of = |at: usize| {
+            (
+                Duration::from_micros(50 * at as u64),
+                here_or_there((at / 7).is_multiple_of(2)),
+            )
+        };
+        for (at, one) in all.iter().enumerate() {
+            let (since, created) = of(at);
+            shard.enter(Arc::downgrade(one), since, created);
+        }
+        let stay: Vec<_> = (0..all.len())
+            .filter(|at| at % 5 == 0 && *at > 60)
+            .collect();
+        let living: Vec<_> = stay.iter().map(|&at| Arc::clone(&all[at])).collect();
+        drop(all);
+        shard.sweep();
+        let entries = shard.entries();
+        assert_eq!(entries.len(), living.len());
+        assert_eq!(
+            shard.runs.iter().map(|run| run.count).sum::<usize>(),
+            living.len()
+        );
+        for ((waiter, run), (&at, one)) in entries.iter().zip(stay.iter().zip(&living)) {
+            assert!(Weak::ptr_eq(waiter, &Arc::downgrade(one)), "{at}");
+            let (since, created) = of(at);
+            assert_eq!(run.created, created, "{at}");
+            let early = since.checked_sub(run.since).expect("not before the run");
+            assert!(early < Run::LENGTH, "{at}: {early:?} early");
+        }
+    }
+
+    #[test]
+    fn the_waiters_of_one_line_share_a_note() {
+        let mut shard = Shard::default();
+        let all: Vec<_> = (0..1_000).map(|_| one()).collect();
+        for one in &all {
+            shard.enter(Arc::downgrade(one), Duration::ZERO, here_or_there(true));
+        }
+        assert_eq!((shard.waiters.len(), shard.runs.len()), (1_000, 1));
+    }
+}

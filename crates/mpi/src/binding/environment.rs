@@ -1,0 +1,111 @@
+//! The started library.
+
+use super::abi;
+use super::comm::Comm;
+use super::library::{Library, ThreadLevel, text};
+use super::running::Running;
+use crate::error::MpiError;
+use std::sync::Arc;
+
+/// MPI, started in this process (MPI 5.0, section 11.2).
+///
+/// ```no_run
+/// use motet_mpi::{Library, Search};
+///
+/// let library = Library::open(&Search::default().find()?)?;
+/// let mpi = library.start()?;
+/// let world = mpi.world()?;
+/// println!("process {} of {}", world.rank(), world.size());
+/// mpi.finish()?;
+/// # Ok::<(), motet_mpi::MpiError>(())
+/// ```
+#[derive(Debug)]
+pub struct Environment {
+    running: Arc<Running>,
+}
+
+impl Library {
+    /// Starts MPI with this library, so that any thread may call it if the library can do that.
+    ///
+    /// A process that was not started by `mpiexec` is a world of its own.
+    ///
+    /// # Errors
+    /// [`MpiError::Started`] the second time in a process; [`MpiError::Call`] when it fails.
+    pub fn start(&self) -> Result<Environment, MpiError> {
+        Ok(Environment {
+            running: Arc::new(Running::start(self)?),
+        })
+    }
+}
+
+impl Environment {
+    /// The library that was started.
+    #[must_use]
+    pub fn library(&self) -> &Library {
+        self.running.library()
+    }
+
+    /// From how many threads it may be called. Below [`ThreadLevel::Multiple`] calls take turns;
+    /// below [`ThreadLevel::Serialized`] other threads get an error.
+    #[must_use]
+    pub fn level(&self) -> ThreadLevel {
+        self.running.level()
+    }
+
+    /// All processes (`MPI_COMM_WORLD`). Its errors are returned, as those of all communicators made
+    /// from it.
+    ///
+    /// # Errors
+    /// [`MpiError::WrongThread`], [`MpiError::Call`].
+    pub fn world(&self) -> Result<Comm, MpiError> {
+        Comm::of(&self.running, abi::COMM_WORLD)
+    }
+
+    /// The name of the machine that this process runs on (`MPI_Get_processor_name`).
+    ///
+    /// # Errors
+    /// [`MpiError::WrongThread`].
+    pub fn processor_name(&self) -> Result<String, MpiError> {
+        let mut name = String::new();
+        self.running.call("MPI_Get_processor_name", |symbols| {
+            name = text(abi::MAX_PROCESSOR_NAME, |to, length| {
+                // SAFETY: MPI is started; the room is what the standard asks for.
+                unsafe { (symbols.get_processor_name)(to, length) }
+            });
+            abi::SUCCESS
+        })?;
+        Ok(name)
+    }
+
+    /// Seconds since some time in the past (`MPI_Wtime`).
+    #[must_use]
+    pub fn wtime(&self) -> f64 {
+        // SAFETY: MPI is started; the function has no arguments and may be called by any thread.
+        unsafe { (self.library().symbols.wtime)() }
+    }
+
+    /// Ends all processes of the world with this exit code, without waiting for anything
+    /// (`MPI_Abort`).
+    ///
+    /// # Errors
+    /// When the library returns, which it should not.
+    pub fn abort(&self, code: i32) -> Result<(), MpiError> {
+        self.running.call("MPI_Abort", |symbols| {
+            // SAFETY: MPI is started and the communicator predefined.
+            unsafe { (symbols.abort)(abi::COMM_WORLD, code) }
+        })
+    }
+
+    /// Ends MPI (`MPI_Finalize`): waits for all processes. Dropping does the same, but for a thread
+    /// that panics, which must not wait for others.
+    ///
+    /// # Errors
+    /// [`MpiError::InUse`] while communicators or requests are there: MPI then ends with the last of
+    /// them.
+    pub fn finish(self) -> Result<(), MpiError> {
+        match Arc::into_inner(self.running) {
+            Some(_last) => Ok(()),
+            None => Err(MpiError::InUse),
+        }
+    }
+}

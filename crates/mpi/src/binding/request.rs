@@ -1,0 +1,231 @@
+//! What is under way, and how it ended.
+
+use super::abi;
+use super::running::Running;
+use crate::error::MpiError;
+use std::mem;
+use std::sync::Arc;
+
+/// A send, receive or barrier that was started (MPI 5.0, section 3.7).
+///
+/// It owns the bytes that MPI reads or writes. One that is dropped before it has ended goes on or is
+/// cancelled: a receive that nothing has matched is cancelled; the bytes of any other are never given
+/// back to the system.
+#[derive(Debug)]
+#[must_use = "what was started has not ended"]
+pub struct Request {
+    running: Arc<Running>,
+    handle: abi::Request,
+    /// What MPI reads, or the room that it writes to.
+    bytes: Vec<u8>,
+    kind: Pending,
+}
+
+/// What kind of operation is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pending {
+    Send,
+    Receive,
+    /// A receive whose message has been matched.
+    Matched,
+    Collective,
+}
+
+/// Who sent what was received, and how much (`MPI_Status`). Of a send or a barrier it says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    source: usize,
+    tag: i32,
+    length: usize,
+    cancelled: bool,
+}
+
+impl Request {
+    pub(super) fn new(
+        running: &Arc<Running>,
+        handle: abi::Request,
+        bytes: Vec<u8>,
+        kind: Pending,
+    ) -> Request {
+        Request {
+            running: Arc::clone(running),
+            handle,
+            bytes,
+            kind,
+        }
+    }
+
+    /// Whether it has ended; then how. Asking again gives the same question to MPI, which says that
+    /// nothing was received.
+    ///
+    /// # Errors
+    /// [`MpiError::Call`] when the operation failed: it has ended then. [`MpiError::WrongThread`].
+    #[inline]
+    pub fn test(&mut self) -> Result<Option<Status>, MpiError> {
+        let (mut flag, mut status) = (0, abi::Status::default());
+        self.running.call("MPI_Test", |symbols| {
+            // SAFETY: the handle is a live request or null, the places are valid.
+            unsafe { (symbols.test)(&raw mut self.handle, &raw mut flag, &raw mut status) }
+        })?;
+        if flag == 0 {
+            return Ok(None);
+        }
+        self.ended(&status).map(Some)
+    }
+
+    /// Waits until it has ended; how, and the bytes: those received, or those that were sent.
+    ///
+    /// # Errors
+    /// As [`Request::test`].
+    pub fn wait(mut self) -> Result<(Status, Vec<u8>), MpiError> {
+        let mut status = abi::Status::default();
+        self.running.call("MPI_Wait", |symbols| {
+            // SAFETY: the handle is a live request or null, the place is valid.
+            unsafe { (symbols.wait)(&raw mut self.handle, &raw mut status) }
+        })?;
+        let status = self.ended(&status)?;
+        Ok((status, mem::take(&mut self.bytes)))
+    }
+
+    /// Asks for the operation to end without having happened (`MPI_Cancel`). It has to be waited for
+    /// all the same; [`Status::cancelled`] says whether it came in time.
+    ///
+    /// # Errors
+    /// As [`Request::test`].
+    pub fn cancel(&mut self) -> Result<(), MpiError> {
+        if self.handle == abi::REQUEST_NULL {
+            return Ok(());
+        }
+        self.running.call("MPI_Cancel", |symbols| {
+            // SAFETY: the handle is a live request.
+            unsafe { (symbols.cancel)(&raw mut self.handle) }
+        })
+    }
+
+    /// The bytes, when it has ended: those received, or those that were sent.
+    ///
+    /// # Errors
+    /// The request itself while it has not ended.
+    pub fn into_bytes(mut self) -> Result<Vec<u8>, Request> {
+        if self.handle == abi::REQUEST_NULL {
+            Ok(mem::take(&mut self.bytes))
+        } else {
+            Err(self)
+        }
+    }
+
+    fn ended(&mut self, status: &abi::Status) -> Result<Status, MpiError> {
+        let status = match self.kind {
+            Pending::Send | Pending::Collective => {
+                return Ok(Status {
+                    source: 0,
+                    tag: 0,
+                    length: self.bytes.len(),
+                    cancelled: false,
+                });
+            }
+            Pending::Receive => {
+                let cancelled = is_cancelled(&self.running, status)?;
+                Status {
+                    cancelled,
+                    ..Status::of(&self.running, status)?
+                }
+            }
+            Pending::Matched => Status::of(&self.running, status)?,
+        };
+        let length = status.length.min(self.bytes.capacity());
+        // A second test finds nothing new and must not take back what came.
+        if length > self.bytes.len() {
+            // SAFETY: MPI has written so many bytes into the room, and the receive has ended.
+            unsafe { self.bytes.set_len(length) };
+        }
+        Ok(status)
+    }
+
+    /// Hands the operation to a set that waits for several.
+    pub(super) fn into_parts(mut self) -> (Arc<Running>, abi::Request, Vec<u8>, Pending) {
+        let handle = mem::replace(&mut self.handle, abi::REQUEST_NULL);
+        let bytes = mem::take(&mut self.bytes);
+        (Arc::clone(&self.running), handle, bytes, self.kind)
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        if self.handle == abi::REQUEST_NULL {
+            return;
+        }
+        if self.kind == Pending::Receive {
+            let mut status = abi::Status::default();
+            let ended = self.cancel().and_then(|()| {
+                self.running.call("MPI_Wait", |symbols| {
+                    // SAFETY: a live request; one that is cancelled ends without its peer.
+                    unsafe { (symbols.wait)(&raw mut self.handle, &raw mut status) }
+                })
+            });
+            if ended.is_ok() {
+                return;
+            }
+        }
+        if self.kind == Pending::Send {
+            // An error changes nothing: the bytes stay where they are.
+            let _ = self.running.call("MPI_Request_free", |symbols| {
+                // SAFETY: a live request of a send; its bytes are never freed (below).
+                unsafe { (symbols.request_free)(&raw mut self.handle) }
+            });
+        }
+        // MPI may still read or write them.
+        let _leaked = mem::take(&mut self.bytes).leak();
+    }
+}
+
+impl Status {
+    #[inline]
+    pub(super) fn of(running: &Running, status: &abi::Status) -> Result<Status, MpiError> {
+        let mut length = 0;
+        running.call("MPI_Get_count", |symbols| {
+            // SAFETY: the status came from the library, the place is valid.
+            unsafe { (symbols.get_count)(status, abi::BYTE, &raw mut length) }
+        })?;
+        // A status of nothing has no sender and no length.
+        Ok(Status {
+            source: usize::try_from(status.source).unwrap_or(0),
+            tag: status.tag,
+            length: usize::try_from(length).unwrap_or(0),
+            cancelled: false,
+        })
+    }
+
+    /// The process that sent the message.
+    #[must_use]
+    pub fn source(&self) -> usize {
+        self.source
+    }
+
+    /// The tag it was sent with.
+    #[must_use]
+    pub fn tag(&self) -> i32 {
+        self.tag
+    }
+
+    /// How many bytes came: also more than 2³¹.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Whether the receive was cancelled before anything had come.
+    #[must_use]
+    pub fn cancelled(&self) -> bool {
+        self.cancelled
+    }
+}
+
+fn is_cancelled(running: &Running, status: &abi::Status) -> Result<bool, MpiError> {
+    let mut cancelled = 0;
+    running.call("MPI_Test_cancelled", |symbols| {
+        // SAFETY: the status came from the library, the place is valid.
+        unsafe { (symbols.test_cancelled)(status, &raw mut cancelled) }
+    })?;
+    Ok(cancelled != 0)
+}

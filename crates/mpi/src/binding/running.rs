@@ -1,0 +1,150 @@
+//! The library between its start and its end, shared by all that use it.
+
+use super::abi;
+use super::library::{Library, ThreadLevel, text};
+use super::symbols::Symbols;
+use crate::error::MpiError;
+use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::{Mutex, thread};
+use std::ffi::c_int;
+use std::fmt;
+use std::ptr;
+
+/// MPI can be started once in a process, whichever libraries are open.
+static STARTED: AtomicBool = AtomicBool::new(false);
+
+/// A started library. It ends when this is dropped.
+pub(super) struct Running {
+    library: Library,
+    level: ThreadLevel,
+    /// The thread that started it: the only one that may call below `Serialized`.
+    owner: thread::ThreadId,
+    /// Held during each call where only one thread at a time may call.
+    turn: Mutex<()>,
+}
+
+impl Running {
+    /// Starts the library, asking for calls from any thread.
+    pub(super) fn start(library: &Library) -> Result<Running, MpiError> {
+        let symbols = &library.symbols;
+        let (mut before, mut after) = (0, 0);
+        // SAFETY: both may be called at any time, with valid places.
+        unsafe {
+            (symbols.initialized)(&raw mut before);
+            (symbols.finalized)(&raw mut after);
+        }
+        // Relaxed: only whether it was set counts; nothing else is published by it.
+        if before != 0 || after != 0 || STARTED.swap(true, Ordering::Relaxed) {
+            return Err(MpiError::Started);
+        }
+        let mut provided = 0;
+        // SAFETY: MPI is not started (just asked) and nobody else starts it (the flag). The standard
+        // allows null for both arguments of the command line.
+        let code = unsafe {
+            (symbols.init_thread)(
+                ptr::null_mut(),
+                ptr::null_mut(),
+                abi::THREAD_MULTIPLE,
+                &raw mut provided,
+            )
+        };
+        let running = Running {
+            library: library.clone(),
+            level: ThreadLevel::of(provided),
+            owner: thread::current().id(),
+            turn: Mutex::new(()),
+        };
+        if let Err(error) = running.check("MPI_Init_thread", code) {
+            // Not started, so not to be ended.
+            let _never_ended = std::mem::ManuallyDrop::new(running);
+            return Err(error);
+        }
+        for comm in [abi::COMM_WORLD, abi::COMM_SELF] {
+            running.call("MPI_Comm_set_errhandler", |symbols| {
+                // SAFETY: both communicators and the handler are predefined.
+                unsafe { (symbols.comm_set_errhandler)(comm, abi::ERRORS_RETURN) }
+            })?;
+        }
+        Ok(running)
+    }
+
+    pub(super) fn library(&self) -> &Library {
+        &self.library
+    }
+
+    pub(super) fn level(&self) -> ThreadLevel {
+        self.level
+    }
+
+    /// Calls the library when this thread may, and turns its error code into an error.
+    #[inline]
+    pub(super) fn call(
+        &self,
+        name: &'static str,
+        body: impl FnOnce(&Symbols) -> c_int,
+    ) -> Result<(), MpiError> {
+        let code = match self.level {
+            ThreadLevel::Multiple => body(&self.library.symbols),
+            ThreadLevel::Serialized => {
+                let _turn = self.turn.lock();
+                body(&self.library.symbols)
+            }
+            ThreadLevel::Single | ThreadLevel::Funneled => {
+                if thread::current().id() != self.owner {
+                    return Err(MpiError::WrongThread { call: name });
+                }
+                body(&self.library.symbols)
+            }
+        };
+        self.check(name, code)
+    }
+
+    #[inline]
+    fn check(&self, call: &'static str, code: c_int) -> Result<(), MpiError> {
+        if code == abi::SUCCESS {
+            Ok(())
+        } else {
+            Err(self.failure(call, code))
+        }
+    }
+
+    #[cold]
+    fn failure(&self, call: &'static str, code: c_int) -> MpiError {
+        let symbols = &self.library.symbols;
+        let mut class = code;
+        // SAFETY: may be called at any time, with valid places.
+        unsafe { (symbols.error_class)(code, &raw mut class) };
+        let said = text(abi::MAX_ERROR_STRING, |to, length| {
+            // SAFETY: may be called at any time; the room is what the standard asks for.
+            unsafe { (symbols.error_string)(code, to, length) }
+        });
+        MpiError::Call {
+            call,
+            class,
+            text: said.split_whitespace().collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A process that fails must not wait for the others here: it ends, and its launcher sees it.
+        if std::thread::panicking() {
+            return;
+        }
+        // An error here has nobody to go to: the process is about to end.
+        let _ = self.call("MPI_Finalize", |symbols| {
+            // SAFETY: MPI is started and nothing uses it any more: this is the last owner.
+            unsafe { (symbols.finalize)() }
+        });
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running")
+            .field("library", &self.library.path())
+            .field("level", &self.level)
+            .finish_non_exhaustive()
+    }
+}

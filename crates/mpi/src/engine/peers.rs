@@ -1,0 +1,157 @@
+//! Whether the other processes are still there.
+//!
+//! MPI says little about it: many libraries leave messages to a process that was killed under way for
+//! ever, and their launchers may or may not end the rest. Processes of the same machine can be seen, so
+//! they are looked at; of the others only what MPI reports is known.
+
+use crate::binding::Comm;
+use crate::error::MpiError;
+use std::fs;
+
+/// How another process is known on this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Identity {
+    /// The boot of the machine and the numbering of its processes, as one number; 0: not known.
+    machine: u64,
+    pid: u64,
+    /// When it started: a later process may have the same number.
+    started: u64,
+}
+
+/// All processes of the communicator, as they can be seen from here.
+#[derive(Debug)]
+pub(super) struct Peers {
+    here: u64,
+    all: Vec<Identity>,
+}
+
+impl Peers {
+    /// Tells the others how this process can be seen. All processes call it.
+    pub(super) fn meet(comm: &Comm) -> Result<Peers, MpiError> {
+        let own = Identity::own();
+        let all = comm.allgather(&[own.machine, own.pid, own.started])?;
+        Ok(Peers {
+            here: own.machine,
+            all: all
+                .chunks_exact(3)
+                .map(|told| Identity {
+                    machine: told[0],
+                    pid: told[1],
+                    started: told[2],
+                })
+                .collect(),
+        })
+    }
+
+    /// Why the process is gone; `None` when it runs, or cannot be seen from here.
+    pub(super) fn gone(&self, process: usize) -> Option<String> {
+        let identity = self.all[process];
+        if self.here == 0 || identity.machine != self.here {
+            return None;
+        }
+        let pid = identity.pid;
+        match Stat::of(pid) {
+            Some(stat) if stat.started != identity.started => {
+                Some(format!("its number {pid} has another process"))
+            }
+            Some(stat) if matches!(stat.state, 'Z' | 'X') => Some(format!("{pid} has ended")),
+            Some(_) => None,
+            None => Some(format!("there is no process {pid} any more")),
+        }
+    }
+}
+
+impl Identity {
+    fn own() -> Identity {
+        let pid = u64::from(std::process::id());
+        let seen = Stat::of(pid);
+        Identity {
+            machine: seen.as_ref().and_then(|_| machine()).unwrap_or(0),
+            pid,
+            started: seen.map_or(0, |stat| stat.started),
+        }
+    }
+}
+
+/// What Linux says of a process.
+#[derive(Debug)]
+struct Stat {
+    state: char,
+    started: u64,
+}
+
+impl Stat {
+    fn of(pid: u64) -> Option<Stat> {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name, in parentheses, may hold anything.
+        let mut fields = text.rsplit_once(')')?.1.split_whitespace();
+        let state = fields.next()?.chars().next()?;
+        // proc(5): the state is field 3, the start field 22.
+        let started = fields.nth(18)?.parse().ok()?;
+        Some(Stat { state, started })
+    }
+}
+
+/// One number for this boot of this machine and this numbering of its processes.
+fn machine() -> Option<u64> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let space = fs::read_link("/proc/self/ns/pid").ok()?;
+    let text = format!("{boot}{}", space.display());
+    // FNV-1a: the same in every build, and no two machines of a run meet by chance.
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    Some(hash.max(1))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    fn seen(pid: u32) -> Peers {
+        let pid = u64::from(pid);
+        let identity = Identity {
+            machine: machine().unwrap(),
+            pid,
+            started: Stat::of(pid).unwrap().started,
+        };
+        Peers {
+            here: identity.machine,
+            all: vec![identity],
+        }
+    }
+
+    #[test]
+    fn a_process_is_gone_when_it_has_ended_reaped_or_not() {
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let peers = seen(child.id());
+        assert_eq!(peers.gone(0), None);
+        child.kill().unwrap();
+        // Its parent, this one, has not asked for it yet: it is still listed.
+        while peers.gone(0).is_none() {
+            motet_sync::thread::yield_now();
+        }
+        child.wait().unwrap();
+        assert!(peers.gone(0).unwrap().contains("no process"));
+    }
+
+    #[test]
+    fn another_process_with_the_same_number_is_not_the_peer() {
+        let mut peers = seen(std::process::id());
+        assert_eq!(peers.gone(0), None);
+        peers.all[0].started += 1;
+        assert!(peers.gone(0).unwrap().contains("another process"));
+    }
+
+    #[test]
+    fn processes_of_other_machines_are_not_judged() {
+        let mut peers = seen(std::process::id());
+        peers.all[0] = Identity {
+            machine: peers.here + 1,
+            pid: u64::MAX,
+            started: 0,
+        };
+        assert_eq!(peers.gone(0), None);
+    }
+}

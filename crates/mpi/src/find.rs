@@ -1,0 +1,203 @@
+//! Where MPI libraries are looked for.
+//!
+//! Nothing is read from the environment here: who looks says what was named where.
+
+use crate::error::MpiError;
+use std::path::{Path, PathBuf};
+
+/// The names that libraries with the standard ABI have (MPI 5.0, section 20.2).
+const NAMES: [&str; 2] = ["libmpi_abi.so.1", "libmpi_abi.so"];
+
+/// Folders in which systems and packages put libraries.
+const SYSTEM: [&str; 7] = [
+    "/usr/local/lib",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/opt/mpich/lib",
+    "/opt/intel/oneapi/mpi/latest/lib",
+];
+
+/// Where to look for an MPI library, in this order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    /// Named by the user: a library, or a folder that holds one in itself or in `lib`. If there is
+    /// one it is the only place.
+    pub named: Option<PathBuf>,
+    /// Folders of Python environments and other installations, which hold `lib`.
+    pub prefixes: Vec<PathBuf>,
+    /// Folders of libraries, as in `LD_LIBRARY_PATH`.
+    pub folders: Vec<PathBuf>,
+    /// Whether to look in the system's folders too.
+    pub system: bool,
+}
+
+impl Search {
+    /// Looks only at what was named.
+    #[must_use]
+    pub fn named(path: impl Into<PathBuf>) -> Search {
+        Search {
+            named: Some(path.into()),
+            ..Search::default()
+        }
+    }
+
+    /// The library to use: the first there is.
+    ///
+    /// ```
+    /// use motet_mpi::{MpiError, Search};
+    ///
+    /// let missing = Search::named("/nowhere").find();
+    /// assert!(matches!(missing, Err(MpiError::NotFound { .. })));
+    /// ```
+    ///
+    /// # Errors
+    /// [`MpiError::NotFound`] with the places when there is none.
+    pub fn find(&self) -> Result<PathBuf, MpiError> {
+        self.all()
+            .into_iter()
+            .next()
+            .ok_or_else(|| MpiError::NotFound {
+                looked: self.places(),
+            })
+    }
+
+    /// Every library there is, each once, in the order of the search.
+    #[must_use]
+    pub fn all(&self) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = Vec::new();
+        let mut real: Vec<PathBuf> = Vec::new();
+        for place in self.places() {
+            let Some(library) = library_in(&place) else {
+                continue;
+            };
+            let target = library.canonicalize().unwrap_or_else(|_| library.clone());
+            if !real.contains(&target) {
+                real.push(target);
+                found.push(library);
+            }
+        }
+        found
+    }
+
+    /// Where it looks.
+    fn places(&self) -> Vec<PathBuf> {
+        if let Some(named) = &self.named {
+            return vec![named.clone()];
+        }
+        let mut places: Vec<PathBuf> = self.prefixes.iter().map(|p| p.join("lib")).collect();
+        places.extend(self.folders.iter().cloned());
+        if self.system {
+            places.extend(SYSTEM.iter().map(PathBuf::from));
+        }
+        places
+    }
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Search {
+            named: None,
+            prefixes: Vec::new(),
+            folders: Vec::new(),
+            system: true,
+        }
+    }
+}
+
+/// The library that a place is or holds. (`libmpi_abi.so` may be a linker's script, so the
+/// versioned name comes first.)
+fn library_in(place: &Path) -> Option<PathBuf> {
+    if place.is_file() {
+        return Some(place.to_owned());
+    }
+    let folders = [place.to_owned(), place.join("lib")];
+    let candidates = folders
+        .iter()
+        .flat_map(|folder| NAMES.iter().map(|name| folder.join(name)));
+    candidates.into_iter().find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A folder of its own for a test.
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("motet-find-{}-{name}", std::process::id()));
+        fs::create_dir_all(folder.join("env/lib")).unwrap();
+        fs::create_dir_all(folder.join("libs")).unwrap();
+        folder
+    }
+
+    fn touch(path: &Path) {
+        fs::write(path, "").unwrap();
+    }
+
+    #[test]
+    fn environments_come_before_folders_and_versioned_names_first() {
+        let at = folder("order");
+        let search = Search {
+            prefixes: vec![at.join("env")],
+            folders: vec![at.join("libs")],
+            system: false,
+            ..Search::default()
+        };
+        assert_eq!(search.all(), Vec::<PathBuf>::new());
+        touch(&at.join("libs/libmpi_abi.so.1"));
+        assert_eq!(search.find(), Ok(at.join("libs/libmpi_abi.so.1")));
+        touch(&at.join("env/lib/libmpi_abi.so"));
+        touch(&at.join("env/lib/libmpi_abi.so.1"));
+        let both = vec![
+            at.join("env/lib/libmpi_abi.so.1"),
+            at.join("libs/libmpi_abi.so.1"),
+        ];
+        assert_eq!(search.all(), both);
+        fs::remove_dir_all(at).unwrap();
+    }
+
+    #[test]
+    fn what_is_named_is_the_only_place() {
+        let at = folder("named");
+        touch(&at.join("env/lib/libmpi_abi.so.1"));
+        touch(&at.join("own.so"));
+        let named = |path: PathBuf| {
+            let search = Search {
+                folders: vec![at.join("env/lib")],
+                ..Search::named(path)
+            };
+            search.find()
+        };
+        assert_eq!(named(at.join("own.so")), Ok(at.join("own.so")));
+        assert_eq!(
+            named(at.join("env")),
+            Ok(at.join("env/lib/libmpi_abi.so.1"))
+        );
+        let missing = named(at.join("libs"));
+        let looked = vec![at.join("libs")];
+        assert_eq!(missing, Err(MpiError::NotFound { looked }));
+        fs::remove_dir_all(at).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_library_with_two_names_is_found_once() {
+        let at = folder("twice");
+        touch(&at.join("libs/libmpi_abi.so.1"));
+        std::os::unix::fs::symlink(
+            at.join("libs/libmpi_abi.so.1"),
+            at.join("env/lib/libmpi_abi.so.1"),
+        )
+        .unwrap();
+        let search = Search {
+            prefixes: vec![at.join("env")],
+            folders: vec![at.join("libs")],
+            system: false,
+            ..Search::default()
+        };
+        assert_eq!(search.all(), [at.join("env/lib/libmpi_abi.so.1")]);
+        fs::remove_dir_all(at).unwrap();
+    }
+}

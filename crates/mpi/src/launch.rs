@@ -1,0 +1,336 @@
+//! The line that starts a program on threads × processes × nodes (papers' t × m × n).
+//!
+//! Each MPI library brings its own `mpiexec`; this module knows the options of those whose libraries have
+//! the standard ABI. A batch script for Slurm holds the same line: the launchers find the nodes of the job
+//! by themselves.
+
+use crate::error::MpiError;
+use std::ffi::{OsStr, OsString};
+use std::fmt::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A program on `threads` × `processes` × `nodes`.
+///
+/// ```
+/// use motet_mpi::{Family, Launch};
+///
+/// let launch = Launch {
+///     threads: 1,
+///     processes: 2,
+///     ..Launch::new(Family::Mpich, "/opt/mpich/lib/libmpi_abi.so.1", "/opt/mpich/bin/mpiexec")
+/// };
+/// let line = launch.line(&["prog".into()]);
+/// assert_eq!(line[0], "/opt/mpich/bin/mpiexec");
+/// assert_eq!(line.last().unwrap(), "prog");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// Ranks of a process, one thread each.
+    pub threads: usize,
+    /// Processes on each node.
+    pub processes: usize,
+    /// Nodes.
+    pub nodes: usize,
+    /// The file with the names of the nodes; without one the batch system's, else this machine.
+    pub hostfile: Option<PathBuf>,
+    /// Processors of a node for all its processes; 0: not known. With enough of them each process
+    /// gets its own.
+    pub cores: usize,
+    /// Whose launcher it is.
+    pub family: Family,
+    /// The MPI library that the program is to open.
+    pub library: PathBuf,
+    /// The launcher.
+    pub mpiexec: PathBuf,
+}
+
+/// Whose MPI library it is: what its launcher understands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Family {
+    /// MPICH.
+    Mpich,
+    /// Intel MPI.
+    Intel,
+    /// Another one: it gets the options of the standard only.
+    Other,
+}
+
+/// Tells a program how many ranks each of its processes has.
+pub(crate) const THREADS: &str = "MOTET_THREADS";
+/// Tells a program which MPI library to open.
+pub(crate) const LIBRARY: &str = "MOTET_MPI_LIB";
+
+impl Launch {
+    /// One rank in one process on one node.
+    pub fn new(family: Family, library: impl Into<PathBuf>, mpiexec: impl Into<PathBuf>) -> Launch {
+        Launch {
+            threads: 1,
+            processes: 1,
+            nodes: 1,
+            hostfile: None,
+            cores: 0,
+            family,
+            library: library.into(),
+            mpiexec: mpiexec.into(),
+        }
+    }
+
+    /// All processes.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.processes * self.nodes
+    }
+
+    /// What a process needs to know, by the names of environment variables.
+    #[must_use]
+    pub fn variables(&self) -> Vec<(&'static str, OsString)> {
+        let mut variables = vec![
+            (THREADS, self.threads.to_string().into()),
+            (LIBRARY, self.library.clone().into_os_string()),
+        ];
+        if self.family == Family::Intel {
+            // Without it the library does not find its parts.
+            if let Some(root) = self.mpiexec.parent().and_then(Path::parent) {
+                variables.push(("I_MPI_ROOT", root.as_os_str().to_owned()));
+            }
+            match self.binds() {
+                true => variables.push(("I_MPI_PIN_DOMAIN", self.threads.to_string().into())),
+                false => variables.push(("I_MPI_PIN", "0".into())),
+            }
+        }
+        variables
+    }
+
+    /// The launcher with its arguments, then the program with its own.
+    #[must_use]
+    pub fn line(&self, program: &[OsString]) -> Vec<OsString> {
+        let mut line = vec![self.mpiexec.clone().into_os_string()];
+        let mut word = |word: &dyn AsRef<OsStr>| line.push(word.as_ref().to_owned());
+        if self.family != Family::Other {
+            if let Some(hostfile) = &self.hostfile {
+                word(&"-f");
+                word(hostfile);
+            }
+            word(&"-ppn");
+            word(&self.processes.to_string());
+            for (name, value) in self.variables() {
+                word(&"-genv");
+                word(&name);
+                word(&value);
+            }
+            if self.family == Family::Mpich && self.binds() {
+                word(&"-bind-to");
+                word(&format!("core:{}", self.threads));
+            }
+        } else if let Some(hostfile) = &self.hostfile {
+            word(&"--hostfile");
+            word(hostfile);
+        }
+        word(&"-n");
+        word(&self.total().to_string());
+        line.extend(program.iter().cloned());
+        line
+    }
+
+    /// The line as a shell reads it.
+    #[must_use]
+    pub fn shell_line(&self, program: &[OsString]) -> String {
+        let words = self.line(program);
+        words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    }
+
+    /// A script for `sbatch`.
+    #[must_use]
+    pub fn batch_script(&self, program: &[OsString]) -> String {
+        let mut script = String::from("#!/bin/sh\n#SBATCH --job-name=motet\n");
+        for (option, value) in [
+            ("nodes", self.nodes),
+            ("ntasks-per-node", self.processes),
+            ("cpus-per-task", self.threads),
+        ] {
+            let _ = writeln!(script, "#SBATCH --{option}={value}");
+        }
+        if self.family == Family::Other {
+            for (name, value) in self.variables() {
+                let _ = writeln!(script, "export {name}={}", quoted(&value));
+            }
+        }
+        // The batch system gives as many processors as are asked for, and names the nodes.
+        let inside = Launch {
+            hostfile: None,
+            cores: self.threads * self.processes,
+            ..self.clone()
+        };
+        let _ = writeln!(script, "exec {}", inside.shell_line(program));
+        script
+    }
+
+    /// Whether each process gets processors of its own.
+    fn binds(&self) -> bool {
+        self.threads * self.processes <= self.cores
+    }
+}
+
+impl Family {
+    /// Whose library says this of itself.
+    ///
+    /// ```
+    /// use motet_mpi::Family;
+    ///
+    /// assert_eq!(Family::of("MPICH Version: 5.0.2"), Family::Mpich);
+    /// assert_eq!(Family::of("Intel(R) MPI Library 2021.18"), Family::Intel);
+    /// ```
+    #[must_use]
+    pub fn of(version: &str) -> Family {
+        if version.contains("Intel(R) MPI") {
+            Family::Intel
+        } else if version.contains("MPICH") {
+            Family::Mpich
+        } else {
+            Family::Other
+        }
+    }
+
+    /// The launcher that belongs to a library: in the `bin` beside the folder that holds it, or
+    /// above.
+    ///
+    /// # Errors
+    /// [`MpiError::NoLauncher`] with the places.
+    pub fn launcher(self, library: &Path) -> Result<PathBuf, MpiError> {
+        let names = match self {
+            Family::Intel => ["mpiexec.hydra", "mpiexec"],
+            Family::Mpich | Family::Other => ["mpiexec", "mpiexec.hydra"],
+        };
+        let library = std::path::absolute(library).unwrap_or_else(|_| library.to_owned());
+        let above = library.ancestors().skip(2).take(3);
+        let places: Vec<PathBuf> = above.map(|folder| folder.join("bin")).collect();
+        let candidates = places
+            .iter()
+            .flat_map(|place| names.iter().map(|name| place.join(name)));
+        candidates
+            .into_iter()
+            .find(|path| path.is_file())
+            .ok_or(MpiError::NoLauncher {
+                library,
+                looked: places,
+            })
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Family::Mpich => "MPICH",
+            Family::Intel => "Intel MPI",
+            Family::Other => "MPI",
+        })
+    }
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &OsString) -> String {
+    let text = word.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        text.into_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch(family: Family) -> Launch {
+        Launch {
+            threads: 8,
+            processes: 2,
+            nodes: 4,
+            ..Launch::new(family, "/m/lib/libmpi_abi.so.1", "/m/bin/mpiexec")
+        }
+    }
+
+    fn program() -> Vec<OsString> {
+        ["heat", "--name", "it's"].map(OsString::from).to_vec()
+    }
+
+    #[test]
+    fn mpich_gets_its_options() {
+        let line = launch(Family::Mpich).shell_line(&program());
+        assert_eq!(
+            line,
+            "/m/bin/mpiexec -ppn 2 -genv MOTET_THREADS 8 -genv MOTET_MPI_LIB \
+             /m/lib/libmpi_abi.so.1 -n 8 heat --name 'it'\\''s'"
+        );
+        let bound = Launch {
+            cores: 16,
+            hostfile: Some("hosts".into()),
+            ..launch(Family::Mpich)
+        };
+        let line = bound.shell_line(&program());
+        assert!(line.starts_with("/m/bin/mpiexec -f hosts -ppn 2"), "{line}");
+        assert!(line.contains(" -bind-to core:8 -n 8 heat"), "{line}");
+    }
+
+    #[test]
+    fn intel_is_told_its_root_and_how_to_pin() {
+        let line = launch(Family::Intel).shell_line(&program());
+        assert!(line.contains("-genv I_MPI_ROOT /m "), "{line}");
+        assert!(line.contains("-genv I_MPI_PIN 0 "), "{line}");
+        let bound = Launch {
+            cores: 16,
+            ..launch(Family::Intel)
+        };
+        let line = bound.shell_line(&program());
+        assert!(line.contains("-genv I_MPI_PIN_DOMAIN 8 "), "{line}");
+        assert!(!line.contains("bind-to"), "{line}");
+    }
+
+    #[test]
+    fn others_get_what_the_standard_has() {
+        let other = Launch {
+            hostfile: Some("my hosts".into()),
+            ..launch(Family::Other)
+        };
+        assert_eq!(
+            other.shell_line(&["p".into()]),
+            "/m/bin/mpiexec --hostfile 'my hosts' -n 8 p"
+        );
+        let script = other.batch_script(&["p".into()]);
+        assert!(script.contains("\nexport MOTET_THREADS=8\n"), "{script}");
+    }
+
+    #[test]
+    fn a_batch_script_asks_for_what_the_run_needs() {
+        let on_hosts = Launch {
+            hostfile: Some("hosts".into()),
+            ..launch(Family::Mpich)
+        };
+        let script = on_hosts.batch_script(&program());
+        let expected = "#!/bin/sh\n#SBATCH --job-name=motet\n#SBATCH --nodes=4\n\
+                        #SBATCH --ntasks-per-node=2\n#SBATCH --cpus-per-task=8\n\
+                        exec /m/bin/mpiexec -ppn 2 -genv MOTET_THREADS 8 -genv MOTET_MPI_LIB \
+                        /m/lib/libmpi_abi.so.1 -bind-to core:8 -n 8 heat --name 'it'\\''s'\n";
+        assert_eq!(script, expected);
+    }
+
+    #[test]
+    fn the_launcher_is_beside_the_library_or_missing_by_name() {
+        let at = std::env::temp_dir().join(format!("motet-launch-{}", std::process::id()));
+        let library = at.join("lib/x86_64/libmpi_abi.so.1");
+        std::fs::create_dir_all(at.join("bin")).unwrap();
+        let missing = Family::Mpich.launcher(&library).unwrap_err().to_string();
+        assert!(
+            missing.contains("bin") && missing.contains("mpiexec"),
+            "{missing}"
+        );
+        std::fs::write(at.join("bin/mpiexec"), "").unwrap();
+        assert_eq!(Family::Mpich.launcher(&library), Ok(at.join("bin/mpiexec")));
+        std::fs::write(at.join("bin/mpiexec.hydra"), "").unwrap();
+        let intel = Family::Intel.launcher(&library);
+        assert_eq!(intel, Ok(at.join("bin/mpiexec.hydra")));
+        std::fs::remove_dir_all(at).unwrap();
+    }
+}

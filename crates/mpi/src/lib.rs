@@ -1,0 +1,47 @@
+//! Messages between processes over any MPI library with the MPI-5 standard ABI.
+//!
+//! - Depends on: `motet-sync`, `libloading`. Nothing of MPI is needed to build: a library is opened when a
+//!   program is started on several processes.
+//! - Used by: the command line (`motet run`, `motet doctor`), and the fabric between processes.
+//!
+//! ```text
+//!  Search ──► Library ──► Environment ──► Comm ──► Engine ──► envelopes, in order, of any length
+//!  which      opened      MPI runs        calls    sends in the background, progress when idle
+//!
+//!  Launch ──► the line of mpiexec that starts t × m × n, or a batch script
+//! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | find a library, and say how to get one | [`Search`], [`MpiError`] |
+//! | call MPI: sends, receives, probes, barriers, reductions | [`Comm`], [`Request`] |
+//! | send bytes between ranks of different processes | [`Engine`] |
+//! | start a program on processes and machines | [`Launch`] |
+//!
+//! # Examples
+//!
+//! Without a library there is an error that says what to do, and nothing else is lost:
+//!
+//! ```
+//! use motet_mpi::Search;
+//!
+//! let error = Search::named("/nowhere").find().unwrap_err();
+//! assert!(error.to_string().contains("pip install mpich"));
+//! ```
+//!
+//! Read next: [`Engine`], then `binding.rs`, the only place with `unsafe`.
+
+mod binding;
+mod engine;
+mod error;
+mod find;
+mod launch;
+
+pub use binding::{
+    Comm, Element, Environment, Library, Matched, Reduction, Request, RequestSet, Status,
+    ThreadLevel,
+};
+pub use engine::{Engine, EngineConfig, Envelope, Header};
+pub use error::MpiError;
+pub use find::Search;
+pub use launch::{Family, Launch};
