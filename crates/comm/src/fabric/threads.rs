@@ -165,6 +165,8 @@ mod loom_tests {
         loom::model(|| {
             let hall = Arc::new(Hall::new(2, 2));
             let team = Arc::new(Team::world(2, tree_place));
+            // Loom does not see the `OnceLock` that holds the mailbox.
+            hall.mailbox(0);
             let sender = thread::spawn({
                 let hall = Arc::clone(&hall);
                 move || {

@@ -482,3 +482,46 @@ fn arguments_that_do_not_fit_are_told_before_anyone_is_met() {
         |_, _| (),
     );
 }
+
+/// Numbers whose plain sum depends on its order in almost every bit.
+fn wild(i: usize) -> f64 {
+    let mixed = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let sign = if mixed & 1 == 0 { 1.0 } else { -1.0 };
+    sign * (mixed >> 11) as f64 * 2f64.powi((mixed % 90) as i32 - 80)
+}
+
+#[test]
+fn sem_g313_reproducible_sums_have_the_same_bits_on_every_world() {
+    let all: Vec<f64> = (0..2000).map(wild).collect();
+    let expected = all.iter().collect::<motet_comm::ExactSum>().value();
+    let rows: Vec<Vec<f64>> = (0..300)
+        .map(|i| (0..8).map(|r| wild(8 * i + r)).collect())
+        .collect();
+    let sum = |row: &Vec<f64>| row.iter().collect::<motet_comm::ExactSum>().value();
+    let columns: Vec<f64> = rows.iter().map(sum).collect();
+    on(
+        sizes(),
+        async move |comm| {
+            let (rank, size) = (comm.rank(), comm.size());
+            let mine: Vec<f64> = all.iter().skip(rank).step_by(size).copied().collect();
+            let total = comm.reproducible_sum(&mine).await?;
+            assert_eq!(
+                comm.ireproducible_sum(&mine).wait().await?.to_bits(),
+                total.to_bits()
+            );
+            // Eight rows of numbers, of which each rank has one; where there are fewer ranks nothing is
+            // compared, as each has one row only.
+            let part = |row: &Vec<f64>| if rank < 8 { row[rank] } else { 0.0 };
+            let mine: Vec<f64> = rows.iter().map(part).collect();
+            let (mut totals, mut again) = (vec![1.0; 300], vec![1.0; 300]);
+            comm.reproducible_sum_into(&mine, &mut totals).await?;
+            comm.ireproducible_sum_into(&mine, &mut again)
+                .wait()
+                .await?;
+            assert_eq!(totals, again);
+            assert!(size < 8 || totals == columns, "{size}");
+            Ok(total.to_bits())
+        },
+        move |_, _| expected.to_bits(),
+    );
+}
