@@ -1,9 +1,31 @@
-//! Collectives: calls that all ranks make together, in the same order. One file each.
+//! Collectives: calls that all ranks of a communicator make together, in the same order. One file each.
+//!
+//! Every one has up to four forms: `x` takes and gives any value, `x_into` copies slices of plain numbers to where
+//! they shall be, and `ix` and `ix_into` start it and return a request, so that several may be under way
+//! at once. A form meets the same form only.
+//!
+//! # How they are done
+//!
+//! | ranks | way | messages on the longest way |
+//! |---|---|---|
+//! | 1 | none: the rank is alone | 0 |
+//! | any, on `ports` | one port gathers an item per rank; whoever reads first combines them in rank order | 1 post and one epoch |
+//! | any, on `threads` | a tree of nodes with eight children, over cache lines; the last to arrive at a node combines, in rank order, and climbs; the last of all makes the total and publishes it once | log₈ P arrivals and one epoch |
+//!
+//! What is made of the total depends on the call: `allreduce` and `broadcast` leave one value that everyone
+//! reads; `scan`, `scatter`, `alltoall` and `reduce_scatter` lay a part out for each rank, which takes it. The
+//! size of the values changes nothing, since they are moved and not sent: there are no messages to cut up.
 
 mod allgather;
 mod allreduce;
+mod alltoall;
 mod barrier;
 mod broadcast;
+mod exscan;
 mod gather;
 mod reduce;
+mod reduce_scatter;
+mod reproducible_sum;
+mod scan;
 mod scatter;
+mod shelf;

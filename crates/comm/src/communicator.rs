@@ -1,14 +1,19 @@
-//! The communicator: one rank's handle on its world.
+//! The communicator: one rank's handle on the ranks it belongs to.
 
 use crate::CommError;
-use crate::fabric::{AnyFabric, Fabric};
+use crate::envelope::{Context, Kind};
+use crate::fabric::{AnyFabric, Place, Team};
+use crate::report::{Operation, Wait};
+use std::cell::Cell;
 use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
 
-/// One rank's handle on its world: who it is, and all it can say to the others.
+/// One rank's handle on its world, or on a part of it: who it is, and all it can say to the others.
 ///
 /// A communicator belongs to its rank and does not leave it. Its calls are async: a rank that waits
 /// holds no thread. The calls are described where they are defined: point-to-point, collectives,
-/// topologies.
+/// topologies, communicators. Messages and collectives of different communicators never meet.
 ///
 /// # Cancellation
 /// Dropping the future of a point-to-point call before it ends takes nothing and sends nothing, but for
@@ -16,27 +21,56 @@ use std::fmt;
 /// Dropping that of a collective leaves this rank out of step; its next collective says so.
 pub struct Communicator {
     fabric: AnyFabric,
+    team: Arc<Team>,
+    rank: usize,
+    /// Meetings this rank has come to.
+    meetings: Cell<u32>,
+    /// The rank has come to a meeting and has not left it.
+    in_meeting: Cell<bool>,
+    /// Collectives this rank has started to wait for them later.
+    started: Cell<u32>,
 }
 
 impl Communicator {
-    pub(crate) fn new(fabric: AnyFabric) -> Self {
-        Communicator { fabric }
+    pub(crate) fn new(fabric: AnyFabric, team: Arc<Team>, rank: usize) -> Self {
+        Communicator {
+            fabric,
+            team,
+            rank,
+            meetings: Cell::new(0),
+            in_meeting: Cell::new(false),
+            started: Cell::new(0),
+        }
     }
 
     /// This rank, from 0.
     #[must_use]
+    #[inline]
     pub fn rank(&self) -> usize {
-        self.fabric.rank()
+        self.rank
     }
 
     /// The number of ranks.
     #[must_use]
+    #[inline]
     pub fn size(&self) -> usize {
-        self.fabric.size()
+        self.team.size()
     }
 
+    /// The communicator's number, by which reports name it; 0 is the world. The same on all its ranks.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.team.communicator
+    }
+
+    #[inline]
     pub(crate) fn fabric(&self) -> &AnyFabric {
         &self.fabric
+    }
+
+    #[inline]
+    pub(crate) fn team(&self) -> &Team {
+        &self.team
     }
 
     /// Checks that `rank` exists.
@@ -47,6 +81,58 @@ impl Communicator {
         } else {
             Err(CommError::NoSuchRank { rank, size })
         }
+    }
+
+    /// Tells the messages of the communicator, of this kind, from all others.
+    #[inline]
+    pub(crate) fn context(&self, kind: Kind) -> Context {
+        Context {
+            communicator: self.team.communicator,
+            kind,
+        }
+    }
+
+    /// What this rank waits for, in a call of this communicator.
+    pub(crate) fn waits_in(
+        &self,
+        operation: Operation,
+        location: &'static Location<'static>,
+    ) -> Wait {
+        Wait {
+            operation,
+            location,
+            communicator: self.number(),
+        }
+    }
+
+    /// The number of the meeting that this rank comes to next; it is in it until it leaves.
+    #[inline]
+    pub(crate) fn enter_meeting(&self, operation: &'static str) -> Result<u32, CommError> {
+        if self.in_meeting.replace(true) {
+            return Err(CommError::OutOfStep { operation });
+        }
+        // Never 0, which says that a rank has not come yet.
+        let number = self.meetings.get().wrapping_add(1);
+        self.meetings.set(number);
+        Ok(number)
+    }
+
+    /// This rank has read the total of the meeting.
+    #[inline]
+    pub(crate) fn leave_meeting(&self) {
+        self.in_meeting.set(false);
+    }
+
+    /// Where the ranks meet for the collective that this rank starts next.
+    pub(crate) fn next_started_place(&self) -> Arc<Place> {
+        let number = self.started.get();
+        self.started.set(number.wrapping_add(1));
+        self.team.started_place(number)
+    }
+
+    /// This rank's handle on a communicator that it belongs to.
+    pub(crate) fn member_of(&self, team: Arc<Team>, rank: usize) -> Communicator {
+        Communicator::new(self.fabric.clone(), team, rank)
     }
 }
 

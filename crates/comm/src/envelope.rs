@@ -1,61 +1,57 @@
 //! A message between ranks, and what a receive asks for.
 
+use crate::address::{Source, Status, TagMatch};
+use crate::report::Unmatched;
+use motet_sync::atomic::{AtomicBool, Ordering};
 use std::any::{Any, type_name};
-use std::collections::VecDeque;
-
-/// What a message is about; chosen by the program.
-pub type Tag = u32;
-
-/// From whom a receive takes messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    /// From any rank.
-    Any,
-    /// From this rank only.
-    Rank(usize),
-}
-
-/// Messages with which tag a receive takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TagMatch {
-    /// Any tag.
-    Any,
-    /// This tag only.
-    Only(Tag),
-}
-
-/// Takes messages from any rank (MPI_ANY_SOURCE).
-pub const ANY_SOURCE: Source = Source::Any;
-
-/// Takes messages with any tag (MPI_ANY_TAG).
-pub const ANY_TAG: TagMatch = TagMatch::Any;
-
-/// Who sent a message, and with which tag.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status {
-    /// The sender.
-    pub source: usize,
-    /// The tag it was sent with.
-    pub tag: Tag,
-}
+use std::panic::Location;
+use std::sync::Arc;
 
 /// A message on its way: moved by ownership, never copied.
 pub(crate) struct Envelope {
     pub(crate) context: Context,
     pub(crate) status: Status,
-    pub(crate) type_name: &'static str,
+    pub(crate) label: Label,
+    /// What a synchronous send waits for.
+    pub(crate) receipt: Option<Arc<Receipt>>,
     payload: Box<dyn Any + Send>,
     /// How many messages had arrived before this one; set on arrival.
-    place: u64,
+    pub(crate) place: u64,
 }
 
-/// Keeps the messages of the runtime itself apart from those of the program.
+/// What is written on a message.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Label {
+    pub(crate) type_name: fn() -> &'static str,
+    /// The number of elements of a slice; 1 for a value.
+    pub(crate) length: usize,
+    /// Where it was sent.
+    pub(crate) location: &'static Location<'static>,
+}
+
+/// Says that a message has been received.
+#[derive(Debug)]
+pub(crate) struct Receipt {
+    /// The sender's rank in the world.
+    sender: usize,
+    received: AtomicBool,
+}
+
+/// Keeps apart what must never meet: the messages of one communicator from those of the others, and those
+/// of the runtime itself from those of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Context {
+pub(crate) struct Context {
+    pub(crate) communicator: u32,
+    pub(crate) kind: Kind,
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
     User,
     Shift,
-    /// Lanes for the side of the sender (0 left, 1 right).
-    Topology(usize),
+    /// Exchanges with the neighbours of a topology.
+    Neighbourhood,
 }
 
 /// What a receive waits for.
@@ -66,159 +62,88 @@ pub(crate) struct Wanted {
     pub(crate) tag: TagMatch,
 }
 
-/// Messages that have arrived and were not received yet, oldest first.
-#[derive(Default)]
-pub(crate) struct Arrived {
-    waiting: VecDeque<Envelope>,
-    /// Messages that have arrived so far.
-    count: u64,
-}
-
 impl Envelope {
-    pub(crate) fn new<T: Send + 'static>(context: Context, status: Status, value: T) -> Self {
+    pub(crate) fn new<T: Send + 'static>(
+        context: Context,
+        status: Status,
+        location: &'static Location<'static>,
+        value: T,
+    ) -> Self {
+        let label = Label {
+            type_name: type_name::<T>,
+            length: 1,
+            location,
+        };
         Envelope {
             context,
             status,
-            type_name: type_name::<T>(),
+            label,
+            receipt: None,
             payload: Box::new(value),
             place: 0,
         }
     }
 
+    /// What is to be said of it when rank `dest` of the world has not received it; the runtime's own
+    /// messages are not spoken of.
+    pub(crate) fn unmatched(&self, dest: usize) -> Option<Unmatched> {
+        (self.context.kind == Kind::User).then(|| Unmatched {
+            dest,
+            source: self.status.source,
+            tag: self.status.tag,
+            communicator: self.context.communicator,
+            type_name: (self.label.type_name)(),
+            location: self.label.location,
+        })
+    }
+
+    /// Looks at the value, if it is a `T`.
+    pub(crate) fn peek<T: 'static>(&self) -> Option<&T> {
+        self.payload.downcast_ref()
+    }
+
     /// The value, or the envelope again when it holds another type.
-    pub(crate) fn open<T: 'static>(self) -> Result<T, Self> {
-        let Envelope {
-            context,
-            status,
-            type_name,
-            payload,
-            place,
-        } = self;
-        match payload.downcast() {
+    pub(crate) fn open<T: 'static>(mut self) -> Result<T, Self> {
+        match self.payload.downcast() {
             Ok(value) => Ok(*value),
-            Err(payload) => Err(Envelope {
-                context,
-                status,
-                type_name,
-                payload,
-                place,
-            }),
+            Err(payload) => {
+                self.payload = payload;
+                Err(self)
+            }
         }
     }
 }
 
+impl Receipt {
+    pub(crate) fn new(sender: usize) -> Self {
+        Receipt {
+            sender,
+            received: AtomicBool::new(false),
+        }
+    }
+
+    /// The message has been received; returns who waits for it, to be woken after a fence.
+    pub(crate) fn sign(&self) -> usize {
+        self.received.store(true, Ordering::Release);
+        self.sender
+    }
+
+    pub(crate) fn is_signed(&self) -> bool {
+        self.received.load(Ordering::Acquire)
+    }
+}
+
 impl Wanted {
-    fn matches(&self, envelope: &Envelope) -> bool {
+    pub(crate) fn matches(&self, envelope: &Envelope) -> bool {
         let source = match self.source {
             Source::Any => true,
             Source::Rank(rank) => rank == envelope.status.source,
+            Source::Null => false,
         };
         let tag = match self.tag {
             TagMatch::Any => true,
             TagMatch::Only(tag) => tag == envelope.status.tag,
         };
         source && tag && self.context == envelope.context
-    }
-}
-
-impl Arrived {
-    pub(crate) fn push(&mut self, mut envelope: Envelope) {
-        envelope.place = self.count;
-        self.count += 1;
-        self.waiting.push_back(envelope);
-    }
-
-    /// Takes the oldest message that is wanted: so the messages of one sender that match the same
-    /// receives are taken in the order they were sent.
-    pub(crate) fn take(&mut self, wanted: &Wanted) -> Option<Envelope> {
-        let at = self
-            .waiting
-            .iter()
-            .position(|envelope| wanted.matches(envelope))?;
-        self.waiting.remove(at)
-    }
-
-    /// Brings a message back that nobody could use, to its old place: a receive with a narrower tag may
-    /// have taken it past older ones.
-    pub(crate) fn put_back(&mut self, envelope: Envelope) {
-        let older = |other: &Envelope| other.place < envelope.place;
-        let at = self.waiting.partition_point(older);
-        self.waiting.insert(at, envelope);
-    }
-}
-
-impl From<usize> for Source {
-    fn from(rank: usize) -> Self {
-        Source::Rank(rank)
-    }
-}
-
-impl From<Tag> for TagMatch {
-    fn from(tag: Tag) -> Self {
-        TagMatch::Only(tag)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn envelope(source: usize, tag: Tag, value: u32) -> Envelope {
-        Envelope::new(Context::User, Status { source, tag }, value)
-    }
-
-    fn take(
-        arrived: &mut Arrived,
-        source: impl Into<Source>,
-        tag: impl Into<TagMatch>,
-    ) -> Option<u32> {
-        let wanted = Wanted {
-            context: Context::User,
-            source: source.into(),
-            tag: tag.into(),
-        };
-        arrived
-            .take(&wanted)
-            .map(|envelope| envelope.open().ok().unwrap())
-    }
-
-    #[test]
-    fn the_oldest_match_is_taken_and_the_rest_stays() {
-        let mut arrived = Arrived::default();
-        for (i, (source, tag)) in [(0, 1), (1, 1), (0, 2), (1, 1)].into_iter().enumerate() {
-            arrived.push(envelope(source, tag, u32::try_from(i).unwrap()));
-        }
-        assert_eq!(take(&mut arrived, 2, ANY_TAG), None);
-        assert_eq!(take(&mut arrived, ANY_SOURCE, 2), Some(2));
-        assert_eq!(take(&mut arrived, 1, 1), Some(1));
-        assert_eq!(take(&mut arrived, ANY_SOURCE, ANY_TAG), Some(0));
-        assert_eq!(take(&mut arrived, 1, 1), Some(3));
-        assert_eq!(take(&mut arrived, ANY_SOURCE, ANY_TAG), None);
-    }
-
-    #[test]
-    fn what_is_put_back_takes_its_old_place() {
-        let mut arrived = Arrived::default();
-        for tag in 0..3 {
-            arrived.push(envelope(0, tag, tag));
-        }
-        let wanted = Wanted {
-            context: Context::User,
-            source: ANY_SOURCE,
-            tag: 1.into(),
-        };
-        let taken = arrived.take(&wanted).unwrap();
-        arrived.put_back(taken);
-        assert_eq!(
-            [(); 3].map(|()| take(&mut arrived, ANY_SOURCE, ANY_TAG)),
-            [Some(0), Some(1), Some(2)]
-        );
-    }
-
-    #[test]
-    fn another_type_is_handed_back_whole() {
-        let wrong = envelope(3, 4, 5).open::<String>().unwrap_err();
-        assert_eq!((wrong.status.source, wrong.type_name), (3, "u32"));
-        assert_eq!(wrong.open::<u32>().ok(), Some(5));
     }
 }

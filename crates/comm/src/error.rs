@@ -1,6 +1,6 @@
 //! What can go wrong between ranks.
 
-use crate::envelope::Tag;
+use crate::address::Tag;
 use crate::report::WaitReport;
 use motet_dispatch::Exception;
 use std::any::Any;
@@ -27,6 +27,24 @@ pub enum CommError {
         wanted: &'static str,
         /// The type of the message.
         found: &'static str,
+    },
+    /// A receive by value from the null process, which sends nothing.
+    NullSource,
+    /// The message that matched has more elements than there is room for. It stays where it is.
+    Truncated {
+        /// The sender of the message.
+        source: usize,
+        /// Its tag.
+        tag: Tag,
+        /// The number of its elements.
+        length: usize,
+        /// The number of elements that fit.
+        room: usize,
+    },
+    /// Arguments of a call do not fit each other or the communicator.
+    Arguments {
+        /// The operation and what is wrong.
+        problem: String,
     },
     /// Ranks met in different collectives.
     Mismatch {
@@ -110,7 +128,21 @@ impl fmt::Display for CommError {
                 "ranks met in different collectives: {one}, but {other}; all ranks must call the \
                  same ones in the same order"
             ),
-            CommError::Root { problem } => f.write_str(problem),
+            CommError::NullSource => f.write_str(
+                "nothing comes from the null process; receive from it with recv_into or \
+                 sendrecv_replace, which leave what is there",
+            ),
+            CommError::Truncated {
+                source,
+                tag,
+                length,
+                room,
+            } => write!(
+                f,
+                "the message from rank {source} with tag {tag} has {length} elements, and there is \
+                 room for {room}; probe tells the length before"
+            ),
+            CommError::Root { problem } | CommError::Arguments { problem } => f.write_str(problem),
             CommError::OutOfStep { operation } => write!(
                 f,
                 "{operation} is not possible: an earlier collective call of this rank was dropped \

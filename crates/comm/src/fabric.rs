@@ -2,50 +2,73 @@
 //!
 //! A communicator is written against the trait [`Fabric`]; which one it stands on is an enum,
 //! [`AnyFabric`], so that types stay short and calls are direct. The simplest comes first: `Solo`, one
-//! rank; then `Threads`, ranks that share memory.
+//! rank; then `Ports`, ranks that post to each other's ports, which is easy to read; and `Threads`, ranks that
+//! share memory, which is fast.
+//!
+//! A fabric knows ranks of the world only. Which of them belong to a communicator, and where they meet for
+//! collectives, says its [`Team`].
 
 mod any_cell;
+mod call;
 mod farewells;
 mod hall;
 mod lane;
 mod meeting;
+mod place;
+mod ports;
 mod solo;
+mod team;
 mod threads;
 
+pub(crate) use call::Call;
 pub(crate) use farewells::Farewells;
 pub(crate) use hall::Hall;
 pub(crate) use lane::{Closer, Lane, LaneReceiver, LaneSender};
+pub(crate) use place::{Agenda, Place};
+pub(crate) use ports::Ports;
 pub(crate) use solo::Solo;
+pub(crate) use team::Team;
 pub(crate) use threads::Threads;
 
-use crate::CommError;
 use crate::envelope::{Envelope, Wanted};
+use crate::mailbox::MailTicket;
 use crate::rank_slot::RankSlot;
-use crate::report::Wait;
 
-/// One rank's access to what carries its messages.
+/// One rank's access to what carries its messages. Ranks are those of the world.
 pub(crate) trait Fabric {
     /// The rank.
-    fn rank(&self) -> usize;
-
-    /// The number of ranks.
-    fn size(&self) -> usize;
+    fn world_rank(&self) -> usize;
 
     /// The place where this rank waits.
     fn slot(&self) -> &RankSlot;
 
-    /// Whether this rank and `other` take turns on one thread.
-    fn shares_thread_with(&self, other: usize) -> bool;
+    /// Whether two ranks take turns on one thread.
+    fn share_thread(&self, one: usize, other: usize) -> bool;
+
+    /// The place where another rank waits.
+    fn slot_of(&self, rank: usize) -> &RankSlot;
 
     /// Wakes a rank if it sleeps. Called after something was brought to it, and after a fence unless
     /// this rank shares a thread with it.
-    fn wake_if_sleeping(&self, rank: usize);
+    #[inline]
+    fn wake_if_sleeping(&self, rank: usize) {
+        self.slot_of(rank).wake_if_sleeping();
+    }
 
     /// Carries an envelope to a rank that exists. Never waits.
     fn send(&self, to: usize, envelope: Envelope);
 
-    /// Waits for an envelope that is wanted and takes it.
-    async fn recv(&self, wanted: &Wanted, wait: Wait) -> Envelope;
+    /// A number that changes with each message that comes to this rank.
+    fn arrivals(&self) -> u32;
+
+    /// Takes the oldest message that is wanted, or posts a receive for it.
+    fn post(&self, wanted: &Wanted) -> Posted;
+
+    /// What a posted receive has got; the receive is then over.
+    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope>;
+
+    /// Gives a posted receive up. What it had got is there again; then the answer is `false`.
+    fn withdraw(&self, ticket: Ticket) -> bool;
 
     /// The lane to or from `peer` is gone for good. The peer is told when the rank waits next: a rank that
     /// ends, well or not, has the run say so. One rank alone has nobody to tell.
@@ -54,28 +77,30 @@ pub(crate) trait Fabric {
     /// Brings an envelope back that was received and could not be used.
     fn put_back(&self, envelope: Envelope);
 
-    /// All ranks meet: each brings a value, every rank gets the values combined in rank order.
-    async fn meet_all<T: Clone + Send + Sync + 'static>(
-        &self,
-        wait: Wait,
-        value: T,
-        combine: impl Fn(T, T) -> T,
-    ) -> Result<T, CommError>;
+    /// Shows `look` the oldest message that is wanted, and leaves it there.
+    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R>;
 
-    /// All ranks meet; only `root` gets the combined value.
-    async fn meet_at<T: Send + 'static>(
-        &self,
-        root: usize,
-        wait: Wait,
-        value: T,
-        combine: impl Fn(T, T) -> T,
-    ) -> Result<Option<T>, CommError>;
+    /// Numbers for so many new communicators; the first of them.
+    fn new_communicators(&self, count: u32) -> u32;
+}
+
+/// What comes of posting a receive: the message, or a ticket for it.
+pub(crate) type Posted = Result<Envelope, Ticket>;
+
+/// A posted receive.
+pub(crate) enum Ticket {
+    /// In a mailbox.
+    Mail(MailTicket),
+    /// At a port.
+    Port(Box<ports::PortTicket>),
 }
 
 /// The fabrics there are.
+#[derive(Clone)]
 pub(crate) enum AnyFabric {
     Solo(Solo),
     Threads(Threads),
+    Ports(Ports),
 }
 
 /// Calls the same method of whichever fabric it is.
@@ -84,19 +109,15 @@ macro_rules! each_fabric {
         match $self {
             AnyFabric::Solo($fabric) => $call,
             AnyFabric::Threads($fabric) => $call,
+            AnyFabric::Ports($fabric) => $call,
         }
     };
 }
 
 impl Fabric for AnyFabric {
     #[inline]
-    fn rank(&self) -> usize {
-        each_fabric!(self, fabric => fabric.rank())
-    }
-
-    #[inline]
-    fn size(&self) -> usize {
-        each_fabric!(self, fabric => fabric.size())
+    fn world_rank(&self) -> usize {
+        each_fabric!(self, fabric => fabric.world_rank())
     }
 
     #[inline]
@@ -104,21 +125,37 @@ impl Fabric for AnyFabric {
         each_fabric!(self, fabric => fabric.slot())
     }
 
-    fn shares_thread_with(&self, other: usize) -> bool {
-        each_fabric!(self, fabric => fabric.shares_thread_with(other))
+    fn share_thread(&self, one: usize, other: usize) -> bool {
+        each_fabric!(self, fabric => fabric.share_thread(one, other))
     }
 
     #[inline]
-    fn wake_if_sleeping(&self, rank: usize) {
-        each_fabric!(self, fabric => fabric.wake_if_sleeping(rank));
+    fn slot_of(&self, rank: usize) -> &RankSlot {
+        each_fabric!(self, fabric => fabric.slot_of(rank))
     }
 
+    #[inline]
     fn send(&self, to: usize, envelope: Envelope) {
         each_fabric!(self, fabric => fabric.send(to, envelope));
     }
 
-    async fn recv(&self, wanted: &Wanted, wait: Wait) -> Envelope {
-        each_fabric!(self, fabric => fabric.recv(wanted, wait).await)
+    #[inline]
+    fn arrivals(&self) -> u32 {
+        each_fabric!(self, fabric => fabric.arrivals())
+    }
+
+    #[inline]
+    fn post(&self, wanted: &Wanted) -> Posted {
+        each_fabric!(self, fabric => fabric.post(wanted))
+    }
+
+    #[inline]
+    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+        each_fabric!(self, fabric => fabric.collect(ticket))
+    }
+
+    fn withdraw(&self, ticket: Ticket) -> bool {
+        each_fabric!(self, fabric => fabric.withdraw(ticket))
     }
 
     fn farewell(&self, peer: usize, closer: Closer) {
@@ -129,22 +166,21 @@ impl Fabric for AnyFabric {
         each_fabric!(self, fabric => fabric.put_back(envelope));
     }
 
-    async fn meet_all<T: Clone + Send + Sync + 'static>(
-        &self,
-        wait: Wait,
-        value: T,
-        combine: impl Fn(T, T) -> T,
-    ) -> Result<T, CommError> {
-        each_fabric!(self, fabric => fabric.meet_all(wait, value, combine).await)
+    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+        each_fabric!(self, fabric => fabric.peek(wanted, look))
     }
 
-    async fn meet_at<T: Send + 'static>(
-        &self,
-        root: usize,
-        wait: Wait,
-        value: T,
-        combine: impl Fn(T, T) -> T,
-    ) -> Result<Option<T>, CommError> {
-        each_fabric!(self, fabric => fabric.meet_at(root, wait, value, combine).await)
+    fn new_communicators(&self, count: u32) -> u32 {
+        each_fabric!(self, fabric => fabric.new_communicators(count))
     }
+}
+
+/// A meeting place at a port.
+pub(crate) fn port_place(ranks: usize) -> Place {
+    Place::Port(ports::Gathering::new(ranks))
+}
+
+/// A meeting place in shared memory.
+pub(crate) fn tree_place(ranks: usize) -> Place {
+    Place::Tree(meeting::Meeting::new(ranks))
 }

@@ -4,7 +4,7 @@
 //! needs a message. A rank is an async task with a home worker, so a rank that waits holds no
 //! thread, and the same program runs with as many ranks as you like on as many cores as there are.
 //!
-//! - Depends on: `motet-sync`, `motet-dispatch`.
+//! - Depends on: `motet-sync`, `motet-dispatch`; `motet-ports` for the fabric `ports`.
 //! - Used by: `motet-mining`, the facade, the benchmarks.
 //!
 //! ```text
@@ -19,12 +19,22 @@
 //! | to … | use |
 //! |---|---|
 //! | send and receive | [`Communicator::send`], [`recv`](Communicator::recv), [`sendrecv`](Communicator::sendrecv), [`shift`](Communicator::shift) |
+//! | … and be sure that it was received | [`ssend`](Communicator::ssend) |
+//! | … later, several at once | [`irecv`](Communicator::irecv), [`Requests`] |
+//! | … numbers in place | [`send_slice`](Communicator::send_slice), [`recv_into`](Communicator::recv_into) |
+//! | look before receiving | [`probe`](Communicator::probe), [`mprobe`](Communicator::mprobe) |
 //! | exchange with neighbours, often | [`Communicator::ring`], [`line`](Communicator::line) |
+//! | neighbours on a grid or graph | [`cartesian`](Communicator::cartesian), [`graph`](Communicator::graph) |
 //! | wait for all | [`barrier`](Communicator::barrier) |
 //! | one to all | [`broadcast`](Communicator::broadcast), [`scatter`](Communicator::scatter) |
 //! | all to one | [`reduce`](Communicator::reduce), [`gather`](Communicator::gather) |
-//! | all to all | [`allreduce`](Communicator::allreduce), [`allgather`](Communicator::allgather) |
+//! | all to all | [`allreduce`](Communicator::allreduce), [`allgather`](Communicator::allgather), [`alltoall`](Communicator::alltoall), [`reduce_scatter`](Communicator::reduce_scatter) |
+//! | what those before me have | [`scan`](Communicator::scan), [`exscan`](Communicator::exscan) |
+//! | a sum with the same bits | [`reproducible_sum`](Communicator::reproducible_sum), [`ExactSum`], [`Dyadic`] |
+//! | talk among some of the ranks | [`split`](Communicator::split), [`dup`](Communicator::dup), [`create`](Communicator::create) |
 //! | find out why nothing goes on | [`RunError::Stuck`] |
+//!
+//! Collectives also come in place (`allreduce_into`) and started to be waited for later (`iallreduce`).
 //!
 //! ```
 //! use motet_comm::{CommError, World};
@@ -41,26 +51,43 @@
 //! assert!((pi[0] - std::f64::consts::PI).abs() < 1e-6);
 //! ```
 //!
-//! Read next: [`World`], [`Communicator`]; then `fabric.rs` (what a fabric is), `rank_slot.rs` (how a
-//! rank waits), `fabric/lane.rs` and `fabric/meeting.rs` (what is fast).
+//! Read next: [`World`], [`Communicator`]; then `fabric.rs` (what a fabric is), `fabric/ports.rs` (the whole of one on a
+//! few pages), `meet.rs` (a collective), `rank_slot.rs` (how a rank waits), `fabric/lane.rs` and `fabric/meeting.rs` (what
+//! is fast).
 
+mod address;
 mod collectives;
 mod communicator;
+#[cfg(doctest)]
+mod compile_fail;
 mod envelope;
 mod error;
+mod exact_sum;
 mod fabric;
+mod group;
+mod mailbox;
+mod meet;
+mod pending;
+mod plain;
 mod point_to_point;
 mod rank_slot;
 mod report;
 mod reproducible;
+mod request;
 mod run;
+mod split;
 mod topology;
 mod world;
 
+pub use address::{ANY_SOURCE, ANY_TAG, Dest, Source, Status, Tag, TagMatch};
 pub use communicator::Communicator;
-pub use envelope::{ANY_SOURCE, ANY_TAG, Source, Status, Tag, TagMatch};
 pub use error::{CommError, RunError};
-pub use report::{Operation, RankState, Wait, WaitReport};
+pub use exact_sum::{ExactSum, Real};
+pub use group::Group;
+pub use plain::Plain;
+pub use point_to_point::{Message, PersistentRecv, PersistentSend, Probe};
+pub use report::{Operation, RankState, Unmatched, Wait, WaitReport};
 pub use reproducible::Dyadic;
-pub use topology::{Line, Ring};
-pub use world::World;
+pub use request::{Request, Requests};
+pub use topology::{Cartesian, Line, Neighbourhood, Ring, dims_create};
+pub use world::{Outcome, World};

@@ -18,7 +18,6 @@ use crate::report::Wait;
 use motet_dispatch::{Advice, FutureHandle, SpinWait};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-use std::future::poll_fn;
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
@@ -125,12 +124,12 @@ impl RankSlot {
 impl RankWait {
     /// Ready when `ready` says so. `why` is asked before the rank sleeps, ahead of the last look.
     #[inline]
-    pub(crate) fn poll(
+    pub(crate) fn poll<W: IntoIterator<Item = Wait>>(
         &mut self,
         slot: &RankSlot,
         cx: &Context<'_>,
         mut ready: impl FnMut() -> bool,
-        why: impl FnOnce() -> Wait,
+        why: impl FnOnce() -> W,
     ) -> Poll<()> {
         match self.spin.wait(cx, &mut ready) {
             Advice::Ready => Poll::Ready(()),
@@ -160,11 +159,20 @@ impl RankWait {
         }
     }
 
+    /// The wait was given up.
+    #[inline]
+    pub(crate) fn give_up(&mut self, slot: &RankSlot) {
+        if self.listed.is_some() {
+            self.unlist(slot);
+        }
+    }
+
     #[cold]
-    fn list(&mut self, slot: &RankSlot, wait: Wait) {
+    fn list(&mut self, slot: &RankSlot, waits: impl IntoIterator<Item = Wait>) {
         if self.listed.is_none() {
             let number = slot.next_wait.fetch_add(1, Ordering::Relaxed);
-            slot.waits.lock().push((number, wait));
+            let waits = waits.into_iter().map(|wait| (number, wait));
+            slot.waits.lock().extend(waits);
             self.listed = NonZeroU64::new(number);
         }
     }
@@ -179,29 +187,14 @@ impl RankWait {
     }
 }
 
-/// Waits until `ready` says so; may be dropped at any time.
-pub(crate) async fn wait_until(
-    slot: &RankSlot,
-    mut ready: impl FnMut() -> bool,
-    mut why: impl FnMut() -> Wait,
-) {
-    /// Takes the wait off the slot's list also when the future is dropped.
-    struct Listed<'a>(&'a RankSlot, RankWait);
-    impl Drop for Listed<'_> {
-        fn drop(&mut self) {
-            self.1.end(self.0);
-        }
-    }
-    let mut wait = Listed(slot, RankWait::default());
-    poll_fn(|cx| wait.1.poll(slot, cx, &mut ready, &mut why)).await;
-}
-
 #[cfg(all(test, motet_loom))]
 pub(crate) mod loom_tests {
     use super::*;
     use crate::report::Operation;
     use motet_sync::atomic::AtomicUsize;
     use motet_sync::{Arc, Condvar, thread};
+    use std::future::poll_fn;
+    use std::panic::Location;
     use std::pin::pin;
     use std::task::Wake;
 
@@ -236,11 +229,17 @@ pub(crate) mod loom_tests {
         }
     }
 
-    fn why() -> Wait {
-        Wait::here(Operation::Collective {
+    fn why() -> [Wait; 1] {
+        let operation = Operation::Collective {
             name: "model",
             root: None,
-        })
+        };
+        let location = Location::caller();
+        [Wait {
+            operation,
+            location,
+            communicator: 0,
+        }]
     }
 
     /// A rank falls asleep while two others bring what it waits for.
@@ -257,11 +256,10 @@ pub(crate) mod loom_tests {
                 })
             });
             let (slot, brought) = &*shared;
-            block_on(wait_until(
-                slot,
-                || brought.load(Ordering::Acquire) == 2,
-                why,
-            ));
+            let mut wait = RankWait::default();
+            let ready = || brought.load(Ordering::Acquire) == 2;
+            block_on(poll_fn(|cx| wait.poll(slot, cx, ready, why)));
+            wait.end(slot);
             bringers
                 .into_iter()
                 .for_each(|bringer| bringer.join().unwrap());

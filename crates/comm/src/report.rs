@@ -1,6 +1,6 @@
 //! Who waits for what: the answer to a program that does not go on.
 
-use crate::envelope::{Source, Tag, TagMatch};
+use crate::address::{Source, Tag, TagMatch};
 use std::fmt;
 use std::panic::Location;
 
@@ -9,6 +9,25 @@ use std::panic::Location;
 pub struct WaitReport {
     /// One entry per rank, in rank order.
     pub ranks: Vec<RankState>,
+    /// Messages that nobody has received.
+    pub unmatched: Vec<Unmatched>,
+}
+
+/// A message that nobody has received.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unmatched {
+    /// The rank of the world to which it was sent.
+    pub dest: usize,
+    /// The sender, as the communicator numbers its ranks.
+    pub source: usize,
+    /// The tag.
+    pub tag: Tag,
+    /// The number of the communicator; 0 is the world.
+    pub communicator: u32,
+    /// The type of what it holds.
+    pub type_name: &'static str,
+    /// Where it was sent.
+    pub location: &'static Location<'static>,
 }
 
 /// What a rank was doing when the run was ended.
@@ -29,6 +48,8 @@ pub struct Wait {
     pub operation: Operation,
     /// Where it was called.
     pub location: &'static Location<'static>,
+    /// The number of the communicator, whose ranks the operation names; 0 is the world.
+    pub communicator: u32,
 }
 
 /// A call that can wait.
@@ -37,6 +58,20 @@ pub struct Wait {
 pub enum Operation {
     /// Receive a message.
     Recv {
+        /// From whom.
+        source: Source,
+        /// With which tag.
+        tag: TagMatch,
+    },
+    /// Wait until a message has been received.
+    Ssend {
+        /// To whom it was sent.
+        dest: usize,
+        /// With which tag.
+        tag: Tag,
+    },
+    /// Wait until a message is there, and leave it there.
+    Probe {
         /// From whom.
         source: Source,
         /// With which tag.
@@ -63,23 +98,14 @@ pub enum Operation {
     },
 }
 
-impl Wait {
-    /// A wait in `operation`, called where the public call was.
-    #[track_caller]
-    pub(crate) fn here(operation: Operation) -> Self {
-        Wait {
-            operation,
-            location: Location::caller(),
-        }
-    }
-}
-
 impl Operation {
     /// The operation's name without its arguments.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Operation::Recv { .. } => "recv",
+            Operation::Ssend { .. } => "ssend",
+            Operation::Probe { .. } => "probe",
             Operation::NeighbourRoom { .. } => "send to a neighbour",
             Operation::Neighbour { name, .. } | Operation::Collective { name, .. } => name,
         }
@@ -109,30 +135,55 @@ impl fmt::Display for WaitReport {
                 }
             }
         }
+        for message in &self.unmatched {
+            write!(f, "\n  not received: {message}")?;
+        }
         Ok(())
+    }
+}
+
+impl fmt::Display for Unmatched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Unmatched {
+            dest, source, tag, ..
+        } = self;
+        write!(
+            f,
+            "the message from rank {source} to rank {dest} with tag {tag}"
+        )?;
+        if self.communicator != 0 {
+            write!(f, " of communicator {}", self.communicator)?;
+        }
+        write!(f, ", {}, sent at {}", self.type_name, self.location)
     }
 }
 
 impl fmt::Display for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "waits in {} at {}", self.operation, self.location)
+        write!(f, "waits in {}", self.operation)?;
+        if self.communicator != 0 {
+            write!(f, " of communicator {}", self.communicator)?;
+        }
+        write!(f, " at {}", self.location)
     }
 }
 
 impl fmt::Display for Operation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Operation::Recv { source, tag } => {
-                f.write_str("recv(")?;
+            Operation::Recv { source, tag } | Operation::Probe { source, tag } => {
+                write!(f, "{}(", self.name())?;
                 match source {
                     Source::Any => f.write_str("any source")?,
                     Source::Rank(rank) => write!(f, "source {rank}")?,
+                    Source::Null => f.write_str("no source")?,
                 }
                 match tag {
                     TagMatch::Any => f.write_str(", any tag)"),
                     TagMatch::Only(tag) => write!(f, ", tag {tag})"),
                 }
             }
+            Operation::Ssend { dest, tag } => write!(f, "ssend(dest {dest}, tag {tag})"),
             Operation::NeighbourRoom { peer } => {
                 write!(f, "send to neighbour {peer}, who does not receive")
             }
@@ -145,6 +196,3 @@ impl fmt::Display for Operation {
         }
     }
 }
-
-/// The tag of the runtime's own messages.
-pub(crate) const OWN_TAG: Tag = 0;

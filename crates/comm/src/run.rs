@@ -5,3 +5,8 @@ mod threads;
 
 pub(crate) use solo::run_solo;
 pub(crate) use threads::{ThreadsConfig, run_threads};
+
+use crate::Unmatched;
+
+/// What the ranks have returned, in rank order, and the messages that nobody has received.
+type Ended<R> = (Vec<R>, Vec<Unmatched>);

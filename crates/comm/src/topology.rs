@@ -1,9 +1,13 @@
 //! Topologies: ranks with neighbours, and the lanes between them.
 
+mod cartesian;
+mod graph;
 mod line;
+mod neighbourhood;
 mod neighbours;
 mod ring;
 
+pub use cartesian::{Cartesian, dims_create};
 pub use line::Line;
-
+pub use neighbourhood::Neighbourhood;
 pub use ring::Ring;

@@ -1,7 +1,7 @@
 //! Worlds: the ranks that one program runs on.
 
 use crate::run::{ThreadsConfig, run_solo, run_threads};
-use crate::{Communicator, RunError};
+use crate::{Communicator, RunError, Unmatched};
 use motet_sync::thread;
 
 /// A set of ranks that run the same program.
@@ -20,6 +20,16 @@ pub struct World {
     place: Place,
 }
 
+/// What a run ended with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Outcome<R> {
+    /// What each rank has returned, in rank order.
+    pub results: Vec<R>,
+    /// Messages that nobody has received: by the rank they were sent to, in the order in which they came.
+    pub unmatched: Vec<Unmatched>,
+}
+
 #[derive(Debug, Clone)]
 enum Place {
     Solo,
@@ -27,6 +37,7 @@ enum Place {
         ranks: usize,
         workers: Option<usize>,
         pin: Option<bool>,
+        ports: bool,
     },
 }
 
@@ -47,8 +58,29 @@ impl World {
                 ranks,
                 workers: None,
                 pin: None,
+                ports: false,
             },
         }
+    }
+
+    /// As [`World::threads`], on another fabric: ranks that post to each other's [ports](motet_ports), as the
+    /// papers have it. The same programs run on it and get the same; it is to be read and measured against, and
+    /// several times slower.
+    ///
+    /// ```
+    /// use motet_comm::World;
+    ///
+    /// let got = World::ports(2)
+    ///     .run(async |comm| comm.sendrecv(1 - comm.rank(), comm.rank(), 1 - comm.rank(), 0).await)
+    ///     .unwrap();
+    /// assert_eq!(got, [1, 0]);
+    /// ```
+    pub fn ports(ranks: usize) -> Self {
+        let mut world = World::threads(ranks);
+        if let Place::Threads { ports, .. } = &mut world.place {
+            *ports = true;
+        }
+        world
     }
 
     /// The number of threads for the ranks of [`World::threads`]; at most one per rank is used.
@@ -95,12 +127,37 @@ impl World {
         &self,
         body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
     ) -> Result<Vec<R>, RunError<E>> {
+        self.run_outcome(body).map(|outcome| outcome.results)
+    }
+
+    /// As [`World::run`], and lists the messages that nobody has received.
+    ///
+    /// # Errors
+    /// As [`World::run`].
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// let outcome = World::threads(2)
+    ///     .run_outcome(async |comm| -> Result<_, CommError> {
+    ///         comm.send(1 - comm.rank(), 7, comm.rank()).await?;
+    ///         if comm.rank() == 0 { comm.recv(1, 7).await } else { Ok(0usize) }
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(outcome.results, [1, 0]);
+    /// assert_eq!((outcome.unmatched[0].source, outcome.unmatched[0].dest), (0, 1));
+    /// ```
+    pub fn run_outcome<R: Send, E: Send>(
+        &self,
+        body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
+    ) -> Result<Outcome<R>, RunError<E>> {
         match self.place {
-            Place::Solo => run_solo(body),
+            Place::Solo => run_solo(body).map(Outcome::new),
             Place::Threads {
                 ranks,
                 workers,
                 pin,
+                ports,
             } => {
                 let cores = thread::cores();
                 let workers = workers.unwrap_or(cores).min(ranks);
@@ -110,10 +167,18 @@ impl World {
                         ranks,
                         workers,
                         pin,
+                        ports,
                     },
                     body,
                 )
+                .map(Outcome::new)
             }
         }
+    }
+}
+
+impl<R> Outcome<R> {
+    fn new((results, unmatched): (Vec<R>, Vec<Unmatched>)) -> Self {
+        Outcome { results, unmatched }
     }
 }

@@ -1,13 +1,17 @@
 //! Allgather.
 
-use super::gather::append;
-use crate::fabric::Fabric;
-use crate::report::{Operation, Wait};
-use crate::{CommError, Communicator};
+use super::gather::Pieces;
+use super::shelf::{append, copy};
+use crate::fabric::Call;
+use crate::meet::{Collective, Meet};
+use crate::request::Request;
+use crate::{CommError, Communicator, Plain};
 use std::future::Future;
+use std::panic::Location;
 
 impl Communicator {
-    /// Gives every rank the values of all ranks in rank order (MPI_ALLGATHER).
+    /// Gives every rank the values of all ranks in rank order (MPI_ALLGATHER; with a `Vec` as the value also
+    /// MPI_ALLGATHERV).
     ///
     /// # Errors
     /// [`CommError::Mismatch`] when a rank is in another collective or brings another type.
@@ -25,10 +29,130 @@ impl Communicator {
         &self,
         value: T,
     ) -> impl Future<Output = Result<Vec<T>, CommError>> {
-        let wait = Wait::here(Operation::Collective {
-            name: "allgather",
-            root: None,
-        });
-        self.fabric().meet_all(wait, vec![value], append)
+        let call = Call::new::<T>("allgather", Location::caller());
+        self.allgather_at(call, value).now()
+    }
+
+    /// Starts an [`allgather`](Communicator::allgather) (MPI_IALLGATHER).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::allgather`].
+    #[track_caller]
+    pub fn iallgather<T: Clone + Send + Sync + 'static>(&self, value: T) -> Request<'_, Vec<T>> {
+        let call = Call::new::<T>("iallgather", Location::caller());
+        self.allgather_at(call, value).started()
+    }
+
+    /// Puts the numbers of all ranks, the same number of each, one after the other into `all` of every rank
+    /// (MPI_ALLGATHER).
+    ///
+    /// # Errors
+    /// [`CommError::Arguments`] when `all` has not as many elements as come; [`CommError::Mismatch`] when a
+    /// rank is in another collective or brings another type or length.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let mut all = [0; 6];
+    ///         comm.allgather_into(&[comm.rank(), 7], &mut all).await?;
+    ///         assert_eq!(all, [0, 7, 1, 7, 2, 7]);
+    ///         Ok(())
+    ///     })
+    ///     .unwrap();
+    /// ```
+    #[track_caller]
+    pub fn allgather_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        all: &'c mut [T],
+    ) -> impl Future<Output = Result<(), CommError>> {
+        let call = Call::new::<T>("allgather_into", Location::caller()).length(numbers.len());
+        self.allgather_numbers(call, numbers, all, |_| ()).now()
+    }
+
+    /// Starts an [`allgather_into`](Communicator::allgather_into) (MPI_IALLGATHER).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::allgather_into`].
+    #[track_caller]
+    pub fn iallgather_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        all: &'c mut [T],
+    ) -> Request<'c, ()> {
+        let call = Call::new::<T>("iallgather_into", Location::caller()).length(numbers.len());
+        self.allgather_numbers(call, numbers, all, |_| ()).started()
+    }
+
+    /// Puts the numbers of all ranks, which may bring different numbers of them, one after the other into
+    /// `all` of every rank; how many each has brought (MPI_ALLGATHERV).
+    ///
+    /// # Errors
+    /// As [`Communicator::allgather_into`]; the lengths may differ.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let mut all = [0; 3];
+    ///         let mine = [comm.rank(); 3];
+    ///         let counts = comm.allgatherv_into(&mine[..comm.rank()], &mut all).await?;
+    ///         assert_eq!((counts, all), (vec![0, 1, 2], [1, 2, 2]));
+    ///         Ok(())
+    ///     })
+    ///     .unwrap();
+    /// ```
+    #[track_caller]
+    pub fn allgatherv_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        all: &'c mut [T],
+    ) -> impl Future<Output = Result<Vec<usize>, CommError>> {
+        let call = Call::new::<T>("allgatherv_into", Location::caller());
+        self.allgather_numbers(call, numbers, all, <[usize]>::to_vec)
+            .now()
+    }
+
+    /// Starts an [`allgatherv_into`](Communicator::allgatherv_into) (MPI_IALLGATHERV).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::allgatherv_into`].
+    #[track_caller]
+    pub fn iallgatherv_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        all: &'c mut [T],
+    ) -> Request<'c, Vec<usize>> {
+        let call = Call::new::<T>("iallgatherv_into", Location::caller());
+        self.allgather_numbers(call, numbers, all, <[usize]>::to_vec)
+            .started()
+    }
+
+    fn allgather_at<'c, T: Clone + Send + Sync + 'static>(
+        &'c self,
+        call: Call,
+        value: T,
+    ) -> impl Collective<'c, Vec<T>> {
+        let read = |all: &Vec<T>| Ok(all.clone());
+        Meet::new(self, call, Ok(vec![value]), append, |all| all, read)
+    }
+
+    fn allgather_numbers<'c, T: Plain, R: 'c>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        all: &'c mut [T],
+        give: impl FnOnce(&[usize]) -> R + 'c,
+    ) -> impl Collective<'c, R> {
+        let name = call.name();
+        let read = move |came: &Pieces<T>| {
+            copy(name, &came.numbers, all)?;
+            Ok(give(&came.counts))
+        };
+        let value = Ok(Pieces::one(numbers));
+        Meet::new(self, call, value, Pieces::join, |all| all, read)
     }
 }

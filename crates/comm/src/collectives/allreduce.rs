@@ -1,16 +1,19 @@
 //! Allreduce.
 
-use crate::fabric::Fabric;
-use crate::report::{Operation, Wait};
-use crate::{CommError, Communicator};
+use super::shelf::{copy, each};
+use crate::fabric::Call;
+use crate::meet::{Collective, Meet};
+use crate::request::Request;
+use crate::{CommError, Communicator, Plain};
 use std::future::Future;
+use std::panic::Location;
 
 impl Communicator {
     /// Combines the values of all ranks with `op` and gives every rank the total (MPI_ALLREDUCE).
     ///
     /// `op` must be associative; it need not commute: the values are combined in rank order. It is
     /// called on whichever rank has both operands first. For a total that has the same bits for any
-    /// number of ranks see [`Dyadic`](crate::Dyadic).
+    /// number of ranks see [`Dyadic`](crate::Dyadic) and [`ExactSum`](crate::ExactSum).
     ///
     /// # Errors
     /// [`CommError::Mismatch`] when a rank is in another collective or brings another type.
@@ -26,15 +29,103 @@ impl Communicator {
     /// assert_eq!(largest, [2f64.sin(); 4]);
     /// ```
     #[track_caller]
-    pub fn allreduce<T: Clone + Send + Sync + 'static>(
-        &self,
+    pub fn allreduce<'c, T: Clone + Send + Sync + 'static>(
+        &'c self,
         value: T,
-        op: impl Fn(T, T) -> T,
+        op: impl Fn(T, T) -> T + 'c,
     ) -> impl Future<Output = Result<T, CommError>> {
-        let wait = Wait::here(Operation::Collective {
-            name: "allreduce",
-            root: None,
-        });
-        self.fabric().meet_all(wait, value, op)
+        let call = Call::new::<T>("allreduce", Location::caller());
+        self.allreduce_at(call, value, op).now()
     }
+
+    /// Starts an [`allreduce`](Communicator::allreduce) (MPI_IALLREDUCE).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::allreduce`].
+    #[track_caller]
+    pub fn iallreduce<'c, T: Clone + Send + Sync + 'static>(
+        &'c self,
+        value: T,
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> Request<'c, T> {
+        let call = Call::new::<T>("iallreduce", Location::caller());
+        self.allreduce_at(call, value, op).started()
+    }
+
+    /// Combines the numbers of all ranks, element by element, into `totals` of every rank (MPI_ALLREDUCE).
+    ///
+    /// # Errors
+    /// [`CommError::Arguments`] when `totals` has not the length of `numbers`; [`CommError::Mismatch`] when a
+    /// rank is in another collective or brings another type or length.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let mut totals = [0.0; 2];
+    ///         comm.allreduce_into(&[1.0, comm.rank() as f64], &mut totals, |a, b| a + b).await?;
+    ///         assert_eq!(totals, [3.0, 3.0]);
+    ///         Ok(())
+    ///     })
+    ///     .unwrap();
+    /// ```
+    #[track_caller]
+    pub fn allreduce_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        totals: &'c mut [T],
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Future<Output = Result<(), CommError>> {
+        self.allreduce_numbers("allreduce_into", Location::caller(), numbers, totals, op)
+            .now()
+    }
+
+    /// Starts an [`allreduce_into`](Communicator::allreduce_into) (MPI_IALLREDUCE).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::allreduce_into`].
+    #[track_caller]
+    pub fn iallreduce_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        totals: &'c mut [T],
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> Request<'c, ()> {
+        self.allreduce_numbers("iallreduce_into", Location::caller(), numbers, totals, op)
+            .started()
+    }
+
+    fn allreduce_at<'c, T: Clone + Send + Sync + 'static>(
+        &'c self,
+        call: Call,
+        value: T,
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Collective<'c, T> {
+        let read = |total: &T| Ok(total.clone());
+        Meet::new(self, call, Ok(value), op, |total| total, read)
+    }
+
+    fn allreduce_numbers<'c, T: Plain>(
+        &'c self,
+        name: &'static str,
+        location: &'static Location<'static>,
+        numbers: &[T],
+        totals: &'c mut [T],
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Collective<'c, ()> {
+        let call = Call::new::<T>(name, location).length(numbers.len());
+        let value = same_length(name, numbers.len(), totals.len()).map(|()| numbers.to_vec());
+        let read = move |all: &Vec<T>| copy(name, all, totals);
+        Meet::new(self, call, value, each(op), |all| all, read)
+    }
+}
+
+/// Checks that as many elements go in as come out.
+pub(super) fn same_length(name: &str, numbers: usize, room: usize) -> Result<(), CommError> {
+    if numbers == room {
+        return Ok(());
+    }
+    let problem = format!("{name} of {numbers} elements, and there is room for {room}");
+    Err(CommError::Arguments { problem })
 }

@@ -1,12 +1,16 @@
 //! Broadcast.
 
-use crate::fabric::Fabric;
-use crate::report::{Operation, Wait};
-use crate::{CommError, Communicator};
+use super::shelf::copy;
+use crate::fabric::Call;
+use crate::meet::{Collective, Meet};
+use crate::request::Request;
+use crate::{CommError, Communicator, Plain};
 use std::future::Future;
+use std::panic::Location;
 
 impl Communicator {
-    /// Gives every rank the value of `root` (MPI_BCAST). The root passes `Some`, the others `None`.
+    /// Gives every rank a copy of the value of `root` (MPI_BCAST). The root passes the value, the
+    /// others `None`.
     ///
     /// # Errors
     /// [`CommError::NoSuchRank`]; [`CommError::Root`] when this rank passes a value and is not the
@@ -29,15 +33,98 @@ impl Communicator {
         root: usize,
         value: Option<T>,
     ) -> impl Future<Output = Result<T, CommError>> {
-        let wait = Wait::here(Operation::Collective {
-            name: "broadcast",
-            root: Some(root),
-        });
-        async move {
-            self.check_root(root, value.is_some(), &wait)?;
-            let value = self.fabric().meet_all(wait, value, Option::or).await?;
-            Ok(value.expect("the root has passed a value"))
-        }
+        let call = Call::new::<T>("broadcast", Location::caller()).root(root);
+        self.broadcast_at(call, root, value).now()
+    }
+
+    /// Starts a [`broadcast`](Communicator::broadcast) (MPI_IBCAST).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::broadcast`].
+    #[track_caller]
+    pub fn ibroadcast<T: Clone + Send + Sync + 'static>(
+        &self,
+        root: usize,
+        value: Option<T>,
+    ) -> Request<'_, T> {
+        let call = Call::new::<T>("ibroadcast", Location::caller()).root(root);
+        self.broadcast_at(call, root, value).started()
+    }
+
+    /// Copies the numbers of `root` into those of every rank (MPI_BCAST).
+    ///
+    /// # Errors
+    /// [`CommError::NoSuchRank`]; [`CommError::Mismatch`] when a rank is in another collective or names
+    /// another root, type or length.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let mut numbers = [comm.rank(); 2];
+    ///         comm.broadcast_into(1, &mut numbers).await?;
+    ///         assert_eq!(numbers, [1, 1]);
+    ///         Ok(())
+    ///     })
+    ///     .unwrap();
+    /// ```
+    #[track_caller]
+    pub fn broadcast_into<'c, T: Plain>(
+        &'c self,
+        root: usize,
+        numbers: &'c mut [T],
+    ) -> impl Future<Output = Result<(), CommError>> {
+        self.broadcast_numbers("broadcast_into", Location::caller(), root, numbers)
+            .now()
+    }
+
+    /// Starts a [`broadcast_into`](Communicator::broadcast_into) (MPI_IBCAST).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::broadcast_into`].
+    #[track_caller]
+    pub fn ibroadcast_into<'c, T: Plain>(
+        &'c self,
+        root: usize,
+        numbers: &'c mut [T],
+    ) -> Request<'c, ()> {
+        self.broadcast_numbers("ibroadcast_into", Location::caller(), root, numbers)
+            .started()
+    }
+
+    fn broadcast_at<'c, T: Clone + Send + Sync + 'static>(
+        &'c self,
+        call: Call,
+        root: usize,
+        value: Option<T>,
+    ) -> impl Collective<'c, T> {
+        let value = self
+            .check_root(root, value.is_some(), &call)
+            .map(|()| value);
+        let read = |value: &Option<T>| Ok(value.clone().expect("the root has passed a value"));
+        Meet::new(self, call, value, Option::or, |value| value, read)
+    }
+
+    fn broadcast_numbers<'c, T: Plain>(
+        &'c self,
+        name: &'static str,
+        location: &'static Location<'static>,
+        root: usize,
+        numbers: &'c mut [T],
+    ) -> impl Collective<'c, ()> {
+        let call = Call::new::<T>(name, location)
+            .root(root)
+            .length(numbers.len());
+        let is_root = self.rank() == root;
+        let value = self
+            .check_rank(root)
+            .map(|()| is_root.then(|| numbers.to_vec()));
+        let read = move |value: &Option<Vec<T>>| match value {
+            Some(came) if !is_root => copy(name, came, numbers),
+            _ => Ok(()),
+        };
+        Meet::new(self, call, value, Option::or, |value| value, read)
     }
 
     /// Checks that the root, and nobody else, passes a value.
@@ -45,10 +132,10 @@ impl Communicator {
         &self,
         root: usize,
         passes: bool,
-        wait: &Wait,
+        call: &Call,
     ) -> Result<(), CommError> {
         self.check_rank(root)?;
-        let operation = wait.operation;
+        let operation = call.operation();
         let problem = match (self.rank() == root, passes) {
             (true, true) | (false, false) => return Ok(()),
             (true, false) => format!("rank {root} is the root of {operation} and passes no value"),

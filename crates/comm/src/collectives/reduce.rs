@@ -1,9 +1,13 @@
 //! Reduce.
 
-use crate::fabric::Fabric;
-use crate::report::{Operation, Wait};
-use crate::{CommError, Communicator};
+use super::allreduce::same_length;
+use super::shelf::{Shelf, copy, each};
+use crate::fabric::Call;
+use crate::meet::{Collective, Meet};
+use crate::request::Request;
+use crate::{CommError, Communicator, Plain};
 use std::future::Future;
+use std::panic::Location;
 
 impl Communicator {
     /// Combines the values of all ranks with `op` and gives `root` the total, the others `None`
@@ -26,19 +30,115 @@ impl Communicator {
     /// assert_eq!(words, [None, Some("together".to_owned()), None]);
     /// ```
     #[track_caller]
-    pub fn reduce<T: Send + 'static>(
-        &self,
+    pub fn reduce<'c, T: Send + 'static>(
+        &'c self,
         root: usize,
         value: T,
-        op: impl Fn(T, T) -> T,
+        op: impl Fn(T, T) -> T + 'c,
     ) -> impl Future<Output = Result<Option<T>, CommError>> {
-        let wait = Wait::here(Operation::Collective {
-            name: "reduce",
-            root: Some(root),
+        let call = Call::new::<T>("reduce", Location::caller()).root(root);
+        self.reduce_at(call, root, value, op).now()
+    }
+
+    /// Starts a [`reduce`](Communicator::reduce) (MPI_IREDUCE).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::reduce`].
+    #[track_caller]
+    pub fn ireduce<'c, T: Send + 'static>(
+        &'c self,
+        root: usize,
+        value: T,
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> Request<'c, Option<T>> {
+        let call = Call::new::<T>("ireduce", Location::caller()).root(root);
+        self.reduce_at(call, root, value, op).started()
+    }
+
+    /// Combines the numbers of all ranks, element by element, into `totals` of `root` (MPI_REDUCE). The
+    /// others' `totals` stay as they are and may be empty.
+    ///
+    /// # Errors
+    /// [`CommError::NoSuchRank`]; [`CommError::Arguments`] when the root's `totals` has not the length of
+    /// `numbers`; [`CommError::Mismatch`] when a rank is in another collective or names another root, type or
+    /// length.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// let sums = World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let mut totals = [0; 2];
+    ///         comm.reduce_into(2, &[1, comm.rank()], &mut totals, |a, b| a + b).await?;
+    ///         Ok(totals)
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(sums, [[0, 0], [0, 0], [3, 3]]);
+    /// ```
+    #[track_caller]
+    pub fn reduce_into<'c, T: Plain>(
+        &'c self,
+        root: usize,
+        numbers: &[T],
+        totals: &'c mut [T],
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Future<Output = Result<(), CommError>> {
+        let call = Call::new::<T>("reduce_into", Location::caller()).root(root);
+        self.reduce_numbers(call, root, numbers, totals, op).now()
+    }
+
+    /// Starts a [`reduce_into`](Communicator::reduce_into) (MPI_IREDUCE).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::reduce_into`].
+    #[track_caller]
+    pub fn ireduce_into<'c, T: Plain>(
+        &'c self,
+        root: usize,
+        numbers: &[T],
+        totals: &'c mut [T],
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> Request<'c, ()> {
+        let call = Call::new::<T>("ireduce_into", Location::caller()).root(root);
+        self.reduce_numbers(call, root, numbers, totals, op)
+            .started()
+    }
+
+    fn reduce_at<'c, T: Send + 'static>(
+        &'c self,
+        call: Call,
+        root: usize,
+        value: T,
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Collective<'c, Option<T>> {
+        let value = self.check_rank(root).map(|()| value);
+        let is_root = self.rank() == root;
+        let read = move |total: &Shelf<T>| Ok(is_root.then(|| total.take(0)));
+        Meet::new(self, call, value, op, |total| Shelf::new([total]), read)
+    }
+
+    fn reduce_numbers<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        root: usize,
+        numbers: &[T],
+        totals: &'c mut [T],
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Collective<'c, ()> {
+        let (is_root, name) = (self.rank() == root, call.name());
+        let value = self.check_rank(root).and_then(|()| {
+            if is_root {
+                same_length(name, numbers.len(), totals.len())?;
+            }
+            Ok(numbers.to_vec())
         });
-        async move {
-            self.check_rank(root)?;
-            self.fabric().meet_at(root, wait, value, op).await
-        }
+        let read = move |all: &Vec<T>| {
+            if is_root {
+                copy(name, all, totals)?;
+            }
+            Ok(())
+        };
+        let call = call.length(numbers.len());
+        Meet::new(self, call, value, each(op), |all| all, read)
     }
 }

@@ -1,15 +1,16 @@
 //! Scatter.
 
-use crate::fabric::Fabric;
-use crate::report::{Operation, Wait};
-use crate::{CommError, Communicator};
-use motet_sync::Mutex;
+use super::shelf::{Shelf, begins, copy};
+use crate::fabric::Call;
+use crate::meet::{Collective, Meet};
+use crate::request::Request;
+use crate::{CommError, Communicator, Plain};
 use std::future::Future;
-use std::sync::Arc;
+use std::panic::Location;
 
 impl Communicator {
-    /// Gives each rank one of the values of `root`, in rank order (MPI_SCATTER). The root passes one
-    /// value per rank, the others `None`.
+    /// Gives each rank one of the values of `root`, in rank order (MPI_SCATTER; with `Vec`s as values also
+    /// MPI_SCATTERV). The root passes one value per rank, the others `None`.
     ///
     /// # Errors
     /// [`CommError::NoSuchRank`]; [`CommError::Root`] when this rank passes values and is not the
@@ -33,36 +34,174 @@ impl Communicator {
         root: usize,
         values: Option<Vec<T>>,
     ) -> impl Future<Output = Result<T, CommError>> {
-        let wait = Wait::here(Operation::Collective {
-            name: "scatter",
-            root: Some(root),
-        });
-        async move {
-            self.check_root(root, values.is_some(), &wait)?;
-            if let Some(values) = &values
-                && values.len() != self.size()
-            {
+        let call = Call::new::<T>("scatter", Location::caller()).root(root);
+        self.scatter_at(call, root, values).now()
+    }
+
+    /// Starts a [`scatter`](Communicator::scatter) (MPI_ISCATTER).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::scatter`].
+    #[track_caller]
+    pub fn iscatter<T: Send + 'static>(
+        &self,
+        root: usize,
+        values: Option<Vec<T>>,
+    ) -> Request<'_, T> {
+        let call = Call::new::<T>("iscatter", Location::caller()).root(root);
+        self.scatter_at(call, root, values).started()
+    }
+
+    /// Cuts the numbers of `root` into as many equal parts as there are ranks and puts each rank's into its
+    /// `part` (MPI_SCATTER). The root passes the numbers, the others `None`.
+    ///
+    /// # Errors
+    /// [`CommError::NoSuchRank`]; [`CommError::Root`] as in [`Communicator::scatter`], or when the numbers are
+    /// not as many as the parts hold; [`CommError::Mismatch`] when a rank is in another collective or names
+    /// another root, type or length.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// let parts = World::threads(2)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let (mut part, all) = ([0; 2], [1, 2, 3, 4]);
+    ///         comm.scatter_into(1, (comm.rank() == 1).then_some(&all[..]), &mut part).await?;
+    ///         Ok(part)
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(parts, [[1, 2], [3, 4]]);
+    /// ```
+    #[track_caller]
+    pub fn scatter_into<'c, T: Plain>(
+        &'c self,
+        root: usize,
+        numbers: Option<&[T]>,
+        part: &'c mut [T],
+    ) -> impl Future<Output = Result<(), CommError>> {
+        let call = Call::new::<T>("scatter_into", Location::caller()).length(part.len());
+        let counts = vec![part.len(); self.size()];
+        let numbers = numbers.map(|numbers| (numbers, counts));
+        self.scatter_numbers(call, root, numbers, part).now()
+    }
+
+    /// Starts a [`scatter_into`](Communicator::scatter_into) (MPI_ISCATTER).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::scatter_into`].
+    #[track_caller]
+    pub fn iscatter_into<'c, T: Plain>(
+        &'c self,
+        root: usize,
+        numbers: Option<&[T]>,
+        part: &'c mut [T],
+    ) -> Request<'c, ()> {
+        let call = Call::new::<T>("iscatter_into", Location::caller()).length(part.len());
+        let counts = vec![part.len(); self.size()];
+        let numbers = numbers.map(|numbers| (numbers, counts));
+        self.scatter_numbers(call, root, numbers, part).started()
+    }
+
+    /// Cuts the numbers of `root` into parts of these lengths, one per rank, and puts each rank's into its
+    /// `part` (MPI_SCATTERV). The root passes the numbers and the lengths, the others `None`.
+    ///
+    /// # Errors
+    /// [`CommError::NoSuchRank`]; [`CommError::Root`] as in [`Communicator::scatter`], or when the lengths do not
+    /// make up the numbers; [`CommError::Arguments`] when this rank's part is not as long as the root says;
+    /// [`CommError::Mismatch`] when a rank is in another collective or names another root or type.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// let sums = World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let mut part = vec![0; comm.rank()];
+    ///         let all = (&[5, 6, 7][..], &[0, 1, 2][..]);
+    ///         comm.scatterv_into(0, (comm.rank() == 0).then_some(all), &mut part).await?;
+    ///         Ok(part.iter().sum::<i32>())
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(sums, [0, 5, 13]);
+    /// ```
+    #[track_caller]
+    pub fn scatterv_into<'c, T: Plain>(
+        &'c self,
+        root: usize,
+        numbers: Option<(&[T], &[usize])>,
+        part: &'c mut [T],
+    ) -> impl Future<Output = Result<(), CommError>> {
+        let call = Call::new::<T>("scatterv_into", Location::caller());
+        let numbers = numbers.map(|(numbers, counts)| (numbers, counts.to_vec()));
+        self.scatter_numbers(call, root, numbers, part).now()
+    }
+
+    /// Starts a [`scatterv_into`](Communicator::scatterv_into) (MPI_ISCATTERV).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::scatterv_into`].
+    #[track_caller]
+    pub fn iscatterv_into<'c, T: Plain>(
+        &'c self,
+        root: usize,
+        numbers: Option<(&[T], &[usize])>,
+        part: &'c mut [T],
+    ) -> Request<'c, ()> {
+        let call = Call::new::<T>("iscatterv_into", Location::caller());
+        let numbers = numbers.map(|(numbers, counts)| (numbers, counts.to_vec()));
+        self.scatter_numbers(call, root, numbers, part).started()
+    }
+
+    fn scatter_at<'c, T: Send + 'static>(
+        &'c self,
+        call: Call,
+        root: usize,
+        values: Option<Vec<T>>,
+    ) -> impl Collective<'c, T> {
+        let checked = self.check_root(root, values.is_some(), &call);
+        let checked = checked.and_then(|()| match &values {
+            Some(values) if values.len() != self.size() => {
                 let (given, size) = (values.len(), self.size());
                 let problem =
                     format!("rank {root} passes {given} values to scatter among {size} ranks");
-                return Err(CommError::Root { problem });
+                Err(CommError::Root { problem })
             }
-            // Every rank gets the shelf and takes its own value from it.
-            let shelf = |values: Vec<T>| -> Shelf<T> {
-                values
-                    .into_iter()
-                    .map(|value| Mutex::new(Some(value)))
-                    .collect()
+            _ => Ok(()),
+        });
+        let rank = self.rank();
+        let lay = |values: Option<Vec<T>>| Shelf::new(values.into_iter().flatten());
+        let read = move |parts: &Shelf<T>| Ok(parts.take(rank));
+        Meet::new(self, call, checked.map(|()| values), Option::or, lay, read)
+    }
+
+    fn scatter_numbers<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        root: usize,
+        numbers: Option<(&[T], Vec<usize>)>,
+        part: &'c mut [T],
+    ) -> impl Collective<'c, ()> {
+        let (call, name, rank) = (call.root(root), call.name(), self.rank());
+        let checked = self.check_root(root, numbers.is_some(), &call);
+        let value = checked.and_then(|()| {
+            let Some((numbers, counts)) = numbers else {
+                return Ok(None);
             };
-            let shelf = self
-                .fabric()
-                .meet_all(wait, values.map(shelf), Option::or)
-                .await?;
-            let shelf = shelf.expect("the root has passed values");
-            let value = shelf[self.rank()].lock().take();
-            Ok(value.expect("each rank takes its own value, once"))
-        }
+            let (begins, end) = begins(&counts);
+            if counts.len() == self.size() && end == numbers.len() {
+                return Ok(Some((begins, counts, numbers.to_vec())));
+            }
+            let (given, parts, size) = (numbers.len(), counts.len(), self.size());
+            let problem = format!(
+                "rank {root} passes {given} elements to {name}, in {parts} parts that hold {end}, \
+                 among {size} ranks"
+            );
+            Err(CommError::Root { problem })
+        });
+        let read = move |all: &Option<(Vec<usize>, Vec<usize>, Vec<T>)>| {
+            let (begins, counts, numbers) = all.as_ref().expect("the root has passed numbers");
+            let begin = begins[rank];
+            copy(name, &numbers[begin..begin + counts[rank]], part)
+        };
+        Meet::new(self, call, value, Option::or, |all| all, read)
     }
 }
-
-type Shelf<T> = Arc<[Mutex<Option<T>>]>;

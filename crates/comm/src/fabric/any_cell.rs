@@ -92,11 +92,6 @@ impl AnyCell {
         kind(self).is_some() && kind(self) == kind(other)
     }
 
-    /// Exchanges the values of two cells.
-    pub(crate) fn swap(&mut self, other: &mut AnyCell) {
-        mem::swap(self, other);
-    }
-
     /// Drops the value.
     pub(crate) fn clear(&mut self) {
         if let Some((_, drop)) = self.kind.take() {

@@ -2,14 +2,14 @@
 //!
 //! It is not told where the lanes are dropped, since a rank that fails drops them as well: its
 //! neighbours' errors must not overtake its own. So it is told after a poll in which the rank has not
-//! ended.
+//! ended. The ranks of one thread share the list: it is empty between their polls.
 
 use super::hall::Hall;
 use super::lane::Closer;
 use motet_sync::atomic::{Ordering, fence};
 use std::cell::RefCell;
 
-/// Touched by the rank's own thread only.
+/// Touched by one thread only.
 #[derive(Default)]
 pub(crate) struct Farewells(RefCell<Vec<(usize, Closer)>>);
 
@@ -25,6 +25,11 @@ impl Farewells {
         if !self.0.borrow().is_empty() {
             self.tell_all(hall);
         }
+    }
+
+    /// The rank has ended: nobody is told.
+    pub(crate) fn forget(&self) {
+        self.0.take();
     }
 
     #[cold]

@@ -1,46 +1,56 @@
-//! What the ranks of a world on threads share: where they wait, their mail, where they meet, and how
-//! the run ends.
+//! What the ranks of a world on threads share: where they wait, their mail, and how the run ends.
 
-use super::meeting::Meeting;
-use crate::envelope::{Arrived, Envelope};
+use super::ports::Desk;
+use crate::mailbox::Mailbox;
 use crate::rank_slot::RankSlot;
-use crate::report::{RankState, WaitReport};
+use crate::report::{RankState, Unmatched, WaitReport};
+use motet_sync::CachePadded;
 use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
-use motet_sync::{CachePadded, Mutex};
 use std::sync::OnceLock;
 
 pub(crate) struct Hall {
     pub(crate) slots: Box<[CachePadded<RankSlot>]>,
-    pub(crate) mailboxes: Box<[CachePadded<Mailbox>]>,
-    pub(crate) meeting: Meeting,
+    /// On the fabric `threads`; otherwise none.
+    mailboxes: Box<[OnceLock<Box<CachePadded<Mailbox>>>]>,
+    /// On the fabric `ports`; otherwise none.
+    pub(crate) desks: Box<[Desk]>,
+    /// Numbers of communicators that have been given out.
+    pub(crate) communicators: AtomicU32,
     /// The home worker of each rank.
-    homes: Box<[usize]>,
+    homes: Box<[u32]>,
     /// Set once: the run ends early.
     over: AtomicBool,
     stuck: OnceLock<WaitReport>,
 }
 
-/// Messages for one rank.
-pub(crate) struct Mailbox {
-    arrived: Mutex<Arrived>,
-    /// Goes up with each message, so that a waiting rank need not take the lock to look.
-    arrivals: AtomicU32,
-}
-
 impl Hall {
-    /// A hall for `ranks` ranks on `workers` workers; neighbours share a worker where they can.
+    /// A hall for `ranks` ranks on `workers` workers, with a mailbox each; neighbours share a worker where they
+    /// can.
     pub(crate) fn new(ranks: usize, workers: usize) -> Self {
-        let mailbox = || Mailbox {
-            arrived: Mutex::default(),
-            arrivals: AtomicU32::new(0),
-        };
+        Hall {
+            mailboxes: (0..ranks).map(|_| OnceLock::new()).collect(),
+            ..Hall::without_mail(ranks, workers)
+        }
+    }
+
+    /// As [`Hall::new`], with a port for each rank.
+    pub(crate) fn with_ports(ranks: usize, workers: usize) -> Self {
+        Hall {
+            desks: (0..ranks).map(|_| Desk::new()).collect(),
+            ..Hall::without_mail(ranks, workers)
+        }
+    }
+
+    fn without_mail(ranks: usize, workers: usize) -> Self {
+        let home = |rank| u32::try_from(rank * workers / ranks).expect("there are few workers");
         Hall {
             slots: (0..ranks)
                 .map(|_| CachePadded::new(RankSlot::new()))
                 .collect(),
-            mailboxes: (0..ranks).map(|_| CachePadded::new(mailbox())).collect(),
-            meeting: Meeting::new(ranks),
-            homes: (0..ranks).map(|rank| rank * workers / ranks).collect(),
+            mailboxes: Box::default(),
+            desks: Box::default(),
+            communicators: AtomicU32::new(1),
+            homes: (0..ranks).map(home).collect(),
             over: AtomicBool::new(false),
             stuck: OnceLock::new(),
         }
@@ -51,9 +61,15 @@ impl Hall {
         self.slots.len()
     }
 
+    /// The mailbox of a rank; made when it is needed: ranks that only meet have none.
+    #[inline]
+    pub(crate) fn mailbox(&self, rank: usize) -> &Mailbox {
+        self.mailboxes[rank].get_or_init(|| Box::new(CachePadded::new(Mailbox::new())))
+    }
+
     /// The worker on which `rank` lives.
     pub(crate) fn home(&self, rank: usize) -> usize {
-        self.homes[rank]
+        self.homes[rank] as usize
     }
 
     /// Ends the run early: every rank is woken and finds out at its next wait.
@@ -87,30 +103,32 @@ impl Hall {
             }
         }
         let all_finished = ranks.iter().all(|rank| *rank == RankState::Finished);
-        if !all_finished && still_idle() && self.stuck.set(WaitReport { ranks }).is_ok() {
+        if !all_finished && still_idle() && self.stuck.set(self.report(ranks)).is_ok() {
             self.end_early();
+        }
+    }
+
+    /// The program's messages that nobody has received.
+    pub(crate) fn unmatched(&self) -> Vec<Unmatched> {
+        let boxes = self.mailboxes.iter().enumerate();
+        let boxes = boxes.flat_map(|(rank, mailbox)| {
+            let mailbox = mailbox.get();
+            mailbox.map_or_else(Vec::new, |mailbox| mailbox.unmatched(rank))
+        });
+        let desks = self.desks.iter().enumerate();
+        let desks = desks.flat_map(|(rank, desk)| desk.unmatched(rank));
+        boxes.chain(desks).collect()
+    }
+
+    fn report(&self, ranks: Vec<RankState>) -> WaitReport {
+        WaitReport {
+            ranks,
+            unmatched: self.unmatched(),
         }
     }
 
     /// The report, if the run ended because it was stuck.
     pub(crate) fn stuck(&self) -> Option<&WaitReport> {
         self.stuck.get()
-    }
-}
-
-impl Mailbox {
-    pub(crate) fn push(&self, envelope: Envelope) {
-        self.arrived.lock().push(envelope);
-        self.arrivals.fetch_add(1, Ordering::Release);
-    }
-
-    /// The number of messages that have arrived so far.
-    #[inline]
-    pub(crate) fn arrivals(&self) -> u32 {
-        self.arrivals.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn arrived(&self) -> motet_sync::MutexGuard<'_, Arrived> {
-        self.arrived.lock()
     }
 }

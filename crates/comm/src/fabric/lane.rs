@@ -47,6 +47,7 @@ pub(crate) struct FarLane<T> {
 }
 
 /// What is written seldom.
+#[derive(Default)]
 struct Shown {
     taken: AtomicU32,
     closed: AtomicBool,
@@ -59,6 +60,15 @@ struct Slot<T> {
 }
 
 type Value<T> = UnsafeCell<MaybeUninit<T>>;
+
+impl<T> Clone for Lane<T> {
+    fn clone(&self) -> Self {
+        match self {
+            Lane::Near(lane) => Lane::Near(Arc::clone(lane)),
+            Lane::Far(lane) => Lane::Far(Arc::clone(lane)),
+        }
+    }
+}
 
 /// The sending end. There is one.
 pub(crate) struct LaneSender<T> {
@@ -84,40 +94,43 @@ unsafe impl<T: Send> Sync for FarLane<T> {}
 unsafe impl<T: Send> Send for FarLane<T> {}
 
 impl<T: Send> Lane<T> {
-    /// A new lane; `near` when both ranks share a thread.
-    pub(crate) fn open(near: bool) -> (LaneSender<T>, LaneReceiver<T>) {
-        let (lane, other) = if near {
-            let lane = Arc::new(NearLane::new());
-            (Lane::Near(Arc::clone(&lane)), Lane::Near(lane))
+    /// A new lane; `near` when both ranks share a thread. One rank makes its sending end, one its receiving
+    /// end.
+    pub(crate) fn new(near: bool) -> Self {
+        if near {
+            Lane::Near(Arc::new(NearLane::new()))
         } else {
-            let lane = Arc::new(FarLane::new());
-            (Lane::Far(Arc::clone(&lane)), Lane::Far(lane))
-        };
-        let sender = LaneSender {
+            Lane::Far(Arc::new(FarLane::new()))
+        }
+    }
+}
+
+impl<T: Send> LaneSender<T> {
+    pub(crate) fn new(lane: Lane<T>) -> Self {
+        LaneSender {
             lane,
             sent: 0,
             known_taken: 0,
-        };
-        let receiver = LaneReceiver {
-            lane: other,
-            received: 0,
-        };
-        (sender, receiver)
+        }
+    }
+}
+
+impl<T: Send> LaneReceiver<T> {
+    pub(crate) fn new(lane: Lane<T>) -> Self {
+        LaneReceiver { lane, received: 0 }
     }
 }
 
 impl<T: Send + 'static> Lane<T> {
     fn closer(&self) -> Closer {
-        match self {
-            Lane::Near(lane) => {
-                let lane = Arc::clone(lane);
-                Box::new(move || lane.closed().store(true, Ordering::Release))
-            }
-            Lane::Far(lane) => {
-                let lane = Arc::clone(lane);
-                Box::new(move || lane.closed().store(true, Ordering::Release))
-            }
-        }
+        let lane = self.clone();
+        Box::new(move || {
+            let closed = match &lane {
+                Lane::Near(lane) => lane.closed(),
+                Lane::Far(lane) => lane.closed(),
+            };
+            closed.store(true, Ordering::Release);
+        })
     }
 }
 
@@ -198,10 +211,7 @@ impl<T> FarLane<T> {
             })
         };
         FarLane {
-            shown: CachePadded::new(Shown {
-                taken: AtomicU32::new(0),
-                closed: AtomicBool::new(false),
-            }),
+            shown: CachePadded::default(),
             slots: std::array::from_fn(slot),
         }
     }
@@ -390,6 +400,11 @@ fn drop_rest<T, L: Slots<T>>(lane: &L) {
 mod tests {
     use super::*;
 
+    fn open<T: Send>(near: bool) -> (LaneSender<T>, LaneReceiver<T>) {
+        let lane = Lane::new(near);
+        (LaneSender::new(lane.clone()), LaneReceiver::new(lane))
+    }
+
     fn send<T: Send>(sender: &mut LaneSender<T>, value: T) {
         assert!(sender.has_room() && sender.try_send(&mut Some(value)));
     }
@@ -398,7 +413,7 @@ mod tests {
     fn order_room_and_rest() {
         for near in [true, false] {
             let alive = Arc::new(());
-            let (mut sender, mut receiver) = Lane::open(near);
+            let (mut sender, mut receiver) = open(near);
             let (depth, batch) = if near {
                 (NEAR as u32, 1)
             } else {
@@ -434,7 +449,7 @@ mod tests {
     fn numbers_wrap_round() {
         const START: u32 = u32::MAX - 13;
         for near in [true, false] {
-            let (mut sender, mut receiver) = Lane::open(near);
+            let (mut sender, mut receiver) = open(near);
             (sender.sent, sender.known_taken, receiver.received) = (START, START, START);
             each_layout!(sender, lane => lane.taken().store(START, Ordering::Relaxed));
             for i in 0..40 {
@@ -452,11 +467,16 @@ mod loom_tests {
     use super::*;
     use motet_sync::thread;
 
+    fn open<T: Send>(near: bool) -> (LaneSender<T>, LaneReceiver<T>) {
+        let lane = Lane::new(near);
+        (LaneSender::new(lane.clone()), LaneReceiver::new(lane))
+    }
+
     /// Five messages through two slots: in order, nothing read too early, no slot written too early.
     #[test]
     fn loom_lane() {
         loom::model(|| {
-            let (mut sender, mut receiver) = Lane::open(false);
+            let (mut sender, mut receiver) = open(false);
             let other = thread::spawn(move || {
                 for i in 0..5 {
                     let mut message = Some(Box::new(i));

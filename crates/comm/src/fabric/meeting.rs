@@ -23,14 +23,14 @@
 //!   which each does after it has read.
 
 use super::any_cell::AnyCell;
+use super::call::{Call, mismatch, other_type};
 use crate::CommError;
-use crate::report::Wait;
 use motet_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use motet_sync::cell::UnsafeCell;
 use motet_sync::{CachePadded, Mutex};
 
 /// Children of a node.
-const FAN: usize = if cfg!(motet_loom) { 2 } else { 8 };
+pub(super) const FAN: usize = if cfg!(motet_loom) { 2 } else { 8 };
 
 pub(crate) struct Meeting {
     cells: Box<[CachePadded<UnsafeCell<Cell>>]>,
@@ -40,7 +40,7 @@ pub(crate) struct Meeting {
     epoch: CachePadded<AtomicU32>,
     total: CachePadded<UnsafeCell<AnyCell>>,
     /// Why the last meeting failed, if it did.
-    failed: UnsafeCell<Option<CommError>>,
+    failed: UnsafeCell<Option<Box<CommError>>>,
     /// Ranks that sleep until the epoch is raised, and how many.
     sleepers: Mutex<Vec<usize>>,
     sleeping: AtomicUsize,
@@ -54,17 +54,8 @@ struct Node {
 /// What a rank, or the first rank of a subtree for all of it, has brought.
 struct Cell {
     value: AnyCell,
-    called: Option<Called>,
-    failed: Option<CommError>,
-}
-
-/// What a rank called to get here.
-#[derive(Clone, Copy)]
-struct Called {
-    rank: usize,
-    wait: Wait,
-    /// Of the value it has brought.
-    type_name: fn() -> &'static str,
+    called: Option<Call>,
+    failed: Option<Box<CommError>>,
 }
 
 // SAFETY: the module doc says who may touch which cell when; the counting and the epoch order it.
@@ -108,27 +99,25 @@ impl Meeting {
         }
     }
 
-    /// Rank `rank` arrives with `value` for the meeting it calls `wait`. `true` when it was the last
-    /// of all: the total is published, and the caller must wake the [`Meeting::sleepers`].
+    /// Rank `rank` arrives with `value` for the meeting it calls `call`. `true` when it was the last of
+    /// all: the total, which `finish` has made of the combined values, is published, and the caller must
+    /// wake the [`Meeting::sleepers`].
     ///
     /// # Safety
     /// Each rank arrives once per meeting, and arrives again only after it has seen
     /// [`Meeting::has_taken_place`] and read the total.
-    pub(crate) unsafe fn arrive<T: Send + 'static>(
+    pub(crate) unsafe fn arrive<V: Send + 'static, S: Send + Sync + 'static>(
         &self,
         rank: usize,
-        wait: Wait,
-        value: T,
-        combine: impl Fn(T, T) -> T,
+        call: Call,
+        value: V,
+        combine: impl Fn(V, V) -> V,
+        finish: impl FnOnce(V) -> S,
     ) -> bool {
         // SAFETY: nobody else touches this rank's cell before it has counted itself in.
         self.cells[rank].with_mut(|cell| unsafe {
             (*cell).value.put(value);
-            (*cell).called = Some(Called {
-                rank,
-                wait,
-                type_name: std::any::type_name::<T>,
-            });
+            (*cell).called = Some(call);
             (*cell).failed = None;
         });
         let (mut index, mut width) = (rank, 1);
@@ -145,7 +134,7 @@ impl Meeting {
             self.combine_cells(ranks, &combine);
             width *= FAN;
         }
-        self.publish();
+        self.publish(finish);
         true
     }
 
@@ -159,8 +148,7 @@ impl Meeting {
     /// Reads the total of the last meeting.
     ///
     /// # Safety
-    /// The calling rank saw that the meeting has taken place and has not arrived for the next; no
-    /// rank calls [`Meeting::take`] for this meeting.
+    /// The calling rank saw that the meeting has taken place and has not arrived for the next.
     pub(crate) unsafe fn read<T, R>(&self, read: impl FnOnce(&T) -> R) -> Result<R, CommError>
     where
         T: Send + Sync + 'static,
@@ -174,26 +162,12 @@ impl Meeting {
             .with(|total| read(unsafe { (*total).get() }.expect("the total is a T"))))
     }
 
-    /// Takes the total of the last meeting.
-    ///
-    /// # Safety
-    /// As [`Meeting::read`], and no other rank reads or takes this total.
-    pub(crate) unsafe fn take<T: Send + 'static>(&self) -> Result<T, CommError> {
-        if let Some(failed) = self.failure() {
-            return Err(failed);
-        }
-        // SAFETY: only this rank touches the total before all ranks have arrived again.
-        Ok(self
-            .total
-            .with_mut(|total| unsafe { (*total).take() })
-            .expect("the total is a T"))
-    }
-
     /// Why the last meeting failed, if it did. For a rank that saw it take place and has not arrived
     /// for the next.
-    pub(crate) fn failure(&self) -> Option<CommError> {
+    fn failure(&self) -> Option<CommError> {
         // SAFETY: written only by the publisher, as the module doc says.
-        self.failed.with(|failed| unsafe { (*failed).clone() })
+        self.failed
+            .with(|failed| unsafe { (*failed).as_deref().cloned() })
     }
 
     /// Adds a rank that is about to sleep until the epoch is raised.
@@ -217,106 +191,85 @@ impl Meeting {
     }
 
     /// Combines the values of `ranks` into the cell of the first.
-    fn combine_cells<T: Send + 'static>(
+    fn combine_cells<V: Send + 'static>(
         &self,
-        ranks: impl Iterator<Item = usize>,
-        combine: &impl Fn(T, T) -> T,
+        mut ranks: impl Iterator<Item = usize>,
+        combine: &impl Fn(V, V) -> V,
     ) {
-        let mut ranks = ranks.map(|rank| &*self.cells[rank]);
         let Some(first) = ranks.next() else { return };
         // SAFETY: the caller was the last to arrive at the node: it owns its children's cells.
-        first.with_mut(|total| unsafe {
+        self.cells[first].with_mut(|total| unsafe {
             for other in ranks {
-                other.with_mut(|cell| (*total).add(&mut *cell, combine));
+                self.cells[other].with_mut(|cell| {
+                    (*total).add([first, other], &mut *cell, combine);
+                });
             }
         });
     }
 
-    /// Makes the value in the first rank's cell the total.
-    fn publish(&self) {
+    /// Makes the total of the value in the first rank's cell.
+    fn publish<V: Send + 'static, S: Send + Sync + 'static>(&self, finish: impl FnOnce(V) -> S) {
         self.cells[0].with_mut(|cell| {
             // SAFETY: the caller was the last to arrive at the root: it owns cell 0.
             let cell = unsafe { &mut *cell };
+            let failed = cell.failed.take();
+            let total = match &failed {
+                None => cell.value.take::<V>().map(finish),
+                Some(_) => None,
+            };
             // SAFETY: nobody reads the total between the arrival of all ranks and the raise of the
             // epoch; the same holds for `failed`.
-            self.total
-                .with_mut(|total| unsafe { (*total).swap(&mut cell.value) });
+            self.total.with_mut(|place| unsafe {
+                match total {
+                    Some(total) => (*place).put(total),
+                    None => (*place).clear(),
+                }
+            });
             // SAFETY: as above.
-            self.failed
-                .with_mut(|failed| unsafe { *failed = cell.failed.take() });
+            self.failed.with_mut(|place| unsafe { *place = failed });
         });
         self.epoch.fetch_add(1, Ordering::Release);
     }
 }
 
 impl Cell {
-    /// Adds what `other` holds behind what this cell holds.
-    fn add<T: Send + 'static>(&mut self, other: &mut Cell, combine: &impl Fn(T, T) -> T) {
+    /// Adds what `other` holds behind what this cell holds; `ranks` says whose cells they are.
+    fn add<V: Send + 'static>(
+        &mut self,
+        ranks: [usize; 2],
+        other: &mut Cell,
+        combine: &impl Fn(V, V) -> V,
+    ) {
         if self.failed.is_some() {
             return;
         }
         self.failed = other.failed.take();
-        let (Some(mine), Some(theirs)) = (self.called, other.called) else {
+        let (Some(mine), Some(theirs)) = (&self.called, &other.called) else {
             return;
         };
         if self.failed.is_none() {
-            self.failed = mismatch(&mine, &theirs);
+            self.failed = mismatch(ranks, mine, theirs);
         }
         if self.failed.is_some() {
             return;
         }
-        match (self.value.take::<T>(), other.value.take::<T>()) {
+        match (self.value.take::<V>(), other.value.take::<V>()) {
             (Some(left), Some(right)) => self.value.put(combine(left, right)),
-            // Neither is a T: it is this rank that is the odd one, as its own cell will show.
+            // Neither is a V: it is this rank that is the odd one, as its own cell will show.
             (None, None) if self.value.has_type_of(&other.value) => {}
-            _ => self.failed = Some(other_type(&mine, &theirs)),
+            _ => self.failed = Some(other_type(ranks, mine, theirs)),
         }
-    }
-}
-
-impl Called {
-    fn describe(&self) -> String {
-        format!(
-            "rank {} calls {} at {}",
-            self.rank, self.wait.operation, self.wait.location
-        )
-    }
-}
-
-fn mismatch(one: &Called, other: &Called) -> Option<CommError> {
-    (one.wait.operation != other.wait.operation).then(|| CommError::Mismatch {
-        one: one.describe(),
-        other: other.describe(),
-    })
-}
-
-fn other_type(one: &Called, other: &Called) -> CommError {
-    let describe = |called: &Called| {
-        let name = (called.type_name)();
-        format!("{} with a value of type {name}", called.describe())
-    };
-    CommError::Mismatch {
-        one: describe(one),
-        other: describe(other),
     }
 }
 
 #[cfg(all(test, motet_loom))]
 mod loom_tests {
     use super::*;
-    use crate::report::Operation;
     use motet_sync::{Arc, thread};
     use std::panic::Location;
 
-    fn wait() -> Wait {
-        let operation = Operation::Collective {
-            name: "allreduce",
-            root: None,
-        };
-        Wait {
-            operation,
-            location: Location::caller(),
-        }
+    fn call() -> Call {
+        Call::new::<u32>("allreduce", Location::caller())
     }
 
     /// Rank `rank` takes part in `meetings` meetings of `ranks` ranks.
@@ -325,12 +278,12 @@ mod loom_tests {
             let value = number * (1 << rank);
             // SAFETY: one arrival per meeting, after the total of the last was read.
             unsafe {
-                meeting.arrive(rank, wait(), value, |a: u32, b: u32| a + b);
+                meeting.arrive(rank, call(), value, |a: u32, b: u32| a + b, |total| total);
             }
             while !meeting.has_taken_place(number) {
                 thread::yield_now();
             }
-            // SAFETY: the meeting has taken place and nobody takes its total.
+            // SAFETY: the meeting has taken place.
             let total = unsafe { meeting.read(|total: &u32| *total) };
             assert_eq!(total, Ok(number * ((1 << ranks) - 1)));
         }
@@ -360,7 +313,10 @@ mod loom_tests {
                 move || {
                     let word = ["a", "b", "c"][rank].to_owned();
                     // SAFETY: each rank arrives once.
-                    unsafe { meeting.arrive(rank, wait(), word, |a: String, b: String| a + &b) }
+                    unsafe {
+                        let join = |a: String, b: String| a + &b;
+                        meeting.arrive(rank, call(), word, join, |total| total)
+                    }
                 }
             };
             let others = [thread::spawn(arrive(1)), thread::spawn(arrive(2))];
@@ -376,7 +332,7 @@ mod loom_tests {
                 "one is the last"
             );
             assert!(meeting.has_taken_place(1));
-            // SAFETY: the meeting has taken place and nobody takes its total.
+            // SAFETY: the meeting has taken place.
             let total = unsafe { meeting.read(String::clone) };
             assert_eq!(total.as_deref(), Ok("abc"));
         });

@@ -1,91 +1,96 @@
 //! The fabric of one rank: messages to itself, on the calling thread.
 
-use super::Fabric;
-use crate::CommError;
-use crate::envelope::{Arrived, Envelope, Wanted};
-use crate::rank_slot::{RankSlot, wait_until};
-use crate::report::Wait;
-use std::cell::RefCell;
+use super::{Fabric, Posted, Team, Ticket};
+use crate::envelope::{Envelope, Wanted};
+use crate::mailbox::Mailbox;
+use crate::rank_slot::RankSlot;
+use std::cell::Cell;
 use std::rc::Rc;
 
 /// One rank alone, run by [`run_solo`](crate::run::run_solo).
+#[derive(Clone)]
 pub(crate) struct Solo(Rc<Shared>);
 
 struct Shared {
     slot: RankSlot,
-    arrived: RefCell<Arrived>,
+    mailbox: Mailbox,
+    communicators: Cell<u32>,
 }
 
 impl Solo {
     pub(crate) fn new() -> Self {
         Solo(Rc::new(Shared {
             slot: RankSlot::new(),
-            arrived: RefCell::default(),
+            mailbox: Mailbox::new(),
+            communicators: Cell::new(1),
         }))
     }
 
-    /// Another handle on the same rank.
-    pub(crate) fn share(&self) -> Self {
-        Solo(Rc::clone(&self.0))
+    /// The world of this rank.
+    pub(crate) fn team() -> Team {
+        Team::world(1, super::tree_place)
+    }
+
+    pub(crate) fn mailbox(&self) -> &Mailbox {
+        &self.0.mailbox
     }
 }
 
 impl Fabric for Solo {
-    fn rank(&self) -> usize {
+    fn world_rank(&self) -> usize {
         0
-    }
-
-    fn size(&self) -> usize {
-        1
     }
 
     fn slot(&self) -> &RankSlot {
         &self.0.slot
     }
 
-    fn shares_thread_with(&self, _: usize) -> bool {
+    fn share_thread(&self, _: usize, _: usize) -> bool {
         true
     }
 
-    fn wake_if_sleeping(&self, _: usize) {
-        self.0.slot.wake_if_sleeping();
+    fn slot_of(&self, _: usize) -> &RankSlot {
+        &self.0.slot
     }
 
     fn send(&self, _: usize, envelope: Envelope) {
-        self.0.arrived.borrow_mut().push(envelope);
+        self.0.mailbox.push(envelope);
         self.0.slot.wake_if_sleeping();
     }
 
-    async fn recv(&self, wanted: &Wanted, wait: Wait) -> Envelope {
-        let mut found = None;
-        let look = || {
-            found = self.0.arrived.borrow_mut().take(wanted);
-            found.is_some()
-        };
-        wait_until(&self.0.slot, look, || wait).await;
-        found.expect("the wait ends when a message was found")
+    fn arrivals(&self) -> u32 {
+        self.0.mailbox.arrivals()
+    }
+
+    fn post(&self, wanted: &Wanted) -> Posted {
+        self.0.mailbox.post(wanted).map_err(Ticket::Mail)
+    }
+
+    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+        match ticket {
+            Ticket::Mail(ticket) => self.0.mailbox.collect(ticket),
+            Ticket::Port(_) => None,
+        }
+    }
+
+    fn withdraw(&self, ticket: Ticket) -> bool {
+        match ticket {
+            Ticket::Mail(ticket) => self.0.mailbox.withdraw(&ticket),
+            Ticket::Port(_) => true,
+        }
     }
 
     fn put_back(&self, envelope: Envelope) {
-        self.0.arrived.borrow_mut().put_back(envelope);
+        self.0.mailbox.put_back(envelope);
     }
 
-    async fn meet_all<T: Clone + Send + Sync + 'static>(
-        &self,
-        _: Wait,
-        value: T,
-        _: impl Fn(T, T) -> T,
-    ) -> Result<T, CommError> {
-        Ok(value)
+    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+        self.0.mailbox.peek(wanted, look)
     }
 
-    async fn meet_at<T: Send + 'static>(
-        &self,
-        _: usize,
-        _: Wait,
-        value: T,
-        _: impl Fn(T, T) -> T,
-    ) -> Result<Option<T>, CommError> {
-        Ok(Some(value))
+    fn new_communicators(&self, count: u32) -> u32 {
+        self.0
+            .communicators
+            .replace(self.0.communicators.get() + count)
     }
 }

@@ -4,86 +4,42 @@
 //! `Send`, and neighbours in rank order share a thread where they can.
 
 use super::hall::Hall;
-use super::{Closer, Fabric, Farewells};
-use crate::CommError;
+use super::{Closer, Fabric, Farewells, Posted, Ticket};
 use crate::envelope::{Envelope, Wanted};
-use crate::rank_slot::{RankSlot, wait_until};
-use crate::report::Wait;
+use crate::mailbox::Mailbox;
+use crate::rank_slot::RankSlot;
 use motet_sync::atomic::{Ordering, fence};
-use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// One rank among others in the same memory.
+#[derive(Clone)]
 pub(crate) struct Threads {
     hall: Arc<Hall>,
     rank: usize,
-    /// Meetings this rank has come to.
-    meetings: Cell<u32>,
-    /// The rank has arrived at a meeting and has not left it.
-    in_meeting: Cell<bool>,
     farewells: Rc<Farewells>,
 }
 
 impl Threads {
-    pub(crate) fn new(hall: Arc<Hall>, rank: usize) -> Self {
+    /// `farewells` keeps what the rank has to tell its neighbours.
+    pub(crate) fn new(hall: Arc<Hall>, rank: usize, farewells: Rc<Farewells>) -> Self {
         Threads {
             hall,
             rank,
-            meetings: Cell::new(0),
-            in_meeting: Cell::new(false),
-            farewells: Rc::default(),
+            farewells,
         }
     }
 
-    /// What the rank has to tell its neighbours.
-    pub(crate) fn farewells(&self) -> Rc<Farewells> {
-        Rc::clone(&self.farewells)
-    }
-
-    /// Arrives with `value` and waits until all have.
-    async fn meet<T: Send + 'static>(
-        &self,
-        wait: Wait,
-        value: T,
-        combine: impl Fn(T, T) -> T,
-    ) -> Result<(), CommError> {
-        if self.in_meeting.replace(true) {
-            return Err(CommError::OutOfStep {
-                operation: wait.operation.name(),
-            });
-        }
-        let meeting = &self.hall.meeting;
-        let number = self.meetings.get().wrapping_add(1);
-        self.meetings.set(number);
-        // SAFETY: `in_meeting` says that this rank has read the last total, which it does at once
-        // when it has seen the meeting take place.
-        let last = unsafe { meeting.arrive(self.rank, wait, value, combine) };
-        if last {
-            fence(Ordering::SeqCst);
-            for rank in meeting.sleepers() {
-                self.hall.slots[rank].wake_if_sleeping();
-            }
-        } else {
-            let why = || {
-                meeting.add_sleeper(self.rank);
-                wait
-            };
-            wait_until(self.slot(), || meeting.has_taken_place(number), why).await;
-        }
-        Ok(())
+    #[inline]
+    fn mailbox(&self) -> &Mailbox {
+        self.hall.mailbox(self.rank)
     }
 }
 
 impl Fabric for Threads {
     #[inline]
-    fn rank(&self) -> usize {
+    fn world_rank(&self) -> usize {
         self.rank
-    }
-
-    #[inline]
-    fn size(&self) -> usize {
-        self.hall.size()
     }
 
     #[inline]
@@ -91,31 +47,45 @@ impl Fabric for Threads {
         &self.hall.slots[self.rank]
     }
 
-    fn shares_thread_with(&self, other: usize) -> bool {
-        self.hall.home(self.rank) == self.hall.home(other)
+    #[inline]
+    fn share_thread(&self, one: usize, other: usize) -> bool {
+        self.hall.home(one) == self.hall.home(other)
     }
 
     #[inline]
-    fn wake_if_sleeping(&self, rank: usize) {
-        self.hall.slots[rank].wake_if_sleeping();
+    fn slot_of(&self, rank: usize) -> &RankSlot {
+        &self.hall.slots[rank]
     }
 
     fn send(&self, to: usize, envelope: Envelope) {
-        self.hall.mailboxes[to].push(envelope);
-        if !self.shares_thread_with(to) {
+        self.hall.mailbox(to).push(envelope);
+        if !self.share_thread(self.rank, to) {
             fence(Ordering::SeqCst);
         }
         self.wake_if_sleeping(to);
     }
 
-    async fn recv(&self, wanted: &Wanted, wait: Wait) -> Envelope {
-        let mailbox = &self.hall.mailboxes[self.rank];
-        loop {
-            let seen = mailbox.arrivals();
-            if let Some(envelope) = mailbox.arrived().take(wanted) {
-                return envelope;
-            }
-            wait_until(self.slot(), || mailbox.arrivals() != seen, || wait).await;
+    #[inline]
+    fn arrivals(&self) -> u32 {
+        self.mailbox().arrivals()
+    }
+
+    fn post(&self, wanted: &Wanted) -> Posted {
+        self.mailbox().post(wanted).map_err(Ticket::Mail)
+    }
+
+    #[inline]
+    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+        match ticket {
+            Ticket::Mail(ticket) => self.mailbox().collect(ticket),
+            Ticket::Port(_) => None,
+        }
+    }
+
+    fn withdraw(&self, ticket: Ticket) -> bool {
+        match ticket {
+            Ticket::Mail(ticket) => self.mailbox().withdraw(&ticket),
+            Ticket::Port(_) => true,
         }
     }
 
@@ -124,75 +94,50 @@ impl Fabric for Threads {
     }
 
     fn put_back(&self, envelope: Envelope) {
-        self.hall.mailboxes[self.rank].arrived().put_back(envelope);
+        self.mailbox().put_back(envelope);
     }
 
-    async fn meet_all<T: Clone + Send + Sync + 'static>(
-        &self,
-        wait: Wait,
-        value: T,
-        combine: impl Fn(T, T) -> T,
-    ) -> Result<T, CommError> {
-        self.meet(wait, value, combine).await?;
-        // SAFETY: the meeting has taken place; ranks that called another operation, which might
-        // take the total, have made the meeting fail.
-        let total = unsafe { self.hall.meeting.read(T::clone) };
-        self.in_meeting.set(false);
-        total
+    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+        self.mailbox().peek(wanted, look)
     }
 
-    async fn meet_at<T: Send + 'static>(
-        &self,
-        root: usize,
-        wait: Wait,
-        value: T,
-        combine: impl Fn(T, T) -> T,
-    ) -> Result<Option<T>, CommError> {
-        self.meet(wait, value, combine).await?;
-        let total = if root == self.rank {
-            // SAFETY: as in `meet_all`; all ranks named the same root.
-            unsafe { self.hall.meeting.take() }.map(Some)
-        } else {
-            self.hall.meeting.failure().map_or(Ok(None), Err)
-        };
-        self.in_meeting.set(false);
-        total
+    fn new_communicators(&self, count: u32) -> u32 {
+        // Relaxed: the numbers need only differ.
+        self.hall.communicators.fetch_add(count, Ordering::Relaxed)
     }
 }
 
 #[cfg(all(test, motet_loom))]
 mod loom_tests {
     use super::*;
-    use crate::envelope::{ANY_SOURCE, Context as Kind, Status, Tag};
+    use crate::Communicator;
+    use crate::address::{ANY_SOURCE, Status, Tag};
+    use crate::envelope::{Context as Apart, Kind};
+    use crate::fabric::{AnyFabric, Team, tree_place};
     use crate::rank_slot::loom_tests::block_on;
-    use crate::report::Operation;
     use motet_sync::thread;
+    use std::panic::Location;
 
-    fn wait() -> Wait {
-        Wait::here(Operation::Collective {
-            name: "model",
-            root: None,
-        })
-    }
+    const CONTEXT: Apart = Apart {
+        communicator: 0,
+        kind: Kind::User,
+    };
 
     fn message(source: usize, tag: Tag) -> Envelope {
-        Envelope::new(Kind::User, Status { source, tag }, ())
+        Envelope::new(CONTEXT, Status { source, tag }, Location::caller(), ())
     }
 
-    fn wanted(tag: Tag) -> Wanted {
-        Wanted {
-            context: Kind::User,
-            source: ANY_SOURCE,
-            tag: tag.into(),
-        }
+    fn communicator(hall: &Arc<Hall>, team: &Arc<Team>, rank: usize) -> Communicator {
+        let fabric = AnyFabric::Threads(Threads::new(Arc::clone(hall), rank, Rc::default()));
+        Communicator::new(fabric, Arc::clone(team), rank)
     }
 
     /// Rank `rank` of two takes part in `meetings` meetings.
-    fn take_part(hall: &Arc<Hall>, rank: usize, meetings: u32) {
-        let fabric = Threads::new(Arc::clone(hall), rank);
+    fn take_part(hall: &Arc<Hall>, team: &Arc<Team>, rank: usize, meetings: u32) {
+        let comm = communicator(hall, team, rank);
         block_on(async {
             for number in 1..=meetings {
-                let sum = fabric.meet_all(wait(), number, |a, b| a + b).await;
+                let sum = comm.allreduce(number, |a, b| a + b).await;
                 assert_eq!(sum, Ok(2 * number));
             }
         });
@@ -204,37 +149,35 @@ mod loom_tests {
     fn loom_ranks_are_woken_from_meeting_after_meeting() {
         loom::model(|| {
             let hall = Arc::new(Hall::new(2, 2));
+            let team = Arc::new(Team::world(2, tree_place));
             let other = thread::spawn({
-                let hall = Arc::clone(&hall);
-                move || take_part(&hall, 1, 2)
+                let (hall, team) = (Arc::clone(&hall), Arc::clone(&team));
+                move || take_part(&hall, &team, 1, 2)
             });
-            take_part(&hall, 0, 2);
+            take_part(&hall, &team, 0, 2);
             other.join().unwrap();
         });
     }
 
-    /// A message comes while its receiver falls asleep, between two others that it does not want.
+    /// A message comes while its receiver falls asleep, after another that it does not want.
     #[test]
     fn loom_a_message_wakes_its_receiver() {
         loom::model(|| {
             let hall = Arc::new(Hall::new(2, 2));
+            let team = Arc::new(Team::world(2, tree_place));
             let sender = thread::spawn({
                 let hall = Arc::clone(&hall);
                 move || {
-                    let fabric = Threads::new(hall, 1);
+                    let fabric = Threads::new(hall, 1, Rc::default());
                     for tag in [5, 6] {
                         fabric.send(0, message(1, tag));
                     }
                 }
             });
-            let fabric = Threads::new(Arc::clone(&hall), 0);
+            let comm = communicator(&hall, &team, 0);
             block_on(async {
-                let came = fabric.recv(&wanted(6), wait()).await;
-                assert_eq!(came.status.tag, 6);
-                fabric.put_back(came);
-                for tag in [5, 6] {
-                    assert_eq!(fabric.recv(&wanted(tag), wait()).await.status.tag, tag);
-                }
+                assert_eq!(comm.recv::<()>(1, 6).await, Ok(()));
+                assert_eq!(comm.recv::<()>(ANY_SOURCE, 5).await, Ok(()));
             });
             sender.join().unwrap();
         });

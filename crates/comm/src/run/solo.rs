@@ -1,5 +1,6 @@
 //! A run of one rank, on the calling thread.
 
+use super::Ended;
 use crate::fabric::{AnyFabric, Fabric, Solo};
 use crate::report::{RankState, WaitReport};
 use crate::{Communicator, RunError};
@@ -14,15 +15,16 @@ use std::task::{Context, Poll, Wake, Waker};
 /// Runs `body` as the only rank, on the calling thread.
 pub(crate) fn run_solo<R, E>(
     body: impl AsyncFn(Communicator) -> Result<R, E>,
-) -> Result<Vec<R>, RunError<E>> {
+) -> Result<Ended<R>, RunError<E>> {
     let fabric = Solo::new();
-    let mut rank = Box::pin(body(Communicator::new(AnyFabric::Solo(fabric.share()))));
+    let comm = Communicator::new(AnyFabric::Solo(fabric.clone()), Arc::new(Solo::team()), 0);
+    let mut rank = Box::pin(body(comm));
     let outcome = drive(rank.as_mut(), &fabric);
     // What the rank still holds may panic when it is dropped; an earlier failure goes first.
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(rank)));
     let result = outcome?;
     dropped.map_err(|payload| RunError::panicked(0, payload))?;
-    Ok(vec![result])
+    Ok((vec![result], fabric.mailbox().unmatched(0)))
 }
 
 /// Polls the rank until it ends or nobody can wake it.
@@ -51,7 +53,10 @@ fn drive<R, E>(
             fence(Ordering::Acquire);
             if hopeless && !caller.woken.load(Ordering::Acquire) {
                 let waits = RankState::Waiting(fabric.slot().waits());
-                return Err(RunError::Stuck(WaitReport { ranks: vec![waits] }));
+                return Err(RunError::Stuck(WaitReport {
+                    ranks: vec![waits],
+                    unmatched: fabric.mailbox().unmatched(0),
+                }));
             }
             thread::park();
         }

@@ -1,6 +1,9 @@
 //! One run of a world on threads: the ranks borrow what the caller lent, the caller waits for them.
 
-use crate::fabric::{AnyFabric, Hall, Threads};
+use super::Ended;
+use crate::fabric::{
+    AnyFabric, Farewells, Hall, Place, Ports, Team, Threads, port_place, tree_place,
+};
 use crate::{Communicator, RunError};
 use motet_dispatch::{
     Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task, spawn_unchecked,
@@ -11,6 +14,7 @@ use std::future::poll_fn;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -20,13 +24,15 @@ pub(crate) struct ThreadsConfig {
     pub(crate) ranks: usize,
     pub(crate) workers: usize,
     pub(crate) pin: bool,
+    /// On the fabric `ports` instead of `threads`.
+    pub(crate) ports: bool,
 }
 
 /// Runs `body` on every rank and waits for all of them.
 pub(crate) fn run_threads<R: Send, E: Send>(
     config: ThreadsConfig,
     body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
-) -> Result<Vec<R>, RunError<E>> {
+) -> Result<Ended<R>, RunError<E>> {
     let dispatcher = Dispatcher::with(DispatcherConfig {
         threads: config.workers,
         name: "rank".to_owned(),
@@ -34,7 +40,12 @@ pub(crate) fn run_threads<R: Send, E: Send>(
         ..DispatcherConfig::default()
     })
     .map_err(RunError::Start)?;
-    let hall = Arc::new(Hall::new(config.ranks, config.workers));
+    let (hall, place): (_, fn(usize) -> Place) = if config.ports {
+        (Hall::with_ports(config.ranks, config.workers), port_place)
+    } else {
+        (Hall::new(config.ranks, config.workers), tree_place)
+    };
+    let hall = Arc::new(hall);
     let (watch, watched) = (dispatcher.idle_watch(), Arc::clone(&hall));
     dispatcher.on_idle(move || {
         if let Some(before) = watch.look() {
@@ -46,6 +57,8 @@ pub(crate) fn run_threads<R: Send, E: Send>(
     let run = Run {
         body,
         hall,
+        team: Arc::new(Team::world(config.ranks, place)),
+        ports: config.ports,
         results: (0..config.ranks).map(|_| Mutex::new(None)).collect(),
         failure: Mutex::new(None),
         running: AtomicUsize::new(config.ranks),
@@ -69,6 +82,9 @@ pub(crate) fn run_threads<R: Send, E: Send>(
 struct Run<F, R, E> {
     body: F,
     hall: Arc<Hall>,
+    /// All ranks.
+    team: Arc<Team>,
+    ports: bool,
     results: Vec<Mutex<Option<R>>>,
     /// The first one.
     failure: Mutex<Option<RunError<E>>>,
@@ -83,38 +99,53 @@ where
     R: Send,
     E: Send,
 {
-    /// Starts every rank on its home worker.
+    /// Starts every rank on its home worker: one task for each worker starts those that live there.
     ///
     /// # Safety
     /// `self` stays where it is until every rank has ended and the workers are joined.
     unsafe fn start(&self, queue: &DispatcherQueue) {
-        let homes: Vec<_> = (0..queue.workers())
-            .map(|worker| queue.home(worker))
-            .collect();
-        let handles: Vec<_> = homes.iter().map(Enqueue::handle).collect();
-        for rank in 0..self.hall.size() {
-            let home = self.hall.home(rank);
-            let handle = Arc::clone(&handles[home]);
+        let (size, mut first) = (self.hall.size(), 0);
+        while first < size {
+            let worker = self.hall.home(first);
+            let lives_there = |rank: &usize| self.hall.home(*rank) == worker;
+            let ranks = first
+                ..(first..size)
+                    .take_while(lives_there)
+                    .last()
+                    .unwrap_or(first)
+                    + 1;
+            first = ranks.end;
+            let home = queue.home(worker);
+            let handle = Enqueue::handle(&home);
             let begin = move || {
-                // SAFETY: this runs on the worker that runs all tasks of `handle`. The caller
-                // promises that `self` outlives the rank.
-                let task = unsafe { spawn_unchecked(&handle, self.rank(rank)) };
-                self.hall.slots[rank].set_task(task);
+                let farewells = Rc::<Farewells>::default();
+                for rank in ranks {
+                    let life = self.rank(rank, Rc::clone(&farewells));
+                    // SAFETY: this runs on the worker that runs all tasks of `handle`. The caller
+                    // promises that `self` outlives the rank.
+                    let task = unsafe { spawn_unchecked(&handle, life) };
+                    self.hall.slots[rank].set_task(task);
+                }
             };
             let begin: Box<dyn FnOnce() + Send + '_> = Box::new(begin);
             // SAFETY: only the lifetime changes; the caller promises that `self` outlives the task.
             let begin: Box<dyn FnOnce() + Send> = unsafe { mem::transmute(begin) };
-            homes[home].admit(Task::new(begin));
+            home.admit(Task::new(begin));
         }
     }
 
     /// The life of one rank.
-    async fn rank(&self, rank: usize) {
+    async fn rank(&self, rank: usize, farewells: Rc<Farewells>) {
         let _end = End { run: self, rank };
-        let fabric = Threads::new(Arc::clone(&self.hall), rank);
-        let farewells = fabric.farewells();
+        let (hall, tells) = (Arc::clone(&self.hall), Rc::clone(&farewells));
+        let fabric = if self.ports {
+            AnyFabric::Ports(Ports::new(hall, rank, tells))
+        } else {
+            AnyFabric::Threads(Threads::new(hall, rank, tells))
+        };
+        let comm = Communicator::new(fabric, Arc::clone(&self.team), rank);
         let outcome = {
-            let mut body = pin!((self.body)(Communicator::new(AnyFabric::Threads(fabric))));
+            let mut body = pin!((self.body)(comm));
             poll_fn(|cx| {
                 if self.hall.is_over() {
                     return Poll::Ready(None);
@@ -133,6 +164,7 @@ where
             })
             .await
         };
+        farewells.forget();
         match outcome {
             Some(Ok(result)) => *self.results[rank].lock() = Some(result),
             Some(Err(failure)) => self.fail(failure),
@@ -148,7 +180,7 @@ impl<F, R, E> Run<F, R, E> {
         self.hall.end_early();
     }
 
-    fn into_outcome(self) -> Result<Vec<R>, RunError<E>> {
+    fn into_outcome(self) -> Result<Ended<R>, RunError<E>> {
         if let Some(failure) = self.failure.into_inner() {
             return Err(failure);
         }
@@ -156,9 +188,10 @@ impl<F, R, E> Run<F, R, E> {
             return Err(RunError::Stuck(report.clone()));
         }
         let results = self.results.into_iter().map(Mutex::into_inner);
-        Ok(results
+        let results = results
             .map(|result| result.expect("a rank that ended well has a result"))
-            .collect())
+            .collect();
+        Ok((results, self.hall.unmatched()))
     }
 }
 

@@ -1,7 +1,6 @@
 //! A line with fixed ends: the first rank has no left neighbour, the last no right one.
 
-use super::neighbours::{LEFT, Neighbours, RIGHT, step};
-use crate::report::{Operation, Wait};
+use super::neighbours::{LEFT, Neighbours, RIGHT, join, step};
 use crate::{CommError, Communicator};
 use std::fmt;
 use std::future::Future;
@@ -19,7 +18,7 @@ impl Communicator {
     /// Makes a line of all ranks. All ranks call this together.
     ///
     /// # Errors
-    /// As [`Communicator::recv`].
+    /// [`CommError::Mismatch`] when a rank is in another collective or asks for another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -34,20 +33,8 @@ impl Communicator {
     /// ```
     #[track_caller]
     pub fn line<T: Send + 'static>(&self) -> impl Future<Output = Result<Line<'_, T>, CommError>> {
-        let wait = Wait::here(Operation::Collective {
-            name: "line",
-            root: None,
-        });
-        let (rank, size) = (self.rank(), self.size());
-        let sides = [
-            rank.checked_sub(1),
-            Some(rank + 1).filter(|&right| right < size),
-        ];
-        async move {
-            Ok(Line {
-                neighbours: Neighbours::new(self, sides, wait).await?,
-            })
-        }
+        let make = |neighbours| Line { neighbours };
+        join(self, "line", false, Location::caller(), make)
     }
 }
 

@@ -1,12 +1,14 @@
 //! The neighbours of one rank in one dimension, and one step of messages with them.
 
-use crate::envelope::{Context as Kind, Wanted};
-use crate::fabric::{Fabric, Lane, LaneReceiver, LaneSender};
-use crate::rank_slot::RankWait;
-use crate::report::{OWN_TAG, Operation, Wait};
+use crate::fabric::{Call, Fabric, Lane, LaneReceiver, LaneSender};
+use crate::meet::{Collective, Meet};
+use crate::pending::{Pending, Waiting};
+use crate::rank_slot::{RankSlot, RankWait};
+use crate::report::Operation;
 use crate::{CommError, Communicator};
 use motet_sync::atomic::{Ordering, fence};
 use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
 use std::panic::Location;
 use std::task::{Context, Poll, ready};
 
@@ -20,7 +22,9 @@ pub(super) const RIGHT: usize = 1;
 /// lines from step to step, and nothing is moved about.
 pub(super) struct Neighbours<'c, T: Send + 'static> {
     comm: &'c Communicator,
-    links: [Option<Link<T>>; 2],
+    /// Where this rank waits.
+    slot: &'c RankSlot,
+    links: [Option<Link<'c, T>>; 2],
     stage: Stage,
     expects: [bool; 2],
     outgoing: [Option<T>; 2],
@@ -30,12 +34,89 @@ pub(super) struct Neighbours<'c, T: Send + 'static> {
 }
 
 /// The lanes to and from one neighbour.
-struct Link<T> {
+struct Link<'c, T> {
     peer: usize,
+    /// Where the neighbour waits.
+    slot: &'c RankSlot,
     /// Whether the neighbour shares this rank's thread.
     near: bool,
     to: LaneSender<T>,
     from: LaneReceiver<T>,
+}
+
+/// The lanes between a rank and the one on its right: to the right, and to the left.
+type Edge<T> = [Lane<T>; 2];
+
+/// Joins all ranks of `comm` in rank order, round the end if `closed`. All ranks call this together; one of them
+/// makes all lanes. `give` makes the rank's topology of its neighbours.
+pub(super) fn join<'c, T: Send + 'static, R: 'c>(
+    comm: &'c Communicator,
+    name: &'static str,
+    closed: bool,
+    location: &'static Location<'static>,
+    give: impl FnOnce(Neighbours<'c, T>) -> R + 'c,
+) -> Waiting<'c, impl Pending<Output = Result<R, CommError>> + 'c> {
+    let (rank, size) = (comm.rank(), comm.size());
+    let edges = if closed { size } else { size - 1 };
+    let open = move |rank: usize| {
+        let ends = [rank, (rank + 1) % size].map(|rank| comm.team().world_rank(rank));
+        let near = comm.fabric().share_thread(ends[0], ends[1]);
+        [Lane::new(near), Lane::new(near)]
+    };
+    // What each rank brings is the type of its messages.
+    let (brought, either) = (PhantomData::<fn() -> T>, |one, _| one);
+    let finish = move |_| -> Vec<Edge<T>> { (0..edges).map(open).collect() };
+    let read = move |edges: &Vec<Edge<T>>| {
+        let left = if rank > 0 { rank - 1 } else { size - 1 };
+        let link = |edge: usize, peer: usize, side: usize| {
+            let [right, left] = edges.get(edge)?.clone();
+            let (to, from) = if side == RIGHT {
+                (right, left)
+            } else {
+                (left, right)
+            };
+            Some(Link::new(comm, peer, to, from))
+        };
+        let links = [link(left, left, LEFT), link(rank, (rank + 1) % size, RIGHT)];
+        Ok(give(Neighbours::new(comm, links, location)))
+    };
+    let call = Call::new::<T>(name, location);
+    Meet::new(comm, call, Ok(brought), either, finish, read).now()
+}
+
+impl<'c, T: Send + 'static> Neighbours<'c, T> {
+    fn new(
+        comm: &'c Communicator,
+        links: [Option<Link<'c, T>>; 2],
+        location: &'static Location<'static>,
+    ) -> Self {
+        Neighbours {
+            comm,
+            slot: comm.fabric().slot(),
+            links,
+            stage: Stage::Ended,
+            expects: [false; 2],
+            outgoing: [None, None],
+            incoming: [None, None],
+            location,
+            wait: RankWait::default(),
+        }
+    }
+}
+
+impl<'c, T: Send> Link<'c, T> {
+    fn new(comm: &'c Communicator, peer: usize, to: Lane<T>, from: Lane<T>) -> Self {
+        let world = comm.team().world_rank(peer);
+        Link {
+            peer,
+            slot: comm.fabric().slot_of(world),
+            near: comm
+                .fabric()
+                .share_thread(comm.fabric().world_rank(), world),
+            to: LaneSender::new(to),
+            from: LaneReceiver::new(from),
+        }
+    }
 }
 
 /// How far a step is.
@@ -48,54 +129,7 @@ enum Stage {
     Ended,
 }
 
-impl<'c, T: Send + 'static> Neighbours<'c, T> {
-    /// Makes lanes with the ranks at both sides. All ranks call this together.
-    pub(super) async fn new(
-        comm: &'c Communicator,
-        sides: [Option<usize>; 2],
-        wait: Wait,
-    ) -> Result<Self, CommError> {
-        let near = |peer| comm.fabric().shares_thread_with(peer);
-        let mut receivers = [None, None];
-        for (side, peer) in sides.iter().enumerate() {
-            let Some(peer) = *peer else { continue };
-            let (sender, receiver) = Lane::<T>::open(near(peer));
-            receivers[side] = Some(receiver);
-            // Told apart by side, because both neighbours may be the same rank.
-            comm.send_in(Kind::Topology(side), peer, OWN_TAG, sender)?;
-        }
-        let mut links = [None, None];
-        for (side, peer) in sides.into_iter().enumerate() {
-            let (Some(peer), Some(from)) = (peer, receivers[side].take()) else {
-                continue;
-            };
-            // What is to the left of us has us on its right.
-            let context = Kind::Topology(1 - side);
-            let wanted = Wanted {
-                context,
-                source: peer.into(),
-                tag: OWN_TAG.into(),
-            };
-            let (to, _) = comm.recv_in(wanted, wait).await?;
-            links[side] = Some(Link {
-                peer,
-                near: near(peer),
-                to,
-                from,
-            });
-        }
-        Ok(Neighbours {
-            comm,
-            links,
-            stage: Stage::Ended,
-            expects: [false; 2],
-            outgoing: [None, None],
-            incoming: [None, None],
-            location: wait.location,
-            wait: RankWait::default(),
-        })
-    }
-
+impl<T: Send + 'static> Neighbours<'_, T> {
     /// The rank on a side.
     pub(super) fn peer(&self, side: usize) -> Option<usize> {
         self.links[side].as_ref().map(|link| link.peer)
@@ -146,7 +180,7 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
             }
         }
         self.stage = Stage::Ended;
-        self.wait.end(self.comm.fabric().slot());
+        self.wait.end(self.slot);
         Poll::Ready(Ok([
             self.incoming[LEFT].take(),
             self.incoming[RIGHT].take(),
@@ -177,7 +211,7 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
             if sent[side]
                 && let Some(link) = &self.links[side]
             {
-                self.comm.fabric().wake_if_sleeping(link.peer);
+                link.slot.wake_if_sleeping();
             }
         }
     }
@@ -189,12 +223,9 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
             let Some(link) = &mut self.links[side] else {
                 break;
             };
-            let slot = self.comm.fabric().slot();
+            let slot = self.slot;
             let operation = Operation::NeighbourRoom { peer: link.peer };
-            let why = || Wait {
-                operation,
-                location: self.location,
-            };
+            let why = || [self.comm.waits_in(operation, self.location)];
             if self
                 .wait
                 .poll(slot, cx, || link.to.has_room() || link.to.is_closed(), why)
@@ -228,7 +259,7 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
             if !link.near {
                 fence(Ordering::SeqCst);
             }
-            self.comm.fabric().wake_if_sleeping(link.peer);
+            link.slot.wake_if_sleeping();
         }
         true
     }
@@ -245,12 +276,9 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
                 peer: link.peer,
                 name,
             };
-            Wait {
-                operation,
-                location: self.location,
-            }
+            [self.comm.waits_in(operation, self.location)]
         };
-        let slot = self.comm.fabric().slot();
+        let slot = self.slot;
         if self
             .wait
             .poll(
@@ -302,7 +330,7 @@ pub(super) fn step<T: Send + 'static, R>(
         #[inline]
         fn drop(&mut self) {
             if self.0.stage != Stage::Ended {
-                self.0.wait.end(self.0.comm.fabric().slot());
+                self.0.wait.end(self.0.slot);
             }
         }
     }
@@ -316,16 +344,18 @@ pub(super) fn step<T: Send + 'static, R>(
 
 impl<T: Send + 'static> Drop for Neighbours<'_, T> {
     fn drop(&mut self) {
-        let fabric = self.comm.fabric();
-        self.wait.end(fabric.slot());
+        self.wait.end(self.slot);
         for link in self.links.iter().flatten() {
-            fabric.farewell(link.peer, link.to.closer());
-            fabric.farewell(link.peer, link.from.closer());
+            let world = self.comm.team().world_rank(link.peer);
+            self.comm.fabric().farewell(world, link.to.closer());
+            self.comm.fabric().farewell(world, link.from.closer());
         }
         // A receiver that goes shows all that it took: there may be room that a neighbour waits for.
-        let peers = std::mem::take(&mut self.links).map(|link| link.map(|link| link.peer));
+        let peers = std::mem::take(&mut self.links).map(|link| link.map(|link| link.slot));
         fence(Ordering::SeqCst);
-        let wake = |peer| fabric.wake_if_sleeping(peer);
-        peers.into_iter().flatten().for_each(wake);
+        peers
+            .into_iter()
+            .flatten()
+            .for_each(RankSlot::wake_if_sleeping);
     }
 }

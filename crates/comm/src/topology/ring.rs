@@ -1,7 +1,6 @@
 //! A ring: every rank has a left and a right neighbour, round the end.
 
-use super::neighbours::{LEFT, Neighbours, RIGHT, step};
-use crate::report::{Operation, Wait};
+use super::neighbours::{LEFT, Neighbours, RIGHT, join, step};
 use crate::{CommError, Communicator};
 use std::fmt;
 use std::future::Future;
@@ -24,7 +23,7 @@ impl Communicator {
     /// Makes a ring of all ranks. All ranks call this together.
     ///
     /// # Errors
-    /// As [`Communicator::recv`].
+    /// [`CommError::Mismatch`] when a rank is in another collective or asks for another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -39,17 +38,8 @@ impl Communicator {
     /// ```
     #[track_caller]
     pub fn ring<T: Send + 'static>(&self) -> impl Future<Output = Result<Ring<'_, T>, CommError>> {
-        let wait = Wait::here(Operation::Collective {
-            name: "ring",
-            root: None,
-        });
-        let (rank, size) = (self.rank(), self.size());
-        let sides = [Some((rank + size - 1) % size), Some((rank + 1) % size)];
-        async move {
-            Ok(Ring {
-                neighbours: Neighbours::new(self, sides, wait).await?,
-            })
-        }
+        let make = |neighbours| Ring { neighbours };
+        join(self, "ring", true, Location::caller(), make)
     }
 }
 

@@ -1,10 +1,14 @@
 //! The promises of ranks, on every kind of world.
 
 mod collectives;
+mod communicators;
 mod failures;
+mod forms;
 mod gone;
+mod grids;
 mod messages;
 mod misuse;
+mod requests;
 mod scripts;
 mod stress;
 mod stuck;

@@ -55,6 +55,38 @@ fn sem_g33_different_collectives() {
 }
 
 #[test]
+fn sem_g33_different_topologies_and_lanes_of_different_types() {
+    everywhere(
+        async |comm| {
+            if comm.size() == 1 {
+                return Ok(());
+            }
+            let [one, other] = mismatch(if is_odd_one(&comm) {
+                comm.ring::<u8>().await.map(drop)
+            } else {
+                comm.line::<u8>().await.map(drop)
+            });
+            assert!(one.starts_with("rank 0 calls line at "), "{one}");
+            assert!(other.contains(" calls ring at "), "{other}");
+            let [one, other] = mismatch(if is_odd_one(&comm) {
+                comm.ring::<u16>().await.map(drop)
+            } else {
+                comm.ring::<u8>().await.map(drop)
+            });
+            assert!(one.ends_with(" with a value of type u8"), "{one}");
+            assert!(other.ends_with(" with a value of type u16"), "{other}");
+            mismatch(if is_odd_one(&comm) {
+                comm.reproducible_sum(&[1.0f32]).await.map(drop)
+            } else {
+                comm.reproducible_sum(&[1.0f64]).await.map(drop)
+            });
+            comm.barrier().await
+        },
+        |_, _| (),
+    );
+}
+
+#[test]
 fn sem_g33_different_roots() {
     everywhere(
         async |comm| {

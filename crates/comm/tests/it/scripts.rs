@@ -1,6 +1,6 @@
 //! Random programs that every rank follows, compared with a sequential reference.
 
-use motet_comm::{CommError, Communicator, Line, Ring, RunError, World};
+use motet_comm::{CommError, Communicator, Line, Requests, Ring, RunError, World};
 use motet_testkit::{Random, patience, stress, within};
 use std::future::poll_fn;
 use std::task::Poll;
@@ -25,6 +25,18 @@ enum Step {
     /// Everyone sends some messages to one rank, which takes them from any source; the tag is the
     /// step's own, as a fast rank may be at a later such step already.
     AllToOne(usize, u32),
+    Scan,
+    Exscan,
+    ReduceScatter,
+    Alltoall,
+    /// Two collectives that are started, a step on messages between, and waited for in the other order.
+    Started,
+    /// A communicator of every other rank, the last first, and what its ranks have together.
+    Split,
+    /// The same in place, on numbers.
+    Slices(usize),
+    /// Receives posted before anything is sent, and waited for as they come.
+    Posted(u32),
 }
 
 /// A program, and how the ranks' pauses are drawn.
@@ -38,7 +50,7 @@ impl Script {
     pub(crate) fn random(seed: u64, size: usize, length: u32) -> Self {
         let mut random = Random::new(seed);
         let mut step = |number: u32| {
-            let (kind, root) = (random.below(14), random.below(size));
+            let (kind, root) = (random.below(22), random.below(size));
             match kind {
                 0 => Step::Barrier,
                 1 => Step::Allreduce,
@@ -53,7 +65,15 @@ impl Script {
                 10 => Step::RingRight,
                 11 => Step::LineExchange,
                 12 => Step::AllToAll(random.below(3) as u32),
-                _ => Step::AllToOne(root, 10 + number),
+                13 => Step::AllToOne(root, 10 + number),
+                14 => Step::Scan,
+                15 => Step::Exscan,
+                16 => Step::ReduceScatter,
+                17 => Step::Alltoall,
+                18 => Step::Started,
+                19 => Step::Split,
+                20 => Step::Slices(root),
+                _ => Step::Posted(1_000_000 + number),
             }
         };
         let steps = (0..length).map(&mut step).collect();
@@ -156,6 +176,51 @@ fn after(step: Step, held: &[u64]) -> Vec<u64> {
                 .fold(0, |sum: u64, held| sum.wrapping_add(3 * (held >> 8)));
             only(root, sum)
         }
+        more => after_more(more, held),
+    }
+}
+
+/// As [`after`], for what is made of several calls.
+fn after_more(step: Step, held: &[u64]) -> Vec<u64> {
+    let size = held.len();
+    let each = |new: &dyn Fn(usize) -> u64| (0..size).map(new).collect();
+    match step {
+        Step::Scan => each(&|rank| mix(held[rank], composed(&held[..=rank]).1)),
+        Step::Exscan => each(&|rank| match rank {
+            0 => held[0],
+            rank => mix(held[rank], composed(&held[..rank]).1),
+        }),
+        Step::ReduceScatter => each(&|rank| {
+            let turned = held.iter().map(|held| held.rotate_left(rank as u32));
+            mix(held[rank], composed(&turned.collect::<Vec<_>>()).1)
+        }),
+        Step::Alltoall => each(&|rank| {
+            let came = |sum, source: &u64| mix(sum, mix(*source, rank as u64));
+            held.iter().fold(held[rank], came)
+        }),
+        Step::Started => each(&|rank| {
+            let moved = mix(held[rank], held[(rank + size - 1) % size]);
+            let fold = held.iter().fold(held[rank], |a, b| mix(a, *b));
+            mix(mix(moved, fold), composed(held).1)
+        }),
+        Step::Split => each(&|rank| {
+            let half: Vec<u64> = held
+                .iter()
+                .skip(rank % 2)
+                .step_by(2)
+                .rev()
+                .copied()
+                .collect();
+            mix(held[rank], composed(&half).1)
+        }),
+        Step::Slices(root) => each(&|rank| {
+            let sum = held
+                .iter()
+                .fold(0, |sum: u64, held| sum.wrapping_add(*held));
+            mix(mix(held[rank], sum), held[root].wrapping_add(1))
+        }),
+        Step::Posted(_) => each(&|rank| held.iter().fold(held[rank], |sum, held| sum ^ held)),
+        _ => unreachable!("`after` knows the others"),
     }
 }
 
@@ -203,8 +268,56 @@ impl Links<'_> {
             }
             Step::AllToAll(tag) => all_to_all(comm, held, tag).await?,
             Step::AllToOne(root, tag) => all_to_one(comm, held, root, tag).await?,
+            Step::Posted(tag) => posted(comm, held, tag).await?,
+            more => make_more(more, comm, held).await?,
         })
     }
+}
+
+/// As [`Links::make`], for what is made of several calls.
+async fn make_more(step: Step, comm: &Communicator, held: u64) -> Result<u64, CommError> {
+    let (rank, size) = (comm.rank(), comm.size());
+    Ok(match step {
+        Step::Scan => mix(held, comm.scan(pair(held), compose).await?.1),
+        Step::Exscan => match comm.exscan(pair(held), compose).await? {
+            Some(before) => mix(held, before.1),
+            None => held,
+        },
+        Step::ReduceScatter => {
+            let turned = (0..size as u32).map(|rank| pair(held.rotate_left(rank)));
+            mix(
+                held,
+                comm.reduce_scatter(turned.collect(), compose).await?.1,
+            )
+        }
+        Step::Alltoall => {
+            let values = (0..size as u64).map(|rank| mix(held, rank)).collect();
+            comm.alltoall(values).await?.into_iter().fold(held, mix)
+        }
+        Step::Started => {
+            let total = comm.iallreduce(pair(held), compose);
+            let all = comm.iallgather(held);
+            let moved = mix(held, comm.shift(held, 1).await?);
+            let fold = all.wait().await?.into_iter().fold(held, mix);
+            mix(mix(moved, fold), total.wait().await?.1)
+        }
+        Step::Split => {
+            let key = -rank.cast_signed();
+            let half = comm
+                .split(Some(rank % 2), key)
+                .await?
+                .expect("it has a colour");
+            mix(held, half.allreduce(pair(held), compose).await?.1)
+        }
+        Step::Slices(root) => {
+            let (mine, mut sums, mut told) = ([held, 1], [0; 2], [0, held.wrapping_add(1)]);
+            comm.allreduce_into(&mine, &mut sums, u64::wrapping_add)
+                .await?;
+            comm.broadcast_into(root, &mut told).await?;
+            mix(mix(held, sums[0]), told[1])
+        }
+        _ => unreachable!("`make` knows the others"),
+    })
 }
 
 async fn all_to_all(comm: &Communicator, held: u64, tag: u32) -> Result<u64, CommError> {
@@ -216,6 +329,20 @@ async fn all_to_all(comm: &Communicator, held: u64, tag: u32) -> Result<u64, Com
         new = mix(new, comm.recv(source, tag).await?);
     }
     Ok(new)
+}
+
+async fn posted(comm: &Communicator, held: u64, tag: u32) -> Result<u64, CommError> {
+    let mut came: Requests<'_, u64> = (0..comm.size())
+        .map(|source| comm.irecv(source, tag))
+        .collect();
+    for dest in 0..comm.size() {
+        comm.send(dest, tag, held).await?;
+    }
+    let mut sum = held;
+    while let Some((_, value)) = came.wait_any().await {
+        sum ^= value?;
+    }
+    Ok(sum)
 }
 
 async fn all_to_one(
@@ -260,9 +387,14 @@ async fn dawdle(random: &mut Random) {
     }
 }
 
-/// A world as the seed says: of one to twelve ranks on one to four threads.
+/// A world as the seed says: of one to twelve ranks on one to four threads, or at ports.
 pub(crate) fn random_world(random: &mut Random) -> World {
-    let world = World::threads(1 + random.below(12));
+    let size = 1 + random.below(12);
+    let world = if random.below(4) == 0 {
+        World::ports(size)
+    } else {
+        World::threads(size)
+    };
     let world = world.workers(1 + random.below(4));
     if random.below(3) == 0 {
         world.pin(true)
@@ -288,6 +420,24 @@ fn prop_stress_random_programs_equal_the_sequential_reference() {
                 "seed {seed}, {world:?}"
             );
         });
+    });
+}
+
+#[test]
+fn sem_g314_programs_at_ports_equal_the_sequential_reference() {
+    within(patience(), || {
+        for (seed, size) in [(1, 1), (2, 2), (3, 3), (4, 7), (5, 16)] {
+            for workers in [1, 2] {
+                let world = World::ports(size).workers(workers);
+                let script = Script::random(seed, size, 150);
+                let body =
+                    async |comm: Communicator| script.follow::<CommError>(&comm, |_| Ok(())).await;
+                let held = world
+                    .run(body)
+                    .unwrap_or_else(|e| panic!("{seed}, {world:?}: {e}"));
+                assert_eq!(held, script.reference(size), "seed {seed}, {world:?}");
+            }
+        }
     });
 }
 

@@ -20,13 +20,14 @@ pub(crate) fn worlds() -> Vec<World> {
     [World::solo()].into_iter().chain(sized).collect()
 }
 
-/// Worlds of `size` ranks that share memory.
+/// Worlds of `size` ranks that share memory, or post to each other's ports.
 pub(crate) fn worlds_of(size: usize) -> Vec<World> {
     let world = World::threads(size);
     let threads = [world.clone().workers(1), world.clone().workers(2), world];
     threads
         .into_iter()
         .flat_map(|world| [world.clone().pin(false), world.pin(true)])
+        .chain([1, 2].map(|workers| World::ports(size).workers(workers)))
         .collect()
 }
 

@@ -1,0 +1,221 @@
+//! All to all: every rank has something for every other.
+
+use super::shelf::{Shelf, append, begins, copy};
+use crate::fabric::Call;
+use crate::meet::{Collective, Meet};
+use crate::request::Request;
+use crate::{CommError, Communicator, Plain};
+use std::future::Future;
+use std::panic::Location;
+
+impl Communicator {
+    /// Sends one value to each rank, in rank order, and gives each rank what all ranks have for it, in rank
+    /// order (MPI_ALLTOALL; with `Vec`s as values also MPI_ALLTOALLV).
+    ///
+    /// # Errors
+    /// [`CommError::Arguments`] when there is not one value per rank; [`CommError::Mismatch`] when a rank is
+    /// in another collective or brings another type.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// let columns = World::threads(2)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         comm.alltoall(vec![(comm.rank(), 0), (comm.rank(), 1)]).await
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(columns, [[(0, 0), (1, 0)], [(0, 1), (1, 1)]]);
+    /// ```
+    #[track_caller]
+    pub fn alltoall<T: Send + 'static>(
+        &self,
+        values: Vec<T>,
+    ) -> impl Future<Output = Result<Vec<T>, CommError>> {
+        let call = Call::new::<T>("alltoall", Location::caller());
+        self.alltoall_at(call, values).now()
+    }
+
+    /// Starts an [`alltoall`](Communicator::alltoall) (MPI_IALLTOALL).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::alltoall`].
+    #[track_caller]
+    pub fn ialltoall<T: Send + 'static>(&self, values: Vec<T>) -> Request<'_, Vec<T>> {
+        let call = Call::new::<T>("ialltoall", Location::caller());
+        self.alltoall_at(call, values).started()
+    }
+
+    /// Cuts the numbers into as many equal parts as there are ranks, one for each, and puts what all ranks
+    /// have for this one into `came` (MPI_ALLTOALL).
+    ///
+    /// # Errors
+    /// [`CommError::Arguments`] when the numbers cannot be cut so, or `came` has not their length;
+    /// [`CommError::Mismatch`] when a rank is in another collective or brings another type or length.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// let columns = World::threads(2)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let mut came = [0; 2];
+    ///         comm.alltoall_into(&[[1, 2], [3, 4]][comm.rank()], &mut came).await?;
+    ///         Ok(came)
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(columns, [[1, 3], [2, 4]]);
+    /// ```
+    #[track_caller]
+    pub fn alltoall_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        came: &'c mut [T],
+    ) -> impl Future<Output = Result<(), CommError>> {
+        let call = Call::new::<T>("alltoall_into", Location::caller());
+        self.alltoall_numbers(call, numbers, came).now()
+    }
+
+    /// Starts an [`alltoall_into`](Communicator::alltoall_into) (MPI_IALLTOALL).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::alltoall_into`].
+    #[track_caller]
+    pub fn ialltoall_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        came: &'c mut [T],
+    ) -> Request<'c, ()> {
+        let call = Call::new::<T>("ialltoall_into", Location::caller());
+        self.alltoall_numbers(call, numbers, came).started()
+    }
+
+    /// Cuts the numbers into parts of these lengths, one for each rank, and puts what all ranks have for this
+    /// one into `came`; how many came from each (MPI_ALLTOALLV).
+    ///
+    /// # Errors
+    /// [`CommError::Arguments`] when the lengths do not make up the numbers, or `came` has not just the room for
+    /// what comes; [`CommError::Mismatch`] when a rank is in another collective or brings another type.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// // Rank 0 keeps one number and gives rank 1 two; rank 1 gives everything to rank 0.
+    /// let came = World::threads(2)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let (counts, mut came) = ([[1, 2], [3, 0]][comm.rank()], [0; 4]);
+    ///         let room = [4, 2][comm.rank()];
+    ///         let numbers = [comm.rank() + 5; 3];
+    ///         let counts = comm.alltoallv_into(&numbers, &counts, &mut came[..room]).await?;
+    ///         Ok((counts, came))
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(came, [(vec![1, 3], [5, 6, 6, 6]), (vec![2, 0], [5, 5, 0, 0])]);
+    /// ```
+    #[track_caller]
+    pub fn alltoallv_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        counts: &[usize],
+        came: &'c mut [T],
+    ) -> impl Future<Output = Result<Vec<usize>, CommError>> {
+        let call = Call::new::<T>("alltoallv_into", Location::caller());
+        self.alltoallv_numbers(call, numbers, counts.to_vec(), came, |counts| counts)
+            .now()
+    }
+
+    /// Starts an [`alltoallv_into`](Communicator::alltoallv_into) (MPI_IALLTOALLV).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::alltoallv_into`].
+    #[track_caller]
+    pub fn ialltoallv_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        counts: &[usize],
+        came: &'c mut [T],
+    ) -> Request<'c, Vec<usize>> {
+        let call = Call::new::<T>("ialltoallv_into", Location::caller());
+        self.alltoallv_numbers(call, numbers, counts.to_vec(), came, |counts| counts)
+            .started()
+    }
+
+    fn alltoall_at<'c, T: Send + 'static>(
+        &'c self,
+        call: Call,
+        values: Vec<T>,
+    ) -> impl Collective<'c, Vec<T>> {
+        let (rank, name) = (self.rank(), call.name());
+        let value = self.one_per_rank(name, values).map(|row| vec![row]);
+        let read = move |columns: &Shelf<Vec<T>>| Ok(columns.take(rank));
+        let lay = |rows| Shelf::new(columns(rows));
+        Meet::new(self, call, value, append, lay, read)
+    }
+
+    fn alltoall_numbers<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        came: &'c mut [T],
+    ) -> impl Collective<'c, ()> {
+        let call = call.length(numbers.len());
+        let counts = vec![numbers.len() / self.size(); self.size()];
+        self.alltoallv_numbers(call, numbers, counts, came, |_| ())
+    }
+
+    fn alltoallv_numbers<'c, T: Plain, R: 'c>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        counts: Vec<usize>,
+        came: &'c mut [T],
+        give: impl FnOnce(Vec<usize>) -> R + 'c,
+    ) -> impl Collective<'c, R> {
+        let (rank, name) = (self.rank(), call.name());
+        let (begins, end) = begins(&counts);
+        let value = if counts.len() == self.size() && end == numbers.len() {
+            Ok(vec![Row {
+                begins,
+                counts,
+                numbers: numbers.to_vec(),
+            }])
+        } else {
+            let (given, parts, size) = (numbers.len(), counts.len(), self.size());
+            let problem = format!(
+                "{name} of {given} elements, in {parts} parts that hold {end}, among {size} ranks"
+            );
+            Err(CommError::Arguments { problem })
+        };
+        let read = move |rows: &Vec<Row<T>>| {
+            let counts: Vec<usize> = rows.iter().map(|row| row.counts[rank]).collect();
+            let all: usize = counts.iter().sum();
+            super::allreduce::same_length(name, all, came.len())?;
+            let mut rest = came;
+            for (row, count) in rows.iter().zip(&counts) {
+                let (room, behind) = rest.split_at_mut(*count);
+                let begin = row.begins[rank];
+                copy(name, &row.numbers[begin..begin + count], room)?;
+                rest = behind;
+            }
+            Ok(give(counts))
+        };
+        Meet::new(self, call, value, append, |rows| rows, read)
+    }
+}
+
+/// The numbers of one rank, for all ranks.
+struct Row<T> {
+    begins: Vec<usize>,
+    counts: Vec<usize>,
+    numbers: Vec<T>,
+}
+
+/// From what each rank has for all to what all have for each rank.
+fn columns<T>(rows: Vec<Vec<T>>) -> Vec<Vec<T>> {
+    let mut columns: Vec<Vec<T>> = Vec::new();
+    columns.resize_with(rows.len(), || Vec::with_capacity(rows.len()));
+    for row in rows {
+        for (column, value) in columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+    }
+    columns
+}

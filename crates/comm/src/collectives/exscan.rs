@@ -1,0 +1,139 @@
+//! Exclusive scan: what the ranks before each have together.
+
+use super::scan::running;
+use super::shelf::{Shelf, append, copy, each};
+use crate::fabric::Call;
+use crate::meet::{Collective, Meet};
+use crate::request::Request;
+use crate::{CommError, Communicator, Plain};
+use std::future::Future;
+use std::iter;
+use std::panic::Location;
+
+impl Communicator {
+    /// Gives each rank the values of all ranks before it, combined; rank 0 gets `None` (MPI_EXSCAN).
+    ///
+    /// `op` must be associative; it need not commute: the values are combined in rank order.
+    ///
+    /// # Errors
+    /// [`CommError::Mismatch`] when a rank is in another collective or brings another type.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// // Where does my part of the rows begin, if each rank has some?
+    /// let begins = World::threads(4)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         Ok(comm.exscan(comm.rank() + 1, |a, b| a + b).await?.unwrap_or(0))
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(begins, [0, 1, 3, 6]);
+    /// ```
+    #[track_caller]
+    pub fn exscan<'c, T: Clone + Send + 'static>(
+        &'c self,
+        value: T,
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Future<Output = Result<Option<T>, CommError>> {
+        let call = Call::new::<T>("exscan", Location::caller());
+        self.exscan_at(call, value, op).now()
+    }
+
+    /// Starts an [`exscan`](Communicator::exscan) (MPI_IEXSCAN).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::exscan`].
+    #[track_caller]
+    pub fn iexscan<'c, T: Clone + Send + 'static>(
+        &'c self,
+        value: T,
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> Request<'c, Option<T>> {
+        let call = Call::new::<T>("iexscan", Location::caller());
+        self.exscan_at(call, value, op).started()
+    }
+
+    /// As [`Communicator::exscan`], element by element, into `totals`; those of rank 0 stay as they are
+    /// (MPI_EXSCAN).
+    ///
+    /// # Errors
+    /// [`CommError::Arguments`] when `totals` has not the length of `numbers`; [`CommError::Mismatch`] when a
+    /// rank is in another collective or brings another type or length.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// let sums = World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let mut totals = [0; 2];
+    ///         comm.exscan_into(&[1, 5], &mut totals, |a, b| a + b).await?;
+    ///         Ok(totals)
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(sums, [[0, 0], [1, 5], [2, 10]]);
+    /// ```
+    #[track_caller]
+    pub fn exscan_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        totals: &'c mut [T],
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Future<Output = Result<(), CommError>> {
+        let call = Call::new::<T>("exscan_into", Location::caller());
+        self.exscan_numbers(call, numbers, totals, op).now()
+    }
+
+    /// Starts an [`exscan_into`](Communicator::exscan_into) (MPI_IEXSCAN).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::exscan_into`].
+    #[track_caller]
+    pub fn iexscan_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        totals: &'c mut [T],
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> Request<'c, ()> {
+        let call = Call::new::<T>("iexscan_into", Location::caller());
+        self.exscan_numbers(call, numbers, totals, op).started()
+    }
+
+    fn exscan_at<'c, T: Clone + Send + 'static>(
+        &'c self,
+        call: Call,
+        value: T,
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Collective<'c, Option<T>> {
+        let rank = self.rank();
+        let finish = move |mut values: Vec<T>| {
+            values.pop();
+            let totals = running(values, &op).map(Some);
+            Shelf::new(iter::once(None).chain(totals))
+        };
+        let read = move |totals: &Shelf<Option<T>>| Ok(totals.take(rank));
+        Meet::new(self, call, Ok(vec![value]), append, finish, read)
+    }
+
+    fn exscan_numbers<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        totals: &'c mut [T],
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Collective<'c, ()> {
+        let (rank, name) = (self.rank(), call.name());
+        let value = super::allreduce::same_length(name, numbers.len(), totals.len())
+            .map(|()| vec![numbers.to_vec()]);
+        let add = each(op);
+        let finish = move |mut values: Vec<Vec<T>>| {
+            values.pop();
+            running(values, &add).collect::<Vec<_>>()
+        };
+        let read = move |all: &Vec<Vec<T>>| match rank.checked_sub(1) {
+            Some(before) => copy(name, &all[before], totals),
+            None => Ok(()),
+        };
+        let call = call.length(numbers.len());
+        Meet::new(self, call, value, append, finish, read)
+    }
+}

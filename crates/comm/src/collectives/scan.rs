@@ -1,0 +1,139 @@
+//! Scan: what the ranks up to each have together.
+
+use super::shelf::{Shelf, append};
+use crate::fabric::Call;
+use crate::meet::{Collective, Meet};
+use crate::request::Request;
+use crate::{CommError, Communicator, Plain};
+use std::future::Future;
+use std::panic::Location;
+
+impl Communicator {
+    /// Gives each rank its own value combined with those of all ranks before it (MPI_SCAN).
+    ///
+    /// `op` must be associative; it need not commute: the values are combined in rank order.
+    ///
+    /// # Errors
+    /// [`CommError::Mismatch`] when a rank is in another collective or brings another type.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// let sums = World::threads(4)
+    ///     .run(async |comm| -> Result<_, CommError> { comm.scan(comm.rank(), |a, b| a + b).await })
+    ///     .unwrap();
+    /// assert_eq!(sums, [0, 1, 3, 6]);
+    /// ```
+    #[track_caller]
+    pub fn scan<'c, T: Clone + Send + 'static>(
+        &'c self,
+        value: T,
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Future<Output = Result<T, CommError>> {
+        let call = Call::new::<T>("scan", Location::caller());
+        self.scan_at(call, value, op).now()
+    }
+
+    /// Starts a [`scan`](Communicator::scan) (MPI_ISCAN).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::scan`].
+    #[track_caller]
+    pub fn iscan<'c, T: Clone + Send + 'static>(
+        &'c self,
+        value: T,
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> Request<'c, T> {
+        let call = Call::new::<T>("iscan", Location::caller());
+        self.scan_at(call, value, op).started()
+    }
+
+    /// As [`Communicator::scan`], element by element, into `totals` (MPI_SCAN).
+    ///
+    /// # Errors
+    /// [`CommError::Arguments`] when `totals` has not the length of `numbers`; [`CommError::Mismatch`] when a
+    /// rank is in another collective or brings another type or length.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// let sums = World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let mut totals = [0; 2];
+    ///         comm.scan_into(&[1, comm.rank()], &mut totals, |a, b| a + b).await?;
+    ///         Ok(totals)
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(sums, [[1, 0], [2, 1], [3, 3]]);
+    /// ```
+    #[track_caller]
+    pub fn scan_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        totals: &'c mut [T],
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Future<Output = Result<(), CommError>> {
+        let call = Call::new::<T>("scan_into", Location::caller());
+        self.scan_numbers(call, numbers, totals, op).now()
+    }
+
+    /// Starts a [`scan_into`](Communicator::scan_into) (MPI_ISCAN).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::scan_into`].
+    #[track_caller]
+    pub fn iscan_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        totals: &'c mut [T],
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> Request<'c, ()> {
+        let call = Call::new::<T>("iscan_into", Location::caller());
+        self.scan_numbers(call, numbers, totals, op).started()
+    }
+
+    fn scan_at<'c, T: Clone + Send + 'static>(
+        &'c self,
+        call: Call,
+        value: T,
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Collective<'c, T> {
+        let rank = self.rank();
+        let finish = move |values: Vec<T>| Shelf::new(running(values, &op));
+        let read = move |totals: &Shelf<T>| Ok(totals.take(rank));
+        Meet::new(self, call, Ok(vec![value]), append, finish, read)
+    }
+
+    fn scan_numbers<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        totals: &'c mut [T],
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Collective<'c, ()> {
+        let (rank, name) = (self.rank(), call.name());
+        let value = super::allreduce::same_length(name, numbers.len(), totals.len())
+            .map(|()| vec![numbers.to_vec()]);
+        let add = super::shelf::each(op);
+        let finish = move |values: Vec<Vec<T>>| running(values, &add).collect::<Vec<_>>();
+        let read = move |all: &Vec<Vec<T>>| super::shelf::copy(name, &all[rank], totals);
+        let call = call.length(numbers.len());
+        Meet::new(self, call, value, append, finish, read)
+    }
+}
+
+/// Each value combined with all before it.
+pub(super) fn running<T: Clone>(
+    values: Vec<T>,
+    op: &impl Fn(T, T) -> T,
+) -> impl Iterator<Item = T> {
+    let mut total: Option<T> = None;
+    values.into_iter().map(move |value| {
+        let next = match total.take() {
+            Some(total) => op(total, value),
+            None => value,
+        };
+        total = Some(next.clone());
+        next
+    })
+}

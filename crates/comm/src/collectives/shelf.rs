@@ -1,0 +1,66 @@
+//! One part for each rank, which takes its own.
+
+use crate::CommError;
+use motet_sync::Mutex;
+
+/// Parts in rank order.
+pub(super) struct Shelf<T>(Vec<Mutex<Option<T>>>);
+
+impl<T> Shelf<T> {
+    pub(super) fn new(parts: impl IntoIterator<Item = T>) -> Self {
+        let lay = |part| Mutex::new(Some(part));
+        Shelf(parts.into_iter().map(lay).collect())
+    }
+
+    /// Takes the part of a rank, once.
+    pub(super) fn take(&self, rank: usize) -> T {
+        let part = self.0[rank].lock().take();
+        part.expect("each rank takes its own part, once")
+    }
+}
+
+/// `left` followed by `right`.
+pub(super) fn append<T>(mut left: Vec<T>, mut right: Vec<T>) -> Vec<T> {
+    left.append(&mut right);
+    left
+}
+
+/// Combines the elements of `right` into those of `left`.
+pub(super) fn each<T: Copy>(op: impl Fn(T, T) -> T) -> impl Fn(Vec<T>, Vec<T>) -> Vec<T> {
+    move |mut left, right| {
+        for (left, right) in left.iter_mut().zip(right) {
+            *left = op(*left, right);
+        }
+        left
+    }
+}
+
+/// Copies numbers to where they shall be; says what is wrong when there is not just that much room.
+pub(super) fn copy<T: Copy>(
+    operation: &'static str,
+    numbers: &[T],
+    room: &mut [T],
+) -> Result<(), CommError> {
+    if numbers.len() != room.len() {
+        return Err(CommError::Arguments {
+            problem: format!(
+                "{operation} brings {} elements, and there is room for {}",
+                numbers.len(),
+                room.len()
+            ),
+        });
+    }
+    room.copy_from_slice(numbers);
+    Ok(())
+}
+
+/// Where each part begins among all, and how many elements there are.
+pub(super) fn begins(counts: &[usize]) -> (Vec<usize>, usize) {
+    let mut end = 0;
+    let begins = counts.iter().map(|count| {
+        let begin = end;
+        end += count;
+        begin
+    });
+    (begins.collect(), end)
+}

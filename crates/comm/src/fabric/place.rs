@@ -1,0 +1,105 @@
+//! Where the ranks of a communicator meet for collectives.
+
+use super::call::Call;
+use super::meeting::Meeting;
+use super::ports::Gathering;
+use crate::CommError;
+use motet_sync::atomic::{Ordering, fence};
+
+/// A meeting place. Each rank brings a value; the values are combined in rank order; what is made of the
+/// combined value is there for all of them to read.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "there is one per communicator, and collectives of the fast fabric take the direct way"
+)]
+pub(crate) enum Place {
+    /// In shared memory: a tree over cache lines.
+    Tree(Meeting),
+    /// At a port that gathers one item per rank.
+    Port(Gathering),
+}
+
+/// What the ranks of a meeting do with what they bring. All ranks of a meeting bring the same.
+pub(crate) struct Agenda<C, F> {
+    /// Combines two neighbours' values, the lower rank's first.
+    pub(crate) combine: C,
+    /// Makes the total of the combined value; taken by the one rank that does it.
+    pub(crate) finish: Option<F>,
+}
+
+impl Place {
+    /// Rank `rank` comes to the next meeting, and says who is to be woken then.
+    ///
+    /// # Safety
+    /// Each rank arrives once per meeting, and arrives again only after it has seen
+    /// [`Place::has_taken_place`] and read the total.
+    pub(crate) unsafe fn arrive<V, S, C, F>(
+        &self,
+        rank: usize,
+        call: Call,
+        value: V,
+        agenda: &mut Agenda<C, F>,
+    ) -> Vec<usize>
+    where
+        V: Send + 'static,
+        S: Send + Sync + 'static,
+        C: Fn(V, V) -> V,
+        F: FnOnce(V) -> S,
+    {
+        match self {
+            Place::Tree(meeting) => {
+                let finish = |value| {
+                    let finish = agenda.finish.take();
+                    finish.expect("a meeting is published once")(value)
+                };
+                // SAFETY: the caller promises it.
+                let last = unsafe { meeting.arrive(rank, call, value, &agenda.combine, finish) };
+                if !last {
+                    return Vec::new();
+                }
+                fence(Ordering::SeqCst);
+                meeting.sleepers()
+            }
+            Place::Port(gathering) => gathering.arrive(rank, call, value),
+        }
+    }
+
+    /// Whether the meeting with this number (the first is 1) has taken place.
+    #[inline]
+    pub(crate) fn has_taken_place(&self, number: u32) -> bool {
+        match self {
+            Place::Tree(meeting) => meeting.has_taken_place(number),
+            Place::Port(gathering) => gathering.has_taken_place(number),
+        }
+    }
+
+    /// Reads the total of the last meeting.
+    ///
+    /// # Safety
+    /// The calling rank saw that the meeting has taken place and has not arrived for the next.
+    pub(crate) unsafe fn read<V, S, C, F, R>(
+        &self,
+        agenda: &mut Agenda<C, F>,
+        read: impl FnOnce(&S) -> R,
+    ) -> Result<R, CommError>
+    where
+        V: Send + 'static,
+        S: Send + Sync + 'static,
+        C: Fn(V, V) -> V,
+        F: FnOnce(V) -> S,
+    {
+        match self {
+            // SAFETY: the caller promises it.
+            Place::Tree(meeting) => unsafe { meeting.read(read) },
+            Place::Port(gathering) => gathering.read(agenda, read),
+        }
+    }
+
+    /// Adds a rank that is about to sleep until the meeting takes place.
+    pub(crate) fn add_sleeper(&self, rank: usize) {
+        match self {
+            Place::Tree(meeting) => meeting.add_sleeper(rank),
+            Place::Port(gathering) => gathering.add_sleeper(rank),
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! MPI on CCR ports, as the papers have it (P0, P1): posting is sending, a receive is a handler's argument.
+//!
+//! ```text
+//!   send(to, m)       ──► post m to the port of rank `to`
+//!   recv(source, tag) ──► Receive::once(own port, keep it).when(source and tag fit)
+//!   a collective      ──► post what I bring to the communicator's port;
+//!                         MultipleItemReceive of one item per rank lays them in rank order
+//! ```
+//!
+//! Everything that MPI asks of messages is a property of the port: items wait in their order, receivers are
+//! asked in theirs, so the oldest message that fits goes to the oldest receive that wants it. Handlers run
+//! where they are posted ([`Inline`]): they only keep what came and the rank, a task that waits, is woken
+//! (papers R029 to R033, R041). This fabric is to be read and to be measured against; `threads` is the fast one.
+
+use super::call::{Call, mismatch, other_type};
+use super::hall::Hall;
+use super::meeting::FAN;
+use super::place::Agenda;
+use super::{Closer, Fabric, Farewells, Posted, Ticket};
+use crate::CommError;
+use crate::envelope::{Envelope, Wanted};
+use crate::rank_slot::RankSlot;
+use crate::report::Unmatched;
+use motet_dispatch::Inline;
+use motet_ports::{Activation, MultipleItemReceive, Port, Receive};
+use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicU32, Ordering, fence};
+use std::any::Any;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// One rank among others, each of which has a port.
+#[derive(Clone)]
+pub(crate) struct Ports {
+    hall: Arc<Hall>,
+    rank: usize,
+    farewells: Rc<Farewells>,
+}
+
+/// A rank's port.
+pub(crate) struct Desk {
+    port: Port<Envelope>,
+    /// Runs the handlers of receives.
+    inline: Inline,
+    /// Held while the port is used: a message that is put back goes to its old place, for which others must
+    /// be taken out for a moment.
+    order: Mutex<()>,
+    arrivals: AtomicU32,
+}
+
+/// A receive that is registered at a rank's port.
+pub(crate) struct PortTicket {
+    came: Arc<Mutex<Option<Envelope>>>,
+    receive: Activation,
+}
+
+impl Ports {
+    /// `farewells` keeps what the rank has to tell its neighbours.
+    pub(crate) fn new(hall: Arc<Hall>, rank: usize, farewells: Rc<Farewells>) -> Self {
+        Ports {
+            hall,
+            rank,
+            farewells,
+        }
+    }
+
+    fn desk(&self) -> &Desk {
+        &self.hall.desks[self.rank]
+    }
+}
+
+impl Fabric for Ports {
+    fn world_rank(&self) -> usize {
+        self.rank
+    }
+
+    fn slot(&self) -> &RankSlot {
+        &self.hall.slots[self.rank]
+    }
+
+    fn share_thread(&self, one: usize, other: usize) -> bool {
+        self.hall.home(one) == self.hall.home(other)
+    }
+
+    fn slot_of(&self, rank: usize) -> &RankSlot {
+        &self.hall.slots[rank]
+    }
+
+    fn send(&self, to: usize, envelope: Envelope) {
+        self.hall.desks[to].post(envelope);
+        fence(Ordering::SeqCst);
+        self.wake_if_sleeping(to);
+    }
+
+    fn arrivals(&self) -> u32 {
+        self.desk().arrivals.load(Ordering::Acquire)
+    }
+
+    fn post(&self, wanted: &Wanted) -> Posted {
+        self.desk().receive(*wanted)
+    }
+
+    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+        match ticket {
+            Ticket::Port(ticket) => ticket.came.lock().take(),
+            Ticket::Mail(_) => None,
+        }
+    }
+
+    fn withdraw(&self, ticket: Ticket) -> bool {
+        match ticket {
+            Ticket::Port(ticket) => self.desk().withdraw(&ticket),
+            Ticket::Mail(_) => true,
+        }
+    }
+
+    fn farewell(&self, peer: usize, closer: Closer) {
+        self.farewells.add(peer, closer);
+    }
+
+    fn put_back(&self, envelope: Envelope) {
+        self.desk().put_back(envelope);
+    }
+
+    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+        self.desk().all(|items| {
+            let found = items.iter().find(|envelope| wanted.matches(envelope));
+            found.map(look)
+        })
+    }
+
+    fn new_communicators(&self, count: u32) -> u32 {
+        // Relaxed: the numbers need only differ.
+        self.hall.communicators.fetch_add(count, Ordering::Relaxed)
+    }
+}
+
+impl Desk {
+    pub(crate) fn new() -> Self {
+        Desk {
+            port: Port::new(),
+            inline: Inline::new("receives"),
+            order: Mutex::new(()),
+            arrivals: AtomicU32::new(0),
+        }
+    }
+
+    /// A message comes.
+    fn post(&self, mut envelope: Envelope) {
+        {
+            let _order = self.order.lock();
+            envelope.place = u64::from(self.arrivals.load(Ordering::Relaxed));
+            keep(&self.port.post(envelope));
+        }
+        self.arrivals.fetch_add(1, Ordering::Release);
+    }
+
+    fn receive(&self, wanted: Wanted) -> Posted {
+        let _order = self.order.lock();
+        let came = Arc::new(Mutex::new(None));
+        let place = Arc::clone(&came);
+        let receive = Receive::once(&self.port, move |envelope| *place.lock() = Some(envelope))
+            .when(move |envelope| wanted.matches(envelope))
+            .activate(&self.inline);
+        let receive = receive.expect("an inline queue takes every task");
+        let there = came.lock().take();
+        there.ok_or_else(|| Ticket::Port(Box::new(PortTicket { came, receive })))
+    }
+
+    fn withdraw(&self, ticket: &PortTicket) -> bool {
+        let came = {
+            let _order = self.order.lock();
+            ticket.receive.cleanup();
+            ticket.came.lock().take()
+        };
+        match came {
+            None => true,
+            Some(envelope) => {
+                self.put_back(envelope);
+                false
+            }
+        }
+    }
+
+    /// Puts a message back to its old place, or gives it to a receive that waits for it.
+    fn put_back(&self, envelope: Envelope) {
+        self.all(|items| {
+            let older = |other: &Envelope| other.place < envelope.place;
+            let at = items.partition_point(older);
+            items.insert(at, envelope);
+        });
+        self.arrivals.fetch_add(1, Ordering::Release);
+    }
+
+    /// Works on all messages that wait, the oldest first.
+    fn all<R>(&self, work: impl FnOnce(&mut Vec<Envelope>) -> R) -> R {
+        let _order = self.order.lock();
+        let mut items: Vec<Envelope> = std::iter::from_fn(|| self.port.test()).collect();
+        let result = work(&mut items);
+        for envelope in items.into_iter().rev() {
+            keep(&self.port.put_back(envelope));
+        }
+        result
+    }
+
+    /// The program's messages to rank `dest` that nobody has received.
+    pub(crate) fn unmatched(&self, dest: usize) -> Vec<Unmatched> {
+        let unmatched = |envelope: &Envelope| envelope.unmatched(dest);
+        self.all(|items| items.iter().filter_map(unmatched).collect())
+    }
+}
+
+/// A port without a bound, whose receivers' queues have none, takes every item.
+fn keep<E>(posted: &Result<(), E>) {
+    debug_assert!(posted.is_ok(), "a port without a bound refuses nothing");
+}
+
+/// Where the ranks of a communicator meet: a port to which each posts one item per meeting.
+pub(crate) struct Gathering {
+    port: Port<Brought>,
+    table: Arc<Table>,
+}
+
+/// What a rank brings.
+struct Brought {
+    rank: usize,
+    call: Call,
+    value: Box<dyn Any + Send>,
+}
+
+/// Where the items of a meeting lie when all have come.
+struct Table {
+    /// Meetings that have taken place.
+    meetings: AtomicU32,
+    laid: Mutex<Laid>,
+    sleepers: Mutex<Vec<usize>>,
+}
+
+enum Laid {
+    /// In rank order; whoever reads first combines them.
+    Items(Vec<Brought>),
+    Total(Box<dyn Any + Send + Sync>),
+    Failed(CommError),
+}
+
+impl Gathering {
+    pub(crate) fn new(ranks: usize) -> Self {
+        let table = Arc::new(Table {
+            meetings: AtomicU32::new(0),
+            laid: Mutex::new(Laid::Items(Vec::new())),
+            sleepers: Mutex::default(),
+        });
+        let (port, gathered) = (Port::new(), Arc::clone(&table));
+        // No rank comes to the next meeting before this one has taken place: every batch is a meeting.
+        MultipleItemReceive::persistent(&port, ranks, move |mut items: Vec<Brought>| {
+            items.sort_unstable_by_key(|item| item.rank);
+            *gathered.laid.lock() = Laid::Items(items);
+            gathered.meetings.fetch_add(1, Ordering::Release);
+        })
+        .activate(&Inline::new("gathers"))
+        .expect("an inline queue takes every task");
+        Gathering { port, table }
+    }
+
+    /// Rank `rank` comes with `value`; who is to be woken then.
+    pub(crate) fn arrive<V: Send + 'static>(
+        &self,
+        rank: usize,
+        call: Call,
+        value: V,
+    ) -> Vec<usize> {
+        let before = self.table.meetings.load(Ordering::Relaxed);
+        let value = Box::new(value);
+        keep(&self.port.post(Brought { rank, call, value }));
+        if self.table.meetings.load(Ordering::Relaxed) == before {
+            return Vec::new();
+        }
+        fence(Ordering::SeqCst);
+        std::mem::take(&mut *self.table.sleepers.lock())
+    }
+
+    pub(crate) fn has_taken_place(&self, number: u32) -> bool {
+        self.table.meetings.load(Ordering::Acquire) == number
+    }
+
+    pub(crate) fn add_sleeper(&self, rank: usize) {
+        let mut sleepers = self.table.sleepers.lock();
+        if !sleepers.contains(&rank) {
+            sleepers.push(rank);
+        }
+    }
+
+    /// Reads the total of the last meeting, which the first reader makes.
+    pub(crate) fn read<V, S, R>(
+        &self,
+        agenda: &mut Agenda<impl Fn(V, V) -> V, impl FnOnce(V) -> S>,
+        read: impl FnOnce(&S) -> R,
+    ) -> Result<R, CommError>
+    where
+        V: Send + 'static,
+        S: Send + Sync + 'static,
+    {
+        let mut laid = self.table.laid.lock();
+        if let Laid::Items(items) = &mut *laid {
+            let items = std::mem::take(items);
+            *laid = match combine(items, &agenda.combine) {
+                Ok(value) => {
+                    let finish = agenda.finish.take().expect("a rank reads once");
+                    Laid::Total(Box::new(finish(value)))
+                }
+                Err(failed) => Laid::Failed(failed),
+            };
+        }
+        match &*laid {
+            Laid::Total(total) => Ok(read(total.downcast_ref().expect("the total is an S"))),
+            Laid::Failed(failed) => Err(failed.clone()),
+            Laid::Items(_) => unreachable!("they have been combined"),
+        }
+    }
+}
+
+/// Combines what the ranks have brought, if all have called the same.
+fn combine<V: Send + 'static>(
+    items: Vec<Brought>,
+    combine: impl Fn(V, V) -> V,
+) -> Result<V, CommError> {
+    for other in &items[1..] {
+        let (one, ranks) = (&items[0], [items[0].rank, other.rank]);
+        if let Some(failed) = mismatch(ranks, &one.call, &other.call) {
+            return Err(*failed);
+        }
+        if (*one.value).type_id() != (*other.value).type_id() {
+            return Err(*other_type(ranks, &one.call, &other.call));
+        }
+    }
+    let values = items.into_iter().map(|item| item.value.downcast::<V>());
+    let values = values.map(|value| *value.expect("all values have the type of this rank's"));
+    // Bracketed as the tree of the fabric `threads` does: rounding then gives the same bits.
+    let mut values: Vec<V> = values.collect();
+    while values.len() > 1 {
+        let mut below = values.into_iter();
+        let node = || below.by_ref().take(FAN).reduce(&combine);
+        values = std::iter::from_fn(node).collect();
+    }
+    Ok(values.pop().expect("a meeting has a rank"))
+}

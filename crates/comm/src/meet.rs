@@ -1,0 +1,190 @@
+//! One rank's part in a collective: it comes to the meeting place with a value, and reads what the ranks have
+//! made of all values.
+
+use crate::fabric::{Agenda, Call, Fabric, Place};
+use crate::pending::{Pending, Waiting, Whys};
+use crate::request::Request;
+use crate::{CommError, Communicator};
+use std::sync::Arc;
+
+/// A collective that has not begun.
+pub(crate) trait Collective<'c, T>:
+    Pending<Output = Result<T, CommError>> + Sized + 'c
+{
+    /// The future that takes part when it is first polled.
+    fn now(self) -> Waiting<'c, Self>;
+
+    /// Takes part now, beside other collectives; what is left is to wait for the others.
+    fn started(self) -> Request<'c, T>;
+}
+
+/// A collective call of one rank.
+pub(crate) struct Meet<'c, V, C, F, R> {
+    comm: &'c Communicator,
+    call: Call,
+    /// What is wrong with the arguments: the rank then does not come at all.
+    refused: Option<Box<CommError>>,
+    /// What this rank brings, until it has come.
+    value: Option<V>,
+    agenda: Agenda<C, F>,
+    read: Option<R>,
+    place: At<'c>,
+    came: bool,
+    number: u32,
+}
+
+/// Where the ranks meet.
+enum At<'c> {
+    /// The rank is alone.
+    Nowhere,
+    /// At the communicator's own place, one meeting after the other.
+    Own(&'c Place),
+    /// At a place for this one collective, which was started beside others.
+    Started(Arc<Place>),
+}
+
+impl<'c, V, S, T, C, F, R> Meet<'c, V, C, F, R>
+where
+    V: Send + 'static,
+    S: Send + Sync + 'static,
+    C: Fn(V, V) -> V,
+    F: FnOnce(V) -> S,
+    R: FnOnce(&S) -> Result<T, CommError>,
+{
+    /// A call in which each rank brings a value. The values are combined in rank order, `finish` makes the
+    /// total of the combined value on one rank, and each rank reads it.
+    pub(crate) fn new(
+        comm: &'c Communicator,
+        call: Call,
+        value: Result<V, CommError>,
+        combine: C,
+        finish: F,
+        read: R,
+    ) -> Self {
+        let (value, refused) = match value {
+            Ok(value) => (Some(value), None),
+            Err(refused) => (None, Some(Box::new(refused))),
+        };
+        Meet {
+            comm,
+            call,
+            refused,
+            value,
+            agenda: Agenda {
+                combine,
+                finish: Some(finish),
+            },
+            read: Some(read),
+            place: comm.team().place().map_or(At::Nowhere, At::Own),
+            came: false,
+            number: 0,
+        }
+    }
+
+    /// Comes to the meeting, unless that is not possible.
+    fn come(&mut self) {
+        self.came = true;
+        if self.refused.is_some() {
+            return;
+        }
+        match &self.place {
+            At::Nowhere => return,
+            At::Own(_) => match self.comm.enter_meeting(self.call.name()) {
+                Ok(number) => self.number = number,
+                Err(refused) => {
+                    self.refused = Some(Box::new(refused));
+                    return;
+                }
+            },
+            At::Started(_) => self.number = 1,
+        }
+        let (Some(place), Some(value)) = (self.place.get(), self.value.take()) else {
+            return;
+        };
+        // SAFETY: a rank comes to its communicator's place only when it has read the last total, as
+        // `enter_meeting` says, and once to the place of a started collective.
+        let sleepers =
+            unsafe { place.arrive(self.comm.rank(), self.call, value, &mut self.agenda) };
+        let fabric = self.comm.fabric();
+        for rank in sleepers {
+            fabric.wake_if_sleeping(self.comm.team().world_rank(rank));
+        }
+    }
+}
+
+impl<'c, V, S, T, C, F, R> Collective<'c, T> for Meet<'c, V, C, F, R>
+where
+    T: 'c,
+    V: Send + 'static,
+    S: Send + Sync + 'static,
+    C: Fn(V, V) -> V + 'c,
+    F: FnOnce(V) -> S + 'c,
+    R: FnOnce(&S) -> Result<T, CommError> + 'c,
+{
+    #[inline]
+    fn now(self) -> Waiting<'c, Self> {
+        Waiting::new(self.comm.fabric().slot(), self)
+    }
+
+    fn started(mut self) -> Request<'c, T> {
+        let comm = self.comm;
+        if self.refused.is_none() && !matches!(self.place, At::Nowhere) {
+            self.place = At::Started(comm.next_started_place());
+        }
+        self.come();
+        Request::new(comm.fabric().slot(), self)
+    }
+}
+
+impl At<'_> {
+    #[inline]
+    fn get(&self) -> Option<&Place> {
+        match self {
+            At::Nowhere => None,
+            At::Own(place) => Some(place),
+            At::Started(place) => Some(place),
+        }
+    }
+}
+
+impl<V, S, T, C, F, R> Pending for Meet<'_, V, C, F, R>
+where
+    V: Send + 'static,
+    S: Send + Sync + 'static,
+    C: Fn(V, V) -> V,
+    F: FnOnce(V) -> S,
+    R: FnOnce(&S) -> Result<T, CommError>,
+{
+    type Output = Result<T, CommError>;
+
+    #[inline]
+    fn look(&mut self) -> Option<Result<T, CommError>> {
+        if !self.came {
+            self.come();
+        }
+        if let Some(refused) = self.refused.take() {
+            return Some(Err(*refused));
+        }
+        let Some(place) = self.place.get() else {
+            let (value, finish) = (self.value.take()?, self.agenda.finish.take()?);
+            return Some(self.read.take()?(&finish(value)));
+        };
+        if !place.has_taken_place(self.number) {
+            return None;
+        }
+        let read = self.read.take()?;
+        // SAFETY: the meeting has taken place, and this rank comes again only after it has left it.
+        let total = unsafe { place.read(&mut self.agenda, read) };
+        if let At::Own(_) = self.place {
+            self.comm.leave_meeting();
+        }
+        Some(total.and_then(|total| total))
+    }
+
+    fn why(&self) -> Whys {
+        if let Some(place) = self.place.get() {
+            place.add_sleeper(self.comm.rank());
+        }
+        vec![self.call.wait(self.comm.number())]
+    }
+}

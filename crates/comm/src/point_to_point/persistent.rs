@@ -1,0 +1,115 @@
+//! Persistent requests: the arguments of a call that is made again and again.
+
+use crate::address::{Dest, Source, Tag, TagMatch};
+use crate::envelope::{Kind, Wanted};
+use crate::fabric::Fabric;
+use crate::pending::Ended;
+use crate::request::Request;
+use crate::{CommError, Communicator};
+use std::marker::PhantomData;
+use std::panic::Location;
+
+use super::recv::{Receiving, open};
+
+/// A send that is made again and again (MPI_SEND_INIT). Made by [`Communicator::send_init`].
+#[derive(Debug)]
+pub struct PersistentSend<'c, T> {
+    comm: &'c Communicator,
+    dest: Dest,
+    tag: Tag,
+    location: &'static Location<'static>,
+    _values: PhantomData<fn(T)>,
+}
+
+/// A receive that is made again and again (MPI_RECV_INIT). Made by [`Communicator::recv_init`].
+#[derive(Debug)]
+pub struct PersistentRecv<'c, T> {
+    comm: &'c Communicator,
+    wanted: Wanted,
+    location: &'static Location<'static>,
+    _values: PhantomData<fn() -> T>,
+}
+
+/// # Again and again
+impl Communicator {
+    /// Prepares sends of a `T` to `dest` with `tag`; the arguments are checked once.
+    ///
+    /// # Errors
+    /// [`CommError::NoSuchRank`].
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// let sums = World::threads(2)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let other = 1 - comm.rank();
+    ///         let (to, from) = (comm.send_init(other, 0)?, comm.recv_init::<u32>(other, 0)?);
+    ///         let mut sum = 0;
+    ///         for n in 0..5u32 {
+    ///             let came = from.start();
+    ///             to.start(n).wait().await?;
+    ///             sum += came.wait().await?;
+    ///         }
+    ///         Ok(sum)
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(sums, [10, 10]);
+    /// ```
+    #[track_caller]
+    pub fn send_init<T: Send + 'static>(
+        &self,
+        dest: impl Into<Dest>,
+        tag: Tag,
+    ) -> Result<PersistentSend<'_, T>, CommError> {
+        let dest = dest.into();
+        if let Dest::Rank(rank) = dest {
+            self.check_rank(rank)?;
+        }
+        Ok(PersistentSend {
+            comm: self,
+            dest,
+            tag,
+            location: Location::caller(),
+            _values: PhantomData,
+        })
+    }
+
+    /// Prepares receives of a `T` from `source` with `tag`; the arguments are checked once.
+    ///
+    /// # Errors
+    /// [`CommError::NoSuchRank`]; [`CommError::NullSource`].
+    #[track_caller]
+    pub fn recv_init<T: Send + 'static>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<TagMatch>,
+    ) -> Result<PersistentRecv<'_, T>, CommError> {
+        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        self.check_source(wanted.source)?;
+        Ok(PersistentRecv {
+            comm: self,
+            wanted,
+            location: Location::caller(),
+            _values: PhantomData,
+        })
+    }
+}
+
+impl<'c, T: Send + 'static> PersistentSend<'c, T> {
+    /// Sends `value` (MPI_START).
+    pub fn start(&self, value: T) -> Request<'c, ()> {
+        let comm = self.comm;
+        let sent = comm.send_in(Kind::User, self.dest, self.tag, value, self.location);
+        Request::new(comm.fabric().slot(), Ended(Some(sent)))
+    }
+}
+
+impl<'c, T: Send + 'static> PersistentRecv<'c, T> {
+    /// Posts a receive (MPI_START).
+    pub fn start(&self) -> Request<'c, T> {
+        let opened = open(|value, _| value);
+        let mut receiving = Receiving::new(self.comm, self.wanted, self.location, opened);
+        receiving.post();
+        Request::new(self.comm.fabric().slot(), receiving)
+    }
+}

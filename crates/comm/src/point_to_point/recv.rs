@@ -1,0 +1,306 @@
+//! Receives.
+
+use crate::address::{Source, Status, Tag, TagMatch};
+use crate::envelope::{Envelope, Kind, Wanted};
+use crate::fabric::{Fabric, Ticket};
+use crate::pending::{Pending, Waiting, Whys};
+use crate::report::Operation;
+use crate::request::Request;
+use crate::{CommError, Communicator};
+use motet_sync::atomic::{Ordering, fence};
+use std::future::Future;
+use std::panic::Location;
+
+/// # Receiving
+///
+/// Of two receives that match the same message, the one that was posted first gets it. A receive is posted
+/// when its future is first polled, or at once by [`Communicator::irecv`].
+impl Communicator {
+    /// Receives a message of type `T` from `source` with `tag`, each of which may be any
+    /// ([`ANY_SOURCE`](crate::ANY_SOURCE), [`ANY_TAG`](crate::ANY_TAG)).
+    ///
+    /// # Errors
+    /// [`CommError::NoSuchRank`]; [`CommError::NullSource`]; [`CommError::WrongType`] when the message that
+    /// matches holds another type: it stays there to be received as that type.
+    #[track_caller]
+    pub fn recv<T: Send + 'static>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<TagMatch>,
+    ) -> impl Future<Output = Result<T, CommError>> {
+        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        self.receive(wanted, Location::caller(), |value, _| value)
+    }
+
+    /// As [`Communicator::recv`], and says who sent the message, with which tag.
+    ///
+    /// # Errors
+    /// As [`Communicator::recv`].
+    #[track_caller]
+    pub fn recv_with_status<T: Send + 'static>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<TagMatch>,
+    ) -> impl Future<Output = Result<(T, Status), CommError>> {
+        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        self.receive(wanted, Location::caller(), |value, status| (value, status))
+    }
+
+    /// Posts a receive now and returns a request that ends with the message (MPI_IRECV).
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::recv`].
+    #[track_caller]
+    pub fn irecv<T: Send + 'static>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<TagMatch>,
+    ) -> Request<'_, T> {
+        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let mut receiving =
+            Receiving::new(self, wanted, Location::caller(), open(|value, _| value));
+        receiving.post();
+        Request::new(self.fabric().slot(), receiving)
+    }
+
+    /// What a receive of this communicator waits for.
+    #[inline]
+    pub(crate) fn wanted(&self, kind: Kind, source: Source, tag: TagMatch) -> Wanted {
+        Wanted {
+            context: self.context(kind),
+            source,
+            tag,
+        }
+    }
+
+    /// The future that receives a `T` and gives it.
+    #[inline]
+    pub(crate) fn receive<'c, T: Send + 'static, R: 'c>(
+        &'c self,
+        wanted: Wanted,
+        location: &'static Location<'static>,
+        give: impl FnOnce(T, Status) -> R + 'c,
+    ) -> Waiting<'c, impl Pending<Output = Result<R, CommError>> + 'c> {
+        let receiving = Receiving::new(self, wanted, location, open(give));
+        Waiting::new(self.fabric().slot(), receiving)
+    }
+}
+
+/// A message that was of no use, and why.
+pub(crate) type Unused = Box<(Envelope, CommError)>;
+
+/// Opens an envelope with a `T` in it.
+#[inline]
+pub(crate) fn open<T: Send + 'static, R>(
+    give: impl FnOnce(T, Status) -> R,
+) -> impl FnOnce(Envelope) -> Result<R, Unused> {
+    |envelope| {
+        let Status { source, tag } = envelope.status;
+        match envelope.open() {
+            Ok(value) => Ok(give(value, Status { source, tag })),
+            Err(envelope) => {
+                let error = CommError::WrongType {
+                    source,
+                    tag,
+                    wanted: std::any::type_name::<T>(),
+                    found: (envelope.label.type_name)(),
+                };
+                Err(Box::new((envelope, error)))
+            }
+        }
+    }
+}
+
+/// A receive. `use_it` makes the result of the envelope, or hands it back if it is of no use.
+pub(crate) struct Receiving<'c, U> {
+    comm: &'c Communicator,
+    wanted: Wanted,
+    location: &'static Location<'static>,
+    use_it: Option<U>,
+    /// Whether using the message is receiving it.
+    signs: bool,
+    /// The collective of which it is a part, if it is not a call of the program.
+    part_of: Option<&'static str>,
+    state: State,
+}
+
+enum State {
+    New,
+    Refused(Box<CommError>),
+    /// It had come before, and nobody has looked yet.
+    Came(Box<Envelope>),
+    Posted(Ticket),
+    Ended,
+}
+
+impl<'c, U, R> Receiving<'c, U>
+where
+    U: FnOnce(Envelope) -> Result<R, Unused>,
+{
+    #[inline]
+    pub(crate) fn new(
+        comm: &'c Communicator,
+        wanted: Wanted,
+        location: &'static Location<'static>,
+        use_it: U,
+    ) -> Self {
+        Receiving {
+            comm,
+            wanted,
+            location,
+            use_it: Some(use_it),
+            signs: true,
+            part_of: None,
+            state: State::New,
+        }
+    }
+
+    /// The message is only taken; whoever receives it signs for it.
+    pub(crate) fn unsigned(mut self) -> Self {
+        self.signs = false;
+        self
+    }
+
+    /// What it receives.
+    pub(crate) fn kind(&self) -> Kind {
+        self.wanted.context.kind
+    }
+
+    /// The program has called this collective, not a receive.
+    pub(crate) fn part_of(mut self, name: &'static str) -> Self {
+        self.part_of = Some(name);
+        self
+    }
+
+    /// Posts it, if that has not happened.
+    pub(crate) fn post(&mut self) {
+        if let Some(outcome) = self.begin() {
+            self.state = match outcome {
+                Ok(envelope) => State::Came(Box::new(envelope)),
+                Err(refused) => State::Refused(Box::new(refused)),
+            };
+        }
+    }
+
+    /// Posts it, if that has not happened; what has come at once.
+    #[inline]
+    fn begin(&mut self) -> Option<Result<Envelope, CommError>> {
+        if !matches!(self.state, State::New) {
+            return None;
+        }
+        self.state = State::Ended;
+        if let Err(refused) = self.comm.check_source(self.wanted.source) {
+            return Some(Err(refused));
+        }
+        match self.comm.fabric().post(&self.wanted) {
+            Ok(envelope) => Some(Ok(envelope)),
+            Err(ticket) => {
+                self.state = State::Posted(ticket);
+                None
+            }
+        }
+    }
+
+    /// Makes the result of what has come.
+    #[inline]
+    fn open(&mut self, mut envelope: Envelope) -> Option<Result<R, CommError>> {
+        let receipt = envelope.receipt.take_if(|_| self.signs);
+        let used = self.use_it.take()?(envelope);
+        match used {
+            Ok(result) => {
+                if let Some(receipt) = receipt {
+                    let sender = receipt.sign();
+                    fence(Ordering::SeqCst);
+                    self.comm.fabric().wake_if_sleeping(sender);
+                }
+                Some(Ok(result))
+            }
+            Err(refused) => {
+                let (mut envelope, error) = *refused;
+                envelope.receipt = receipt;
+                self.comm.fabric().put_back(envelope);
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+impl Communicator {
+    /// Checks that messages can come from there.
+    #[inline]
+    pub(crate) fn check_source(&self, source: Source) -> Result<(), CommError> {
+        match source {
+            Source::Any => Ok(()),
+            Source::Rank(rank) => self.check_rank(rank),
+            Source::Null => Err(CommError::NullSource),
+        }
+    }
+}
+
+impl<U, R> Pending for Receiving<'_, U>
+where
+    U: FnOnce(Envelope) -> Result<R, Unused>,
+{
+    type Output = Result<R, CommError>;
+
+    #[inline]
+    fn look(&mut self) -> Option<Result<R, CommError>> {
+        match self.begin() {
+            Some(Ok(envelope)) => return self.open(envelope),
+            Some(Err(refused)) => return Some(Err(refused)),
+            None => {}
+        }
+        if let State::Posted(ticket) = &mut self.state {
+            let envelope = self.comm.fabric().collect(ticket)?;
+            self.state = State::Ended;
+            return self.open(envelope);
+        }
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::Came(envelope) => self.open(*envelope),
+            State::Refused(refused) => Some(Err(*refused)),
+            State::New | State::Posted(_) | State::Ended => None,
+        }
+    }
+
+    fn why(&self) -> Whys {
+        let operation = match self.part_of {
+            Some(name) => Operation::Collective { name, root: None },
+            None => Operation::Recv {
+                source: self.wanted.source,
+                tag: self.wanted.tag,
+            },
+        };
+        vec![self.comm.waits_in(operation, self.location)]
+    }
+
+    fn cancel(&mut self) -> bool {
+        self.give_up()
+    }
+}
+
+impl<U> Receiving<'_, U> {
+    /// As if it had never been posted; `false` when its message had come.
+    fn give_up(&mut self) -> bool {
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::New => true,
+            State::Posted(ticket) => self.comm.fabric().withdraw(ticket),
+            State::Came(envelope) => {
+                self.comm.fabric().put_back(*envelope);
+                false
+            }
+            State::Refused(_) | State::Ended => false,
+        }
+    }
+}
+
+impl<U> Drop for Receiving<'_, U> {
+    #[inline]
+    fn drop(&mut self) {
+        if !matches!(self.state, State::Ended) {
+            self.give_up();
+        }
+    }
+}
+
+/// The tag of messages that need none.
+pub(crate) const NO_TAG: Tag = 0;

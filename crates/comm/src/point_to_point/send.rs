@@ -1,0 +1,218 @@
+//! Sends.
+
+use crate::address::{Dest, Status, Tag};
+use crate::envelope::{Envelope, Kind, Receipt};
+use crate::fabric::Fabric;
+use crate::pending::{Ended, Pending, Waiting, Whys};
+use crate::report::Operation;
+use crate::request::Request;
+use crate::{CommError, Communicator};
+use std::future::Future;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// # Sending
+///
+/// Messages are moved, not copied. Between two ranks, messages that match the same receives are
+/// received in the order they were sent (MPI-3.1, 3.5).
+impl Communicator {
+    /// Sends `value` to rank `dest`. It does not wait for the receiver: MPI's buffered mode, which is its
+    /// standard and its ready mode too. (Ready mode promises that the receive is posted, so that a library
+    /// need not buffer; here the message is moved, and there is nothing to save.)
+    ///
+    /// To [`Dest::Null`] it sends nothing.
+    ///
+    /// # Errors
+    /// [`CommError::NoSuchRank`].
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// let got = World::threads(2)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         if comm.rank() == 0 {
+    ///             comm.send(1, 7, vec![1.0, 2.0]).await?;
+    ///             Ok(None)
+    ///         } else {
+    ///             Ok(Some(comm.recv::<Vec<f64>>(0, 7).await?))
+    ///         }
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(got[1].as_deref(), Some(&[1.0, 2.0][..]));
+    /// ```
+    #[track_caller]
+    pub fn send<T: Send + 'static>(
+        &self,
+        dest: impl Into<Dest>,
+        tag: Tag,
+        value: T,
+    ) -> impl Future<Output = Result<(), CommError>> {
+        let (dest, location) = (dest.into(), Location::caller());
+        async move { self.send_in(Kind::User, dest, tag, value, location) }
+    }
+
+    /// Sends `value` and waits until it has been received: MPI's synchronous mode.
+    ///
+    /// # Errors
+    /// [`CommError::NoSuchRank`].
+    ///
+    /// # Cancellation
+    /// A message that was sent stays on its way.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// World::threads(2)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         if comm.rank() == 0 {
+    ///             comm.ssend(1, 0, "read this").await?; // and rank 1 has
+    ///         } else {
+    ///             comm.recv::<&str>(0, 0).await?;
+    ///         }
+    ///         Ok(())
+    ///     })
+    ///     .unwrap();
+    /// ```
+    #[track_caller]
+    pub fn ssend<T: Send + 'static>(
+        &self,
+        dest: impl Into<Dest>,
+        tag: Tag,
+        value: T,
+    ) -> impl Future<Output = Result<(), CommError>> {
+        let sending = Sending::new(self, dest.into(), tag, value, Location::caller());
+        Waiting::new(self.fabric().slot(), sending)
+    }
+
+    /// Sends `value` and returns a request that has ended (MPI_ISEND).
+    ///
+    /// # Errors
+    /// The request's: [`CommError::NoSuchRank`].
+    #[track_caller]
+    pub fn isend<T: Send + 'static>(
+        &self,
+        dest: impl Into<Dest>,
+        tag: Tag,
+        value: T,
+    ) -> Request<'_, ()> {
+        let sent = self.send_in(Kind::User, dest.into(), tag, value, Location::caller());
+        Request::new(self.fabric().slot(), Ended(Some(sent)))
+    }
+
+    /// Sends `value` and returns a request that ends when it has been received (MPI_ISSEND).
+    ///
+    /// # Errors
+    /// The request's: [`CommError::NoSuchRank`].
+    #[track_caller]
+    pub fn issend<T: Send + 'static>(
+        &self,
+        dest: impl Into<Dest>,
+        tag: Tag,
+        value: T,
+    ) -> Request<'_, ()> {
+        let mut sending = Sending::new(self, dest.into(), tag, value, Location::caller());
+        sending.send();
+        Request::new(self.fabric().slot(), sending)
+    }
+
+    /// Sends now.
+    #[inline]
+    pub(crate) fn send_in<T: Send + 'static>(
+        &self,
+        kind: Kind,
+        dest: Dest,
+        tag: Tag,
+        value: T,
+        location: &'static Location<'static>,
+    ) -> Result<(), CommError> {
+        let Dest::Rank(dest) = dest else {
+            return Ok(());
+        };
+        self.check_rank(dest)?;
+        let source = self.rank();
+        let status = Status { source, tag };
+        let envelope = Envelope::new(self.context(kind), status, location, value);
+        self.carry(dest, envelope);
+        Ok(())
+    }
+
+    /// Hands an envelope to the fabric.
+    #[inline]
+    pub(crate) fn carry(&self, dest: usize, envelope: Envelope) {
+        self.fabric().send(self.team().world_rank(dest), envelope);
+    }
+}
+
+/// A synchronous send.
+struct Sending<'c, T> {
+    comm: &'c Communicator,
+    dest: Dest,
+    tag: Tag,
+    /// Until it has been sent.
+    value: Option<T>,
+    location: &'static Location<'static>,
+    receipt: Arc<Receipt>,
+    refused: Option<CommError>,
+}
+
+impl<'c, T: Send + 'static> Sending<'c, T> {
+    fn new(
+        comm: &'c Communicator,
+        dest: Dest,
+        tag: Tag,
+        value: T,
+        location: &'static Location<'static>,
+    ) -> Self {
+        Sending {
+            comm,
+            dest,
+            tag,
+            value: Some(value),
+            location,
+            receipt: Arc::new(Receipt::new(comm.fabric().world_rank())),
+            refused: None,
+        }
+    }
+
+    fn send(&mut self) {
+        let (Some(value), Dest::Rank(dest)) = (self.value.take(), self.dest) else {
+            return;
+        };
+        if let Err(refused) = self.comm.check_rank(dest) {
+            self.refused = Some(refused);
+            return;
+        }
+        let status = Status {
+            source: self.comm.rank(),
+            tag: self.tag,
+        };
+        let context = self.comm.context(Kind::User);
+        let mut envelope = Envelope::new(context, status, self.location, value);
+        envelope.receipt = Some(Arc::clone(&self.receipt));
+        self.comm.carry(dest, envelope);
+    }
+}
+
+impl<T: Send + 'static> Pending for Sending<'_, T> {
+    type Output = Result<(), CommError>;
+
+    fn look(&mut self) -> Option<Self::Output> {
+        self.send();
+        match (self.refused.take(), self.dest) {
+            (Some(refused), _) => Some(Err(refused)),
+            (None, Dest::Null) => Some(Ok(())),
+            (None, Dest::Rank(_)) => self.receipt.is_signed().then_some(Ok(())),
+        }
+    }
+
+    fn why(&self) -> Whys {
+        let Dest::Rank(dest) = self.dest else {
+            return Vec::new();
+        };
+        let operation = Operation::Ssend {
+            dest,
+            tag: self.tag,
+        };
+        vec![self.comm.waits_in(operation, self.location)]
+    }
+}

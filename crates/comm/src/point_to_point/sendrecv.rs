@@ -1,0 +1,148 @@
+//! Send and receive in one call, and circular shifts.
+
+use super::recv::{NO_TAG, Receiving, Unused, open};
+use crate::address::{Dest, Source, Tag};
+use crate::envelope::{Envelope, Kind, Wanted};
+use crate::fabric::Fabric;
+use crate::pending::{Pending, Waiting, Whys};
+use crate::{CommError, Communicator};
+use std::future::Future;
+use std::panic::Location;
+
+/// # Send and receive
+impl Communicator {
+    /// Sends `value` to `dest` and receives a message from `source`, both with `tag`
+    /// (MPI_SENDRECV).
+    ///
+    /// # Errors
+    /// As [`Communicator::send`] and [`Communicator::recv`].
+    #[track_caller]
+    pub fn sendrecv<T: Send + 'static>(
+        &self,
+        dest: impl Into<Dest>,
+        value: T,
+        source: impl Into<Source>,
+        tag: Tag,
+    ) -> impl Future<Output = Result<T, CommError>> {
+        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        self.send_and_receive(dest.into(), tag, value, wanted, Location::caller())
+    }
+
+    /// Sends what `value` holds to `dest` and puts there what comes from `source`, both with `tag`
+    /// (MPI_SENDRECV_REPLACE). If `source` is null, what is there stays: at the ends of a line of ranks
+    /// nothing need be told apart.
+    ///
+    /// # Errors
+    /// As [`Communicator::send`] and [`Communicator::recv`]; `value` then keeps what it had.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// // Everyone hands its number to the right; nobody is to the left of rank 0.
+    /// let seen = World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let mut number = comm.rank() * 10;
+    ///         let (left, right) = (comm.rank().checked_sub(1), comm.rank() + 1);
+    ///         let right = (right < comm.size()).then_some(right);
+    ///         comm.sendrecv_replace(&mut number, right, left, 0).await?;
+    ///         Ok(number)
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(seen, [0, 0, 10]);
+    /// ```
+    #[track_caller]
+    pub fn sendrecv_replace<T: Clone + Send + 'static>(
+        &self,
+        value: &mut T,
+        dest: impl Into<Dest>,
+        source: impl Into<Source>,
+        tag: Tag,
+    ) -> impl Future<Output = Result<(), CommError>> {
+        let (dest, source, location) = (dest.into(), source.into(), Location::caller());
+        async move {
+            self.send_in(Kind::User, dest, tag, value.clone(), location)?;
+            if source != Source::Null {
+                let wanted = self.wanted(Kind::User, source, tag.into());
+                *value = self.receive(wanted, location, |came, _| came).await?;
+            }
+            Ok(())
+        }
+    }
+
+    /// Every rank sends `value` to the rank `by` places on, round the end, and receives from the
+    /// rank as many places before it: a circular shift (papers R035). For many shifts in a row
+    /// between neighbours [`Communicator::ring`] is faster.
+    ///
+    /// # Errors
+    /// As [`Communicator::recv`].
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// let shifted = World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> { comm.shift(comm.rank(), 1).await })
+    ///     .unwrap();
+    /// assert_eq!(shifted, [2, 0, 1]);
+    /// ```
+    #[track_caller]
+    pub fn shift<T: Send + 'static>(
+        &self,
+        value: T,
+        by: isize,
+    ) -> impl Future<Output = Result<T, CommError>> {
+        let (rank, size, location) = (self.rank(), self.size(), Location::caller());
+        let by = by.rem_euclid(size.cast_signed()).cast_unsigned();
+        let (dest, source) = ((rank + by) % size, (rank + size - by) % size);
+        let wanted = self.wanted(Kind::Shift, source.into(), NO_TAG.into());
+        self.send_and_receive(dest.into(), NO_TAG, value, wanted, location)
+    }
+
+    fn send_and_receive<'c, T: Send + 'static>(
+        &'c self,
+        dest: Dest,
+        tag: Tag,
+        value: T,
+        wanted: Wanted,
+        location: &'static Location<'static>,
+    ) -> impl Future<Output = Result<T, CommError>> + use<'c, T> {
+        let receiving = Receiving::new(self, wanted, location, open(|value, _| value));
+        let both = SendReceive {
+            comm: self,
+            sending: Some((dest, tag, value)),
+            location,
+            receiving,
+        };
+        Waiting::new(self.fabric().slot(), both)
+    }
+}
+
+/// Sends at the first look and then receives; both within one kind of message.
+struct SendReceive<'c, T, P> {
+    comm: &'c Communicator,
+    sending: Option<(Dest, Tag, T)>,
+    location: &'static Location<'static>,
+    receiving: P,
+}
+
+impl<T, U> Pending for SendReceive<'_, T, Receiving<'_, U>>
+where
+    T: Send + 'static,
+    U: FnOnce(Envelope) -> Result<T, Unused>,
+{
+    type Output = Result<T, CommError>;
+
+    #[inline]
+    fn look(&mut self) -> Option<Result<T, CommError>> {
+        if let Some((dest, tag, value)) = self.sending.take() {
+            let kind = self.receiving.kind();
+            if let Err(refused) = self.comm.send_in(kind, dest, tag, value, self.location) {
+                return Some(Err(refused));
+            }
+        }
+        self.receiving.look()
+    }
+
+    fn why(&self) -> Whys {
+        self.receiving.why()
+    }
+}

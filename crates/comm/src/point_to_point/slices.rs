@@ -1,0 +1,177 @@
+//! Slices of plain numbers, sent from where they are and received where they shall be.
+
+use super::recv::{Receiving, Unused};
+use crate::address::{Dest, Source, Status, Tag, TagMatch};
+use crate::envelope::{Envelope, Kind};
+use crate::fabric::Fabric;
+use crate::pending::{Ended, Waiting};
+use crate::request::Request;
+use crate::{CommError, Communicator, Plain};
+use std::future::Future;
+use std::panic::Location;
+
+/// # Numbers in place
+///
+/// These are copied: into the message when it is sent, out of it when it is received. A slice is received as
+/// a `Vec` by [`Communicator::recv`] too, and a `Vec` that was sent by value into a slice.
+impl Communicator {
+    /// Sends the numbers, of any length. It does not wait for the receiver.
+    ///
+    /// # Errors
+    /// [`CommError::NoSuchRank`].
+    #[track_caller]
+    pub fn send_slice<T: Plain>(
+        &self,
+        dest: impl Into<Dest>,
+        tag: Tag,
+        numbers: &[T],
+    ) -> impl Future<Output = Result<(), CommError>> {
+        let (dest, location) = (dest.into(), Location::caller());
+        async move { self.send_numbers(dest, tag, numbers, location) }
+    }
+
+    /// Sends the numbers and returns a request that has ended; they may be changed at once.
+    ///
+    /// # Errors
+    /// The request's: [`CommError::NoSuchRank`].
+    #[track_caller]
+    pub fn isend_slice<T: Plain>(
+        &self,
+        dest: impl Into<Dest>,
+        tag: Tag,
+        numbers: &[T],
+    ) -> Request<'_, ()> {
+        let sent = self.send_numbers(dest.into(), tag, numbers, Location::caller());
+        Request::new(self.fabric().slot(), Ended(Some(sent)))
+    }
+
+    /// Receives numbers into the beginning of `room`; how many they were, and who sent them. From
+    /// [`Source::Null`] nothing comes: the answer is 0 from this rank itself.
+    ///
+    /// # Errors
+    /// As [`Communicator::recv`]; [`CommError::Truncated`] when there are more than fit: they stay there to be
+    /// received.
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// World::threads(2)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let other = 1 - comm.rank();
+    ///         let mut came = [0u32; 4];
+    ///         comm.send_slice(other, 0, &[comm.rank() as u32; 3]).await?;
+    ///         let (length, _) = comm.recv_into(&mut came, other, 0).await?;
+    ///         assert_eq!(came[..length], [other as u32; 3]);
+    ///         Ok(())
+    ///     })
+    ///     .unwrap();
+    /// ```
+    #[track_caller]
+    pub fn recv_into<'c, T: Plain>(
+        &'c self,
+        room: &'c mut [T],
+        source: impl Into<Source>,
+        tag: impl Into<TagMatch>,
+    ) -> impl Future<Output = Result<(usize, Status), CommError>> {
+        let (source, tag, location) = (source.into(), tag.into(), Location::caller());
+        let receiving = match source {
+            Source::Null => None,
+            Source::Any | Source::Rank(_) => Some(self.receiving_into(room, source, tag, location)),
+        };
+        let own = self.rank();
+        async move {
+            match receiving {
+                Some(receiving) => Waiting::new(self.fabric().slot(), receiving).await,
+                None => Ok((0, null_status(own, tag))),
+            }
+        }
+    }
+
+    /// Posts a receive of numbers now and returns a request that ends when they are in `room`.
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::recv_into`].
+    #[track_caller]
+    pub fn irecv_into<'c, T: Plain>(
+        &'c self,
+        room: &'c mut [T],
+        source: impl Into<Source>,
+        tag: impl Into<TagMatch>,
+    ) -> Request<'c, (usize, Status)> {
+        let (source, tag, location) = (source.into(), tag.into(), Location::caller());
+        let slot = self.fabric().slot();
+        if source == Source::Null {
+            let nothing = Ok((0, null_status(self.rank(), tag)));
+            return Request::new(slot, Ended(Some(nothing)));
+        }
+        let mut receiving = self.receiving_into(room, source, tag, location);
+        receiving.post();
+        Request::new(slot, receiving)
+    }
+
+    fn send_numbers<T: Plain>(
+        &self,
+        dest: Dest,
+        tag: Tag,
+        numbers: &[T],
+        location: &'static Location<'static>,
+    ) -> Result<(), CommError> {
+        let Dest::Rank(dest) = dest else {
+            return Ok(());
+        };
+        self.check_rank(dest)?;
+        let source = self.rank();
+        let status = Status { source, tag };
+        let context = self.context(Kind::User);
+        let mut envelope = Envelope::new(context, status, location, numbers.to_vec());
+        envelope.label.length = numbers.len();
+        self.carry(dest, envelope);
+        Ok(())
+    }
+
+    fn receiving_into<'c, T: Plain>(
+        &'c self,
+        room: &'c mut [T],
+        source: Source,
+        tag: TagMatch,
+        location: &'static Location<'static>,
+    ) -> Receiving<'c, impl FnOnce(Envelope) -> Result<(usize, Status), Unused> + 'c> {
+        let wanted = self.wanted(Kind::User, source, tag);
+        Receiving::new(self, wanted, location, |envelope| copy_out(envelope, room))
+    }
+}
+
+/// Copies the numbers of the message into `room`.
+fn copy_out<T: Plain>(envelope: Envelope, room: &mut [T]) -> Result<(usize, Status), Unused> {
+    let Status { source, tag } = envelope.status;
+    let error = match envelope.peek::<Vec<T>>() {
+        Some(numbers) => match room.get_mut(..numbers.len()) {
+            Some(room) => {
+                room.copy_from_slice(numbers);
+                return Ok((numbers.len(), Status { source, tag }));
+            }
+            None => CommError::Truncated {
+                source,
+                tag,
+                length: numbers.len(),
+                room: room.len(),
+            },
+        },
+        None => CommError::WrongType {
+            source,
+            tag,
+            wanted: std::any::type_name::<Vec<T>>(),
+            found: (envelope.label.type_name)(),
+        },
+    };
+    Err(Box::new((envelope, error)))
+}
+
+/// What comes from nobody.
+fn null_status(own: usize, tag: TagMatch) -> Status {
+    let tag = match tag {
+        TagMatch::Any => super::recv::NO_TAG,
+        TagMatch::Only(tag) => tag,
+    };
+    Status { source: own, tag }
+}

@@ -1,0 +1,336 @@
+//! Exchanges with the neighbours of a topology.
+
+use crate::address::Tag;
+use crate::envelope::Kind;
+use crate::fabric::Fabric;
+use crate::meet::Collective;
+use crate::pending::{Pending, Waiting, Whys};
+use crate::point_to_point::{Receiving, open};
+use crate::report::Operation;
+use crate::request::Request;
+use crate::{CommError, Communicator, Plain};
+use std::cell::Cell;
+use std::future::Future;
+use std::ops::Deref;
+use std::panic::Location;
+
+/// A communicator in which each rank has neighbours: those it receives from and those it sends to, in an order of
+/// its own. Made by [`Communicator::graph`], and part of every [`Cartesian`](crate::Cartesian).
+///
+/// Exchanges bring what each neighbour has sent in the same exchange. A rank may run ahead of its neighbours:
+/// only messages hold it back. For many exchanges in a row on one dimension [`Communicator::ring`] and
+/// [`line`](Communicator::line) are faster.
+///
+/// # Cancellation
+/// An exchange whose future is dropped before it ends leaves this rank out of step: the next one says so.
+#[derive(Debug)]
+pub struct Neighbourhood {
+    comm: Communicator,
+    edges: Edges,
+    /// An exchange was dropped before its end.
+    dropped: Cell<bool>,
+}
+
+/// Neighbours, each with the tag of the messages on that edge; `None` where there is nobody.
+#[derive(Debug, Default)]
+pub(super) struct Edges {
+    pub(super) sources: Vec<(Option<usize>, Tag)>,
+    pub(super) destinations: Vec<(Option<usize>, Tag)>,
+}
+
+impl Neighbourhood {
+    pub(super) fn new(comm: Communicator, edges: Edges) -> Self {
+        Neighbourhood {
+            comm,
+            edges,
+            dropped: Cell::new(false),
+        }
+    }
+
+    pub(super) fn set_edges(&mut self, edges: Edges) {
+        self.edges = edges;
+    }
+
+    /// The neighbours this rank receives from; `None` beyond the end of a grid.
+    pub fn sources(&self) -> impl Iterator<Item = Option<usize>> {
+        self.edges.sources.iter().map(|edge| edge.0)
+    }
+
+    /// The neighbours this rank sends to; `None` beyond the end of a grid.
+    pub fn destinations(&self) -> impl Iterator<Item = Option<usize>> {
+        self.edges.destinations.iter().map(|edge| edge.0)
+    }
+
+    /// Sends a copy of `value` to each neighbour and gives what comes from each, in the order of
+    /// [`Neighbourhood::sources`] (MPI_NEIGHBOR_ALLGATHER; with a `Vec` as the value also
+    /// MPI_NEIGHBOR_ALLGATHERV).
+    ///
+    /// # Errors
+    /// [`CommError::WrongType`]; [`CommError::OutOfStep`].
+    #[track_caller]
+    pub fn neighbour_allgather<T: Clone + Send + 'static>(
+        &self,
+        value: T,
+    ) -> impl Future<Output = Result<Vec<Option<T>>, CommError>> {
+        let values = vec![value; self.edges.destinations.len()];
+        self.exchange("neighbour_allgather", values, Ok, Location::caller())
+            .now()
+    }
+
+    /// Starts a [`neighbour_allgather`](Neighbourhood::neighbour_allgather).
+    ///
+    /// # Errors
+    /// The request's: as [`Neighbourhood::neighbour_allgather`].
+    #[track_caller]
+    pub fn ineighbour_allgather<T: Clone + Send + 'static>(
+        &self,
+        value: T,
+    ) -> Request<'_, Vec<Option<T>>> {
+        let values = vec![value; self.edges.destinations.len()];
+        self.exchange("ineighbour_allgather", values, Ok, Location::caller())
+            .started()
+    }
+
+    /// Sends one value to each neighbour, in the order of [`Neighbourhood::destinations`], and gives what comes
+    /// from each (MPI_NEIGHBOR_ALLTOALL; with `Vec`s as values also MPI_NEIGHBOR_ALLTOALLV).
+    ///
+    /// # Errors
+    /// [`CommError::Arguments`] when there is not one value for each neighbour; [`CommError::WrongType`];
+    /// [`CommError::OutOfStep`].
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// let came = World::threads(3)
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let line = comm.cartesian(&[3], &[false]).await?.expect("it is in it");
+    ///         let rank = line.rank();
+    ///         line.neighbour_alltoall(vec![(rank, "to the left"), (rank, "to the right")]).await
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(came[1], [Some((0, "to the right")), Some((2, "to the left"))]);
+    /// assert_eq!(came[0][0], None);
+    /// ```
+    #[track_caller]
+    pub fn neighbour_alltoall<T: Send + 'static>(
+        &self,
+        values: Vec<T>,
+    ) -> impl Future<Output = Result<Vec<Option<T>>, CommError>> {
+        self.exchange("neighbour_alltoall", values, Ok, Location::caller())
+            .now()
+    }
+
+    /// Starts a [`neighbour_alltoall`](Neighbourhood::neighbour_alltoall).
+    ///
+    /// # Errors
+    /// The request's: as [`Neighbourhood::neighbour_alltoall`].
+    #[track_caller]
+    pub fn ineighbour_alltoall<T: Send + 'static>(
+        &self,
+        values: Vec<T>,
+    ) -> Request<'_, Vec<Option<T>>> {
+        self.exchange("ineighbour_alltoall", values, Ok, Location::caller())
+            .started()
+    }
+
+    /// Cuts the numbers into equal parts, one for each neighbour this rank sends to, and puts what comes from
+    /// each into its part of `came`; parts of neighbours that are not there stay as they are.
+    ///
+    /// # Errors
+    /// [`CommError::Arguments`] when the numbers cannot be cut so, or a part has not the length of what comes;
+    /// [`CommError::WrongType`]; [`CommError::OutOfStep`].
+    #[track_caller]
+    pub fn neighbour_alltoall_into<'c, T: Plain>(
+        &'c self,
+        numbers: &[T],
+        came: &'c mut [T],
+    ) -> impl Future<Output = Result<(), CommError>> + use<'c, T> {
+        let count = self.edges.destinations.len().max(1);
+        let whole = numbers.len().is_multiple_of(count);
+        let part = if whole { numbers.len() / count } else { 0 };
+        let parts = numbers.chunks_exact(part.max(1)).map(<[T]>::to_vec);
+        let mut values: Vec<Vec<T>> = parts.take(count).collect();
+        if part == 0 && numbers.is_empty() {
+            values.resize(self.edges.destinations.len(), Vec::new());
+        }
+        let name = "neighbour_alltoall_into";
+        let give = move |parts: Vec<Option<Vec<T>>>| lay_out(name, &parts, came);
+        self.exchange(name, values, give, Location::caller()).now()
+    }
+
+    fn exchange<'c, T: Send + 'static, R: 'c>(
+        &'c self,
+        name: &'static str,
+        values: Vec<T>,
+        give: impl FnOnce(Vec<Option<T>>) -> Result<R, CommError> + 'c,
+        location: &'static Location<'static>,
+    ) -> impl Collective<'c, R> {
+        let came = self.edges.sources.iter().map(|_| None).collect();
+        Exchange {
+            of: self,
+            name,
+            location,
+            values: Some(values),
+            receives: self.receives(name, location),
+            came,
+            give: Some(give),
+            begun: false,
+        }
+    }
+
+    /// A receive for each neighbour, not posted yet.
+    fn receives<'c, T: Send + 'static>(
+        &'c self,
+        name: &'static str,
+        location: &'static Location<'static>,
+    ) -> Vec<Option<impl Receive<T> + 'c>> {
+        let receive = |&(source, tag): &(Option<usize>, Tag)| {
+            let wanted = self.wanted(Kind::Neighbourhood, source?.into(), tag.into());
+            let receiving = Receiving::new(&self.comm, wanted, location, open(|value: T, _| value));
+            Some(receiving.part_of(name))
+        };
+        self.edges.sources.iter().map(receive).collect()
+    }
+}
+
+impl Deref for Neighbourhood {
+    type Target = Communicator;
+
+    fn deref(&self) -> &Communicator {
+        &self.comm
+    }
+}
+
+/// A receive of a `T`.
+trait Receive<T>: Pending<Output = Result<T, CommError>> {}
+
+impl<T, P: Pending<Output = Result<T, CommError>>> Receive<T> for P {}
+
+/// One exchange of one rank.
+struct Exchange<'c, T, P, G> {
+    of: &'c Neighbourhood,
+    name: &'static str,
+    location: &'static Location<'static>,
+    /// Until they are sent.
+    values: Option<Vec<T>>,
+    /// One per source; `None` when it has ended, or nobody is there.
+    receives: Vec<Option<P>>,
+    came: Vec<Option<T>>,
+    give: Option<G>,
+    begun: bool,
+}
+
+impl<T, P, G> Exchange<'_, T, P, G>
+where
+    T: Send + 'static,
+    P: Receive<T>,
+{
+    /// Sends the values.
+    fn begin(&mut self, values: Vec<T>) -> Result<(), CommError> {
+        let Neighbourhood { edges, .. } = self.of;
+        if self.of.dropped.get() {
+            let operation = self.name;
+            return Err(CommError::OutOfStep { operation });
+        }
+        if values.len() != edges.destinations.len() {
+            let (name, given, asked) = (self.name, values.len(), edges.destinations.len());
+            let problem = format!("{name} of {given} values among {asked} neighbours");
+            return Err(CommError::Arguments { problem });
+        }
+        self.begun = true;
+        for (&(dest, tag), value) in edges.destinations.iter().zip(values) {
+            let kind = Kind::Neighbourhood;
+            self.of
+                .send_in(kind, dest.into(), tag, value, self.location)?;
+        }
+        Ok(())
+    }
+}
+
+impl<T, P, G, R> Pending for Exchange<'_, T, P, G>
+where
+    T: Send + 'static,
+    P: Receive<T>,
+    G: FnOnce(Vec<Option<T>>) -> Result<R, CommError>,
+{
+    type Output = Result<R, CommError>;
+
+    fn look(&mut self) -> Option<Result<R, CommError>> {
+        if let Some(values) = self.values.take()
+            && let Err(refused) = self.begin(values)
+        {
+            return Some(Err(refused));
+        }
+        let mut all = true;
+        for (place, came) in self.receives.iter_mut().zip(&mut self.came) {
+            let Some(receive) = place else { continue };
+            match receive.look() {
+                None => all = false,
+                Some(Err(error)) => return Some(Err(error)),
+                Some(Ok(value)) => {
+                    *came = Some(value);
+                    *place = None;
+                }
+            }
+        }
+        if !all {
+            return None;
+        }
+        self.begun = false;
+        Some(self.give.take()?(std::mem::take(&mut self.came)))
+    }
+
+    fn why(&self) -> Whys {
+        let (name, root) = (self.name, None);
+        vec![
+            self.of
+                .waits_in(Operation::Collective { name, root }, self.location),
+        ]
+    }
+}
+
+impl<'c, T, P, G, R: 'c> Collective<'c, R> for Exchange<'c, T, P, G>
+where
+    T: Send + 'static,
+    P: Receive<T> + 'c,
+    G: FnOnce(Vec<Option<T>>) -> Result<R, CommError> + 'c,
+{
+    fn now(self) -> Waiting<'c, Self> {
+        Waiting::new(self.of.comm.fabric().slot(), self)
+    }
+
+    fn started(mut self) -> Request<'c, R> {
+        let slot = self.of.comm.fabric().slot();
+        match self.look() {
+            Some(outcome) => Request::new(slot, crate::pending::Ended(Some(outcome))),
+            None => Request::new(slot, self),
+        }
+    }
+}
+
+impl<T, P, G> Drop for Exchange<'_, T, P, G> {
+    fn drop(&mut self) {
+        if self.begun {
+            self.of.dropped.set(true);
+        }
+    }
+}
+
+/// Puts each part where it belongs.
+fn lay_out<T: Plain>(
+    name: &'static str,
+    parts: &[Option<Vec<T>>],
+    came: &mut [T],
+) -> Result<(), CommError> {
+    let length = came.len().checked_div(parts.len()).unwrap_or(0);
+    for (part, room) in parts.iter().zip(came.chunks_mut(length.max(1))) {
+        let Some(part) = part else { continue };
+        if part.len() != room.len() {
+            let (given, asked) = (part.len(), room.len());
+            let problem = format!("{name} brings {given} elements, and there is room for {asked}");
+            return Err(CommError::Arguments { problem });
+        }
+        room.copy_from_slice(part);
+    }
+    Ok(())
+}

@@ -1,0 +1,199 @@
+//! Grids, graphs and exchanges with neighbours.
+
+use crate::worlds::{everywhere, on, worlds_of};
+use motet_comm::{CommError, World, dims_create};
+use proptest::prelude::*;
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Waker};
+
+fn grids() -> Vec<World> {
+    [1, 2, 3, 4, 6, 8, 12]
+        .into_iter()
+        .flat_map(worlds_of)
+        .chain([World::solo()])
+        .collect()
+}
+
+#[test]
+fn sem_g312_a_grid_brings_what_each_neighbour_has_sent_to_this_side() {
+    on(
+        grids(),
+        async |comm| {
+            for periodic in [true, false] {
+                let dims = dims_create(comm.size(), &[0, 0])?;
+                let grid = comm
+                    .cartesian(&dims, &[periodic; 2])
+                    .await?
+                    .expect("all are in it");
+                let me = grid.coords(grid.rank());
+                assert_eq!(me, [grid.rank() / dims[1], grid.rank() % dims[1]]);
+                let sides = ["up", "down", "left", "right"];
+                let opposite = ["down", "up", "right", "left"];
+                for round in 0..3 {
+                    let values = sides.map(|side| (grid.rank(), side, round)).to_vec();
+                    let came = if round == 1 {
+                        grid.ineighbour_alltoall(values).wait().await?
+                    } else {
+                        grid.neighbour_alltoall(values).await?
+                    };
+                    for (side, source) in grid.sources().enumerate() {
+                        let expected = source.map(|source| (source, opposite[side], round));
+                        assert_eq!(came[side], expected, "{dims:?} {periodic}");
+                    }
+                }
+                let ranks = grid.neighbour_allgather(grid.rank()).await?;
+                assert_eq!(ranks, grid.sources().collect::<Vec<_>>());
+                let started = grid.ineighbour_allgather(grid.rank()).wait().await?;
+                assert_eq!(started, ranks);
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
+#[test]
+fn sem_g312_numbers_of_neighbours_arrive_where_they_shall() {
+    on(
+        grids(),
+        async |comm| {
+            let line = comm
+                .cartesian(&[comm.size()], &[false])
+                .await?
+                .expect("all are in it");
+            let rank = line.rank() as f64;
+            let mut came = [-1.0; 6];
+            let mine = [rank, rank, rank, -rank, -rank, -rank];
+            line.neighbour_alltoall_into(&mine, &mut came).await?;
+            Ok(came)
+        },
+        |rank, size| {
+            let left = if rank > 0 { -(rank as f64 - 1.0) } else { -1.0 };
+            let right = if rank + 1 < size {
+                rank as f64 + 1.0
+            } else {
+                -1.0
+            };
+            [left, left, left, right, right, right]
+        },
+    );
+}
+
+#[test]
+fn grids_know_their_places_and_their_parts() {
+    on(
+        [12, 13].into_iter().flat_map(worlds_of).collect(),
+        async |comm| {
+            let made = comm.cartesian(&[3, 2, 2], &[true, false, false]).await?;
+            let Some(grid) = made else { return Ok(None) };
+            assert_eq!(
+                (grid.dims(), grid.periodic()),
+                (&[3, 2, 2][..], &[true, false, false][..])
+            );
+            for rank in 0..12 {
+                let coords: Vec<isize> = grid
+                    .coords(rank)
+                    .into_iter()
+                    .map(usize::cast_signed)
+                    .collect();
+                assert_eq!(grid.rank_at(&coords), Some(rank));
+            }
+            assert_eq!(grid.rank_at(&[-1, 0, 0]), Some(8));
+            assert_eq!(grid.rank_at(&[0, 2, 0]), None);
+            let (source, dest) = grid.cart_shift(0, 2);
+            assert!(source.is_some() && dest.is_some(), "it goes round");
+            let plane = grid.sub(&[false, true, true]).await?;
+            assert_eq!((plane.dims(), plane.size()), (&[2, 2][..], 4));
+            let sum = plane.allreduce(grid.rank(), |a, b| a + b).await?;
+            assert!(grid.sub(&[true]).await.is_err());
+            Ok(Some(sum))
+        },
+        |rank, _| (rank < 12).then_some(4 * (rank / 4 * 4) + 6),
+    );
+}
+
+#[test]
+fn grids_that_cannot_be() {
+    everywhere(
+        async |comm| {
+            let size = comm.size();
+            for (dims, periodic) in [(vec![size + 1], vec![true]), (vec![0], vec![true])] {
+                assert!(comm.cartesian(&dims, &periodic).await.is_err());
+            }
+            let text = comm.cartesian(&[size], &[]).await.unwrap_err().to_string();
+            assert_eq!(
+                text,
+                format!("a grid of [{size}], periodic [], among {size} ranks")
+            );
+            assert!(comm.graph(&[size], &[]).await.is_err());
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
+#[test]
+fn sem_g312_a_graph_may_have_the_same_edge_twice() {
+    everywhere(
+        async |comm| {
+            let (rank, size) = (comm.rank(), comm.size());
+            let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
+            let graph = comm.graph(&[last, last], &[next, next]).await?;
+            let came = graph
+                .neighbour_alltoall(vec![(rank, 'a'), (rank, 'b')])
+                .await?;
+            assert_eq!(came, [Some((last, 'a')), Some((last, 'b'))]);
+            let wrong = graph.neighbour_alltoall(vec![1]).await;
+            assert!(
+                matches!(wrong, Err(CommError::Arguments { .. })),
+                "{wrong:?}"
+            );
+            graph.neighbour_allgather(rank).await
+        },
+        |rank, size| vec![Some((rank + size - 1) % size); 2],
+    );
+}
+
+#[test]
+fn sem_g312_a_dropped_exchange_is_told_at_the_next_one() {
+    on(
+        worlds_of(2),
+        async |comm| {
+            let graph = comm.graph(&[1 - comm.rank()], &[1 - comm.rank()]).await?;
+            if comm.rank() == 0 {
+                {
+                    let exchange = pin!(graph.neighbour_allgather(1));
+                    let poll = exchange.poll(&mut Context::from_waker(Waker::noop()));
+                    assert!(poll.is_pending());
+                }
+                let out = graph.neighbour_allgather(1).await;
+                let operation = "neighbour_allgather";
+                assert_eq!(out, Err(CommError::OutOfStep { operation }));
+                comm.send(1, 0, ()).await?;
+            } else {
+                comm.recv::<()>(0, 0).await?;
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
+proptest! {
+    #[test]
+    fn dims_are_factors_that_fall_and_are_as_close_as_can_be(ranks in 1_usize..400, count in 1_usize..5) {
+        let dims = dims_create(ranks, &vec![0; count]).unwrap();
+        prop_assert_eq!(dims.iter().product::<usize>(), ranks);
+        prop_assert!(dims.is_sorted_by(|a, b| a >= b));
+        // No cut into as many factors has a smaller largest one.
+        fn largest(number: usize, count: usize) -> usize {
+            if count == 1 {
+                return number;
+            }
+            let cuts = (1..=number).filter(|cut| number.is_multiple_of(*cut));
+            cuts.map(|cut| cut.max(largest(number / cut, count - 1))).min().unwrap()
+        }
+        prop_assert_eq!(dims[0], largest(ranks, count));
+    }
+}
