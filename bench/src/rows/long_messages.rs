@@ -1,13 +1,16 @@
 //! Long messages between two ranks (papers R018).
 //!
-//! Question: does a message that is moved cost the same whatever its length? Definition: a vector goes from
-//! one rank to the other and back; time of one way. Compared with 100,000 f64 in the same way, and with
-//! the C program on MPI, which copies in place. Threats: nobody reads what was moved, as nobody does there.
+//! Question: does a message that is moved cost the same whatever its length, and one that is copied in place no
+//! more than the copy? Definition: a vector, or what a slice holds, goes from one rank to the other and back; time of
+//! one way. Moved: compared with 100,000 f64 moved. In place: compared with a copy of as many in memory. Both with
+//! the C program on MPI, which copies in place. Threats: nobody reads what came, as nobody does there; the copy
+//! finds its numbers where it left them.
 
 use crate::contest::{Bar, Contest, Program as Run};
 use crate::rows::rank_stages::Peers;
 use motet_comm::{CommError, World};
 use motet_sync::thread;
+use std::hint::black_box;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -15,34 +18,56 @@ const LENGTHS: [usize; 3] = [100_000, 1_000_000, 10_000_000];
 /// What "the same" is: at most so many times the shortest.
 const SAME: f64 = 1.5;
 const SHORTEST: &str = "100000 f64";
+/// At least 90 % of the bandwidth of a copy.
+const COPIES: f64 = 1.0 / 0.9;
+const COPY: &str = "memcpy";
 
-/// One row for each length.
+/// Two rows for each length.
 pub(crate) fn contests(rounds: u64, peers: Peers<'_>) -> Vec<Contest> {
-    LENGTHS
-        .map(|length| {
-            let mut against: Vec<(&'static str, Run)> = (0..peers.mpi.len())
-                .map(|at| (peers.mpi[at].name, on_mpi(peers, at, length)))
-                .collect();
-            let mut bars: Vec<Bar> = peers
-                .mpi
-                .iter()
-                .map(|mpi| Bar::AtMostTimes(1.0, mpi.name))
-                .collect();
-            if length > LENGTHS[0] {
-                against.push((SHORTEST, Box::new(move || moved(LENGTHS[0], rounds))));
-                bars.push(Bar::AtMostTimes(SAME, SHORTEST));
-            }
-            Contest {
-                row: format!("{length} f64, moved"),
-                unit: "µs a message",
-                motet: Box::new(move || moved(length, rounds)),
-                peers: against,
-                bars,
-                limit: None,
-                cold: false,
-            }
-        })
-        .into()
+    let moved_rows = LENGTHS.map(|length| {
+        let mut row = contest(
+            length,
+            "moved",
+            peers,
+            Box::new(move || moved(length, rounds)),
+        );
+        if length > LENGTHS[0] {
+            let shortest: Run = Box::new(move || moved(LENGTHS[0], rounds));
+            row.peers.push((SHORTEST, shortest));
+            row.bars.push(Bar::AtMostTimes(SAME, SHORTEST));
+        }
+        row
+    });
+    let in_place_rows = LENGTHS.map(|length| {
+        // A copy takes time with its length.
+        let rounds = (rounds * 10_000 / length as u64).max(3);
+        let run: Run = Box::new(move || in_place(length, rounds));
+        let mut row = contest(length, "in place", peers, run);
+        row.peers
+            .push((COPY, Box::new(move || Ok(copied(length, rounds)))));
+        row.bars.push(Bar::AtMostTimes(COPIES, COPY));
+        row
+    });
+    moved_rows.into_iter().chain(in_place_rows).collect()
+}
+
+/// A row with MPI's peers and their bars.
+fn contest(length: usize, how: &str, peers: Peers<'_>, motet: Run) -> Contest {
+    Contest {
+        row: format!("{length} f64, {how}"),
+        unit: "µs a message",
+        motet,
+        peers: (0..peers.mpi.len())
+            .map(|at| (peers.mpi[at].name, on_mpi(peers, at, length)))
+            .collect(),
+        bars: peers
+            .mpi
+            .iter()
+            .map(|mpi| Bar::AtMostTimes(1.0, mpi.name))
+            .collect(),
+        limit: None,
+        cold: false,
+    }
 }
 
 fn on_mpi(peers: Peers<'_>, at: usize, length: usize) -> Run {
@@ -55,7 +80,7 @@ fn on_mpi(peers: Peers<'_>, at: usize, length: usize) -> Run {
     })
 }
 
-/// The time of a message, in µs.
+/// The time of a message that is moved, in µs.
 fn moved(length: usize, rounds: u64) -> Result<f64, String> {
     let spans = World::threads(2)
         .workers(thread::cores().min(2))
@@ -86,4 +111,41 @@ fn moved(length: usize, rounds: u64) -> Result<f64, String> {
         })
         .map_err(|error| error.to_string())?;
     Ok(spans[0] / (2 * rounds) as f64)
+}
+
+/// The time of a message that is copied in place, in µs.
+fn in_place(length: usize, rounds: u64) -> Result<f64, String> {
+    let spans = World::threads(2)
+        .workers(thread::cores().min(2))
+        .run(async |comm| -> Result<f64, CommError> {
+            let (me, peer) = (comm.rank(), 1 - comm.rank());
+            let mut values = vec![me as f64; length];
+            comm.barrier().await?;
+            let started = Instant::now();
+            for _ in 0..rounds {
+                if me == 0 {
+                    comm.send_slice(peer, 0, &values).await?;
+                }
+                comm.recv_into(&mut values, peer, 0).await?;
+                if me == 1 {
+                    comm.send_slice(peer, 0, &values).await?;
+                }
+            }
+            let span = started.elapsed().as_secs_f64() * 1e6;
+            assert!(values[0] == 0.0 && values[length - 1] == 0.0, "rank 0's");
+            Ok(span)
+        })
+        .map_err(|error| error.to_string())?;
+    Ok(spans[0] / (2 * rounds) as f64)
+}
+
+/// The time of a copy in memory, in µs.
+fn copied(length: usize, rounds: u64) -> f64 {
+    let (from, mut to) = (vec![1.0f64; length], vec![0.0f64; length]);
+    let started = Instant::now();
+    for _ in 0..2 * rounds {
+        to.copy_from_slice(black_box(&from));
+        black_box(&mut to);
+    }
+    started.elapsed().as_secs_f64() * 1e6 / (2 * rounds) as f64
 }

@@ -1,8 +1,9 @@
 //! Collectives of ranks, beside C programs on MPI (papers R041, R044).
 //!
 //! Question: are meetings of ranks as cheap as those of processes? Definition: time of a round, until all
-//! ranks have done all: barrier; allreduce of 1 and of 4096 f64, summed place by place; broadcast of 4096 f64.
-//! Threats: motet's values are vectors that are moved and cloned, MPI's buffers are filled in place.
+//! ranks have done all: barrier; allreduce of 1 and of 4096 f64, summed place by place; broadcast of 4096 f64;
+//! 512 f64 from each to each. Long values are slices that are filled in place, here and there. Threats: starting
+//! processes takes longer than measuring them.
 
 use crate::contest::{Bar, Contest, Program as Run};
 use crate::rows::rank_stages::Peers;
@@ -13,6 +14,8 @@ use std::time::Instant;
 
 /// The numbers of a long vector.
 const LONG: usize = 4096;
+/// The numbers from each to each.
+const EACH: usize = 512;
 /// With eight ranks on two cores a round takes at most this part of the time of any MPI.
 const PART: f64 = 0.2;
 /// Rounds by which a program of MPI is tried before it is measured.
@@ -23,6 +26,7 @@ enum Operation {
     Barrier,
     Allreduce,
     Broadcast,
+    Alltoall,
 }
 
 /// One row for each operation, length and number of ranks.
@@ -32,6 +36,7 @@ pub(crate) fn contests(rounds: u64, peers: Peers<'_>) -> Vec<Contest> {
         (Operation::Allreduce, 1),
         (Operation::Allreduce, LONG),
         (Operation::Broadcast, LONG),
+        (Operation::Alltoall, EACH),
     ];
     let each = operations
         .into_iter()
@@ -41,7 +46,9 @@ pub(crate) fn contests(rounds: u64, peers: Peers<'_>) -> Vec<Contest> {
         let times = if ranks <= 2 { 1.0 } else { PART };
         let of = match operation {
             Operation::Barrier => String::new(),
-            Operation::Allreduce | Operation::Broadcast => format!(" of {length} f64"),
+            Operation::Allreduce | Operation::Broadcast | Operation::Alltoall => {
+                format!(" of {length} f64")
+            }
         };
         Contest {
             row: format!("{}{of}, P = {ranks}", operation.name()),
@@ -118,18 +125,27 @@ async fn rank(
             }
         }
         (Operation::Allreduce, _) => {
-            let values = vec![mine; length];
+            let (values, mut totals) = (vec![mine; length], vec![0.0; length]);
             for _ in 0..rounds {
-                let total = comm.allreduce(values.clone(), add).await?;
-                got = total[length - 1];
+                comm.allreduce_into(&values, &mut totals, |a, b| a + b)
+                    .await?;
             }
+            got = totals[length - 1];
         }
         (Operation::Broadcast, _) => {
-            let values = vec![1.0; length];
+            let mut values = vec![mine; length];
             for _ in 0..rounds {
-                let root = (comm.rank() == 0).then(|| values.clone());
-                got = comm.broadcast(0, root).await?[length - 1];
+                comm.broadcast_into(0, &mut values).await?;
             }
+            got = values[length - 1];
+        }
+        (Operation::Alltoall, _) => {
+            let values = vec![mine; length * comm.size()];
+            let mut came = vec![0.0; length * comm.size()];
+            for _ in 0..rounds {
+                comm.alltoall_into(&values, &mut came).await?;
+            }
+            got = came[length * comm.size() - 1];
         }
     }
     // A root may be done long before the others are.
@@ -139,14 +155,10 @@ async fn rank(
         Operation::Barrier => {}
         Operation::Allreduce => expected = (comm.size() * (comm.size() + 1)) as f64 / 2.0,
         Operation::Broadcast => expected = 1.0,
+        Operation::Alltoall => expected = comm.size() as f64,
     }
     assert!(got == expected, "{got}, not {expected}");
     Ok(span)
-}
-
-fn add(mut a: Vec<f64>, b: Vec<f64>) -> Vec<f64> {
-    a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-    a
 }
 
 impl Operation {
@@ -155,6 +167,7 @@ impl Operation {
             Operation::Barrier => "barrier",
             Operation::Allreduce => "allreduce",
             Operation::Broadcast => "broadcast",
+            Operation::Alltoall => "alltoall",
         }
     }
 }

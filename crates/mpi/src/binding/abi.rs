@@ -26,6 +26,7 @@ pub(super) const MAX_ERROR_STRING: usize = 512;
 pub(super) const MAX_LIBRARY_VERSION_STRING: usize = 8192;
 pub(super) const MAX_PROCESSOR_NAME: usize = 256;
 
+pub(super) const THREAD_SINGLE: c_int = 0;
 pub(super) const THREAD_FUNNELED: c_int = 1024;
 pub(super) const THREAD_SERIALIZED: c_int = 2048;
 pub(super) const THREAD_MULTIPLE: c_int = 4096;

@@ -32,8 +32,17 @@ impl Library {
     /// # Errors
     /// [`MpiError::Started`] the second time in a process; [`MpiError::Call`] when it fails.
     pub fn start(&self) -> Result<Environment, MpiError> {
+        self.start_at(ThreadLevel::Multiple)
+    }
+
+    /// Starts MPI for calls from no more threads than this; some libraries are faster then. They may
+    /// give more or less than was asked for: [`Environment::level`] says which.
+    ///
+    /// # Errors
+    /// As [`Library::start`].
+    pub fn start_at(&self, level: ThreadLevel) -> Result<Environment, MpiError> {
         Ok(Environment {
-            running: Arc::new(Running::start(self)?),
+            running: Arc::new(Running::start(self, level)?),
         })
     }
 }

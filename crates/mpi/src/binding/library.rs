@@ -117,6 +117,15 @@ impl ThreadLevel {
         }
     }
 
+    pub(super) fn number(self) -> c_int {
+        match self {
+            ThreadLevel::Single => abi::THREAD_SINGLE,
+            ThreadLevel::Funneled => abi::THREAD_FUNNELED,
+            ThreadLevel::Serialized => abi::THREAD_SERIALIZED,
+            ThreadLevel::Multiple => abi::THREAD_MULTIPLE,
+        }
+    }
+
     pub(super) fn of(number: c_int) -> ThreadLevel {
         // Levels between those of the standard count as the lower one.
         match number {
@@ -155,6 +164,7 @@ mod tests {
         let levels = [0, 1024, 2048, 4096].map(ThreadLevel::of);
         assert!(levels.is_sorted());
         assert_eq!(levels[0], ThreadLevel::Single);
+        assert_eq!(levels.map(ThreadLevel::number), [0, 1024, 2048, 4096]);
         assert_eq!(levels[3].to_string(), "MPI_THREAD_MULTIPLE");
     }
 

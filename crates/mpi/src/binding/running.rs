@@ -24,8 +24,8 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts the library, asking for calls from any thread.
-    pub(super) fn start(library: &Library) -> Result<Running, MpiError> {
+    /// Starts the library, asking for this level.
+    pub(super) fn start(library: &Library, level: ThreadLevel) -> Result<Running, MpiError> {
         let symbols = &library.symbols;
         let (mut before, mut after) = (0, 0);
         // SAFETY: both may be called at any time, with valid places.
@@ -44,7 +44,7 @@ impl Running {
             (symbols.init_thread)(
                 ptr::null_mut(),
                 ptr::null_mut(),
-                abi::THREAD_MULTIPLE,
+                level.number(),
                 &raw mut provided,
             )
         };

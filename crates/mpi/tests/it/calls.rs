@@ -1,9 +1,11 @@
 //! The calls of MPI, between processes.
 
-use crate::started::{libraries, on_processes};
+use crate::started::{libraries, on_processes, on_processes_at};
 use motet_mpi::{
     Comm, Environment, Family, Library, MpiError, Reduction, RequestSet, Search, ThreadLevel,
 };
+use motet_sync::thread;
+use std::sync::Arc;
 
 /// A tag that nothing else uses.
 const TAG: i32 = 7;
@@ -39,27 +41,71 @@ fn sem_g402_needs_mpi_it_starts_once_and_ends_with_its_last_user() {
 
 #[test]
 fn sem_g403_needs_mpi_any_thread_may_call() {
-    on_processes("calls::sem_g403_needs_mpi_any_thread_may_call", 2, |mpi| {
-        let world = std::sync::Arc::new(mpi.world().unwrap());
-        assert!(mpi.level() >= ThreadLevel::Serialized, "{}", mpi.level());
-        let threads: Vec<_> = (0..4)
-            .map(|thread| {
-                let world = std::sync::Arc::clone(&world);
-                motet_sync::thread::spawn(move || {
-                    let peer = 1 - world.rank();
-                    for round in 0..200 {
-                        let sent = world.isend(vec![round; 10], peer, thread).unwrap();
-                        let came = world.irecv(10, peer, thread).unwrap();
-                        assert_eq!(came.wait().unwrap().1, [round; 10]);
-                        sent.wait().unwrap();
+    on_processes(
+        "calls::sem_g403_needs_mpi_any_thread_may_call",
+        2,
+        four_threads,
+    );
+}
+
+#[test]
+fn sem_g403_needs_mpi_threads_take_turns_where_they_must() {
+    on_processes_at(
+        ThreadLevel::Serialized,
+        "calls::sem_g403_needs_mpi_threads_take_turns_where_they_must",
+        2,
+        four_threads,
+    );
+}
+
+/// Four threads of each process, each with its own in the other one.
+fn four_threads(mpi: &Environment) {
+    let world = Arc::new(mpi.world().unwrap());
+    assert!(mpi.level() >= ThreadLevel::Serialized, "{}", mpi.level());
+    let threads: Vec<_> = (0..4)
+        .map(|tag| {
+            let world = Arc::clone(&world);
+            thread::spawn(move || {
+                let peer = 1 - world.rank();
+                for round in 0..200 {
+                    let mut sent = world.isend(vec![round; 10], peer, tag).unwrap();
+                    let mut came = world.irecv(10, peer, tag).unwrap();
+                    // Waiting in MPI would keep the turn from the others.
+                    while came.test().unwrap().is_none() || sent.test().unwrap().is_none() {
+                        thread::yield_now();
                     }
-                })
+                    assert_eq!(came.into_bytes().unwrap(), [round; 10]);
+                }
             })
-            .collect();
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
-    });
+        })
+        .collect();
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn sem_g403_needs_mpi_another_thread_is_refused_where_only_one_may_call() {
+    on_processes_at(
+        ThreadLevel::Funneled,
+        "calls::sem_g403_needs_mpi_another_thread_is_refused_where_only_one_may_call",
+        2,
+        |mpi| {
+            let world = Arc::new(mpi.world().unwrap());
+            world.barrier().unwrap();
+            if mpi.level() >= ThreadLevel::Serialized {
+                // More than was asked for: nobody has to be refused.
+                return;
+            }
+            let elsewhere = Arc::clone(&world);
+            let refused = thread::spawn(move || elsewhere.isend(vec![1], 0, TAG).err());
+            let call = "MPI_Isend";
+            assert_eq!(
+                refused.join().unwrap(),
+                Some(MpiError::WrongThread { call })
+            );
+        },
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A process that is killed.
 
 use crate::started::{in_process, libraries, run};
-use motet_mpi::{Engine, EngineConfig, Environment, Header, MpiError};
+use motet_mpi::{Engine, EngineConfig, Environment, Header, MpiError, ThreadLevel};
 use motet_sync::thread;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ const SOON: Duration = Duration::from_secs(10);
 
 #[test]
 fn sem_g408_needs_mpi_a_process_that_was_killed_is_named() {
-    if in_process(NAME, survive) {
+    if in_process(ThreadLevel::Multiple, NAME, survive) {
         return;
     }
     for library in libraries() {

@@ -4,7 +4,7 @@
 //! colon between them), and runs its body there. Without one it says so and does nothing; in CI
 //! `cargo xtask test` sees to it that there are some.
 
-use motet_mpi::{Environment, Family, Launch, Library};
+use motet_mpi::{Environment, Family, Launch, Library, ThreadLevel};
 use motet_testkit::{patience, within};
 use std::env;
 use std::ffi::OsString;
@@ -18,7 +18,17 @@ const DONE: &str = "the body has ended";
 
 /// Runs `body` on so many processes of every library. `name` is the test's own, with its module.
 pub(crate) fn on_processes(name: &str, processes: usize, body: fn(&Environment)) {
-    if in_process(name, body) {
+    on_processes_at(ThreadLevel::Multiple, name, processes, body);
+}
+
+/// The same, with MPI started for calls from no more threads than this.
+pub(crate) fn on_processes_at(
+    level: ThreadLevel,
+    name: &str,
+    processes: usize,
+    body: fn(&Environment),
+) {
+    if in_process(level, name, body) {
         return;
     }
     for library in libraries() {
@@ -36,13 +46,13 @@ pub(crate) fn on_processes(name: &str, processes: usize, body: fn(&Environment))
 }
 
 /// Runs the body when this is a process that the test of this name has started.
-pub(crate) fn in_process(name: &str, body: fn(&Environment)) -> bool {
+pub(crate) fn in_process(level: ThreadLevel, name: &str, body: fn(&Environment)) -> bool {
     if env::var(STARTED).as_deref() != Ok(name) {
         return false;
     }
     let library = PathBuf::from(env::var_os("MOTET_MPI_LIB").expect("the launch names it"));
     within(patience(), move || {
-        let mpi = Library::open(&library).unwrap().start().unwrap();
+        let mpi = Library::open(&library).unwrap().start_at(level).unwrap();
         body(&mpi);
         println!("{DONE}");
         mpi.finish().unwrap();
