@@ -61,14 +61,17 @@ Start a program on threads, processes and nodes.
 
 Starts M processes on each of N nodes by the mpiexec of an MPI library, and tells each that it is to have \
 T ranks (T × M × N in all). Any library with the MPI-5 standard ABI will do; pip install mpich brings \
-one. This program becomes mpiexec: signals go to it, and its exit code is the one that is returned.";
+one. This program becomes mpiexec: signals go to it, and its exit code is the one that is returned.
+
+Worlds of motet do not span processes yet: a program is told how many ranks are meant, but what its \
+processes say to each other goes through motet-mpi or through MPI itself.";
 
 const TAIL: &str = "\
 Examples:
   motet run -t 2 -- ./heat
-      one process with two ranks
+      one process that is told to have two ranks
   motet run -t 8 -m 2 -n 4 --hostfile hosts -- ./heat --steps 1000
-      64 ranks on the four machines that the file hosts names
+      two processes on each of the four machines that the file hosts names, told to have eight ranks each
   motet run -t 8 -m 2 -n 4 --slurm --dry-run -- ./heat
       the batch script for the same on a cluster
 
