@@ -43,14 +43,14 @@ async fn rank(comm: &Communicator, program: &Program) -> Result<(Instant, Instan
                 program.unit.compute(program.units);
                 let right = ring.shift_left(value).await?;
                 let left = ring.shift_right(value).await?;
-                value = f64::midpoint(left, right);
+                value = 0.5 * (left + right);
             }
         }
         Pattern::Exchange => {
             for _ in 0..program.stages {
                 program.unit.compute(program.units);
                 let (left, right) = ring.exchange(value, value).await?;
-                value = f64::midpoint(left, right);
+                value = 0.5 * (left + right);
             }
         }
         Pattern::TwoShifts => unreachable!("refused before the run"),
