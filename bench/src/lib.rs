@@ -8,6 +8,7 @@
 //! ```text
 //!  stages ──> spawned | rendezvous     one program each way
 //!  core, ranks ──> rows ──> contest, peers   motet and a peer in turn, and the bars between them
+//!       └────> selection                     which rows, and how thoroughly
 //!  annealing ──> scikit_learn          the peer in a process of its own
 //!  quality ──> table                   the data sets
 //!     └─────> unit, limits, statistics shared by all experiments
@@ -26,8 +27,10 @@ mod program;
 mod rendezvous;
 mod rows;
 mod scikit_learn;
+mod selection;
 mod spawned;
 mod table;
 mod uts;
 
 pub use experiments::{annealing, core, crowded, idle, quality, ranks, soak, stages};
+pub use selection::{Effort, Missing, Selection};

@@ -15,100 +15,49 @@ pub use crate::contest::CoreRecord;
 use crate::contest::Contest;
 use crate::peers::go::Go;
 use crate::rows::{fork_join, handlers, interleaves, joins, posters, spawned_stages, threads};
+use crate::selection::{Missing, Selection};
 use crate::uts::Tree;
 use std::path::PathBuf;
 use std::rc::Rc;
 
 /// What to measure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CoreConfig {
-    /// How much work and how many rounds.
-    pub effort: Effort,
-    /// Rounds; `None`: as many as fit the row and the effort.
-    pub runs: Option<usize>,
-    /// Only rows whose names contain one of these; empty: all.
-    pub rows: Vec<String>,
+    /// Which rows, and how thoroughly.
+    pub selection: Selection,
     /// The folder of the data sets, for the unbalanced tree.
     pub data: Option<PathBuf>,
-    /// The Go compiler.
-    pub go: PathBuf,
-}
-
-/// How much work each row does, and how often.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effort {
-    /// To see that everything runs: the numbers say nothing.
-    Trial,
-    /// All rows within 40 seconds.
-    Quick,
-    /// What is to be quoted.
-    Full,
-}
-
-impl Default for CoreConfig {
-    fn default() -> Self {
-        CoreConfig {
-            effort: Effort::Full,
-            runs: None,
-            rows: Vec::new(),
-            data: None,
-            go: PathBuf::from("go"),
-        }
-    }
-}
-
-/// A row that could not be measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Missing {
-    /// The row.
-    pub row: String,
-    /// Why.
-    pub reason: String,
 }
 
 /// Measures row after row and tells each, before it starts by its name, and when it is done.
 ///
 /// ```
-/// use motet_bench::core::{CoreConfig, Effort, measure};
+/// use motet_bench::core::{CoreConfig, measure};
+/// use motet_bench::{Effort, Selection};
 ///
-/// let config = CoreConfig { effort: Effort::Trial, rows: vec!["join of".into()], ..CoreConfig::default() };
+/// let selection = Selection { effort: Effort::Trial, rows: vec!["join of".into()], ..Selection::default() };
 /// let mut records = Vec::new();
+/// let config = CoreConfig { selection, ..CoreConfig::default() };
 /// measure(&config, |_| (), |outcome| records.push(outcome.unwrap()));
 /// assert!(records[0].ratios["two receives"] > 0.0);
 /// ```
 pub fn measure(
     config: &CoreConfig,
-    mut begin: impl FnMut(&str),
-    mut tell: impl FnMut(Result<CoreRecord, Missing>),
+    begin: impl FnMut(&str),
+    tell: impl FnMut(Result<CoreRecord, Missing>),
 ) {
     let mut missing = Vec::new();
-    for (contest, runs) in contests(config, &mut missing) {
-        if !config.wants(&contest.row) {
-            continue;
-        }
-        let row = contest.row.clone();
-        begin(&row);
-        let runs = config.runs.unwrap_or(runs);
-        tell(contest.run(runs).map_err(|reason| Missing { row, reason }));
-    }
-    for absent in missing
-        .into_iter()
-        .filter(|absent| config.wants(&absent.row))
-    {
-        tell(Err(absent));
-    }
+    let groups = groups(config, &mut missing);
+    config.selection.measure(groups, missing, begin, tell);
 }
 
-/// All rows, each with the number of rounds that fit it.
-fn contests(config: &CoreConfig, missing: &mut Vec<Missing>) -> Vec<(Contest, usize)> {
-    let by_effort = |trial: u64, quick: u64, full: u64| match config.effort {
-        Effort::Trial => trial,
-        Effort::Quick => quick,
-        Effort::Full => full,
-    };
-    let rounds = |quick: u64, full: u64| by_effort(1, quick, full) as usize;
-    let go = Rc::new(match config.wants("spawned") {
-        true => Go::build(&config.go),
+/// All rows, those together that belong together, with the number of rounds that fits them.
+fn groups(config: &CoreConfig, missing: &mut Vec<Missing>) -> [(Vec<Contest>, usize); 7] {
+    const TREE: &str = "fork-join, UTS T1";
+    let selection = &config.selection;
+    let by_effort = |trial, quick, full| selection.by_effort(trial, quick, full);
+    let go = Rc::new(match selection.wants("spawned") {
+        true => Go::build(&selection.go),
         false => Err("not asked for".to_owned()),
     });
     let tree = config
@@ -117,63 +66,57 @@ fn contests(config: &CoreConfig, missing: &mut Vec<Missing>) -> Vec<(Contest, us
         .ok_or_else(|| "name the folder of the data sets: --data DIR".to_owned())
         .and_then(|data| Tree::read(data, "T1"));
     let tree = tree.map_err(|reason| {
-        missing.push(Missing {
-            row: "fork-join, UTS T1".to_owned(),
-            reason,
-        });
+        let row = TREE.to_owned();
+        missing.extend(selection.wants(TREE).then_some(Missing { row, reason }));
     });
-    let all = [
+    [
         // First: it measures memory, of which others leave some behind.
         (
             handlers::contests(by_effort(2_000, 1_000_000, 10_000_000)),
-            rounds(1, 1),
+            selection.rounds(1, 1),
         ),
         (
             spawned_stages::contests(by_effort(200, 20_000, 100_000), &go),
-            rounds(5, 11),
+            selection.rounds(5, 11),
         ),
         (
             posters::contests(by_effort(2_000, 1_000_000, 10_000_000)),
-            rounds(3, 5),
+            selection.rounds(3, 5),
         ),
         (
             joins::contests(by_effort(500, 50_000, 500_000)),
-            rounds(11, 21),
+            selection.rounds(11, 21),
         ),
         (
             interleaves::contests(by_effort(10, 500, 5_000)),
-            rounds(11, 21),
+            selection.rounds(11, 21),
         ),
         (
             fork_join::contests(by_effort(20, 30, 35) as u32, tree.ok()),
-            rounds(3, 7),
+            selection.rounds(3, 7),
         ),
         (
             threads::contests(by_effort(100, 10_000, 50_000)),
-            rounds(7, 15),
+            selection.rounds(7, 15),
         ),
-    ];
-    all.into_iter()
-        .flat_map(|(contests, runs)| contests.into_iter().map(move |contest| (contest, runs)))
-        .collect()
-}
-
-impl CoreConfig {
-    fn wants(&self, row: &str) -> bool {
-        self.rows.is_empty() || self.rows.iter().any(|part| row.contains(part.as_str()))
-    }
+    ]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::selection::Effort;
 
     #[test]
     fn every_row_runs_and_is_sane() {
-        let config = CoreConfig {
+        let selection = Selection {
             effort: Effort::Trial,
             go: PathBuf::from("no-such-go"),
-            ..CoreConfig::default()
+            ..Selection::default()
+        };
+        let config = CoreConfig {
+            selection,
+            data: None,
         };
         let (mut begun, mut records, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         measure(
@@ -205,11 +148,14 @@ mod tests {
 
     #[test]
     fn rows_are_chosen_by_parts_of_their_names() {
-        let config = CoreConfig {
+        let selection = Selection {
             effort: Effort::Trial,
             rows: vec!["join of".to_owned(), "UTS".to_owned()],
+            ..Selection::default()
+        };
+        let config = CoreConfig {
+            selection,
             data: Some(PathBuf::from("nowhere")),
-            ..CoreConfig::default()
         };
         let mut outcomes = Vec::new();
         measure(&config, |_| (), |outcome| outcomes.push(outcome));

@@ -9,95 +9,59 @@
 //! than measuring them, so that pairs lie further apart than those of `core`.
 
 use crate::contest::{Contest, CoreRecord};
-use crate::core::{Effort, Missing};
 use crate::peers::go::Go;
 use crate::peers::mpi::Mpi;
 use crate::rows::rank_stages::Peers;
 use crate::rows::{long_messages, many_ranks, rank_collectives, rank_stages};
+use crate::selection::{Missing, Selection};
 use std::path::PathBuf;
 use std::rc::Rc;
 
 /// What to measure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RanksConfig {
-    /// How much work and how many rounds.
-    pub effort: Effort,
-    /// Rounds; `None`: as many as fit the row and the effort.
-    pub runs: Option<usize>,
-    /// Only rows whose names contain one of these; empty: all.
-    pub rows: Vec<String>,
+    /// Which rows, and how thoroughly.
+    pub selection: Selection,
     /// Folders of MPI installations, beside those on the search path.
     pub mpi: Vec<PathBuf>,
-    /// The Go compiler.
-    pub go: PathBuf,
-}
-
-impl Default for RanksConfig {
-    fn default() -> Self {
-        RanksConfig {
-            effort: Effort::Full,
-            runs: None,
-            rows: Vec::new(),
-            mpi: Vec::new(),
-            go: PathBuf::from("go"),
-        }
-    }
 }
 
 /// Measures row after row and tells each, before it starts by its name, and when it is done.
 ///
 /// ```
-/// use motet_bench::core::Effort;
 /// use motet_bench::ranks::{RanksConfig, measure};
+/// use motet_bench::{Effort, Selection};
 ///
-/// let config = RanksConfig {
-///     effort: Effort::Trial,
-///     rows: vec!["memory of".into()],
-///     ..RanksConfig::default()
-/// };
+/// let selection = Selection { effort: Effort::Trial, rows: vec!["memory of".into()], ..Selection::default() };
 /// let mut rows = 0;
+/// let config = RanksConfig { selection, ..RanksConfig::default() };
 /// measure(&config, |_| (), |outcome| rows += usize::from(outcome.is_ok()));
 /// assert_eq!(rows, 2);
 /// ```
 pub fn measure(
     config: &RanksConfig,
-    mut begin: impl FnMut(&str),
-    mut tell: impl FnMut(Result<CoreRecord, Missing>),
+    begin: impl FnMut(&str),
+    tell: impl FnMut(Result<CoreRecord, Missing>),
 ) {
     let mut missing = Vec::new();
-    for (contest, runs) in contests(config, &mut missing) {
-        if !config.wants(&contest.row) {
-            continue;
-        }
-        let row = contest.row.clone();
-        begin(&row);
-        let runs = config.runs.unwrap_or(runs);
-        tell(contest.run(runs).map_err(|reason| Missing { row, reason }));
-    }
-    missing.into_iter().for_each(|absent| tell(Err(absent)));
+    let groups = groups(config, &mut missing);
+    config.selection.measure(groups, missing, begin, tell);
 }
 
-/// All rows, each with the number of rounds that fit it.
-fn contests(config: &RanksConfig, missing: &mut Vec<Missing>) -> Vec<(Contest, usize)> {
-    let by_effort = |trial: u64, quick: u64, full: u64| match config.effort {
-        Effort::Trial => trial,
-        Effort::Quick => quick,
-        Effort::Full => full,
-    };
-    let rounds = |quick: u64, full: u64| by_effort(1, quick, full) as usize;
+/// All rows, those together that belong together, with the number of rounds that fits them.
+fn groups(config: &RanksConfig, missing: &mut Vec<Missing>) -> [(Vec<Contest>, usize); 5] {
+    let selection = &config.selection;
+    let by_effort = |trial, quick, full| selection.by_effort(trial, quick, full);
     let many = [10_000, by_effort(20_000, 1_000_000, 1_000_000) as usize];
     // Building the peers takes seconds: not for rows that have none.
-    let with_peers = config.rows.is_empty()
-        || config
-            .rows
-            .iter()
-            .any(|part| !part.contains("memory") && !part.contains("exchange of"));
+    let has_peers = |part: &String| !part.contains("memory") && !part.contains("exchange of");
+    let with_peers = selection.rows.is_empty() || selection.rows.iter().any(has_peers);
     let mpi = match with_peers {
         true => installations(config, missing),
         false => Rc::from([]),
     };
     let go = Rc::new(match with_peers {
-        true => Go::build(&config.go),
+        true => Go::build(&selection.go),
         false => Err("not asked for".to_owned()),
     });
     let peers = Peers {
@@ -105,29 +69,26 @@ fn contests(config: &RanksConfig, missing: &mut Vec<Missing>) -> Vec<(Contest, u
         go: &go,
         budget_us: by_effort(1_000, 30_000, 300_000) as f64,
     };
-    let all = [
+    [
         // First: they measure memory, of which others leave some behind.
-        (many_ranks::memory(many), rounds(1, 1)),
+        (many_ranks::memory(many), selection.rounds(1, 1)),
         (
             many_ranks::stages(many, by_effort(20_000, 4_000_000, 20_000_000) as usize),
-            rounds(1, 5),
+            selection.rounds(1, 5),
         ),
         (
             rank_stages::contests(by_effort(50, 20_000, 200_000), peers),
-            rounds(1, 7),
+            selection.rounds(1, 7),
         ),
         (
             rank_collectives::contests(by_effort(50, 20_000, 200_000), peers),
-            rounds(1, 7),
+            selection.rounds(1, 7),
         ),
         (
             long_messages::contests(by_effort(5, 1_000, 20_000), peers),
-            rounds(1, 7),
+            selection.rounds(1, 7),
         ),
-    ];
-    all.into_iter()
-        .flat_map(|(contests, runs)| contests.into_iter().map(move |contest| (contest, runs)))
-        .collect()
+    ]
 }
 
 /// The MPI libraries there are; what cannot be used is told with the reason.
@@ -146,23 +107,21 @@ fn installations(config: &RanksConfig, missing: &mut Vec<Missing>) -> Rc<[Mpi]> 
     found.into()
 }
 
-impl RanksConfig {
-    fn wants(&self, row: &str) -> bool {
-        self.rows.is_empty() || self.rows.iter().any(|part| row.contains(part.as_str()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::selection::Effort;
 
     #[test]
     fn every_row_runs_and_is_sane() {
-        let config = RanksConfig {
+        let selection = Selection {
             effort: Effort::Trial,
-            mpi: vec![PathBuf::from("/nowhere")],
             go: PathBuf::from("no-such-go"),
-            ..RanksConfig::default()
+            ..Selection::default()
+        };
+        let config = RanksConfig {
+            selection,
+            mpi: vec![PathBuf::from("/nowhere")],
         };
         let (mut begun, mut records, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         measure(

@@ -7,7 +7,7 @@ mod sheet;
 
 pub use args::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
-    RanksArgs, SoakArgs, StagesArgs,
+    RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
 };
 
 use motet_bench::stages::{Mode, Pattern, StagesConfig, StagesError, StagesRecord};

@@ -55,7 +55,7 @@ mod text;
 pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, ResultArgs, TableArgs};
 pub use bench::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
-    RanksArgs, SoakArgs, StagesArgs,
+    RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
 };
 pub use doctor::DoctorArgs;
 pub use entry::main;

@@ -88,37 +88,9 @@ pub struct StagesArgs {
     pub print: PrintArgs,
 }
 
-/// Options of `motet bench core`.
+/// Options of the experiments that are made of rows with peers.
 #[derive(Debug, Clone, Args)]
-pub struct CoreArgs {
-    /// Little work and few rounds: all rows within 40 seconds
-    #[arg(long)]
-    pub quick: bool,
-
-    /// Only rows whose names contain one of these [default: all]
-    #[arg(long, value_name = "LIST", value_delimiter = ';')]
-    pub rows: Vec<String>,
-
-    /// Rounds, of which the medians are printed [default: what fits the row]
-    #[arg(long, value_name = "N", value_parser = count())]
-    pub runs: Option<usize>,
-
-    /// The folder of the data sets, for the unbalanced tree
-    #[arg(long, value_name = "DIR", env = "MOTET_DATA")]
-    pub data: Option<PathBuf>,
-
-    /// The Go compiler
-    #[arg(long, value_name = "PATH", default_value = "go")]
-    pub go: PathBuf,
-
-    /// How results are printed.
-    #[command(flatten)]
-    pub print: PrintArgs,
-}
-
-/// Options of `motet bench ranks`.
-#[derive(Debug, Clone, Args)]
-pub struct RanksArgs {
+pub struct SelectionArgs {
     /// Little work and few rounds
     #[arg(long)]
     pub quick: bool,
@@ -131,13 +103,37 @@ pub struct RanksArgs {
     #[arg(long, value_name = "N", value_parser = count())]
     pub runs: Option<usize>,
 
-    /// Folders of MPI installations, beside those on the search path
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub mpi: Vec<PathBuf>,
-
     /// The Go compiler
     #[arg(long, value_name = "PATH", default_value = "go")]
     pub go: PathBuf,
+}
+
+/// Options of `motet bench core`.
+#[derive(Debug, Clone, Args)]
+pub struct CoreArgs {
+    /// Which rows, and how thoroughly.
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+
+    /// The folder of the data sets, for the unbalanced tree
+    #[arg(long, value_name = "DIR", env = "MOTET_DATA")]
+    pub data: Option<PathBuf>,
+
+    /// How results are printed.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Options of `motet bench ranks`.
+#[derive(Debug, Clone, Args)]
+pub struct RanksArgs {
+    /// Which rows, and how thoroughly.
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+
+    /// Folders of MPI installations, beside those on the search path
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub mpi: Vec<PathBuf>,
 
     /// How results are printed.
     #[command(flatten)]

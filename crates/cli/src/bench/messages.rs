@@ -1,53 +1,48 @@
 //! `motet bench core` and `motet bench ranks`: messages, joins, tasks and ranks beside their peers.
 
-use motet_bench::core::{self, CoreConfig, CoreRecord, Effort, Missing};
+use motet_bench::core::{self, CoreConfig, CoreRecord};
 use motet_bench::ranks::{self, RanksConfig};
+use motet_bench::{Effort, Missing, Selection};
 
-use crate::bench::args::{CoreArgs, PrintArgs, RanksArgs};
+use crate::bench::args::{CoreArgs, PrintArgs, RanksArgs, SelectionArgs};
 use crate::bench::sheet::Sheet;
 use crate::error::CliError;
 use crate::progress::Bar;
 
 pub(super) fn run_core(args: CoreArgs) -> Result<(), CliError> {
-    let CoreArgs {
-        quick,
-        rows,
-        runs,
-        data,
-        go,
-        print,
-    } = args;
     let config = CoreConfig {
-        effort: effort(quick),
-        runs,
-        rows,
-        data,
-        go,
+        selection: selection(args.selection),
+        data: args.data,
     };
-    rows_of(print, |begin, tell| core::measure(&config, begin, tell))
+    rows_of(args.print, |begin, tell| {
+        core::measure(&config, begin, tell);
+    })
 }
 
 pub(super) fn run_ranks(args: RanksArgs) -> Result<(), CliError> {
-    let RanksArgs {
+    let config = RanksConfig {
+        selection: selection(args.selection),
+        mpi: args.mpi,
+    };
+    rows_of(args.print, |begin, tell| {
+        ranks::measure(&config, begin, tell);
+    })
+}
+
+fn selection(args: SelectionArgs) -> Selection {
+    let SelectionArgs {
         quick,
         rows,
         runs,
-        mpi,
         go,
-        print,
     } = args;
-    let config = RanksConfig {
-        effort: effort(quick),
+    let effort = if quick { Effort::Quick } else { Effort::Full };
+    Selection {
+        effort,
         runs,
         rows,
-        mpi,
         go,
-    };
-    rows_of(print, |begin, tell| ranks::measure(&config, begin, tell))
-}
-
-fn effort(quick: bool) -> Effort {
-    if quick { Effort::Quick } else { Effort::Full }
+    }
 }
 
 /// What hears of a row that begins.
