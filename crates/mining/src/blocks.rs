@@ -1,4 +1,8 @@
 //! Rows cut into fixed blocks, of which a rank holds its share as tiles.
+//!
+//! Rows come in an order in which neighbours are neighbours in space, and what a block costs depends
+//! on where it lies: far centres are left out. So blocks are dealt out in bit-reversed order, of
+//! which every stretch is spread evenly over all rows, and all ranks have the same to do.
 
 use crate::MiningError;
 use crate::team::Team;
@@ -7,19 +11,21 @@ use std::ops::Range;
 
 /// From this many rows on, a block has eight tiles instead of one.
 const MANY: usize = 16_384;
+/// Blocks in a row that stay neighbours.
+const RUN: usize = 8;
 
 /// This rank's share of some rows.
 ///
-/// The cut depends on the number of rows alone, never on the number of ranks.
+/// The cut and the order depend on the number of rows alone, never on the number of ranks.
 #[derive(Debug)]
 pub(crate) struct Blocks {
     tiles: Tiles,
     /// The number of rows of all ranks.
     rows: usize,
-    /// The number of blocks of all ranks.
-    count: usize,
-    /// The first block of this rank.
+    /// The place in `order` of this rank's first block.
     first: usize,
+    /// The blocks of all ranks as they are dealt out; a last one that is not full stays last.
+    order: Vec<u32>,
     tiles_per_block: usize,
 }
 
@@ -34,12 +40,16 @@ impl Blocks {
         let tiles_per_block = if rows < MANY { 1 } else { 8 };
         let size = tiles_per_block * TILE;
         let count = rows.div_ceil(size);
+        let order = deal(rows / size, count);
         let share = team.share(count);
-        let mine = share.start * size..rows.min(share.end * size);
+        let mine = order[share.clone()].iter().flat_map(|&block| {
+            let start = block as usize * size;
+            start..rows.min(start + size)
+        });
         Blocks {
             tiles: Tiles::new(dim, mine.map(row)),
-            count,
             first: share.start,
+            order,
             rows,
             tiles_per_block,
         }
@@ -54,7 +64,7 @@ impl Blocks {
         combine: fn(T, T) -> T,
     ) -> Result<Option<T>, MiningError> {
         team.reduce(
-            self.count,
+            self.order.len(),
             |block| value(&self.tiles, self.tiles_of(block)),
             combine,
         )
@@ -67,8 +77,10 @@ impl Blocks {
         team: &Team<'_>,
         mut value: impl FnMut(&Tiles, Range<usize>) -> Vec<f64>,
     ) -> Result<Vec<f64>, MiningError> {
-        team.sum(self.count, |block| value(&self.tiles, self.tiles_of(block)))
-            .await
+        team.sum(self.order.len(), |block| {
+            value(&self.tiles, self.tiles_of(block))
+        })
+        .await
     }
 
     /// The number of rows of all ranks.
@@ -76,13 +88,63 @@ impl Blocks {
         self.rows
     }
 
-    /// The number of the first row of some of this rank's tiles.
+    /// The number of the first row of one of this rank's blocks, given as its tiles.
     pub(crate) fn first_row(&self, tiles: &Range<usize>) -> usize {
-        (self.first * self.tiles_per_block + tiles.start) * TILE
+        let place = self.first + tiles.start / self.tiles_per_block;
+        self.order[place] as usize * self.tiles_per_block * TILE
     }
 
     fn tiles_of(&self, block: usize) -> Range<usize> {
         let start = (block - self.first) * self.tiles_per_block;
         start..self.tiles.len().min(start + self.tiles_per_block)
+    }
+}
+
+/// The blocks as they are dealt out: runs of full ones in bit-reversed order, then the one that is not full.
+fn deal(full: usize, count: usize) -> Vec<u32> {
+    let runs = full.div_ceil(RUN);
+    let bits = runs.next_power_of_two().trailing_zeros();
+    let reversed =
+        (0..1_u64 << bits).map(|place| (place.reverse_bits() >> 1 >> (63 - bits)) as usize);
+    reversed
+        .filter(|&run| run < runs)
+        .flat_map(|run| run * RUN..full.min((run + 1) * RUN))
+        .chain(full..count)
+        .map(|block| block as u32)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_is_dealt_once_and_what_is_not_full_comes_last() {
+        for full in 0..300 {
+            for count in [full, full + 1] {
+                let dealt = deal(full, count);
+                let mut sorted = dealt.clone();
+                sorted.sort_unstable();
+                assert_eq!(sorted, (0..count as u32).collect::<Vec<u32>>(), "{full}");
+                assert!(count == full || dealt[full] == full as u32, "{full}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_share_is_spread_over_all_blocks() {
+        let blocks = 64 * RUN;
+        let dealt = deal(blocks, blocks);
+        for ranks in [2, 4, 8, 16] {
+            for share in dealt.chunks_exact(blocks / ranks) {
+                // As many in each stretch of `ranks` runs as there are.
+                for stretch in 0..64 / ranks {
+                    let inside = share
+                        .iter()
+                        .filter(|&&b| b as usize / (ranks * RUN) == stretch);
+                    assert_eq!(inside.count(), RUN, "{ranks} ranks, stretch {stretch}");
+                }
+            }
+        }
     }
 }

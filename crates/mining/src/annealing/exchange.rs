@@ -66,7 +66,7 @@ pub(super) async fn exchange(
 }
 
 impl Exchange {
-    /// All points that gain from a move, in the order of the rows.
+    /// All points that gain from a move, in the order of the blocks.
     async fn find(
         &self,
         team: &Team<'_>,
