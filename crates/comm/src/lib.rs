@@ -77,6 +77,7 @@ mod request;
 mod run;
 mod split;
 mod topology;
+mod value;
 mod world;
 
 pub use address::{ANY_SOURCE, ANY_TAG, Dest, Source, Status, Tag, TagMatch};
@@ -90,4 +91,5 @@ pub use report::{Operation, RankState, Unmatched, Wait, WaitReport};
 pub use reproducible::Dyadic;
 pub use request::{Request, Requests};
 pub use topology::{Cartesian, Line, Neighbourhood, Ring, dims_create};
+pub use value::{Local, Value};
 pub use world::{Outcome, World};

@@ -4,7 +4,7 @@
 use crate::fabric::{Agenda, Call, Fabric, Place};
 use crate::pending::{Pending, Waiting, Whys};
 use crate::request::Request;
-use crate::{CommError, Communicator};
+use crate::{CommError, Communicator, Value};
 use std::sync::Arc;
 
 /// A collective that has not begun.
@@ -45,7 +45,7 @@ enum At<'c> {
 
 impl<'c, V, S, T, C, F, R> Meet<'c, V, C, F, R>
 where
-    V: Send + 'static,
+    V: Value,
     S: Send + Sync + 'static,
     C: Fn(V, V) -> V,
     F: FnOnce(V) -> S,
@@ -115,7 +115,7 @@ where
 impl<'c, V, S, T, C, F, R> Collective<'c, T> for Meet<'c, V, C, F, R>
 where
     T: 'c,
-    V: Send + 'static,
+    V: Value,
     S: Send + Sync + 'static,
     C: Fn(V, V) -> V + 'c,
     F: FnOnce(V) -> S + 'c,
@@ -149,7 +149,7 @@ impl At<'_> {
 
 impl<V, S, T, C, F, R> Pending for Meet<'_, V, C, F, R>
 where
-    V: Send + 'static,
+    V: Value,
     S: Send + Sync + 'static,
     C: Fn(V, V) -> V,
     F: FnOnce(V) -> S,

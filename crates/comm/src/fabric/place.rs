@@ -3,7 +3,7 @@
 use super::call::Call;
 use super::meeting::Meeting;
 use super::ports::Gathering;
-use crate::CommError;
+use crate::{CommError, Value};
 use motet_sync::atomic::{Ordering, fence};
 
 /// A meeting place. Each rank brings a value; the values are combined in rank order; what is made of the
@@ -41,7 +41,7 @@ impl Place {
         agenda: &mut Agenda<C, F>,
     ) -> Vec<usize>
     where
-        V: Send + 'static,
+        V: Value,
         S: Send + Sync + 'static,
         C: Fn(V, V) -> V,
         F: FnOnce(V) -> S,
@@ -83,7 +83,7 @@ impl Place {
         read: impl FnOnce(&S) -> R,
     ) -> Result<R, CommError>
     where
-        V: Send + 'static,
+        V: Value,
         S: Send + Sync + 'static,
         C: Fn(V, V) -> V,
         F: FnOnce(V) -> S,

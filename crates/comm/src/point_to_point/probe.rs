@@ -6,7 +6,7 @@ use crate::envelope::{Envelope, Kind, Wanted};
 use crate::fabric::Fabric;
 use crate::pending::{Pending, Waiting, Whys};
 use crate::report::Operation;
-use crate::{CommError, Communicator};
+use crate::{CommError, Communicator, Value};
 use motet_sync::atomic::{Ordering, fence};
 use std::fmt;
 use std::future::Future;
@@ -157,7 +157,7 @@ impl Message<'_> {
     ///     })
     ///     .unwrap();
     /// ```
-    pub fn recv<T: Send + 'static>(mut self) -> Result<T, CommError> {
+    pub fn recv<T: Value>(mut self) -> Result<T, CommError> {
         let mut envelope = self.envelope.take().expect("it was not received");
         let receipt = envelope.receipt.take();
         match open(|value, _| value)(envelope) {

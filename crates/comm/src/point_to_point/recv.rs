@@ -6,7 +6,7 @@ use crate::fabric::{Fabric, Ticket};
 use crate::pending::{Pending, Waiting, Whys};
 use crate::report::Operation;
 use crate::request::Request;
-use crate::{CommError, Communicator};
+use crate::{CommError, Communicator, Value};
 use motet_sync::atomic::{Ordering, fence};
 use std::future::Future;
 use std::panic::Location;
@@ -23,7 +23,7 @@ impl Communicator {
     /// [`CommError::NoSuchRank`]; [`CommError::NullSource`]; [`CommError::WrongType`] when the message that
     /// matches holds another type: it stays there to be received as that type.
     #[track_caller]
-    pub fn recv<T: Send + 'static>(
+    pub fn recv<T: Value>(
         &self,
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
@@ -37,7 +37,7 @@ impl Communicator {
     /// # Errors
     /// As [`Communicator::recv`].
     #[track_caller]
-    pub fn recv_with_status<T: Send + 'static>(
+    pub fn recv_with_status<T: Value>(
         &self,
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
@@ -51,7 +51,7 @@ impl Communicator {
     /// # Errors
     /// The request's: as [`Communicator::recv`].
     #[track_caller]
-    pub fn irecv<T: Send + 'static>(
+    pub fn irecv<T: Value>(
         &self,
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
@@ -75,7 +75,7 @@ impl Communicator {
 
     /// The future that receives a `T` and gives it.
     #[inline]
-    pub(crate) fn receive<'c, T: Send + 'static, R: 'c>(
+    pub(crate) fn receive<'c, T: Value, R: 'c>(
         &'c self,
         wanted: Wanted,
         location: &'static Location<'static>,
@@ -91,7 +91,7 @@ pub(crate) type Unused = Box<(Envelope, CommError)>;
 
 /// Opens an envelope with a `T` in it.
 #[inline]
-pub(crate) fn open<T: Send + 'static, R>(
+pub(crate) fn open<T: Value, R>(
     give: impl FnOnce(T, Status) -> R,
 ) -> impl FnOnce(Envelope) -> Result<R, Unused> {
     |envelope| {

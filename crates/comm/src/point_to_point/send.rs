@@ -6,7 +6,7 @@ use crate::fabric::Fabric;
 use crate::pending::{Ended, Pending, Waiting, Whys};
 use crate::report::Operation;
 use crate::request::Request;
-use crate::{CommError, Communicator};
+use crate::{CommError, Communicator, Value};
 use std::future::Future;
 use std::panic::Location;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Communicator {
     /// assert_eq!(got[1].as_deref(), Some(&[1.0, 2.0][..]));
     /// ```
     #[track_caller]
-    pub fn send<T: Send + 'static>(
+    pub fn send<T: Value>(
         &self,
         dest: impl Into<Dest>,
         tag: Tag,
@@ -74,7 +74,7 @@ impl Communicator {
     ///     .unwrap();
     /// ```
     #[track_caller]
-    pub fn ssend<T: Send + 'static>(
+    pub fn ssend<T: Value>(
         &self,
         dest: impl Into<Dest>,
         tag: Tag,
@@ -89,12 +89,7 @@ impl Communicator {
     /// # Errors
     /// The request's: [`CommError::NoSuchRank`].
     #[track_caller]
-    pub fn isend<T: Send + 'static>(
-        &self,
-        dest: impl Into<Dest>,
-        tag: Tag,
-        value: T,
-    ) -> Request<'_, ()> {
+    pub fn isend<T: Value>(&self, dest: impl Into<Dest>, tag: Tag, value: T) -> Request<'_, ()> {
         let sent = self.send_in(Kind::User, dest.into(), tag, value, Location::caller());
         Request::new(self.fabric().slot(), Ended(Some(sent)))
     }
@@ -104,12 +99,7 @@ impl Communicator {
     /// # Errors
     /// The request's: [`CommError::NoSuchRank`].
     #[track_caller]
-    pub fn issend<T: Send + 'static>(
-        &self,
-        dest: impl Into<Dest>,
-        tag: Tag,
-        value: T,
-    ) -> Request<'_, ()> {
+    pub fn issend<T: Value>(&self, dest: impl Into<Dest>, tag: Tag, value: T) -> Request<'_, ()> {
         let mut sending = Sending::new(self, dest.into(), tag, value, Location::caller());
         sending.send();
         Request::new(self.fabric().slot(), sending)
@@ -117,7 +107,7 @@ impl Communicator {
 
     /// Sends now.
     #[inline]
-    pub(crate) fn send_in<T: Send + 'static>(
+    pub(crate) fn send_in<T: Value>(
         &self,
         kind: Kind,
         dest: Dest,
@@ -155,7 +145,7 @@ struct Sending<'c, T> {
     refused: Option<CommError>,
 }
 
-impl<'c, T: Send + 'static> Sending<'c, T> {
+impl<'c, T: Value> Sending<'c, T> {
     fn new(
         comm: &'c Communicator,
         dest: Dest,
@@ -193,7 +183,7 @@ impl<'c, T: Send + 'static> Sending<'c, T> {
     }
 }
 
-impl<T: Send + 'static> Pending for Sending<'_, T> {
+impl<T: Value> Pending for Sending<'_, T> {
     type Output = Result<(), CommError>;
 
     fn look(&mut self) -> Option<Self::Output> {

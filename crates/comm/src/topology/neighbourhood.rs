@@ -8,7 +8,7 @@ use crate::pending::{Pending, Waiting, Whys};
 use crate::point_to_point::{Receiving, open};
 use crate::report::Operation;
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain};
+use crate::{CommError, Communicator, Plain, Value};
 use std::cell::Cell;
 use std::future::Future;
 use std::ops::Deref;
@@ -68,7 +68,7 @@ impl Neighbourhood {
     /// # Errors
     /// [`CommError::WrongType`]; [`CommError::OutOfStep`].
     #[track_caller]
-    pub fn neighbour_allgather<T: Clone + Send + 'static>(
+    pub fn neighbour_allgather<T: Clone + Value>(
         &self,
         value: T,
     ) -> impl Future<Output = Result<Vec<Option<T>>, CommError>> {
@@ -82,10 +82,7 @@ impl Neighbourhood {
     /// # Errors
     /// The request's: as [`Neighbourhood::neighbour_allgather`].
     #[track_caller]
-    pub fn ineighbour_allgather<T: Clone + Send + 'static>(
-        &self,
-        value: T,
-    ) -> Request<'_, Vec<Option<T>>> {
+    pub fn ineighbour_allgather<T: Clone + Value>(&self, value: T) -> Request<'_, Vec<Option<T>>> {
         let values = vec![value; self.edges.destinations.len()];
         self.exchange("ineighbour_allgather", values, Ok, Location::caller())
             .started()
@@ -112,7 +109,7 @@ impl Neighbourhood {
     /// assert_eq!(came[0][0], None);
     /// ```
     #[track_caller]
-    pub fn neighbour_alltoall<T: Send + 'static>(
+    pub fn neighbour_alltoall<T: Value>(
         &self,
         values: Vec<T>,
     ) -> impl Future<Output = Result<Vec<Option<T>>, CommError>> {
@@ -125,10 +122,7 @@ impl Neighbourhood {
     /// # Errors
     /// The request's: as [`Neighbourhood::neighbour_alltoall`].
     #[track_caller]
-    pub fn ineighbour_alltoall<T: Send + 'static>(
-        &self,
-        values: Vec<T>,
-    ) -> Request<'_, Vec<Option<T>>> {
+    pub fn ineighbour_alltoall<T: Value>(&self, values: Vec<T>) -> Request<'_, Vec<Option<T>>> {
         self.exchange("ineighbour_alltoall", values, Ok, Location::caller())
             .started()
     }
@@ -158,7 +152,7 @@ impl Neighbourhood {
         self.exchange(name, values, give, Location::caller()).now()
     }
 
-    fn exchange<'c, T: Send + 'static, R: 'c>(
+    fn exchange<'c, T: Value, R: 'c>(
         &'c self,
         name: &'static str,
         values: Vec<T>,
@@ -179,7 +173,7 @@ impl Neighbourhood {
     }
 
     /// A receive for each neighbour, not posted yet.
-    fn receives<'c, T: Send + 'static>(
+    fn receives<'c, T: Value>(
         &'c self,
         name: &'static str,
         location: &'static Location<'static>,
@@ -222,7 +216,7 @@ struct Exchange<'c, T, P, G> {
 
 impl<T, P, G> Exchange<'_, T, P, G>
 where
-    T: Send + 'static,
+    T: Value,
     P: Receive<T>,
 {
     /// Sends the values.
@@ -249,7 +243,7 @@ where
 
 impl<T, P, G, R> Pending for Exchange<'_, T, P, G>
 where
-    T: Send + 'static,
+    T: Value,
     P: Receive<T>,
     G: FnOnce(Vec<Option<T>>) -> Result<R, CommError>,
 {
@@ -291,7 +285,7 @@ where
 
 impl<'c, T, P, G, R: 'c> Collective<'c, R> for Exchange<'c, T, P, G>
 where
-    T: Send + 'static,
+    T: Value,
     P: Receive<T> + 'c,
     G: FnOnce(Vec<Option<T>>) -> Result<R, CommError> + 'c,
 {

@@ -5,7 +5,7 @@ use crate::meet::{Collective, Meet};
 use crate::pending::{Pending, Waiting};
 use crate::rank_slot::{RankSlot, RankWait};
 use crate::report::Operation;
-use crate::{CommError, Communicator};
+use crate::{CommError, Communicator, Value};
 use motet_sync::atomic::{Ordering, fence};
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
@@ -20,7 +20,7 @@ pub(super) const RIGHT: usize = 1;
 ///
 /// The state of the step lies here and not in the future that drives it: it stays in the same cache
 /// lines from step to step, and nothing is moved about.
-pub(super) struct Neighbours<'c, T: Send + 'static> {
+pub(super) struct Neighbours<'c, T: Value> {
     comm: &'c Communicator,
     /// Where this rank waits.
     slot: &'c RankSlot,
@@ -49,7 +49,7 @@ type Edge<T> = [Lane<T>; 2];
 
 /// Joins all ranks of `comm` in rank order, round the end if `closed`. All ranks call this together; one of them
 /// makes all lanes. `give` makes the rank's topology of its neighbours.
-pub(super) fn join<'c, T: Send + 'static, R: 'c>(
+pub(super) fn join<'c, T: Value, R: 'c>(
     comm: &'c Communicator,
     name: &'static str,
     closed: bool,
@@ -84,7 +84,7 @@ pub(super) fn join<'c, T: Send + 'static, R: 'c>(
     Meet::new(comm, call, Ok(brought), either, finish, read).now()
 }
 
-impl<'c, T: Send + 'static> Neighbours<'c, T> {
+impl<'c, T: Value> Neighbours<'c, T> {
     fn new(
         comm: &'c Communicator,
         links: [Option<Link<'c, T>>; 2],
@@ -129,7 +129,7 @@ enum Stage {
     Ended,
 }
 
-impl<T: Send + 'static> Neighbours<'_, T> {
+impl<T: Value> Neighbours<'_, T> {
     /// The rank on a side.
     pub(super) fn peer(&self, side: usize) -> Option<usize> {
         self.links[side].as_ref().map(|link| link.peer)
@@ -320,13 +320,13 @@ impl<T: Send + 'static> Neighbours<'_, T> {
 /// The future of the step that [`Neighbours::begin`] has prepared; `give` makes its result of what
 /// came from both sides.
 #[inline]
-pub(super) fn step<T: Send + 'static, R>(
+pub(super) fn step<T: Value, R>(
     neighbours: &mut Neighbours<'_, T>,
     give: impl FnOnce([Option<T>; 2]) -> R,
 ) -> impl Future<Output = Result<R, CommError>> {
     /// Takes the wait off the slot's list also when the step is dropped.
-    struct Step<'a, 'c, T: Send + 'static>(&'a mut Neighbours<'c, T>);
-    impl<T: Send + 'static> Drop for Step<'_, '_, T> {
+    struct Step<'a, 'c, T: Value>(&'a mut Neighbours<'c, T>);
+    impl<T: Value> Drop for Step<'_, '_, T> {
         #[inline]
         fn drop(&mut self) {
             if self.0.stage != Stage::Ended {
@@ -342,7 +342,7 @@ pub(super) fn step<T: Send + 'static, R>(
     })
 }
 
-impl<T: Send + 'static> Drop for Neighbours<'_, T> {
+impl<T: Value> Drop for Neighbours<'_, T> {
     fn drop(&mut self) {
         self.wait.end(self.slot);
         for link in self.links.iter().flatten() {
