@@ -125,8 +125,8 @@ fn tags_are_received_in_any_order() {
             for tag in (0..30).rev() {
                 assert_eq!(comm.recv::<u32>(ANY_SOURCE, tag).await?, tag * tag);
             }
-            comm.send(dest, u32::MAX, "the largest tag").await?;
-            comm.recv::<&str>(ANY_SOURCE, u32::MAX).await
+            comm.send(dest, u32::MAX, "the largest tag".to_owned()).await?;
+            comm.recv::<String>(ANY_SOURCE, u32::MAX).await
         },
         |_, _| "the largest tag",
     );
@@ -192,7 +192,7 @@ fn sendrecv_goes_round_and_to_oneself() {
             let (rank, size) = (comm.rank(), comm.size());
             let left = comm.sendrecv((rank + 1) % size, rank, (rank + size - 1) % size, 5);
             let left = left.await?;
-            Ok((left, comm.sendrecv(rank, "mine", rank, 5).await?))
+            Ok((left, comm.sendrecv(rank, "mine".to_owned(), rank, 5).await?))
         },
         |rank, size| ((rank + size - 1) % size, "mine"),
     );

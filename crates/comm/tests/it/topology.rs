@@ -141,14 +141,14 @@ fn sem_g36_two_rings_and_a_line_at_once_keep_apart() {
                     .exchange(("one", rank, step), ("one", rank, step))
                     .await?;
                 assert_eq!(came, (("one", left, step), ("one", right, step)));
-                let came = two.shift_right(("two", rank, step)).await?;
+                let came = two.shift_right(("two".to_owned(), rank, step)).await?;
                 assert_eq!(came, ("two", left, step));
-                let came = line.shift_left(("line", rank, step)).await?;
+                let came = line.shift_left(("line".to_owned(), rank, step)).await?;
                 assert_eq!(came, ends(rank, size).1.map(|right| ("line", right, step)));
             }
             drop(one);
             steps_on_ring(&mut comm.ring().await?, rank, text).await?;
-            two.shift_left(("two", rank, 50)).await
+            two.shift_left(("two".to_owned(), rank, 50)).await
         },
         |rank, size| ("two", sides(rank, size).1, 50),
     );
