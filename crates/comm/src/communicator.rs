@@ -100,7 +100,7 @@ impl Communicator {
     ) -> Wait {
         Wait {
             operation,
-            location,
+            location: location.into(),
             communicator: self.number(),
         }
     }

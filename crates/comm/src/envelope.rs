@@ -2,6 +2,8 @@
 
 use crate::address::{Source, Status, TagMatch};
 use crate::report::Unmatched;
+use crate::wire::{Of, Tail, Typed, decode, known, put_number, put_text};
+use crate::{CallSite, Plain, Value};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::any::{Any, type_name};
 use std::panic::Location;
@@ -14,7 +16,7 @@ pub(crate) struct Envelope {
     pub(crate) label: Label,
     /// What a synchronous send waits for.
     pub(crate) receipt: Option<Arc<Receipt>>,
-    payload: Box<dyn Any + Send>,
+    payload: Payload,
     /// How many messages had arrived before this one; set on arrival.
     pub(crate) place: u64,
 }
@@ -22,11 +24,25 @@ pub(crate) struct Envelope {
 /// What is written on a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Label {
-    pub(crate) type_name: fn() -> &'static str,
+    kind: LabelKind,
     /// The number of elements of a slice; 1 for a value.
     pub(crate) length: usize,
-    /// Where it was sent.
-    pub(crate) location: &'static Location<'static>,
+}
+
+/// The type of what is inside, and where it was sent.
+#[derive(Debug, Clone, Copy)]
+enum LabelKind {
+    /// In this process.
+    Here(&'static Typed, &'static Location<'static>),
+    /// In another.
+    There(&'static str, &'static CallSite),
+}
+
+/// What is inside.
+enum Payload {
+    Here(Box<dyn Any + Send>),
+    /// The bytes of a value from another process.
+    Written(Vec<u8>),
 }
 
 /// Says that a message has been received.
@@ -63,23 +79,22 @@ pub(crate) struct Wanted {
 }
 
 impl Envelope {
-    pub(crate) fn new<T: Send + 'static>(
+    pub(crate) fn new<T: Value>(
         context: Context,
         status: Status,
         location: &'static Location<'static>,
         value: T,
     ) -> Self {
         let label = Label {
-            type_name: type_name::<T>,
+            kind: LabelKind::Here(Of::<T>::TYPE, location),
             length: 1,
-            location,
         };
         Envelope {
             context,
             status,
             label,
             receipt: None,
-            payload: Box::new(value),
+            payload: Payload::Here(Box::new(value)),
             place: 0,
         }
     }
@@ -92,24 +107,105 @@ impl Envelope {
             source: self.status.source,
             tag: self.status.tag,
             communicator: self.context.communicator,
-            type_name: (self.label.type_name)(),
-            location: self.label.location,
+            type_name: self.label.type_name(),
+            location: self.label.location(),
         })
     }
 
-    /// Looks at the value, if it is a `T`.
-    pub(crate) fn peek<T: 'static>(&self) -> Option<&T> {
-        self.payload.downcast_ref()
+    /// Whether a `T` is inside.
+    pub(crate) fn holds<T: 'static>(&self) -> bool {
+        match &self.payload {
+            Payload::Here(value) => value.is::<T>(),
+            Payload::Written(_) => self.label.type_name() == type_name::<T>(),
+        }
     }
 
-    /// The value, or the envelope again when it holds another type.
-    pub(crate) fn open<T: 'static>(mut self) -> Result<T, Self> {
-        match self.payload.downcast() {
-            Ok(value) => Ok(*value),
-            Err(payload) => {
-                self.payload = payload;
-                Err(self)
-            }
+    /// Shows `look` the numbers inside, if it holds numbers of this type; a vector that was written is read for it.
+    pub(crate) fn numbers<T: Plain, R>(&self, look: impl FnOnce(&[T]) -> R) -> Option<R> {
+        if !self.holds::<Vec<T>>() {
+            return None;
+        }
+        match &self.payload {
+            Payload::Here(value) => value.downcast_ref::<Vec<T>>().map(|numbers| look(numbers)),
+            Payload::Written(bytes) => decode::<Vec<T>>(bytes).ok().map(|numbers| look(&numbers)),
+        }
+    }
+
+    /// The value, or the envelope again when it holds another type, or cannot be read: then with the reason.
+    pub(crate) fn open<T: Value>(self) -> Result<T, (Self, Option<String>)> {
+        if !self.holds::<T>() {
+            return Err((self, None));
+        }
+        match self.payload {
+            Payload::Here(value) => Ok(*value.downcast().expect("it holds a T")),
+            Payload::Written(ref bytes) => match decode(bytes) {
+                Ok(value) => Ok(value),
+                Err(reason) => Err((self, Some(reason))),
+            },
+        }
+    }
+
+    /// The bytes by which another process makes the same envelope; `receipt` is the number under which this one
+    /// keeps the receipt, if there is one.
+    ///
+    /// # Errors
+    /// Why the value cannot be written.
+    pub(crate) fn write(&self, receipt: u64) -> Result<Vec<u8>, String> {
+        let (LabelKind::Here(typed, location), Payload::Here(value)) = (self.label.kind, &self.payload) else {
+            return Err("it is from another process".to_owned());
+        };
+        let mut bytes = Vec::new();
+        (typed.encode)(value.as_ref(), &mut bytes)?;
+        put_text(&mut bytes, (typed.name)());
+        put_text(&mut bytes, location.file());
+        let place = u64::from(location.line()) << 32 | u64::from(location.column());
+        for number in [place, self.label.length as u64, receipt] {
+            put_number(&mut bytes, number);
+        }
+        Ok(bytes)
+    }
+
+    /// The envelope of such bytes, and the number of the receipt that the sender keeps, 0 if none; `None` if
+    /// they are none.
+    pub(crate) fn read(context: Context, status: Status, mut bytes: Vec<u8>) -> Option<(Self, u64)> {
+        let mut tail = Tail(&bytes);
+        let receipt = tail.number()?;
+        let length = usize::try_from(tail.number()?).ok()?;
+        let place = tail.number()?;
+        let file = known(tail.text()?);
+        let type_name = known(tail.text()?);
+        let body = tail.0.len();
+        let site = CallSite::new(file, (place >> 32) as u32, place as u32).known();
+        bytes.truncate(body);
+        let envelope = Envelope {
+            context,
+            status,
+            label: Label {
+                kind: LabelKind::There(type_name, site),
+                length,
+            },
+            receipt: None,
+            payload: Payload::Written(bytes),
+            place: 0,
+        };
+        Some((envelope, receipt))
+    }
+}
+
+impl Label {
+    /// The type of what is inside.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self.kind {
+            LabelKind::Here(typed, _) => (typed.name)(),
+            LabelKind::There(name, _) => name,
+        }
+    }
+
+    /// Where it was sent.
+    fn location(&self) -> CallSite {
+        match self.kind {
+            LabelKind::Here(_, location) => location.into(),
+            LabelKind::There(_, site) => *site,
         }
     }
 }

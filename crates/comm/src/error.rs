@@ -28,6 +28,26 @@ pub enum CommError {
         /// The type of the message.
         found: &'static str,
     },
+    /// The message that matched came from another process, and what serde has written there it cannot read
+    /// here. The message stays where it is.
+    Unreadable {
+        /// The sender of the message.
+        source: usize,
+        /// Its tag.
+        tag: Tag,
+        /// The type of the message.
+        type_name: &'static str,
+        /// What serde says.
+        reason: String,
+    },
+    /// A value cannot go to a rank of another process: serde cannot write it, or it is a
+    /// [`Local`](crate::Local).
+    Unportable {
+        /// The type of the value.
+        type_name: &'static str,
+        /// What serde says.
+        reason: String,
+    },
     /// A receive by value from the null process, which sends nothing.
     NullSource,
     /// The message that matched has more elements than there is room for. It stays where it is.
@@ -122,6 +142,20 @@ impl fmt::Display for CommError {
                 f,
                 "the message from rank {source} with tag {tag} holds {found}, not {wanted}; \
                  receive it as {found}"
+            ),
+            CommError::Unreadable {
+                source,
+                tag,
+                type_name,
+                reason,
+            } => write!(
+                f,
+                "the message from rank {source} with tag {tag}, {type_name} from another process, cannot \
+                 be read: {reason}; its Deserialize must read what its Serialize writes"
+            ),
+            CommError::Unportable { type_name, reason } => write!(
+                f,
+                "{type_name} cannot go to another process: {reason}"
             ),
             CommError::Mismatch { one, other } => write!(
                 f,

@@ -56,6 +56,7 @@
 //! is fast).
 
 mod address;
+mod call_site;
 mod collectives;
 mod communicator;
 #[cfg(doctest)]
@@ -78,9 +79,11 @@ mod run;
 mod split;
 mod topology;
 mod value;
+mod wire;
 mod world;
 
 pub use address::{ANY_SOURCE, ANY_TAG, Dest, Source, Status, Tag, TagMatch};
+pub use call_site::CallSite;
 pub use communicator::Communicator;
 pub use error::{CommError, RunError};
 pub use exact_sum::{ExactSum, Real};

@@ -53,7 +53,7 @@ impl Call {
     pub(crate) fn wait(&self, communicator: u32) -> Wait {
         Wait {
             operation: self.operation(),
-            location: self.location,
+            location: self.location.into(),
             communicator,
         }
     }

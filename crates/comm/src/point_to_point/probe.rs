@@ -200,7 +200,7 @@ impl Probe {
         let Status { source, tag } = envelope.status;
         Probe {
             status: Status { source, tag },
-            type_name: (envelope.label.type_name)(),
+            type_name: envelope.label.type_name(),
             length: envelope.label.length,
         }
     }

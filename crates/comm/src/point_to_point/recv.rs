@@ -98,12 +98,21 @@ pub(crate) fn open<T: Value, R>(
         let Status { source, tag } = envelope.status;
         match envelope.open() {
             Ok(value) => Ok(give(value, Status { source, tag })),
-            Err(envelope) => {
-                let error = CommError::WrongType {
-                    source,
-                    tag,
-                    wanted: std::any::type_name::<T>(),
-                    found: (envelope.label.type_name)(),
+            Err((envelope, reason)) => {
+                let found = envelope.label.type_name();
+                let error = match reason {
+                    None => CommError::WrongType {
+                        source,
+                        tag,
+                        wanted: std::any::type_name::<T>(),
+                        found,
+                    },
+                    Some(reason) => CommError::Unreadable {
+                        source,
+                        tag,
+                        type_name: found,
+                        reason,
+                    },
                 };
                 Err(Box::new((envelope, error)))
             }
