@@ -22,7 +22,11 @@ impl CallSite {
     /// The same, in memory of its own for the rest of the program: there are as many as the program has calls.
     pub(crate) fn known(self) -> &'static CallSite {
         static SITES: OnceLock<Mutex<HashSet<&'static CallSite>>> = OnceLock::new();
-        known_in(&SITES, |sites| sites.get(&self).copied(), || Box::leak(Box::new(self)))
+        known_in(
+            &SITES,
+            |sites| sites.get(&self).copied(),
+            || Box::leak(Box::new(self)),
+        )
     }
 
     /// The source file.

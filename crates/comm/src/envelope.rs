@@ -48,9 +48,17 @@ enum Payload {
 /// Says that a message has been received.
 #[derive(Debug)]
 pub(crate) struct Receipt {
-    /// The sender's rank in the world.
-    sender: usize,
+    sender: Sender,
     received: AtomicBool,
+}
+
+/// Who waits for a receipt.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Sender {
+    /// This rank of the world, in this process.
+    Here(usize),
+    /// Another process, which keeps its receipt under this number.
+    There(usize, u64),
 }
 
 /// Keeps apart what must never meet: the messages of one communicator from those of the others, and those
@@ -64,10 +72,14 @@ pub(crate) struct Context {
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    User,
-    Shift,
+    User = 0,
+    Shift = 1,
     /// Exchanges with the neighbours of a topology.
-    Neighbourhood,
+    Neighbourhood = 2,
+    /// Steps of a ring or line, where the neighbour is in another process.
+    Step = 3,
+    /// The neighbour's end of such a ring or line is gone.
+    StepsEnd = 4,
 }
 
 /// What a receive waits for.
@@ -151,7 +163,9 @@ impl Envelope {
     /// # Errors
     /// Why the value cannot be written.
     pub(crate) fn write(&self, receipt: u64) -> Result<Vec<u8>, String> {
-        let (LabelKind::Here(typed, location), Payload::Here(value)) = (self.label.kind, &self.payload) else {
+        let (LabelKind::Here(typed, location), Payload::Here(value)) =
+            (self.label.kind, &self.payload)
+        else {
             return Err("it is from another process".to_owned());
         };
         let mut bytes = Vec::new();
@@ -165,9 +179,21 @@ impl Envelope {
         Ok(bytes)
     }
 
+    /// The process that has sent it keeps a receipt under this number.
+    pub(crate) fn expects_receipt(&mut self, process: usize, number: u64) {
+        self.receipt = Some(Arc::new(Receipt {
+            sender: Sender::There(process, number),
+            received: AtomicBool::new(false),
+        }));
+    }
+
     /// The envelope of such bytes, and the number of the receipt that the sender keeps, 0 if none; `None` if
     /// they are none.
-    pub(crate) fn read(context: Context, status: Status, mut bytes: Vec<u8>) -> Option<(Self, u64)> {
+    pub(crate) fn read(
+        context: Context,
+        status: Status,
+        mut bytes: Vec<u8>,
+    ) -> Option<(Self, u64)> {
         let mut tail = Tail(&bytes);
         let receipt = tail.number()?;
         let length = usize::try_from(tail.number()?).ok()?;
@@ -210,16 +236,30 @@ impl Label {
     }
 }
 
+impl Kind {
+    /// The kind with this number.
+    pub(crate) fn of(number: u8) -> Option<Self> {
+        let all = [
+            Kind::User,
+            Kind::Shift,
+            Kind::Neighbourhood,
+            Kind::Step,
+            Kind::StepsEnd,
+        ];
+        all.into_iter().find(|kind| *kind as u8 == number)
+    }
+}
+
 impl Receipt {
     pub(crate) fn new(sender: usize) -> Self {
         Receipt {
-            sender,
+            sender: Sender::Here(sender),
             received: AtomicBool::new(false),
         }
     }
 
     /// The message has been received; returns who waits for it, to be woken after a fence.
-    pub(crate) fn sign(&self) -> usize {
+    pub(crate) fn sign(&self) -> Sender {
         self.received.store(true, Ordering::Release);
         self.sender
     }

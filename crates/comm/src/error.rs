@@ -1,6 +1,7 @@
 //! What can go wrong between ranks.
 
 use crate::address::Tag;
+use crate::fabric::Ending;
 use crate::report::WaitReport;
 use motet_dispatch::Exception;
 use std::any::Any;
@@ -115,6 +116,44 @@ pub enum RunError<E> {
     Stuck(WaitReport),
     /// The operating system refused to start the threads.
     Start(std::io::Error),
+    /// A rank of another process has failed; there the run ends with its error.
+    Elsewhere {
+        /// The process.
+        process: usize,
+        /// What it says.
+        message: String,
+    },
+    /// A process is gone that should be there: it was killed, or has ended without ending the run.
+    Lost {
+        /// The process.
+        process: usize,
+        /// How that was found.
+        reason: String,
+    },
+    /// Processes have not come to the run within a minute.
+    Silent {
+        /// Those that are missing.
+        processes: Vec<usize>,
+        /// How long they were waited for.
+        waited: std::time::Duration,
+    },
+    /// What carries messages between processes has failed.
+    Transport {
+        /// What it says.
+        reason: String,
+    },
+}
+
+impl<E> From<Ending> for RunError<E> {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Elsewhere { process, message } => RunError::Elsewhere { process, message },
+            Ending::Lost { process, reason } => RunError::Lost { process, reason },
+            Ending::Silent { processes, waited } => RunError::Silent { processes, waited },
+            Ending::Transport { reason } => RunError::Transport { reason },
+            Ending::Stuck(report) => RunError::Stuck(report),
+        }
+    }
 }
 
 impl<E> RunError<E> {
@@ -153,10 +192,9 @@ impl fmt::Display for CommError {
                 "the message from rank {source} with tag {tag}, {type_name} from another process, cannot \
                  be read: {reason}; its Deserialize must read what its Serialize writes"
             ),
-            CommError::Unportable { type_name, reason } => write!(
-                f,
-                "{type_name} cannot go to another process: {reason}"
-            ),
+            CommError::Unportable { type_name, reason } => {
+                write!(f, "{type_name} cannot go to another process: {reason}")
+            }
             CommError::Mismatch { one, other } => write!(
                 f,
                 "ranks met in different collectives: {one}, but {other}; all ranks must call the \
@@ -200,6 +238,15 @@ impl<E: fmt::Display> fmt::Display for RunError<E> {
             RunError::Panicked { rank, message } => write!(f, "rank {rank} panicked: {message}"),
             RunError::Stuck(report) => write!(f, "{report}"),
             RunError::Start(error) => write!(f, "the ranks' threads could not be started: {error}"),
+            RunError::Elsewhere { process, message } => write!(f, "process {process}: {message}"),
+            RunError::Lost { process, reason } => write!(f, "process {process} is lost: {reason}"),
+            RunError::Silent { processes, waited } => write!(
+                f,
+                "processes {processes:?} have not come within {waited:.1?}: all must run as many worlds"
+            ),
+            RunError::Transport { reason } => {
+                write!(f, "messages between processes have failed: {reason}")
+            }
         }
     }
 }

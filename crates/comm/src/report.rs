@@ -1,5 +1,7 @@
 //! Who waits for what: the answer to a program that does not go on.
 
+pub(crate) mod written;
+
 use crate::CallSite;
 use crate::address::{Source, Tag, TagMatch};
 use std::fmt;
@@ -96,6 +98,15 @@ pub enum Operation {
         /// Its root, if it has one.
         root: Option<usize>,
     },
+}
+
+impl WaitReport {
+    /// The report of these ranks and those after them.
+    pub(crate) fn followed_by(mut self, after: WaitReport) -> Self {
+        self.ranks.extend(after.ranks);
+        self.unmatched.extend(after.unmatched);
+        self
+    }
 }
 
 impl Operation {

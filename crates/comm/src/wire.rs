@@ -50,7 +50,11 @@ pub(crate) fn decode<T: Value>(bytes: &[u8]) -> Result<T, String> {
     }
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),
-        Ok((_, rest)) => Err(format!("{} of {} bytes are left over", rest.len(), bytes.len())),
+        Ok((_, rest)) => Err(format!(
+            "{} of {} bytes are left over",
+            rest.len(),
+            bytes.len()
+        )),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -123,7 +127,11 @@ fn plain_vector<T: 'static>(bytes: &[u8]) -> Option<Result<T, String>> {
 /// A text that lives as long as the program. There are as many as the program has types, files and calls.
 pub(crate) fn known(text: &str) -> &'static str {
     static TEXTS: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
-    known_in(&TEXTS, |texts| texts.get(text).copied(), || text.to_owned().leak())
+    known_in(
+        &TEXTS,
+        |texts| texts.get(text).copied(),
+        || text.to_owned().leak(),
+    )
 }
 
 /// What is in the set, put there if it was not.
@@ -132,7 +140,10 @@ pub(crate) fn known_in<K: Copy + Eq + Hash>(
     find: impl FnOnce(&HashSet<K>) -> Option<K>,
     make: impl FnOnce() -> K,
 ) -> K {
-    let mut set = set.get_or_init(Mutex::default).lock().unwrap_or_else(|lost| lost.into_inner());
+    let mut set = set
+        .get_or_init(Mutex::default)
+        .lock()
+        .unwrap_or_else(|lost| lost.into_inner());
     find(&set).unwrap_or_else(|| {
         let made = make();
         set.insert(made);
@@ -229,7 +240,10 @@ mod tests {
         put_text(&mut bytes, "Vec<f64>");
         put_number(&mut bytes, 42);
         let mut tail = Tail(&bytes);
-        assert_eq!((tail.number(), tail.text(), tail.0), (Some(42), Some("Vec<f64>"), &b"body"[..]));
+        assert_eq!(
+            (tail.number(), tail.text(), tail.0),
+            (Some(42), Some("Vec<f64>"), &b"body"[..])
+        );
         assert_eq!(Tail(&[1, 2]).number(), None);
         assert_eq!(Tail(&[255; 8]).text(), None);
     }

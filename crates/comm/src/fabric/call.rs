@@ -1,7 +1,8 @@
 //! What a rank calls when it comes to a meeting, so that ranks in different calls can be told.
 
-use crate::CommError;
 use crate::report::{Operation, Wait};
+use crate::wire::{Tail, known, put_number, put_text};
+use crate::{CallSite, CommError};
 use std::any::type_name;
 use std::panic::Location;
 
@@ -45,6 +46,53 @@ impl Call {
         self
     }
 
+    /// Appends it for another process: what ranks of one meeting have in common, then where it was called.
+    pub(crate) fn write(&self, to: &mut Vec<u8>) {
+        let begin = to.len();
+        put_text(to, self.name);
+        put_text(to, (self.type_name)());
+        put_number(to, self.length);
+        put_number(to, u64::from(self.root));
+        let common = to.len() - begin;
+        put_text(to, self.location.file());
+        put_number(
+            to,
+            u64::from(self.location.line()) << 32 | u64::from(self.location.column()),
+        );
+        put_number(to, common as u64);
+    }
+
+    /// Reads what [`Call::write`] has appended off the end, and says whether a rank with that call, `ranks[1]`,
+    /// has called something different from this one's, `ranks[0]`; `None` when the bytes are none.
+    pub(crate) fn compare(
+        &self,
+        ranks: [usize; 2],
+        bytes: &mut Tail<'_>,
+    ) -> Option<Result<(), Box<CommError>>> {
+        let common = usize::try_from(bytes.number()?).ok()?;
+        let place = bytes.number()?;
+        let file = bytes.text()?;
+        let (rest, theirs) = bytes.0.split_at(bytes.0.len().checked_sub(common)?);
+        bytes.0 = rest;
+        let mut mine = Vec::new();
+        self.write(&mut mine);
+        if mine.starts_with(theirs) && Tail(&mine).number()? == common as u64 {
+            return Some(Ok(()));
+        }
+        let mut theirs = Tail(theirs);
+        let root = u32::try_from(theirs.number()?).ok()?;
+        let length = theirs.number()?;
+        let type_name = theirs.text()?;
+        let name = known(theirs.text()?);
+        let other = Described {
+            operation: operation(name, root),
+            site: CallSite::new(known(file), (place >> 32) as u32, place as u32),
+            type_name,
+            length,
+        };
+        Some(self.described().compare(ranks, &other))
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
@@ -59,49 +107,89 @@ impl Call {
     }
 
     pub(crate) fn operation(&self) -> Operation {
-        Operation::Collective {
-            name: self.name,
-            root: (self.root != NONE).then_some(self.root as usize),
-        }
+        operation(self.name, self.root)
     }
 
-    fn describe(&self, rank: usize) -> String {
-        format!(
-            "rank {rank} calls {} at {}",
-            self.operation(),
-            self.location
-        )
+    fn described(&self) -> Described<'static> {
+        Described {
+            operation: self.operation(),
+            site: self.location.into(),
+            type_name: (self.type_name)(),
+            length: self.length,
+        }
+    }
+}
+
+fn operation(name: &'static str, root: u32) -> Operation {
+    Operation::Collective {
+        name,
+        root: (root != NONE).then_some(root as usize),
+    }
+}
+
+/// A call of this process or another, in words.
+#[derive(Debug)]
+struct Described<'a> {
+    operation: Operation,
+    site: CallSite,
+    type_name: &'a str,
+    length: u64,
+}
+
+impl Described<'_> {
+    fn by(&self, rank: usize) -> String {
+        format!("rank {rank} calls {} at {}", self.operation, self.site)
+    }
+
+    fn mismatch(
+        ranks: [usize; 2],
+        both: [&Described<'_>; 2],
+        details: impl Fn(&Described<'_>) -> String,
+    ) -> Box<CommError> {
+        let [one, other] = [0, 1].map(|i| both[i].by(ranks[i]) + &details(both[i]));
+        Box::new(CommError::Mismatch { one, other })
+    }
+
+    /// Says that two ranks have called different things, if they have.
+    fn differs(&self, ranks: [usize; 2], other: &Described<'_>) -> Option<Box<CommError>> {
+        let both = [self, other];
+        if self.operation != other.operation {
+            return Some(Described::mismatch(ranks, both, |_| String::new()));
+        }
+        (self.length != other.length).then(|| {
+            Described::mismatch(ranks, both, |call| {
+                format!(" with {} elements", call.length)
+            })
+        })
+    }
+
+    fn other_type(&self, ranks: [usize; 2], other: &Described<'_>) -> Box<CommError> {
+        Described::mismatch(ranks, [self, other], |call| {
+            format!(" with a value of type {}", call.type_name)
+        })
+    }
+
+    fn compare(&self, ranks: [usize; 2], other: &Described<'_>) -> Result<(), Box<CommError>> {
+        match self.differs(ranks, other) {
+            Some(mismatch) => Err(mismatch),
+            None if self.type_name != other.type_name => Err(self.other_type(ranks, other)),
+            None => Ok(()),
+        }
     }
 }
 
 /// Says that two ranks have called different things, if they have. (That they have brought different types
 /// shows when the values are combined.)
+#[inline]
 pub(crate) fn mismatch(ranks: [usize; 2], one: &Call, other: &Call) -> Option<Box<CommError>> {
-    if (one.name, one.root) != (other.name, other.root) {
-        return Some(Box::new(CommError::Mismatch {
-            one: one.describe(ranks[0]),
-            other: other.describe(ranks[1]),
-        }));
+    if (one.name, one.root, one.length) == (other.name, other.root, other.length) {
+        return None;
     }
-    if one.length != other.length {
-        let describe =
-            |rank, call: &Call| format!("{} with {} elements", call.describe(rank), call.length);
-        return Some(Box::new(CommError::Mismatch {
-            one: describe(ranks[0], one),
-            other: describe(ranks[1], other),
-        }));
-    }
-    None
+    one.described().differs(ranks, &other.described())
 }
 
 /// Says that two ranks have brought values of different types.
+#[cold]
 pub(crate) fn other_type(ranks: [usize; 2], one: &Call, other: &Call) -> Box<CommError> {
-    let describe = |rank, call: &Call| {
-        let name = (call.type_name)();
-        format!("{} with a value of type {name}", call.describe(rank))
-    };
-    Box::new(CommError::Mismatch {
-        one: describe(ranks[0], one),
-        other: describe(ranks[1], other),
-    })
+    one.described().other_type(ranks, &other.described())
 }

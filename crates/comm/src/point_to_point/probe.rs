@@ -7,7 +7,6 @@ use crate::fabric::Fabric;
 use crate::pending::{Pending, Waiting, Whys};
 use crate::report::Operation;
 use crate::{CommError, Communicator, Value};
-use motet_sync::atomic::{Ordering, fence};
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
@@ -163,9 +162,7 @@ impl Message<'_> {
         match open(|value, _| value)(envelope) {
             Ok(value) => {
                 if let Some(receipt) = receipt {
-                    let sender = receipt.sign();
-                    fence(Ordering::SeqCst);
-                    self.comm.fabric().wake_if_sleeping(sender);
+                    self.comm.fabric().sign(&receipt);
                 }
                 Ok(value)
             }

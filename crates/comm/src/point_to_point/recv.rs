@@ -7,7 +7,6 @@ use crate::pending::{Pending, Waiting, Whys};
 use crate::report::Operation;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
-use motet_sync::atomic::{Ordering, fence};
 use std::future::Future;
 use std::panic::Location;
 
@@ -218,9 +217,7 @@ where
         match used {
             Ok(result) => {
                 if let Some(receipt) = receipt {
-                    let sender = receipt.sign();
-                    fence(Ordering::SeqCst);
-                    self.comm.fabric().wake_if_sleeping(sender);
+                    self.comm.fabric().sign(&receipt);
                 }
                 Some(Ok(result))
             }

@@ -122,14 +122,13 @@ impl Communicator {
         let source = self.rank();
         let status = Status { source, tag };
         let envelope = Envelope::new(self.context(kind), status, location, value);
-        self.carry(dest, envelope);
-        Ok(())
+        self.carry(dest, envelope)
     }
 
     /// Hands an envelope to the fabric.
     #[inline]
-    pub(crate) fn carry(&self, dest: usize, envelope: Envelope) {
-        self.fabric().send(self.team().world_rank(dest), envelope);
+    pub(crate) fn carry(&self, dest: usize, envelope: Envelope) -> Result<(), CommError> {
+        self.fabric().send(self.team().world_rank(dest), envelope)
     }
 }
 
@@ -179,7 +178,7 @@ impl<'c, T: Value> Sending<'c, T> {
         let context = self.comm.context(Kind::User);
         let mut envelope = Envelope::new(context, status, self.location, value);
         envelope.receipt = Some(Arc::clone(&self.receipt));
-        self.comm.carry(dest, envelope);
+        self.refused = self.comm.carry(dest, envelope).err();
     }
 }
 
@@ -191,7 +190,12 @@ impl<T: Value> Pending for Sending<'_, T> {
         match (self.refused.take(), self.dest) {
             (Some(refused), _) => Some(Err(refused)),
             (None, Dest::Null) => Some(Ok(())),
-            (None, Dest::Rank(_)) => self.receipt.is_signed().then_some(Ok(())),
+            (None, Dest::Rank(_)) => {
+                if !self.receipt.is_signed() {
+                    self.comm.fabric().poll();
+                }
+                self.receipt.is_signed().then_some(Ok(()))
+            }
         }
     }
 

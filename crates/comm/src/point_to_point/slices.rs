@@ -125,8 +125,7 @@ impl Communicator {
         let context = self.context(Kind::User);
         let mut envelope = Envelope::new(context, status, location, numbers.to_vec());
         envelope.label.length = numbers.len();
-        self.carry(dest, envelope);
-        Ok(())
+        self.carry(dest, envelope)
     }
 
     fn receiving_into<'c, T: Plain>(

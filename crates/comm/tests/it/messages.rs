@@ -125,7 +125,8 @@ fn tags_are_received_in_any_order() {
             for tag in (0..30).rev() {
                 assert_eq!(comm.recv::<u32>(ANY_SOURCE, tag).await?, tag * tag);
             }
-            comm.send(dest, u32::MAX, "the largest tag".to_owned()).await?;
+            comm.send(dest, u32::MAX, "the largest tag".to_owned())
+                .await?;
             comm.recv::<String>(ANY_SOURCE, u32::MAX).await
         },
         |_, _| "the largest tag",
