@@ -23,7 +23,6 @@ mod solo;
 mod team;
 mod threads;
 
-pub(crate) use bridge::Bridge;
 pub(crate) use call::Call;
 pub(crate) use farewells::Farewells;
 pub(crate) use hall::Hall;
@@ -137,6 +136,21 @@ macro_rules! each_fabric {
             AnyFabric::Remote($fabric) => $call,
         }
     };
+}
+
+impl AnyFabric {
+    /// Whether all ranks of the world share memory.
+    pub(crate) fn is_shared(&self) -> bool {
+        !matches!(self, AnyFabric::Remote(_))
+    }
+
+    /// The fabric, if the rank `rank` of the world lives in another process.
+    pub(crate) fn beyond(&self, rank: usize) -> Option<&Remote> {
+        match self {
+            AnyFabric::Remote(remote) if !remote.is_here(rank) => Some(remote),
+            _ => None,
+        }
+    }
 }
 
 impl Fabric for AnyFabric {

@@ -75,6 +75,11 @@ impl Mailbox {
         self.arrivals.load(Ordering::Acquire)
     }
 
+    /// Takes the oldest message that is wanted, if it is there.
+    pub(crate) fn take(&self, wanted: &Wanted) -> Option<Envelope> {
+        self.mail.lock().take(wanted)
+    }
+
     /// Takes the oldest message that is wanted, or posts a receive for it.
     pub(crate) fn post(&self, wanted: &Wanted) -> Result<Envelope, MailTicket> {
         let seen = self.arrivals();

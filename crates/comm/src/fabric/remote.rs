@@ -39,8 +39,21 @@ impl Remote {
         self.processes.place_of(rank).is_some()
     }
 
-    pub(crate) fn processes(&self) -> &Processes {
-        &self.processes
+    /// Takes the oldest message that is wanted, if it is there.
+    pub(crate) fn take(&self, wanted: &Wanted) -> Option<Envelope> {
+        self.mailbox().take(wanted).or_else(|| {
+            self.processes.poll();
+            self.mailbox().take(wanted)
+        })
+    }
+
+    /// Sends an envelope to a rank of another process when it is called.
+    pub(crate) fn later(&self, to: usize, envelope: Envelope) -> Closer {
+        let processes = Arc::clone(&self.processes);
+        Box::new(move || {
+            let sent = processes.send(to, &envelope);
+            debug_assert!(sent.is_ok(), "what the runtime itself sends can be written");
+        })
     }
 }
 
@@ -132,9 +145,9 @@ impl Fabric for Remote {
     }
 
     fn farewell(&self, peer: usize, closer: Closer) {
-        if let Some(place) = self.processes.place_of(peer) {
-            self.farewells.add(place, closer);
-        }
+        // Whose neighbour lives elsewhere has nobody to wake but itself.
+        let place = self.processes.place_of(peer).unwrap_or(self.place);
+        self.farewells.add(place, closer);
     }
 
     fn put_back(&self, envelope: Envelope) {
