@@ -202,9 +202,10 @@ fn a_root_without_a_value_and_a_value_without_a_root() {
                 assert_eq!(root_problem(comm.scatter(0, Some(vec![1])).await), text);
             }
             // Nobody has come to a meeting: all goes on as if these had not been called.
-            comm.broadcast(0, (rank == 0).then_some("well".to_owned())).await
+            comm.broadcast(0, (rank == 0).then_some("well".to_owned()))
+                .await
         },
-        |_, _| "well",
+        |_, _| "well".to_owned(),
     );
 }
 
@@ -234,9 +235,9 @@ fn sem_g34_a_dropped_collective_is_told_at_the_next_one() {
             for dest in 1..comm.size() {
                 comm.send(dest, 0, "from 0".to_owned()).await?;
             }
-            Ok("")
+            Ok(String::new())
         },
-        |rank, _| if rank > 0 { "from 0" } else { "" },
+        |rank, _| if rank > 0 { "from 0" } else { "" }.to_owned(),
     );
 }
 
