@@ -27,9 +27,9 @@ impl Communicator {
     ///     .run(async |comm| -> Result<_, CommError> {
     ///         let mine = comm.dup().await?;
     ///         let other = 1 - comm.rank();
-    ///         comm.send(other, 0, "the program's").await?;
-    ///         mine.send(other, 0, "the library's").await?;
-    ///         mine.recv::<&str>(other, 0).await
+    ///         comm.send(other, 0, "the program's".to_owned()).await?;
+    ///         mine.send(other, 0, "the library's".to_owned()).await?;
+    ///         mine.recv::<String>(other, 0).await
     ///     })
     ///     .unwrap();
     /// assert_eq!(got, ["the library's"; 2]);

@@ -45,7 +45,7 @@ pub use motet_dispatch as dispatch;
 pub use motet_mining as mining;
 pub use motet_ports as ports;
 
-pub use motet_comm::{CommError, Communicator, RunError, World};
+pub use motet_comm::{CommError, Communicator, Local, RunError, Value, World};
 pub use motet_dispatch::{
     Cancelled, Causalities, Causality, Clock, Dispatcher, DispatcherConfig, DispatcherQueue,
     Enqueue, Exception, ExecutionPolicy, ExecutionPolicyNotification, Inline, QueueConfig,

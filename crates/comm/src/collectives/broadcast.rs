@@ -22,7 +22,7 @@ impl Communicator {
     ///
     /// let told = World::threads(3)
     ///     .run(async |comm| -> Result<_, CommError> {
-    ///         comm.broadcast(2, (comm.rank() == 2).then_some("amen")).await
+    ///         comm.broadcast(2, (comm.rank() == 2).then(|| "amen".to_owned())).await
     ///     })
     ///     .unwrap();
     /// assert_eq!(told, ["amen"; 3]);

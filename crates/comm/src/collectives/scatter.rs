@@ -23,10 +23,10 @@ impl Communicator {
     ///
     /// let parts = World::threads(3)
     ///     .run(async |comm| -> Result<_, CommError> {
-    ///         comm.scatter(0, (comm.rank() == 0).then(|| vec!["a", "b", "c"])).await
+    ///         comm.scatter(0, (comm.rank() == 0).then(|| vec!['a', 'b', 'c'])).await
     ///     })
     ///     .unwrap();
-    /// assert_eq!(parts, ["a", "b", "c"]);
+    /// assert_eq!(parts, ['a', 'b', 'c']);
     /// ```
     #[track_caller]
     pub fn scatter<T: Value>(

@@ -148,10 +148,10 @@ impl Message<'_> {
     ///
     /// World::solo()
     ///     .run(async |comm| -> Result<_, CommError> {
-    ///         comm.send(0, 3, "to myself").await?;
+    ///         comm.send(0, 3, "to myself".to_owned()).await?;
     ///         let message = comm.mprobe(ANY_SOURCE, ANY_TAG).await?;
     ///         assert_eq!(message.probe().status.tag, 3);
-    ///         assert_eq!(message.recv::<&str>()?, "to myself");
+    ///         assert_eq!(message.recv::<String>()?, "to myself");
     ///         Ok(())
     ///     })
     ///     .unwrap();

@@ -65,9 +65,9 @@ impl Communicator {
     /// World::threads(2)
     ///     .run(async |comm| -> Result<_, CommError> {
     ///         if comm.rank() == 0 {
-    ///             comm.ssend(1, 0, "read this").await?; // and rank 1 has
+    ///             comm.ssend(1, 0, "read this".to_owned()).await?; // and rank 1 has
     ///         } else {
-    ///             comm.recv::<&str>(0, 0).await?;
+    ///             comm.recv::<String>(0, 0).await?;
     ///         }
     ///         Ok(())
     ///     })

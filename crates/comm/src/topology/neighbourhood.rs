@@ -102,10 +102,10 @@ impl Neighbourhood {
     ///     .run(async |comm| -> Result<_, CommError> {
     ///         let line = comm.cartesian(&[3], &[false]).await?.expect("it is in it");
     ///         let rank = line.rank();
-    ///         line.neighbour_alltoall(vec![(rank, "to the left"), (rank, "to the right")]).await
+    ///         line.neighbour_alltoall(vec![(rank, 'l'), (rank, 'r')]).await // to the left, to the right
     ///     })
     ///     .unwrap();
-    /// assert_eq!(came[1], [Some((0, "to the right")), Some((2, "to the left"))]);
+    /// assert_eq!(came[1], [Some((0, 'r')), Some((2, 'l'))]);
     /// assert_eq!(came[0][0], None);
     /// ```
     #[track_caller]

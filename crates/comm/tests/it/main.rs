@@ -13,5 +13,6 @@ mod scripts;
 mod stress;
 mod stuck;
 mod topology;
+mod values;
 mod waking;
 mod worlds;

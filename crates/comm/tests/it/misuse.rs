@@ -205,7 +205,7 @@ fn a_root_without_a_value_and_a_value_without_a_root() {
             comm.broadcast(0, (rank == 0).then_some("well".to_owned()))
                 .await
         },
-        |_, _| "well",
+        |_, _| "well".to_owned(),
     );
 }
 
@@ -235,9 +235,9 @@ fn sem_g34_a_dropped_collective_is_told_at_the_next_one() {
             for dest in 1..comm.size() {
                 comm.send(dest, 0, "from 0".to_owned()).await?;
             }
-            Ok("")
+            Ok(String::new())
         },
-        |rank, _| if rank > 0 { "from 0" } else { "" },
+        |rank, _| if rank > 0 { "from 0" } else { "" }.to_owned(),
     );
 }
 

@@ -94,7 +94,8 @@ fn sem_g303_an_ssend_that_nobody_receives_is_in_the_report() {
             assert_eq!(waits[0].operation, Operation::Ssend { dest: 0, tag: 9 });
             let text = report.to_string();
             assert!(text.contains("waits in ssend(dest 0, tag 9) at"), "{text}");
-            let left = "not received: the message from rank 0 to rank 0 with tag 9, &str, sent at ";
+            let left = "not received: the message from rank 0 to rank 0 with tag 9, \
+                        alloc::string::String, sent at ";
             assert!(text.contains(left), "{text}");
         }
     });

@@ -260,7 +260,7 @@ fn the_first_of_two_receives_and_the_other_keeps_its_message() {
             let late = first(comm.recv(rank, 1), comm.recv(rank, 2)).await?;
             Ok((early, late))
         },
-        |_, _| ("second", "first"),
+        |_, _| ("second".to_owned(), "first".to_owned()),
     );
 }
 
