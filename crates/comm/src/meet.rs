@@ -211,13 +211,8 @@ where
     }
 
     fn why(&self) -> Whys {
-        let rank = self.comm.rank();
-        match self.place.get() {
-            None => {}
-            Some(Place::Bridge(bridge)) => {
-                bridge.add_sleeper::<V>(rank, self.comm.team().world_rank(rank));
-            }
-            Some(place) => place.add_sleeper(rank),
+        if let Some(place) = self.place.get() {
+            place.add_sleeper(self.comm.rank());
         }
         vec![self.call.wait(self.comm.number())]
     }

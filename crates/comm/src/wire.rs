@@ -161,12 +161,17 @@ impl<'a> Tail<'a> {
         Some(u64::from_le_bytes(*number))
     }
 
-    pub(crate) fn text(&mut self) -> Option<&'a str> {
+    /// Bytes in front of their number.
+    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.number()?).ok()?;
         let begin = self.0.len().checked_sub(length)?;
-        let (rest, text) = self.0.split_at(begin);
+        let (rest, bytes) = self.0.split_at(begin);
         self.0 = rest;
-        std::str::from_utf8(text).ok()
+        Some(bytes)
+    }
+
+    pub(crate) fn text(&mut self) -> Option<&'a str> {
+        std::str::from_utf8(self.bytes()?).ok()
     }
 }
 

@@ -1,22 +1,20 @@
 //! Where the ranks of a communicator meet that live in several processes.
 //!
-//! Those of one process meet as on the fabric `threads`. When all are here, what they have brought goes to the other
-//! processes: whoever waits for the total takes the crossing a step further when it can. Between processes that is recursive
-//! doubling (R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective communication operations in MPICH,
-//! 2005): in step s a process exchanges what it has with the one whose number differs in bit s. If the number of
-//! processes is no power of two, the first few pair up before and after.
+//! Those of one process meet as on the fabric `threads`. The last to come writes what they have brought, which then
+//! goes to all other processes and theirs comes here (`processes/crossing.rs`). Whoever waits for the meeting, or
+//! comes to read, puts the parts together for its process.
 //!
-//! Ranks need not be numbered process by process: what is on the way are runs of neighbouring ranks, which are
-//! combined when they meet. So the operator need not commute.
+//! Ranks need not be numbered process by process: parts are runs of neighbouring ranks, which are combined in the
+//! order of ranks. So the operator need not commute.
 
-use super::call::Call;
+use super::call::{Call, WrittenCall};
 use super::meeting::Meeting;
-use super::processes::{Key, Processes};
+use super::processes::{Crossing, Key, Part, Processes, Route};
 use crate::wire::{Tail, decode, encode, known, put_number, put_text};
 use crate::{CommError, Value};
 use motet_sync::Mutex;
 use motet_sync::atomic::{Ordering, fence};
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::sync::Arc;
 
 pub(crate) struct Bridge {
@@ -27,32 +25,17 @@ pub(crate) struct Bridge {
     here: Box<[usize]>,
     /// Whether this is the place of one started collective; then its number.
     started: Option<u32>,
-    /// What the process does in a meeting, in this order.
-    steps: Box<[Step]>,
-    /// The [`Crossing`] that is under way. Whoever waits for the meeting may take it further.
-    crossing: Mutex<Option<Box<dyn Any + Send>>>,
+    route: Arc<Route>,
+    /// The meeting to which all ranks here have come, until it takes place.
+    under_way: Mutex<Option<UnderWay>>,
 }
 
-/// One message to another process or from it, or both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Step {
-    process: usize,
-    sends: bool,
-    receives: Receives,
-    tag: u32,
+struct UnderWay {
+    key: Key,
+    crossing: Arc<Crossing>,
+    /// What the ranks here have brought, as it is.
+    mine: Box<dyn Any + Send>,
 }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Receives {
-    Nothing,
-    /// What is combined with what is here.
-    Part,
-    /// What takes its place.
-    All,
-}
-
-/// The tag of the message that brings the total to those that stood aside.
-const RESULT: u32 = u32::MAX;
 
 /// What neighbouring ranks have brought, combined.
 struct Run<V> {
@@ -62,18 +45,7 @@ struct Run<V> {
 }
 
 /// In the order of ranks; no two runs are neighbours.
-pub(super) struct Runs<V>(Vec<Run<V>>);
-
-/// One meeting between processes.
-struct Crossing<V> {
-    call: Call,
-    number: u32,
-    /// What has come together, or why it cannot.
-    runs: Result<Runs<V>, Box<CommError>>,
-    /// The step that comes next, and whether its message has been sent.
-    step: usize,
-    sent: bool,
-}
+struct Runs<V>(Vec<Run<V>>);
 
 impl Bridge {
     /// A place for the members of a communicator, given as ranks of the world; `None` when none lives here.
@@ -83,11 +55,12 @@ impl Bridge {
         members: impl Iterator<Item = usize>,
         started: Option<u32>,
     ) -> Option<Self> {
-        let (mut here, mut hosts) = (Vec::new(), Vec::new());
+        let (mut here, mut world, mut hosts) = (Vec::new(), Vec::new(), Vec::new());
         for (rank, member) in members.enumerate() {
             let host = processes.process_of(member);
             if host == processes.own() {
                 here.push(rank);
+                world.push(member);
             }
             if hosts.last() != Some(&host) {
                 hosts.push(host);
@@ -95,7 +68,7 @@ impl Bridge {
         }
         hosts.sort_unstable();
         hosts.dedup();
-        let own = hosts.iter().position(|&host| host == processes.own())?;
+        let route = Route::new(processes.own(), &hosts, world)?;
         let here = here.into_boxed_slice();
         Some(Bridge {
             meeting: Meeting::of(here.clone()),
@@ -103,14 +76,8 @@ impl Bridge {
             communicator,
             here,
             started,
-            steps: steps(own, hosts.len())
-                .into_iter()
-                .map(|step| Step {
-                    process: hosts[step.process],
-                    ..step
-                })
-                .collect(),
-            crossing: Mutex::new(None),
+            route: Arc::new(route),
+            under_way: Mutex::new(None),
         })
     }
 
@@ -138,42 +105,81 @@ impl Bridge {
         }]);
         let join = |left: Runs<V>, right| left.join(right, &combine);
         // SAFETY: the caller promises it.
-        if unsafe { self.meeting.come(self.place(rank), call, runs, join) } {
-            let crossing = Crossing::<V> {
-                call,
-                number: self.started.unwrap_or(number),
-                // SAFETY: this rank was the last to come.
-                runs: unsafe { self.meeting.combined() },
-                step: 0,
-                sent: false,
-            };
-            *self.crossing.lock() = Some(Box::new(crossing));
+        if !unsafe { self.meeting.come(self.place(rank), call, runs, join) } {
+            return;
         }
+        // SAFETY: this rank was the last to come.
+        let mine: Result<Runs<V>, _> = unsafe { self.meeting.combined() };
+        let key = Key {
+            communicator: self.communicator,
+            started: self.started.is_some(),
+            number: self.started.unwrap_or(number),
+        };
+        let bytes = write(self.here[0], &call, &mine);
+        let mut under_way = self.under_way.lock();
+        *under_way = Some(UnderWay {
+            key,
+            crossing: self.processes.begin_crossing(key, &self.route, bytes),
+            mine: Box::new(mine),
+        });
     }
 
-    /// Takes the crossing further, if one is under way and nobody else is at it. When it has come to its end the
-    /// total, which `finish` makes of the combined value, is published; the ranks that sleep until
-    /// then are to be woken.
+    /// If what all processes have brought is here, publishes the total, which `finish` makes of the combined value;
+    /// the ranks that sleep until then are to be woken.
     pub(crate) fn go_on<V: Value, S: Send + Sync + 'static>(
         &self,
         combine: impl Fn(V, V) -> V,
         finish: impl FnOnce(V) -> S,
     ) -> Vec<usize> {
-        let Some(mut crossing) = self.crossing.try_lock() else {
+        let Some(mut under_way) = self.under_way.try_lock() else {
             return Vec::new();
         };
-        let under_way = crossing
-            .as_mut()
-            .and_then(|any| any.downcast_mut::<Crossing<V>>());
-        let Some(combined) = under_way.and_then(|crossing| crossing.go_on(self, combine)) else {
+        let Some(UnderWay {
+            key,
+            crossing,
+            mine,
+        }) = under_way.take_if(|under_way| under_way.crossing.is_done())
+        else {
             return Vec::new();
         };
-        *crossing = None;
+        self.processes.crossings.forget(key);
+        let mine = mine.downcast::<Result<Runs<V>, Box<CommError>>>();
+        let mine = *mine.expect("the ranks here have brought values of one type");
+        let combined = self.combine(mine, crossing.take_parts(), combine);
         // SAFETY: all ranks have come, and only who takes the crossing away publishes.
         unsafe { self.meeting.publish(combined.map(finish)) };
+        drop(under_way);
         fence(Ordering::SeqCst);
         let places = self.meeting.sleepers().into_iter();
         places.map(|place| self.here[place]).collect()
+    }
+
+    /// Puts together what all processes have brought; the same on each of them, error or not.
+    fn combine<V: Value>(
+        &self,
+        mine: Result<Runs<V>, Box<CommError>>,
+        parts: Vec<Part>,
+        combine: impl Fn(V, V) -> V,
+    ) -> Result<V, Box<CommError>> {
+        let mut first: Option<WrittenCall<'_>> = None;
+        let mut bodies = Vec::with_capacity(parts.len());
+        for part in &parts {
+            let (call, body) = read(&part.bytes)?;
+            match &first {
+                None => first = Some(call),
+                Some(first) => first.compare(&call)?,
+            }
+            bodies.push((part.process, body));
+        }
+        let mut runs = mine?;
+        for (process, mut body) in bodies {
+            if process != self.processes.own() {
+                let came = Runs::read(&mut body).map_err(unreadable::<V>)?;
+                runs = runs.join(came, &combine);
+            }
+        }
+        let whole = runs.0.pop().filter(|_| runs.0.is_empty());
+        Ok(whole.expect("all ranks are neighbours").value)
     }
 
     fn place(&self, rank: usize) -> usize {
@@ -181,21 +187,9 @@ impl Bridge {
         place.expect("the rank lives here")
     }
 
-    /// Rank `rank`, `world_rank` of the world, is about to sleep until the meeting takes place, or a message brings
-    /// its crossing further.
-    pub(crate) fn add_sleeper<V: Value>(&self, rank: usize, world_rank: usize) {
+    /// A rank is about to sleep until the meeting takes place.
+    pub(super) fn add_sleeper(&self, rank: usize) {
         self.meeting.add_sleeper(self.place(rank));
-        let crossing = self.crossing.lock();
-        let under_way = crossing
-            .as_ref()
-            .and_then(|any| any.downcast_ref::<Crossing<V>>());
-        if let Some(crossing) = under_way
-            && let Some(step) = self.steps.get(crossing.step)
-        {
-            self.processes
-                .crossings
-                .await_for(self.key(crossing.number, step), world_rank);
-        }
     }
 
     #[inline]
@@ -215,103 +209,46 @@ impl Bridge {
         // SAFETY: the caller promises it.
         unsafe { self.meeting.read(read) }
     }
+}
 
-    fn key(&self, number: u32, step: &Step) -> Key {
-        Key {
-            communicator: self.communicator,
-            started: self.started.is_some(),
-            number,
-            step: step.tag,
-            process: step.process,
+/// What the ranks of a process have brought, and what they have called; or why they cannot go on.
+fn write<V: Value>(rank: usize, call: &Call, mine: &Result<Runs<V>, Box<CommError>>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let written = match mine {
+        Ok(runs) => runs.write(&mut bytes).map_err(unreadable::<V>),
+        Err(failed) => Err(failed.clone()),
+    };
+    match written {
+        Ok(()) => {
+            call.write(rank, &mut bytes);
+            put_number(&mut bytes, FINE);
         }
+        Err(failed) => {
+            bytes.clear();
+            write_failure(&failed, &mut bytes);
+        }
+    }
+    bytes
+}
+
+/// What a process's ranks have called, and the bytes of what they have brought.
+fn read(bytes: &[u8]) -> Result<(WrittenCall<'_>, Tail<'_>), Box<CommError>> {
+    let mut tail = Tail(bytes);
+    match tail.number() {
+        Some(FINE) => {
+            let call = WrittenCall::read(&mut tail);
+            Ok((
+                call.ok_or_else(|| unreadable::<()>(CUT_OFF.to_owned()))?,
+                tail,
+            ))
+        }
+        kind => Err(Box::new(read_failure(kind, &mut tail))),
     }
 }
 
-impl<V: Value> Crossing<V> {
-    /// Goes on as far as it can; the combined value of all ranks when it has come to the end.
-    fn go_on(
-        &mut self,
-        bridge: &Bridge,
-        combine: impl Fn(V, V) -> V,
-    ) -> Option<Result<V, Box<CommError>>> {
-        while let Some(step) = bridge.steps.get(self.step) {
-            let key = bridge.key(self.number, step);
-            if step.sends && !self.sent {
-                bridge.processes.cross(key, self.write());
-                self.sent = true;
-            }
-            if step.receives != Receives::Nothing {
-                let crossings = &bridge.processes.crossings;
-                let payload = crossings.take(&key).or_else(|| {
-                    bridge.processes.poll();
-                    crossings.take(&key)
-                })?;
-                let came = self.read(&payload);
-                let mine = std::mem::replace(&mut self.runs, Ok(Runs(Vec::new())));
-                self.runs = match (step.receives, mine, came) {
-                    (Receives::All, _, came) => came,
-                    (_, Ok(mine), Ok(came)) => Ok(mine.join(came, &combine)),
-                    (_, Err(failed), _) | (_, _, Err(failed)) => Err(failed),
-                };
-            }
-            self.step += 1;
-            self.sent = false;
-        }
-        let runs = std::mem::replace(&mut self.runs, Ok(Runs(Vec::new())));
-        Some(runs.map(|mut runs| {
-            let whole = runs.0.pop().expect("the ranks have brought something");
-            debug_assert!(runs.0.is_empty(), "all ranks are neighbours");
-            whole.value
-        }))
-    }
-
-    /// What goes to another process. A value that cannot be written fails the meeting everywhere.
-    fn write(&mut self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        let written = match &self.runs {
-            Ok(runs) => runs.write(&mut bytes),
-            Err(failed) => {
-                write_failure(failed, &mut bytes);
-                return bytes;
-            }
-        };
-        if let Err(reason) = written {
-            let type_name = std::any::type_name::<V>();
-            let failed = CommError::Unportable { type_name, reason };
-            bytes.clear();
-            write_failure(&failed, &mut bytes);
-            self.runs = Err(Box::new(failed));
-            return bytes;
-        }
-        self.call.write(&mut bytes);
-        put_number(&mut bytes, self.first() as u64);
-        put_number(&mut bytes, FINE);
-        bytes
-    }
-
-    /// What has come from another process.
-    fn read(&self, bytes: &[u8]) -> Result<Runs<V>, Box<CommError>> {
-        let mut tail = Tail(bytes);
-        match tail.number() {
-            Some(FINE) => {}
-            kind => return Err(Box::new(read_failure(kind, &mut tail))),
-        }
-        let unreadable = |reason: String| {
-            let type_name = std::any::type_name::<V>();
-            Box::new(CommError::Unportable { type_name, reason })
-        };
-        let ranks = [self.first(), tail.number().unwrap_or(0) as usize];
-        self.call
-            .compare(ranks, &mut tail)
-            .unwrap_or_else(|| Err(unreadable(CUT_OFF.to_owned())))?;
-        Runs::read(&mut tail).map_err(unreadable)
-    }
-
-    /// The first rank of those that have come together.
-    fn first(&self) -> usize {
-        let first = self.runs.as_ref().ok().and_then(|runs| runs.0.first());
-        first.map_or(0, |run| run.first)
-    }
+fn unreadable<V>(reason: String) -> Box<CommError> {
+    let type_name = type_name::<V>();
+    Box::new(CommError::Unportable { type_name, reason })
 }
 
 impl<V: Value> Runs<V> {
@@ -414,92 +351,9 @@ fn read_failure(kind: Option<u64>, tail: &mut Tail<'_>) -> CommError {
     }
 }
 
-/// What process `own` of `processes` does in a meeting; processes are numbered as they take part.
-fn steps(own: usize, processes: usize) -> Vec<Step> {
-    let step = |process, sends, receives, tag| Step {
-        process,
-        sends,
-        receives,
-        tag,
-    };
-    let levels = processes.ilog2();
-    // So many pairs send one of them ahead.
-    let pairs = processes - (1 << levels);
-    if own < 2 * pairs && own % 2 == 1 {
-        return vec![
-            step(own - 1, true, Receives::Nothing, 0),
-            step(own - 1, false, Receives::All, RESULT),
-        ];
-    }
-    let mut steps = Vec::new();
-    if own < 2 * pairs {
-        steps.push(step(own + 1, false, Receives::Part, 0));
-    }
-    let place = if own < 2 * pairs {
-        own / 2
-    } else {
-        own - pairs
-    };
-    for level in 0..levels {
-        let other = place ^ (1 << level);
-        let process = if other < pairs {
-            2 * other
-        } else {
-            other + pairs
-        };
-        steps.push(step(process, true, Receives::Part, level + 1));
-    }
-    if own < 2 * pairs {
-        steps.push(step(own + 1, true, Receives::Nothing, RESULT));
-    }
-    steps
-}
-
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
-    use std::collections::{HashMap, HashSet};
-
-    /// Every process ends with the parts of all, whoever goes first.
-    #[test]
-    fn everybody_gets_everything() {
-        for processes in 1..40 {
-            let plans: Vec<Vec<Step>> = (0..processes).map(|own| steps(own, processes)).collect();
-            let mut known: Vec<HashSet<usize>> =
-                (0..processes).map(|own| HashSet::from([own])).collect();
-            let mut at = vec![(0, false); processes];
-            let mut mail: HashMap<(usize, usize, u32), HashSet<usize>> = HashMap::new();
-            let mut moved = true;
-            while std::mem::take(&mut moved) {
-                for own in 0..processes {
-                    while let Some(step) = plans[own].get(at[own].0) {
-                        if step.sends && !at[own].1 {
-                            let sent =
-                                mail.insert((own, step.process, step.tag), known[own].clone());
-                            assert!(sent.is_none(), "two messages of one name");
-                            at[own].1 = true;
-                        }
-                        if step.receives != Receives::Nothing {
-                            let Some(came) = mail.remove(&(step.process, own, step.tag)) else {
-                                break;
-                            };
-                            if step.receives == Receives::Part {
-                                assert!(known[own].is_disjoint(&came), "nothing is counted twice");
-                            }
-                            known[own].extend(came);
-                        }
-                        at[own] = (at[own].0 + 1, false);
-                        moved = true;
-                    }
-                }
-            }
-            assert!(mail.is_empty(), "{processes} processes: {mail:?}");
-            assert!(
-                known.iter().all(|known| known.len() == processes),
-                "{processes}"
-            );
-        }
-    }
 
     #[test]
     fn runs_are_joined_in_the_order_of_ranks() {

@@ -46,51 +46,15 @@ impl Call {
         self
     }
 
-    /// Appends it for another process: what ranks of one meeting have in common, then where it was called.
-    pub(crate) fn write(&self, to: &mut Vec<u8>) {
-        let begin = to.len();
-        put_text(to, self.name);
-        put_text(to, (self.type_name)());
-        put_number(to, self.length);
-        put_number(to, u64::from(self.root));
-        let common = to.len() - begin;
-        put_text(to, self.location.file());
-        put_number(
-            to,
-            u64::from(self.location.line()) << 32 | u64::from(self.location.column()),
-        );
-        put_number(to, common as u64);
-    }
-
-    /// Reads what [`Call::write`] has appended off the end, and says whether a rank with that call, `ranks[1]`,
-    /// has called something different from this one's, `ranks[0]`; `None` when the bytes are none.
-    pub(crate) fn compare(
-        &self,
-        ranks: [usize; 2],
-        bytes: &mut Tail<'_>,
-    ) -> Option<Result<(), Box<CommError>>> {
-        let common = usize::try_from(bytes.number()?).ok()?;
-        let place = bytes.number()?;
-        let file = bytes.text()?;
-        let (rest, theirs) = bytes.0.split_at(bytes.0.len().checked_sub(common)?);
-        bytes.0 = rest;
-        let mut mine = Vec::new();
-        self.write(&mut mine);
-        if mine.starts_with(theirs) && Tail(&mine).number()? == common as u64 {
-            return Some(Ok(()));
+    /// Appends it for other processes, as the call of a rank.
+    pub(crate) fn write(&self, rank: usize, to: &mut Vec<u8>) {
+        for text in [self.name, (self.type_name)(), self.location.file()] {
+            put_text(to, text);
         }
-        let mut theirs = Tail(theirs);
-        let root = u32::try_from(theirs.number()?).ok()?;
-        let length = theirs.number()?;
-        let type_name = theirs.text()?;
-        let name = known(theirs.text()?);
-        let other = Described {
-            operation: operation(name, root),
-            site: CallSite::new(known(file), (place >> 32) as u32, place as u32),
-            type_name,
-            length,
-        };
-        Some(self.described().compare(ranks, &other))
+        let place = u64::from(self.location.line()) << 32 | u64::from(self.location.column());
+        for number in [place, self.length, u64::from(self.root), rank as u64] {
+            put_number(to, number);
+        }
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -124,6 +88,56 @@ fn operation(name: &'static str, root: u32) -> Operation {
     Operation::Collective {
         name,
         root: (root != NONE).then_some(root as usize),
+    }
+}
+
+/// A rank's call that came from another process, or went there.
+#[derive(Debug)]
+pub(crate) struct WrittenCall<'a> {
+    rank: usize,
+    name: &'a str,
+    root: u32,
+    length: u64,
+    type_name: &'a str,
+    file: &'a str,
+    place: u64,
+}
+
+impl<'a> WrittenCall<'a> {
+    /// Reads what [`Call::write`] has appended off the end.
+    pub(crate) fn read(bytes: &mut Tail<'a>) -> Option<Self> {
+        Some(WrittenCall {
+            rank: usize::try_from(bytes.number()?).ok()?,
+            root: u32::try_from(bytes.number()?).ok()?,
+            length: bytes.number()?,
+            place: bytes.number()?,
+            file: bytes.text()?,
+            type_name: bytes.text()?,
+            name: bytes.text()?,
+        })
+    }
+
+    /// Checks that the ranks have called the same with the same.
+    pub(crate) fn compare(&self, other: &WrittenCall<'_>) -> Result<(), Box<CommError>> {
+        let key = |call: &WrittenCall<'_>| (call.root, call.length);
+        if (self.name, self.type_name) == (other.name, other.type_name) && key(self) == key(other) {
+            return Ok(());
+        }
+        let ranks = [self.rank, other.rank];
+        self.described().compare(ranks, &other.described())
+    }
+
+    fn described(&self) -> Described<'a> {
+        Described {
+            operation: operation(known(self.name), self.root),
+            site: CallSite::new(
+                known(self.file),
+                (self.place >> 32) as u32,
+                self.place as u32,
+            ),
+            type_name: self.type_name,
+            length: self.length,
+        }
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) enum Place {
     Tree(Meeting),
     /// At a port that gathers one item per rank.
     Port(Gathering),
-    /// In several processes. Ranks come to it and sleep for it by its own calls.
+    /// In several processes. Ranks come to it by a call of its own.
     Bridge(Bridge),
 }
 
@@ -140,7 +140,7 @@ impl Place {
         match self {
             Place::Tree(meeting) => meeting.add_sleeper(rank),
             Place::Port(gathering) => gathering.add_sleeper(rank),
-            Place::Bridge(_) => unreachable!("ranks sleep for a bridge by its own call"),
+            Place::Bridge(bridge) => bridge.add_sleeper(rank),
         }
     }
 }

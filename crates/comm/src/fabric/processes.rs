@@ -13,7 +13,7 @@ mod crossing;
 mod receipts;
 
 pub(crate) use control::{Ending, Later, greet};
-pub(super) use crossing::Key;
+pub(super) use crossing::{Crossing, Key, Part, Route};
 
 use super::hall::Hall;
 use crate::address::Status;
@@ -144,15 +144,15 @@ impl Processes {
         self.program_sends(process, header, receipt.to_le_bytes().to_vec());
     }
 
-    /// Sends what ranks of one communicator bring to a meeting, to those of another process.
-    pub(super) fn cross(&self, key: Key, payload: Vec<u8>) {
+    /// Sends what has been brought to a meeting to another process, in this step of the crossing.
+    fn cross(&self, process: usize, key: Key, step: u32, payload: Vec<u8>) {
         let header = Header {
             context: context(self.run, CROSSING, key.communicator),
             source: key.number,
             destination: u32::from(key.started),
-            tag: key.step,
+            tag: step,
         };
-        self.program_sends(key.process, header, payload);
+        self.program_sends(process, header, payload);
     }
 
     fn program_sends(&self, process: usize, header: Header, payload: Vec<u8>) {
@@ -227,11 +227,12 @@ impl Processes {
                     communicator,
                     started: header.destination != 0,
                     number: header.source,
-                    step: header.tag,
-                    process,
                 };
-                for rank in self.crossings.put(key, payload) {
-                    self.wake(rank);
+                if self
+                    .parts_came(process, key, header.tag, &payload)
+                    .is_none()
+                {
+                    return self.strange(process);
                 }
             }
             RECEIPT => {
@@ -264,15 +265,19 @@ impl Processes {
         let place = self.place_of(header.destination as usize);
         let envelope = context.and_then(|context| Envelope::read(context, status, payload));
         let (Some(place), Some((mut envelope, receipt))) = (place, envelope) else {
-            let reason =
-                format!("process {process} has sent bytes that are no message of this version");
-            return self.end(Ending::Transport { reason });
+            return self.strange(process);
         };
         if receipt != 0 {
             envelope.expects_receipt(process, receipt);
         }
         self.hall.mailbox(place).push(envelope);
         self.wake(header.destination as usize);
+    }
+
+    fn strange(&self, process: usize) {
+        let reason =
+            format!("process {process} has sent bytes that are no message of this version");
+        self.end(Ending::Transport { reason });
     }
 
     /// Wakes a rank that lives here, after something was brought to it.

@@ -8,6 +8,7 @@ mod gone;
 mod grids;
 mod messages;
 mod misuse;
+mod network;
 mod requests;
 mod scripts;
 mod stress;
