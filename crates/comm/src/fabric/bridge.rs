@@ -115,7 +115,12 @@ impl Bridge {
             started: self.started.is_some(),
             number: self.started.unwrap_or(number),
         };
-        let bytes = write(self.here[0], &call, &mine);
+        let calls = match &mine {
+            Ok(_) => vec![(self.here[0], call)],
+            // SAFETY: as above.
+            Err(_) => unsafe { self.meeting.calls() },
+        };
+        let bytes = write(&calls, &mine);
         let mut under_way = self.under_way.lock();
         *under_way = Some(UnderWay {
             key,
@@ -143,9 +148,7 @@ impl Bridge {
             return Vec::new();
         };
         self.processes.crossings.forget(key);
-        let mine = mine.downcast::<Result<Runs<V>, Box<CommError>>>();
-        let mine = *mine.expect("the ranks here have brought values of one type");
-        let combined = self.combine(mine, crossing.take_parts(), combine);
+        let combined = self.combine(mine, &crossing.take_parts(), combine);
         // SAFETY: all ranks have come, and only who takes the crossing away publishes.
         unsafe { self.meeting.publish(combined.map(finish)) };
         drop(under_way);
@@ -154,25 +157,30 @@ impl Bridge {
         places.map(|place| self.here[place]).collect()
     }
 
-    /// Puts together what all processes have brought; the same on each of them, error or not.
+    /// Puts together what all processes have brought; the same on each of them, error or not. What this one's ranks
+    /// have brought are values of this rank's type, unless a part says that they have not called the same.
     fn combine<V: Value>(
         &self,
-        mine: Result<Runs<V>, Box<CommError>>,
-        parts: Vec<Part>,
+        mine: Box<dyn Any + Send>,
+        parts: &[Part],
         combine: impl Fn(V, V) -> V,
     ) -> Result<V, Box<CommError>> {
-        let mut first: Option<WrittenCall<'_>> = None;
-        let mut bodies = Vec::with_capacity(parts.len());
-        for part in &parts {
-            let (call, body) = read(&part.bytes)?;
-            match &first {
-                None => first = Some(call),
-                Some(first) => first.compare(&call)?,
-            }
-            bodies.push((part.process, body));
+        let read = |part| Ok((read(part)?, part.process));
+        let parts = parts
+            .iter()
+            .map(read)
+            .collect::<Result<Vec<_>, Box<CommError>>>()?;
+        let mut calls = parts.iter().flat_map(|((calls, _), _)| calls);
+        if let Some(first) = calls.next() {
+            calls.try_for_each(|call| first.compare(call))?;
         }
-        let mut runs = mine?;
-        for (process, mut body) in bodies {
+        let mut bodies = Vec::with_capacity(parts.len());
+        for ((_, body), process) in parts {
+            bodies.push((body?, process));
+        }
+        let mine = mine.downcast::<Result<Runs<V>, Box<CommError>>>();
+        let mut runs = (*mine.expect("ranks that have called the same have brought the same"))?;
+        for (mut body, process) in bodies {
             if process != self.processes.own() {
                 let came = Runs::read(&mut body).map_err(unreadable::<V>)?;
                 runs = runs.join(came, &combine);
@@ -211,39 +219,46 @@ impl Bridge {
     }
 }
 
-/// What the ranks of a process have brought, and what they have called; or why they cannot go on.
-fn write<V: Value>(rank: usize, call: &Call, mine: &Result<Runs<V>, Box<CommError>>) -> Vec<u8> {
+/// What the ranks of a process have brought, or why they cannot go on; and what they have called: that of the first, if
+/// the others have called the same.
+fn write<V: Value>(calls: &[(usize, Call)], mine: &Result<Runs<V>, Box<CommError>>) -> Vec<u8> {
     let mut bytes = Vec::new();
     let written = match mine {
         Ok(runs) => runs.write(&mut bytes).map_err(unreadable::<V>),
         Err(failed) => Err(failed.clone()),
     };
-    match written {
-        Ok(()) => {
-            call.write(rank, &mut bytes);
-            put_number(&mut bytes, FINE);
-        }
+    let kind = match &written {
+        Ok(()) => FINE,
         Err(failed) => {
             bytes.clear();
-            write_failure(&failed, &mut bytes);
+            write_failure(failed, &mut bytes)
         }
-    }
+    };
+    calls
+        .iter()
+        .for_each(|(rank, call)| call.write(*rank, &mut bytes));
+    put_number(&mut bytes, calls.len() as u64);
+    put_number(&mut bytes, kind);
     bytes
 }
 
-/// What a process's ranks have called, and the bytes of what they have brought.
-fn read(bytes: &[u8]) -> Result<(WrittenCall<'_>, Tail<'_>), Box<CommError>> {
-    let mut tail = Tail(bytes);
-    match tail.number() {
-        Some(FINE) => {
-            let call = WrittenCall::read(&mut tail);
-            Ok((
-                call.ok_or_else(|| unreadable::<()>(CUT_OFF.to_owned()))?,
-                tail,
-            ))
-        }
+type Body<'a> = Result<Tail<'a>, Box<CommError>>;
+
+/// What a process's ranks have called, and the bytes of what they have brought, or why they cannot go on.
+fn read(part: &Part) -> Result<(Vec<WrittenCall<'_>>, Body<'_>), Box<CommError>> {
+    let mut tail = Tail(&part.bytes);
+    let (kind, count) = (tail.number(), tail.number());
+    let call = |_| WrittenCall::read(&mut tail);
+    let calls = (0..count.unwrap_or(0))
+        .map(call)
+        .collect::<Option<Vec<_>>>();
+    let mut calls = calls.ok_or_else(|| unreadable::<()>(CUT_OFF.to_owned()))?;
+    calls.reverse();
+    let body = match kind {
+        Some(FINE) => Ok(tail),
         kind => Err(Box::new(read_failure(kind, &mut tail))),
-    }
+    };
+    Ok((calls, body))
 }
 
 fn unreadable<V>(reason: String) -> Box<CommError> {
@@ -323,7 +338,8 @@ const MISMATCH: u64 = 1;
 const UNPORTABLE: u64 = 2;
 const OTHER: u64 = 3;
 
-fn write_failure(failed: &CommError, to: &mut Vec<u8>) {
+/// Appends a failure; its kind, for [`read_failure`].
+fn write_failure(failed: &CommError, to: &mut Vec<u8>) -> u64 {
     let (texts, kind) = match failed {
         CommError::Mismatch { one, other } => ([one.clone(), other.clone()], MISMATCH),
         CommError::Unportable { type_name, reason } => {
@@ -332,7 +348,7 @@ fn write_failure(failed: &CommError, to: &mut Vec<u8>) {
         other => ([String::new(), other.to_string()], OTHER),
     };
     texts.iter().for_each(|text| put_text(to, text));
-    put_number(to, kind);
+    kind
 }
 
 fn read_failure(kind: Option<u64>, tail: &mut Tail<'_>) -> CommError {

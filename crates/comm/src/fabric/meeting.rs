@@ -186,6 +186,19 @@ impl Meeting {
         })
     }
 
+    /// What each rank has called, by its number in the communicator.
+    ///
+    /// # Safety
+    /// For the rank that was the last to come, before it publishes.
+    pub(crate) unsafe fn calls(&self) -> Vec<(usize, Call)> {
+        let call = |rank: usize| {
+            // SAFETY: all ranks have come, and none comes again before the meeting is published.
+            let called = self.cells[rank].with(|cell| unsafe { (*cell).called });
+            called.map(|call| (self.name(rank), call))
+        };
+        (0..self.cells.len()).filter_map(call).collect()
+    }
+
     /// Publishes what was made of the combined value: the meeting has taken place. The caller must wake the
     /// [`Meeting::sleepers`].
     ///

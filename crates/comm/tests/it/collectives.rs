@@ -1,6 +1,6 @@
 //! Collectives against the sequential fold in rank order.
 
-use crate::worlds::{TREES, everywhere, on, worlds, worlds_of};
+use crate::worlds::{TREES, on, worlds, worlds_of};
 use motet_comm::{Communicator, Local, World};
 use motet_testkit::{Drops, patience, within};
 use proptest::prelude::*;
@@ -234,7 +234,8 @@ fn two_thousand_ranks_meet() {
 fn every_value_brought_to_a_collective_is_dropped_once() {
     let drops = Drops::new();
     let made = drops.clone();
-    everywhere(
+    on(
+        worlds(),
         async move |comm| {
             comm.reduce(0, Local(made.make()), |_, right| right).await?;
             comm.gather(comm.size() - 1, (Local(made.make()), [0u64; 30]))

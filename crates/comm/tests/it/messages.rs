@@ -1,6 +1,6 @@
 //! Messages from rank to rank: matching, order, ownership.
 
-use crate::worlds::{Outcome, everywhere, fails_everywhere, worlds};
+use crate::worlds::{Outcome, everywhere, fails_everywhere, on, worlds};
 use motet_comm::{ANY_SOURCE, ANY_TAG, CommError, Communicator, Local, RunError, Status};
 use motet_testkit::{Drops, patience, within};
 use std::future::Future;
@@ -55,7 +55,8 @@ fn sem_g27_sending_is_done_at_the_first_poll() {
 
 #[test]
 fn sem_g27_a_message_is_moved() {
-    everywhere(
+    on(
+        worlds(),
         async |comm| {
             let mine = vec![comm.rank(); 1 << 16];
             let place = mine.as_ptr() as usize;
@@ -171,7 +172,8 @@ fn every_kind_of_type_can_be_sent() {
 fn every_value_is_dropped_once_received_or_not() {
     let drops = Drops::new();
     let sent = drops.clone();
-    everywhere(
+    on(
+        worlds(),
         async move |comm| {
             for tag in 0..5 {
                 comm.send((comm.rank() + 1) % comm.size(), tag, Local(sent.make()))

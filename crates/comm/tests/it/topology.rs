@@ -254,7 +254,8 @@ async fn pause() {
 fn every_value_on_a_ring_is_dropped_once() {
     let drops = Drops::new();
     let sent = drops.clone();
-    everywhere(
+    on(
+        worlds(),
         async move |comm| {
             let (mut ring, mut line) = (comm.ring().await?, comm.line().await?);
             for _ in 0..9 {

@@ -147,12 +147,17 @@ impl<'de> Deserialize<'de> for Unwritable {
 
 #[test]
 fn sem_g315_inside_a_process_nothing_is_written() {
-    everywhere(async |comm| travels(&comm, Unwritable).await, |_, _| ());
+    on(
+        worlds(),
+        async |comm| travels(&comm, Unwritable).await,
+        |_, _| (),
+    );
 }
 
 #[test]
 fn sem_g315_inside_a_process_a_value_is_moved() {
-    everywhere(
+    on(
+        worlds(),
         async |comm| {
             let (rank, size) = (comm.rank(), comm.size());
             let (dest, source) = ((rank + 1) % size, (rank + size - 1) % size);
