@@ -2,6 +2,7 @@
 
 use crate::delivery::QueueHandle;
 use motet_dispatch::{Causalities, Exception, QueueError, Room, Task, announce};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -46,7 +47,15 @@ enum Effect {
     Raise(Box<(QueueHandle, Exception, Causalities)>),
     Drop(Arc<dyn Keep>),
     Settle(Arc<dyn Settle>, AdmitLast),
+    Release(QueueHandle),
     Call(Box<dyn FnOnce()>),
+}
+
+/// The effects behind the one that is carried out. It may panic (it may run a destructor, or a waker); those
+/// behind it are done all the same: there are tasks among them.
+struct Rest {
+    second: Option<Effect>,
+    others: std::vec::IntoIter<Effect>,
 }
 
 /// Queues a task when it is dropped: also when what comes before panics (a handler's destructor may).
@@ -84,6 +93,11 @@ impl Deferred {
         causalities: Causalities,
     ) {
         self.push(Effect::Raise(Box::new((queue, exception, causalities))));
+    }
+
+    /// Gives room back that was claimed and will not be used: who waits for it is woken.
+    pub(crate) fn release(&mut self, queue: &QueueHandle) {
+        self.push(Effect::Release(QueueHandle::clone(queue)));
     }
 
     pub(crate) fn drop_later(&mut self, receiver: Arc<dyn Keep>) {
@@ -168,10 +182,13 @@ impl Deferred {
     #[inline(never)]
     fn carry_out_effects(&mut self) {
         if let Some(effects) = self.effects.take() {
+            let mut rest = Rest {
+                second: effects.second,
+                others: effects.rest.into_iter(),
+            };
             effects.first.carry_out();
-            if let Some(second) = effects.second {
-                second.carry_out();
-                effects.rest.into_iter().for_each(Effect::carry_out);
+            while let Some(next) = rest.next() {
+                next.carry_out();
             }
         }
         // Room that nobody has used goes to the next.
@@ -212,7 +229,27 @@ impl Effect {
                 drop(choice);
                 drop(task);
             }
+            Effect::Release(queue) => queue.release(),
             Effect::Call(effect) => effect(),
+        }
+    }
+}
+
+impl Iterator for Rest {
+    type Item = Effect;
+
+    #[inline]
+    fn next(&mut self) -> Option<Effect> {
+        self.second.take().or_else(|| self.others.next())
+    }
+}
+
+impl Drop for Rest {
+    #[inline]
+    fn drop(&mut self) {
+        while let Some(next) = self.next() {
+            // One panic is on its way to the poster. A second one has been reported by the panic hook.
+            drop(catch_unwind(AssertUnwindSafe(|| next.carry_out())));
         }
     }
 }

@@ -9,7 +9,7 @@
 //!   offer: queue full ──> line for room ──> room is granted ──> task on that queue ──> offer again
 //! ```
 //!
-//! The second offer is a task of its own because room may be given up under any lock.
+//! The second offer is a task of the receiver's queue: whoever gives room up has other things to do.
 
 use super::PortCore;
 use super::state::PortState;
