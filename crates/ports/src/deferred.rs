@@ -13,7 +13,10 @@ pub(crate) struct Deferred {
     /// Tasks have been queued that other workers should hear of.
     announce: bool,
     effects: Option<Effects>,
-    room: Option<Box<RoomNews>>,
+    /// Room that was waited for, to be used by the first claim on its queue.
+    granted: Option<Room>,
+    /// The queue that had no room for the last claim, if room can be waited for.
+    full: Option<QueueHandle>,
 }
 
 /// At least one: most posts have none, and should find that out by one look.
@@ -23,31 +26,30 @@ struct Effects {
     rest: Vec<Effect>,
 }
 
-/// What is known of room in queues.
-#[derive(Default)]
-struct RoomNews {
-    /// Room that was waited for, to be used by the first claim on its queue.
-    granted: Option<Room>,
-    /// The queue that had no room for the last claim, if room can be waited for.
-    full: Option<QueueHandle>,
-}
-
 /// An arbiter that has decided among its branches.
 pub(crate) trait Settle: Send + Sync {
     /// Takes the branches off their ports. The caller holds no lock.
     fn settle(&self);
 }
 
+/// A port at which posters wait for room.
+pub(crate) trait LetIn: Send + Sync {
+    /// Lets them in as far as there is room. The caller holds no lock.
+    fn let_in(&self);
+}
+
 enum Effect {
     Admit(QueueHandle, Task),
     Readmit(QueueHandle, Task),
     GiveUp(Task),
+    Discard(Task),
     Wake(Waker),
     /// Boxed: it is rare, and would make all others large.
     Raise(Box<(QueueHandle, Exception, Causalities)>),
     Drop(Arc<dyn Keep>),
     Settle(Arc<dyn Settle>, AdmitLast),
     Release(QueueHandle),
+    LetIn(Arc<dyn LetIn>),
     Call(Box<dyn FnOnce()>),
 }
 
@@ -81,6 +83,16 @@ impl Deferred {
         self.push(Effect::GiveUp(task));
     }
 
+    /// Drops a task with what it carries.
+    pub(crate) fn discard(&mut self, task: Task) {
+        self.push(Effect::Discard(task));
+    }
+
+    /// Lets those in who wait to post to `port`.
+    pub(crate) fn let_in(&mut self, port: Arc<dyn LetIn>) {
+        self.push(Effect::LetIn(port));
+    }
+
     pub(crate) fn wake(&mut self, waker: Waker) {
         self.push(Effect::Wake(waker));
     }
@@ -111,12 +123,8 @@ impl Deferred {
 
     /// Effects of something that may hold room already.
     pub(crate) fn with_room(granted: Option<Room>) -> Self {
-        let news = |granted| RoomNews {
-            granted: Some(granted),
-            full: None,
-        };
         Deferred {
-            room: granted.map(news).map(Box::new),
+            granted,
             ..Deferred::default()
         }
     }
@@ -129,7 +137,7 @@ impl Deferred {
     /// Claims room for one task.
     #[inline]
     pub(crate) fn claim_room(&mut self, queue: &QueueHandle) -> Result<(), QueueError> {
-        if self.room.is_some() && self.uses_room(queue) {
+        if self.granted.is_some() && self.uses_room(queue) {
             return Ok(());
         }
         let claimed = queue.reserve();
@@ -142,18 +150,18 @@ impl Deferred {
     /// Whether a queue had no room for the last claim, if room can be waited for.
     #[inline]
     pub(crate) fn has_full(&self) -> bool {
-        self.room.as_ref().is_some_and(|room| room.full.is_some())
+        self.full.is_some()
     }
 
     /// The queue that had no room for the last claim since this was asked.
     pub(crate) fn take_full(&mut self) -> Option<QueueHandle> {
-        self.room.as_mut()?.full.take()
+        self.full.take()
     }
 
     #[cold]
     fn found_full(&mut self, queue: &QueueHandle, reason: QueueError) {
         if reason.is_want_of_room() && queue.room().is_some() {
-            self.room.get_or_insert_default().full = Some(QueueHandle::clone(queue));
+            self.full = Some(QueueHandle::clone(queue));
         }
     }
 
@@ -161,9 +169,7 @@ impl Deferred {
     fn uses_room(&mut self, queue: &QueueHandle) -> bool {
         let line = queue.room();
         let of_queue = |room: &mut Room| line.as_ref().is_some_and(|line| room.is_of(line));
-        let news = self.room.as_mut();
-        let room = news.and_then(|news| news.granted.take_if(of_queue));
-        room.map(Room::keep).is_some()
+        self.granted.take_if(of_queue).map(Room::keep).is_some()
     }
 
     /// Does everything. The caller holds no lock.
@@ -173,7 +179,7 @@ impl Deferred {
         if self.announce {
             announce();
         }
-        if self.effects.is_some() || self.room.is_some() {
+        if self.effects.is_some() || self.granted.is_some() {
             self.carry_out_effects();
         }
     }
@@ -192,7 +198,7 @@ impl Deferred {
             }
         }
         // Room that nobody has used goes to the next.
-        self.room = None;
+        self.granted = None;
     }
 
     #[inline]
@@ -218,6 +224,7 @@ impl Effect {
             Effect::Admit(queue, task) => queue.admit(task),
             Effect::Readmit(queue, task) => queue.readmit(task),
             Effect::GiveUp(task) => task.cleanup(),
+            Effect::Discard(task) => drop(task),
             Effect::Wake(waker) => waker.wake(),
             Effect::Raise(raised) => {
                 let (queue, exception, causalities) = *raised;
@@ -230,6 +237,7 @@ impl Effect {
                 drop(task);
             }
             Effect::Release(queue) => queue.release(),
+            Effect::LetIn(port) => port.let_in(),
             Effect::Call(effect) => effect(),
         }
     }

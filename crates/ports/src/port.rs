@@ -13,7 +13,7 @@ pub(crate) use state::PortState;
 
 use crate::PostError;
 use crate::claim::Claim;
-use crate::deferred::Deferred;
+use crate::deferred::{Deferred, LetIn};
 use crate::delivery::{Delivery, Parcel, parcel, token};
 use crate::domain::Domain;
 use crate::origin::Origin;
