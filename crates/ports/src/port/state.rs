@@ -14,14 +14,14 @@ use motet_dispatch::{BoxList, QueueError, RoomLine};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-/// What each post touches comes first; see [`PortCore`].
+/// What each post writes comes first, then what it reads; see [`PortCore`].
 #[repr(C)]
 pub(crate) struct PortState<T: Send + 'static> {
     pub(super) stamps: Stamps,
-    /// In the order in which they are asked.
-    pub(super) receivers: VecDeque<Arc<dyn Receiver<T>>>,
     /// There when the capacity is limited.
     pub(super) bound: Option<Box<Bound<T>>>,
+    /// In the order in which they are asked.
+    pub(super) receivers: VecDeque<Arc<dyn Receiver<T>>>,
     pub(super) items: BoxList<Delivery<T>>,
     /// Receivers that wait for room in their queues, to be offered the waiting items.
     pub(super) hungry: Vec<Hungry<T>>,
