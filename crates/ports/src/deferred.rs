@@ -188,12 +188,12 @@ impl Deferred {
     #[inline(never)]
     fn carry_out_effects(&mut self) {
         if let Some(effects) = self.effects.take() {
-            let mut rest = Rest {
+            let rest = Rest {
                 second: effects.second,
                 others: effects.rest.into_iter(),
             };
             effects.first.carry_out();
-            while let Some(next) = rest.next() {
+            for next in rest {
                 next.carry_out();
             }
         }
@@ -255,7 +255,7 @@ impl Iterator for Rest {
 impl Drop for Rest {
     #[inline]
     fn drop(&mut self) {
-        while let Some(next) = self.next() {
+        for next in self.by_ref() {
             // One panic is on its way to the poster. A second one has been reported by the panic hook.
             drop(catch_unwind(AssertUnwindSafe(|| next.carry_out())));
         }

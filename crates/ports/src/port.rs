@@ -25,7 +25,6 @@ use motet_dispatch::BoxList;
 use motet_sync::{Mutex, Serial};
 use state::Refusal;
 use std::any::type_name;
-use std::mem::offset_of;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// Takes items from anyone and keeps each until a receiver takes it.
@@ -64,6 +63,7 @@ pub(crate) struct PortCore<T: Send + 'static> {
 
 #[cfg(not(any(motet_loom, motet_shuttle)))]
 const _: () = {
+    use std::mem::offset_of;
     // Nothing of them depends on the type of the items. The lock stands before what it guards.
     type State = PortState<()>;
     let state = offset_of!(PortCore<()>, state);

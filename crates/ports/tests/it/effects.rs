@@ -83,10 +83,7 @@ fn sem_g87_a_cleanup_waits_for_the_post_that_has_decided() {
             },
         };
         let active = Receive::once(&port, |_: u32| ()).activate(&queue).unwrap();
-        let posting = thread::spawn({
-            let port = port.clone();
-            move || port.post(1).unwrap()
-        });
+        let posting = thread::spawn(move || port.post(1).unwrap());
         gate.wait_for(1);
         // The receive has taken the item and not sent it on yet.
         let off = log.clone();
