@@ -385,7 +385,11 @@ impl QueueCore {
 impl Drop for QueueCore {
     fn drop(&mut self) {
         if let Some(line) = self.gate.line() {
-            line.close();
+            self.guarded(|| line.close());
+        }
+        // No worker keeps the queue any more.
+        for ended in &self.ended {
+            ended.store(true, Ordering::Relaxed);
         }
         self.take_leftovers().into_iter().for_each(Task::cleanup);
     }
@@ -432,6 +436,7 @@ mod loom_tests {
                 }
             });
             queue.stop();
+            queue.worker_ended(0);
             let returned = queue.close().into_iter().map(Task::cleanup).count();
             let accepted = poster.join().unwrap();
             assert_eq!(*cleaned.lock(), usize::from(accepted));
@@ -449,6 +454,28 @@ mod loom_tests {
     fn loom_home_post_against_close() {
         post_against_close(|queue, task| {
             queue.leave_for(0, task);
+        });
+    }
+
+    /// A dispatcher in the background: a task for a worker's home comes while that worker ends and the queue is
+    /// closed. One of the three gives it up.
+    #[test]
+    fn loom_home_post_against_close_and_the_end_of_its_worker() {
+        loom::model(|| {
+            let (queue, cleaned) = (queue_of(1), Arc::new(Mutex::new(0)));
+            let poster = thread::spawn({
+                let (queue, cleaned) = (Arc::clone(&queue), Arc::clone(&cleaned));
+                move || queue.leave_for(0, task(&cleaned))
+            });
+            let worker = thread::spawn({
+                let queue = Arc::clone(&queue);
+                move || Local::new(queue, 0).abandon()
+            });
+            queue.stop();
+            queue.close().into_iter().for_each(Task::cleanup);
+            let _woken = poster.join().unwrap();
+            worker.join().unwrap();
+            assert_eq!(*cleaned.lock(), 1);
         });
     }
 

@@ -2,6 +2,7 @@
 
 use crate::delivery::QueueHandle;
 use motet_dispatch::{Causalities, Exception, QueueError, Room, Task, announce};
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
@@ -19,11 +20,14 @@ pub(crate) struct Deferred {
     full: Option<QueueHandle>,
 }
 
-/// At least one: most posts have none, and should find that out by one look.
+/// At least one at first: most posts have none, and should find that out by one look.
+///
+/// One that is carried out may panic (it may run a destructor, or a waker); those behind it are done all the
+/// same, when this is dropped: there are tasks among them.
 struct Effects {
-    first: Effect,
+    first: Option<Effect>,
     second: Option<Effect>,
-    rest: Vec<Effect>,
+    others: VecDeque<Effect>,
 }
 
 /// An arbiter that has decided among its branches.
@@ -51,13 +55,6 @@ enum Effect {
     Release(QueueHandle),
     LetIn(Arc<dyn LetIn>),
     Call(Box<dyn FnOnce()>),
-}
-
-/// The effects behind the one that is carried out. It may panic (it may run a destructor, or a waker); those
-/// behind it are done all the same: there are tasks among them.
-struct Rest {
-    second: Option<Effect>,
-    others: std::vec::IntoIter<Effect>,
 }
 
 /// Queues a task when it is dropped: also when what comes before panics (a handler's destructor may).
@@ -187,14 +184,15 @@ impl Deferred {
     /// Apart from the way of most posts, which have queued their task and leave nothing to do.
     #[inline(never)]
     fn carry_out_effects(&mut self) {
-        if let Some(effects) = self.effects.take() {
-            let rest = Rest {
-                second: effects.second,
-                others: effects.rest.into_iter(),
-            };
-            effects.first.carry_out();
-            for next in rest {
-                next.carry_out();
+        if let Some(effects) = &mut self.effects {
+            if let Some(first) = effects.first.take() {
+                first.carry_out();
+            }
+            if let Some(second) = effects.second.take() {
+                second.carry_out();
+                if !effects.others.is_empty() {
+                    effects.carry_out_others();
+                }
             }
         }
         // Room that nobody has used goes to the next.
@@ -206,13 +204,13 @@ impl Deferred {
         match &mut self.effects {
             None => {
                 self.effects = Some(Effects {
-                    first: effect,
+                    first: Some(effect),
                     second: None,
-                    rest: Vec::new(),
+                    others: VecDeque::new(),
                 });
             }
             Some(effects) if effects.second.is_none() => effects.second = Some(effect),
-            Some(effects) => effects.rest.push(effect),
+            Some(effects) => effects.others.push_back(effect),
         }
     }
 }
@@ -243,21 +241,36 @@ impl Effect {
     }
 }
 
-impl Iterator for Rest {
-    type Item = Effect;
-
+impl Effects {
+    /// The next to be carried out.
     #[inline]
     fn next(&mut self) -> Option<Effect> {
-        self.second.take().or_else(|| self.others.next())
+        let one = self.first.take().or_else(|| self.second.take());
+        one.or_else(|| self.others.pop_front())
+    }
+
+    #[cold]
+    fn carry_out_others(&mut self) {
+        while let Some(other) = self.others.pop_front() {
+            other.carry_out();
+        }
+    }
+
+    /// Does what a panic has left undone. The panic is on its way to the poster; a second one has been
+    /// reported by the panic hook.
+    #[cold]
+    fn catch_up(&mut self) {
+        while let Some(next) = self.next() {
+            drop(catch_unwind(AssertUnwindSafe(|| next.carry_out())));
+        }
     }
 }
 
-impl Drop for Rest {
+impl Drop for Effects {
     #[inline]
     fn drop(&mut self) {
-        for next in self.by_ref() {
-            // One panic is on its way to the poster. A second one has been reported by the panic hook.
-            drop(catch_unwind(AssertUnwindSafe(|| next.carry_out())));
+        if self.first.is_some() || self.second.is_some() || !self.others.is_empty() {
+            self.catch_up();
         }
     }
 }
