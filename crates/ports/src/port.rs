@@ -48,7 +48,7 @@ pub struct Port<T: Send + 'static> {
 }
 
 /// Alone in its cache lines: neighbours in memory are often ports that other threads use. What a post writes
-/// of a port whose receiver takes the item is in the first line, which goes from core to core with the
+/// of a port whose receiver takes the item and stays is in the first line, which goes from core to core with the
 /// posts; what else it reads is there or in the second, which stays where it is.
 #[repr(C, align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
