@@ -4,6 +4,7 @@ mod collectives;
 mod communicators;
 mod failures;
 mod forms;
+mod giving_up;
 mod gone;
 mod grids;
 mod messages;
