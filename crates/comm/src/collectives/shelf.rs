@@ -36,7 +36,7 @@ pub(super) fn each<T: Copy>(op: impl Fn(T, T) -> T) -> impl Fn(Vec<T>, Vec<T>) -
 }
 
 /// Copies numbers to where they shall be; says what is wrong when there is not just that much room.
-pub(super) fn copy<T: Copy>(
+pub(crate) fn copy<T: Copy>(
     operation: &'static str,
     numbers: &[T],
     room: &mut [T],

@@ -277,6 +277,14 @@ where
 }
 
 impl<U> Receiving<'_, U> {
+    /// Nobody waits for it any more, and it stays posted: its ticket, if it has been.
+    pub(crate) fn leave(&mut self) -> Option<Ticket> {
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::Posted(ticket) => Some(ticket),
+            State::New | State::Refused(_) | State::Ended => None,
+        }
+    }
+
     /// As if it had never been posted; `false` when its message had come.
     fn give_up(&mut self) -> bool {
         match std::mem::replace(&mut self.state, State::Ended) {
