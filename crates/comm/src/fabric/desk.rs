@@ -6,7 +6,7 @@
 use super::{Posted, Ticket};
 use crate::envelope::{Envelope, Wanted};
 use crate::report::Unmatched;
-use motet_dispatch::Inline;
+use motet_dispatch::{Causalities, Inline};
 use motet_ports::{Activation, Port, Receive};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU32, Ordering};
@@ -64,7 +64,7 @@ impl Desk {
             let mut order = self.order.lock();
             envelope.place = order.arrived;
             order.arrived += 1;
-            keep(&self.port.post(envelope));
+            apart(|| keep(&self.port.post(envelope)));
         }
         self.arrivals.fetch_add(1, Ordering::Release);
     }
@@ -93,8 +93,8 @@ impl Desk {
     fn register(&self, wanted: Wanted, came: &Came) -> Activation {
         let came = Arc::clone(came);
         let receive = Receive::once(&self.port, move |envelope| *came.lock() = Some(envelope))
-            .when(move |envelope| wanted.matches(envelope))
-            .activate(&self.inline);
+            .when(move |envelope| wanted.matches(envelope));
+        let receive = apart(|| receive.activate(&self.inline));
         receive.expect("an inline queue takes every task")
     }
 
@@ -159,7 +159,7 @@ impl Desk {
 
     fn lay_back(&self, items: Vec<Envelope>) {
         for envelope in items.into_iter().rev() {
-            keep(&self.port.put_back(envelope));
+            apart(|| keep(&self.port.put_back(envelope)));
         }
     }
 
@@ -180,6 +180,12 @@ impl Order {
         let at = self.posted.iter().position(is_it)?;
         Some(self.posted.remove(at))
     }
+}
+
+/// Posts and registers outside of the caller's causalities: what carries messages is nobody's work, and is not to be
+/// skipped when somebody's is cancelled.
+pub(super) fn apart<R>(work: impl FnOnce() -> R) -> R {
+    Causalities::none().run(work)
 }
 
 /// A port without a bound, whose receivers' queues have none, takes every item.

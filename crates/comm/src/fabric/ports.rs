@@ -13,7 +13,7 @@
 //! (papers R029 to R033, R041). This fabric is to be read and to be measured against; `threads` is the fast one.
 
 use super::call::{Call, mismatch, other_type};
-use super::desk::{Desk, keep};
+use super::desk::{Desk, apart, keep};
 use super::hall::Hall;
 use super::meeting::FAN;
 use super::place::Agenda;
@@ -164,13 +164,14 @@ impl Gathering {
         });
         let (port, gathered) = (Port::new(), Arc::clone(&table));
         // No rank comes to the next meeting before this one has taken place: every batch is a meeting.
-        MultipleItemReceive::persistent(&port, ranks, move |mut items: Vec<Brought>| {
-            items.sort_unstable_by_key(|item| item.rank);
-            *gathered.laid.lock() = Laid::Items(items);
-            gathered.meetings.fetch_add(1, Ordering::Release);
-        })
-        .activate(&Inline::new("gathers"))
-        .expect("an inline queue takes every task");
+        let gather =
+            MultipleItemReceive::persistent(&port, ranks, move |mut items: Vec<Brought>| {
+                items.sort_unstable_by_key(|item| item.rank);
+                *gathered.laid.lock() = Laid::Items(items);
+                gathered.meetings.fetch_add(1, Ordering::Release);
+            });
+        apart(|| gather.activate(&Inline::new("gathers")))
+            .expect("an inline queue takes every task");
         Gathering { port, table }
     }
 
@@ -183,7 +184,7 @@ impl Gathering {
     ) -> Vec<usize> {
         let before = self.table.meetings.load(Ordering::Relaxed);
         let value = Box::new(value);
-        keep(&self.port.post(Brought { rank, call, value }));
+        apart(|| keep(&self.port.post(Brought { rank, call, value })));
         if self.table.meetings.load(Ordering::Relaxed) == before {
             return Vec::new();
         }

@@ -1,5 +1,6 @@
 //! The promises of ranks, on every kind of world.
 
+mod causalities;
 mod collectives;
 mod communicators;
 mod failures;
