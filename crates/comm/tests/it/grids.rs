@@ -315,6 +315,40 @@ fn numbers_that_do_not_fit_the_neighbours_are_refused() {
     );
 }
 
+#[test]
+fn numbers_beyond_all_grids_are_refused_and_shifts_beyond_all_ends_meet_nobody() {
+    let half = 1_usize << (usize::BITS / 2);
+    // Multiplied without a check these are 0, and 1.
+    for dims in [[half, half], [usize::MAX, usize::MAX]] {
+        assert!(dims_create(1, &dims).is_err(), "{dims:?}");
+    }
+    on(
+        worlds_of(3),
+        async move |comm| {
+            let wrong = comm.cartesian(&[usize::MAX, usize::MAX], &[true; 2]).await;
+            assert!(
+                matches!(wrong, Err(CommError::Arguments { .. })),
+                "{wrong:?}"
+            );
+            let rank = comm.rank();
+            for periodic in [false, true] {
+                let line = comm.cartesian(&[3], &[periodic]).await?;
+                let line = line.expect("all are in it");
+                for by in [isize::MIN, isize::MIN + 1, isize::MAX - 1, isize::MAX] {
+                    let far = |by: i128| {
+                        let there = (rank as i128 + by).rem_euclid(3);
+                        periodic.then_some(there as usize)
+                    };
+                    let expected = (far(-(by as i128)), far(by as i128));
+                    assert_eq!(line.cart_shift(0, by), expected, "{rank} by {by}");
+                }
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
 proptest! {
     #[test]
     fn dims_are_factors_that_fall_and_are_as_close_as_can_be(ranks in 1_usize..400, count in 1_usize..5) {

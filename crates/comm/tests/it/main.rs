@@ -8,6 +8,7 @@ mod forms;
 mod giving_up;
 mod gone;
 mod grids;
+mod lengths;
 mod messages;
 mod misuse;
 mod requests;
