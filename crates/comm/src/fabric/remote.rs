@@ -127,6 +127,10 @@ impl Fabric for Remote {
         self.mailbox().post(wanted).map_err(Ticket::Mail)
     }
 
+    fn request(&self, wanted: &Wanted) -> Ticket {
+        Ticket::Mail(self.mailbox().request(wanted))
+    }
+
     fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
         let Ticket::Mail(ticket) = ticket else {
             return None;
@@ -138,10 +142,14 @@ impl Fabric for Remote {
     }
 
     fn withdraw(&self, ticket: Ticket) -> bool {
-        match ticket {
+        let was_free = match ticket {
             Ticket::Mail(ticket) => self.mailbox().withdraw(&ticket),
             Ticket::Port(_) => true,
+        };
+        if !was_free {
+            self.slot().wake_if_sleeping();
         }
+        was_free
     }
 
     fn farewell(&self, peer: usize, closer: Closer) {
@@ -152,6 +160,7 @@ impl Fabric for Remote {
 
     fn put_back(&self, envelope: Envelope) {
         self.mailbox().put_back(envelope);
+        self.slot().wake_if_sleeping();
     }
 
     fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {

@@ -5,7 +5,8 @@ use super::between::{Between, Way};
 use crate::fabric::{AnyFabric, Ending, Farewells, Hall, PlaceKind, Ports, Remote, Team, Threads};
 use crate::{Communicator, RunError};
 use motet_dispatch::{
-    Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task, spawn_unchecked,
+    Causalities, Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task,
+    spawn_unchecked,
 };
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, Parker, Unparker};
@@ -79,14 +80,18 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Debug>(
         hall,
         team: Arc::new(links.world(ranks)),
         links,
+        causalities: Causalities::active(),
         results: (0..ranks).map(|_| Mutex::new(None)).collect(),
         failure: Mutex::new(None),
         running: AtomicUsize::new(ranks),
         caller: caller.unparker(),
     };
-    // SAFETY: every rank has ended before this function goes on to `stop`, which joins the workers;
-    // `run` is dropped after that. Nothing in between unwinds.
-    unsafe { run.start(&queue) };
+    // A task that starts ranks, or a rank, must not be skipped when the caller is cancelled: the caller waits for it.
+    Causalities::none().run(|| {
+        // SAFETY: every rank has ended before this function goes on to `stop`, which joins the workers;
+        // `run` is dropped after that. Nothing in between unwinds.
+        unsafe { run.start(&queue) };
+    });
     while run.running.load(Ordering::Acquire) > 0 {
         caller.park();
     }
@@ -140,6 +145,8 @@ struct Run<F, R, E> {
     /// All ranks.
     team: Arc<Team>,
     links: Links,
+    /// The caller's, under which the ranks run.
+    causalities: Causalities,
     results: Vec<Mutex<Option<R>>>,
     /// The first one.
     failure: Mutex<Option<RunError<E>>>,
@@ -192,6 +199,7 @@ where
     /// The life of one rank, given its place here.
     async fn rank(&self, place: usize, farewells: Rc<Farewells>) {
         let _end = End { run: self, place };
+        self.causalities.add();
         let fabric = self.links.fabric(&self.hall, place, Rc::clone(&farewells));
         let rank = self.hall.first + place;
         let comm = Communicator::new(fabric, Arc::clone(&self.team), rank);

@@ -75,12 +75,12 @@ fn list(rank: usize, side: usize, step: usize) -> Vec<usize> {
     vec![number(rank, side, step); step]
 }
 
-fn boxed(rank: usize, side: usize, step: usize) -> Local<Box<[usize; 64]>> {
-    Local(Box::new([number(rank, side, step); 64]))
+fn boxed(rank: usize, side: usize, step: usize) -> Box<[usize; 32]> {
+    Box::new([number(rank, side, step); 32])
 }
 
-fn large(rank: usize, side: usize, step: usize) -> Local<[usize; 200]> {
-    Local([number(rank, side, step); 200])
+fn large(rank: usize, side: usize, step: usize) -> [[usize; 20]; 10] {
+    [[number(rank, side, step); 20]; 10]
 }
 
 fn nothing(_: usize, _: usize, _: usize) {}
@@ -238,7 +238,7 @@ fn sem_g36_a_fast_rank_waits_for_room_and_nothing_is_lost() {
 }
 
 /// Gives the thread to others once.
-async fn pause() {
+pub(crate) async fn pause() {
     let mut paused = false;
     std::future::poll_fn(|cx| {
         if std::mem::replace(&mut paused, true) {
