@@ -1,10 +1,11 @@
 //! Where in the program something was called.
 
 use crate::wire::known_in;
+use motet_sync::Mutex;
 use std::collections::HashSet;
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 /// A place in the program's source: a [`Location`] that may also be of another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! What can go wrong between ranks.
 
 use crate::address::Tag;
-use crate::fabric::Ending;
 use crate::report::WaitReport;
 use motet_dispatch::Exception;
 use std::any::Any;
@@ -142,18 +141,6 @@ pub enum RunError<E> {
         /// What it says.
         reason: String,
     },
-}
-
-impl<E> From<Ending> for RunError<E> {
-    fn from(ending: Ending) -> Self {
-        match ending {
-            Ending::Elsewhere { process, message } => RunError::Elsewhere { process, message },
-            Ending::Lost { process, reason } => RunError::Lost { process, reason },
-            Ending::Silent { processes, waited } => RunError::Silent { processes, waited },
-            Ending::Transport { reason } => RunError::Transport { reason },
-            Ending::Stuck(report) => RunError::Stuck(report),
-        }
-    }
 }
 
 impl<E> RunError<E> {

@@ -4,12 +4,13 @@
 //! run are the same program on machines of the same kind, so that nobody translates numbers.
 
 use crate::Value;
+use motet_sync::Mutex;
 use postcard::ser_flavors::Flavor;
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashSet;
 use std::hash::Hash;
 use std::marker::PhantomData;
-use std::sync::{Mutex, OnceLock};
+use std::sync::OnceLock;
 
 /// What is to be known of the type of a message whose value is at hand.
 #[derive(Debug)]
@@ -140,10 +141,7 @@ pub(crate) fn known_in<K: Copy + Eq + Hash>(
     find: impl FnOnce(&HashSet<K>) -> Option<K>,
     make: impl FnOnce() -> K,
 ) -> K {
-    let mut set = set
-        .get_or_init(Mutex::default)
-        .lock()
-        .unwrap_or_else(|lost| lost.into_inner());
+    let mut set = set.get_or_init(Mutex::default).lock();
     find(&set).unwrap_or_else(|| {
         let made = make();
         set.insert(made);

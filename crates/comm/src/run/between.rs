@@ -118,3 +118,15 @@ fn serve(processes: &Processes, watch: &IdleWatch, closing: &AtomicBool) {
         }
     }
 }
+
+impl<E> From<Ending> for RunError<E> {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Elsewhere { process, message } => RunError::Elsewhere { process, message },
+            Ending::Lost { process, reason } => RunError::Lost { process, reason },
+            Ending::Silent { processes, waited } => RunError::Silent { processes, waited },
+            Ending::Transport { reason } => RunError::Transport { reason },
+            Ending::Stuck(report) => RunError::Stuck(report),
+        }
+    }
+}

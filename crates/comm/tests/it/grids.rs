@@ -255,7 +255,11 @@ fn sem_g312_an_exchange_of_another_type_leaves_the_rank_out_of_step() {
             let came = if comm.rank() == 0 {
                 graph.neighbour_allgather(1_i32).await.map(drop)
             } else {
-                graph.ineighbour_allgather("one".to_owned()).wait().await.map(drop)
+                graph
+                    .ineighbour_allgather("one".to_owned())
+                    .wait()
+                    .await
+                    .map(drop)
             };
             assert!(matches!(came, Err(CommError::WrongType { .. })), "{came:?}");
             let out = graph
