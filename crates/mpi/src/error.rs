@@ -56,6 +56,8 @@ pub enum MpiError {
     },
     /// Something still uses the library: it ends when the last user does.
     InUse,
+    /// MPI was left as it is: the thread that was to end it panics, and must not wait for others.
+    NotEnded,
     /// There is no such process.
     NoSuchProcess {
         /// The process asked for.
@@ -126,6 +128,9 @@ impl fmt::Display for MpiError {
             }
             MpiError::InUse => f.write_str(
                 "communicators or requests are still in use: drop them before MPI is ended",
+            ),
+            MpiError::NotEnded => f.write_str(
+                "MPI was not ended, as this thread panics: end the process, so that its launcher sees it",
             ),
             MpiError::NoSuchProcess { process, processes } => {
                 write!(

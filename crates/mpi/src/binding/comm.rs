@@ -10,7 +10,12 @@ use std::sync::Arc;
 
 /// A communicator (MPI 5.0, chapter 7): processes numbered from 0, whose messages meet no others.
 ///
-/// Ranks here are processes. The library's own memory for a communicator is given back when MPI ends,
+/// Ranks here are processes. Where threads take turns ([`Environment::level`](super::Environment::level))
+/// a thread in a collective with values, in [`dup`](Comm::dup), [`split_shared`](Comm::split_shared) or
+/// [`free`](Comm::free) keeps the others of its process from MPI until the other processes are there too: no
+/// process may then need another thread's message to come there.
+///
+/// The library's own memory for a communicator is given back when MPI ends,
 /// or by [`Comm::free`].
 #[derive(Debug)]
 pub struct Comm {
@@ -217,6 +222,9 @@ impl Comm {
     /// # Errors
     /// As [`Comm::dup`].
     pub fn barrier(&self) -> Result<(), MpiError> {
+        if self.running.takes_turns() {
+            return self.ibarrier()?.wait().map(|_| ());
+        }
         self.running.call("MPI_Barrier", |symbols| {
             // SAFETY: the handle is a live communicator.
             unsafe { (symbols.barrier)(self.handle) }
