@@ -189,13 +189,27 @@ impl Comm {
     /// As [`Comm::dup`].
     #[inline]
     pub fn improbe(&self, tag: i32) -> Result<Option<Matched>, MpiError> {
+        self.matched(ANY_SOURCE, tag)
+    }
+
+    /// Takes the next message with this tag from this process out of the queue, if there is one
+    /// (`MPI_Improbe`).
+    ///
+    /// # Errors
+    /// [`MpiError::NoSuchProcess`]; as [`Comm::dup`].
+    pub fn improbe_from(&self, from: usize, tag: i32) -> Result<Option<Matched>, MpiError> {
+        self.matched(self.process(from)?, tag)
+    }
+
+    #[inline]
+    fn matched(&self, from: c_int, tag: i32) -> Result<Option<Matched>, MpiError> {
         let (mut flag, mut status) = (0, abi::Status::default());
         let mut handle = abi::MESSAGE_NULL;
         self.running.call("MPI_Improbe", |symbols| {
             // SAFETY: the handle is a live communicator, the places are valid.
             unsafe {
                 (symbols.improbe)(
-                    ANY_SOURCE,
+                    from,
                     tag,
                     self.handle,
                     &raw mut flag,

@@ -104,7 +104,10 @@ impl<K> RequestSet<K> {
 
     /// Takes out those that have ended since, each with its error code.
     fn take_ended(&mut self, mut tell: impl FnMut(K, Vec<u8>, c_int)) -> Result<(), MpiError> {
-        let Some(running) = self.running.clone().filter(|_| !self.is_empty()) else {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let Some(running) = self.running.clone() else {
             return Ok(());
         };
         self.indices.resize(self.handles.len(), 0);

@@ -1,6 +1,7 @@
 //! Several processes of this program, started by each library's own launcher.
 
 mod calls;
+mod closing;
 mod ended;
 mod lost;
 mod messages;
