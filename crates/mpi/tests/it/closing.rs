@@ -91,7 +91,7 @@ fn sem_g407_needs_mpi_what_a_thread_sends_while_another_closes_arrives_or_is_ref
         2,
         |mpi| {
             let world = mpi.world().unwrap();
-            for _ in 0..50 {
+            for _ in 0..10 {
                 let engine = Engine::new(&world, EngineConfig::default()).unwrap();
                 let engine = Arc::new(engine);
                 let (me, peer) = (engine.process(), 1 - engine.process());
@@ -130,7 +130,7 @@ fn sem_g408_needs_mpi_who_dies_between_its_farewell_and_the_end_is_named() {
     }
     for library in libraries() {
         // A launcher that sees a process end would end all: here it sees a shell, which stays.
-        let ran = run(DIES, 3, &library, &["sh", "-c", "\"$0\" \"$@\"; sleep 5"]);
+        let ran = run(DIES, 3, &library, &["sh", "-c", "\"$0\" \"$@\"; sleep 4"]);
         let out = String::from_utf8_lossy(&ran.stdout);
         let err = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(out.matches("saw the loss").count(), 2, "{out}{err}");
@@ -171,7 +171,7 @@ fn farewell_and_death(mpi: &Environment) {
         );
     }
     assert!(
-        begun.elapsed() < Duration::from_secs(3),
+        begun.elapsed() < Duration::from_secs(2),
         "{:?}",
         begun.elapsed()
     );

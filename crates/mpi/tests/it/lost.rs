@@ -45,7 +45,7 @@ fn named_by_all(name: &str, body: fn(&Environment)) {
     }
     for library in libraries() {
         // A launcher that sees a process end would end all: here it sees a shell, which stays.
-        let ran = run(name, 3, &library, &["sh", "-c", "\"$0\" \"$@\"; sleep 4"]);
+        let ran = run(name, 3, &library, &["sh", "-c", "\"$0\" \"$@\"; sleep 3"]);
         let out = String::from_utf8_lossy(&ran.stdout);
         let err = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(out.matches("saw the loss").count(), 2, "{out}{err}");
