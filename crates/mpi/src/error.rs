@@ -146,14 +146,11 @@ impl fmt::Display for MpiError {
             }
             MpiError::Closed => f.write_str("this process has closed: send before it does"),
             MpiError::Silent { processes, waited } => {
-                match processes.as_slice() {
-                    [] => f.write_str("some process waits for messages of its own to leave")?,
-                    silent => write!(f, "processes {silent:?} have not closed")?,
-                }
                 let waited = waited.as_secs_f64();
                 write!(
                     f,
-                    " after {waited:.1} s: see where they are, or wait longer"
+                    "{} after {waited:.1} s: see where they are, or wait longer",
+                    silent(processes)
                 )
             }
             MpiError::Malformed { process, bytes } => write!(
@@ -166,6 +163,13 @@ impl fmt::Display for MpiError {
 }
 
 impl std::error::Error for MpiError {}
+
+fn silent(processes: &[usize]) -> String {
+    match processes {
+        [] => "some process waits for messages of its own to leave".to_owned(),
+        silent => format!("processes {silent:?} have not closed"),
+    }
+}
 
 fn listed(paths: &[PathBuf]) -> String {
     let paths: Vec<_> = paths.iter().map(|p| p.display().to_string()).collect();
