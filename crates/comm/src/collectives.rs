@@ -29,3 +29,5 @@ mod reproducible_sum;
 mod scan;
 mod scatter;
 mod shelf;
+
+pub(crate) use shelf::copy;

@@ -17,8 +17,9 @@ use std::sync::Arc;
 ///
 /// # Cancellation
 /// Dropping the future of a point-to-point call before it ends takes nothing and sends nothing, but for
-/// `sendrecv` and `shift`: they send when they are first polled, and their messages stay on their way.
-/// Dropping that of a collective leaves this rank out of step; its next collective says so.
+/// `ssend`, `sendrecv`, `sendrecv_replace` and `shift`: they send when they are first polled, and their messages
+/// stay on their way. Dropping that of a collective, or of an exchange with neighbours, leaves this rank out of
+/// step; its next one says so.
 pub struct Communicator {
     fabric: AnyFabric,
     team: Arc<Team>,
@@ -111,7 +112,6 @@ impl Communicator {
         if self.in_meeting.replace(true) {
             return Err(CommError::OutOfStep { operation });
         }
-        // Never 0, which says that a rank has not come yet.
         let number = self.meetings.get().wrapping_add(1);
         self.meetings.set(number);
         Ok(number)

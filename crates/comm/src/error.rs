@@ -59,7 +59,7 @@ pub enum CommError {
         problem: String,
     },
     /// An earlier call of this rank on the same communicator or topology was given up before it had
-    /// ended (its future was dropped), so this rank is out of step with the others.
+    /// ended (its future was dropped), or failed half-way, so this rank is out of step with the others.
     OutOfStep {
         /// The operation that cannot be done.
         operation: &'static str,
@@ -146,7 +146,7 @@ impl fmt::Display for CommError {
             CommError::OutOfStep { operation } => write!(
                 f,
                 "{operation} is not possible: an earlier collective call of this rank was dropped \
-                 before it ended"
+                 before it ended, or has failed"
             ),
             CommError::Gone { peer, operation } => write!(
                 f,

@@ -128,7 +128,8 @@ impl sealed::Round for f32 {
     #[inline]
     fn is_certain(near: f64) -> bool {
         let (below, above) = (near.next_down() as f32, near.next_up() as f32);
-        below.to_bits() == above.to_bits()
+        // As values: what is next to zero on both sides is rounded to zeros of both signs.
+        below == above
     }
 
     #[inline]
@@ -314,6 +315,18 @@ impl fmt::Debug for ExactSum {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn an_exact_zero_is_certain() {
+        use sealed::Round;
+        assert!(<f32 as Round>::is_certain(0.0) && <f32 as Round>::is_certain(1.5));
+        // Half-way between two numbers it is not.
+        assert!(!<f32 as Round>::is_certain(1.0 + 2f64.powi(-24)));
+        let mut totals = [f32::NAN; 3];
+        let rows = [[1.5, 0.0, -0.0], [-1.5, 0.0, -0.0], [0.0, -0.0, -0.0]];
+        add_columns(&rows.map(|row: [f32; 3]| row.to_vec()), &mut totals);
+        assert_eq!(totals.map(f32::to_bits), [0; 3], "zeros are positive");
+    }
 
     fn sum(numbers: &[f64]) -> f64 {
         numbers.iter().collect::<ExactSum>().value()

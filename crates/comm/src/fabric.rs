@@ -10,6 +10,7 @@
 
 mod any_cell;
 mod call;
+mod desk;
 mod farewells;
 mod hall;
 mod lane;
@@ -64,17 +65,22 @@ pub(crate) trait Fabric {
     /// Takes the oldest message that is wanted, or posts a receive for it.
     fn post(&self, wanted: &Wanted) -> Posted;
 
+    /// Posts a receive for later: the oldest message that is wanted, if it is there, is the receive's from now
+    /// on, and somebody else's if the receive is given up.
+    fn request(&self, wanted: &Wanted) -> Ticket;
+
     /// What a posted receive has got; the receive is then over.
     fn collect(&self, ticket: &mut Ticket) -> Option<Envelope>;
 
-    /// Gives a posted receive up. What it had got is there again; then the answer is `false`.
+    /// Gives a posted receive up. What it had got is there again; then the answer is `false`, and this rank
+    /// is woken: it may sleep in another receive, which gets the message.
     fn withdraw(&self, ticket: Ticket) -> bool;
 
     /// The lane to or from `peer` is gone for good. The peer is told when the rank waits next: a rank that
     /// ends, well or not, has the run say so. One rank alone has nobody to tell.
     fn farewell(&self, _peer: usize, _closer: Closer) {}
 
-    /// Brings an envelope back that was received and could not be used.
+    /// Brings an envelope back that was received and could not be used; this rank is woken, as above.
     fn put_back(&self, envelope: Envelope);
 
     /// Shows `look` the oldest message that is wanted, and leaves it there.
@@ -92,7 +98,7 @@ pub(crate) enum Ticket {
     /// In a mailbox.
     Mail(MailTicket),
     /// At a port.
-    Port(Box<ports::PortTicket>),
+    Port(Box<desk::PortTicket>),
 }
 
 /// The fabrics there are.
@@ -147,6 +153,10 @@ impl Fabric for AnyFabric {
     #[inline]
     fn post(&self, wanted: &Wanted) -> Posted {
         each_fabric!(self, fabric => fabric.post(wanted))
+    }
+
+    fn request(&self, wanted: &Wanted) -> Ticket {
+        each_fabric!(self, fabric => fabric.request(wanted))
     }
 
     #[inline]

@@ -10,6 +10,7 @@ use crate::report::Unmatched;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU32, Ordering};
 use std::collections::VecDeque;
+use std::mem;
 
 /// Messages for one rank.
 pub(crate) struct Mailbox {
@@ -22,16 +23,16 @@ pub(crate) struct Mailbox {
 struct Mail {
     /// Oldest first.
     unexpected: VecDeque<Envelope>,
-    /// Oldest first.
+    /// Oldest first; their numbers ascend.
     posted: Vec<Posted>,
     /// Messages that have arrived so far.
     arrived: u64,
     /// Receives that were posted so far.
-    receives: u32,
+    receives: u64,
 }
 
 struct Posted {
-    number: u32,
+    number: u64,
     wanted: Wanted,
     came: Option<Envelope>,
 }
@@ -39,7 +40,7 @@ struct Posted {
 /// A receive that waits in a mailbox.
 #[derive(Debug)]
 pub(crate) struct MailTicket {
-    number: u32,
+    number: u64,
     /// The arrivals at the last look.
     seen: u32,
 }
@@ -82,14 +83,18 @@ impl Mailbox {
         if let Some(envelope) = mail.take(wanted) {
             return Ok(envelope);
         }
-        mail.receives = mail.receives.wrapping_add(1);
-        let number = mail.receives;
-        mail.posted.push(Posted {
-            number,
-            wanted: *wanted,
-            came: None,
-        });
+        let number = mail.register(wanted, None);
         Err(MailTicket { number, seen })
+    }
+
+    /// Posts a receive; the oldest message that is wanted, if it is there, is the receive's from now on.
+    pub(crate) fn request(&self, wanted: &Wanted) -> MailTicket {
+        let mut mail = self.mail.lock();
+        let came = mail.take(wanted);
+        // What is there shows at the first look, as if it had come after the receive.
+        let seen = self.arrivals().wrapping_sub(came.is_some().into());
+        let number = mail.register(wanted, came);
+        MailTicket { number, seen }
     }
 
     /// What a posted receive has got; the receive is then over.
@@ -103,7 +108,7 @@ impl Mailbox {
         let mut mail = self.mail.lock();
         let at = mail.find(ticket)?;
         mail.posted[at].came.as_ref()?;
-        mail.posted.remove(at).came
+        mail.unregister(at)
     }
 
     /// Gives a posted receive up; what it has got is there again for others. `false` when it had got
@@ -113,7 +118,7 @@ impl Mailbox {
         let Some(at) = mail.find(ticket) else {
             return true;
         };
-        match mail.posted.remove(at).came {
+        match mail.unregister(at) {
             None => true,
             Some(envelope) => {
                 drop(mail);
@@ -123,8 +128,12 @@ impl Mailbox {
         }
     }
 
-    /// Brings a message back that nobody could use, to its old place: a receive with a narrower tag may
-    /// have taken it past older ones.
+    /// Brings a message back that nobody could use, as if it had not been taken: to the oldest receive that
+    /// waits for it or has got a younger one, or to its old place. A receive with a narrower tag may have taken
+    /// it past older ones.
+    ///
+    /// The rank whose mailbox it is, which is the only one to call this, may sleep in another receive: it is
+    /// to be woken.
     pub(crate) fn put_back(&self, envelope: Envelope) {
         {
             let mut mail = self.mail.lock();
@@ -148,7 +157,7 @@ impl Mailbox {
         found.map(look)
     }
 
-    /// The program's messages to rank `dest` that nobody has received.
+    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive.
     pub(crate) fn unmatched(&self, dest: usize) -> Vec<Unmatched> {
         let mail = self.mail.lock();
         let came = mail.posted.iter().filter_map(|posted| posted.came.as_ref());
@@ -159,17 +168,43 @@ impl Mailbox {
 }
 
 impl Mail {
-    /// Gives the message to the oldest receive that waits for it, if there is one.
-    fn hand_over(&mut self, envelope: Envelope) -> Option<Envelope> {
-        let waits =
-            |posted: &&mut Posted| posted.came.is_none() && posted.wanted.matches(&envelope);
-        match self.posted.iter_mut().find(waits) {
-            Some(posted) => {
-                posted.came = Some(envelope);
-                None
+    /// Gives the message to the oldest receive that waits for it, if there is one. A receive that has got a
+    /// younger message takes the older one instead, and the younger goes on from there.
+    fn hand_over(&mut self, mut envelope: Envelope) -> Option<Envelope> {
+        for posted in &mut self.posted {
+            if !posted.wanted.matches(&envelope) {
+                continue;
             }
-            None => Some(envelope),
+            match &mut posted.came {
+                None => {
+                    posted.came = Some(envelope);
+                    return None;
+                }
+                Some(came) if came.place > envelope.place => mem::swap(came, &mut envelope),
+                Some(_) => {}
+            }
         }
+        Some(envelope)
+    }
+
+    /// Puts a receive behind the others; its number.
+    fn register(&mut self, wanted: &Wanted, came: Option<Envelope>) -> u64 {
+        self.receives += 1;
+        self.posted.push(Posted {
+            number: self.receives,
+            wanted: *wanted,
+            came,
+        });
+        self.receives
+    }
+
+    /// The receive is over; what it has got.
+    fn unregister(&mut self, at: usize) -> Option<Envelope> {
+        let came = self.posted.remove(at).came;
+        if self.posted.is_empty() && self.arrived < YOUNG {
+            self.posted = Vec::new();
+        }
+        came
     }
 
     fn take(&mut self, wanted: &Wanted) -> Option<Envelope> {
@@ -183,9 +218,10 @@ impl Mail {
     }
 
     fn find(&self, ticket: &MailTicket) -> Option<usize> {
+        let number = |posted: &Posted| posted.number;
         self.posted
-            .iter()
-            .position(|posted| posted.number == ticket.number)
+            .binary_search_by_key(&ticket.number, number)
+            .ok()
     }
 }
 

@@ -105,7 +105,7 @@ impl Blocking {
         let mut state = self.state.lock();
         if state.closed {
             drop(state);
-            return call.cleanup();
+            return self.give_up(call);
         }
         state.calls.push_back(call);
         if state.calls.len() > state.idle && state.threads < self.limit {
@@ -118,24 +118,33 @@ impl Blocking {
                     let mut calls = std::mem::take(&mut state.calls);
                     drop(state);
                     while let Some(call) = calls.pop_front() {
-                        call.cleanup();
+                        self.give_up(call);
                     }
                     return;
                 }
             }
         }
         drop(state);
-        self.called.notify_all();
+        self.called.notify_one();
+    }
+
+    /// Gives a call up that has not begun.
+    fn give_up(&self, call: Task) {
+        self.guarded(|| call.cleanup());
+    }
+
+    /// A call catches its own panic; this is for the destructors of what it holds, and for wakers.
+    fn guarded(&self, body: impl FnOnce()) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+            route::route(Exception::new(payload, &self.name), &self.name, &[]);
+        }
     }
 
     /// The life of a thread.
     fn serve(&self) {
         OWN.with(|own| own.set(self));
         while let Some(call) = self.next() {
-            // A call catches its own panic; this is for the destructors of what it holds.
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| call.start())) {
-                route::route(Exception::new(payload, &self.name), &self.name, &[]);
-            }
+            self.guarded(|| call.start());
         }
         self.ended.notify_all();
     }
@@ -172,7 +181,7 @@ impl Blocking {
         drop(state);
         self.called.notify_all();
         while let Some(call) = calls.pop_front() {
-            call.cleanup();
+            self.give_up(call);
         }
         if wait && !self.is_own_thread() {
             let mut state = self.state.lock();
@@ -204,6 +213,14 @@ impl<T> Answer<T> {
     }
 }
 
+impl<T: Send + 'static, F: FnOnce() -> T + Send + 'static> Call<T, F> {
+    /// Whoever waits is told first: a destructor of what the call holds may panic.
+    fn give_up(self, reason: QueueError) {
+        drop(Answer::settle(&self.answer, Err(Failure::NotRun(reason))));
+        drop(self.work);
+    }
+}
+
 impl<T: Send + 'static, F: FnOnce() -> T + Send + 'static> Run for Call<T, F> {
     fn run(task: TaskBox<Self>) {
         let Call {
@@ -223,16 +240,11 @@ impl<T: Send + 'static, F: FnOnce() -> T + Send + 'static> Run for Call<T, F> {
 
     /// Whoever awaits the call hears of it in its own way; the call itself has not been run.
     fn skip(task: TaskBox<Self>) {
-        Self::cleanup(task);
+        task.into_inner().give_up(QueueError::Cancelled);
     }
 
     fn cleanup(task: TaskBox<Self>) {
-        let Call { work, answer, .. } = task.into_inner();
-        drop(work);
-        drop(Answer::settle(
-            &answer,
-            Err(Failure::NotRun(QueueError::Stopped)),
-        ));
+        task.into_inner().give_up(QueueError::Stopped);
     }
 }
 

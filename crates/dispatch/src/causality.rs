@@ -17,7 +17,7 @@ mod fate;
 mod set;
 mod wait;
 
-pub use entered::Entered;
+use entered::Entered;
 pub use fate::Cancelled;
 pub use set::Causalities;
 pub use wait::UntilCancelled;
@@ -134,23 +134,13 @@ impl Causality {
 
 /// # Scopes
 impl Causality {
-    /// Makes this the innermost active causality until the guard is dropped, and brings those along
-    /// that it was made under. An ended causality changes nothing.
-    ///
-    /// The guard stays on its thread, so it cannot be held across an await of a future that is
-    /// `Send`: use [`Causality::wrap`] there.
-    #[must_use = "the scope ends when the guard is dropped"]
-    pub fn enter(&self) -> Entered {
-        self.over(&current::active()).enter()
-    }
-
-    /// Calls `work` under this causality.
+    /// Calls `work` under this causality, the innermost then, and those that it was made under. An ended
+    /// causality changes nothing. Scopes nest because calls do; for a future there is [`Causality::wrap`].
     ///
     /// # Panics
     /// When `work` does.
     pub fn run<R>(&self, work: impl FnOnce() -> R) -> R {
-        let _entered = self.enter();
-        work()
+        self.over(&current::active()).run(work)
     }
 
     /// `future` under this causality, inside of those that are active when it is first polled.

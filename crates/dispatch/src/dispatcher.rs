@@ -189,6 +189,9 @@ impl Dispatcher {
     /// ports, or run them. The queues refuse further tasks. Tasks at home on a worker are not
     /// returned: they may hold what must not leave their thread, and are cleaned up there.
     ///
+    /// In the [background](DispatcherConfig::background) it waits for no thread: tasks that run go on, and the
+    /// threads end after them.
+    ///
     /// # Panics
     /// On a worker of this dispatcher, which would wait for itself.
     #[must_use = "the tasks that never started"]
@@ -335,8 +338,8 @@ impl Dispatcher {
 }
 
 impl Drop for Dispatcher {
-    /// Stops; what is queued goes back to where it came from. On a thread of its own it does not wait
-    /// for the threads.
+    /// Stops; what is queued goes back to where it came from. On a thread of its own, and in the
+    /// background, it does not wait for the threads.
     fn drop(&mut self) {
         self.shut_down().into_iter().for_each(Task::cleanup);
     }

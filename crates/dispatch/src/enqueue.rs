@@ -28,8 +28,8 @@ pub trait Enqueue: Send + Sync + 'static {
     /// [`QueueError`] when the queue has no room or is stopped; nothing is claimed then.
     fn reserve(&self) -> Result<(), QueueError>;
 
-    /// Gives back room that was claimed and will not be used. May be called under a lock: those who
-    /// wait for room are woken, and their wakers must only queue tasks.
+    /// Gives back room that was claimed and will not be used. Called under no lock: those who wait for room
+    /// are woken here.
     fn release(&self);
 
     /// Queues a task that has claimed room.

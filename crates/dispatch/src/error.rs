@@ -15,6 +15,8 @@ pub enum QueueError {
     Stopped,
     /// The caller would block a worker of the queue's own dispatcher.
     OnOwnWorker,
+    /// A causality of the work was cancelled before that had begun.
+    Cancelled,
 }
 
 /// A task that was not queued, and why.
@@ -45,6 +47,7 @@ impl fmt::Display for QueueError {
             QueueError::OnOwnWorker => {
                 "a worker must not block until its own dispatcher has room; await it instead"
             }
+            QueueError::Cancelled => "a causality of the work was cancelled before it had begun",
         })
     }
 }

@@ -92,7 +92,7 @@ pub mod timer;
 mod loom_future_task;
 
 pub use blocking::RunBlocking;
-pub use causality::{Cancelled, Causalities, Causality, Entered, UntilCancelled};
+pub use causality::{Cancelled, Causalities, Causality, UntilCancelled};
 pub use clock::{Clock, Timer, Timescale};
 pub use counters::{QueueCounters, WorkerCounters};
 pub use dispatcher::{Dispatcher, DispatcherConfig, IdleWatch};

@@ -27,7 +27,7 @@ use motet_sync::atomic::{AtomicUsize, Ordering, fence};
 use room_wait::InLine;
 use std::collections::VecDeque;
 use std::fmt;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -154,7 +154,7 @@ impl RoomLine {
     #[cold]
     pub(crate) fn serve(&self) {
         let (_, wakers) = self.0.serve(&mut self.0.state.lock());
-        wakers.into_iter().for_each(Waker::wake);
+        wake_all(wakers);
     }
 
     /// Nobody gets room any more.
@@ -165,7 +165,7 @@ impl RoomLine {
         self.0.waiters.store(0, Ordering::Relaxed);
         drop(state);
         let tell = |waiter: Arc<InLine>| waiter.settle(Err(QueueError::Stopped));
-        line.into_iter().filter_map(tell).for_each(Waker::wake);
+        wake_all(line.into_iter().filter_map(tell).collect());
     }
 }
 
@@ -208,8 +208,8 @@ impl Line {
         let (next, wakers) = line.serve(&mut state);
         let timed = line.wants_time(&mut state, next);
         drop(state);
-        wakers.into_iter().for_each(Waker::wake);
         Line::come_back(line, timed);
+        wake_all(wakers);
     }
 
     /// Takes a waiter out of the line; `false` when it is not there any more.
@@ -246,8 +246,8 @@ impl Line {
             let (next, wakers) = line.serve(&mut state);
             let timed = line.wants_time(&mut state, next);
             drop(state);
-            wakers.into_iter().for_each(Waker::wake);
             Line::come_back(&line, timed);
+            wake_all(wakers);
         });
         drop(timer);
     }
@@ -263,6 +263,18 @@ impl Room {
     #[must_use]
     pub fn is_of(&self, line: &RoomLine) -> bool {
         self.line.as_ref().is_some_and(|own| own.is(line))
+    }
+}
+
+/// Wakes all. They have been told their outcome, so the panic of one waker must not keep it from the others.
+fn wake_all(wakers: Vec<Waker>) {
+    let mut panicked = None;
+    for waker in wakers {
+        let woken = catch_unwind(AssertUnwindSafe(|| waker.wake()));
+        panicked = panicked.or(woken.err());
+    }
+    if let Some(payload) = panicked {
+        resume_unwind(payload);
     }
 }
 

@@ -10,12 +10,10 @@
 //! stays first in first out and a chain of tasks, each queueing the next, touches no shared memory.
 
 use crate::Task;
-use crate::exception::Exception;
 use crate::queue_core::QueueCore;
 use crate::task_list::TaskList;
 use crossbeam_deque as deque;
 use std::cell::{Cell, RefCell};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Every so many tasks the injector goes first: the bound on how long a task from outside waits for
@@ -191,13 +189,11 @@ impl Local {
         while let Some(task) = self.pop_home().or_else(stored) {
             // Nobody waits for room in a queue that has been stopped.
             let _waited_for = self.queue.taken(self.worker);
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task.cleanup())) {
-                let exception = Exception::new(payload, &self.queue.config.name);
-                self.queue.raise(exception);
-            }
+            self.queue.guarded(|| task.cleanup());
         }
-        // When the dispatcher was dropped by one of its workers nobody waits for this one.
-        self.queue.after_push();
+        // When nobody waits for this worker (the dispatcher was dropped by one of its own, or is in the
+        // background) what is left here is this one's to clean up.
+        self.queue.worker_ended(self.worker);
     }
 }
 

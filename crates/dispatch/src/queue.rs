@@ -106,7 +106,8 @@ impl DispatcherQueue {
     ///
     /// # Errors
     /// [`QueueError::Stopped`] when the dispatcher is stopped before the call has begun, or the
-    /// operating system refuses the only thread.
+    /// operating system refuses the only thread; [`QueueError::Cancelled`] when a causality that
+    /// [skips](crate::Causality::skipping_unstarted) what has not begun was cancelled before.
     ///
     /// # Panics
     /// The future panics as the call does.

@@ -13,8 +13,10 @@ use crate::route::{self, ExceptionHandler, ExceptionRoute};
 use crate::store::Store;
 use crate::{QueueError, Task};
 use crossbeam_deque as deque;
-use motet_sync::atomic::{AtomicU8, Ordering, fence};
+use motet_sync::atomic::{AtomicBool, AtomicU8, Ordering, fence};
 use motet_sync::{CachePadded, Mutex};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
 /// How a [`DispatcherQueue`](crate::DispatcherQueue), or a [`ReplayQueue`](crate::ReplayQueue), is to be.
@@ -77,6 +79,8 @@ pub(crate) struct QueueCore {
     deques: Mutex<Vec<Option<deque::Worker<Task>>>>,
     /// The next-task slots of workers that have ended.
     heads: Mutex<Vec<Task>>,
+    /// By worker: whether it has ended, and what comes to be at home there is nobody's.
+    ended: Box<[AtomicBool]>,
     pub(crate) counters: Counters,
     pub(crate) notifications: Arc<Notifications>,
     exceptions: ExceptionRoute,
@@ -114,6 +118,7 @@ impl QueueCore {
             stealers: deques.iter().map(deque::Worker::stealer).collect(),
             deques: Mutex::new(deques.into_iter().map(Some).collect()),
             heads: Mutex::default(),
+            ended: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             counters: Counters::new(workers),
             notifications,
             exceptions: ExceptionRoute::default(),
@@ -261,8 +266,20 @@ impl QueueCore {
         self.state.store(STOPPED, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         if let Some(line) = self.gate.line() {
-            line.close();
+            self.guarded(|| line.close());
         }
+    }
+
+    /// Runs code that is not motet's; its panic goes the way of a handler's.
+    pub(crate) fn guarded(&self, body: impl FnOnce()) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+            self.raise_panic(payload);
+        }
+    }
+
+    /// Routes a panic that happened for the sake of this queue.
+    pub(crate) fn raise_panic(&self, payload: Box<dyn Any + Send>) {
+        self.raise(Exception::new(payload, &self.config.name));
     }
 
     /// Takes what has not started. Whoever queues from now on takes care of that himself.
@@ -280,6 +297,12 @@ impl QueueCore {
         self.heads.lock().push(task);
     }
 
+    /// Worker `index` has cleaned up what was at home there and will not come back.
+    pub(crate) fn worker_ended(&self, index: usize) {
+        self.ended[index].store(true, Ordering::SeqCst);
+        self.after_push();
+    }
+
     /// Whether some worker could take a task of this queue now.
     pub(crate) fn has_work(&self) -> bool {
         self.runs()
@@ -288,7 +311,8 @@ impl QueueCore {
                 || self.store().is_some_and(Store::has_any))
     }
 
-    /// All tasks that wait where another thread may take them, oldest first.
+    /// All tasks that wait where another thread may take them, oldest first. What is at home on a worker that
+    /// goes on is left to it.
     pub(crate) fn take_leftovers(&self) -> Vec<Task> {
         let mut tasks = std::mem::take(&mut *self.heads.lock());
         for stealer in &self.stealers {
@@ -301,12 +325,15 @@ impl QueueCore {
             }
         }
         let mut injected = self.injector.take_all();
-        self.inboxes
-            .iter()
-            .for_each(|inbox| injected.append(inbox.take_all()));
+        let has_ended = |index: usize| self.ended[index].load(Ordering::SeqCst);
+        for (index, inbox) in self.inboxes.iter().enumerate() {
+            if has_ended(index) {
+                injected.append(inbox.take_all());
+            }
+        }
         tasks.extend(std::iter::from_fn(|| injected.pop_front()));
         if let Some(store) = self.store() {
-            tasks.append(&mut store.take_all());
+            tasks.append(&mut store.take_all(has_ended));
         }
         self.counters.returned(tasks.len());
         tasks
@@ -358,7 +385,11 @@ impl QueueCore {
 impl Drop for QueueCore {
     fn drop(&mut self) {
         if let Some(line) = self.gate.line() {
-            line.close();
+            self.guarded(|| line.close());
+        }
+        // No worker keeps the queue any more.
+        for ended in &self.ended {
+            ended.store(true, Ordering::Relaxed);
         }
         self.take_leftovers().into_iter().for_each(Task::cleanup);
     }
@@ -405,6 +436,7 @@ mod loom_tests {
                 }
             });
             queue.stop();
+            queue.worker_ended(0);
             let returned = queue.close().into_iter().map(Task::cleanup).count();
             let accepted = poster.join().unwrap();
             assert_eq!(*cleaned.lock(), usize::from(accepted));
@@ -422,6 +454,28 @@ mod loom_tests {
     fn loom_home_post_against_close() {
         post_against_close(|queue, task| {
             queue.leave_for(0, task);
+        });
+    }
+
+    /// A dispatcher in the background: a task for a worker's home comes while that worker ends and the queue is
+    /// closed. One of the three gives it up.
+    #[test]
+    fn loom_home_post_against_close_and_the_end_of_its_worker() {
+        loom::model(|| {
+            let (queue, cleaned) = (queue_of(1), Arc::new(Mutex::new(0)));
+            let poster = thread::spawn({
+                let (queue, cleaned) = (Arc::clone(&queue), Arc::clone(&cleaned));
+                move || queue.leave_for(0, task(&cleaned))
+            });
+            let worker = thread::spawn({
+                let queue = Arc::clone(&queue);
+                move || Local::new(queue, 0).abandon()
+            });
+            queue.stop();
+            queue.close().into_iter().for_each(Task::cleanup);
+            let _woken = poster.join().unwrap();
+            worker.join().unwrap();
+            assert_eq!(*cleaned.lock(), 1);
         });
     }
 

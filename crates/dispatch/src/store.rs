@@ -87,9 +87,10 @@ impl Store {
         self.pop_where(|lane| lane == worker + 1)
     }
 
-    /// Takes everything, oldest first.
-    pub(crate) fn take_all(&self) -> Vec<Task> {
-        std::iter::from_fn(|| self.pop_where(|_| true)).collect()
+    /// Takes everything, oldest first, but what is at home on a worker that has not `ended`.
+    pub(crate) fn take_all(&self, ended: impl Fn(usize) -> bool) -> Vec<Task> {
+        let may_go = |lane: usize| lane == 0 || ended(lane - 1);
+        std::iter::from_fn(|| self.pop_where(may_go)).collect()
     }
 
     /// Whether there is a task that any worker may run.

@@ -6,7 +6,6 @@ mod waits;
 pub(crate) use task_clock::clock_of_task;
 
 use crate::Task;
-use crate::exception::Exception;
 use crate::local::Local;
 use crate::pool::Pool;
 use crate::queue_core::QueueCore;
@@ -263,7 +262,7 @@ impl Worker {
         let name = || self.locals.borrow()[slot].queue.config.name.clone();
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| span::start(task, name))) {
             let queue = Arc::clone(&self.locals.borrow()[slot].queue);
-            queue.raise(Exception::new(payload, &queue.config.name));
+            queue.raise_panic(payload);
         }
     }
 
@@ -290,12 +289,13 @@ impl Worker {
         None
     }
 
-    /// Somebody waits for the room of a task that has been taken.
+    /// Somebody waits for the room of a task that has been taken. Wakers are others' code: what they panic
+    /// with goes the way of a handler's panic, and the task in hand is run.
     #[cold]
     fn serve(&self, slot: usize) {
         let queue = Arc::clone(&self.locals.borrow()[slot].queue);
         if let Some(line) = queue.line() {
-            line.serve();
+            queue.guarded(|| line.serve());
         }
     }
 

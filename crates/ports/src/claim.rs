@@ -46,12 +46,6 @@ impl Claim {
         self.0.load(Ordering::Acquire) == OPEN
     }
 
-    /// Whether somebody has won.
-    #[inline]
-    pub(crate) fn is_taken(&self) -> bool {
-        self.0.load(Ordering::Acquire) == CLAIMED
-    }
-
     // AcqRel: the winner sees what the loser of an earlier round did, and what the winner did
     // before is seen by whoever finds the claim taken.
     fn change(&self, from: u8, to: u8) -> bool {
@@ -69,7 +63,7 @@ mod tests {
     fn is_won_once() {
         let claim = Claim::new();
         assert!(claim.take());
-        assert!(!claim.take() && claim.is_taken());
+        assert!(!claim.take());
         assert!(!claim.close(), "won before");
         assert!(!claim.is_open());
     }
@@ -79,7 +73,7 @@ mod tests {
         let claim = Claim::new();
         assert!(claim.close());
         assert!(claim.close(), "closing twice is closed");
-        assert!(!claim.take() && !claim.is_taken());
+        assert!(!claim.take());
         assert!(!claim.is_open());
     }
 }

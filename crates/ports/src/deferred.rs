@@ -2,6 +2,8 @@
 
 use crate::delivery::QueueHandle;
 use motet_dispatch::{Causalities, Exception, QueueError, Room, Task, announce};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -12,23 +14,20 @@ pub(crate) struct Deferred {
     /// Tasks have been queued that other workers should hear of.
     announce: bool,
     effects: Option<Effects>,
-    room: Option<Box<RoomNews>>,
-}
-
-/// At least one: most posts have none, and should find that out by one look.
-struct Effects {
-    first: Effect,
-    second: Option<Effect>,
-    rest: Vec<Effect>,
-}
-
-/// What is known of room in queues.
-#[derive(Default)]
-struct RoomNews {
     /// Room that was waited for, to be used by the first claim on its queue.
     granted: Option<Room>,
     /// The queue that had no room for the last claim, if room can be waited for.
     full: Option<QueueHandle>,
+}
+
+/// At least one at first: most posts have none, and should find that out by one look.
+///
+/// One that is carried out may panic (it may run a destructor, or a waker); those behind it are done all the
+/// same, when this is dropped: there are tasks among them.
+struct Effects {
+    first: Option<Effect>,
+    second: Option<Effect>,
+    others: VecDeque<Effect>,
 }
 
 /// An arbiter that has decided among its branches.
@@ -37,15 +36,24 @@ pub(crate) trait Settle: Send + Sync {
     fn settle(&self);
 }
 
+/// A port at which posters wait for room.
+pub(crate) trait LetIn: Send + Sync {
+    /// Lets them in as far as there is room. The caller holds no lock.
+    fn let_in(&self);
+}
+
 enum Effect {
     Admit(QueueHandle, Task),
     Readmit(QueueHandle, Task),
     GiveUp(Task),
+    Discard(Task),
     Wake(Waker),
     /// Boxed: it is rare, and would make all others large.
     Raise(Box<(QueueHandle, Exception, Causalities)>),
     Drop(Arc<dyn Keep>),
     Settle(Arc<dyn Settle>, AdmitLast),
+    Release(QueueHandle),
+    LetIn(Arc<dyn LetIn>),
     Call(Box<dyn FnOnce()>),
 }
 
@@ -72,6 +80,16 @@ impl Deferred {
         self.push(Effect::GiveUp(task));
     }
 
+    /// Drops a task with what it carries.
+    pub(crate) fn discard(&mut self, task: Task) {
+        self.push(Effect::Discard(task));
+    }
+
+    /// Lets those in who wait to post to `port`.
+    pub(crate) fn let_in(&mut self, port: Arc<dyn LetIn>) {
+        self.push(Effect::LetIn(port));
+    }
+
     pub(crate) fn wake(&mut self, waker: Waker) {
         self.push(Effect::Wake(waker));
     }
@@ -86,6 +104,11 @@ impl Deferred {
         self.push(Effect::Raise(Box::new((queue, exception, causalities))));
     }
 
+    /// Gives room back that was claimed and will not be used: who waits for it is woken.
+    pub(crate) fn release(&mut self, queue: &QueueHandle) {
+        self.push(Effect::Release(QueueHandle::clone(queue)));
+    }
+
     pub(crate) fn drop_later(&mut self, receiver: Arc<dyn Keep>) {
         self.push(Effect::Drop(receiver));
     }
@@ -97,12 +120,8 @@ impl Deferred {
 
     /// Effects of something that may hold room already.
     pub(crate) fn with_room(granted: Option<Room>) -> Self {
-        let news = |granted| RoomNews {
-            granted: Some(granted),
-            full: None,
-        };
         Deferred {
-            room: granted.map(news).map(Box::new),
+            granted,
             ..Deferred::default()
         }
     }
@@ -115,7 +134,7 @@ impl Deferred {
     /// Claims room for one task.
     #[inline]
     pub(crate) fn claim_room(&mut self, queue: &QueueHandle) -> Result<(), QueueError> {
-        if self.room.is_some() && self.uses_room(queue) {
+        if self.granted.is_some() && self.uses_room(queue) {
             return Ok(());
         }
         let claimed = queue.reserve();
@@ -128,18 +147,18 @@ impl Deferred {
     /// Whether a queue had no room for the last claim, if room can be waited for.
     #[inline]
     pub(crate) fn has_full(&self) -> bool {
-        self.room.as_ref().is_some_and(|room| room.full.is_some())
+        self.full.is_some()
     }
 
     /// The queue that had no room for the last claim since this was asked.
     pub(crate) fn take_full(&mut self) -> Option<QueueHandle> {
-        self.room.as_mut()?.full.take()
+        self.full.take()
     }
 
     #[cold]
     fn found_full(&mut self, queue: &QueueHandle, reason: QueueError) {
         if reason.is_want_of_room() && queue.room().is_some() {
-            self.room.get_or_insert_default().full = Some(QueueHandle::clone(queue));
+            self.full = Some(QueueHandle::clone(queue));
         }
     }
 
@@ -147,9 +166,7 @@ impl Deferred {
     fn uses_room(&mut self, queue: &QueueHandle) -> bool {
         let line = queue.room();
         let of_queue = |room: &mut Room| line.as_ref().is_some_and(|line| room.is_of(line));
-        let news = self.room.as_mut();
-        let room = news.and_then(|news| news.granted.take_if(of_queue));
-        room.map(Room::keep).is_some()
+        self.granted.take_if(of_queue).map(Room::keep).is_some()
     }
 
     /// Does everything. The caller holds no lock.
@@ -159,7 +176,7 @@ impl Deferred {
         if self.announce {
             announce();
         }
-        if self.effects.is_some() || self.room.is_some() {
+        if self.effects.is_some() || self.granted.is_some() {
             self.carry_out_effects();
         }
     }
@@ -167,15 +184,19 @@ impl Deferred {
     /// Apart from the way of most posts, which have queued their task and leave nothing to do.
     #[inline(never)]
     fn carry_out_effects(&mut self) {
-        if let Some(effects) = self.effects.take() {
-            effects.first.carry_out();
-            if let Some(second) = effects.second {
+        if let Some(effects) = &mut self.effects {
+            if let Some(first) = effects.first.take() {
+                first.carry_out();
+            }
+            if let Some(second) = effects.second.take() {
                 second.carry_out();
-                effects.rest.into_iter().for_each(Effect::carry_out);
+                if !effects.others.is_empty() {
+                    effects.carry_out_others();
+                }
             }
         }
         // Room that nobody has used goes to the next.
-        self.room = None;
+        self.granted = None;
     }
 
     #[inline]
@@ -183,13 +204,13 @@ impl Deferred {
         match &mut self.effects {
             None => {
                 self.effects = Some(Effects {
-                    first: effect,
+                    first: Some(effect),
                     second: None,
-                    rest: Vec::new(),
+                    others: VecDeque::new(),
                 });
             }
             Some(effects) if effects.second.is_none() => effects.second = Some(effect),
-            Some(effects) => effects.rest.push(effect),
+            Some(effects) => effects.others.push_back(effect),
         }
     }
 }
@@ -201,6 +222,7 @@ impl Effect {
             Effect::Admit(queue, task) => queue.admit(task),
             Effect::Readmit(queue, task) => queue.readmit(task),
             Effect::GiveUp(task) => task.cleanup(),
+            Effect::Discard(task) => drop(task),
             Effect::Wake(waker) => waker.wake(),
             Effect::Raise(raised) => {
                 let (queue, exception, causalities) = *raised;
@@ -212,7 +234,43 @@ impl Effect {
                 drop(choice);
                 drop(task);
             }
+            Effect::Release(queue) => queue.release(),
+            Effect::LetIn(port) => port.let_in(),
             Effect::Call(effect) => effect(),
+        }
+    }
+}
+
+impl Effects {
+    /// The next to be carried out.
+    #[inline]
+    fn next(&mut self) -> Option<Effect> {
+        let one = self.first.take().or_else(|| self.second.take());
+        one.or_else(|| self.others.pop_front())
+    }
+
+    #[cold]
+    fn carry_out_others(&mut self) {
+        while let Some(other) = self.others.pop_front() {
+            other.carry_out();
+        }
+    }
+
+    /// Does what a panic has left undone. The panic is on its way to the poster; a second one has been
+    /// reported by the panic hook.
+    #[cold]
+    fn catch_up(&mut self) {
+        while let Some(next) = self.next() {
+            drop(catch_unwind(AssertUnwindSafe(|| next.carry_out())));
+        }
+    }
+}
+
+impl Drop for Effects {
+    #[inline]
+    fn drop(&mut self) {
+        if self.first.is_some() || self.second.is_some() || !self.others.is_empty() {
+            self.catch_up();
         }
     }
 }

@@ -75,10 +75,11 @@ impl Outlet {
     /// Asks the parent for the decision, once room in the queue is reserved. After `true` the caller
     /// takes its items; after `false` it leaves its port.
     #[inline]
-    pub(crate) fn claim(&self) -> bool {
+    pub(crate) fn claim(&self, deferred: &mut Deferred) -> bool {
         let granted = self.is_granted();
         if !granted {
-            self.queue.release();
+            // Not now: who waits for room may be run by its waker, and use the port that is locked here.
+            deferred.release(&self.queue);
         }
         granted
     }

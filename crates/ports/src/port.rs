@@ -13,7 +13,7 @@ pub(crate) use state::PortState;
 
 use crate::PostError;
 use crate::claim::Claim;
-use crate::deferred::Deferred;
+use crate::deferred::{Deferred, LetIn};
 use crate::delivery::{Delivery, Parcel, parcel, token};
 use crate::domain::Domain;
 use crate::origin::Origin;
@@ -47,18 +47,33 @@ pub struct Port<T: Send + 'static> {
     core: Arc<PortCore<T>>,
 }
 
-/// Alone in its cache lines: neighbours in memory are often ports that other threads use. All that a post
-/// to a receiver touches is in the first: it goes from core to core with the posts.
+/// Alone in its cache lines: neighbours in memory are often ports that other threads use. What a post writes
+/// of a port whose receiver takes the item and stays is in the first line, which goes from core to core with the
+/// posts; what else it reads is there or in the second, which stays where it is.
 #[repr(C, align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
     /// Set when the first join on this port is activated. See `domain.rs`.
     domain: OnceLock<Arc<Domain>>,
-    state: Mutex<PortState<T>>,
-    id: u64,
     /// Its items carry no causalities.
     tokens: bool,
+    state: Mutex<PortState<T>>,
+    id: u64,
     origin: Origin,
 }
+
+#[cfg(not(any(motet_loom, motet_shuttle)))]
+const _: () = {
+    use std::mem::offset_of;
+    // Nothing of them depends on the type of the items. The lock stands before what it guards.
+    type State = PortState<()>;
+    let state = offset_of!(PortCore<()>, state);
+    let guarded = state + size_of::<Mutex<State>>() - size_of::<State>();
+    assert!(
+        guarded + offset_of!(State, receivers) <= 64,
+        "written by a post"
+    );
+    assert!(guarded + offset_of!(State, hungry) <= 128, "read by a post");
+};
 
 impl<T: Send + 'static> Port<T> {
     /// An empty port without receivers.

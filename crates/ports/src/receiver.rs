@@ -155,7 +155,7 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
     #[inline]
     pub fn claim(&mut self, outlet: &Outlet) -> Result<(), Verdict> {
         self.claim_room(outlet.queue())?;
-        if outlet.claim() {
+        if outlet.claim(self.deferred) {
             return Ok(());
         }
         self.leave_port();

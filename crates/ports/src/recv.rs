@@ -1,5 +1,6 @@
 //! Awaited receives: a future that waits at a port and holds no thread.
 
+use crate::deferred::Deferred;
 use crate::delivery::Parcel;
 use crate::port::{Port, PortCore, label};
 use crate::receiver::{Offer, Receiver, Verdict};
@@ -142,15 +143,23 @@ impl<T: Send + 'static> Future for Recv<T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         let this = &mut *self;
-        if this.waits.is_none()
-            && let Some(parcel) = this.port.take()
-        {
+        let parcel = match &this.waits {
+            None => this.port.core().take_or_wait(&mut this.waits, cx),
+            Some(waiting) => match waiting.look(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(parcel) => {
+                    this.waits = None;
+                    Some(parcel.expect("a receive that takes has got something when it ends"))
+                }
+            },
+        };
+        if let Some(parcel) = parcel {
             return Poll::Ready(received(parcel, cx));
         }
-        wait_at(&this.port, &mut this.waits, true, this.created, cx).map(|parcel| {
-            let parcel = parcel.expect("a receive that takes has got something when it ends");
-            received(parcel, cx)
-        })
+        if let Some(waiting) = &this.waits {
+            watch_here(Arc::downgrade(waiting) as Weak<dyn Waiter>, this.created);
+        }
+        Poll::Pending
     }
 }
 
@@ -179,7 +188,21 @@ impl<T: Send + 'static> Future for Ready<T> {
         if this.waits.is_none() && this.port.item_count() > 0 {
             return Poll::Ready(());
         }
-        wait_at(&this.port, &mut this.waits, false, this.created, cx).map(|_nothing| ())
+        let begins = this.waits.is_none();
+        let waiting = this.waits.get_or_insert_with(|| {
+            let waiting = Waiting::new(this.port.core(), false, cx);
+            // An item that was posted since the last look is offered, and seen, here.
+            let receiver = Arc::clone(&waiting) as Arc<dyn Receiver<T>>;
+            this.port.register(receiver);
+            waiting
+        });
+        let looked = waiting.look(cx);
+        if looked.is_ready() {
+            this.waits = None;
+        } else if begins {
+            watch_here(Arc::downgrade(waiting) as Weak<dyn Waiter>, this.created);
+        }
+        looked.map(|_nothing| ())
     }
 }
 
@@ -189,6 +212,29 @@ impl<T: Send + 'static> Drop for Ready<T> {
             // A look has no item that would have to go back.
             let _nothing = waits.give_up(&self.port);
         }
+    }
+}
+
+impl<T: Send + 'static> PortCore<T> {
+    /// Takes the oldest item; if there is none a wait begins, in the same step: what comes after it finds it.
+    fn take_or_wait(
+        self: &Arc<Self>,
+        waits: &mut Option<Arc<Waiting<T>>>,
+        cx: &Context<'_>,
+    ) -> Option<Parcel<T>> {
+        let mut deferred = Deferred::default();
+        let taken = self.locked(|state| {
+            let taken = state.items_mut().pop_front();
+            if taken.is_some() {
+                state.let_in_later(&mut deferred);
+            } else {
+                let waiting = waits.insert(Waiting::new(self, true, cx));
+                state.push_receiver(Arc::clone(waiting) as Arc<dyn Receiver<T>>);
+            }
+            taken
+        });
+        deferred.carry_out();
+        taken
     }
 }
 
@@ -207,35 +253,15 @@ pub(crate) fn adopt(causalities: &Causalities, cx: &Context<'_>) {
     }
 }
 
-/// Looks at what has come of the wait; it begins, at the port, if it has not yet.
-fn wait_at<T: Send + 'static>(
-    port: &Port<T>,
-    waits: &mut Option<Arc<Waiting<T>>>,
-    takes: bool,
-    created: &'static Location<'static>,
-    cx: &Context<'_>,
-) -> Poll<Option<Parcel<T>>> {
-    let begins = waits.is_none();
-    let waiting = waits.get_or_insert_with(|| {
-        let waiting = Arc::new(Waiting {
-            port: Arc::downgrade(port.core()),
+impl<T: Send + 'static> Waiting<T> {
+    fn new(port: &Arc<PortCore<T>>, takes: bool, cx: &Context<'_>) -> Arc<Self> {
+        Arc::new(Waiting {
+            port: Arc::downgrade(port),
             takes,
             stage: Mutex::new(Stage::Waits(cx.waker().clone())),
-        });
-        // An item that was posted since the last look is offered, and accepted, here.
-        port.register(Arc::clone(&waiting) as Arc<dyn Receiver<T>>);
-        waiting
-    });
-    let looked = waiting.look(cx);
-    if looked.is_ready() {
-        *waits = None;
-    } else if begins {
-        watch_here(Arc::downgrade(waiting) as Weak<dyn Waiter>, created);
+        })
     }
-    looked
-}
 
-impl<T: Send + 'static> Waiting<T> {
     /// What has come of it, with the item that it takes. While nothing has, `cx` will be woken.
     fn look(&self, cx: &Context<'_>) -> Poll<Option<Parcel<T>>> {
         match &mut *self.stage.lock() {

@@ -91,6 +91,11 @@ impl Condvar {
         (guard, !timeout.timed_out())
     }
 
+    /// Wakes one of those who wait: for conditions that any of them may make use of.
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
     /// Wakes everyone who waits.
     pub fn notify_all(&self) {
         self.0.notify_all();

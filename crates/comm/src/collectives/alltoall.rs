@@ -1,6 +1,6 @@
 //! All to all: every rank has something for every other.
 
-use super::shelf::{Shelf, append, begins, copy};
+use super::shelf::{Shelf, append, copy, cut};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
@@ -170,19 +170,13 @@ impl Communicator {
         give: impl FnOnce(Vec<usize>) -> R + 'c,
     ) -> impl Collective<'c, R> {
         let (rank, name) = (self.rank(), call.name());
-        let (begins, end) = begins(&counts);
-        let value = if counts.len() == self.size() && end == numbers.len() {
-            Ok(vec![Row {
+        let value = match cut(name, numbers.len(), &counts, self.size()) {
+            Ok(begins) => Ok(vec![Row {
                 begins,
                 counts,
                 numbers: numbers.to_vec(),
-            }])
-        } else {
-            let (given, parts, size) = (numbers.len(), counts.len(), self.size());
-            let problem = format!(
-                "{name} of {given} elements, in {parts} parts that hold {end}, among {size} ranks"
-            );
-            Err(CommError::Arguments { problem })
+            }]),
+            Err(problem) => Err(CommError::Arguments { problem }),
         };
         let read = move |rows: &Vec<Row<T>>| {
             let counts: Vec<usize> = rows.iter().map(|row| row.counts[rank]).collect();

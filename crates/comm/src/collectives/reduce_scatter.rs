@@ -1,6 +1,6 @@
 //! Reduce and scatter: each rank gets a part of the total.
 
-use super::shelf::{Shelf, begins, copy, each};
+use super::shelf::{Shelf, copy, cut, each};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
@@ -134,17 +134,12 @@ impl Communicator {
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Collective<'c, ()> {
         let (rank, name) = (self.rank(), call.name());
-        let (begins, end) = begins(counts);
-        let value = if counts.len() != self.size() || end != numbers.len() {
-            let (given, parts, size) = (numbers.len(), counts.len(), self.size());
-            let problem = format!(
-                "{name} of {given} elements, in {parts} parts that hold {end}, among {size} ranks"
-            );
-            Err(CommError::Arguments { problem })
-        } else {
-            super::allreduce::same_length(name, counts[rank], part.len()).map(|()| numbers.to_vec())
-        };
-        let begin = begins.get(rank).copied().unwrap_or(0);
+        let begins = cut(name, numbers.len(), counts, self.size());
+        let begin = begins.as_ref().map_or(0, |begins| begins[rank]);
+        let value = begins
+            .map_err(|problem| CommError::Arguments { problem })
+            .and_then(|_| super::allreduce::same_length(name, counts[rank], part.len()))
+            .map(|()| numbers.to_vec());
         let read = move |all: &Vec<T>| copy(name, &all[begin..begin + part.len()], part);
         let call = call.length(numbers.len());
         Meet::new(self, call, value, each(op), |all| all, read)

@@ -1,6 +1,6 @@
 //! Scatter.
 
-use super::shelf::{Shelf, begins, copy};
+use super::shelf::{Shelf, copy, cut};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
@@ -186,16 +186,13 @@ impl Communicator {
             let Some((numbers, counts)) = numbers else {
                 return Ok(None);
             };
-            let (begins, end) = begins(&counts);
-            if counts.len() == self.size() && end == numbers.len() {
-                return Ok(Some((begins, counts, numbers.to_vec())));
+            match cut(name, numbers.len(), &counts, self.size()) {
+                Ok(begins) => Ok(Some((begins, counts, numbers.to_vec()))),
+                Err(problem) => {
+                    let problem = format!("rank {root} calls {problem}");
+                    Err(CommError::Root { problem })
+                }
             }
-            let (given, parts, size) = (numbers.len(), counts.len(), self.size());
-            let problem = format!(
-                "rank {root} passes {given} elements to {name}, in {parts} parts that hold {end}, \
-                 among {size} ranks"
-            );
-            Err(CommError::Root { problem })
         });
         let read = move |all: &Option<(Vec<usize>, Vec<usize>, Vec<T>)>| {
             let (begins, counts, numbers) = all.as_ref().expect("the root has passed numbers");

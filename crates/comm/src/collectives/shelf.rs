@@ -36,7 +36,7 @@ pub(super) fn each<T: Copy>(op: impl Fn(T, T) -> T) -> impl Fn(Vec<T>, Vec<T>) -
 }
 
 /// Copies numbers to where they shall be; says what is wrong when there is not just that much room.
-pub(super) fn copy<T: Copy>(
+pub(crate) fn copy<T: Copy>(
     operation: &'static str,
     numbers: &[T],
     room: &mut [T],
@@ -54,13 +54,26 @@ pub(super) fn copy<T: Copy>(
     Ok(())
 }
 
-/// Where each part begins among all, and how many elements there are.
-pub(super) fn begins(counts: &[usize]) -> (Vec<usize>, usize) {
-    let mut end = 0;
-    let begins = counts.iter().map(|count| {
-        let begin = end;
-        end += count;
-        begin
-    });
-    (begins.collect(), end)
+/// Where the part of each of `size` ranks begins among `given` elements, if the lengths make up just these; otherwise
+/// what is wrong.
+pub(super) fn cut(
+    operation: &str,
+    given: usize,
+    counts: &[usize],
+    size: usize,
+) -> Result<Vec<usize>, String> {
+    let mut begins = Vec::with_capacity(counts.len());
+    let mut end = Some(0_usize);
+    for &count in counts {
+        begins.extend(end);
+        end = end.and_then(|end| end.checked_add(count));
+    }
+    let parts = counts.len();
+    if parts == size && end == Some(given) {
+        return Ok(begins);
+    }
+    let held = end.map_or_else(|| "too many".to_owned(), |end| end.to_string());
+    Err(format!(
+        "{operation} of {given} elements, in {parts} parts that hold {held}, among {size} ranks"
+    ))
 }

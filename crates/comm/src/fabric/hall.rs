@@ -1,6 +1,6 @@
 //! What the ranks of a world on threads share: where they wait, their mail, and how the run ends.
 
-use super::ports::Desk;
+use super::desk::Desk;
 use crate::mailbox::Mailbox;
 use crate::rank_slot::RankSlot;
 use crate::report::{RankState, Unmatched, WaitReport};

@@ -13,6 +13,7 @@
 //! (papers R029 to R033, R041). This fabric is to be read and to be measured against; `threads` is the fast one.
 
 use super::call::{Call, mismatch, other_type};
+use super::desk::{Desk, apart, keep};
 use super::hall::Hall;
 use super::meeting::FAN;
 use super::place::Agenda;
@@ -20,9 +21,8 @@ use super::{Closer, Fabric, Farewells, Posted, Ticket};
 use crate::CommError;
 use crate::envelope::{Envelope, Wanted};
 use crate::rank_slot::RankSlot;
-use crate::report::Unmatched;
 use motet_dispatch::Inline;
-use motet_ports::{Activation, MultipleItemReceive, Port, Receive};
+use motet_ports::{MultipleItemReceive, Port};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU32, Ordering, fence};
 use std::any::Any;
@@ -35,23 +35,6 @@ pub(crate) struct Ports {
     hall: Arc<Hall>,
     rank: usize,
     farewells: Rc<Farewells>,
-}
-
-/// A rank's port.
-pub(crate) struct Desk {
-    port: Port<Envelope>,
-    /// Runs the handlers of receives.
-    inline: Inline,
-    /// Held while the port is used: a message that is put back goes to its old place, for which others must
-    /// be taken out for a moment.
-    order: Mutex<()>,
-    arrivals: AtomicU32,
-}
-
-/// A receive that is registered at a rank's port.
-pub(crate) struct PortTicket {
-    came: Arc<Mutex<Option<Envelope>>>,
-    receive: Activation,
 }
 
 impl Ports {
@@ -100,18 +83,26 @@ impl Fabric for Ports {
         self.desk().receive(*wanted)
     }
 
+    fn request(&self, wanted: &Wanted) -> Ticket {
+        Ticket::Port(Box::new(self.desk().request(*wanted)))
+    }
+
     fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
         match ticket {
-            Ticket::Port(ticket) => ticket.came.lock().take(),
+            Ticket::Port(ticket) => self.desk().collect(ticket),
             Ticket::Mail(_) => None,
         }
     }
 
     fn withdraw(&self, ticket: Ticket) -> bool {
-        match ticket {
+        let was_free = match ticket {
             Ticket::Port(ticket) => self.desk().withdraw(&ticket),
             Ticket::Mail(_) => true,
+        };
+        if !was_free {
+            self.slot().wake_if_sleeping();
         }
+        was_free
     }
 
     fn farewell(&self, peer: usize, closer: Closer) {
@@ -120,6 +111,7 @@ impl Fabric for Ports {
 
     fn put_back(&self, envelope: Envelope) {
         self.desk().put_back(envelope);
+        self.slot().wake_if_sleeping();
     }
 
     fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
@@ -133,86 +125,6 @@ impl Fabric for Ports {
         // Relaxed: the numbers need only differ.
         self.hall.communicators.fetch_add(count, Ordering::Relaxed)
     }
-}
-
-impl Desk {
-    pub(crate) fn new() -> Self {
-        Desk {
-            port: Port::new(),
-            inline: Inline::new("receives"),
-            order: Mutex::new(()),
-            arrivals: AtomicU32::new(0),
-        }
-    }
-
-    /// A message comes.
-    fn post(&self, mut envelope: Envelope) {
-        {
-            let _order = self.order.lock();
-            envelope.place = u64::from(self.arrivals.load(Ordering::Relaxed));
-            keep(&self.port.post(envelope));
-        }
-        self.arrivals.fetch_add(1, Ordering::Release);
-    }
-
-    fn receive(&self, wanted: Wanted) -> Posted {
-        let _order = self.order.lock();
-        let came = Arc::new(Mutex::new(None));
-        let place = Arc::clone(&came);
-        let receive = Receive::once(&self.port, move |envelope| *place.lock() = Some(envelope))
-            .when(move |envelope| wanted.matches(envelope))
-            .activate(&self.inline);
-        let receive = receive.expect("an inline queue takes every task");
-        let there = came.lock().take();
-        there.ok_or_else(|| Ticket::Port(Box::new(PortTicket { came, receive })))
-    }
-
-    fn withdraw(&self, ticket: &PortTicket) -> bool {
-        let came = {
-            let _order = self.order.lock();
-            ticket.receive.cleanup();
-            ticket.came.lock().take()
-        };
-        match came {
-            None => true,
-            Some(envelope) => {
-                self.put_back(envelope);
-                false
-            }
-        }
-    }
-
-    /// Puts a message back to its old place, or gives it to a receive that waits for it.
-    fn put_back(&self, envelope: Envelope) {
-        self.all(|items| {
-            let older = |other: &Envelope| other.place < envelope.place;
-            let at = items.partition_point(older);
-            items.insert(at, envelope);
-        });
-        self.arrivals.fetch_add(1, Ordering::Release);
-    }
-
-    /// Works on all messages that wait, the oldest first.
-    fn all<R>(&self, work: impl FnOnce(&mut Vec<Envelope>) -> R) -> R {
-        let _order = self.order.lock();
-        let mut items: Vec<Envelope> = std::iter::from_fn(|| self.port.test()).collect();
-        let result = work(&mut items);
-        for envelope in items.into_iter().rev() {
-            keep(&self.port.put_back(envelope));
-        }
-        result
-    }
-
-    /// The program's messages to rank `dest` that nobody has received.
-    pub(crate) fn unmatched(&self, dest: usize) -> Vec<Unmatched> {
-        let unmatched = |envelope: &Envelope| envelope.unmatched(dest);
-        self.all(|items| items.iter().filter_map(unmatched).collect())
-    }
-}
-
-/// A port without a bound, whose receivers' queues have none, takes every item.
-fn keep<E>(posted: &Result<(), E>) {
-    debug_assert!(posted.is_ok(), "a port without a bound refuses nothing");
 }
 
 /// Where the ranks of a communicator meet: a port to which each posts one item per meeting.
@@ -252,13 +164,14 @@ impl Gathering {
         });
         let (port, gathered) = (Port::new(), Arc::clone(&table));
         // No rank comes to the next meeting before this one has taken place: every batch is a meeting.
-        MultipleItemReceive::persistent(&port, ranks, move |mut items: Vec<Brought>| {
-            items.sort_unstable_by_key(|item| item.rank);
-            *gathered.laid.lock() = Laid::Items(items);
-            gathered.meetings.fetch_add(1, Ordering::Release);
-        })
-        .activate(&Inline::new("gathers"))
-        .expect("an inline queue takes every task");
+        let gather =
+            MultipleItemReceive::persistent(&port, ranks, move |mut items: Vec<Brought>| {
+                items.sort_unstable_by_key(|item| item.rank);
+                *gathered.laid.lock() = Laid::Items(items);
+                gathered.meetings.fetch_add(1, Ordering::Release);
+            });
+        apart(|| gather.activate(&Inline::new("gathers")))
+            .expect("an inline queue takes every task");
         Gathering { port, table }
     }
 
@@ -271,7 +184,7 @@ impl Gathering {
     ) -> Vec<usize> {
         let before = self.table.meetings.load(Ordering::Relaxed);
         let value = Box::new(value);
-        keep(&self.port.post(Brought { rank, call, value }));
+        apart(|| keep(&self.port.post(Brought { rank, call, value })));
         if self.table.meetings.load(Ordering::Relaxed) == before {
             return Vec::new();
         }

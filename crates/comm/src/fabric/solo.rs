@@ -66,6 +66,10 @@ impl Fabric for Solo {
         self.0.mailbox.post(wanted).map_err(Ticket::Mail)
     }
 
+    fn request(&self, wanted: &Wanted) -> Ticket {
+        Ticket::Mail(self.0.mailbox.request(wanted))
+    }
+
     fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
         match ticket {
             Ticket::Mail(ticket) => self.0.mailbox.collect(ticket),
@@ -74,14 +78,19 @@ impl Fabric for Solo {
     }
 
     fn withdraw(&self, ticket: Ticket) -> bool {
-        match ticket {
+        let was_free = match ticket {
             Ticket::Mail(ticket) => self.0.mailbox.withdraw(&ticket),
             Ticket::Port(_) => true,
+        };
+        if !was_free {
+            self.slot().wake_if_sleeping();
         }
+        was_free
     }
 
     fn put_back(&self, envelope: Envelope) {
         self.0.mailbox.put_back(envelope);
+        self.slot().wake_if_sleeping();
     }
 
     fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {

@@ -74,9 +74,16 @@ impl Team {
     /// Where the ranks meet for the started collective with this number; each rank asks once.
     pub(crate) fn started_place(&self, number: u32) -> Arc<Place> {
         let mut started = self.started.lock();
+        if !started.contains_key(&number) {
+            // Not under the lock: a place for many ranks is large. If another rank makes one too, one is in vain.
+            drop(started);
+            let place = Arc::new((self.make_place)(self.size));
+            started = self.started.lock();
+            started.entry(number).or_insert((place, self.size));
+        }
         let entry = started
-            .entry(number)
-            .or_insert_with(|| (Arc::new((self.make_place)(self.size)), self.size));
+            .get_mut(&number)
+            .expect("a place stays until all have come");
         entry.1 -= 1;
         let (place, to_come) = (Arc::clone(&entry.0), entry.1);
         if to_come == 0 {

@@ -74,6 +74,10 @@ impl Fabric for Threads {
         self.mailbox().post(wanted).map_err(Ticket::Mail)
     }
 
+    fn request(&self, wanted: &Wanted) -> Ticket {
+        Ticket::Mail(self.mailbox().request(wanted))
+    }
+
     #[inline]
     fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
         match ticket {
@@ -83,10 +87,14 @@ impl Fabric for Threads {
     }
 
     fn withdraw(&self, ticket: Ticket) -> bool {
-        match ticket {
+        let was_free = match ticket {
             Ticket::Mail(ticket) => self.mailbox().withdraw(&ticket),
             Ticket::Port(_) => true,
+        };
+        if !was_free {
+            self.slot().wake_if_sleeping();
         }
+        was_free
     }
 
     fn farewell(&self, peer: usize, closer: Closer) {
@@ -95,6 +103,7 @@ impl Fabric for Threads {
 
     fn put_back(&self, envelope: Envelope) {
         self.mailbox().put_back(envelope);
+        self.slot().wake_if_sleeping();
     }
 
     fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {

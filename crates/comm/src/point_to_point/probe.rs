@@ -111,7 +111,6 @@ impl Communicator {
     ///
     /// # Errors
     /// As [`Communicator::probe`].
-    #[track_caller]
     pub fn improbe(
         &self,
         source: impl Into<Source>,

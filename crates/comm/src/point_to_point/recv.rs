@@ -127,8 +127,6 @@ pub(crate) struct Receiving<'c, U> {
 enum State {
     New,
     Refused(Box<CommError>),
-    /// It had come before, and nobody has looked yet.
-    Came(Box<Envelope>),
     Posted(Ticket),
     Ended,
 }
@@ -172,11 +170,12 @@ where
         self
     }
 
-    /// Posts it, if that has not happened.
+    /// Posts it to be looked at later, if that has not happened. What is there already waits in its ticket: if
+    /// the receive is given up, receives that were posted after it get what they would have got without it.
     pub(crate) fn post(&mut self) {
-        if let Some(outcome) = self.begin() {
-            self.state = match outcome {
-                Ok(envelope) => State::Came(Box::new(envelope)),
+        if matches!(self.state, State::New) {
+            self.state = match self.comm.check_source(self.wanted.source) {
+                Ok(()) => State::Posted(self.comm.fabric().request(&self.wanted)),
                 Err(refused) => State::Refused(Box::new(refused)),
             };
         }
@@ -256,7 +255,6 @@ where
             return self.open(envelope);
         }
         match std::mem::replace(&mut self.state, State::Ended) {
-            State::Came(envelope) => self.open(*envelope),
             State::Refused(refused) => Some(Err(*refused)),
             State::New | State::Posted(_) | State::Ended => None,
         }
@@ -279,15 +277,19 @@ where
 }
 
 impl<U> Receiving<'_, U> {
+    /// Nobody waits for it any more, and it stays posted: its ticket, if it has been.
+    pub(crate) fn leave(&mut self) -> Option<Ticket> {
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::Posted(ticket) => Some(ticket),
+            State::New | State::Refused(_) | State::Ended => None,
+        }
+    }
+
     /// As if it had never been posted; `false` when its message had come.
     fn give_up(&mut self) -> bool {
         match std::mem::replace(&mut self.state, State::Ended) {
             State::New => true,
             State::Posted(ticket) => self.comm.fabric().withdraw(ticket),
-            State::Came(envelope) => {
-                self.comm.fabric().put_back(*envelope);
-                false
-            }
             State::Refused(_) | State::Ended => false,
         }
     }

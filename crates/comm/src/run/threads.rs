@@ -6,7 +6,8 @@ use crate::fabric::{
 };
 use crate::{Communicator, RunError};
 use motet_dispatch::{
-    Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task, spawn_unchecked,
+    Causalities, Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task,
+    spawn_unchecked,
 };
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, Parker, Unparker};
@@ -59,14 +60,18 @@ pub(crate) fn run_threads<R: Send, E: Send>(
         hall,
         team: Arc::new(Team::world(config.ranks, place)),
         ports: config.ports,
+        causalities: Causalities::active(),
         results: (0..config.ranks).map(|_| Mutex::new(None)).collect(),
         failure: Mutex::new(None),
         running: AtomicUsize::new(config.ranks),
         caller: caller.unparker(),
     };
-    // SAFETY: every rank has ended before this function goes on to `stop`, which joins the workers;
-    // `run` is dropped after that. Nothing in between unwinds.
-    unsafe { run.start(&queue) };
+    // A task that starts ranks, or a rank, must not be skipped when the caller is cancelled: the caller waits for it.
+    Causalities::none().run(|| {
+        // SAFETY: every rank has ended before this function goes on to `stop`, which joins the workers;
+        // `run` is dropped after that. Nothing in between unwinds.
+        unsafe { run.start(&queue) };
+    });
     while run.running.load(Ordering::Acquire) > 0 {
         caller.park();
     }
@@ -85,6 +90,8 @@ struct Run<F, R, E> {
     /// All ranks.
     team: Arc<Team>,
     ports: bool,
+    /// The caller's, under which the ranks run.
+    causalities: Causalities,
     results: Vec<Mutex<Option<R>>>,
     /// The first one.
     failure: Mutex<Option<RunError<E>>>,
@@ -137,6 +144,7 @@ where
     /// The life of one rank.
     async fn rank(&self, rank: usize, farewells: Rc<Farewells>) {
         let _end = End { run: self, rank };
+        self.causalities.add();
         let (hall, tells) = (Arc::clone(&self.hall), Rc::clone(&farewells));
         let fabric = if self.ports {
             AnyFabric::Ports(Ports::new(hall, rank, tells))

@@ -34,12 +34,13 @@ pub struct Cartesian {
 /// ```
 pub fn dims_create(ranks: usize, dims: &[usize]) -> Result<Vec<usize>, CommError> {
     let free = dims.iter().filter(|&&size| size == 0).count();
-    let kept: usize = dims.iter().filter(|&&size| size > 0).product();
-    let fits = ranks > 0 && ranks.is_multiple_of(kept) && (free > 0 || ranks == kept);
-    if !fits {
+    let kept = product(dims.iter().copied().filter(|&size| size > 0));
+    let fits =
+        |&kept: &usize| ranks > 0 && ranks.is_multiple_of(kept) && (free > 0 || ranks == kept);
+    let Some(kept) = kept.filter(fits) else {
         let problem = format!("{ranks} ranks cannot be cut into dimensions {dims:?}");
         return Err(CommError::Arguments { problem });
-    }
+    };
     let rest = ranks / kept;
     let mut factors = closest(rest, free, rest).into_iter();
     let fill = |&size: &usize| match size {
@@ -78,14 +79,15 @@ impl Communicator {
     ) -> impl Future<Output = Result<Option<Cartesian>, CommError>> + use<'_> {
         let (dims, periodic, location) = (dims.to_vec(), periodic.to_vec(), Location::caller());
         async move {
-            let size: usize = dims.iter().product();
-            if size == 0 || size > self.size() || dims.len() != periodic.len() {
+            let fits = |&size: &usize| (1..=self.size()).contains(&size);
+            let size = product(dims.iter().copied()).filter(fits);
+            let Some(size) = size.filter(|_| dims.len() == periodic.len()) else {
                 let problem = format!(
                     "a grid of {dims:?}, periodic {periodic:?}, among {} ranks",
                     self.size()
                 );
                 return Err(CommError::Arguments { problem });
-            }
+            };
             let color = (self.rank() < size).then_some(0);
             let comm = self.split_as("cartesian", color, 0, location).await?;
             Ok(comm.map(|comm| Cartesian::new(comm, dims, periodic)))
@@ -219,8 +221,8 @@ impl Cartesian {
                 }
             }
             let comm = self.split_as("sub", Some(color), 0, location).await?;
-            let kept = |flags: &mut dyn Iterator<Item = usize>| -> Vec<usize> { flags.collect() };
-            let places = kept(&mut (0..keep.len()).filter(|&dimension| keep[dimension]));
+            let places = (0..keep.len()).filter(|&dimension| keep[dimension]);
+            let places: Vec<usize> = places.collect();
             Ok(Cartesian::new(
                 comm.expect("every rank has a color"),
                 places
@@ -241,12 +243,18 @@ impl Cartesian {
             .into_iter()
             .map(usize::cast_signed)
             .collect();
-        let at = |by: isize| {
+        // Round the end once is nowhere; beyond what can be counted there is nobody.
+        let by = if self.periodic[dimension] {
+            by.rem_euclid(self.dims[dimension].cast_signed())
+        } else {
+            by
+        };
+        let at = |by: Option<isize>| {
             let mut there = here.clone();
-            there[dimension] += by;
+            there[dimension] = there[dimension].checked_add(by?)?;
             self.rank_at(&there)
         };
-        (at(-by), at(by))
+        (at(by.checked_neg()), at(Some(by)))
     }
 }
 
@@ -256,6 +264,12 @@ impl Deref for Cartesian {
     fn deref(&self) -> &Neighbourhood {
         &self.ranks
     }
+}
+
+/// The product, if there can be so many ranks.
+fn product(sizes: impl IntoIterator<Item = usize>) -> Option<usize> {
+    let mut sizes = sizes.into_iter();
+    sizes.try_fold(1_usize, |product, size| product.checked_mul(size))
 }
 
 /// The `count` factors of `number`, none above `most` and falling, whose largest is the smallest that can be.

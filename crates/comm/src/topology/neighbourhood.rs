@@ -1,15 +1,17 @@
 //! Exchanges with the neighbours of a topology.
 
 use crate::address::Tag;
-use crate::envelope::Kind;
-use crate::fabric::Fabric;
+use crate::collectives::copy;
+use crate::envelope::{Envelope, Kind};
+use crate::fabric::{Fabric, Ticket};
 use crate::meet::Collective;
 use crate::pending::{Pending, Waiting, Whys};
-use crate::point_to_point::{Receiving, open};
+use crate::point_to_point::{Receiving, Unused, open};
 use crate::report::Operation;
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
 use std::panic::Location;
@@ -22,13 +24,15 @@ use std::panic::Location;
 /// [`line`](Communicator::line) are faster.
 ///
 /// # Cancellation
-/// An exchange whose future is dropped before it ends leaves this rank out of step: the next one says so.
-#[derive(Debug)]
+/// An exchange whose future is dropped before it ends leaves this rank out of step: the next one says so. One that
+/// was started takes place all the same.
 pub struct Neighbourhood {
     comm: Communicator,
     edges: Edges,
-    /// An exchange was dropped before its end.
-    dropped: Cell<bool>,
+    /// An exchange was dropped before its end, or failed.
+    out_of_step: Cell<bool>,
+    /// What exchanges that were started and dropped have still to receive.
+    left: RefCell<Vec<Ticket>>,
 }
 
 /// Neighbours, each with the tag of the messages on that edge; `None` where there is nobody.
@@ -43,7 +47,8 @@ impl Neighbourhood {
         Neighbourhood {
             comm,
             edges,
-            dropped: Cell::new(false),
+            out_of_step: Cell::new(false),
+            left: RefCell::default(),
         }
     }
 
@@ -73,7 +78,7 @@ impl Neighbourhood {
         value: T,
     ) -> impl Future<Output = Result<Vec<Option<T>>, CommError>> {
         let values = vec![value; self.edges.destinations.len()];
-        self.exchange("neighbour_allgather", values, Ok, Location::caller())
+        self.exchange("neighbour_allgather", Ok(values), Ok, Location::caller())
             .now()
     }
 
@@ -87,7 +92,7 @@ impl Neighbourhood {
         value: T,
     ) -> Request<'_, Vec<Option<T>>> {
         let values = vec![value; self.edges.destinations.len()];
-        self.exchange("ineighbour_allgather", values, Ok, Location::caller())
+        self.exchange("ineighbour_allgather", Ok(values), Ok, Location::caller())
             .started()
     }
 
@@ -116,7 +121,7 @@ impl Neighbourhood {
         &self,
         values: Vec<T>,
     ) -> impl Future<Output = Result<Vec<Option<T>>, CommError>> {
-        self.exchange("neighbour_alltoall", values, Ok, Location::caller())
+        self.exchange("neighbour_alltoall", Ok(values), Ok, Location::caller())
             .now()
     }
 
@@ -129,7 +134,7 @@ impl Neighbourhood {
         &self,
         values: Vec<T>,
     ) -> Request<'_, Vec<Option<T>>> {
-        self.exchange("ineighbour_alltoall", values, Ok, Location::caller())
+        self.exchange("ineighbour_alltoall", Ok(values), Ok, Location::caller())
             .started()
     }
 
@@ -145,23 +150,22 @@ impl Neighbourhood {
         numbers: &[T],
         came: &'c mut [T],
     ) -> impl Future<Output = Result<(), CommError>> + use<'c, T> {
-        let count = self.edges.destinations.len().max(1);
-        let whole = numbers.len().is_multiple_of(count);
-        let part = if whole { numbers.len() / count } else { 0 };
-        let parts = numbers.chunks_exact(part.max(1)).map(<[T]>::to_vec);
-        let mut values: Vec<Vec<T>> = parts.take(count).collect();
-        if part == 0 && numbers.is_empty() {
-            values.resize(self.edges.destinations.len(), Vec::new());
-        }
         let name = "neighbour_alltoall_into";
-        let give = move |parts: Vec<Option<Vec<T>>>| lay_out(name, &parts, came);
+        let (sources, destinations) = (self.edges.sources.len(), self.edges.destinations.len());
+        let lengths = part(name, "of", numbers.len(), destinations)
+            .and_then(|given| Ok((given, part(name, "into", came.len(), sources)?)));
+        let values = lengths.clone().map(|(given, _)| {
+            let begins = (0..destinations).map(|at| at * given);
+            begins.map(|at| numbers[at..at + given].to_vec()).collect()
+        });
+        let give = move |parts: Vec<Option<Vec<T>>>| lay_out(name, &parts, lengths?.1, came);
         self.exchange(name, values, give, Location::caller()).now()
     }
 
     fn exchange<'c, T: Send + 'static, R: 'c>(
         &'c self,
         name: &'static str,
-        values: Vec<T>,
+        values: Result<Vec<T>, CommError>,
         give: impl FnOnce(Vec<Option<T>>) -> Result<R, CommError> + 'c,
         location: &'static Location<'static>,
     ) -> impl Collective<'c, R> {
@@ -175,6 +179,7 @@ impl Neighbourhood {
             came,
             give: Some(give),
             begun: false,
+            started: false,
         }
     }
 
@@ -201,23 +206,57 @@ impl Deref for Neighbourhood {
     }
 }
 
-/// A receive of a `T`.
-trait Receive<T>: Pending<Output = Result<T, CommError>> {}
+/// Nobody receives any more what exchanges have left.
+impl Drop for Neighbourhood {
+    fn drop(&mut self) {
+        for mut ticket in self.left.take() {
+            let fabric = self.comm.fabric();
+            if fabric.collect(&mut ticket).is_none() {
+                fabric.withdraw(ticket);
+            }
+        }
+    }
+}
 
-impl<T, P: Pending<Output = Result<T, CommError>>> Receive<T> for P {}
+impl fmt::Debug for Neighbourhood {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Neighbourhood")
+            .field("comm", &self.comm)
+            .field("edges", &self.edges)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A receive of a `T`.
+trait Receive<T>: Pending<Output = Result<T, CommError>> {
+    /// Nobody waits for it any more; what has been posted.
+    fn leave(&mut self) -> Option<Ticket>;
+}
+
+impl<T, U> Receive<T> for Receiving<'_, U>
+where
+    U: FnOnce(Envelope) -> Result<T, Unused>,
+{
+    fn leave(&mut self) -> Option<Ticket> {
+        Receiving::leave(self)
+    }
+}
 
 /// One exchange of one rank.
-struct Exchange<'c, T, P, G> {
+struct Exchange<'c, T, P: Receive<T>, G> {
     of: &'c Neighbourhood,
     name: &'static str,
     location: &'static Location<'static>,
     /// Until they are sent.
-    values: Option<Vec<T>>,
+    values: Option<Result<Vec<T>, CommError>>,
     /// One per source; `None` when it has ended, or nobody is there.
     receives: Vec<Option<P>>,
     came: Vec<Option<T>>,
     give: Option<G>,
+    /// The values have been sent, and not all have come.
     begun: bool,
+    /// Takes place also if nobody waits for it.
+    started: bool,
 }
 
 impl<T, P, G> Exchange<'_, T, P, G>
@@ -226,12 +265,15 @@ where
     P: Receive<T>,
 {
     /// Sends the values.
-    fn begin(&mut self, values: Vec<T>) -> Result<(), CommError> {
-        let Neighbourhood { edges, .. } = self.of;
-        if self.of.dropped.get() {
+    fn begin(&mut self, values: Result<Vec<T>, CommError>) -> Result<(), CommError> {
+        let Neighbourhood { comm, edges, .. } = self.of;
+        if self.of.out_of_step.get() {
             let operation = self.name;
             return Err(CommError::OutOfStep { operation });
         }
+        let values = values?;
+        let waits = |ticket: &mut Ticket| comm.fabric().collect(ticket).is_none();
+        self.of.left.borrow_mut().retain_mut(waits);
         if values.len() != edges.destinations.len() {
             let (name, given, asked) = (self.name, values.len(), edges.destinations.len());
             let problem = format!("{name} of {given} values among {asked} neighbours");
@@ -240,8 +282,7 @@ where
         self.begun = true;
         for (&(dest, tag), value) in edges.destinations.iter().zip(values) {
             let kind = Kind::Neighbourhood;
-            self.of
-                .send_in(kind, dest.into(), tag, value, self.location)?;
+            comm.send_in(kind, dest.into(), tag, value, self.location)?;
         }
         Ok(())
     }
@@ -266,7 +307,11 @@ where
             let Some(receive) = place else { continue };
             match receive.look() {
                 None => all = false,
-                Some(Err(error)) => return Some(Err(error)),
+                Some(Err(error)) => {
+                    self.begun = false;
+                    self.of.out_of_step.set(true);
+                    return Some(Err(error));
+                }
                 Some(Ok(value)) => {
                     *came = Some(value);
                     *place = None;
@@ -301,6 +346,7 @@ where
 
     fn started(mut self) -> Request<'c, R> {
         let slot = self.of.comm.fabric().slot();
+        self.started = true;
         match self.look() {
             Some(outcome) => Request::new(slot, crate::pending::Ended(Some(outcome))),
             None => Request::new(slot, self),
@@ -308,29 +354,39 @@ where
     }
 }
 
-impl<T, P, G> Drop for Exchange<'_, T, P, G> {
+impl<T, P: Receive<T>, G> Drop for Exchange<'_, T, P, G> {
     fn drop(&mut self) {
-        if self.begun {
-            self.of.dropped.set(true);
+        if self.begun && self.started {
+            let receives = self.receives.iter_mut().flatten();
+            let tickets = receives.filter_map(Receive::leave);
+            self.of.left.borrow_mut().extend(tickets);
+        } else if self.begun {
+            self.of.out_of_step.set(true);
         }
     }
 }
 
-/// Puts each part where it belongs.
+/// The length of each part when so many elements are cut into equal ones.
+fn part(name: &'static str, way: &str, elements: usize, parts: usize) -> Result<usize, CommError> {
+    if elements.is_multiple_of(parts) {
+        return Ok(elements.checked_div(parts).unwrap_or(0));
+    }
+    let problem =
+        format!("{name} {way} {elements} elements cannot be cut into {parts} equal parts");
+    Err(CommError::Arguments { problem })
+}
+
+/// Puts each part where it belongs: into `length` elements of its own.
 fn lay_out<T: Plain>(
     name: &'static str,
     parts: &[Option<Vec<T>>],
+    length: usize,
     came: &mut [T],
 ) -> Result<(), CommError> {
-    let length = came.len().checked_div(parts.len()).unwrap_or(0);
-    for (part, room) in parts.iter().zip(came.chunks_mut(length.max(1))) {
-        let Some(part) = part else { continue };
-        if part.len() != room.len() {
-            let (given, asked) = (part.len(), room.len());
-            let problem = format!("{name} brings {given} elements, and there is room for {asked}");
-            return Err(CommError::Arguments { problem });
+    for (at, part) in parts.iter().enumerate() {
+        if let Some(part) = part {
+            copy(name, part, &mut came[at * length..][..length])?;
         }
-        room.copy_from_slice(part);
     }
     Ok(())
 }

@@ -377,6 +377,7 @@ fn sem_g309_a_started_collective_that_is_dropped_takes_place() {
             let sum = if comm.rank() == 0 {
                 Some(started.wait().await?)
             } else {
+                drop(started);
                 None
             };
             // And nobody is out of step.
@@ -384,6 +385,22 @@ fn sem_g309_a_started_collective_that_is_dropped_takes_place() {
             Ok(sum)
         },
         |rank, size| (rank == 0).then_some(size),
+    );
+}
+
+#[test]
+fn sem_g309_started_collectives_that_all_ranks_drop_leave_the_next_alone() {
+    everywhere(
+        async |comm| {
+            let rank = comm.rank();
+            drop(comm.iallreduce(rank, |a, b| a.max(b)));
+            assert!(!comm.iallgather("dropped").cancel(), "it takes place");
+            let sum = comm.iallreduce(rank, |a, b| a + b);
+            drop(comm.ibarrier());
+            let all = comm.iallgather(rank);
+            Ok((sum.wait().await?, all.wait().await?))
+        },
+        |_, size| (size * (size - 1) / 2, (0..size).collect()),
     );
 }
 

@@ -180,6 +180,175 @@ fn sem_g312_a_dropped_exchange_is_told_at_the_next_one() {
     );
 }
 
+#[test]
+fn sem_g312_exchanges_may_be_started_and_are_waited_for_in_any_order() {
+    on(
+        worlds_of(3),
+        async |comm| {
+            let (rank, size) = (comm.rank(), comm.size());
+            let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
+            let graph = comm.graph(&[last], &[next]).await?;
+            // One rank after the other, so that nothing has come yet when rank 0 starts.
+            if rank > 0 {
+                comm.recv::<()>(last, 0).await?;
+            }
+            let [a, b, c] = ['a', 'b', 'c'].map(|c| graph.ineighbour_alltoall(vec![(rank, c)]));
+            if rank + 1 < size {
+                comm.send(next, 0, ()).await?;
+            }
+            let came = [c.wait().await?, a.wait().await?, b.wait().await?];
+            assert_eq!(came, ['c', 'a', 'b'].map(|c| vec![Some((last, c))]));
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
+#[test]
+fn sem_g309_a_started_exchange_that_is_dropped_takes_place() {
+    on(
+        worlds_of(2),
+        async |comm| {
+            let (rank, peer) = (comm.rank(), 1 - comm.rank());
+            let graph = comm.graph(&[peer], &[peer]).await?;
+            // Rank 0 gives up before anything has come, rank 1 after it.
+            if rank == 1 {
+                comm.recv::<()>(0, 0).await?;
+            }
+            let [a, b, c] = ['a', 'b', 'c'].map(|c| graph.ineighbour_alltoall(vec![(rank, c)]));
+            drop(a);
+            assert!(!b.cancel(), "it takes place all the same");
+            let d = graph.ineighbour_allgather((rank, 'd'));
+            {
+                let wait = pin!(d.wait());
+                let poll = wait.poll(&mut Context::from_waker(Waker::noop()));
+                assert_eq!(poll.is_pending(), rank == 0);
+            }
+            if rank == 0 {
+                comm.send(1, 0, ()).await?;
+            }
+            assert_eq!(c.wait().await?, [Some((peer, 'c'))]);
+            for round in 0..3 {
+                let came = graph.neighbour_allgather((rank, round)).await?;
+                assert_eq!(came, [Some((peer, round))]);
+            }
+            // One that nobody waits for ends with its topology.
+            drop(graph.ineighbour_allgather(rank));
+            drop(graph);
+            let again = comm.graph(&[peer], &[peer]).await?;
+            again.neighbour_allgather(rank).await
+        },
+        |rank, _| vec![Some(1 - rank)],
+    );
+}
+
+#[test]
+fn sem_g312_an_exchange_of_another_type_leaves_the_rank_out_of_step() {
+    on(
+        worlds_of(2),
+        async |comm| {
+            let peer = 1 - comm.rank();
+            let graph = comm.graph(&[peer], &[peer]).await?;
+            let came = if comm.rank() == 0 {
+                graph.neighbour_allgather(1_i32).await.map(drop)
+            } else {
+                graph.ineighbour_allgather("one").wait().await.map(drop)
+            };
+            assert!(matches!(came, Err(CommError::WrongType { .. })), "{came:?}");
+            let out = graph
+                .neighbour_allgather(1_i32)
+                .await
+                .expect_err("it is out");
+            let text = "neighbour_allgather is not possible: an earlier collective call of this rank was \
+                        dropped before it ended, or has failed";
+            assert_eq!(out.to_string(), text);
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
+#[test]
+fn numbers_that_do_not_fit_the_neighbours_are_refused() {
+    on(
+        worlds_of(3),
+        async |comm| {
+            let (rank, size) = (comm.rank(), comm.size());
+            let others = [(rank + 1) % size, (rank + 2) % size];
+            let graph = comm.graph(&others, &others).await?;
+            let refused = async |numbers: &[i32], room: usize| {
+                let outcome = graph
+                    .neighbour_alltoall_into(numbers, &mut vec![0; room])
+                    .await;
+                match outcome {
+                    Err(CommError::Arguments { problem }) => problem,
+                    other => panic!("{numbers:?}, {room}: {other:?}"),
+                }
+            };
+            let name = "neighbour_alltoall_into";
+            let uneven = format!("{name} of 3 elements cannot be cut into 2 equal parts");
+            assert_eq!(refused(&[1, 2, 3], 4).await, uneven);
+            let uneven = format!("{name} into 5 elements cannot be cut into 2 equal parts");
+            assert_eq!(refused(&[1, 2, 3, 4], 5).await, uneven);
+            // What comes is seen only when it has come: everyone is in step.
+            let short = format!("{name} brings 2 elements, and there is room for 0");
+            assert_eq!(refused(&[1, 2, 3, 4], 0).await, short);
+            refused(&[1, 2, 3, 4], 2).await;
+            let lonely = comm.graph(&[], &[]).await?;
+            let outcome = lonely.neighbour_alltoall_into(&[1], &mut []).await;
+            assert!(
+                matches!(outcome, Err(CommError::Arguments { .. })),
+                "{outcome:?}"
+            );
+            let outcome = lonely.neighbour_alltoall_into(&[], &mut [1]).await;
+            assert!(
+                matches!(outcome, Err(CommError::Arguments { .. })),
+                "{outcome:?}"
+            );
+            lonely.neighbour_alltoall_into::<i32>(&[], &mut []).await?;
+            let mut came = [0; 4];
+            let mine = [rank; 4];
+            graph.neighbour_alltoall_into(&mine, &mut came).await?;
+            Ok(came)
+        },
+        |rank, size| [1, 1, 2, 2].map(|by| (rank + by) % size),
+    );
+}
+
+#[test]
+fn numbers_beyond_all_grids_are_refused_and_shifts_beyond_all_ends_meet_nobody() {
+    let half = 1_usize << (usize::BITS / 2);
+    // Multiplied without a check these are 0, and 1.
+    for dims in [[half, half], [usize::MAX, usize::MAX]] {
+        assert!(dims_create(1, &dims).is_err(), "{dims:?}");
+    }
+    on(
+        worlds_of(3),
+        async move |comm| {
+            let wrong = comm.cartesian(&[usize::MAX, usize::MAX], &[true; 2]).await;
+            assert!(
+                matches!(wrong, Err(CommError::Arguments { .. })),
+                "{wrong:?}"
+            );
+            let rank = comm.rank();
+            for periodic in [false, true] {
+                let line = comm.cartesian(&[3], &[periodic]).await?;
+                let line = line.expect("all are in it");
+                for by in [isize::MIN, isize::MIN + 1, isize::MAX - 1, isize::MAX] {
+                    let far = |by: i128| {
+                        let there = (rank as i128 + by).rem_euclid(3);
+                        periodic.then_some(there as usize)
+                    };
+                    let expected = (far(-(by as i128)), far(by as i128));
+                    assert_eq!(line.cart_shift(0, by), expected, "{rank} by {by}");
+                }
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
 proptest! {
     #[test]
     fn dims_are_factors_that_fall_and_are_as_close_as_can_be(ranks in 1_usize..400, count in 1_usize..5) {

@@ -1,11 +1,14 @@
 //! The promises of ranks, on every kind of world.
 
+mod causalities;
 mod collectives;
 mod communicators;
 mod failures;
 mod forms;
+mod giving_up;
 mod gone;
 mod grids;
+mod lengths;
 mod messages;
 mod misuse;
 mod requests;

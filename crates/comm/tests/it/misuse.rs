@@ -227,7 +227,7 @@ fn sem_g34_a_dropped_collective_is_told_at_the_next_one() {
                 assert_eq!(
                     told.to_string(),
                     "broadcast is not possible: an earlier collective call of this rank was dropped \
-                     before it ended"
+                     before it ended, or has failed"
                 );
             }
             // Messages do not suffer.

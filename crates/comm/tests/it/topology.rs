@@ -232,7 +232,7 @@ fn sem_g36_a_fast_rank_waits_for_room_and_nothing_is_lost() {
 }
 
 /// Gives the thread to others once.
-async fn pause() {
+pub(crate) async fn pause() {
     let mut paused = false;
     std::future::poll_fn(|cx| {
         if std::mem::replace(&mut paused, true) {

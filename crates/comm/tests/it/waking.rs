@@ -39,7 +39,7 @@ impl<T> Handed<T> {
 }
 
 /// Both results, with the wakers of the task itself.
-async fn both<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) -> (A, B) {
+pub(crate) async fn both<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) -> (A, B) {
     let (mut a, mut b) = (pin!(a), pin!(b));
     let (mut got_a, mut got_b) = (None, None);
     poll_fn(|cx| {

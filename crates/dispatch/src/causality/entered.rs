@@ -1,21 +1,16 @@
 //! The scope in which causalities are active.
 
+use super::Causalities;
 use super::current;
-use super::{Causalities, Causality};
-use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::thread;
 
-/// A scope with causalities of its own; those outside are active again when it is dropped. Made by
-/// [`Causality::enter`] and [`Causalities::enter`]; scopes are left in the opposite order.
-///
-/// ```compile_fail,E0277
-/// fn elsewhere<T: Send>(_: T) {}
-/// elsewhere(motet_dispatch::Causality::new("it stays on its thread").enter());
-/// ```
+/// A scope with causalities of its own; those outside are active again when it is dropped. Scopes must be
+/// left in the opposite order, so the guard is not given away: outside of this module scopes are calls and
+/// polls, which nest.
 #[must_use = "the scope ends when the guard is dropped"]
-pub struct Entered {
+pub(super) struct Entered {
     outer: Causalities,
     /// A destructor that a panic runs may have scopes of its own, in which nothing goes wrong.
     unwinding: bool,
@@ -53,13 +48,5 @@ impl Drop for Entered {
         } else {
             current::forget_failure();
         }
-    }
-}
-
-impl fmt::Debug for Entered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entered")
-            .field("active", &Causality::active())
-            .finish_non_exhaustive()
     }
 }

@@ -82,7 +82,7 @@ impl Causalities {
     }
 
     /// Makes these the active ones until the guard is dropped.
-    pub fn enter(self) -> Entered {
+    pub(super) fn enter(self) -> Entered {
         Entered::new(self)
     }
 

@@ -2,8 +2,8 @@
 
 use crate::support::{go, here, hold, until, with_queue};
 use motet_dispatch::{
-    Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, QueueError, RunBlocking,
-    Task, ThreadPriority, spawn,
+    Causality, Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, QueueError,
+    RunBlocking, Task, ThreadPriority, spawn,
 };
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Arc, block_on, thread};
@@ -149,6 +149,64 @@ fn sem_g59_the_end_waits_for_calls_that_run_and_gives_up_the_others() {
         assert_eq!(block_on(running), Ok(()));
         let late = block_on(queue.run_blocking(|| ()));
         assert_eq!(late, Err(QueueError::Stopped));
+    });
+}
+
+/// Panics when it is dropped.
+struct Fragile;
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        panic!("a call that has not run is dropped");
+    }
+}
+
+#[test]
+fn sem_g16_sem_g59_a_destructor_that_panics_keeps_no_answer_and_no_thread_waiting() {
+    within(patience(), || {
+        let (dispatcher, queue) = with(DispatcherConfig {
+            threads: 1,
+            blocking_threads: 1,
+            ..DispatcherConfig::default()
+        });
+        let (gate, running) = standing(&queue);
+        gate.wait_for(1);
+        let calls: Vec<_> = (0..2)
+            .map(|_| {
+                let fragile = Fragile;
+                queue.run_blocking(move || drop(fragile))
+            })
+            .collect();
+        let opener = thread::spawn(move || {
+            for call in calls {
+                assert_eq!(block_on(call), Err(QueueError::Stopped));
+            }
+            gate.open();
+        });
+        drop(dispatcher);
+        assert_eq!(block_on(running), Ok(()), "the end has waited for it");
+        opener.join().unwrap();
+        let late = queue.run_blocking(|| 1);
+        assert_eq!(block_on(late), Err(QueueError::Stopped));
+    });
+}
+
+#[test]
+fn sem_g59_sem_g65_a_call_that_was_cancelled_before_it_began_says_so() {
+    within(patience(), || {
+        let (_dispatcher, queue) = with(DispatcherConfig {
+            threads: 1,
+            blocking_threads: 1,
+            ..DispatcherConfig::default()
+        });
+        let (gate, running) = standing(&queue);
+        gate.wait_for(1);
+        let order = Causality::new("order").skipping_unstarted();
+        let call = order.run(|| queue.run_blocking(|| 1));
+        order.cancel("the customer has left");
+        gate.open();
+        assert_eq!(block_on(call), Err(QueueError::Cancelled));
+        assert_eq!(block_on(running), Ok(()));
     });
 }
 

@@ -148,19 +148,18 @@ fn sem_g61_what_has_ended_is_not_passed_on() {
         Causality::new("middle"),
         Causality::new("leaf"),
     );
-    // Left in the opposite order.
-    let _outermost = root.enter();
-    let _between = middle.enter();
-    let _innermost = leaf.enter();
-    let captured = Causalities::active();
-    middle.end();
-    assert_eq!(active(), ["leaf", "root"]);
-    assert_eq!(names(&captured.union(&captured)), ["leaf", "root"]);
-    leaf.end();
-    assert_eq!(active(), ["root"]);
-    root.end();
-    assert!(Causalities::active().is_empty());
-    assert!(root.run(Causalities::active).is_empty(), "nor entered");
+    let inside = || {
+        let captured = Causalities::active();
+        middle.end();
+        assert_eq!(active(), ["leaf", "root"]);
+        assert_eq!(names(&captured.union(&captured)), ["leaf", "root"]);
+        leaf.end();
+        assert_eq!(active(), ["root"]);
+        root.end();
+        assert!(Causalities::active().is_empty());
+        assert!(root.run(Causalities::active).is_empty(), "nor entered");
+    };
+    root.run(|| middle.run(|| leaf.run(inside)));
 }
 
 #[test]
@@ -365,14 +364,12 @@ fn sem_g63_ccr_120_after_its_scope_a_causality_is_not_told() {
     let heard = log.clone();
     queue.on_exception(move |e| heard.push(("queue", e.message().to_owned())));
     let it = hearing("it", &log);
-    {
-        let _scope = it.enter();
-        go(&queue, || panic!("inside"));
-    }
+    it.run(|| go(&queue, || panic!("inside")));
     go(&queue, || panic!("outside"));
-    let _scope = it.enter();
-    it.end();
-    go(&queue, || panic!("ended"));
+    it.run(|| {
+        it.end();
+        go(&queue, || panic!("ended"));
+    });
     let expected = [
         told("it", "inside"),
         told("queue", "outside"),
@@ -384,15 +381,12 @@ fn sem_g63_ccr_120_after_its_scope_a_causality_is_not_told() {
 #[test]
 fn sem_g63_entering_what_is_active_makes_it_the_innermost_once() {
     let (one, two) = (Causality::new("one"), Causality::new("two"));
-    // Left in the opposite order.
-    let _outer = one.enter();
-    let _inner = two.enter();
-    assert_eq!(active(), ["two", "one"]);
-    {
-        let _again = one.enter();
-        assert_eq!(active(), ["one", "two"]);
-    }
-    assert_eq!(active(), ["two", "one"]);
+    let inside = || {
+        assert_eq!(active(), ["two", "one"]);
+        assert_eq!(one.run(active), ["one", "two"]);
+        assert_eq!(active(), ["two", "one"]);
+    };
+    one.run(|| two.run(inside));
 }
 
 #[test]

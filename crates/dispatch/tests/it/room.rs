@@ -3,8 +3,11 @@
 use crate::policed::{queue_with, rate, some, throttled, told};
 use crate::support::{go, hold, note, until, with_queue};
 use motet_dispatch::{Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, QueueError, Task, spawn};
-use motet_sync::thread;
+use motet_sync::{Arc, thread};
 use motet_testkit::{Gate, Log, patience, within};
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Wake, Waker};
 
 #[test]
 fn ccr_099_a_full_throttling_queue_blocks_a_thread_outside_until_there_is_room() {
@@ -230,5 +233,67 @@ fn sem_g55_many_who_wait_lose_nothing() {
         dispatcher.wait_idle();
         assert_eq!(log.take_sorted().len(), POSTERS * EACH);
         assert_eq!(queue.room().unwrap().waiters(), 0);
+    });
+}
+
+/// Wakes nobody.
+struct Broken;
+
+impl Wake for Broken {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker is broken");
+    }
+}
+
+#[test]
+fn sem_g16_sem_g55_a_waker_that_panics_takes_neither_the_worker_nor_the_task_in_its_hand() {
+    with_queue(1, |dispatcher, free| {
+        let (queue, log) = (throttled(&dispatcher, 1), Log::new());
+        let told = Log::new();
+        let exceptions = told.clone();
+        queue.on_exception(move |e| exceptions.push(e.message().to_owned()));
+        queue.suspend();
+        note(&queue, &log, 0);
+        let late = log.clone();
+        let mut broken = queue.enqueue_wait(Task::new(move || late.push(1)));
+        let waker = Waker::from(Arc::new(Broken));
+        let mut poll = || Pin::new(&mut broken).poll(&mut Context::from_waker(&waker));
+        assert!(poll().is_pending());
+        queue.resume();
+        told.wait_for(1);
+        assert!(
+            matches!(poll(), Poll::Ready(Ok(()))),
+            "room has been granted"
+        );
+        dispatcher.wait_idle();
+        note(&free, &log, 2);
+        dispatcher.wait_idle();
+        assert_eq!(log.take(), [0, 1, 2]);
+        assert_eq!(told.take(), ["a waker is broken"]);
+    });
+}
+
+#[test]
+fn sem_g16_sem_g55_a_waker_that_panics_keeps_the_end_from_nobody() {
+    within(patience(), || {
+        let dispatcher = Dispatcher::new(1);
+        let (queue, told) = (throttled(&dispatcher, 1), Log::new());
+        let exceptions = told.clone();
+        queue.on_exception(move |e| exceptions.push(e.message().to_owned()));
+        queue.suspend();
+        go(&queue, || ());
+        let mut broken = queue.enqueue_wait(Task::new(|| ()));
+        let waker = Waker::from(Arc::new(Broken));
+        let poll = Pin::new(&mut broken).poll(&mut Context::from_waker(&waker));
+        assert!(poll.is_pending());
+        let line = queue.room().unwrap();
+        let waiting = {
+            let line = line.clone();
+            thread::spawn(move || motet_sync::block_on(line.wait()).map(drop))
+        };
+        until(|| line.waiters() == 2);
+        assert_eq!(dispatcher.stop().len(), 1);
+        assert_eq!(waiting.join().unwrap(), Err(QueueError::Stopped));
+        assert_eq!(told.take(), ["a waker is broken"]);
     });
 }

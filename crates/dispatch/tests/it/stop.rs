@@ -1,7 +1,10 @@
 //! The end of a dispatcher: stop, drain and drop in every state.
 
 use crate::support::{Bell, Traces, go, here, hold, note, until};
-use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task, spawn};
+use motet_dispatch::{
+    Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, ExecutionPolicy, QueueConfig,
+    QueueError, Task, spawn,
+};
 use motet_sync::{Arc, thread};
 use motet_testkit::{Drops, Gate, Log, patience, within};
 
@@ -169,6 +172,45 @@ fn sem_g21_stop_cleans_up_home_tasks_on_their_workers() {
         // Whether the workers have heard of the queue or not.
         assert!(dispatcher.stop().is_empty());
         assert_eq!(log.take_sorted(), ["motet-0", "motet-1"]);
+    });
+}
+
+#[test]
+fn sem_g21_a_dispatcher_in_the_background_leaves_home_tasks_to_their_workers() {
+    struct Tells(Log<String>);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            self.0.push(here());
+        }
+    }
+    within(patience(), || {
+        for policy in [
+            ExecutionPolicy::Unconstrained,
+            ExecutionPolicy::ConstrainQueueDepthDiscardTasks {
+                depth: 9.try_into().unwrap(),
+            },
+        ] {
+            let dispatcher = Dispatcher::with(DispatcherConfig {
+                threads: 1,
+                background: true,
+                ..DispatcherConfig::default()
+            })
+            .unwrap();
+            let queue = dispatcher.queue(QueueConfig {
+                policy,
+                ..QueueConfig::default()
+            });
+            let gate = hold(&queue);
+            let log = Log::new();
+            let tells = Tells(log.clone());
+            go(&queue.home(0), move || drop(tells));
+            go(&queue, || ());
+            let returned = dispatcher.stop();
+            assert_eq!((returned.len(), log.take()), (1, vec![]));
+            gate.open();
+            log.wait_for(1);
+            assert_eq!(log.take(), ["motet-0"]);
+        }
     });
 }
 

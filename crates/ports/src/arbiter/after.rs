@@ -86,7 +86,8 @@ impl Attach for After {
 impl Core {
     /// The time is over.
     fn fire(self: &Arc<Self>) {
-        if !self.outlet.is_open() || !self.claim.take() || !self.outlet.claim() {
+        // Its queue is asked for no room, so there is none to give back.
+        if !self.outlet.is_open() || !self.claim.take() || !self.outlet.is_granted() {
             return;
         }
         let mut deferred = Deferred::default();

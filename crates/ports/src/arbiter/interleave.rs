@@ -27,7 +27,7 @@ use shared::Shared;
 use state::{Look, Phase};
 use std::any::type_name;
 use std::fmt;
-use std::panic::Location;
+use std::panic::{Location, resume_unwind};
 use std::sync::{Arc, Weak};
 
 /// Coordinates handlers that share state, as readers and writers do, without locks (papers R013, CCR's
@@ -41,7 +41,8 @@ use std::sync::{Arc, Weak};
 ///
 /// Members are receives and joins of any kind. An async handler keeps its group until it has ended, and one
 /// that panics, or whose future is dropped, gives it up. Exclusive work goes first unless
-/// [`Interleave::fairness`] says otherwise. Exclusive items that wait count in their queue's depth.
+/// [`Interleave::fairness`] says otherwise. Exclusive items that wait count in their queue's depth; a queue
+/// that discards spares them, as it does the teardown item, since they wait here and not there.
 ///
 /// When a teardown item has come nothing new starts. What has been taken and has not begun goes back to
 /// its ports, to where it stood, before the teardown handler runs; so that handler can activate another
@@ -164,14 +165,14 @@ impl Interleave {
     pub fn activate(self, queue: &impl Enqueue) -> Result<ActiveInterleave, QueueError> {
         let shared = Shared::new(self.fairness);
         let members = attach(self.members, &shared, queue);
+        queue.reserve()?;
         // The floor is taken until all members are registered.
         let begin = Begin(Arc::clone(&shared));
-        let refused = queue.enqueue(Task::new(move || {
+        queue.admit_kept(Task::new(move || {
             let begin = begin;
             register(members);
             drop(begin);
         }));
-        refused.map_err(|refused| refused.reason)?;
         Ok(ActiveInterleave(shared))
     }
 
@@ -212,7 +213,8 @@ impl ActiveInterleave {
     /// ```
     ///
     /// # Errors
-    /// [`CombineError`] hands `other` back when a teardown item has come, or the queue is full or stopped.
+    /// [`CombineError`] hands `other` back when a teardown item has come, or the queue is full or stopped. A
+    /// teardown item that comes while `other` is being added takes its members off with those at work.
     #[track_caller]
     pub fn combine_with(
         &self,
@@ -236,8 +238,17 @@ impl ActiveInterleave {
     }
 
     /// Takes all members off their ports: nothing more is accepted. What has been taken still runs.
+    ///
+    /// # Panics
+    /// When a destructor of what a member holds does, after all members are off.
     pub fn cleanup(&self) {
-        self.0.close_members();
+        let mut panicked = None;
+        self.0.close_members(|payload| {
+            panicked.get_or_insert(payload);
+        });
+        if let Some(payload) = panicked {
+            resume_unwind(payload);
+        }
     }
 
     /// Whether something can still be accepted: `false` once a teardown item has come, and after

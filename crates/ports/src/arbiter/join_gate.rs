@@ -56,7 +56,7 @@ impl Gate {
                 QueueError::Stopped => Stop::Over,
                 reason => Stop::Refused(reason),
             })?;
-        if !self.outlet.claim() {
+        if !self.outlet.claim(deferred) {
             return Err(Stop::Over);
         }
         if self.once {

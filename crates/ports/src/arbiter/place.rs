@@ -103,10 +103,7 @@ impl<A: Placed + Waiter> Active for A {
 
     fn cleanup(&self) {
         let place = self.place();
-        // It has left its port, or does so before the port is unlocked.
-        if place.claim.is_taken() {
-            return;
-        }
+        // Also when it has taken its item: whoever does that has sent it on before the port is unlocked.
         match place.port.upgrade() {
             Some(port) => port.close_and_unregister(&place.claim, self),
             None => {

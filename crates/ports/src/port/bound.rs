@@ -4,9 +4,10 @@ use super::post_wait::Poster;
 use super::state::{PortState, Refusal};
 use super::{Port, PortCore};
 use crate::PostRefusal;
-use crate::deferred::Deferred;
-use crate::delivery::{Parcel, item_of};
+use crate::deferred::{Deferred, LetIn};
+use crate::delivery::{Deliver, Parcel, Sends, address};
 use crate::stamps::Entry;
+use std::any::type_name;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -160,13 +161,10 @@ impl<T: Send + 'static> Bound<T> {
     /// Gives an item up, once the port is unlocked.
     fn drop_item(&mut self, parcel: Parcel<T>, deferred: &mut Deferred) {
         self.dropped += 1;
-        let overflow_port = self.overflow_port.clone();
-        deferred.call(move || {
-            let item = item_of(parcel);
-            if let Some(port) = overflow_port {
-                drop(port.post(item));
-            }
-        });
+        match &self.overflow_port {
+            Some(port) => deferred.give_up(address(parcel, Arc::clone(port.core()) as _)),
+            None => deferred.discard(parcel.into_task()),
+        }
     }
 }
 
@@ -219,7 +217,7 @@ impl<T: Send + 'static> PortState<T> {
                 return Err(Refusal {
                     parcel,
                     reason: PostRefusal::PortFull,
-                    hungry: None,
+                    full: None,
                 });
             }
         }
@@ -232,7 +230,7 @@ impl<T: Send + 'static> PortState<T> {
         if self.has_posters()
             && let Some(port) = self.this.upgrade()
         {
-            deferred.call(move || port.let_in());
+            deferred.let_in(port);
         }
     }
 
@@ -244,8 +242,8 @@ impl<T: Send + 'static> PortState<T> {
             let Some(parcel) = poster.let_in(deferred) else {
                 continue;
             };
-            // There is room here: it may wait for the receiver's queue.
-            self.place_always(parcel, Entry::Posted, deferred);
+            // There is room here: it may wait for the receiver's queue. If it is taken the next one comes in.
+            self.place_somewhere(parcel, Entry::Posted, deferred);
         }
     }
 }
@@ -258,11 +256,37 @@ impl<T: Send + 'static> PortCore<T> {
             self.let_in();
         }
     }
+    /// An item that another port has dropped is posted here; if it is refused it is gone.
+    fn take_over(&self, parcel: Parcel<T>) {
+        drop(self.place(parcel, Entry::Posted));
+    }
+}
 
+impl<T: Send + 'static> LetIn for PortCore<T> {
     #[cold]
-    pub(super) fn let_in(&self) {
+    fn let_in(&self) {
         let mut deferred = Deferred::default();
         self.locked(|state| state.let_in(&mut deferred));
         deferred.carry_out();
     }
+}
+
+/// The far end of an item that another port has dropped, which comes in its own node.
+impl<T: Send + 'static> Deliver<T> for PortCore<T> {
+    fn deliver(self: Arc<Self>, parcel: Parcel<T>) {
+        self.take_over(parcel);
+    }
+
+    fn put_back(&self, parcel: Parcel<T>) {
+        self.take_over(parcel);
+    }
+
+    fn name(&self) -> &'static str {
+        type_name::<Self>()
+    }
+}
+
+impl<T: Send + 'static> Sends for PortCore<T> {
+    /// Nobody waits for it.
+    fn lose(&self) {}
 }

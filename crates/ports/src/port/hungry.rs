@@ -9,14 +9,14 @@
 //!   offer: queue full ──> line for room ──> room is granted ──> task on that queue ──> offer again
 //! ```
 //!
-//! The second offer is a task of its own because room may be given up under any lock.
+//! The second offer is a task of the receiver's queue: whoever gives room up has other things to do.
 
 use super::PortCore;
 use super::state::PortState;
 use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
 use crate::receiver::Receiver;
-use motet_dispatch::{Room, RoomLine, RoomWait, Task};
+use motet_dispatch::{Room, RoomWait, Task};
 use motet_sync::Mutex;
 use std::future::Future;
 use std::pin::Pin;
@@ -43,11 +43,6 @@ impl<T: Send + 'static> Hungry<T> {
             receiver: Arc::downgrade(receiver),
             queue,
         }
-    }
-
-    /// Where to wait for room, if posters may.
-    pub(super) fn line(&self) -> Option<RoomLine> {
-        self.queue.room().filter(RoomLine::throttles)
     }
 
     /// Waits for room in its queue, unless it does already (`all` who do), once the port is unlocked.

@@ -5,7 +5,7 @@ use super::bound::Bound;
 use super::counters::TurnedAway;
 use super::hungry::Hungry;
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, item_of};
+use crate::delivery::{Delivery, Parcel, QueueHandle, item_of};
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::shelf::End;
 use crate::stamps::{Entry, Stamps};
@@ -14,14 +14,14 @@ use motet_dispatch::{BoxList, QueueError, RoomLine};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-/// What each post touches comes first; see [`PortCore`].
+/// What each post writes comes first, then what it reads; see [`PortCore`].
 #[repr(C)]
 pub(crate) struct PortState<T: Send + 'static> {
     pub(super) stamps: Stamps,
-    /// In the order in which they are asked.
-    pub(super) receivers: VecDeque<Arc<dyn Receiver<T>>>,
     /// There when the capacity is limited.
     pub(super) bound: Option<Box<Bound<T>>>,
+    /// In the order in which they are asked.
+    pub(super) receivers: VecDeque<Arc<dyn Receiver<T>>>,
     pub(super) items: BoxList<Delivery<T>>,
     /// Receivers that wait for room in their queues, to be offered the waiting items.
     pub(super) hungry: Vec<Hungry<T>>,
@@ -33,8 +33,8 @@ pub(crate) struct PortState<T: Send + 'static> {
 pub(super) struct Refusal<T: Send + 'static> {
     pub(super) parcel: Parcel<T>,
     pub(super) reason: PostRefusal,
-    /// The receiver that wanted it, when room in its queue can be waited for.
-    pub(super) hungry: Option<Box<Hungry<T>>>,
+    /// The queue of the receiver that wanted it, when room there can be waited for.
+    pub(super) full: Option<QueueHandle>,
 }
 
 impl<T: Send + 'static> PortState<T> {
@@ -74,6 +74,17 @@ impl<T: Send + 'static> PortState<T> {
         entry: Entry,
         deferred: &mut Deferred,
     ) {
+        self.place_somewhere(parcel, entry, deferred);
+        self.let_in_later(deferred);
+    }
+
+    /// As [`PortState::place_always`], for who lets posters in himself.
+    pub(super) fn place_somewhere(
+        &mut self,
+        parcel: Parcel<T>,
+        entry: Entry,
+        deferred: &mut Deferred,
+    ) {
         if matches!(entry, Entry::First) {
             self.turned_away.comes_back();
         }
@@ -84,7 +95,6 @@ impl<T: Send + 'static> PortState<T> {
         if let Some(parcel) = left {
             self.insert(parcel, entry);
         }
-        self.let_in_later(deferred);
     }
 
     /// Offers the parcel to the receivers; gives it back if none takes it. If it is not `refusable`, those
@@ -102,19 +112,17 @@ impl<T: Send + 'static> PortState<T> {
         let mut at = 0;
         while let Some(receiver) = self.receivers.get(at) {
             let verdict = receiver.offer(&mut offer);
-            let mut hungry = None;
-            if offer.deferred().has_full() {
-                let full = offer.deferred().take_full();
-                hungry = full.map(|queue| Box::new(Hungry::new(receiver, queue)));
-            }
             if let Verdict::Refuse(reason) = verdict
                 && refusable
             {
                 self.turned_away.count();
-                return Err(Refusal::new(offer, reason, hungry));
+                return Err(Refusal::new(offer, reason));
             }
-            if let Some(hungry) = hungry {
+            if offer.deferred().has_full()
+                && let Some(queue) = offer.deferred().take_full()
+            {
                 // It would have taken this item, or more of those that wait.
+                let hungry = Hungry::new(receiver, queue);
                 hungry.line_up(&mut self.hungry, &self.this, offer.deferred());
             }
             if offer.receiver_leaves() {
@@ -213,17 +221,18 @@ impl<T: Send + 'static> PortState<T> {
 
 impl<T: Send + 'static> Refusal<T> {
     #[cold]
-    fn new(offer: Offer<'_, T>, reason: QueueError, hungry: Option<Box<Hungry<T>>>) -> Self {
+    fn new(mut offer: Offer<'_, T>, reason: QueueError) -> Self {
+        let full = offer.deferred().take_full();
         Refusal {
             parcel: offer.into_parcel().expect("a refused item was not taken"),
             reason: PostRefusal::Queue(reason),
-            hungry,
+            full,
         }
     }
 
     /// Where the poster may wait for room in the queue of the receiver that wanted the parcel.
     pub(super) fn line(&self) -> Option<RoomLine> {
-        self.hungry.as_ref().and_then(|hungry| hungry.line())
+        self.full.as_ref()?.room().filter(RoomLine::throttles)
     }
 
     pub(super) fn into_error(self) -> PostError<T> {

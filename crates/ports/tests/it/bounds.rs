@@ -3,8 +3,8 @@
 use crate::refusals::{batching, joining};
 use crate::support::{dispatcher, here, port_with, post_all};
 use motet_dispatch::{
-    Dispatcher, DispatcherQueue, Enqueue, ExecutionPolicy, ExecutionPolicyNotification, InsideTask,
-    QueueConfig, QueueError, Task, spawn,
+    Causality, Dispatcher, DispatcherQueue, Enqueue, ExecutionPolicy, ExecutionPolicyNotification,
+    InsideTask, QueueConfig, QueueError, Task, spawn,
 };
 use motet_ports::{
     ExecutionPolicyNotificationPort, Overflow, Port, PortConfig, PostRefusal, Receive,
@@ -67,6 +67,22 @@ fn sem_g57_the_oldest_or_the_newest_goes_and_is_not_lost() {
         assert_eq!(dropped.items(), gone);
         assert_eq!(dropped.id(), port.overflow_port().id());
     }
+}
+
+#[test]
+fn sem_g57_sem_g60_a_dropped_item_keeps_its_causality() {
+    let newest = Port::bounded(1, Overflow::DropOldest);
+    let (dropped, log) = (newest.overflow_port(), Log::new());
+    let seen = log.clone();
+    Receive::persistent(&dropped, move |n: u32| {
+        let active = Causality::active();
+        seen.push((n, active.iter().map(|it| it.name().to_owned()).collect()));
+    })
+    .activate(&here())
+    .unwrap();
+    Causality::new("one").run(|| post_all(&newest, [1]));
+    Causality::new("two").run(|| post_all(&newest, [2]));
+    assert_eq!(log.take(), [(1, vec!["one".to_owned()])]);
 }
 
 #[test]

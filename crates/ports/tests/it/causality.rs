@@ -250,9 +250,10 @@ fn ccr_119_clearing_before_the_post_keeps_a_token_bare() {
     Receive::persistent(&tokens, move |left: u32| {
         seen.push(Causality::active().len());
         if left > 0 {
-            let _scope = Causality::new("a round's").enter();
-            Causality::clear();
-            back.post(left - 1).unwrap();
+            Causality::new("a round's").run(|| {
+                Causality::clear();
+                back.post(left - 1).unwrap();
+            });
         }
     })
     .activate(&here())

@@ -1,13 +1,16 @@
 //! What a post costs, and what it does not do.
 
-use crate::support::{dispatcher, here, post_all};
+use crate::support::{dispatcher, here, poll, post_all};
 use allocation_counter::measure;
-use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Replay, Task, Timer};
+use motet_dispatch::{Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, Replay, Task, Timer};
 use motet_ports::timer::Deadline;
 use motet_ports::{
-    JoinedReceive, MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Port, Receive,
+    JoinedReceive, MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Overflow, Port,
+    Receive,
 };
 use motet_testkit::{Gate, Log, patience, within};
+use std::num::NonZeroUsize;
+use std::task::Waker;
 use std::time::Duration;
 
 /// How often `body` allocates on this thread.
@@ -96,6 +99,75 @@ fn sem_g03_an_item_that_waits_for_a_join_of_many_costs_its_own_node() {
             assert_eq!(allocations(|| port.post(1).unwrap()), 1);
         }
     }
+}
+
+#[test]
+fn sem_g03_a_port_that_is_full_adds_nothing_to_the_node_of_an_item() {
+    for overflow in [
+        Overflow::Reject,
+        Overflow::DropOldest,
+        Overflow::DropNewest,
+        Overflow::Wait,
+    ] {
+        let port = Port::bounded(1, overflow);
+        post_all(&port, [1]);
+        let post = || drop(port.post(2));
+        assert_eq!(allocations(post), 1, "{overflow:?}");
+        let over = port.overflow_port();
+        assert_eq!(allocations(post), 1, "{overflow:?}, with an overflow port");
+        assert_eq!(
+            (port.item_count() as u64, over.item_count() as u64),
+            (1, port.dropped().saturating_sub(1))
+        );
+    }
+}
+
+#[test]
+fn sem_g03_a_post_that_its_receivers_queue_refuses_allocates_once() {
+    within(patience(), || {
+        let dispatcher = Dispatcher::new(1);
+        let depth = NonZeroUsize::MIN;
+        for policy in [
+            ExecutionPolicy::RejectTasks { depth: 1 },
+            ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth },
+        ] {
+            let queue = dispatcher.queue(QueueConfig {
+                policy,
+                ..QueueConfig::named("queue")
+            });
+            let port = Port::new();
+            Receive::persistent(&port, |_: u32| ())
+                .activate(&queue)
+                .unwrap();
+            dispatcher.wait_idle();
+            queue.suspend();
+            post_all(&port, [1]);
+            let refused = allocations(|| assert!(port.post(2).is_err()));
+            assert_eq!(refused, 1, "{policy:?}");
+        }
+    });
+}
+
+#[test]
+fn sem_g03_letting_posters_in_allocates_nothing() {
+    let port = Port::bounded(2, Overflow::Wait);
+    Receive::persistent(&port, |_: u32| ())
+        .when(|n| *n > 10)
+        .activate(&here())
+        .unwrap();
+    post_all(&port, [1, 2]);
+    let mut waits: Vec<_> = (3..6).map(|n| port.post_wait(n)).collect();
+    let waker = Waker::noop();
+    assert!(waits.iter_mut().all(|wait| poll(wait, waker).is_pending()));
+    assert_eq!(allocations(|| assert_eq!(port.test(), Some(1))), 0);
+    assert_eq!(port.items(), [2, 3]);
+    assert_eq!(allocations(|| port.post(11).unwrap()), 1, "it is handled");
+    assert_eq!(
+        allocations(|| assert_eq!(port.clear(), 2)),
+        0,
+        "two come in"
+    );
+    assert_eq!(port.items(), [4, 5]);
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod choice;
 mod choice_under_load;
 mod cost;
 mod counters;
+mod effects;
 mod gather;
 mod histories;
 mod interleave;

@@ -105,6 +105,30 @@ fn two_threads_take_turns() {
     });
 }
 
+/// One of those who wait is woken for each thing that comes.
+#[test]
+fn each_notification_wakes_someone() {
+    within(patience(), || {
+        let things = Arc::new((Mutex::new(0), Condvar::new()));
+        let takers = [(); 3].map(|()| {
+            let things = Arc::clone(&things);
+            thread::spawn(move || {
+                let mut there = things.0.lock();
+                while *there == 0 {
+                    there = things.1.wait(there);
+                }
+                *there -= 1;
+            })
+        });
+        for _ in 0..takers.len() {
+            *things.0.lock() += 1;
+            things.1.notify_one();
+        }
+        takers.into_iter().for_each(|taker| taker.join().unwrap());
+        assert_eq!(*things.0.lock(), 0);
+    });
+}
+
 #[test]
 fn a_lock_shows_nothing_of_what_it_holds() {
     struct NotDebug;

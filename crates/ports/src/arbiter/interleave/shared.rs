@@ -11,9 +11,11 @@ use super::state::Fairness;
 use crate::activation::Active;
 use crate::deferred::Deferred;
 use crate::delivery::QueueHandle;
-use motet_dispatch::{Causalities, Run, Task, TaskBox, TaskList};
+use motet_dispatch::{Causalities, Exception, Run, Task, TaskBox, TaskList};
 use motet_sync::{Mutex, thread};
+use std::any::Any;
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::{Arc, Weak};
 
@@ -23,11 +25,21 @@ pub(super) const TURN: usize = 16;
 /// What the groups share.
 pub(super) struct Shared {
     pub(super) floor: Floor<TaskBox<Turn>>,
-    members: Mutex<Vec<Weak<dyn Active>>>,
+    members: Mutex<Members>,
+}
+
+/// All that are at work, and some that are gone: they are forgotten when there may be as many of them.
+#[derive(Default)]
+struct Members {
+    list: Vec<Weak<dyn Active>>,
+    sweep_at: usize,
 }
 
 /// The task that has the floor; at rest without its interleave, which would else keep itself alive.
 pub(super) struct Turn(Option<(Arc<Shared>, QueueHandle)>);
+
+/// What a destructor panicked with.
+type Payload = Box<dyn Any + Send>;
 
 /// A task that was held and has been let in.
 struct Admitted {
@@ -60,21 +72,26 @@ impl Shared {
 
     /// Members that are going to be registered.
     pub(super) fn join(&self, members: impl Iterator<Item = Weak<dyn Active>>) {
-        self.members.lock().extend(members);
+        let mut known = self.members.lock();
+        if known.list.len() >= known.sweep_at.max(Members::LEAST) {
+            known.list.retain(|member| member.strong_count() > 0);
+            known.sweep_at = 2 * known.list.len();
+        }
+        known.list.extend(members);
     }
 
-    /// Takes all members off their ports.
-    pub(super) fn close_members(&self) {
-        let members = self.members.lock().clone();
-        members
-            .iter()
-            .filter_map(Weak::upgrade)
-            .for_each(|member| member.cleanup());
+    /// Takes all members off their ports, and tells what destructors of theirs panic with.
+    pub(super) fn close_members(&self, mut panicked: impl FnMut(Payload)) {
+        let members = self.members.lock().list.clone();
+        for member in members.iter().filter_map(Weak::upgrade) {
+            let closed = catch_unwind(AssertUnwindSafe(move || member.cleanup()));
+            closed.unwrap_or_else(&mut panicked);
+        }
     }
 
     /// Whether some member can still take items.
     pub(super) fn any_active(&self) -> bool {
-        let members = self.members.lock().clone();
+        let members = self.members.lock().list.clone();
         members
             .iter()
             .filter_map(Weak::upgrade)
@@ -108,7 +125,7 @@ impl Shared {
             }
             Next::BringBack(tasks) => {
                 for (queue, task) in tasks {
-                    queue.release();
+                    deferred.release(&queue);
                     deferred.give_up(task);
                 }
             }
@@ -150,7 +167,7 @@ impl Shared {
             {
                 Step::Run(taken) => tasks = taken,
                 Step::Close => {
-                    self.close_members();
+                    self.close_members(|payload| raise(queue, payload));
                     if self.floor.collect(&mut node) {
                         continue;
                     }
@@ -205,12 +222,24 @@ impl Shared {
     }
 }
 
-/// Brings items of tasks that hold room back to their ports, oldest first.
+impl Members {
+    const LEAST: usize = 16;
+}
+
+/// Brings items of tasks that hold room back to their ports, oldest first. Who does that has the floor, or
+/// others' tasks in hand: a destructor that panics there must not keep it.
 fn bring_back(tasks: impl IntoIterator<Item = Work>) {
     for (queue, task) in tasks {
         queue.release();
-        task.cleanup();
+        let back = catch_unwind(AssertUnwindSafe(|| task.cleanup()));
+        back.unwrap_or_else(|payload| raise(&queue, payload));
     }
+}
+
+/// Routes a panic as that of a task of `queue`.
+#[cold]
+fn raise(queue: &QueueHandle, payload: Payload) {
+    queue.raise(Exception::new(payload, queue.name()));
 }
 
 impl Turn {
@@ -261,5 +290,44 @@ impl Drop for AdmittedPass {
     fn drop(&mut self) {
         let next = self.0.floor.admitted_one_ended();
         self.0.carry_out(next);
+    }
+}
+
+#[cfg(all(test, not(any(motet_loom, motet_shuttle))))]
+mod tests {
+    use super::*;
+    use motet_dispatch::{Awaited, Waiter};
+
+    struct One;
+
+    impl Waiter for One {
+        fn awaits(&self) -> Option<Awaited> {
+            None
+        }
+    }
+
+    impl Active for One {
+        fn register(&self) {}
+
+        fn cleanup(&self) {}
+
+        fn is_active(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn members_that_are_gone_do_not_pile_up() {
+        let shared = Shared::new(Fairness::default());
+        let living: Vec<Arc<dyn Active>> = (0..50).map(|_| Arc::new(One) as _).collect();
+        shared.join(living.iter().map(Arc::downgrade));
+        for _ in 0..10_000 {
+            let passing: Arc<dyn Active> = Arc::new(One);
+            shared.join(std::iter::once(Arc::downgrade(&passing)));
+        }
+        let members = shared.members.lock();
+        let lives = |member: &&Weak<dyn Active>| member.strong_count() > 0;
+        assert_eq!(members.list.iter().filter(lives).count(), 50);
+        assert!(members.list.len() <= 150, "{}", members.list.len());
     }
 }

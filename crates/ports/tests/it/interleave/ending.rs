@@ -2,11 +2,15 @@
 
 use super::{Three, says, stage, until, with_three};
 use crate::support::{dispatcher, here, on_dispatchers, port_with, post_all, take_all};
-use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, QueueError, Task};
-use motet_ports::{CombineError, Fairness, Interleave, MultipleItemReceive, Port, Receive};
+use motet_dispatch::{Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, QueueError, Rate, Task};
+use motet_ports::{
+    CombineError, ExceptionPort, Fairness, Interleave, MultipleItemReceive, Offer, Port, Receive,
+    Receiver, Verdict,
+};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Arc, thread};
 use motet_testkit::{Log, patience, within};
+use std::panic::catch_unwind;
 
 #[test]
 fn ccr_079_sem_g87_teardown_waits_for_those_who_run_and_nothing_new_starts() {
@@ -421,4 +425,88 @@ fn sem_g90_a_turn_that_its_queue_gives_up_loses_nothing() {
         assert_eq!(take_all(&here), kept);
         assert_eq!(log.take(), handled);
     });
+}
+
+#[test]
+fn sem_g52_the_registration_of_an_interleave_is_not_discarded() {
+    within(patience(), || {
+        let dispatcher = Dispatcher::new(1);
+        let rate = Rate::per_second(0.001).unwrap();
+        let queue = dispatcher.queue(QueueConfig {
+            policy: ExecutionPolicy::ConstrainSchedulingRateDiscardTasks { rate },
+            ..QueueConfig::named("slow")
+        });
+        let (ports, log) = ([Port::new(), Port::new()], Log::new());
+        for port in &ports {
+            let log = log.clone();
+            Interleave::new()
+                .exclusive(Receive::persistent(port, move |n: u32| log.push(n)))
+                .activate(&queue)
+                .unwrap();
+        }
+        // What waits for the floor is not discarded either.
+        ports.iter().for_each(|port| post_all(port, [1, 2]));
+        dispatcher.wait_idle();
+        assert_eq!(log.take().len(), 4);
+    });
+}
+
+/// Leaves its port at the first offer, and panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("a bomb is dropped");
+    }
+}
+
+impl Receiver<u32> for Bomb {
+    fn offer(&self, offer: &mut Offer<'_, u32>) -> Verdict {
+        offer.leave_port();
+        Verdict::Reject
+    }
+}
+
+/// Makes a handler own what it mentions.
+fn keep(_: &Bomb) {}
+
+#[test]
+fn sem_g16_sem_g87_destructors_that_panic_at_the_teardown_do_not_keep_it_from_running() {
+    on_dispatchers(1, |dispatcher, queue| {
+        let (doomed, waits, ends, stage) = (Port::new(), Port::new(), Port::new(), stage());
+        let exceptions = queue.exception_port();
+        let (bomb, end) = (Bomb, stage.0.clone());
+        Interleave::new()
+            .concurrent(Receive::persistent(&doomed, move |_: u32| keep(&bomb)))
+            .exclusive(Receive::persistent(&waits, says(&stage, 'E')))
+            .teardown(Receive::once(&ends, move |()| end.push("T".to_owned())))
+            .activate(queue)
+            .unwrap();
+        dispatcher.wait_idle();
+        waits.register(Arc::new(Bomb));
+        post_all(&waits, [1, 2, 3]);
+        stage.1.wait_for(1);
+        ends.post(()).unwrap();
+        stage.1.open();
+        dispatcher.wait_idle();
+        assert_eq!(stage.0.take(), ["E1", "-E1", "T"]);
+        assert_eq!((waits.items(), waits.receiver_count()), (vec![2, 3], 0));
+        assert_eq!(doomed.receiver_count(), 0);
+        let told = std::iter::from_fn(|| exceptions.test());
+        let told: Vec<_> = told.map(|told| told.message().to_owned()).collect();
+        assert_eq!(told, ["a bomb is dropped"; 2]);
+    });
+}
+
+#[test]
+fn a_cleanup_that_panics_has_taken_all_members_off() {
+    let (doomed, other) = (Port::<u32>::new(), Port::<u32>::new());
+    let bomb = Bomb;
+    let active = Interleave::new()
+        .concurrent(Receive::persistent(&doomed, move |_| keep(&bomb)))
+        .concurrent(Receive::persistent(&other, drop))
+        .activate(&here())
+        .unwrap();
+    catch_unwind(|| active.cleanup()).unwrap_err();
+    assert_eq!((doomed.receiver_count(), other.receiver_count()), (0, 0));
 }
