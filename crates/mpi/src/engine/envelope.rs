@@ -40,6 +40,14 @@ pub(super) enum Kind {
     Farewell,
 }
 
+/// What the engine's own messages carry.
+pub(super) const NOTHING: Header = Header {
+    context: 0,
+    source: 0,
+    destination: 0,
+    tag: 0,
+};
+
 /// The bytes of what follows the payload.
 pub(super) const TRAILER: usize = 24;
 

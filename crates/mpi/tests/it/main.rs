@@ -1,6 +1,10 @@
 //! Several processes of this program, started by each library's own launcher.
 
 mod calls;
+mod closing;
+mod ended;
 mod lost;
 mod messages;
+mod requests;
 mod started;
+mod turns;
