@@ -19,7 +19,7 @@ mod envelope;
 mod peers;
 mod sides;
 
-pub use envelope::{Envelope, Header};
+pub use envelope::Envelope;
 
 use crate::binding::{Comm, Request, RequestSet};
 use crate::engine::arrivals::{Arrivals, TAG};
@@ -28,6 +28,7 @@ use crate::engine::envelope::{Kind, pack, unpack};
 use crate::engine::peers::Peers;
 use crate::engine::sides::{Side, Sides};
 use crate::error::MpiError;
+use motet_comm::Header;
 use motet_sync::Mutex;
 use std::time::{Duration, Instant};
 

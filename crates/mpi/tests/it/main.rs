@@ -8,3 +8,4 @@ mod messages;
 mod requests;
 mod started;
 mod turns;
+mod world;
