@@ -2,10 +2,11 @@
 
 use motet_comm::{WeakWorld, World};
 use motet_mpi::{Library, MpiError, Processes, Search};
+use motet_sync::Mutex;
 use std::env;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::OnceLock;
 
 /// Gives a program the world that it was started in.
 ///
@@ -54,8 +55,8 @@ const RANKS: [&str; 2] = ["PMI_RANK", "PMIX_RANK"];
 
 impl Current for World {
     fn current() -> Result<World, CurrentError> {
-        static CURRENT: Mutex<Option<WeakWorld>> = Mutex::new(None);
-        let mut current = CURRENT.lock().unwrap_or_else(|lost| lost.into_inner());
+        static CURRENT: OnceLock<Mutex<Option<WeakWorld>>> = OnceLock::new();
+        let mut current = CURRENT.get_or_init(Mutex::default).lock();
         if let Some(world) = current.as_ref().and_then(WeakWorld::upgrade) {
             return Ok(world);
         }
