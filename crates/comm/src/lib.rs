@@ -97,4 +97,4 @@ pub use request::{Request, Requests};
 pub use topology::{Cartesian, Line, Neighbourhood, Ring, dims_create};
 pub use transport::{Header, Transport, TransportError};
 pub use value::{Local, Value};
-pub use world::{Outcome, World};
+pub use world::{Outcome, WeakWorld, World};

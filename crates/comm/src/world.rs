@@ -6,7 +6,7 @@ use crate::transport::Transport;
 use crate::{Communicator, RunError, Unmatched};
 use motet_sync::{Mutex, thread};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A set of ranks that run the same program.
 ///
@@ -46,7 +46,7 @@ enum Place {
 }
 
 /// What carries the messages of ranks on threads.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 enum Over {
     Memory,
     Ports,
@@ -122,6 +122,20 @@ impl World {
             }));
         }
         world
+    }
+
+    /// What finds this world again as long as some copy of it is there.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakWorld {
+        let mut world = self.clone();
+        let mut processes = None;
+        if let Place::Threads { over, .. } = &mut world.place
+            && let Over::Processes(there) = over
+        {
+            processes = Some(Arc::downgrade(there));
+            *over = Over::Memory;
+        }
+        WeakWorld { world, processes }
     }
 
     /// The number of threads for the ranks of [`World::threads`]; at most one per rank is used.
@@ -246,13 +260,31 @@ impl World {
     }
 }
 
-impl fmt::Debug for Over {
+/// Finds a world again without keeping it: a world over processes ends its transport with its last copy.
+#[derive(Debug, Clone)]
+pub struct WeakWorld {
+    /// As it was, but for the processes.
+    world: World,
+    processes: Option<Weak<Processes>>,
+}
+
+impl WeakWorld {
+    /// The world; `None` when it was over processes and all copies of it are gone.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<World> {
+        let mut world = self.world.clone();
+        if let (Some(processes), Place::Threads { over, .. }) = (&self.processes, &mut world.place)
+        {
+            *over = Over::Processes(processes.upgrade()?);
+        }
+        Some(world)
+    }
+}
+
+impl fmt::Debug for Processes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Over::Memory => "Memory",
-            Over::Ports => "Ports",
-            Over::Processes(_) => "Processes",
-        })
+        let (process, processes) = (self.transport.process(), self.transport.processes());
+        write!(f, "Processes({process} of {processes})")
     }
 }
 

@@ -13,6 +13,7 @@ mod lengths;
 mod messages;
 mod misuse;
 mod network;
+mod processes;
 mod requests;
 mod scripts;
 mod stress;

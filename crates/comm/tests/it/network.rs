@@ -93,7 +93,12 @@ impl Transport for Endpoint {
         deliver: &mut dyn FnMut(usize, Header, Vec<u8>),
     ) -> Result<usize, TransportError> {
         let calls = self.calls.fetch_add(1, Ordering::Relaxed) as usize;
-        if calls % 3 == 0 || self.is_killed(self.process) {
+        if self.is_killed(self.process) {
+            // Its thread is to end.
+            let reason = "killed by the test".to_owned();
+            return Err(TransportError::Failed { reason });
+        }
+        if calls.is_multiple_of(3) {
             return Ok(0);
         }
         let lines = &self.network.lines[self.process];
