@@ -1,7 +1,6 @@
 //! MPI: C programs of the project's own (`peers/mpi`), built with each `mpicc` that is found and run
 //! at each library's best setting, which `peers/mpi/README.md` gives reasons for.
 
-use crate::rank_program::RankProgram;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::thread;
 use serde::Deserialize;
@@ -149,7 +148,7 @@ impl Mpi {
     pub(crate) fn run_motet(
         &self,
         motet: &Path,
-        program: RankProgram,
+        program: &str,
         (threads, processes): (usize, usize),
         budget_us: f64,
     ) -> Result<f64, String> {
