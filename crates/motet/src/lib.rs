@@ -65,3 +65,8 @@ pub use motet_ports::{
     SharedPortSet, SuccessFailurePort, guard, join, reply, select, timer, wait_blocking,
     wait_blocking_for,
 };
+
+/// The code in the guide, which is compiled with the examples in the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/MOVING.md")]
+mod moving {}
