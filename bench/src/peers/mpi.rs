@@ -155,12 +155,7 @@ impl Mpi {
         let library = self.library().ok_or("it has not the standard ABI")?;
         let mut command = self.start(processes, &motet.display().to_string());
         command
-            .args([
-                "bench",
-                "rank-program",
-                &program.to_string(),
-                &budget_us.to_string(),
-            ])
+            .args(["bench", "rank-program", program, &budget_us.to_string()])
             .env("MOTET_THREADS", threads.to_string())
             .env("MOTET_MPI_LIB", library);
         self.told(command, "motet").map(|measured| measured.us)

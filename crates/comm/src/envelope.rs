@@ -33,7 +33,7 @@ pub(crate) struct Label {
 /// What is inside.
 enum Payload {
     Here(Box<dyn Any + Send>),
-    Written(Written),
+    Written(Box<Written>),
 }
 
 /// A value from another process, and what it has written of it.
@@ -202,7 +202,7 @@ impl Envelope {
         let name = tail.bytes()?.len();
         let value = tail.0.len();
         let ends = [value, value + name, file_begins + file];
-        let written = Written { bytes, ends, place };
+        let written = Box::new(Written { bytes, ends, place });
         let envelope = Envelope {
             context,
             status,
