@@ -56,6 +56,12 @@ pub trait Active: Waiter {
     /// and beside it.
     fn cleanup(&self);
 
+    /// Takes them off again as a branch of a choice that has been decided, for this branch or another:
+    /// as [`Active::cleanup`], but a branch that has taken its items, and is off its ports, has nothing to do.
+    fn leave(&self) {
+        self.cleanup();
+    }
+
     /// Whether the arbiter can still take items.
     fn is_active(&self) -> bool;
 }

@@ -41,6 +41,12 @@ impl Claim {
         self.change(OPEN, CLOSED) || self.0.load(Ordering::Acquire) == CLOSED
     }
 
+    /// Whether somebody has won.
+    #[inline]
+    pub(crate) fn is_taken(&self) -> bool {
+        self.0.load(Ordering::Acquire) == CLAIMED
+    }
+
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
         self.0.load(Ordering::Acquire) == OPEN

@@ -298,8 +298,13 @@ impl<T: Send + 'static> PortCore<T> {
     }
 
     pub(crate) fn unregister(&self, receiver: &Arc<dyn Receiver<T>>) -> bool {
+        self.unregister_one(&**receiver)
+    }
+
+    /// As [`PortCore::unregister`], for a receiver by its address.
+    pub(crate) fn unregister_one<R: ?Sized>(&self, receiver: &R) -> bool {
         // The receiver is dropped after the lock is released: it may hold user code.
-        let removed = self.locked(|state| state.remove(&**receiver));
+        let removed = self.locked(|state| state.remove(receiver));
         removed.is_some()
     }
 }

@@ -8,6 +8,7 @@ use crate::delivery::QueueHandle;
 use crate::outlet::Outlet;
 use crate::parent::{Parent, Pass};
 use motet_dispatch::{Awaited, Enqueue, QueueError, Task, Waiter};
+use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, OnceLock, Weak};
@@ -68,7 +69,20 @@ struct Core<R> {
     /// Set before anyone else knows the choice.
     roster: OnceLock<R>,
     outlet: Outlet,
+    progress: Progress,
 }
+
+/// How many branches have begun to register, and whether those that have are being taken off again: a branch
+/// begins only before that, so whoever takes them off knows whom to look at.
+///
+/// ```text
+///   registering:  begin(k) ──> branch k on its port ──> decided meanwhile? it leaves again
+///   settling:     decide ──> settle ──> branches 0..k leave
+/// ```
+///
+/// A branch that both miss (it was looked for before it came to its port) finds the choice decided: the lock of
+/// its port, which both have held, orders that.
+struct Progress(AtomicUsize);
 
 impl Choice {
     /// A choice without branches.
@@ -156,6 +170,7 @@ impl<L: Branches> Attach for Choice<L> {
             claim: Claim::new(),
             roster: OnceLock::new(),
             outlet,
+            progress: Progress::new(),
         });
         let outlet = || {
             let parent = Arc::clone(&core) as Arc<dyn Parent>;
@@ -190,8 +205,13 @@ impl<R: Roster> Parent for Core<R> {
         task: Task,
         deferred: &mut Deferred,
     ) {
-        let this = Arc::clone(this);
-        self.outlet.send_settled(this, queue, task, deferred);
+        // The winner has left its port by itself. An item that waited at the activation leaves no losers.
+        if self.progress.settle() == 1 {
+            self.outlet.send(task, deferred);
+        } else {
+            let this = Arc::clone(this);
+            self.outlet.send_settled(this, queue, task, deferred);
+        }
     }
 
     fn enter(&self, queue: &QueueHandle, task: &mut dyn FnMut() -> Task) -> Option<Pass<'_>> {
@@ -205,11 +225,22 @@ impl<R: Roster> Parent for Core<R> {
 
 impl<R: Roster> Settle for Core<R> {
     fn settle(&self) {
+        let mut left = self.progress.settle();
+        self.each(&mut |branch| {
+            let looks = left > 0;
+            if looks {
+                left -= 1;
+                branch.leave();
+            }
+            looks
+        });
+    }
+}
+
+impl<R: Roster> Core<R> {
+    fn each(&self, visit: &mut dyn FnMut(&dyn Active) -> bool) {
         if let Some(roster) = self.roster.get() {
-            roster.each(&mut |branch| {
-                branch.cleanup();
-                true
-            });
+            roster.each(visit);
         }
     }
 }
@@ -220,17 +251,11 @@ impl<R: Roster> Waiter for Core<R> {
             return None;
         }
         let mut parts = Vec::new();
-        if let Some(roster) = self.roster.get() {
-            roster.each(&mut |branch| {
-                parts.extend(
-                    branch
-                        .awaits()
-                        .into_iter()
-                        .flat_map(|awaited| awaited.parts),
-                );
-                true
-            });
-        }
+        self.each(&mut |branch| {
+            let awaited = branch.awaits().into_iter();
+            parts.extend(awaited.flat_map(|awaited| awaited.parts));
+            true
+        });
         Some(Awaited {
             who: "Choice",
             queue: Some(self.outlet.queue().name().to_owned()),
@@ -241,25 +266,55 @@ impl<R: Roster> Waiter for Core<R> {
 
 impl<R: Roster> Active for Core<R> {
     fn register(&self) {
-        if let Some(roster) = self.roster.get() {
-            roster.each(&mut |branch| {
-                branch.register();
-                Parent::is_open(self)
-            });
-        }
-        // A branch may have won, and settled, before the last was registered.
-        if !Parent::is_open(self) {
-            self.settle();
-        }
+        self.each(&mut |branch| {
+            if !self.progress.begin() {
+                return false;
+            }
+            branch.register();
+            let open = Parent::is_open(self);
+            if !open {
+                branch.leave();
+            }
+            open
+        });
     }
 
     fn cleanup(&self) {
+        self.claim.close();
+        self.progress.settle();
+        // Also those that have taken their items: they have sent them on before this returns.
+        self.each(&mut |branch| {
+            branch.cleanup();
+            true
+        });
+    }
+
+    fn leave(&self) {
         self.claim.close();
         self.settle();
     }
 
     fn is_active(&self) -> bool {
         Parent::is_open(self)
+    }
+}
+
+impl Progress {
+    const SETTLING: usize = 1;
+    const ONE: usize = 2;
+
+    fn new() -> Self {
+        Progress(AtomicUsize::new(0))
+    }
+
+    /// Another branch is about to register. `false`: it must not any more.
+    fn begin(&self) -> bool {
+        self.0.fetch_add(Self::ONE, Ordering::AcqRel) & Self::SETTLING == 0
+    }
+
+    /// No branch begins to register any more: how many have, and are to be looked at.
+    fn settle(&self) -> usize {
+        self.0.fetch_or(Self::SETTLING, Ordering::AcqRel) / Self::ONE
     }
 }
 
