@@ -8,10 +8,12 @@ use crate::delivery::QueueHandle;
 use crate::outlet::Outlet;
 use crate::parent::{Parent, Pass};
 use motet_dispatch::{Awaited, Enqueue, QueueError, Task, Waiter};
-use motet_sync::atomic::{AtomicUsize, Ordering};
+use motet_sync::Mutex;
+use std::any::Any;
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::Location;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Exactly one of several branches runs, once (papers R012, CCR's `Choice`): the first that has all it
@@ -45,44 +47,53 @@ pub struct Choice<L = ()> {
 
 /// The branches of a choice, in their order: none, those before and one more, or a list.
 pub trait Branches {
-    /// As [`Attach::Ports`].
-    type Ports: Send + 'static;
-    /// The branches at work.
-    type Roster: Roster;
+    /// The branches until they are registered.
+    type Held: Held;
 
-    /// Makes the branches that go to work, each with an outlet of its own.
-    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports);
+    /// Keeps the branches until the choice is registered. Those that cannot be kept go to work here, each with an
+    /// outlet of its own.
+    fn hold(self, outlet: &dyn Fn() -> Outlet) -> Self::Held;
 
     /// How many there are.
     fn count(&self) -> usize;
 }
 
-/// The branches at work, which live as long as they are on their ports.
-pub trait Roster: Send + Sync + 'static {
-    /// Shows the branches to `visit`, in order, until it says `false`.
-    fn each(&self, visit: &mut dyn FnMut(&dyn Active) -> bool) -> bool;
+/// Branches that are to be registered.
+pub trait Held: Send + 'static {
+    /// Makes the branches that go to work, each with an outlet of its own and just before it is shown to `visit`
+    /// with its [`Attach::Ports`], in order, until that says `false`.
+    fn each(&mut self, outlet: &dyn Fn() -> Outlet, visit: &mut Visit<'_>) -> bool;
 }
 
-/// A choice at work.
-struct Core<R> {
+/// What is done with a branch and its ports; `false`: the next ones are not wanted.
+pub(crate) type Visit<'a> = dyn FnMut(Arc<dyn Active>, &mut dyn Any) -> bool + 'a;
+
+/// A choice at work. Its branches come to be one by one, when they are registered: one that has its items
+/// already is the last.
+struct Core<H> {
     claim: Claim,
-    /// Set before anyone else knows the choice.
-    roster: OnceLock<R>,
     outlet: Outlet,
-    progress: Progress,
+    roster: Mutex<Roster>,
+    held: PhantomData<fn(H)>,
 }
 
-/// How many branches have begun to register, and whether those that have are being taken off again: a branch
-/// begins only before that, so whoever takes them off knows whom to look at.
+/// The branches that have begun to register, which live as long as they are on their ports. A branch
+/// begins only before the choice settles, so whoever settles knows whom to look at.
 ///
 /// ```text
-///   registering:  begin(k) ──> branch k on its port ──> decided meanwhile? it leaves again
-///   settling:     decide ──> settle ──> branches 0..k leave
+///   registering:  begin ──> on its port ──> decided meanwhile? it leaves again
+///   settling:     decide ──> settle ──> those that have begun leave
 /// ```
 ///
 /// A branch that both miss (it was looked for before it came to its port) finds the choice decided: the lock of
 /// its port, which both have held, orders that.
-struct Progress(AtomicUsize);
+#[derive(Default)]
+struct Roster {
+    /// As many as most choices have; the others are behind them.
+    few: [Option<Weak<dyn Active>>; 2],
+    others: Vec<Weak<dyn Active>>,
+    settles: bool,
+}
 
 impl Choice {
     /// A choice without branches.
@@ -91,7 +102,7 @@ impl Choice {
     }
 }
 
-impl<B: Attach> Choice<Vec<B>> {
+impl<B: Attach + Send + 'static> Choice<Vec<B>> {
     /// A choice among any number of branches of one type.
     ///
     /// ```
@@ -134,7 +145,7 @@ impl<L: Branches> Choice<L> {
     /// # Panics
     /// When the branch takes items more than once.
     #[track_caller]
-    pub fn or<B: Attach>(self, branch: B) -> Choice<(L, B)> {
+    pub fn or<B: Attach + Send + 'static>(self, branch: B) -> Choice<(L, B)> {
         refuse_persistent(&branch, Location::caller());
         Choice {
             branches: (self.branches, branch),
@@ -163,22 +174,17 @@ impl<L: Branches> Choice<L> {
 }
 
 impl<L: Branches> Attach for Choice<L> {
-    type Ports = L::Ports;
+    type Ports = L::Held;
 
-    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, L::Ports) {
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, L::Held) {
         let core = Arc::new(Core {
             claim: Claim::new(),
-            roster: OnceLock::new(),
             outlet,
-            progress: Progress::new(),
+            roster: Mutex::default(),
+            held: PhantomData::<fn(L::Held)>,
         });
-        let outlet = || {
-            let parent = Arc::clone(&core) as Arc<dyn Parent>;
-            Outlet::by_way_of(parent, core.outlet.queue())
-        };
-        let (roster, ports) = self.branches.attach(&outlet);
-        core.roster.get_or_init(|| roster);
-        (core, ports)
+        let held = self.branches.hold(&|| core.outlet_of_branch());
+        (core, held)
     }
 
     fn is_once(&self) -> bool {
@@ -186,7 +192,7 @@ impl<L: Branches> Attach for Choice<L> {
     }
 }
 
-impl<R: Roster> Parent for Core<R> {
+impl<H> Parent for Core<H> {
     #[inline]
     fn is_open(&self) -> bool {
         self.claim.is_open() && self.outlet.is_open()
@@ -205,8 +211,8 @@ impl<R: Roster> Parent for Core<R> {
         task: Task,
         deferred: &mut Deferred,
     ) {
-        // The winner has left its port by itself. An item that waited at the activation leaves no losers.
-        if self.progress.settle() == 1 {
+        // The winner leaves its port by itself. An item that waited at the activation leaves no losers.
+        if self.roster.lock().settle_alone() {
             self.outlet.send(task, deferred);
         } else {
             let this = Arc::clone(this);
@@ -223,39 +229,58 @@ impl<R: Roster> Parent for Core<R> {
     }
 }
 
-impl<R: Roster> Settle for Core<R> {
+impl<H> Settle for Core<H> {
     fn settle(&self) {
-        let mut left = self.progress.settle();
-        self.each(&mut |branch| {
-            let looks = left > 0;
-            if looks {
-                left -= 1;
-                branch.leave();
-            }
-            looks
-        });
+        self.roster.lock().settles = true;
+        self.branches().for_each(|branch| branch.leave());
     }
 }
 
-impl<R: Roster> Core<R> {
-    fn each(&self, visit: &mut dyn FnMut(&dyn Active) -> bool) {
-        if let Some(roster) = self.roster.get() {
-            roster.each(visit);
+impl<H> Core<H> {
+    fn outlet_of_branch(self: &Arc<Self>) -> Outlet
+    where
+        H: 'static,
+    {
+        let parent = Arc::clone(self) as Arc<dyn Parent>;
+        Outlet::by_way_of(parent, self.outlet.queue())
+    }
+
+    /// Those that have begun to register, and are still there.
+    fn branches(&self) -> impl Iterator<Item = Arc<dyn Active>> {
+        let roster = self.roster.lock();
+        let few = roster
+            .few
+            .each_ref()
+            .map(|branch| branch.as_ref()?.upgrade());
+        let others: Vec<_> = roster.others.iter().filter_map(Weak::upgrade).collect();
+        few.into_iter().flatten().chain(others)
+    }
+
+    /// Registers a branch, with its ports. `false` when the choice has been decided.
+    fn register_next(&self, branch: Arc<dyn Active>, ports: &mut dyn Any) -> bool {
+        let Some(number) = self.roster.lock().begin(&branch) else {
+            return false;
+        };
+        branch.start(ports);
+        if Parent::is_open(self) {
+            return true;
         }
+        // Alone so far, it has decided the choice itself, and has left its port.
+        if number > 0 || !self.claim.is_taken() {
+            let branch = self.roster.lock().get(number);
+            branch.into_iter().for_each(|branch| branch.leave());
+        }
+        false
     }
 }
 
-impl<R: Roster> Waiter for Core<R> {
+impl<H> Waiter for Core<H> {
     fn awaits(&self) -> Option<Awaited> {
         if !Parent::is_open(self) {
             return None;
         }
-        let mut parts = Vec::new();
-        self.each(&mut |branch| {
-            let awaited = branch.awaits().into_iter();
-            parts.extend(awaited.flat_map(|awaited| awaited.parts));
-            true
-        });
+        let awaited = self.branches().filter_map(|b| b.awaits());
+        let parts = awaited.flat_map(|awaited| awaited.parts).collect();
         Some(Awaited {
             who: "Choice",
             queue: Some(self.outlet.queue().name().to_owned()),
@@ -264,29 +289,24 @@ impl<R: Roster> Waiter for Core<R> {
     }
 }
 
-impl<R: Roster> Active for Core<R> {
+impl<H: Held> Active for Core<H> {
     fn register(&self) {
-        self.each(&mut |branch| {
-            if !self.progress.begin() {
-                return false;
-            }
-            branch.register();
-            let open = Parent::is_open(self);
-            if !open {
-                branch.leave();
-            }
-            open
+        unreachable!("a choice is registered by `start`, with its branches");
+    }
+
+    fn start(self: Arc<Self>, ports: &mut dyn Any) {
+        let held = ports.downcast_mut::<H>();
+        let held = held.expect("a choice is registered with its branches");
+        held.each(&|| self.outlet_of_branch(), &mut |branch, ports| {
+            self.register_next(branch, ports)
         });
     }
 
     fn cleanup(&self) {
         self.claim.close();
-        self.progress.settle();
+        self.roster.lock().settles = true;
         // Also those that have taken their items: they have sent them on before this returns.
-        self.each(&mut |branch| {
-            branch.cleanup();
-            true
-        });
+        self.branches().for_each(|branch| branch.cleanup());
     }
 
     fn leave(&self) {
@@ -299,47 +319,49 @@ impl<R: Roster> Active for Core<R> {
     }
 }
 
-impl Progress {
-    const SETTLING: usize = 1;
-    const ONE: usize = 2;
-
-    fn new() -> Self {
-        Progress(AtomicUsize::new(0))
+impl Roster {
+    /// Another branch is about to register: its number. `None`: it must not any more.
+    fn begin(&mut self, branch: &Arc<dyn Active>) -> Option<usize> {
+        if self.settles {
+            return None;
+        }
+        let branch = Arc::downgrade(branch);
+        if let Some(free) = self.few.iter().position(Option::is_none) {
+            self.few[free] = Some(branch);
+            return Some(free);
+        }
+        self.others.push(branch);
+        Some(self.few.len() + self.others.len() - 1)
     }
 
-    /// Another branch is about to register. `false`: it must not any more.
-    fn begin(&self) -> bool {
-        self.0.fetch_add(Self::ONE, Ordering::AcqRel) & Self::SETTLING == 0
+    /// Whether only the winner has begun, whom there is no need to look at. No branch begins any more then.
+    fn settle_alone(&mut self) -> bool {
+        let alone = self.few[1].is_none();
+        self.settles |= alone;
+        alone
     }
 
-    /// No branch begins to register any more: how many have, and are to be looked at.
-    fn settle(&self) -> usize {
-        self.0.fetch_or(Self::SETTLING, Ordering::AcqRel) / Self::ONE
+    fn get(&self, number: usize) -> Option<Arc<dyn Active>> {
+        let mut branches = self.few.iter().flatten().chain(&self.others);
+        branches.nth(number)?.upgrade()
     }
 }
 
 impl Branches for () {
-    type Ports = ();
-    type Roster = ();
+    type Held = ();
 
-    fn attach(self, _: &dyn Fn() -> Outlet) -> ((), ()) {
-        ((), ())
-    }
+    fn hold(self, _: &dyn Fn() -> Outlet) {}
 
     fn count(&self) -> usize {
         0
     }
 }
 
-impl<L: Branches, B: Attach> Branches for (L, B) {
-    type Ports = (L::Ports, B::Ports, Arc<dyn Active>);
-    type Roster = (L::Roster, Weak<dyn Active>);
+impl<L: Branches, B: Attach + Send + 'static> Branches for (L, B) {
+    type Held = (L::Held, Option<B>);
 
-    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports) {
-        let (others, others_ports) = self.0.attach(outlet);
-        let (branch, ports) = self.1.attach(outlet());
-        let weak = Arc::downgrade(&branch);
-        ((others, weak), (others_ports, ports, branch))
+    fn hold(self, outlet: &dyn Fn() -> Outlet) -> Self::Held {
+        (self.0.hold(outlet), Some(self.1))
     }
 
     fn count(&self) -> usize {
@@ -347,16 +369,11 @@ impl<L: Branches, B: Attach> Branches for (L, B) {
     }
 }
 
-impl<B: Attach> Branches for Vec<B> {
-    type Ports = Vec<(B::Ports, Arc<dyn Active>)>;
-    type Roster = Vec<Weak<dyn Active>>;
+impl<B: Attach + Send + 'static> Branches for Vec<B> {
+    type Held = std::vec::IntoIter<B>;
 
-    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports) {
-        let attached = self.into_iter().map(|branch| {
-            let (branch, ports) = branch.attach(outlet());
-            (Arc::downgrade(&branch), (ports, branch))
-        });
-        attached.unzip()
+    fn hold(self, _: &dyn Fn() -> Outlet) -> Self::Held {
+        self.into_iter()
     }
 
     fn count(&self) -> usize {
@@ -364,22 +381,28 @@ impl<B: Attach> Branches for Vec<B> {
     }
 }
 
-impl Roster for () {
-    fn each(&self, _: &mut dyn FnMut(&dyn Active) -> bool) -> bool {
+impl Held for () {
+    fn each(&mut self, _: &dyn Fn() -> Outlet, _: &mut Visit<'_>) -> bool {
         true
     }
 }
 
-impl<L: Roster> Roster for (L, Weak<dyn Active>) {
-    fn each(&self, visit: &mut dyn FnMut(&dyn Active) -> bool) -> bool {
-        self.0.each(visit) && self.1.upgrade().is_none_or(|branch| visit(&*branch))
+impl<L: Held, B: Attach + Send + 'static> Held for (L, Option<B>) {
+    fn each(&mut self, outlet: &dyn Fn() -> Outlet, visit: &mut Visit<'_>) -> bool {
+        self.0.each(outlet, visit)
+            && self.1.take().is_none_or(|branch| {
+                let (branch, mut ports) = branch.attach(outlet());
+                visit(branch, &mut ports)
+            })
     }
 }
 
-impl Roster for Vec<Weak<dyn Active>> {
-    fn each(&self, visit: &mut dyn FnMut(&dyn Active) -> bool) -> bool {
-        self.iter()
-            .all(|branch| branch.upgrade().is_none_or(|branch| visit(&*branch)))
+impl<B: Attach + Send + 'static> Held for std::vec::IntoIter<B> {
+    fn each(&mut self, outlet: &dyn Fn() -> Outlet, visit: &mut Visit<'_>) -> bool {
+        self.all(|branch| {
+            let (branch, mut ports) = branch.attach(outlet());
+            visit(branch, &mut ports)
+        })
     }
 }
 
