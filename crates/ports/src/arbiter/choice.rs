@@ -1,5 +1,9 @@
 //! Choice: exactly one of several branches runs.
 
+mod branches;
+
+pub(crate) use branches::{Branches, Held, Visit};
+
 use super::after::After;
 use crate::activation::{Activation, Active, Attach};
 use crate::claim::Claim;
@@ -44,29 +48,6 @@ use std::time::Duration;
 pub struct Choice<L = ()> {
     branches: L,
 }
-
-/// The branches of a choice, in their order: none, those before and one more, or a list.
-pub trait Branches {
-    /// The branches until they are registered.
-    type Held: Held;
-
-    /// Keeps the branches until the choice is registered. Those that cannot be kept go to work here, each with an
-    /// outlet of its own.
-    fn hold(self, outlet: &dyn Fn() -> Outlet) -> Self::Held;
-
-    /// How many there are.
-    fn count(&self) -> usize;
-}
-
-/// Branches that are to be registered.
-pub trait Held: Send + 'static {
-    /// Makes the branches that go to work, each with an outlet of its own and just before it is shown to `visit`
-    /// with its [`Attach::Ports`], in order, until that says `false`.
-    fn each(&mut self, outlet: &dyn Fn() -> Outlet, visit: &mut Visit<'_>) -> bool;
-}
-
-/// What is done with a branch and its ports; `false`: the next ones are not wanted.
-pub(crate) type Visit<'a> = dyn FnMut(Arc<dyn Active>, &mut dyn Any) -> bool + 'a;
 
 /// A choice at work. Its branches come to be one by one, when they are registered: one that has its items
 /// already is the last.
@@ -212,11 +193,11 @@ impl<H> Parent for Core<H> {
         deferred: &mut Deferred,
     ) {
         // The winner leaves its port by itself. An item that waited at the activation leaves no losers.
-        if self.roster.lock().settle_alone() {
-            self.outlet.send(task, deferred);
-        } else {
+        if self.claim.is_shared() {
             let this = Arc::clone(this);
             self.outlet.send_settled(this, queue, task, deferred);
+        } else {
+            self.outlet.send(task, deferred);
         }
     }
 
@@ -258,7 +239,7 @@ impl<H> Core<H> {
 
     /// Registers a branch, with its ports. `false` when the choice has been decided.
     fn register_next(&self, branch: Arc<dyn Active>, ports: &mut dyn Any) -> bool {
-        let Some(number) = self.roster.lock().begin(&branch) else {
+        let Some(number) = self.roster.lock().begin(&branch, &self.claim) else {
             return false;
         };
         branch.start(ports);
@@ -297,9 +278,9 @@ impl<H: Held> Active for Core<H> {
     fn start(self: Arc<Self>, ports: &mut dyn Any) {
         let held = ports.downcast_mut::<H>();
         let held = held.expect("a choice is registered with its branches");
-        held.each(&|| self.outlet_of_branch(), &mut |branch, ports| {
-            self.register_next(branch, ports)
-        });
+        let mut register =
+            |branch: Arc<dyn Active>, ports: &mut dyn Any| self.register_next(branch, ports);
+        held.each(&|| self.outlet_of_branch(), &mut register);
     }
 
     fn cleanup(&self) {
@@ -321,8 +302,8 @@ impl<H: Held> Active for Core<H> {
 
 impl Roster {
     /// Another branch is about to register: its number. `None`: it must not any more.
-    fn begin(&mut self, branch: &Arc<dyn Active>) -> Option<usize> {
-        if self.settles {
+    fn begin(&mut self, branch: &Arc<dyn Active>, claim: &Claim) -> Option<usize> {
+        if self.settles || (self.few[0].is_some() && !claim.share()) {
             return None;
         }
         let branch = Arc::downgrade(branch);
@@ -334,75 +315,9 @@ impl Roster {
         Some(self.few.len() + self.others.len() - 1)
     }
 
-    /// Whether only the winner has begun, whom there is no need to look at. No branch begins any more then.
-    fn settle_alone(&mut self) -> bool {
-        let alone = self.few[1].is_none();
-        self.settles |= alone;
-        alone
-    }
-
     fn get(&self, number: usize) -> Option<Arc<dyn Active>> {
         let mut branches = self.few.iter().flatten().chain(&self.others);
         branches.nth(number)?.upgrade()
-    }
-}
-
-impl Branches for () {
-    type Held = ();
-
-    fn hold(self, _: &dyn Fn() -> Outlet) {}
-
-    fn count(&self) -> usize {
-        0
-    }
-}
-
-impl<L: Branches, B: Attach + Send + 'static> Branches for (L, B) {
-    type Held = (L::Held, Option<B>);
-
-    fn hold(self, outlet: &dyn Fn() -> Outlet) -> Self::Held {
-        (self.0.hold(outlet), Some(self.1))
-    }
-
-    fn count(&self) -> usize {
-        self.0.count() + 1
-    }
-}
-
-impl<B: Attach + Send + 'static> Branches for Vec<B> {
-    type Held = std::vec::IntoIter<B>;
-
-    fn hold(self, _: &dyn Fn() -> Outlet) -> Self::Held {
-        self.into_iter()
-    }
-
-    fn count(&self) -> usize {
-        self.len()
-    }
-}
-
-impl Held for () {
-    fn each(&mut self, _: &dyn Fn() -> Outlet, _: &mut Visit<'_>) -> bool {
-        true
-    }
-}
-
-impl<L: Held, B: Attach + Send + 'static> Held for (L, Option<B>) {
-    fn each(&mut self, outlet: &dyn Fn() -> Outlet, visit: &mut Visit<'_>) -> bool {
-        self.0.each(outlet, visit)
-            && self.1.take().is_none_or(|branch| {
-                let (branch, mut ports) = branch.attach(outlet());
-                visit(branch, &mut ports)
-            })
-    }
-}
-
-impl<B: Attach + Send + 'static> Held for std::vec::IntoIter<B> {
-    fn each(&mut self, outlet: &dyn Fn() -> Outlet, visit: &mut Visit<'_>) -> bool {
-        self.all(|branch| {
-            let (branch, mut ports) = branch.attach(outlet());
-            visit(branch, &mut ports)
-        })
     }
 }
 

@@ -128,7 +128,7 @@ impl<R> Branches for Several<'_, R> {
 }
 
 impl Held for std::vec::IntoIter<Attached> {
-    fn each(&mut self, _: &dyn Fn() -> Outlet, visit: &mut Visit<'_>) -> bool {
+    fn each(&mut self, _: &impl Fn() -> Outlet, visit: &mut impl Visit) -> bool {
         self.all(|(branch, mut ports)| visit(branch, &mut *ports))
     }
 }
