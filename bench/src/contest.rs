@@ -98,19 +98,29 @@ impl Contest {
             // Once for nothing: what a program or its library sets up the first time is not measured.
             (self.motet)()?;
         }
-        for (name, peer) in &mut self.peers {
-            if let Err(reason) = peer() {
-                absent.insert(*name, reason);
+        if runs > 1 {
+            // One that is run once pays for its start: most are processes, and start each time.
+            for (name, peer) in &mut self.peers {
+                if let Err(reason) = peer() {
+                    absent.insert(*name, reason);
+                }
             }
         }
-        self.peers.retain(|(name, _)| !absent.contains_key(name));
         for _ in 0..runs {
+            self.peers.retain(|(name, _)| !absent.contains_key(name));
             if self.peers.is_empty() {
                 motet.push((self.motet)()?);
             }
             for (name, peer) in &mut self.peers {
-                let (ours, theirs) = ((self.motet)()?, peer()?);
+                let ours = (self.motet)()?;
                 motet.push(ours);
+                let theirs = match peer() {
+                    Ok(theirs) => theirs,
+                    Err(reason) => {
+                        absent.insert(*name, reason);
+                        continue;
+                    }
+                };
                 let pairs = pairs.entry(*name).or_default();
                 pairs.motet.push(ours);
                 pairs.peer.push(theirs);
@@ -308,6 +318,33 @@ mod tests {
         let record = contest.run(5).unwrap();
         assert_eq!(record.ratios["one"], 0.75);
         assert_eq!(record.holds, Some(true));
+    }
+
+    #[test]
+    fn who_is_run_once_is_not_run_for_nothing() {
+        for (runs, expected) in [(1, 1), (3, 4)] {
+            let count = std::rc::Rc::new(std::cell::Cell::new(0));
+            let counted = std::rc::Rc::clone(&count);
+            let peer: Program = Box::new(move || {
+                counted.set(counted.get() + 1);
+                Ok(1.0)
+            });
+            let contest = Contest {
+                row: String::new(),
+                unit: "ns",
+                motet: Box::new(|| Ok(1.0)),
+                peers: vec![
+                    ("one", peer),
+                    ("gone", Box::new(|| Err("not here".to_owned()))),
+                ],
+                bars: Vec::new(),
+                limit: None,
+                cold: false,
+            };
+            let record = contest.run(runs).unwrap();
+            assert_eq!((count.get(), record.peers["one"]), (expected, 1.0));
+            assert_eq!(record.absent["gone"], "not here");
+        }
     }
 
     #[test]

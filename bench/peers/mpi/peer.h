@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So many rounds at least: the barrier after them is measured too. */
+#define LEAST 20
+
 static int rank, size;
 
 static long number(const char *text)
@@ -27,13 +30,38 @@ static void begin(int *argc, char ***argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
 }
 
-/* Process 0 prints the longest time of a round over the processes, and whose MPI it was. */
-static void finish(double seconds, long rounds)
+/* Runs rounds until `least` and as many as last at least half the budget (in us) have run, and gives their number
+ * and the longest time over the processes. All that ran before them were fewer: the library has set up
+ * what it needs, and the rounds that count are as many as a warm one lasts. The clock runs until all
+ * processes have done all: one that waits for nobody may be done before another one has had its turn. */
+static double measure(void (*run)(long rounds), long least, double budget, long *rounds)
+{
+    double longest;
+    *rounds = 2;
+    for (int tries = 0;; tries++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        double started = MPI_Wtime();
+        run(*rounds);
+        MPI_Barrier(MPI_COMM_WORLD);
+        double us = (MPI_Wtime() - started) * 1e6;
+        MPI_Allreduce(&us, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        /* Once for nothing in any case. */
+        if (tries > 0 && *rounds >= least && longest >= budget / 2)
+            return longest;
+        double fit = longest > 0 ? budget / longest : 10;
+        long next = (long)((double)*rounds * (fit > 10 ? 10 : fit));
+        long more = tries > 0 ? 2 * *rounds : *rounds;
+        *rounds = next > more ? next : more;
+        if (*rounds < least)
+            *rounds = least;
+    }
+}
+
+/* Process 0 prints the time of a round, and whose MPI it was. */
+static void finish(double us, long rounds)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
-    double longest;
     int length;
-    MPI_Reduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     MPI_Get_library_version(version, &length);
     version[strcspn(version, "\n,")] = 0;
     for (char *at = version; *at; at++)
@@ -41,7 +69,7 @@ static void finish(double seconds, long rounds)
             *at = ' ';
     if (rank == 0)
         printf("{\"us\": %.6f, \"rounds\": %ld, \"processes\": %d, \"mpi\": \"%s\"}\n",
-               longest * 1e6 / (double)rounds, rounds, size, version);
+               us / (double)rounds, rounds, size, version);
     MPI_Finalize();
 }
 

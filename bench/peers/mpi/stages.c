@@ -1,15 +1,17 @@
-/* Stages with messages between them: stages PATTERN STAGES UNITS TERMS.
+/* Stages with messages between them: stages PATTERN UNITS TERMS BUDGET.
  *
  *   pipeline             each process sends one message to itself
  *   shift                each sends one to its right neighbour on a ring
  *   exchange             each sends one to each neighbour and receives one from each
  *   exchange-two-shifts  a shift to the left, then one to the right
  *
- * Messages carry one double. The clock runs until all processes have done all stages. */
+ * Messages carry one double. Stages last about BUDGET us. */
 #include "peer.h"
 
 /* The unit of bench/src/unit.rs: x <- 1 / (1 + x), so many terms. */
-static void compute(long units, long terms)
+static long units, terms;
+
+static void compute(void)
 {
     for (long unit = 0; unit < units; unit++) {
         volatile double start = 1.0;
@@ -21,6 +23,7 @@ static void compute(long units, long terms)
 }
 
 static double value;
+static int left, right;
 
 static void shift(int to, int from, int tag)
 {
@@ -30,7 +33,7 @@ static void shift(int to, int from, int tag)
     value = next;
 }
 
-static void exchange(int left, int right)
+static void exchange(void)
 {
     MPI_Request all[4];
     double from_left, from_right;
@@ -43,48 +46,67 @@ static void exchange(int left, int right)
     value = (from_left + from_right) / 2;
 }
 
+/* One loop per pattern: the choice is not part of a stage. */
+static void pipeline(long stages)
+{
+    for (long stage = 0; stage < stages; stage++) {
+        compute();
+        shift(rank, rank, 0);
+    }
+}
+
+static void shifts(long stages)
+{
+    for (long stage = 0; stage < stages; stage++) {
+        compute();
+        shift(right, left, 0);
+    }
+}
+
+static void exchanges(long stages)
+{
+    for (long stage = 0; stage < stages; stage++) {
+        compute();
+        exchange();
+    }
+}
+
+static void two_shifts(long stages)
+{
+    for (long stage = 0; stage < stages; stage++) {
+        compute();
+        shift(left, right, 1);
+        shift(right, left, 2);
+    }
+}
+
 int main(int argc, char **argv)
 {
     begin(&argc, &argv);
     if (argc != 5) {
-        fprintf(stderr, "stages PATTERN STAGES UNITS TERMS\n");
+        fprintf(stderr, "stages PATTERN UNITS TERMS BUDGET\n");
         return 2;
     }
     const char *pattern = argv[1];
-    long stages = number(argv[2]), units = number(argv[3]), terms = number(argv[4]);
-    int left = (rank + size - 1) % size, right = (rank + 1) % size;
+    double budget = (double)number(argv[4]), us, sum;
+    long stages;
+    units = number(argv[2]);
+    terms = number(argv[3]);
+    left = (rank + size - 1) % size;
+    right = (rank + 1) % size;
     value = rank;
-    MPI_Barrier(MPI_COMM_WORLD);
-    double started = MPI_Wtime();
-    /* One loop per pattern: the choice is not part of a stage. */
     if (!strcmp(pattern, "pipeline")) {
-        for (long stage = 0; stage < stages; stage++) {
-            compute(units, terms);
-            shift(rank, rank, 0);
-        }
+        us = measure(pipeline, LEAST, budget, &stages);
     } else if (!strcmp(pattern, "shift")) {
-        for (long stage = 0; stage < stages; stage++) {
-            compute(units, terms);
-            shift(right, left, 0);
-        }
+        us = measure(shifts, LEAST, budget, &stages);
     } else if (!strcmp(pattern, "exchange")) {
-        for (long stage = 0; stage < stages; stage++) {
-            compute(units, terms);
-            exchange(left, right);
-        }
+        us = measure(exchanges, LEAST, budget, &stages);
     } else if (!strcmp(pattern, "exchange-two-shifts")) {
-        for (long stage = 0; stage < stages; stage++) {
-            compute(units, terms);
-            shift(left, right, 1);
-            shift(right, left, 2);
-        }
+        us = measure(two_shifts, LEAST, budget, &stages);
     } else {
         fprintf(stderr, "no pattern %s\n", pattern);
         return 2;
     }
-    /* A process that waits for nobody may be done before another one has had its turn. */
-    MPI_Barrier(MPI_COMM_WORLD);
-    double seconds = MPI_Wtime() - started, sum;
     /* The values only move and mix: their sum stays. */
     MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     double expected = size * (size - 1) / 2.0;
@@ -92,6 +114,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "%f, not %f\n", sum, expected);
         return 1;
     }
-    finish(seconds, stages);
+    finish(us, stages);
     return 0;
 }

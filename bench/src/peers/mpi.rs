@@ -1,6 +1,7 @@
 //! MPI: C programs of the project's own (`peers/mpi`), built with each `mpicc` that is found and run
 //! at each library's best setting, which `peers/mpi/README.md` gives reasons for.
 
+use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::thread;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -73,7 +74,7 @@ impl Mpi {
         let mut absent = Vec::new();
         for tools in tools(prefixes) {
             let name = tools.mpicc.display().to_string();
-            match Mpi::build(&tools, found.len()) {
+            match Mpi::build(&tools) {
                 Ok(mpi) if found.iter().any(|other| other.name == mpi.name) => {}
                 Ok(mpi) => found.push(mpi),
                 Err(reason) => absent.push(Absent { name, reason }),
@@ -82,7 +83,11 @@ impl Mpi {
         (found, absent)
     }
 
-    fn build(tools: &Tools, number: usize) -> Result<Mpi, String> {
+    fn build(tools: &Tools) -> Result<Mpi, String> {
+        // Several experiments of one process may build at one time.
+        static FOLDERS: AtomicUsize = AtomicUsize::new(0);
+        // Relaxed: only that no two get the same number counts.
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
         let folder = env::temp_dir().join(format!("motet-bench-mpi-{}-{number}", process::id()));
         let mut mpi = Mpi {
             name: "MPI",
@@ -115,7 +120,8 @@ impl Mpi {
         Ok(mpi)
     }
 
-    /// The time of a round of a program, in µs.
+    /// The time of a round of a program, in µs. Its last argument is the time that all of them together
+    /// are to last: it fits their number when it is warm.
     pub(crate) fn run(
         &self,
         program: &str,

@@ -71,11 +71,9 @@ fn contest(length: usize, how: &str, peers: Peers<'_>, motet: Run) -> Contest {
 }
 
 fn on_mpi(peers: Peers<'_>, at: usize, length: usize) -> Run {
-    let all = Rc::clone(peers.mpi);
-    // About 10 GB a second.
-    let rounds = (peers.budget_us / (length as f64 * 0.0016)) as usize;
+    let (all, budget_us) = (Rc::clone(peers.mpi), peers.budget_us);
     Box::new(move || {
-        let arguments = [length, rounds.max(2)].map(|number| number.to_string());
+        let arguments = [length.to_string(), budget_us.to_string()];
         all[at].run("bandwidth", 2, &arguments)
     })
 }

@@ -18,8 +18,8 @@ const LONG: usize = 4096;
 const EACH: usize = 512;
 /// With eight ranks on two cores a round takes at most this part of the time of any MPI.
 const PART: f64 = 0.2;
-/// Rounds by which a program of MPI is tried before it is measured.
-const TRIED: u64 = 20;
+/// Rounds at least.
+const LEAST: u64 = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operation {
@@ -42,7 +42,7 @@ pub(crate) fn contests(rounds: u64, peers: Peers<'_>) -> Vec<Contest> {
         .into_iter()
         .flat_map(|(operation, length)| [2, 8].map(|ranks| (operation, length, ranks)));
     each.map(|(operation, length, ranks)| {
-        let rounds = (rounds / length as u64).max(TRIED);
+        let rounds = (rounds / length as u64).max(LEAST);
         let times = if ranks <= 2 { 1.0 } else { PART };
         let of = match operation {
             Operation::Barrier => String::new(),
@@ -74,21 +74,10 @@ pub(crate) fn contests(rounds: u64, peers: Peers<'_>) -> Vec<Contest> {
 
 fn on_mpi(peers: Peers<'_>, at: usize, operation: Operation, length: usize, ranks: usize) -> Run {
     let (all, budget_us) = (Rc::clone(peers.mpi), peers.budget_us);
-    let mut fitting = None;
     Box::new(move || {
-        let run = |rounds: u64| {
-            let numbers = [length.to_string(), rounds.to_string()];
-            let arguments = [vec![operation.name().to_owned()], numbers.to_vec()].concat();
-            all[at].run("collectives", ranks, &arguments)
-        };
-        let rounds = match fitting {
-            Some(rounds) => rounds,
-            None => {
-                let fit = (budget_us / run(TRIED)?) as u64;
-                *fitting.insert(fit.max(TRIED))
-            }
-        };
-        run(rounds)
+        let numbers = [length.to_string(), budget_us.to_string()];
+        let arguments = [vec![operation.name().to_owned()], numbers.to_vec()].concat();
+        all[at].run("collectives", ranks, &arguments)
     })
 }
 

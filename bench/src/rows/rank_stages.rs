@@ -27,8 +27,8 @@ const RANKS: [usize; 6] = [1, 2, 3, 4, 7, 8];
 const UNITS: [u64; 3] = [0, 1, 20];
 /// With more ranks than two on two cores a stage takes at most this part of the time of any MPI.
 const PART: f64 = 0.2;
-/// Stages by which a program of MPI is tried before it is measured.
-const TRIED: u64 = 20;
+/// Stages at least.
+const LEAST: u64 = 20;
 
 /// The peers, built once for all rows.
 #[derive(Clone, Copy)]
@@ -49,7 +49,7 @@ pub(crate) fn contests(stages: u64, peers: Peers<'_>) -> Vec<Contest> {
                 let program = Program {
                     pattern,
                     parallel,
-                    stages: (stages / (units + 1)).max(TRIED),
+                    stages: (stages / (units + 1)).max(LEAST),
                     units,
                     unit,
                     threads: parallel.min(thread::cores()),
@@ -101,28 +101,16 @@ fn contest(program: Program, peers: Peers<'_>) -> Contest {
     }
 }
 
-/// The program in C, with as many stages as fit the budget.
+/// The program in C.
 fn on_mpi(all: Rc<[Mpi]>, at: usize, program: Program, budget_us: f64) -> Run {
-    let mut fitting = None;
     Box::new(move || {
-        let run = |stages: u64| {
-            let arguments = [
-                program.pattern.name().to_owned(),
-                stages.to_string(),
-                program.units.to_string(),
-                program.unit.terms().to_string(),
-            ];
-            all[at].run("stages", program.parallel, &arguments)
-        };
-        let stages = match fitting {
-            Some(stages) => stages,
-            None => {
-                let us = run(TRIED)?;
-                let fit = (budget_us / us) as u64;
-                *fitting.insert(fit.max(TRIED))
-            }
-        };
-        run(stages)
+        let arguments = [
+            program.pattern.name().to_owned(),
+            program.units.to_string(),
+            program.unit.terms().to_string(),
+            budget_us.to_string(),
+        ];
+        all[at].run("stages", program.parallel, &arguments)
     })
 }
 

@@ -39,7 +39,8 @@ struct Findings {
 /// Runs the command to its end.
 ///
 /// # Errors
-/// [`CliError::Mpi`] when the library that was named is not there, [`CliError::Output`].
+/// [`CliError::Mpi`] when the library that was named is not there, [`CliError::Start`] when it cannot
+/// be opened, [`CliError::Output`].
 pub(crate) fn run(args: &DoctorArgs) -> Result<(), CliError> {
     if let Some(path) = &args.start {
         return libraries::start(path);
@@ -49,6 +50,10 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<(), CliError> {
     if let Some(problem) = problem.clone().filter(|_| args.mpi_lib.is_some()) {
         return Err(problem.into());
     }
+    let mpi: Vec<Found> = search.all().iter().map(|path| Found::ask(path)).collect();
+    if args.mpi_lib.is_some() {
+        mpi.iter().try_for_each(Found::must_open)?;
+    }
     let findings = Findings {
         cores: Cores::here(),
         caches: Cache::all(),
@@ -56,7 +61,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<(), CliError> {
         wakeup_us: limits::wakeup_us(),
         memory: Memory::here(),
         limits: Limits::here(),
-        mpi: search.all().iter().map(|path| Found::ask(path)).collect(),
+        mpi,
         mpi_problem: problem.map(|problem| problem.to_string()),
         python: said(&args.python, "--version"),
         go: said(&args.go, "version"),

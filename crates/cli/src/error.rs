@@ -346,8 +346,8 @@ pub enum OutputError {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// There is no such program here.
-    #[error("no program {program}: give its path after --", program = program.display())]
+    /// There is no such program here, or it may not be executed.
+    #[error("no program {program}: give the path of an executable file after --", program = program.display())]
     NoProgram {
         /// The program asked for.
         program: PathBuf,
@@ -355,6 +355,14 @@ pub enum StartError {
     /// There is no Slurm here.
     #[error("no program sbatch here: print the script with --dry-run and submit it where Slurm is")]
     NoSlurm,
+    /// The MPI library that was named cannot be opened.
+    #[error("{library} does not work: {problem}", library = library.display())]
+    Library {
+        /// The library.
+        library: PathBuf,
+        /// What happened when it was to be opened, and what to do.
+        problem: String,
+    },
     /// The launcher does not start.
     #[error("cannot start {launcher}: {source}: check its permissions", launcher = launcher.display())]
     Launcher {

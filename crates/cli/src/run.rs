@@ -110,10 +110,25 @@ fn cores(local: bool, nodes: usize) -> usize {
 /// Whether a program can be started by this name here.
 fn is_there(program: &OsStr) -> bool {
     if Path::new(program).components().count() > 1 {
-        return Path::new(program).is_file();
+        return is_program(Path::new(program));
     }
     let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    env::split_paths(&path).any(|folder| is_program(&folder.join(program)))
+}
+
+/// Whether it is a file that somebody may execute.
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+
+    path.metadata()
+        .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+}
+
+/// Whether it is a file: which ones are programs the system knows when it starts them.
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
 }
 
 /// Gives the script to `sbatch`.

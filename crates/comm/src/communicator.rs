@@ -30,6 +30,8 @@ pub struct Communicator {
     in_meeting: Cell<bool>,
     /// Collectives this rank has started to wait for them later.
     started: Cell<u32>,
+    /// Rings and lines this rank has made.
+    topologies: Cell<u32>,
 }
 
 impl Communicator {
@@ -41,6 +43,7 @@ impl Communicator {
             meetings: Cell::new(0),
             in_meeting: Cell::new(false),
             started: Cell::new(0),
+            topologies: Cell::new(0),
         }
     }
 
@@ -101,7 +104,7 @@ impl Communicator {
     ) -> Wait {
         Wait {
             operation,
-            location,
+            location: location.into(),
             communicator: self.number(),
         }
     }
@@ -128,6 +131,13 @@ impl Communicator {
         let number = self.started.get();
         self.started.set(number.wrapping_add(1));
         self.team.started_place(number)
+    }
+
+    /// The number of the ring or line that this rank makes next; the same on all its ranks.
+    pub(crate) fn next_topology(&self) -> u32 {
+        let number = self.topologies.get();
+        self.topologies.set(number.wrapping_add(1));
+        number
     }
 
     /// This rank's handle on a communicator that it belongs to.

@@ -1,18 +1,59 @@
 //! What must not compile.
 //!
-//! A value that may not leave its thread cannot be sent:
+//! A value that may not leave its thread cannot be sent, not even as one that stays in its process:
 //! ```compile_fail,E0277
-//! use motet_comm::{Communicator, CommError};
+//! use motet_comm::{Communicator, CommError, Local};
 //! async fn send(comm: Communicator) -> Result<(), CommError> {
-//!     comm.send(0, 0, std::rc::Rc::new(1)).await
+//!     comm.send(0, 0, Local(std::rc::Rc::new(1))).await
 //! }
 //! ```
 //!
 //! … nor brought to a collective:
 //! ```compile_fail,E0277
-//! use motet_comm::{Communicator, CommError};
+//! use motet_comm::{Communicator, CommError, Local};
 //! async fn gather(comm: Communicator) -> Result<(), CommError> {
-//!     comm.gather(0, std::rc::Rc::new(1)).await.map(drop)
+//!     comm.gather(0, Local(std::rc::Rc::new(1))).await.map(drop)
+//! }
+//! ```
+//!
+//! A type that serde cannot write is no message; as a `Local` it would be:
+//! ```compile_fail,E0277
+//! use motet_comm::{Communicator, CommError};
+//! struct Opaque(u8);
+//! async fn send(comm: Communicator) -> Result<(), CommError> {
+//!     comm.send(0, 0, Opaque(1)).await
+//! }
+//! ```
+//!
+//! … nor is one that serde can write and not read:
+//! ```compile_fail,E0277
+//! use motet_comm::{Communicator, CommError};
+//! #[derive(serde::Serialize)]
+//! struct Told(u8);
+//! async fn gather(comm: Communicator) -> Result<(), CommError> {
+//!     comm.gather(0, Told(1)).await.map(drop)
+//! }
+//! ```
+//!
+//! … nor what borrows, since there is nothing to borrow from in another process:
+//! ```compile_fail
+//! use motet_comm::{Communicator, CommError};
+//! async fn recv(comm: Communicator) -> Result<&'static str, CommError> {
+//!     comm.recv::<&'static str>(0, 0).await
+//! }
+//! ```
+//!
+//! What does compile, and differs from the above in one thing each:
+//! ```
+//! use motet_comm::{Communicator, CommError, Local};
+//! struct Opaque(u8);
+//! #[derive(serde::Serialize, serde::Deserialize)]
+//! struct Told(u8);
+//! async fn all(comm: Communicator) -> Result<String, CommError> {
+//!     comm.send(0, 0, Local(Opaque(1))).await?;
+//!     comm.gather(0, Local(std::sync::Arc::new(1))).await?;
+//!     comm.gather(0, Told(1)).await?;
+//!     comm.recv::<String>(0, 0).await
 //! }
 //! ```
 //!

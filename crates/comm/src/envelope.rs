@@ -2,6 +2,8 @@
 
 use crate::address::{Source, Status, TagMatch};
 use crate::report::Unmatched;
+use crate::wire::{Of, Tail, Typed, decode, known, put_number, put_text};
+use crate::{CallSite, Plain, Value};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::any::{Any, type_name};
 use std::panic::Location;
@@ -14,7 +16,7 @@ pub(crate) struct Envelope {
     pub(crate) label: Label,
     /// What a synchronous send waits for.
     pub(crate) receipt: Option<Arc<Receipt>>,
-    payload: Box<dyn Any + Send>,
+    payload: Payload,
     /// How many messages had arrived before this one; set on arrival.
     pub(crate) place: u64,
 }
@@ -22,19 +24,41 @@ pub(crate) struct Envelope {
 /// What is written on a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Label {
-    pub(crate) type_name: fn() -> &'static str,
+    kind: LabelKind,
     /// The number of elements of a slice; 1 for a value.
     pub(crate) length: usize,
-    /// Where it was sent.
-    pub(crate) location: &'static Location<'static>,
+}
+
+/// The type of what is inside, and where it was sent.
+#[derive(Debug, Clone, Copy)]
+enum LabelKind {
+    /// In this process.
+    Here(&'static Typed, &'static Location<'static>),
+    /// In another.
+    There(&'static str, &'static CallSite),
+}
+
+/// What is inside.
+enum Payload {
+    Here(Box<dyn Any + Send>),
+    /// The bytes of a value from another process.
+    Written(Vec<u8>),
 }
 
 /// Says that a message has been received.
 #[derive(Debug)]
 pub(crate) struct Receipt {
-    /// The sender's rank in the world.
-    sender: usize,
+    sender: Sender,
     received: AtomicBool,
+}
+
+/// Who waits for a receipt.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Sender {
+    /// This rank of the world, in this process.
+    Here(usize),
+    /// Another process, which keeps its receipt under this number.
+    There(usize, u64),
 }
 
 /// Keeps apart what must never meet: the messages of one communicator from those of the others, and those
@@ -48,10 +72,14 @@ pub(crate) struct Context {
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    User,
-    Shift,
+    User = 0,
+    Shift = 1,
     /// Exchanges with the neighbours of a topology.
-    Neighbourhood,
+    Neighbourhood = 2,
+    /// Steps of a ring or line, where the neighbour is in another process.
+    Step = 3,
+    /// The neighbour's end of such a ring or line is gone.
+    StepsEnd = 4,
 }
 
 /// What a receive waits for.
@@ -63,23 +91,22 @@ pub(crate) struct Wanted {
 }
 
 impl Envelope {
-    pub(crate) fn new<T: Send + 'static>(
+    pub(crate) fn new<T: Value>(
         context: Context,
         status: Status,
         location: &'static Location<'static>,
         value: T,
     ) -> Self {
         let label = Label {
-            type_name: type_name::<T>,
+            kind: LabelKind::Here(Of::<T>::TYPE, location),
             length: 1,
-            location,
         };
         Envelope {
             context,
             status,
             label,
             receipt: None,
-            payload: Box::new(value),
+            payload: Payload::Here(Box::new(value)),
             place: 0,
         }
     }
@@ -92,38 +119,147 @@ impl Envelope {
             source: self.status.source,
             tag: self.status.tag,
             communicator: self.context.communicator,
-            type_name: (self.label.type_name)(),
-            location: self.label.location,
+            type_name: self.label.type_name(),
+            location: self.label.location(),
         })
     }
 
-    /// Looks at the value, if it is a `T`.
-    pub(crate) fn peek<T: 'static>(&self) -> Option<&T> {
-        self.payload.downcast_ref()
+    /// Whether a `T` is inside.
+    pub(crate) fn holds<T: 'static>(&self) -> bool {
+        match &self.payload {
+            Payload::Here(value) => value.is::<T>(),
+            Payload::Written(_) => self.label.type_name() == type_name::<T>(),
+        }
     }
 
-    /// The value, or the envelope again when it holds another type.
-    pub(crate) fn open<T: 'static>(mut self) -> Result<T, Self> {
-        match self.payload.downcast() {
-            Ok(value) => Ok(*value),
-            Err(payload) => {
-                self.payload = payload;
-                Err(self)
-            }
+    /// Shows `look` the numbers inside, if it holds numbers of this type; a vector that was written is read for it.
+    pub(crate) fn numbers<T: Plain, R>(&self, look: impl FnOnce(&[T]) -> R) -> Option<R> {
+        if !self.holds::<Vec<T>>() {
+            return None;
         }
+        match &self.payload {
+            Payload::Here(value) => value.downcast_ref::<Vec<T>>().map(|numbers| look(numbers)),
+            Payload::Written(bytes) => decode::<Vec<T>>(bytes).ok().map(|numbers| look(&numbers)),
+        }
+    }
+
+    /// The value, or the envelope again when it holds another type, or cannot be read: then with the reason.
+    pub(crate) fn open<T: Value>(self) -> Result<T, (Self, Option<String>)> {
+        if !self.holds::<T>() {
+            return Err((self, None));
+        }
+        match self.payload {
+            Payload::Here(value) => Ok(*value.downcast().expect("it holds a T")),
+            Payload::Written(ref bytes) => match decode(bytes) {
+                Ok(value) => Ok(value),
+                Err(reason) => Err((self, Some(reason))),
+            },
+        }
+    }
+
+    /// The bytes by which another process makes the same envelope; `receipt` is the number under which this one
+    /// keeps the receipt, if there is one.
+    ///
+    /// # Errors
+    /// Why the value cannot be written.
+    pub(crate) fn write(&self, receipt: u64) -> Result<Vec<u8>, String> {
+        let (LabelKind::Here(typed, location), Payload::Here(value)) =
+            (self.label.kind, &self.payload)
+        else {
+            return Err("it is from another process".to_owned());
+        };
+        let mut bytes = Vec::new();
+        (typed.encode)(value.as_ref(), &mut bytes)?;
+        put_text(&mut bytes, (typed.name)());
+        put_text(&mut bytes, location.file());
+        let place = u64::from(location.line()) << 32 | u64::from(location.column());
+        for number in [place, self.label.length as u64, receipt] {
+            put_number(&mut bytes, number);
+        }
+        Ok(bytes)
+    }
+
+    /// The process that has sent it keeps a receipt under this number.
+    pub(crate) fn expects_receipt(&mut self, process: usize, number: u64) {
+        self.receipt = Some(Arc::new(Receipt {
+            sender: Sender::There(process, number),
+            received: AtomicBool::new(false),
+        }));
+    }
+
+    /// The envelope of such bytes, and the number of the receipt that the sender keeps, 0 if none; `None` if
+    /// they are none.
+    pub(crate) fn read(
+        context: Context,
+        status: Status,
+        mut bytes: Vec<u8>,
+    ) -> Option<(Self, u64)> {
+        let mut tail = Tail(&bytes);
+        let receipt = tail.number()?;
+        let length = usize::try_from(tail.number()?).ok()?;
+        let place = tail.number()?;
+        let file = known(tail.text()?);
+        let type_name = known(tail.text()?);
+        let body = tail.0.len();
+        let site = CallSite::new(file, (place >> 32) as u32, place as u32).known();
+        bytes.truncate(body);
+        let envelope = Envelope {
+            context,
+            status,
+            label: Label {
+                kind: LabelKind::There(type_name, site),
+                length,
+            },
+            receipt: None,
+            payload: Payload::Written(bytes),
+            place: 0,
+        };
+        Some((envelope, receipt))
+    }
+}
+
+impl Label {
+    /// The type of what is inside.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self.kind {
+            LabelKind::Here(typed, _) => (typed.name)(),
+            LabelKind::There(name, _) => name,
+        }
+    }
+
+    /// Where it was sent.
+    fn location(&self) -> CallSite {
+        match self.kind {
+            LabelKind::Here(_, location) => location.into(),
+            LabelKind::There(_, site) => *site,
+        }
+    }
+}
+
+impl Kind {
+    /// The kind with this number.
+    pub(crate) fn of(number: u8) -> Option<Self> {
+        let all = [
+            Kind::User,
+            Kind::Shift,
+            Kind::Neighbourhood,
+            Kind::Step,
+            Kind::StepsEnd,
+        ];
+        all.into_iter().find(|kind| *kind as u8 == number)
     }
 }
 
 impl Receipt {
     pub(crate) fn new(sender: usize) -> Self {
         Receipt {
-            sender,
+            sender: Sender::Here(sender),
             received: AtomicBool::new(false),
         }
     }
 
     /// The message has been received; returns who waits for it, to be woken after a fence.
-    pub(crate) fn sign(&self) -> usize {
+    pub(crate) fn sign(&self) -> Sender {
         self.received.store(true, Ordering::Release);
         self.sender
     }

@@ -28,6 +28,26 @@ pub enum CommError {
         /// The type of the message.
         found: &'static str,
     },
+    /// The message that matched came from another process, and what serde has written there it cannot read
+    /// here. The message stays where it is.
+    Unreadable {
+        /// The sender of the message.
+        source: usize,
+        /// Its tag.
+        tag: Tag,
+        /// The type of the message.
+        type_name: &'static str,
+        /// What serde says.
+        reason: String,
+    },
+    /// A value cannot go to a rank of another process: serde cannot write it, or it is a
+    /// [`Local`](crate::Local).
+    Unportable {
+        /// The type of the value.
+        type_name: &'static str,
+        /// What serde says.
+        reason: String,
+    },
     /// A receive by value from the null process, which sends nothing.
     NullSource,
     /// The message that matched has more elements than there is room for. It stays where it is.
@@ -95,6 +115,32 @@ pub enum RunError<E> {
     Stuck(WaitReport),
     /// The operating system refused to start the threads.
     Start(std::io::Error),
+    /// A rank of another process has failed; there the run ends with its error.
+    Elsewhere {
+        /// The process.
+        process: usize,
+        /// What it says.
+        message: String,
+    },
+    /// A process is gone that should be there: it was killed, or has ended without ending the run.
+    Lost {
+        /// The process.
+        process: usize,
+        /// How that was found.
+        reason: String,
+    },
+    /// Processes have not come to the run within a minute.
+    Silent {
+        /// Those that are missing.
+        processes: Vec<usize>,
+        /// How long they were waited for.
+        waited: std::time::Duration,
+    },
+    /// What carries messages between processes has failed.
+    Transport {
+        /// What it says.
+        reason: String,
+    },
 }
 
 impl<E> RunError<E> {
@@ -123,6 +169,19 @@ impl fmt::Display for CommError {
                 "the message from rank {source} with tag {tag} holds {found}, not {wanted}; \
                  receive it as {found}"
             ),
+            CommError::Unreadable {
+                source,
+                tag,
+                type_name,
+                reason,
+            } => write!(
+                f,
+                "the message from rank {source} with tag {tag}, {type_name} from another process, cannot \
+                 be read: {reason}; its Deserialize must read what its Serialize writes"
+            ),
+            CommError::Unportable { type_name, reason } => {
+                write!(f, "{type_name} cannot go to another process: {reason}")
+            }
             CommError::Mismatch { one, other } => write!(
                 f,
                 "ranks met in different collectives: {one}, but {other}; all ranks must call the \
@@ -166,6 +225,15 @@ impl<E: fmt::Display> fmt::Display for RunError<E> {
             RunError::Panicked { rank, message } => write!(f, "rank {rank} panicked: {message}"),
             RunError::Stuck(report) => write!(f, "{report}"),
             RunError::Start(error) => write!(f, "the ranks' threads could not be started: {error}"),
+            RunError::Elsewhere { process, message } => write!(f, "process {process}: {message}"),
+            RunError::Lost { process, reason } => write!(f, "process {process} is lost: {reason}"),
+            RunError::Silent { processes, waited } => write!(
+                f,
+                "processes {processes:?} have not come within {waited:.1?}: all must run as many worlds"
+            ),
+            RunError::Transport { reason } => {
+                write!(f, "messages between processes have failed: {reason}")
+            }
         }
     }
 }

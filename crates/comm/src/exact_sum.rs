@@ -18,6 +18,7 @@ mod columns;
 
 pub(crate) use columns::add_columns;
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Limbs: 2098 bits for every `f64`, three limbs of room for a number at the top and for carries.
@@ -49,13 +50,35 @@ const FULL: u32 = 1 << 30;
 ///     .unwrap();
 /// assert_eq!(totals, [1.0; 2]);
 /// ```
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct ExactSum {
+    #[serde(with = "limbs")]
     limbs: [i64; LIMBS],
     /// Additions since carries were passed on.
     adds: u32,
     /// The sum of infinities and NaN, 0 if there were none.
     special: f64,
+}
+
+/// The limbs as serde has them: it knows arrays of up to 32 only.
+mod limbs {
+    use super::LIMBS;
+    use serde::de::{Error, Unexpected};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(limbs: &[i64; LIMBS], to: S) -> Result<S::Ok, S::Error> {
+        limbs.as_slice().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<[i64; LIMBS], D::Error> {
+        let limbs = Vec::<i64>::deserialize(from)?;
+        let length = Unexpected::Unsigned(limbs.len() as u64);
+        limbs
+            .try_into()
+            .map_err(|_| D::Error::invalid_value(length, &"as many limbs as a sum has"))
+    }
 }
 
 /// A number that can be summed exactly: `f32` or `f64`.

@@ -2,13 +2,14 @@
 //!
 //! A communicator is written against the trait [`Fabric`]; which one it stands on is an enum,
 //! [`AnyFabric`], so that types stay short and calls are direct. The simplest comes first: `Solo`, one
-//! rank; then `Ports`, ranks that post to each other's ports, which is easy to read; and `Threads`, ranks that
-//! share memory, which is fast.
+//! rank; then `Ports`, ranks that post to each other's ports, which is easy to read; `Threads`, ranks that
+//! share memory, which is fast; and `Remote`, ranks of several processes.
 //!
 //! A fabric knows ranks of the world only. Which of them belong to a communicator, and where they meet for
 //! collectives, says its [`Team`].
 
 mod any_cell;
+mod bridge;
 mod call;
 mod desk;
 mod farewells;
@@ -17,6 +18,8 @@ mod lane;
 mod meeting;
 mod place;
 mod ports;
+mod processes;
+mod remote;
 mod solo;
 mod team;
 mod threads;
@@ -25,15 +28,19 @@ pub(crate) use call::Call;
 pub(crate) use farewells::Farewells;
 pub(crate) use hall::Hall;
 pub(crate) use lane::{Closer, Lane, LaneReceiver, LaneSender};
-pub(crate) use place::{Agenda, Place};
+pub(crate) use place::{Agenda, Place, PlaceKind};
 pub(crate) use ports::Ports;
+pub(crate) use processes::{Ending, Later, Processes, greet};
+pub(crate) use remote::Remote;
 pub(crate) use solo::Solo;
 pub(crate) use team::Team;
 pub(crate) use threads::Threads;
 
-use crate::envelope::{Envelope, Wanted};
+use crate::CommError;
+use crate::envelope::{Envelope, Receipt, Sender, Wanted};
 use crate::mailbox::MailTicket;
 use crate::rank_slot::RankSlot;
+use motet_sync::atomic::{Ordering, fence};
 
 /// One rank's access to what carries its messages. Ranks are those of the world.
 pub(crate) trait Fabric {
@@ -57,7 +64,22 @@ pub(crate) trait Fabric {
     }
 
     /// Carries an envelope to a rank that exists. Never waits.
-    fn send(&self, to: usize, envelope: Envelope);
+    ///
+    /// # Errors
+    /// [`CommError::Unportable`] from a fabric that has to write the value.
+    fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError>;
+
+    /// Says to its sender that a message has been received.
+    fn sign(&self, receipt: &Receipt) {
+        if let Sender::Here(rank) = receipt.sign() {
+            fence(Ordering::SeqCst);
+            self.wake_if_sleeping(rank);
+        }
+    }
+
+    /// Looks for messages that this rank may wait for, where they do not come by themselves.
+    #[inline]
+    fn poll(&self) {}
 
     /// A number that changes with each message that comes to this rank.
     fn arrivals(&self) -> u32;
@@ -107,6 +129,7 @@ pub(crate) enum AnyFabric {
     Solo(Solo),
     Threads(Threads),
     Ports(Ports),
+    Remote(Remote),
 }
 
 /// Calls the same method of whichever fabric it is.
@@ -116,8 +139,24 @@ macro_rules! each_fabric {
             AnyFabric::Solo($fabric) => $call,
             AnyFabric::Threads($fabric) => $call,
             AnyFabric::Ports($fabric) => $call,
+            AnyFabric::Remote($fabric) => $call,
         }
     };
+}
+
+impl AnyFabric {
+    /// Whether all ranks of the world share memory.
+    pub(crate) fn is_shared(&self) -> bool {
+        !matches!(self, AnyFabric::Remote(_))
+    }
+
+    /// The fabric, if the rank `rank` of the world lives in another process.
+    pub(crate) fn beyond(&self, rank: usize) -> Option<&Remote> {
+        match self {
+            AnyFabric::Remote(remote) if !remote.is_here(rank) => Some(remote),
+            _ => None,
+        }
+    }
 }
 
 impl Fabric for AnyFabric {
@@ -140,9 +179,22 @@ impl Fabric for AnyFabric {
         each_fabric!(self, fabric => fabric.slot_of(rank))
     }
 
+    fn wake_if_sleeping(&self, rank: usize) {
+        each_fabric!(self, fabric => fabric.wake_if_sleeping(rank));
+    }
+
     #[inline]
-    fn send(&self, to: usize, envelope: Envelope) {
-        each_fabric!(self, fabric => fabric.send(to, envelope));
+    fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
+        each_fabric!(self, fabric => fabric.send(to, envelope))
+    }
+
+    fn sign(&self, receipt: &Receipt) {
+        each_fabric!(self, fabric => fabric.sign(receipt));
+    }
+
+    #[inline]
+    fn poll(&self) {
+        each_fabric!(self, fabric => fabric.poll());
     }
 
     #[inline]
@@ -183,14 +235,4 @@ impl Fabric for AnyFabric {
     fn new_communicators(&self, count: u32) -> u32 {
         each_fabric!(self, fabric => fabric.new_communicators(count))
     }
-}
-
-/// A meeting place at a port.
-pub(crate) fn port_place(ranks: usize) -> Place {
-    Place::Port(ports::Gathering::new(ranks))
-}
-
-/// A meeting place in shared memory.
-pub(crate) fn tree_place(ranks: usize) -> Place {
-    Place::Tree(meeting::Meeting::new(ranks))
 }

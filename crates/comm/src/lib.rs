@@ -56,6 +56,7 @@
 //! is fast).
 
 mod address;
+mod call_site;
 mod collectives;
 mod communicator;
 #[cfg(doctest)]
@@ -77,9 +78,13 @@ mod request;
 mod run;
 mod split;
 mod topology;
+mod transport;
+mod value;
+mod wire;
 mod world;
 
 pub use address::{ANY_SOURCE, ANY_TAG, Dest, Source, Status, Tag, TagMatch};
+pub use call_site::CallSite;
 pub use communicator::Communicator;
 pub use error::{CommError, RunError};
 pub use exact_sum::{ExactSum, Real};
@@ -90,4 +95,6 @@ pub use report::{Operation, RankState, Unmatched, Wait, WaitReport};
 pub use reproducible::Dyadic;
 pub use request::{Request, Requests};
 pub use topology::{Cartesian, Line, Neighbourhood, Ring, dims_create};
-pub use world::{Outcome, World};
+pub use transport::{Header, Transport, TransportError};
+pub use value::{Local, Value};
+pub use world::{Outcome, WeakWorld, World};

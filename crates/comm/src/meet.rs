@@ -4,7 +4,7 @@
 use crate::fabric::{Agenda, Call, Fabric, Place};
 use crate::pending::{Pending, Waiting, Whys};
 use crate::request::Request;
-use crate::{CommError, Communicator};
+use crate::{CommError, Communicator, Value};
 use std::sync::Arc;
 
 /// A collective that has not begun.
@@ -45,7 +45,7 @@ enum At<'c> {
 
 impl<'c, V, S, T, C, F, R> Meet<'c, V, C, F, R>
 where
-    V: Send + 'static,
+    V: Value,
     S: Send + Sync + 'static,
     C: Fn(V, V) -> V,
     F: FnOnce(V) -> S,
@@ -101,10 +101,35 @@ where
         let (Some(place), Some(value)) = (self.place.get(), self.value.take()) else {
             return;
         };
-        // SAFETY: a rank comes to its communicator's place only when it has read the last total, as
-        // `enter_meeting` says, and once to the place of a started collective.
-        let sleepers =
-            unsafe { place.arrive(self.comm.rank(), self.call, value, &mut self.agenda) };
+        let (rank, call, agenda) = (self.comm.rank(), self.call, &mut self.agenda);
+        let sleepers = match place {
+            Place::Bridge(bridge) => {
+                // SAFETY: as below.
+                unsafe { bridge.arrive(rank, call, value, self.number, &agenda.combine) };
+                Vec::new()
+            }
+            // SAFETY: a rank comes to its communicator's place only when it has read the last total, as
+            // `enter_meeting` says, and once to the place of a started collective.
+            place => unsafe { place.arrive(rank, call, value, agenda) },
+        };
+        self.wake(sleepers);
+    }
+
+    /// Takes the meeting further where it does not take place by itself.
+    #[inline]
+    fn go_on(&mut self) {
+        if let Some(Place::Bridge(bridge)) = self.place.get() {
+            let Agenda { combine, finish } = &mut self.agenda;
+            let finish = |value| {
+                let finish = finish.take();
+                finish.expect("a meeting is published once")(value)
+            };
+            let sleepers = bridge.go_on(&*combine, finish);
+            self.wake(sleepers);
+        }
+    }
+
+    fn wake(&self, sleepers: Vec<usize>) {
         let fabric = self.comm.fabric();
         for rank in sleepers {
             fabric.wake_if_sleeping(self.comm.team().world_rank(rank));
@@ -115,7 +140,7 @@ where
 impl<'c, V, S, T, C, F, R> Collective<'c, T> for Meet<'c, V, C, F, R>
 where
     T: 'c,
-    V: Send + 'static,
+    V: Value,
     S: Send + Sync + 'static,
     C: Fn(V, V) -> V + 'c,
     F: FnOnce(V) -> S + 'c,
@@ -149,7 +174,7 @@ impl At<'_> {
 
 impl<V, S, T, C, F, R> Pending for Meet<'_, V, C, F, R>
 where
-    V: Send + 'static,
+    V: Value,
     S: Send + Sync + 'static,
     C: Fn(V, V) -> V,
     F: FnOnce(V) -> S,
@@ -170,8 +195,12 @@ where
             return Some(self.read.take()?(&finish(value)));
         };
         if !place.has_taken_place(self.number) {
-            return None;
+            self.go_on();
+            if !self.place.get()?.has_taken_place(self.number) {
+                return None;
+            }
         }
+        let place = self.place.get()?;
         let read = self.read.take()?;
         // SAFETY: the meeting has taken place, and this rank comes again only after it has left it.
         let total = unsafe { place.read(&mut self.agenda, read) };

@@ -1,9 +1,11 @@
 //! Plain numbers: what slices of may be sent and received in place.
 
+use crate::Value;
+
 /// A plain number. Slices of them are copied straight into the receiver's memory.
 ///
 /// The trait is sealed: what a plain number is depends on nothing that a program could get wrong.
-pub trait Plain: Copy + Send + Sync + sealed::Sealed + 'static {}
+pub trait Plain: Copy + Value + Sync + sealed::Sealed {}
 
 mod sealed {
     pub trait Sealed {}

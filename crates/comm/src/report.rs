@@ -1,8 +1,10 @@
 //! Who waits for what: the answer to a program that does not go on.
 
+pub(crate) mod written;
+
+use crate::CallSite;
 use crate::address::{Source, Tag, TagMatch};
 use std::fmt;
-use std::panic::Location;
 
 /// Why a run was ended: every rank waited and nothing was in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +29,7 @@ pub struct Unmatched {
     /// The type of what it holds.
     pub type_name: &'static str,
     /// Where it was sent.
-    pub location: &'static Location<'static>,
+    pub location: CallSite,
 }
 
 /// What a rank was doing when the run was ended.
@@ -47,7 +49,7 @@ pub struct Wait {
     /// What was called.
     pub operation: Operation,
     /// Where it was called.
-    pub location: &'static Location<'static>,
+    pub location: CallSite,
     /// The number of the communicator, whose ranks the operation names; 0 is the world.
     pub communicator: u32,
 }
@@ -96,6 +98,15 @@ pub enum Operation {
         /// Its root, if it has one.
         root: Option<usize>,
     },
+}
+
+impl WaitReport {
+    /// The report of these ranks and those after them.
+    pub(crate) fn followed_by(mut self, after: WaitReport) -> Self {
+        self.ranks.extend(after.ranks);
+        self.unmatched.extend(after.unmatched);
+        self
+    }
 }
 
 impl Operation {

@@ -14,6 +14,7 @@
 //! Joining two neighbouring ranges combines siblings only, so every node of the tree is computed
 //! from the same two children whoever computes it, and joining is associative.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// The partial result of a contiguous range of blocks.
@@ -46,14 +47,14 @@ use std::ops::Range;
 ///     .unwrap();
 /// assert!(totals.iter().all(|t| *t == Some(((0.1 + 0.2) + (0.3 + 0.4)) + 0.5)));
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dyadic<T> {
     blocks: Range<usize>,
     /// Whole subtrees from left to right; together they cover `blocks`.
     trees: Vec<Tree<T>>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Tree<T> {
     /// The subtree covers `1 << level` blocks and starts at a multiple of that.
     level: u32,

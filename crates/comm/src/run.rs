@@ -1,10 +1,12 @@
 //! How the ranks of a world are started, watched and waited for.
 
+mod between;
 mod solo;
 mod threads;
 
+pub(crate) use between::Way;
 pub(crate) use solo::run_solo;
-pub(crate) use threads::{ThreadsConfig, run_threads};
+pub(crate) use threads::{On, ThreadsConfig, run_threads};
 
 use crate::Unmatched;
 

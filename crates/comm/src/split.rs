@@ -4,6 +4,7 @@ use crate::fabric::{Call, Fabric, Team};
 use crate::meet::{Collective, Meet};
 use crate::{CommError, Communicator, Group};
 use motet_sync::Mutex;
+use serde::{Deserialize, Serialize};
 use std::future::Future;
 use std::panic::Location;
 use std::sync::Arc;
@@ -26,9 +27,9 @@ impl Communicator {
     ///     .run(async |comm| -> Result<_, CommError> {
     ///         let mine = comm.dup().await?;
     ///         let other = 1 - comm.rank();
-    ///         comm.send(other, 0, "the program's").await?;
-    ///         mine.send(other, 0, "the library's").await?;
-    ///         mine.recv::<&str>(other, 0).await
+    ///         comm.send(other, 0, "the program's".to_owned()).await?;
+    ///         mine.send(other, 0, "the library's".to_owned()).await?;
+    ///         mine.recv::<String>(other, 0).await
     ///     })
     ///     .unwrap();
     /// assert_eq!(got, ["the library's"; 2]);
@@ -103,28 +104,54 @@ impl Communicator {
         location: &'static Location<'static>,
     ) -> impl Future<Output = Result<Option<Communicator>, CommError>> + use<'c> {
         let call = Call::new::<()>(name, location);
-        let rank = self.rank();
-        let read = move |seats: &Seats| {
-            let seat = seats[rank].lock().take();
-            Ok(seat.map(|(team, rank)| self.member_of(team, rank)))
-        };
-        let finish = move |asked| self.seat(asked);
-        let value = Ok(vec![(color, key)]);
-        Meet::new(self, call, value, join, finish, read).now()
+        async move {
+            let first = if self.fabric().is_shared() {
+                None
+            } else {
+                self.draw(call, color).await?
+            };
+            let rank = self.rank();
+            let read = move |seats: &Seats| {
+                let seat = seats[rank].lock().take();
+                Ok(seat.map(|(team, rank)| self.member_of(team, rank)))
+            };
+            let asked = Asked { color, key, first };
+            let finish = move |asked| self.seat(asked);
+            Meet::new(self, call, Ok(vec![asked]), join, finish, read)
+                .now()
+                .await
+        }
     }
 
-    /// Makes the teams that were asked for, on one rank for all.
-    fn seat(&self, asked: Vec<(Option<usize>, isize)>) -> Seats {
+    /// Draws the numbers of the communicators that are made of this one, where no memory is shared by all: rank 0
+    /// does it and gets the first.
+    async fn draw(&self, call: Call, color: Option<usize>) -> Result<Option<u32>, CommError> {
+        let count = |mut colors: Vec<Option<usize>>| {
+            colors.retain(Option::is_some);
+            colors.sort_unstable();
+            colors.dedup();
+            number_of(colors.len())
+        };
+        let read = |count: &u32| Ok(*count);
+        let parts = Meet::new(self, call, Ok(vec![color]), join, count, read)
+            .now()
+            .await?;
+        Ok((self.rank() == 0).then(|| self.fabric().new_communicators(parts)))
+    }
+
+    /// Makes the teams that were asked for, on one rank for all of its process.
+    fn seat(&self, asked: Vec<Asked>) -> Seats {
         let mut seats: Seats = Vec::new();
         seats.resize_with(asked.len(), Mutex::default);
+        let first = asked[0].first;
         let named = asked.into_iter().enumerate();
         let mut order: Vec<(usize, isize, usize)> = named
-            .filter_map(|(rank, (color, key))| Some((color?, key, rank)))
+            .filter_map(|(rank, asked)| Some((asked.color?, asked.key, rank)))
             .collect();
         order.sort_unstable();
         let parts: Vec<_> = order.chunk_by(|one, other| one.0 == other.0).collect();
-        let count = u32::try_from(parts.len()).expect("there are fewer communicators than 2^32");
-        let first = self.fabric().new_communicators(count);
+        let draw = || self.fabric().new_communicators(number_of(parts.len()));
+        let first = first.unwrap_or_else(draw);
         for (number, part) in (first..).zip(parts) {
             let ranks: Vec<usize> = part.iter().map(|&(_, _, rank)| rank).collect();
             let team = Arc::new(self.team().part(number, &ranks));
@@ -134,6 +161,19 @@ impl Communicator {
         }
         seats
     }
+}
+
+/// What a rank asks for.
+#[derive(Serialize, Deserialize)]
+struct Asked {
+    color: Option<usize>,
+    key: isize,
+    /// From rank 0, if it has drawn the numbers.
+    first: Option<u32>,
+}
+
+fn number_of(communicators: usize) -> u32 {
+    u32::try_from(communicators).expect("there are fewer communicators than 2^32")
 }
 
 /// For each rank of the old communicator its new one, and its rank there.

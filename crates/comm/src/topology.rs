@@ -3,6 +3,7 @@
 mod cartesian;
 mod graph;
 mod line;
+mod link;
 mod neighbourhood;
 mod neighbours;
 mod ring;

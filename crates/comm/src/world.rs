@@ -1,8 +1,12 @@
 //! Worlds: the ranks that one program runs on.
 
-use crate::run::{ThreadsConfig, run_solo, run_threads};
+use crate::fabric::Later;
+use crate::run::{On, ThreadsConfig, Way, run_solo, run_threads};
+use crate::transport::Transport;
 use crate::{Communicator, RunError, Unmatched};
-use motet_sync::thread;
+use motet_sync::{Mutex, thread};
+use std::fmt;
+use std::sync::{Arc, Weak};
 
 /// A set of ranks that run the same program.
 ///
@@ -37,8 +41,24 @@ enum Place {
         ranks: usize,
         workers: Option<usize>,
         pin: Option<bool>,
-        ports: bool,
+        over: Over,
     },
+}
+
+/// What carries the messages of ranks on threads.
+#[derive(Debug, Clone)]
+enum Over {
+    Memory,
+    Ports,
+    Processes(Arc<Processes>),
+}
+
+/// The way to other processes, of all worlds that are copies of one.
+struct Processes {
+    transport: Arc<dyn Transport>,
+    /// Runs so far. One at a time: all processes number them alike.
+    runs: Mutex<u16>,
+    later: Later,
 }
 
 impl World {
@@ -58,7 +78,7 @@ impl World {
                 ranks,
                 workers: None,
                 pin: None,
-                ports: false,
+                over: Over::Memory,
             },
         }
     }
@@ -77,10 +97,45 @@ impl World {
     /// ```
     pub fn ports(ranks: usize) -> Self {
         let mut world = World::threads(ranks);
-        if let Place::Threads { ports, .. } = &mut world.place {
-            *ports = true;
+        if let Place::Threads { over, .. } = &mut world.place {
+            *over = Over::Ports;
         }
         world
+    }
+
+    /// A world over several processes, of which this one has `ranks` ranks on threads, as
+    /// [`World::threads`]. Every process makes such a world and runs the same program on it, as often as the others;
+    /// the ranks are numbered process by process.
+    ///
+    /// [`World::run`] gives the results of the ranks of this process, and ends when the ranks of all have ended. A
+    /// rank that fails ends it everywhere, with [`RunError::Elsewhere`] in the other processes; so does a process
+    /// that is gone, with [`RunError::Lost`].
+    ///
+    /// `motet-mpi` has a [`Transport`] over MPI. A transport has one world and its copies; their runs take turns.
+    pub fn over(transport: Arc<dyn Transport>, ranks: usize) -> Self {
+        let mut world = World::threads(ranks);
+        if let Place::Threads { over, .. } = &mut world.place {
+            *over = Over::Processes(Arc::new(Processes {
+                transport,
+                runs: Mutex::new(0),
+                later: Later::default(),
+            }));
+        }
+        world
+    }
+
+    /// What finds this world again as long as some copy of it is there.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakWorld {
+        let mut world = self.clone();
+        let mut processes = None;
+        if let Place::Threads { over, .. } = &mut world.place
+            && let Over::Processes(there) = over
+        {
+            processes = Some(Arc::downgrade(there));
+            *over = Over::Memory;
+        }
+        WeakWorld { world, processes }
     }
 
     /// The number of threads for the ranks of [`World::threads`]; at most one per rank is used.
@@ -101,12 +156,27 @@ impl World {
         self
     }
 
-    /// The number of ranks.
+    /// The number of ranks in this process.
     #[must_use]
     pub fn size(&self) -> usize {
         match self.place {
             Place::Solo => 1,
             Place::Threads { ranks, .. } => ranks,
+        }
+    }
+
+    /// This process's number, and how many there are: 0 and 1 but in a [`World::over`] several.
+    #[must_use]
+    pub fn process(&self) -> (usize, usize) {
+        match &self.place {
+            Place::Threads {
+                over: Over::Processes(processes),
+                ..
+            } => (
+                processes.transport.process(),
+                processes.transport.processes(),
+            ),
+            _ => (0, 1),
         }
     }
 
@@ -123,7 +193,7 @@ impl World {
     /// ([`RunError::Panicked`]), or all ranks wait for each other ([`RunError::Stuck`]). The other
     /// ranks are dropped where they wait. A rank that waits for something else than ranks (a port, a
     /// timer) is not stuck; nor is one that waits inside a combinator with wakers of its own.
-    pub fn run<R: Send, E: Send>(
+    pub fn run<R: Send, E: Send + fmt::Debug>(
         &self,
         body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
     ) -> Result<Vec<R>, RunError<E>> {
@@ -147,33 +217,74 @@ impl World {
     /// assert_eq!(outcome.results, [1, 0]);
     /// assert_eq!((outcome.unmatched[0].source, outcome.unmatched[0].dest), (0, 1));
     /// ```
-    pub fn run_outcome<R: Send, E: Send>(
+    pub fn run_outcome<R: Send, E: Send + fmt::Debug>(
         &self,
         body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
     ) -> Result<Outcome<R>, RunError<E>> {
-        match self.place {
+        match &self.place {
             Place::Solo => run_solo(body).map(Outcome::new),
             Place::Threads {
                 ranks,
                 workers,
                 pin,
-                ports,
+                over,
             } => {
-                let cores = thread::cores();
+                let (ranks, cores) = (*ranks, thread::cores());
                 let workers = workers.unwrap_or(cores).min(ranks);
-                let pin = pin.unwrap_or(workers == cores);
-                run_threads(
-                    ThreadsConfig {
-                        ranks,
-                        workers,
-                        pin,
-                        ports,
-                    },
-                    body,
-                )
-                .map(Outcome::new)
+                // Processes of one machine would be bound to the same cores.
+                let alone = !matches!(over, Over::Processes(_));
+                let pin = pin.unwrap_or(alone && workers == cores);
+                let mut run = None;
+                let on = match over {
+                    Over::Memory => On::Threads,
+                    Over::Ports => On::Ports,
+                    Over::Processes(processes) => {
+                        let run = run.insert(processes.runs.lock());
+                        **run = run.wrapping_add(1);
+                        On::Processes(Way {
+                            transport: Arc::clone(&processes.transport),
+                            run: **run,
+                            later: Arc::clone(&processes.later),
+                        })
+                    }
+                };
+                let config = ThreadsConfig {
+                    ranks,
+                    workers,
+                    pin,
+                    on,
+                };
+                run_threads(config, body).map(Outcome::new)
             }
         }
+    }
+}
+
+/// Finds a world again without keeping it: a world over processes ends its transport with its last copy.
+#[derive(Debug, Clone)]
+pub struct WeakWorld {
+    /// As it was, but for the processes.
+    world: World,
+    processes: Option<Weak<Processes>>,
+}
+
+impl WeakWorld {
+    /// The world; `None` when it was over processes and all copies of it are gone.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<World> {
+        let mut world = self.world.clone();
+        if let (Some(processes), Place::Threads { over, .. }) = (&self.processes, &mut world.place)
+        {
+            *over = Over::Processes(processes.upgrade()?);
+        }
+        Some(world)
+    }
+}
+
+impl fmt::Debug for Processes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (process, processes) = (self.transport.process(), self.transport.processes());
+        write!(f, "Processes({process} of {processes})")
     }
 }
 

@@ -7,6 +7,7 @@
 use crate::MiningError;
 use crate::team::Team;
 use crate::tiles::{TILE, Tiles};
+use motet_comm::Value;
 use std::ops::Range;
 
 /// From this many rows on, a block has eight tiles instead of one.
@@ -57,7 +58,7 @@ impl Blocks {
 
     /// Combines one value per block over all ranks; `value` gets this rank's tiles and which of
     /// them make up the block.
-    pub(crate) async fn reduce<T: Clone + Send + Sync + 'static>(
+    pub(crate) async fn reduce<T: Clone + Value + Sync>(
         &self,
         team: &Team<'_>,
         mut value: impl FnMut(&Tiles, Range<usize>) -> T,

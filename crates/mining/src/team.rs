@@ -2,7 +2,7 @@
 
 use crate::lanes::Instructions;
 use crate::{Control, MiningError, Progress};
-use motet_comm::{Communicator, Dyadic};
+use motet_comm::{Communicator, Dyadic, Value};
 use std::ops::Range;
 
 /// One rank's view of the run.
@@ -49,7 +49,7 @@ impl<'a> Team<'a> {
     /// share of the blocks and receives the result; `None` if there are no blocks.
     ///
     /// The same reduction agrees on cancellation, so all ranks leave together.
-    pub(crate) async fn reduce<T: Clone + Send + Sync + 'static>(
+    pub(crate) async fn reduce<T: Clone + Value + Sync>(
         &self,
         blocks: usize,
         mut value: impl FnMut(usize) -> T,

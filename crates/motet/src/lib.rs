@@ -19,6 +19,7 @@
 //! | questions that want an answer | [`reply`], [`ReplyPort`] | `request_reply`, `with_tokio` |
 //! | work on many threads that belongs together | [`Causality`] | `causality` |
 //! | one loop over much data, in parallel | [`World`], [`Communicator`] | `hello_ranks`, `heat` |
+//! | … on several processes and machines | [`Current`]: `World::current()` | `hello_ranks` under `motet run` |
 //! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
 //!
@@ -40,12 +41,16 @@
 //! Read next: the examples (`crates/motet/README.md`), then `docs/ARCHITECTURE.md`.
 #![forbid(unsafe_code)]
 
+mod current;
+
+pub use current::{Current, CurrentError};
 pub use motet_comm as comm;
 pub use motet_dispatch as dispatch;
 pub use motet_mining as mining;
+pub use motet_mpi as mpi;
 pub use motet_ports as ports;
 
-pub use motet_comm::{CommError, Communicator, RunError, World};
+pub use motet_comm::{CommError, Communicator, Local, RunError, Value, World};
 pub use motet_dispatch::{
     Cancelled, Causalities, Causality, Clock, Dispatcher, DispatcherConfig, DispatcherQueue,
     Enqueue, Exception, ExecutionPolicy, ExecutionPolicyNotification, Inline, QueueConfig,

@@ -13,19 +13,23 @@
 //! No call here waits, but [`Engine::close`]: a worker with nothing else to do calls
 //! [`Engine::progress`], and so does a busy one from time to time.
 
+mod arrivals;
+mod closing;
 mod envelope;
 mod peers;
 mod sides;
 
-pub use envelope::{Envelope, Header};
+pub use envelope::Envelope;
 
 use crate::binding::{Comm, Request, RequestSet};
+use crate::engine::arrivals::{Arrivals, TAG};
+use crate::engine::closing::Closing;
 use crate::engine::envelope::{Kind, pack, unpack};
 use crate::engine::peers::Peers;
 use crate::engine::sides::{Side, Sides};
 use crate::error::MpiError;
-use motet_sync::{Mutex, thread};
-use std::collections::VecDeque;
+use motet_comm::Header;
+use motet_sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// How an engine works.
@@ -48,28 +52,28 @@ pub struct Engine {
     config: EngineConfig,
     peers: Peers,
     sides: Sides,
-    sending: Mutex<RequestSet<usize>>,
+    closing: Mutex<Closing>,
     receiving: Mutex<Receiving>,
+    /// Locked under the others, never the other way round.
+    sending: Mutex<RequestSet<usize>>,
 }
 
 /// What one thread at a time does.
 #[derive(Debug)]
 struct Receiving {
-    /// By process: messages that are matched, in order, and not all here.
-    arriving: Vec<VecDeque<Request>>,
-    /// The processes whose messages are arriving.
-    busy: Vec<usize>,
+    arrivals: Arrivals,
+    /// The processes that were lost, each as an error, and how many of them have been told.
+    losses: Vec<MpiError>,
+    told: usize,
     /// When the other processes were last looked at.
     looked: Instant,
     /// Calls until the clock is asked again.
     patience: u32,
 }
 
-/// All messages have one tag of MPI: only so does it keep their order.
-const TAG: i32 = 1;
-
-/// So many calls without a message until the clock is asked, which costs a tenth of a call.
-const CALLS: u32 = 64;
+/// So many calls until the clock is asked, which costs a tenth of a call. Who calls ten times a second
+/// looks in time all the same.
+const CALLS: u32 = 8;
 
 impl Engine {
     /// An engine on a communicator of its own with the processes of `comm`. All processes call it.
@@ -81,11 +85,13 @@ impl Engine {
         let processes = comm.size();
         Ok(Engine {
             peers: Peers::meet(&comm)?,
-            sides: Sides::new(processes),
+            sides: Sides::new(processes, comm.rank()),
+            closing: Mutex::new(Closing::new(processes)),
             sending: Mutex::new(RequestSet::new()),
             receiving: Mutex::new(Receiving {
-                arriving: (0..processes).map(|_| VecDeque::new()).collect(),
-                busy: Vec::new(),
+                arrivals: Arrivals::new(processes),
+                losses: Vec::new(),
+                told: 0,
                 looked: Instant::now(),
                 patience: CALLS,
             }),
@@ -120,7 +126,7 @@ impl Engine {
     /// [`MpiError::NoSuchProcess`]; [`MpiError::Closed`] when this process has closed;
     /// [`MpiError::PeerLost`] when the other is gone; [`MpiError::Call`].
     pub fn send(&self, process: usize, header: Header, payload: Vec<u8>) -> Result<(), MpiError> {
-        self.sides.check(process, self.process())?;
+        let _sender = self.sides.enter(process)?;
         self.start(process, Kind::Message, header, payload)
     }
 
@@ -133,83 +139,20 @@ impl Engine {
     /// [`MpiError::PeerLost`] once for each process that is found to be gone, after all that came
     /// from it was delivered; [`MpiError::Malformed`]; [`MpiError::Call`].
     pub fn progress(&self, mut deliver: impl FnMut(Envelope)) -> Result<usize, MpiError> {
-        self.finish_sends()?;
         let Some(mut receiving) = self.receiving.try_lock() else {
             return Ok(0);
         };
-        match self.take_in(&mut receiving, &mut deliver) {
-            Ok(0) => self.look(&mut receiving, &mut deliver).map(|()| 0),
-            Ok(delivered) => Ok(delivered),
-            // A library that notices a loss does not say whose.
-            Err(error) => match self.find_lost(&mut receiving, &mut deliver) {
-                Ok(()) => Err(error),
-                Err(lost) => Err(lost),
-            },
+        let receiving = &mut *receiving;
+        let taken = self
+            .finish_sends(receiving, &mut deliver)
+            .and_then(|()| self.take_in(receiving, &mut deliver));
+        // A library that notices a loss does not say whose.
+        if receiving.is_due(self.config.look_every) || taken.is_err() {
+            self.find_lost(receiving, &mut deliver);
         }
-    }
-
-    /// Ends the sending of this process and waits until all others have ended theirs and all messages
-    /// have been delivered, or until `limit` has passed. All processes call it, from one thread.
-    ///
-    /// # Errors
-    /// [`MpiError::PeerLost`] when a process was lost, now or before, after the others have closed;
-    /// [`MpiError::Silent`] with the processes that have not closed within the limit; as
-    /// [`Engine::progress`].
-    pub fn close(
-        &self,
-        limit: Duration,
-        mut deliver: impl FnMut(Envelope),
-    ) -> Result<(), MpiError> {
-        self.sides.set(self.process(), Side::Closed);
-        let nobody = Header {
-            context: 0,
-            source: 0,
-            destination: 0,
-            tag: 0,
-        };
-        for process in (0..self.processes()).filter(|&process| process != self.process()) {
-            if self.sides.get(process) != Side::Lost {
-                self.start(process, Kind::Farewell, nobody, Vec::new())?;
-            }
-        }
-        let begun = Instant::now();
-        // A long message has left here only when the other side says so, and libraries say it while they
-        // are called: nobody may go before all have seen theirs leave.
-        let mut all_done: Option<Request> = None;
-        loop {
-            match self.progress(&mut deliver) {
-                Ok(0) => thread::yield_now(),
-                // A loss is told below, when the others are done.
-                Ok(_) | Err(MpiError::PeerLost { .. }) => continue,
-                Err(error) => return Err(error),
-            }
-            let open = self.sides.all_in(Side::Open);
-            if open.is_empty() && self.under_way() == 0 {
-                if !self.sides.all_in(Side::Lost).is_empty() {
-                    break;
-                }
-                let done = match &mut all_done {
-                    Some(done) => done,
-                    None => all_done.insert(self.comm.ibarrier()?),
-                };
-                if done.test()?.is_some() {
-                    break;
-                }
-            }
-            let waited = begun.elapsed();
-            if waited >= limit {
-                return Err(MpiError::Silent {
-                    processes: open,
-                    waited,
-                });
-            }
-        }
-        match self.sides.all_in(Side::Lost).first() {
-            None => Ok(()),
-            Some(&process) => Err(MpiError::PeerLost {
-                process,
-                reason: "it did not close".to_owned(),
-            }),
+        match receiving.untold() {
+            Some(lost) => Err(lost),
+            None => taken,
         }
     }
 
@@ -222,88 +165,51 @@ impl Engine {
     ) -> Result<(), MpiError> {
         let mut request = self.comm.isend(pack(kind, header, payload), process, TAG)?;
         // Most short messages are gone at once.
-        if request.test()?.is_none() {
-            self.sending.lock().push(request, process);
+        if request.test()?.is_some() {
+            return Ok(());
+        }
+        let mut sending = self.sending.lock();
+        sending.push(request, process);
+        if self.sides.get(process) == Side::Lost {
+            // It was lost since the caller looked: nobody else gives this send up.
+            sending.abandon(|&to| to == process);
         }
         Ok(())
     }
 
-    fn finish_sends(&self) -> Result<(), MpiError> {
-        // Who holds the lock is doing it.
-        let Some(mut sending) = self.sending.try_lock() else {
-            return Ok(());
-        };
-        if sending.is_empty() {
-            return Ok(());
-        }
-        let mut failed = None;
-        sending.test(|process, _, fine| {
+    /// Forgets sends that have ended, and loses who could not be sent to.
+    fn finish_sends(
+        &self,
+        receiving: &mut Receiving,
+        deliver: &mut impl FnMut(Envelope),
+    ) -> Result<(), MpiError> {
+        let mut failed = Vec::new();
+        let mut sending = self.sending.lock();
+        let tested = sending.test(|process, _, fine| {
             if !fine {
-                failed = Some(process);
+                failed.push(process);
             }
-        })?;
-        match failed {
-            Some(process) if self.sides.get(process) == Side::Open => {
-                self.sides.set(process, Side::Lost);
-                sending.abandon(|&to| to == process);
-                Err(MpiError::PeerLost {
-                    process,
-                    reason: "MPI could not send to it".to_owned(),
-                })
-            }
-            _ => Ok(()),
+        });
+        drop(sending);
+        for process in failed {
+            let reason = "MPI could not send to it".to_owned();
+            self.lose(receiving, process, reason, deliver);
         }
+        tested
     }
 
-    /// Matches what has come and delivers what is here.
+    /// Delivers what is here, at most so much as the configuration says.
     fn take_in(
         &self,
         receiving: &mut Receiving,
         deliver: &mut impl FnMut(Envelope),
     ) -> Result<usize, MpiError> {
-        let mut delivered = self.deliver_arrived(receiving, deliver)?;
-        while delivered < self.config.at_once {
-            let Some(matched) = self.comm.improbe(TAG)? else {
-                break;
-            };
-            let process = matched.source();
-            let mut request = matched.receive()?;
-            let first = receiving.arriving[process].is_empty();
-            if first && request.test()?.is_some() {
-                delivered += self.hand_over(process, request, deliver)?;
-                continue;
-            }
-            if first {
-                receiving.busy.push(process);
-            }
-            receiving.arriving[process].push_back(request);
-        }
-        Ok(delivered)
-    }
-
-    /// Delivers the oldest messages of each process as far as they are here.
-    fn deliver_arrived(
-        &self,
-        receiving: &mut Receiving,
-        deliver: &mut impl FnMut(Envelope),
-    ) -> Result<usize, MpiError> {
-        let (mut at, mut delivered) = (0, 0);
-        while let Some(&process) = receiving.busy.get(at) {
-            let arriving = &mut receiving.arriving[process];
-            while let Some(first) = arriving.front_mut() {
-                if first.test()?.is_none() {
-                    break;
-                }
-                let request = arriving.pop_front().expect("the first was just tested");
-                delivered += self.hand_over(process, request, deliver)?;
-            }
-            if arriving.is_empty() {
-                receiving.busy.swap_remove(at);
-            } else {
-                at += 1;
-            }
-        }
-        Ok(delivered)
+        let at_once = self.config.at_once;
+        receiving
+            .arrivals
+            .take_in(&self.comm, at_once, |process, request| {
+                self.hand_over(process, request, deliver)
+            })
     }
 
     /// Delivers one message that is here.
@@ -312,7 +218,7 @@ impl Engine {
         process: usize,
         request: Request,
         deliver: &mut impl FnMut(Envelope),
-    ) -> Result<usize, MpiError> {
+    ) -> Result<(), MpiError> {
         let bytes = request.into_bytes().expect("it has ended");
         let length = bytes.len();
         let Some((kind, header, payload)) = unpack(bytes) else {
@@ -327,35 +233,13 @@ impl Engine {
                 header,
                 payload,
             }),
-            Kind::Farewell => self.sides.set(process, Side::Closed),
+            Kind::Farewell => self.sides.close(process),
         }
-        Ok(1)
+        Ok(())
     }
 
-    /// Looks from time to time whether the processes that have not closed are still there.
-    fn look(
-        &self,
-        receiving: &mut Receiving,
-        deliver: &mut impl FnMut(Envelope),
-    ) -> Result<(), MpiError> {
-        receiving.patience = receiving.patience.saturating_sub(1);
-        if receiving.patience > 0 {
-            return Ok(());
-        }
-        receiving.patience = CALLS;
-        if receiving.looked.elapsed() < self.config.look_every {
-            return Ok(());
-        }
-        receiving.looked = Instant::now();
-        self.find_lost(receiving, deliver)
-    }
-
-    /// The first process that is gone without having closed, as an error.
-    fn find_lost(
-        &self,
-        receiving: &mut Receiving,
-        deliver: &mut impl FnMut(Envelope),
-    ) -> Result<(), MpiError> {
+    /// Loses the processes that are gone without having closed.
+    fn find_lost(&self, receiving: &mut Receiving, deliver: &mut impl FnMut(Envelope)) {
         for process in self.sides.all_in(Side::Open) {
             if process == self.process() {
                 continue;
@@ -363,20 +247,70 @@ impl Engine {
             let Some(reason) = self.peers.gone(process) else {
                 continue;
             };
-            // What it had sent before it went is still there, its farewell perhaps.
-            while self
-                .take_in(receiving, deliver)
-                .is_ok_and(|taken| taken > 0)
-            {}
+            self.take_last(receiving, process, deliver);
+            // Its farewell may have been the last.
             if self.sides.get(process) == Side::Open {
-                self.sides.set(process, Side::Lost);
-                self.sending.lock().abandon(|&to| to == process);
-                receiving.arriving[process].clear();
-                receiving.busy.retain(|&from| from != process);
-                return Err(MpiError::PeerLost { process, reason });
+                self.lose(receiving, process, reason, deliver);
             }
         }
-        Ok(())
+    }
+
+    /// Delivers what a process had sent before it went: it is still there.
+    fn take_last(
+        &self,
+        receiving: &mut Receiving,
+        process: usize,
+        deliver: &mut impl FnMut(Envelope),
+    ) {
+        // What cannot be received of it is lost with it.
+        let _ = receiving
+            .arrivals
+            .take_last(&self.comm, process, |process, request| {
+                self.hand_over(process, request, deliver)
+            });
+    }
+
+    /// Gives up a process: nothing goes there or is waited for any more.
+    fn lose(
+        &self,
+        receiving: &mut Receiving,
+        process: usize,
+        reason: String,
+        deliver: &mut impl FnMut(Envelope),
+    ) {
+        self.take_last(receiving, process, deliver);
+        if !self.sides.lose(process) {
+            return;
+        }
+        receiving.arrivals.forget(process);
+        // A send that had found it there sees under this lock that it is not.
+        self.sending.lock().abandon(|&to| to == process);
+        receiving
+            .losses
+            .push(MpiError::PeerLost { process, reason });
+    }
+}
+
+impl Receiving {
+    /// Whether the other processes are to be looked at now.
+    fn is_due(&mut self, every: Duration) -> bool {
+        self.patience -= 1;
+        if self.patience > 0 {
+            return false;
+        }
+        self.patience = CALLS;
+        let due = self.looked.elapsed() >= every;
+        if due {
+            self.looked = Instant::now();
+        }
+        due
+    }
+
+    /// The next loss that was not told.
+    fn untold(&mut self) -> Option<MpiError> {
+        let lost = self.losses.get(self.told)?.clone();
+        self.told += 1;
+        Some(lost)
     }
 }
 

@@ -56,6 +56,8 @@ pub enum MpiError {
     },
     /// Something still uses the library: it ends when the last user does.
     InUse,
+    /// MPI was left as it is: the thread that was to end it panics, and must not wait for others.
+    NotEnded,
     /// There is no such process.
     NoSuchProcess {
         /// The process asked for.
@@ -127,6 +129,9 @@ impl fmt::Display for MpiError {
             MpiError::InUse => f.write_str(
                 "communicators or requests are still in use: drop them before MPI is ended",
             ),
+            MpiError::NotEnded => f.write_str(
+                "MPI was not ended, as this thread panics: end the process, so that its launcher sees it",
+            ),
             MpiError::NoSuchProcess { process, processes } => {
                 write!(
                     f,
@@ -141,14 +146,11 @@ impl fmt::Display for MpiError {
             }
             MpiError::Closed => f.write_str("this process has closed: send before it does"),
             MpiError::Silent { processes, waited } => {
-                match processes.as_slice() {
-                    [] => f.write_str("some process waits for messages of its own to leave")?,
-                    silent => write!(f, "processes {silent:?} have not closed")?,
-                }
                 let waited = waited.as_secs_f64();
                 write!(
                     f,
-                    " after {waited:.1} s: see where they are, or wait longer"
+                    "{} after {waited:.1} s: see where they are, or wait longer",
+                    silent(processes)
                 )
             }
             MpiError::Malformed { process, bytes } => write!(
@@ -161,6 +163,13 @@ impl fmt::Display for MpiError {
 }
 
 impl std::error::Error for MpiError {}
+
+fn silent(processes: &[usize]) -> String {
+    match processes {
+        [] => "some process waits for messages of its own to leave".to_owned(),
+        silent => format!("processes {silent:?} have not closed"),
+    }
+}
 
 fn listed(paths: &[PathBuf]) -> String {
     let paths: Vec<_> = paths.iter().map(|p| p.display().to_string()).collect();

@@ -3,6 +3,8 @@
 //! Nothing is read from the environment here: who looks says what was named where.
 
 use crate::error::MpiError;
+use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The names that libraries with the standard ABI have (MPI 5.0, section 20.2).
@@ -40,6 +42,24 @@ impl Search {
         Search {
             named: Some(path.into()),
             ..Search::default()
+        }
+    }
+
+    /// The usual search: at the place that was named, else in the environment of Python that is active, in the
+    /// loader's path and where systems put libraries. `variable` gives the value of a variable of the environment.
+    #[must_use]
+    pub fn usual(named: Option<PathBuf>, variable: impl Fn(&str) -> Option<OsString>) -> Search {
+        let paths = |name: &str| -> Vec<PathBuf> {
+            let value = variable(name).unwrap_or_default();
+            let paths = env::split_paths(&value);
+            paths.filter(|path| !path.as_os_str().is_empty()).collect()
+        };
+        let prefixes = ["VIRTUAL_ENV", "CONDA_PREFIX", "I_MPI_ROOT"];
+        Search {
+            named,
+            prefixes: prefixes.iter().flat_map(|name| paths(name)).collect(),
+            folders: paths("LD_LIBRARY_PATH"),
+            system: true,
         }
     }
 

@@ -1,11 +1,11 @@
 //! Messages between processes over any MPI library with the MPI-5 standard ABI.
 //!
-//! - Depends on: `motet-sync`, `libloading`. Nothing of MPI is needed to build: a library is opened when a
+//! - Depends on: `motet-sync`, `motet-comm`, `libloading`. Nothing of MPI is needed to build: a library is opened when a
 //!   program is started on several processes.
-//! - Used by: the command line (`motet run`, `motet doctor`), and the fabric between processes.
+//! - Used by: the facade (`World::current()`), the command line (`motet run`, `motet doctor`).
 //!
 //! ```text
-//!  Search ──► Library ──► Environment ──► Comm ──► Engine ──► envelopes, in order, of any length
+//!  Search ──► Library ──► Environment ──► Comm ──► Engine ──► Processes ──► World::over: ranks of all processes
 //!  which      opened      MPI runs        calls    sends in the background, progress when idle
 //!
 //!  Launch ──► the line of mpiexec that starts t × m × n, or a batch script
@@ -15,7 +15,8 @@
 //! |---|---|
 //! | find a library, and say how to get one | [`Search`], [`MpiError`] |
 //! | call MPI: sends, receives, probes, barriers, reductions | [`Comm`], [`Request`] |
-//! | send bytes between ranks of different processes | [`Engine`] |
+//! | run one world of ranks on all processes | [`Processes`] |
+//! | send bytes between processes | [`Engine`] |
 //! | start a program on processes and machines | [`Launch`] |
 //!
 //! # Examples
@@ -36,12 +37,15 @@ mod engine;
 mod error;
 mod find;
 mod launch;
+mod processes;
 
 pub use binding::{
     Comm, Element, Environment, Library, Matched, Reduction, Request, RequestSet, Status,
     ThreadLevel,
 };
-pub use engine::{Engine, EngineConfig, Envelope, Header};
+pub use engine::{Engine, EngineConfig, Envelope};
 pub use error::MpiError;
 pub use find::Search;
 pub use launch::{Family, Launch};
+pub use motet_comm::Header;
+pub use processes::Processes;

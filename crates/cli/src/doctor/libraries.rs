@@ -2,20 +2,28 @@
 //! with it, and no two meet.
 
 use std::env;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use motet_mpi::{Family, Library};
-use motet_sync::thread;
+use motet_sync::{Mutex, thread};
 use serde::{Deserialize, Serialize};
 
-use crate::error::CliError;
+use crate::error::{CliError, StartError};
 use crate::stdout::print;
 
 /// A library may take so long to start.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// So long what a process has printed may take to come after it has ended. What it started may live on
+/// and keep the pipe open.
+const REST: Duration = Duration::from_millis(500);
+/// So much of what it prints is read: a library may print warnings without an end.
+const MOST: usize = 1 << 20;
+/// Between two looks at something that another process does.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// An MPI library that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -53,13 +61,11 @@ impl Found {
             threads: None,
             problem: None,
         };
-        let told = match told_by(path) {
+        let (told, problem) = match asking(path).and_then(told_by) {
             Ok(told) => told,
-            Err(problem) => {
-                found.problem = Some(problem);
-                return found;
-            }
+            Err(error) => (String::new(), Some(error.to_string())),
         };
+        found.problem = problem;
         for line in told.lines() {
             // Libraries print warnings of their own.
             match serde_json::from_str(line) {
@@ -80,6 +86,20 @@ impl Found {
             found.problem = Some("it ended the process that started it".to_owned());
         }
         found
+    }
+
+    /// A library that was opened has said its version.
+    ///
+    /// # Errors
+    /// [`StartError::Library`] with what happened instead.
+    pub(super) fn must_open(&self) -> Result<(), StartError> {
+        match (&self.version, &self.problem) {
+            (None, Some(problem)) => Err(StartError::Library {
+                library: self.path.clone(),
+                problem: problem.clone(),
+            }),
+            (Some(_), _) | (None, None) => Ok(()),
+        }
     }
 }
 
@@ -114,42 +134,58 @@ pub(super) fn start(path: &Path) -> Result<(), CliError> {
     }
 }
 
-/// What the other process prints until it ends, or is ended.
-fn told_by(path: &Path) -> Result<String, String> {
-    let program = env::current_exe().map_err(|error| error.to_string())?;
-    let mut command = Command::new(program);
-    command
-        .args(["doctor", "--start"])
-        .arg(path)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
+/// The process that starts a library.
+fn asking(path: &Path) -> io::Result<Command> {
+    let mut command = Command::new(env::current_exe()?);
+    command.args(["doctor", "--start"]).arg(path);
     if let Some(root) = path.parent().and_then(Path::parent) {
         // Intel's library finds its parts by it; others do not ask.
         command.env("I_MPI_ROOT", root);
     }
-    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    Ok(command)
+}
+
+/// What a process prints until it ends, and what is wrong when it has to be ended.
+fn told_by(mut command: Command) -> io::Result<(String, Option<String>)> {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let told = Arc::new(Mutex::new(Vec::new()));
+    // One that prints more than a pipe holds waits until somebody reads.
+    let reader = child.stdout.take().map(|out| {
+        let told = Arc::clone(&told);
+        thread::spawn(move || read_all(out, &told))
+    });
     let ended = wait(&mut child);
-    let mut told = String::new();
-    if let Some(mut out) = child.stdout.take() {
-        out.read_to_string(&mut told)
-            .map_err(|error| error.to_string())?;
+    let begun = Instant::now();
+    while reader.as_ref().is_some_and(|reader| !reader.is_finished()) && begun.elapsed() < REST {
+        thread::park_timeout(PAUSE);
     }
-    match ended {
-        true => Ok(told),
-        false => Err(format!("it does not start within {} s", PATIENCE.as_secs())),
+    let text = String::from_utf8_lossy(&told.lock()).into_owned();
+    let problem = (!ended).then(|| format!("it does not start within {} s", PATIENCE.as_secs()));
+    Ok((text, problem))
+}
+
+/// Reads to the end and keeps the first part.
+fn read_all(mut from: impl Read, told: &Mutex<Vec<u8>>) {
+    let mut chunk = [0; 4096];
+    // An error is an end too: what came before it counts.
+    while let Ok(length @ 1..) = from.read(&mut chunk) {
+        let mut told = told.lock();
+        let room = MOST - told.len();
+        told.extend_from_slice(&chunk[..length.min(room)]);
     }
 }
 
-/// Whether the process has ended by itself in time. What it prints fits into a pipe.
+/// Whether the process has ended by itself in time.
 fn wait(child: &mut Child) -> bool {
     let begun = Instant::now();
     loop {
         match child.try_wait() {
             Ok(Some(_)) => return true,
-            Ok(None) if begun.elapsed() < PATIENCE => {
-                thread::park_timeout(Duration::from_millis(5));
-            }
+            Ok(None) if begun.elapsed() < PATIENCE => thread::park_timeout(PAUSE),
             Ok(None) | Err(_) => {
                 // One that has ended meanwhile needs no end.
                 let _ = child.kill();
@@ -157,5 +193,35 @@ fn wait(child: &mut Child) -> bool {
                 return false;
             }
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// What a shell prints, and whether something was wrong; how long it took.
+    fn shell(words: &str) -> (String, bool, Duration) {
+        let mut command = Command::new("sh");
+        command.args(["-c", words]);
+        let begun = Instant::now();
+        let (told, problem) = told_by(command).unwrap();
+        (told, problem.is_some(), begun.elapsed())
+    }
+
+    #[test]
+    fn one_that_prints_more_than_a_pipe_holds_is_read_to_its_end() {
+        let (told, wrong, took) = shell("yes warning | head -c 3000000; echo; echo the end >&2");
+        assert!(!wrong && took < PATIENCE, "{took:?}");
+        assert_eq!(told.len(), MOST);
+        let (told, ..) = shell("yes warning | head -c 300000; echo; echo the end");
+        assert!(told.ends_with("the end\n"));
+    }
+
+    #[test]
+    fn what_a_process_has_started_is_not_waited_for() {
+        let (told, wrong, took) = shell("echo told; sleep 15 &");
+        assert_eq!((told.as_str(), wrong), ("told\n", false));
+        assert!(took < Duration::from_secs(10), "{took:?}");
     }
 }

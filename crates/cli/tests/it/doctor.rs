@@ -61,10 +61,37 @@ fn sem_g410_doctor_names_a_library_that_is_not_there() {
 #[test]
 fn sem_g410_doctor_says_what_is_wrong_with_a_library() {
     let place = Place::with("libmpi_abi.so.1", "no library");
-    let out = place.run("doctor --json --mpi-lib .").quiet_success();
-    let row: Value = serde_json::from_str(&out).unwrap();
-    let problem = row["mpi"][0]["problem"].as_str().unwrap();
-    assert!(problem.contains("cannot open the MPI library"), "{problem}");
+    for arguments in [
+        "doctor --mpi-lib .",
+        "doctor --json --mpi-lib libmpi_abi.so.1",
+    ] {
+        place
+            .run(arguments)
+            .refusal(&["cannot open the MPI library", "libmpi_abi.so.1"]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn doctor_says_what_is_wrong_with_a_library_that_it_finds_by_itself() {
+    let place = Place::with("libmpi_abi.so.1", "no library");
+    let mut command = place.command("doctor --json --python no-python --go no-go");
+    let out = command
+        .env("LD_LIBRARY_PATH", place.path(""))
+        .output()
+        .unwrap();
+    let row: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let found = row["mpi"].as_array().unwrap();
+    let problems: Vec<&str> = found
+        .iter()
+        .filter_map(|found| found["problem"].as_str())
+        .collect();
+    assert!(
+        problems
+            .iter()
+            .any(|problem| problem.contains("cannot open the MPI library")),
+        "{row}"
+    );
 }
 
 #[test]

@@ -123,6 +123,16 @@ fn sem_g410_needs_mpi_a_program_that_is_not_there_is_refused() {
 
 #[cfg(unix)]
 #[test]
+fn sem_g410_needs_mpi_a_file_that_is_no_program_is_refused() {
+    for library in libraries() {
+        let place = Place::with("notes", "no program");
+        let notes = place.path("notes").display().to_string();
+        started(&library, "-m 2", &[&notes]).refusal(&["no program", &notes]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
 fn sem_g409_needs_mpi_a_signal_ends_the_processes() {
     for library in libraries() {
         let place = Place::new();

@@ -5,7 +5,7 @@ use super::shelf::{append, copy};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain};
+use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
 
@@ -25,7 +25,7 @@ impl Communicator {
     /// assert_eq!(all, [[10, 11], [10, 11]]);
     /// ```
     #[track_caller]
-    pub fn allgather<T: Clone + Send + Sync + 'static>(
+    pub fn allgather<T: Clone + Value + Sync>(
         &self,
         value: T,
     ) -> impl Future<Output = Result<Vec<T>, CommError>> {
@@ -38,7 +38,7 @@ impl Communicator {
     /// # Errors
     /// The request's: as [`Communicator::allgather`].
     #[track_caller]
-    pub fn iallgather<T: Clone + Send + Sync + 'static>(&self, value: T) -> Request<'_, Vec<T>> {
+    pub fn iallgather<T: Clone + Value + Sync>(&self, value: T) -> Request<'_, Vec<T>> {
         let call = Call::new::<T>("iallgather", Location::caller());
         self.allgather_at(call, value).started()
     }
@@ -131,7 +131,7 @@ impl Communicator {
             .started()
     }
 
-    fn allgather_at<'c, T: Clone + Send + Sync + 'static>(
+    fn allgather_at<'c, T: Clone + Value + Sync>(
         &'c self,
         call: Call,
         value: T,

@@ -4,7 +4,7 @@ use super::shelf::{copy, each};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain};
+use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
 
@@ -29,7 +29,7 @@ impl Communicator {
     /// assert_eq!(largest, [2f64.sin(); 4]);
     /// ```
     #[track_caller]
-    pub fn allreduce<'c, T: Clone + Send + Sync + 'static>(
+    pub fn allreduce<'c, T: Clone + Value + Sync>(
         &'c self,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
@@ -43,7 +43,7 @@ impl Communicator {
     /// # Errors
     /// The request's: as [`Communicator::allreduce`].
     #[track_caller]
-    pub fn iallreduce<'c, T: Clone + Send + Sync + 'static>(
+    pub fn iallreduce<'c, T: Clone + Value + Sync>(
         &'c self,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
@@ -96,7 +96,7 @@ impl Communicator {
             .started()
     }
 
-    fn allreduce_at<'c, T: Clone + Send + Sync + 'static>(
+    fn allreduce_at<'c, T: Clone + Value + Sync>(
         &'c self,
         call: Call,
         value: T,

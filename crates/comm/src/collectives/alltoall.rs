@@ -4,7 +4,8 @@ use super::shelf::{Shelf, append, copy, cut};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain};
+use crate::{CommError, Communicator, Plain, Value};
+use serde::{Deserialize, Serialize};
 use std::future::Future;
 use std::panic::Location;
 
@@ -27,7 +28,7 @@ impl Communicator {
     /// assert_eq!(columns, [[(0, 0), (1, 0)], [(0, 1), (1, 1)]]);
     /// ```
     #[track_caller]
-    pub fn alltoall<T: Send + 'static>(
+    pub fn alltoall<T: Value>(
         &self,
         values: Vec<T>,
     ) -> impl Future<Output = Result<Vec<T>, CommError>> {
@@ -40,7 +41,7 @@ impl Communicator {
     /// # Errors
     /// The request's: as [`Communicator::alltoall`].
     #[track_caller]
-    pub fn ialltoall<T: Send + 'static>(&self, values: Vec<T>) -> Request<'_, Vec<T>> {
+    pub fn ialltoall<T: Value>(&self, values: Vec<T>) -> Request<'_, Vec<T>> {
         let call = Call::new::<T>("ialltoall", Location::caller());
         self.alltoall_at(call, values).started()
     }
@@ -138,7 +139,7 @@ impl Communicator {
             .started()
     }
 
-    fn alltoall_at<'c, T: Send + 'static>(
+    fn alltoall_at<'c, T: Value>(
         &'c self,
         call: Call,
         values: Vec<T>,
@@ -196,6 +197,7 @@ impl Communicator {
 }
 
 /// The numbers of one rank, for all ranks.
+#[derive(Serialize, Deserialize)]
 struct Row<T> {
     begins: Vec<usize>,
     counts: Vec<usize>,

@@ -4,7 +4,7 @@ use super::shelf::copy;
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain};
+use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
 
@@ -22,13 +22,13 @@ impl Communicator {
     ///
     /// let told = World::threads(3)
     ///     .run(async |comm| -> Result<_, CommError> {
-    ///         comm.broadcast(2, (comm.rank() == 2).then_some("amen")).await
+    ///         comm.broadcast(2, (comm.rank() == 2).then(|| "amen".to_owned())).await
     ///     })
     ///     .unwrap();
     /// assert_eq!(told, ["amen"; 3]);
     /// ```
     #[track_caller]
-    pub fn broadcast<T: Clone + Send + Sync + 'static>(
+    pub fn broadcast<T: Clone + Value + Sync>(
         &self,
         root: usize,
         value: Option<T>,
@@ -42,7 +42,7 @@ impl Communicator {
     /// # Errors
     /// The request's: as [`Communicator::broadcast`].
     #[track_caller]
-    pub fn ibroadcast<T: Clone + Send + Sync + 'static>(
+    pub fn ibroadcast<T: Clone + Value + Sync>(
         &self,
         root: usize,
         value: Option<T>,
@@ -93,7 +93,7 @@ impl Communicator {
             .started()
     }
 
-    fn broadcast_at<'c, T: Clone + Send + Sync + 'static>(
+    fn broadcast_at<'c, T: Clone + Value + Sync>(
         &'c self,
         call: Call,
         root: usize,

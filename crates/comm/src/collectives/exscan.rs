@@ -5,7 +5,7 @@ use super::shelf::{Shelf, append, copy, each};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain};
+use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
 use std::iter;
 use std::panic::Location;
@@ -30,7 +30,7 @@ impl Communicator {
     /// assert_eq!(begins, [0, 1, 3, 6]);
     /// ```
     #[track_caller]
-    pub fn exscan<'c, T: Clone + Send + 'static>(
+    pub fn exscan<'c, T: Clone + Value>(
         &'c self,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
@@ -44,7 +44,7 @@ impl Communicator {
     /// # Errors
     /// The request's: as [`Communicator::exscan`].
     #[track_caller]
-    pub fn iexscan<'c, T: Clone + Send + 'static>(
+    pub fn iexscan<'c, T: Clone + Value>(
         &'c self,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
@@ -98,7 +98,7 @@ impl Communicator {
         self.exscan_numbers(call, numbers, totals, op).started()
     }
 
-    fn exscan_at<'c, T: Clone + Send + 'static>(
+    fn exscan_at<'c, T: Clone + Value>(
         &'c self,
         call: Call,
         value: T,

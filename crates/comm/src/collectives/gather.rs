@@ -4,7 +4,8 @@ use super::shelf::{Shelf, append, copy};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain};
+use crate::{CommError, Communicator, Plain, Value};
+use serde::{Deserialize, Serialize};
 use std::future::Future;
 use std::panic::Location;
 
@@ -25,7 +26,7 @@ impl Communicator {
     /// assert_eq!(ranks, [Some(vec![0, 1, 2]), None, None]);
     /// ```
     #[track_caller]
-    pub fn gather<T: Send + 'static>(
+    pub fn gather<T: Value>(
         &self,
         root: usize,
         value: T,
@@ -39,7 +40,7 @@ impl Communicator {
     /// # Errors
     /// The request's: as [`Communicator::gather`].
     #[track_caller]
-    pub fn igather<T: Send + 'static>(&self, root: usize, value: T) -> Request<'_, Option<Vec<T>>> {
+    pub fn igather<T: Value>(&self, root: usize, value: T) -> Request<'_, Option<Vec<T>>> {
         let call = Call::new::<T>("igather", Location::caller()).root(root);
         self.gather_at(call, root, value).started()
     }
@@ -138,7 +139,7 @@ impl Communicator {
             .started()
     }
 
-    fn gather_at<'c, T: Send + 'static>(
+    fn gather_at<'c, T: Value>(
         &'c self,
         call: Call,
         root: usize,
@@ -171,6 +172,7 @@ impl Communicator {
 }
 
 /// The numbers of several ranks, one after the other.
+#[derive(Serialize, Deserialize)]
 pub(super) struct Pieces<T> {
     pub(super) counts: Vec<usize>,
     pub(super) numbers: Vec<T>,

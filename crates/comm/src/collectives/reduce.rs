@@ -5,7 +5,7 @@ use super::shelf::{Shelf, copy, each};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain};
+use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
 
@@ -30,7 +30,7 @@ impl Communicator {
     /// assert_eq!(words, [None, Some("together".to_owned()), None]);
     /// ```
     #[track_caller]
-    pub fn reduce<'c, T: Send + 'static>(
+    pub fn reduce<'c, T: Value>(
         &'c self,
         root: usize,
         value: T,
@@ -45,7 +45,7 @@ impl Communicator {
     /// # Errors
     /// The request's: as [`Communicator::reduce`].
     #[track_caller]
-    pub fn ireduce<'c, T: Send + 'static>(
+    pub fn ireduce<'c, T: Value>(
         &'c self,
         root: usize,
         value: T,
@@ -104,7 +104,7 @@ impl Communicator {
             .started()
     }
 
-    fn reduce_at<'c, T: Send + 'static>(
+    fn reduce_at<'c, T: Value>(
         &'c self,
         call: Call,
         root: usize,

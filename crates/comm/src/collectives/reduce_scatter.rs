@@ -4,7 +4,7 @@ use super::shelf::{Shelf, copy, cut, each};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain};
+use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
 
@@ -29,7 +29,7 @@ impl Communicator {
     /// assert_eq!(totals, [3, 30, 300]);
     /// ```
     #[track_caller]
-    pub fn reduce_scatter<'c, T: Send + 'static>(
+    pub fn reduce_scatter<'c, T: Value>(
         &'c self,
         values: Vec<T>,
         op: impl Fn(T, T) -> T + 'c,
@@ -43,7 +43,7 @@ impl Communicator {
     /// # Errors
     /// The request's: as [`Communicator::reduce_scatter`].
     #[track_caller]
-    pub fn ireduce_scatter<'c, T: Send + 'static>(
+    pub fn ireduce_scatter<'c, T: Value>(
         &'c self,
         values: Vec<T>,
         op: impl Fn(T, T) -> T + 'c,
@@ -102,7 +102,7 @@ impl Communicator {
             .started()
     }
 
-    fn reduce_scatter_at<'c, T: Send + 'static>(
+    fn reduce_scatter_at<'c, T: Value>(
         &'c self,
         call: Call,
         values: Vec<T>,

@@ -4,7 +4,7 @@ use super::shelf::{Shelf, append};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain};
+use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
 
@@ -25,7 +25,7 @@ impl Communicator {
     /// assert_eq!(sums, [0, 1, 3, 6]);
     /// ```
     #[track_caller]
-    pub fn scan<'c, T: Clone + Send + 'static>(
+    pub fn scan<'c, T: Clone + Value>(
         &'c self,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
@@ -39,7 +39,7 @@ impl Communicator {
     /// # Errors
     /// The request's: as [`Communicator::scan`].
     #[track_caller]
-    pub fn iscan<'c, T: Clone + Send + 'static>(
+    pub fn iscan<'c, T: Clone + Value>(
         &'c self,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
@@ -92,7 +92,7 @@ impl Communicator {
         self.scan_numbers(call, numbers, totals, op).started()
     }
 
-    fn scan_at<'c, T: Clone + Send + 'static>(
+    fn scan_at<'c, T: Clone + Value>(
         &'c self,
         call: Call,
         value: T,

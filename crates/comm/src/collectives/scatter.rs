@@ -4,7 +4,7 @@ use super::shelf::{Shelf, copy, cut};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain};
+use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
 
@@ -23,13 +23,13 @@ impl Communicator {
     ///
     /// let parts = World::threads(3)
     ///     .run(async |comm| -> Result<_, CommError> {
-    ///         comm.scatter(0, (comm.rank() == 0).then(|| vec!["a", "b", "c"])).await
+    ///         comm.scatter(0, (comm.rank() == 0).then(|| vec!['a', 'b', 'c'])).await
     ///     })
     ///     .unwrap();
-    /// assert_eq!(parts, ["a", "b", "c"]);
+    /// assert_eq!(parts, ['a', 'b', 'c']);
     /// ```
     #[track_caller]
-    pub fn scatter<T: Send + 'static>(
+    pub fn scatter<T: Value>(
         &self,
         root: usize,
         values: Option<Vec<T>>,
@@ -43,11 +43,7 @@ impl Communicator {
     /// # Errors
     /// The request's: as [`Communicator::scatter`].
     #[track_caller]
-    pub fn iscatter<T: Send + 'static>(
-        &self,
-        root: usize,
-        values: Option<Vec<T>>,
-    ) -> Request<'_, T> {
+    pub fn iscatter<T: Value>(&self, root: usize, values: Option<Vec<T>>) -> Request<'_, T> {
         let call = Call::new::<T>("iscatter", Location::caller()).root(root);
         self.scatter_at(call, root, values).started()
     }
@@ -151,7 +147,7 @@ impl Communicator {
         self.scatter_numbers(call, root, numbers, part).started()
     }
 
-    fn scatter_at<'c, T: Send + 'static>(
+    fn scatter_at<'c, T: Value>(
         &'c self,
         call: Call,
         root: usize,

@@ -1,7 +1,8 @@
 //! What a rank calls when it comes to a meeting, so that ranks in different calls can be told.
 
-use crate::CommError;
 use crate::report::{Operation, Wait};
+use crate::wire::{Tail, known, put_number, put_text};
+use crate::{CallSite, CommError};
 use std::any::type_name;
 use std::panic::Location;
 
@@ -45,6 +46,17 @@ impl Call {
         self
     }
 
+    /// Appends it for other processes, as the call of a rank.
+    pub(crate) fn write(&self, rank: usize, to: &mut Vec<u8>) {
+        for text in [self.name, (self.type_name)(), self.location.file()] {
+            put_text(to, text);
+        }
+        let place = u64::from(self.location.line()) << 32 | u64::from(self.location.column());
+        for number in [place, self.length, u64::from(self.root), rank as u64] {
+            put_number(to, number);
+        }
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
@@ -53,55 +65,145 @@ impl Call {
     pub(crate) fn wait(&self, communicator: u32) -> Wait {
         Wait {
             operation: self.operation(),
-            location: self.location,
+            location: self.location.into(),
             communicator,
         }
     }
 
     pub(crate) fn operation(&self) -> Operation {
-        Operation::Collective {
-            name: self.name,
-            root: (self.root != NONE).then_some(self.root as usize),
-        }
+        operation(self.name, self.root)
     }
 
-    fn describe(&self, rank: usize) -> String {
-        format!(
-            "rank {rank} calls {} at {}",
-            self.operation(),
-            self.location
-        )
+    fn described(&self) -> Described<'static> {
+        Described {
+            operation: self.operation(),
+            site: self.location.into(),
+            type_name: (self.type_name)(),
+            length: self.length,
+        }
+    }
+}
+
+fn operation(name: &'static str, root: u32) -> Operation {
+    Operation::Collective {
+        name,
+        root: (root != NONE).then_some(root as usize),
+    }
+}
+
+/// A rank's call that came from another process, or went there.
+#[derive(Debug)]
+pub(crate) struct WrittenCall<'a> {
+    rank: usize,
+    name: &'a str,
+    root: u32,
+    length: u64,
+    type_name: &'a str,
+    file: &'a str,
+    place: u64,
+}
+
+impl<'a> WrittenCall<'a> {
+    /// Reads what [`Call::write`] has appended off the end.
+    pub(crate) fn read(bytes: &mut Tail<'a>) -> Option<Self> {
+        Some(WrittenCall {
+            rank: usize::try_from(bytes.number()?).ok()?,
+            root: u32::try_from(bytes.number()?).ok()?,
+            length: bytes.number()?,
+            place: bytes.number()?,
+            file: bytes.text()?,
+            type_name: bytes.text()?,
+            name: bytes.text()?,
+        })
+    }
+
+    /// Checks that the ranks have called the same with the same.
+    pub(crate) fn compare(&self, other: &WrittenCall<'_>) -> Result<(), Box<CommError>> {
+        let key = |call: &WrittenCall<'_>| (call.root, call.length);
+        if (self.name, self.type_name) == (other.name, other.type_name) && key(self) == key(other) {
+            return Ok(());
+        }
+        let ranks = [self.rank, other.rank];
+        self.described().compare(ranks, &other.described())
+    }
+
+    fn described(&self) -> Described<'a> {
+        Described {
+            operation: operation(known(self.name), self.root),
+            site: CallSite::new(
+                known(self.file),
+                (self.place >> 32) as u32,
+                self.place as u32,
+            ),
+            type_name: self.type_name,
+            length: self.length,
+        }
+    }
+}
+
+/// A call of this process or another, in words.
+#[derive(Debug)]
+struct Described<'a> {
+    operation: Operation,
+    site: CallSite,
+    type_name: &'a str,
+    length: u64,
+}
+
+impl Described<'_> {
+    fn by(&self, rank: usize) -> String {
+        format!("rank {rank} calls {} at {}", self.operation, self.site)
+    }
+
+    fn mismatch(
+        ranks: [usize; 2],
+        both: [&Described<'_>; 2],
+        details: impl Fn(&Described<'_>) -> String,
+    ) -> Box<CommError> {
+        let [one, other] = [0, 1].map(|i| both[i].by(ranks[i]) + &details(both[i]));
+        Box::new(CommError::Mismatch { one, other })
+    }
+
+    /// Says that two ranks have called different things, if they have.
+    fn differs(&self, ranks: [usize; 2], other: &Described<'_>) -> Option<Box<CommError>> {
+        let both = [self, other];
+        if self.operation != other.operation {
+            return Some(Described::mismatch(ranks, both, |_| String::new()));
+        }
+        (self.length != other.length).then(|| {
+            Described::mismatch(ranks, both, |call| {
+                format!(" with {} elements", call.length)
+            })
+        })
+    }
+
+    fn other_type(&self, ranks: [usize; 2], other: &Described<'_>) -> Box<CommError> {
+        Described::mismatch(ranks, [self, other], |call| {
+            format!(" with a value of type {}", call.type_name)
+        })
+    }
+
+    fn compare(&self, ranks: [usize; 2], other: &Described<'_>) -> Result<(), Box<CommError>> {
+        match self.differs(ranks, other) {
+            Some(mismatch) => Err(mismatch),
+            None if self.type_name != other.type_name => Err(self.other_type(ranks, other)),
+            None => Ok(()),
+        }
     }
 }
 
 /// Says that two ranks have called different things, if they have. (That they have brought different types
 /// shows when the values are combined.)
+#[inline]
 pub(crate) fn mismatch(ranks: [usize; 2], one: &Call, other: &Call) -> Option<Box<CommError>> {
-    if (one.name, one.root) != (other.name, other.root) {
-        return Some(Box::new(CommError::Mismatch {
-            one: one.describe(ranks[0]),
-            other: other.describe(ranks[1]),
-        }));
+    if (one.name, one.root, one.length) == (other.name, other.root, other.length) {
+        return None;
     }
-    if one.length != other.length {
-        let describe =
-            |rank, call: &Call| format!("{} with {} elements", call.describe(rank), call.length);
-        return Some(Box::new(CommError::Mismatch {
-            one: describe(ranks[0], one),
-            other: describe(ranks[1], other),
-        }));
-    }
-    None
+    one.described().differs(ranks, &other.described())
 }
 
 /// Says that two ranks have brought values of different types.
+#[cold]
 pub(crate) fn other_type(ranks: [usize; 2], one: &Call, other: &Call) -> Box<CommError> {
-    let describe = |rank, call: &Call| {
-        let name = (call.type_name)();
-        format!("{} with a value of type {name}", call.describe(rank))
-    };
-    Box::new(CommError::Mismatch {
-        one: describe(ranks[0], one),
-        other: describe(ranks[1], other),
-    })
+    one.described().other_type(ranks, &other.described())
 }

@@ -14,6 +14,8 @@ pub(crate) struct Hall {
     mailboxes: Box<[OnceLock<Box<CachePadded<Mailbox>>>]>,
     /// On the fabric `ports`; otherwise none.
     pub(crate) desks: Box<[Desk]>,
+    /// The rank in the world of the first rank here.
+    pub(crate) first: usize,
     /// Numbers of communicators that have been given out.
     pub(crate) communicators: AtomicU32,
     /// The home worker of each rank.
@@ -49,6 +51,7 @@ impl Hall {
                 .collect(),
             mailboxes: Box::default(),
             desks: Box::default(),
+            first: 0,
             communicators: AtomicU32::new(1),
             homes: (0..ranks).map(home).collect(),
             over: AtomicBool::new(false),
@@ -92,20 +95,27 @@ impl Hall {
     /// Called when no worker has anything to run: if every rank that has not finished waits for
     /// another rank, the run ends with a report. `still_idle` says whether nothing has run since.
     pub(crate) fn check_stuck(&self, still_idle: impl Fn() -> bool) {
-        let mut ranks = Vec::with_capacity(self.size());
-        for slot in &self.slots {
-            if slot.is_finished() {
-                ranks.push(RankState::Finished);
-            } else if let Some(waits) = slot.hopeless_waits() {
-                ranks.push(RankState::Waiting(waits));
-            } else {
-                return;
-            }
-        }
-        let all_finished = ranks.iter().all(|rank| *rank == RankState::Finished);
-        if !all_finished && still_idle() && self.stuck.set(self.report(ranks)).is_ok() {
+        let Some(report) = self.hopeless() else {
+            return;
+        };
+        let all_finished = report.ranks.iter().all(|rank| *rank == RankState::Finished);
+        if !all_finished && still_idle() && self.stuck.set(report).is_ok() {
             self.end_early();
         }
+    }
+
+    /// Where the ranks wait, if every rank that has not finished waits for another.
+    pub(crate) fn hopeless(&self) -> Option<WaitReport> {
+        let state = |slot: &CachePadded<RankSlot>| {
+            if slot.is_finished() {
+                Some(RankState::Finished)
+            } else {
+                slot.hopeless_waits().map(RankState::Waiting)
+            }
+        };
+        let ranks = self.slots.iter().map(state).collect::<Option<Vec<_>>>()?;
+        let unmatched = self.unmatched();
+        Some(WaitReport { ranks, unmatched })
     }
 
     /// The program's messages that nobody has received.
@@ -113,18 +123,11 @@ impl Hall {
         let boxes = self.mailboxes.iter().enumerate();
         let boxes = boxes.flat_map(|(rank, mailbox)| {
             let mailbox = mailbox.get();
-            mailbox.map_or_else(Vec::new, |mailbox| mailbox.unmatched(rank))
+            mailbox.map_or_else(Vec::new, |mailbox| mailbox.unmatched(self.first + rank))
         });
         let desks = self.desks.iter().enumerate();
         let desks = desks.flat_map(|(rank, desk)| desk.unmatched(rank));
         boxes.chain(desks).collect()
-    }
-
-    fn report(&self, ranks: Vec<RankState>) -> WaitReport {
-        WaitReport {
-            ranks,
-            unmatched: self.unmatched(),
-        }
     }
 
     /// The report, if the run ended because it was stuck.

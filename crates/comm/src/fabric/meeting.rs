@@ -41,6 +41,8 @@ pub(crate) struct Meeting {
     total: CachePadded<UnsafeCell<AnyCell>>,
     /// Why the last meeting failed, if it did.
     failed: UnsafeCell<Option<Box<CommError>>>,
+    /// The ranks as the communicator numbers them; `None` when they are the same.
+    names: Option<Box<[usize]>>,
     /// Ranks that sleep until the epoch is raised, and how many.
     sleepers: Mutex<Vec<usize>>,
     sleeping: AtomicUsize,
@@ -94,8 +96,18 @@ impl Meeting {
             epoch: CachePadded::new(AtomicU32::new(0)),
             total: CachePadded::new(UnsafeCell::new(AnyCell::new())),
             failed: UnsafeCell::new(None),
+            names: None,
             sleepers: Mutex::default(),
             sleeping: AtomicUsize::new(0),
+        }
+    }
+
+    /// A meeting of ranks with these numbers in their communicator.
+    pub(crate) fn of(names: Box<[usize]>) -> Self {
+        let meeting = Meeting::new(names.len());
+        Meeting {
+            names: Some(names),
+            ..meeting
         }
     }
 
@@ -113,6 +125,28 @@ impl Meeting {
         value: V,
         combine: impl Fn(V, V) -> V,
         finish: impl FnOnce(V) -> S,
+    ) -> bool {
+        // SAFETY: the caller promises it.
+        let last = unsafe { self.come(rank, call, value, combine) };
+        if last {
+            // SAFETY: this rank was the last to arrive.
+            let combined = unsafe { self.combined() };
+            // SAFETY: as above.
+            unsafe { self.publish(combined.map(finish)) };
+        }
+        last
+    }
+
+    /// As [`Meeting::arrive`], but the last of all publishes nothing yet: the rest is left to it.
+    ///
+    /// # Safety
+    /// As [`Meeting::arrive`].
+    pub(crate) unsafe fn come<V: Send + 'static>(
+        &self,
+        rank: usize,
+        call: Call,
+        value: V,
+        combine: impl Fn(V, V) -> V,
     ) -> bool {
         // SAFETY: nobody else touches this rank's cell before it has counted itself in.
         self.cells[rank].with_mut(|cell| unsafe {
@@ -134,8 +168,61 @@ impl Meeting {
             self.combine_cells(ranks, &combine);
             width *= FAN;
         }
-        self.publish(finish);
         true
+    }
+
+    /// The combined value of all ranks, or why there is none.
+    ///
+    /// # Safety
+    /// For the rank that was the last to come, before it publishes.
+    pub(crate) unsafe fn combined<V: Send + 'static>(&self) -> Result<V, Box<CommError>> {
+        self.cells[0].with_mut(|cell| {
+            // SAFETY: the caller was the last to arrive at the root: it owns cell 0.
+            let cell = unsafe { &mut *cell };
+            match cell.failed.take() {
+                None => Ok(cell.value.take::<V>().expect("what was combined is a V")),
+                Some(failed) => Err(failed),
+            }
+        })
+    }
+
+    /// What each rank has called, by its number in the communicator.
+    ///
+    /// # Safety
+    /// For the rank that was the last to come, before it publishes.
+    pub(crate) unsafe fn calls(&self) -> Vec<(usize, Call)> {
+        let call = |rank: usize| {
+            // SAFETY: all ranks have come, and none comes again before the meeting is published.
+            let called = self.cells[rank].with(|cell| unsafe { (*cell).called });
+            called.map(|call| (self.name(rank), call))
+        };
+        (0..self.cells.len()).filter_map(call).collect()
+    }
+
+    /// Publishes what was made of the combined value: the meeting has taken place. The caller must wake the
+    /// [`Meeting::sleepers`].
+    ///
+    /// # Safety
+    /// For the rank that was the last to come, once per meeting.
+    pub(crate) unsafe fn publish<S: Send + Sync + 'static>(
+        &self,
+        total: Result<S, Box<CommError>>,
+    ) {
+        let (total, failed) = match total {
+            Ok(total) => (Some(total), None),
+            Err(failed) => (None, Some(failed)),
+        };
+        // SAFETY: nobody reads the total between the arrival of all ranks and the raise of the
+        // epoch; the same holds for `failed`.
+        self.total.with_mut(|place| unsafe {
+            match total {
+                Some(total) => (*place).put(total),
+                None => (*place).clear(),
+            }
+        });
+        // SAFETY: as above.
+        self.failed.with_mut(|place| unsafe { *place = failed });
+        self.epoch.fetch_add(1, Ordering::Release);
     }
 
     /// Whether the meeting with this number (the first is 1) has taken place.
@@ -190,6 +277,10 @@ impl Meeting {
         sleepers
     }
 
+    fn name(&self, rank: usize) -> usize {
+        self.names.as_ref().map_or(rank, |names| names[rank])
+    }
+
     /// Combines the values of `ranks` into the cell of the first.
     fn combine_cells<V: Send + 'static>(
         &self,
@@ -201,34 +292,11 @@ impl Meeting {
         self.cells[first].with_mut(|total| unsafe {
             for other in ranks {
                 self.cells[other].with_mut(|cell| {
-                    (*total).add([first, other], &mut *cell, combine);
+                    let ranks = [first, other].map(|rank| self.name(rank));
+                    (*total).add(ranks, &mut *cell, combine);
                 });
             }
         });
-    }
-
-    /// Makes the total of the value in the first rank's cell.
-    fn publish<V: Send + 'static, S: Send + Sync + 'static>(&self, finish: impl FnOnce(V) -> S) {
-        self.cells[0].with_mut(|cell| {
-            // SAFETY: the caller was the last to arrive at the root: it owns cell 0.
-            let cell = unsafe { &mut *cell };
-            let failed = cell.failed.take();
-            let total = match &failed {
-                None => cell.value.take::<V>().map(finish),
-                Some(_) => None,
-            };
-            // SAFETY: nobody reads the total between the arrival of all ranks and the raise of the
-            // epoch; the same holds for `failed`.
-            self.total.with_mut(|place| unsafe {
-                match total {
-                    Some(total) => (*place).put(total),
-                    None => (*place).clear(),
-                }
-            });
-            // SAFETY: as above.
-            self.failed.with_mut(|place| unsafe { *place = failed });
-        });
-        self.epoch.fetch_add(1, Ordering::Release);
     }
 }
 

@@ -1,10 +1,13 @@
 //! Where the ranks of a communicator meet for collectives.
 
+use super::bridge::Bridge;
 use super::call::Call;
 use super::meeting::Meeting;
 use super::ports::Gathering;
-use crate::CommError;
+use super::processes::Processes;
+use crate::{CommError, Value};
 use motet_sync::atomic::{Ordering, fence};
+use std::sync::Arc;
 
 /// A meeting place. Each rank brings a value; the values are combined in rank order; what is made of the
 /// combined value is there for all of them to read.
@@ -17,6 +20,39 @@ pub(crate) enum Place {
     Tree(Meeting),
     /// At a port that gathers one item per rank.
     Port(Gathering),
+    /// In several processes. Ranks come to it by a call of its own.
+    Bridge(Bridge),
+}
+
+/// What kind of places there are on a fabric.
+#[derive(Clone)]
+pub(crate) enum PlaceKind {
+    Tree,
+    Port,
+    Bridge(Arc<Processes>),
+}
+
+impl PlaceKind {
+    /// A place for the members of a communicator, given as ranks of the world, and how many of them meet here;
+    /// `None` when none of them does. `started` is the number of the one collective that the place is for, if it
+    /// was started beside others.
+    pub(crate) fn make(
+        &self,
+        communicator: u32,
+        members: impl ExactSizeIterator<Item = usize>,
+        started: Option<u32>,
+    ) -> Option<(Place, usize)> {
+        let size = members.len();
+        match self {
+            PlaceKind::Tree => Some((Place::Tree(Meeting::new(size)), size)),
+            PlaceKind::Port => Some((Place::Port(Gathering::new(size)), size)),
+            PlaceKind::Bridge(processes) => {
+                let bridge = Bridge::new(processes, communicator, members, started)?;
+                let here = bridge.ranks_here();
+                Some((Place::Bridge(bridge), here))
+            }
+        }
+    }
 }
 
 /// What the ranks of a meeting do with what they bring. All ranks of a meeting bring the same.
@@ -41,7 +77,7 @@ impl Place {
         agenda: &mut Agenda<C, F>,
     ) -> Vec<usize>
     where
-        V: Send + 'static,
+        V: Value,
         S: Send + Sync + 'static,
         C: Fn(V, V) -> V,
         F: FnOnce(V) -> S,
@@ -61,6 +97,7 @@ impl Place {
                 meeting.sleepers()
             }
             Place::Port(gathering) => gathering.arrive(rank, call, value),
+            Place::Bridge(_) => unreachable!("ranks come to a bridge by its own arrive"),
         }
     }
 
@@ -70,6 +107,7 @@ impl Place {
         match self {
             Place::Tree(meeting) => meeting.has_taken_place(number),
             Place::Port(gathering) => gathering.has_taken_place(number),
+            Place::Bridge(bridge) => bridge.has_taken_place(number),
         }
     }
 
@@ -83,7 +121,7 @@ impl Place {
         read: impl FnOnce(&S) -> R,
     ) -> Result<R, CommError>
     where
-        V: Send + 'static,
+        V: Value,
         S: Send + Sync + 'static,
         C: Fn(V, V) -> V,
         F: FnOnce(V) -> S,
@@ -92,6 +130,8 @@ impl Place {
             // SAFETY: the caller promises it.
             Place::Tree(meeting) => unsafe { meeting.read(read) },
             Place::Port(gathering) => gathering.read(agenda, read),
+            // SAFETY: the caller promises it.
+            Place::Bridge(bridge) => unsafe { bridge.read(read) },
         }
     }
 
@@ -100,6 +140,7 @@ impl Place {
         match self {
             Place::Tree(meeting) => meeting.add_sleeper(rank),
             Place::Port(gathering) => gathering.add_sleeper(rank),
+            Place::Bridge(bridge) => bridge.add_sleeper(rank),
         }
     }
 }

@@ -69,10 +69,11 @@ impl Fabric for Ports {
         &self.hall.slots[rank]
     }
 
-    fn send(&self, to: usize, envelope: Envelope) {
+    fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
         self.hall.desks[to].post(envelope);
         fence(Ordering::SeqCst);
         self.wake_if_sleeping(to);
+        Ok(())
     }
 
     fn arrivals(&self) -> u32 {

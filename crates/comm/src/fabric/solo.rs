@@ -1,6 +1,7 @@
 //! The fabric of one rank: messages to itself, on the calling thread.
 
 use super::{Fabric, Posted, Team, Ticket};
+use crate::CommError;
 use crate::envelope::{Envelope, Wanted};
 use crate::mailbox::Mailbox;
 use crate::rank_slot::RankSlot;
@@ -28,7 +29,7 @@ impl Solo {
 
     /// The world of this rank.
     pub(crate) fn team() -> Team {
-        Team::world(1, super::tree_place)
+        Team::world(1, super::PlaceKind::Tree)
     }
 
     pub(crate) fn mailbox(&self) -> &Mailbox {
@@ -53,9 +54,10 @@ impl Fabric for Solo {
         &self.0.slot
     }
 
-    fn send(&self, _: usize, envelope: Envelope) {
+    fn send(&self, _: usize, envelope: Envelope) -> Result<(), CommError> {
         self.0.mailbox.push(envelope);
         self.0.slot.wake_if_sleeping();
+        Ok(())
     }
 
     fn arrivals(&self) -> u32 {

@@ -1,6 +1,6 @@
 //! What the ranks of a communicator share.
 
-use super::place::Place;
+use super::place::{Place, PlaceKind};
 use motet_sync::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,8 +14,7 @@ pub(crate) struct Team {
     members: Option<Box<[usize]>>,
     /// `None` when there is one rank only.
     place: Option<Place>,
-    /// Makes a meeting place for so many ranks.
-    make_place: fn(usize) -> Place,
+    kind: PlaceKind,
     /// The places of collectives that were started and to which not all have come yet, and how many are
     /// to come; by their number.
     started: Mutex<HashMap<u32, (Arc<Place>, usize)>>,
@@ -23,24 +22,29 @@ pub(crate) struct Team {
 
 impl Team {
     /// All ranks of a world.
-    pub(crate) fn world(size: usize, make_place: fn(usize) -> Place) -> Self {
-        Team::new(0, size, None, make_place)
+    pub(crate) fn world(size: usize, kind: PlaceKind) -> Self {
+        Team::new(0, size, None, kind)
     }
 
-    fn new(
-        communicator: u32,
-        size: usize,
-        members: Option<Box<[usize]>>,
-        make_place: fn(usize) -> Place,
-    ) -> Self {
-        Team {
+    fn new(communicator: u32, size: usize, members: Option<Box<[usize]>>, kind: PlaceKind) -> Self {
+        let mut team = Team {
             communicator,
             size,
             members,
-            place: (size > 1).then(|| make_place(size)),
-            make_place,
+            place: None,
+            kind,
             started: Mutex::default(),
+        };
+        if size > 1 {
+            team.place = team.make_place(None).map(|(place, _)| place);
         }
+        team
+    }
+
+    /// A place where the members meet, and how many of them meet here.
+    fn make_place(&self, started: Option<u32>) -> Option<(Place, usize)> {
+        let members = (0..self.size).map(|rank| self.world_rank(rank));
+        self.kind.make(self.communicator, members, started)
     }
 
     /// A communicator of these ranks of this one, in this order.
@@ -51,7 +55,7 @@ impl Team {
         } else {
             Some(ranks.iter().map(|&rank| self.world_rank(rank)).collect())
         };
-        Team::new(communicator, ranks.len(), members, self.make_place)
+        Team::new(communicator, ranks.len(), members, self.kind.clone())
     }
 
     #[inline]
@@ -77,9 +81,10 @@ impl Team {
         if !started.contains_key(&number) {
             // Not under the lock: a place for many ranks is large. If another rank makes one too, one is in vain.
             drop(started);
-            let place = Arc::new((self.make_place)(self.size));
+            let made = self.make_place(Some(number));
+            let (place, ranks) = made.expect("a rank that asks meets here");
             started = self.started.lock();
-            started.entry(number).or_insert((place, self.size));
+            started.entry(number).or_insert((Arc::new(place), ranks));
         }
         let entry = started
             .get_mut(&number)

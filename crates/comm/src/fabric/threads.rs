@@ -5,6 +5,7 @@
 
 use super::hall::Hall;
 use super::{Closer, Fabric, Farewells, Posted, Ticket};
+use crate::CommError;
 use crate::envelope::{Envelope, Wanted};
 use crate::mailbox::Mailbox;
 use crate::rank_slot::RankSlot;
@@ -57,12 +58,13 @@ impl Fabric for Threads {
         &self.hall.slots[rank]
     }
 
-    fn send(&self, to: usize, envelope: Envelope) {
+    fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
         self.hall.mailbox(to).push(envelope);
         if !self.share_thread(self.rank, to) {
             fence(Ordering::SeqCst);
         }
         self.wake_if_sleeping(to);
+        Ok(())
     }
 
     #[inline]
@@ -122,7 +124,7 @@ mod loom_tests {
     use crate::Communicator;
     use crate::address::{ANY_SOURCE, Status, Tag};
     use crate::envelope::{Context as Apart, Kind};
-    use crate::fabric::{AnyFabric, Team, tree_place};
+    use crate::fabric::{AnyFabric, PlaceKind, Team};
     use crate::rank_slot::loom_tests::block_on;
     use motet_sync::thread;
     use std::panic::Location;
@@ -158,7 +160,7 @@ mod loom_tests {
     fn loom_ranks_are_woken_from_meeting_after_meeting() {
         loom::model(|| {
             let hall = Arc::new(Hall::new(2, 2));
-            let team = Arc::new(Team::world(2, tree_place));
+            let team = Arc::new(Team::world(2, PlaceKind::Tree));
             let other = thread::spawn({
                 let (hall, team) = (Arc::clone(&hall), Arc::clone(&team));
                 move || take_part(&hall, &team, 1, 2)
@@ -173,7 +175,7 @@ mod loom_tests {
     fn loom_a_message_wakes_its_receiver() {
         loom::model(|| {
             let hall = Arc::new(Hall::new(2, 2));
-            let team = Arc::new(Team::world(2, tree_place));
+            let team = Arc::new(Team::world(2, PlaceKind::Tree));
             // Loom does not see the `OnceLock` that holds the mailbox.
             hall.mailbox(0);
             let sender = thread::spawn({

@@ -5,7 +5,7 @@ use crate::envelope::{Kind, Wanted};
 use crate::fabric::Fabric;
 use crate::pending::Ended;
 use crate::request::Request;
-use crate::{CommError, Communicator};
+use crate::{CommError, Communicator, Value};
 use std::marker::PhantomData;
 use std::panic::Location;
 
@@ -56,7 +56,7 @@ impl Communicator {
     /// assert_eq!(sums, [10, 10]);
     /// ```
     #[track_caller]
-    pub fn send_init<T: Send + 'static>(
+    pub fn send_init<T: Value>(
         &self,
         dest: impl Into<Dest>,
         tag: Tag,
@@ -79,7 +79,7 @@ impl Communicator {
     /// # Errors
     /// [`CommError::NoSuchRank`]; [`CommError::NullSource`].
     #[track_caller]
-    pub fn recv_init<T: Send + 'static>(
+    pub fn recv_init<T: Value>(
         &self,
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
@@ -95,7 +95,7 @@ impl Communicator {
     }
 }
 
-impl<'c, T: Send + 'static> PersistentSend<'c, T> {
+impl<'c, T: Value> PersistentSend<'c, T> {
     /// Sends `value` (MPI_START).
     pub fn start(&self, value: T) -> Request<'c, ()> {
         let comm = self.comm;
@@ -104,7 +104,7 @@ impl<'c, T: Send + 'static> PersistentSend<'c, T> {
     }
 }
 
-impl<'c, T: Send + 'static> PersistentRecv<'c, T> {
+impl<'c, T: Value> PersistentRecv<'c, T> {
     /// Posts a receive (MPI_START).
     pub fn start(&self) -> Request<'c, T> {
         let opened = open(|value, _| value);

@@ -6,8 +6,7 @@ use crate::envelope::{Envelope, Kind, Wanted};
 use crate::fabric::Fabric;
 use crate::pending::{Pending, Waiting, Whys};
 use crate::report::Operation;
-use crate::{CommError, Communicator};
-use motet_sync::atomic::{Ordering, fence};
+use crate::{CommError, Communicator, Value};
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
@@ -148,23 +147,21 @@ impl Message<'_> {
     ///
     /// World::solo()
     ///     .run(async |comm| -> Result<_, CommError> {
-    ///         comm.send(0, 3, "to myself").await?;
+    ///         comm.send(0, 3, "to myself".to_owned()).await?;
     ///         let message = comm.mprobe(ANY_SOURCE, ANY_TAG).await?;
     ///         assert_eq!(message.probe().status.tag, 3);
-    ///         assert_eq!(message.recv::<&str>()?, "to myself");
+    ///         assert_eq!(message.recv::<String>()?, "to myself");
     ///         Ok(())
     ///     })
     ///     .unwrap();
     /// ```
-    pub fn recv<T: Send + 'static>(mut self) -> Result<T, CommError> {
+    pub fn recv<T: Value>(mut self) -> Result<T, CommError> {
         let mut envelope = self.envelope.take().expect("it was not received");
         let receipt = envelope.receipt.take();
         match open(|value, _| value)(envelope) {
             Ok(value) => {
                 if let Some(receipt) = receipt {
-                    let sender = receipt.sign();
-                    fence(Ordering::SeqCst);
-                    self.comm.fabric().wake_if_sleeping(sender);
+                    self.comm.fabric().sign(&receipt);
                 }
                 Ok(value)
             }
@@ -199,7 +196,7 @@ impl Probe {
         let Status { source, tag } = envelope.status;
         Probe {
             status: Status { source, tag },
-            type_name: (envelope.label.type_name)(),
+            type_name: envelope.label.type_name(),
             length: envelope.label.length,
         }
     }

@@ -6,8 +6,7 @@ use crate::fabric::{Fabric, Ticket};
 use crate::pending::{Pending, Waiting, Whys};
 use crate::report::Operation;
 use crate::request::Request;
-use crate::{CommError, Communicator};
-use motet_sync::atomic::{Ordering, fence};
+use crate::{CommError, Communicator, Value};
 use std::future::Future;
 use std::panic::Location;
 
@@ -23,7 +22,7 @@ impl Communicator {
     /// [`CommError::NoSuchRank`]; [`CommError::NullSource`]; [`CommError::WrongType`] when the message that
     /// matches holds another type: it stays there to be received as that type.
     #[track_caller]
-    pub fn recv<T: Send + 'static>(
+    pub fn recv<T: Value>(
         &self,
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
@@ -37,7 +36,7 @@ impl Communicator {
     /// # Errors
     /// As [`Communicator::recv`].
     #[track_caller]
-    pub fn recv_with_status<T: Send + 'static>(
+    pub fn recv_with_status<T: Value>(
         &self,
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
@@ -51,7 +50,7 @@ impl Communicator {
     /// # Errors
     /// The request's: as [`Communicator::recv`].
     #[track_caller]
-    pub fn irecv<T: Send + 'static>(
+    pub fn irecv<T: Value>(
         &self,
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
@@ -75,7 +74,7 @@ impl Communicator {
 
     /// The future that receives a `T` and gives it.
     #[inline]
-    pub(crate) fn receive<'c, T: Send + 'static, R: 'c>(
+    pub(crate) fn receive<'c, T: Value, R: 'c>(
         &'c self,
         wanted: Wanted,
         location: &'static Location<'static>,
@@ -91,19 +90,28 @@ pub(crate) type Unused = Box<(Envelope, CommError)>;
 
 /// Opens an envelope with a `T` in it.
 #[inline]
-pub(crate) fn open<T: Send + 'static, R>(
+pub(crate) fn open<T: Value, R>(
     give: impl FnOnce(T, Status) -> R,
 ) -> impl FnOnce(Envelope) -> Result<R, Unused> {
     |envelope| {
         let Status { source, tag } = envelope.status;
         match envelope.open() {
             Ok(value) => Ok(give(value, Status { source, tag })),
-            Err(envelope) => {
-                let error = CommError::WrongType {
-                    source,
-                    tag,
-                    wanted: std::any::type_name::<T>(),
-                    found: (envelope.label.type_name)(),
+            Err((envelope, reason)) => {
+                let found = envelope.label.type_name();
+                let error = match reason {
+                    None => CommError::WrongType {
+                        source,
+                        tag,
+                        wanted: std::any::type_name::<T>(),
+                        found,
+                    },
+                    Some(reason) => CommError::Unreadable {
+                        source,
+                        tag,
+                        type_name: found,
+                        reason,
+                    },
                 };
                 Err(Box::new((envelope, error)))
             }
@@ -208,9 +216,7 @@ where
         match used {
             Ok(result) => {
                 if let Some(receipt) = receipt {
-                    let sender = receipt.sign();
-                    fence(Ordering::SeqCst);
-                    self.comm.fabric().wake_if_sleeping(sender);
+                    self.comm.fabric().sign(&receipt);
                 }
                 Some(Ok(result))
             }

@@ -6,7 +6,7 @@ use crate::fabric::Fabric;
 use crate::pending::{Ended, Pending, Waiting, Whys};
 use crate::report::Operation;
 use crate::request::Request;
-use crate::{CommError, Communicator};
+use crate::{CommError, Communicator, Value};
 use std::future::Future;
 use std::panic::Location;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl Communicator {
     /// assert_eq!(got[1].as_deref(), Some(&[1.0, 2.0][..]));
     /// ```
     #[track_caller]
-    pub fn send<T: Send + 'static>(
+    pub fn send<T: Value>(
         &self,
         dest: impl Into<Dest>,
         tag: Tag,
@@ -65,16 +65,16 @@ impl Communicator {
     /// World::threads(2)
     ///     .run(async |comm| -> Result<_, CommError> {
     ///         if comm.rank() == 0 {
-    ///             comm.ssend(1, 0, "read this").await?; // and rank 1 has
+    ///             comm.ssend(1, 0, "read this".to_owned()).await?; // and rank 1 has
     ///         } else {
-    ///             comm.recv::<&str>(0, 0).await?;
+    ///             comm.recv::<String>(0, 0).await?;
     ///         }
     ///         Ok(())
     ///     })
     ///     .unwrap();
     /// ```
     #[track_caller]
-    pub fn ssend<T: Send + 'static>(
+    pub fn ssend<T: Value>(
         &self,
         dest: impl Into<Dest>,
         tag: Tag,
@@ -89,12 +89,7 @@ impl Communicator {
     /// # Errors
     /// The request's: [`CommError::NoSuchRank`].
     #[track_caller]
-    pub fn isend<T: Send + 'static>(
-        &self,
-        dest: impl Into<Dest>,
-        tag: Tag,
-        value: T,
-    ) -> Request<'_, ()> {
+    pub fn isend<T: Value>(&self, dest: impl Into<Dest>, tag: Tag, value: T) -> Request<'_, ()> {
         let sent = self.send_in(Kind::User, dest.into(), tag, value, Location::caller());
         Request::new(self.fabric().slot(), Ended(Some(sent)))
     }
@@ -104,12 +99,7 @@ impl Communicator {
     /// # Errors
     /// The request's: [`CommError::NoSuchRank`].
     #[track_caller]
-    pub fn issend<T: Send + 'static>(
-        &self,
-        dest: impl Into<Dest>,
-        tag: Tag,
-        value: T,
-    ) -> Request<'_, ()> {
+    pub fn issend<T: Value>(&self, dest: impl Into<Dest>, tag: Tag, value: T) -> Request<'_, ()> {
         let mut sending = Sending::new(self, dest.into(), tag, value, Location::caller());
         sending.send();
         Request::new(self.fabric().slot(), sending)
@@ -117,7 +107,7 @@ impl Communicator {
 
     /// Sends now.
     #[inline]
-    pub(crate) fn send_in<T: Send + 'static>(
+    pub(crate) fn send_in<T: Value>(
         &self,
         kind: Kind,
         dest: Dest,
@@ -132,14 +122,13 @@ impl Communicator {
         let source = self.rank();
         let status = Status { source, tag };
         let envelope = Envelope::new(self.context(kind), status, location, value);
-        self.carry(dest, envelope);
-        Ok(())
+        self.carry(dest, envelope)
     }
 
     /// Hands an envelope to the fabric.
     #[inline]
-    pub(crate) fn carry(&self, dest: usize, envelope: Envelope) {
-        self.fabric().send(self.team().world_rank(dest), envelope);
+    pub(crate) fn carry(&self, dest: usize, envelope: Envelope) -> Result<(), CommError> {
+        self.fabric().send(self.team().world_rank(dest), envelope)
     }
 }
 
@@ -155,7 +144,7 @@ struct Sending<'c, T> {
     refused: Option<CommError>,
 }
 
-impl<'c, T: Send + 'static> Sending<'c, T> {
+impl<'c, T: Value> Sending<'c, T> {
     fn new(
         comm: &'c Communicator,
         dest: Dest,
@@ -189,11 +178,11 @@ impl<'c, T: Send + 'static> Sending<'c, T> {
         let context = self.comm.context(Kind::User);
         let mut envelope = Envelope::new(context, status, self.location, value);
         envelope.receipt = Some(Arc::clone(&self.receipt));
-        self.comm.carry(dest, envelope);
+        self.refused = self.comm.carry(dest, envelope).err();
     }
 }
 
-impl<T: Send + 'static> Pending for Sending<'_, T> {
+impl<T: Value> Pending for Sending<'_, T> {
     type Output = Result<(), CommError>;
 
     fn look(&mut self) -> Option<Self::Output> {
@@ -201,7 +190,12 @@ impl<T: Send + 'static> Pending for Sending<'_, T> {
         match (self.refused.take(), self.dest) {
             (Some(refused), _) => Some(Err(refused)),
             (None, Dest::Null) => Some(Ok(())),
-            (None, Dest::Rank(_)) => self.receipt.is_signed().then_some(Ok(())),
+            (None, Dest::Rank(_)) => {
+                if !self.receipt.is_signed() {
+                    self.comm.fabric().poll();
+                }
+                self.receipt.is_signed().then_some(Ok(()))
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use crate::address::{Dest, Source, Tag};
 use crate::envelope::{Envelope, Kind, Wanted};
 use crate::fabric::Fabric;
 use crate::pending::{Pending, Waiting, Whys};
-use crate::{CommError, Communicator};
+use crate::{CommError, Communicator, Value};
 use std::future::Future;
 use std::panic::Location;
 
@@ -17,7 +17,7 @@ impl Communicator {
     /// # Errors
     /// As [`Communicator::send`] and [`Communicator::recv`].
     #[track_caller]
-    pub fn sendrecv<T: Send + 'static>(
+    pub fn sendrecv<T: Value>(
         &self,
         dest: impl Into<Dest>,
         value: T,
@@ -51,7 +51,7 @@ impl Communicator {
     /// assert_eq!(seen, [0, 0, 10]);
     /// ```
     #[track_caller]
-    pub fn sendrecv_replace<T: Clone + Send + 'static>(
+    pub fn sendrecv_replace<T: Clone + Value>(
         &self,
         value: &mut T,
         dest: impl Into<Dest>,
@@ -85,7 +85,7 @@ impl Communicator {
     /// assert_eq!(shifted, [2, 0, 1]);
     /// ```
     #[track_caller]
-    pub fn shift<T: Send + 'static>(
+    pub fn shift<T: Value>(
         &self,
         value: T,
         by: isize,
@@ -97,7 +97,7 @@ impl Communicator {
         self.send_and_receive(dest.into(), NO_TAG, value, wanted, location)
     }
 
-    fn send_and_receive<'c, T: Send + 'static>(
+    fn send_and_receive<'c, T: Value>(
         &'c self,
         dest: Dest,
         tag: Tag,
@@ -126,7 +126,7 @@ struct SendReceive<'c, T, P> {
 
 impl<T, U> Pending for SendReceive<'_, T, Receiving<'_, U>>
 where
-    T: Send + 'static,
+    T: Value,
     U: FnOnce(Envelope) -> Result<T, Unused>,
 {
     type Output = Result<T, CommError>;

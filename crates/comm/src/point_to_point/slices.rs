@@ -125,8 +125,7 @@ impl Communicator {
         let context = self.context(Kind::User);
         let mut envelope = Envelope::new(context, status, location, numbers.to_vec());
         envelope.label.length = numbers.len();
-        self.carry(dest, envelope);
-        Ok(())
+        self.carry(dest, envelope)
     }
 
     fn receiving_into<'c, T: Plain>(
@@ -144,24 +143,26 @@ impl Communicator {
 /// Copies the numbers of the message into `room`.
 fn copy_out<T: Plain>(envelope: Envelope, room: &mut [T]) -> Result<(usize, Status), Unused> {
     let Status { source, tag } = envelope.status;
-    let error = match envelope.peek::<Vec<T>>() {
-        Some(numbers) => match room.get_mut(..numbers.len()) {
-            Some(room) => {
-                room.copy_from_slice(numbers);
-                return Ok((numbers.len(), Status { source, tag }));
-            }
-            None => CommError::Truncated {
-                source,
-                tag,
-                length: numbers.len(),
-                room: room.len(),
-            },
+    let copied = envelope.numbers(|numbers: &[T]| match room.get_mut(..numbers.len()) {
+        Some(room) => {
+            room.copy_from_slice(numbers);
+            Ok(numbers.len())
+        }
+        None => Err(numbers.len()),
+    });
+    let error = match copied {
+        Some(Ok(length)) => return Ok((length, Status { source, tag })),
+        Some(Err(length)) => CommError::Truncated {
+            source,
+            tag,
+            length,
+            room: room.len(),
         },
         None => CommError::WrongType {
             source,
             tag,
             wanted: std::any::type_name::<Vec<T>>(),
-            found: (envelope.label.type_name)(),
+            found: envelope.label.type_name(),
         },
     };
     Err(Box::new((envelope, error)))

@@ -1,9 +1,8 @@
 //! One run of a world on threads: the ranks borrow what the caller lent, the caller waits for them.
 
 use super::Ended;
-use crate::fabric::{
-    AnyFabric, Farewells, Hall, Place, Ports, Team, Threads, port_place, tree_place,
-};
+use super::between::{Between, Way};
+use crate::fabric::{AnyFabric, Ending, Farewells, Hall, PlaceKind, Ports, Remote, Team, Threads};
 use crate::{Communicator, RunError};
 use motet_dispatch::{
     Causalities, Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task,
@@ -11,6 +10,7 @@ use motet_dispatch::{
 };
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, Parker, Unparker};
+use std::fmt;
 use std::future::poll_fn;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,50 +20,70 @@ use std::sync::Arc;
 use std::task::Poll;
 
 /// How a world on threads is to be.
-#[derive(Debug, Clone, Copy)]
 pub(crate) struct ThreadsConfig {
     pub(crate) ranks: usize,
     pub(crate) workers: usize,
     pub(crate) pin: bool,
-    /// On the fabric `ports` instead of `threads`.
-    pub(crate) ports: bool,
+    pub(crate) on: On,
+}
+
+/// What carries the messages of the ranks.
+pub(crate) enum On {
+    Threads,
+    Ports,
+    /// Shared memory here, and a transport to the ranks of other processes.
+    Processes(Way),
 }
 
 /// Runs `body` on every rank and waits for all of them.
-pub(crate) fn run_threads<R: Send, E: Send>(
+pub(crate) fn run_threads<R: Send, E: Send + fmt::Debug>(
     config: ThreadsConfig,
     body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
 ) -> Result<Ended<R>, RunError<E>> {
+    let ThreadsConfig {
+        ranks,
+        workers,
+        pin,
+        on,
+    } = config;
     let dispatcher = Dispatcher::with(DispatcherConfig {
-        threads: config.workers,
+        threads: workers,
         name: "rank".to_owned(),
-        pin: config.pin,
+        pin,
         ..DispatcherConfig::default()
     })
     .map_err(RunError::Start)?;
-    let (hall, place): (_, fn(usize) -> Place) = if config.ports {
-        (Hall::with_ports(config.ranks, config.workers), port_place)
-    } else {
-        (Hall::new(config.ranks, config.workers), tree_place)
-    };
-    let hall = Arc::new(hall);
-    let (watch, watched) = (dispatcher.idle_watch(), Arc::clone(&hall));
-    dispatcher.on_idle(move || {
-        if let Some(before) = watch.look() {
-            watched.check_stuck(|| watch.look() == Some(before));
-        }
-    });
-    let queue = dispatcher.queue(QueueConfig::named("ranks"));
     let caller = Parker::new();
+    let (hall, links) = match on {
+        On::Threads => (Arc::new(Hall::new(ranks, workers)), Links::Memory),
+        On::Ports => (Arc::new(Hall::with_ports(ranks, workers)), Links::Ports),
+        On::Processes(way) => {
+            let between = way.begin(ranks, workers, dispatcher.idle_watch(), caller.unparker())?;
+            (
+                Arc::clone(&between.processes.hall),
+                Links::Processes(between),
+            )
+        }
+    };
+    // Between processes it takes more to know that a run is stuck: `between` does it.
+    if !matches!(links, Links::Processes(_)) {
+        let (watch, watched) = (dispatcher.idle_watch(), Arc::clone(&hall));
+        dispatcher.on_idle(move || {
+            if let Some(before) = watch.look() {
+                watched.check_stuck(|| watch.look() == Some(before));
+            }
+        });
+    }
+    let queue = dispatcher.queue(QueueConfig::named("ranks"));
     let run = Run {
         body,
         hall,
-        team: Arc::new(Team::world(config.ranks, place)),
-        ports: config.ports,
+        team: Arc::new(links.world(ranks)),
+        links,
         causalities: Causalities::active(),
-        results: (0..config.ranks).map(|_| Mutex::new(None)).collect(),
+        results: (0..ranks).map(|_| Mutex::new(None)).collect(),
         failure: Mutex::new(None),
-        running: AtomicUsize::new(config.ranks),
+        running: AtomicUsize::new(ranks),
         caller: caller.unparker(),
     };
     // A task that starts ranks, or a rank, must not be skipped when the caller is cancelled: the caller waits for it.
@@ -78,9 +98,44 @@ pub(crate) fn run_threads<R: Send, E: Send>(
     // The hook holds the hall and the dispatcher's pool, which the tasks in the hall's slots hold
     // too: it is taken away, or none of them would ever be freed.
     dispatcher.on_idle(|| ());
+    let ending = run.end_between(&caller);
     let unstarted = dispatcher.stop();
     debug_assert!(unstarted.is_empty(), "every rank has ended");
-    run.into_outcome()
+    run.into_outcome(ending)
+}
+
+/// What joins the ranks.
+enum Links {
+    Memory,
+    Ports,
+    Processes(Between),
+}
+
+impl Links {
+    /// The world of `ranks` ranks here, and those of other processes.
+    fn world(&self, ranks: usize) -> Team {
+        match self {
+            Links::Memory => Team::world(ranks, PlaceKind::Tree),
+            Links::Ports => Team::world(ranks, PlaceKind::Port),
+            Links::Processes(between) => {
+                let processes = Arc::clone(&between.processes);
+                Team::world(processes.size(), PlaceKind::Bridge(processes))
+            }
+        }
+    }
+
+    /// What a rank talks over, given its place here; and its number in the world.
+    fn fabric(&self, hall: &Arc<Hall>, place: usize, farewells: Rc<Farewells>) -> AnyFabric {
+        let hall = || Arc::clone(hall);
+        match self {
+            Links::Memory => AnyFabric::Threads(Threads::new(hall(), place, farewells)),
+            Links::Ports => AnyFabric::Ports(Ports::new(hall(), place, farewells)),
+            Links::Processes(between) => {
+                let processes = Arc::clone(&between.processes);
+                AnyFabric::Remote(Remote::new(processes, place, farewells))
+            }
+        }
+    }
 }
 
 /// What the ranks of a run share with the caller.
@@ -89,7 +144,7 @@ struct Run<F, R, E> {
     hall: Arc<Hall>,
     /// All ranks.
     team: Arc<Team>,
-    ports: bool,
+    links: Links,
     /// The caller's, under which the ranks run.
     causalities: Causalities,
     results: Vec<Mutex<Option<R>>>,
@@ -141,16 +196,12 @@ where
         }
     }
 
-    /// The life of one rank.
-    async fn rank(&self, rank: usize, farewells: Rc<Farewells>) {
-        let _end = End { run: self, rank };
+    /// The life of one rank, given its place here.
+    async fn rank(&self, place: usize, farewells: Rc<Farewells>) {
+        let _end = End { run: self, place };
         self.causalities.add();
-        let (hall, tells) = (Arc::clone(&self.hall), Rc::clone(&farewells));
-        let fabric = if self.ports {
-            AnyFabric::Ports(Ports::new(hall, rank, tells))
-        } else {
-            AnyFabric::Threads(Threads::new(hall, rank, tells))
-        };
+        let fabric = self.links.fabric(&self.hall, place, Rc::clone(&farewells));
+        let rank = self.hall.first + place;
         let comm = Communicator::new(fabric, Arc::clone(&self.team), rank);
         let outcome = {
             let mut body = pin!((self.body)(comm));
@@ -174,7 +225,7 @@ where
         };
         farewells.forget();
         match outcome {
-            Some(Ok(result)) => *self.results[rank].lock() = Some(result),
+            Some(Ok(result)) => *self.results[place].lock() = Some(result),
             Some(Err(failure)) => self.fail(failure),
             None => {}
         }
@@ -188,9 +239,30 @@ impl<F, R, E> Run<F, R, E> {
         self.hall.end_early();
     }
 
-    fn into_outcome(self) -> Result<Ended<R>, RunError<E>> {
+    /// Ends the run together with the other processes, if there are any; why it ends early, if no rank here is
+    /// to blame.
+    fn end_between(&self, caller: &Parker) -> Option<Ending>
+    where
+        E: fmt::Debug,
+    {
+        let Links::Processes(between) = &self.links else {
+            return None;
+        };
+        let failure = self.failure.lock();
+        let message = failure.as_ref().map(|failure| match failure {
+            RunError::Rank { rank, error } => format!("rank {rank}: {error:?}"),
+            RunError::Panicked { rank, message } => format!("rank {rank} panicked: {message}"),
+            failure => format!("{failure:?}"),
+        });
+        between.end(message, caller)
+    }
+
+    fn into_outcome(self, ending: Option<Ending>) -> Result<Ended<R>, RunError<E>> {
         if let Some(failure) = self.failure.into_inner() {
             return Err(failure);
+        }
+        if let Some(ending) = ending {
+            return Err(ending.into());
         }
         if let Some(report) = self.hall.stuck() {
             return Err(RunError::Stuck(report.clone()));
@@ -206,7 +278,7 @@ impl<F, R, E> Run<F, R, E> {
 /// Counts a rank out when it ends, however it ends.
 struct End<'a, F, R, E> {
     run: &'a Run<F, R, E>,
-    rank: usize,
+    place: usize,
 }
 
 impl<F, R, E> Drop for End<'_, F, R, E> {
@@ -218,14 +290,14 @@ impl<F, R, E> Drop for End<'_, F, R, E> {
             caller,
             ..
         } = self.run;
-        if results[self.rank].lock().is_none() && !hall.is_over() {
+        if results[self.place].lock().is_none() && !hall.is_over() {
             // A destructor of the rank's own data has panicked.
             self.run.fail(RunError::Panicked {
-                rank: self.rank,
+                rank: hall.first + self.place,
                 message: "a value was dropped with a panic at the end of the rank".to_owned(),
             });
         }
-        hall.slots[self.rank].set_finished();
+        hall.slots[self.place].set_finished();
         if running.fetch_sub(1, Ordering::AcqRel) == 1 {
             caller.unpark();
         }

@@ -1,7 +1,7 @@
 //! A line with fixed ends: the first rank has no left neighbour, the last no right one.
 
 use super::neighbours::{LEFT, Neighbours, RIGHT, join, step};
-use crate::{CommError, Communicator};
+use crate::{CommError, Communicator, Value};
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
@@ -10,7 +10,7 @@ use std::panic::Location;
 /// one-dimensional decomposition without wrap-around (papers R040).
 ///
 /// Made by [`Communicator::line`]; otherwise as a [`Ring`](crate::Ring).
-pub struct Line<'c, T: Send + 'static> {
+pub struct Line<'c, T: Value> {
     neighbours: Neighbours<'c, T>,
 }
 
@@ -32,13 +32,13 @@ impl Communicator {
     /// assert_eq!(seen, [(None, Some(1)), (Some(0), Some(2)), (Some(1), None)]);
     /// ```
     #[track_caller]
-    pub fn line<T: Send + 'static>(&self) -> impl Future<Output = Result<Line<'_, T>, CommError>> {
+    pub fn line<T: Value>(&self) -> impl Future<Output = Result<Line<'_, T>, CommError>> {
         let make = |neighbours| Line { neighbours };
         join(self, "line", false, Location::caller(), make)
     }
 }
 
-impl<T: Send + 'static> Line<'_, T> {
+impl<T: Value> Line<'_, T> {
     /// The neighbours: left and right.
     #[must_use]
     pub fn neighbours(&self) -> (Option<usize>, Option<usize>) {
@@ -91,7 +91,7 @@ impl<T: Send + 'static> Line<'_, T> {
     }
 }
 
-impl<T: Send + 'static> fmt::Debug for Line<'_, T> {
+impl<T: Value> fmt::Debug for Line<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Line")
             .field("neighbours", &self.neighbours())

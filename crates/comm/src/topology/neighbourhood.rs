@@ -9,7 +9,7 @@ use crate::pending::{Pending, Waiting, Whys};
 use crate::point_to_point::{Receiving, Unused, open};
 use crate::report::Operation;
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain};
+use crate::{CommError, Communicator, Plain, Value};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::Future;
@@ -73,7 +73,7 @@ impl Neighbourhood {
     /// # Errors
     /// [`CommError::WrongType`]; [`CommError::OutOfStep`].
     #[track_caller]
-    pub fn neighbour_allgather<T: Clone + Send + 'static>(
+    pub fn neighbour_allgather<T: Clone + Value>(
         &self,
         value: T,
     ) -> impl Future<Output = Result<Vec<Option<T>>, CommError>> {
@@ -87,10 +87,7 @@ impl Neighbourhood {
     /// # Errors
     /// The request's: as [`Neighbourhood::neighbour_allgather`].
     #[track_caller]
-    pub fn ineighbour_allgather<T: Clone + Send + 'static>(
-        &self,
-        value: T,
-    ) -> Request<'_, Vec<Option<T>>> {
+    pub fn ineighbour_allgather<T: Clone + Value>(&self, value: T) -> Request<'_, Vec<Option<T>>> {
         let values = vec![value; self.edges.destinations.len()];
         self.exchange("ineighbour_allgather", Ok(values), Ok, Location::caller())
             .started()
@@ -110,14 +107,14 @@ impl Neighbourhood {
     ///     .run(async |comm| -> Result<_, CommError> {
     ///         let line = comm.cartesian(&[3], &[false]).await?.expect("it is in it");
     ///         let rank = line.rank();
-    ///         line.neighbour_alltoall(vec![(rank, "to the left"), (rank, "to the right")]).await
+    ///         line.neighbour_alltoall(vec![(rank, 'l'), (rank, 'r')]).await // to the left, to the right
     ///     })
     ///     .unwrap();
-    /// assert_eq!(came[1], [Some((0, "to the right")), Some((2, "to the left"))]);
+    /// assert_eq!(came[1], [Some((0, 'r')), Some((2, 'l'))]);
     /// assert_eq!(came[0][0], None);
     /// ```
     #[track_caller]
-    pub fn neighbour_alltoall<T: Send + 'static>(
+    pub fn neighbour_alltoall<T: Value>(
         &self,
         values: Vec<T>,
     ) -> impl Future<Output = Result<Vec<Option<T>>, CommError>> {
@@ -130,10 +127,7 @@ impl Neighbourhood {
     /// # Errors
     /// The request's: as [`Neighbourhood::neighbour_alltoall`].
     #[track_caller]
-    pub fn ineighbour_alltoall<T: Send + 'static>(
-        &self,
-        values: Vec<T>,
-    ) -> Request<'_, Vec<Option<T>>> {
+    pub fn ineighbour_alltoall<T: Value>(&self, values: Vec<T>) -> Request<'_, Vec<Option<T>>> {
         self.exchange("ineighbour_alltoall", Ok(values), Ok, Location::caller())
             .started()
     }
@@ -162,7 +156,7 @@ impl Neighbourhood {
         self.exchange(name, values, give, Location::caller()).now()
     }
 
-    fn exchange<'c, T: Send + 'static, R: 'c>(
+    fn exchange<'c, T: Value, R: 'c>(
         &'c self,
         name: &'static str,
         values: Result<Vec<T>, CommError>,
@@ -184,7 +178,7 @@ impl Neighbourhood {
     }
 
     /// A receive for each neighbour, not posted yet.
-    fn receives<'c, T: Send + 'static>(
+    fn receives<'c, T: Value>(
         &'c self,
         name: &'static str,
         location: &'static Location<'static>,
@@ -261,7 +255,7 @@ struct Exchange<'c, T, P: Receive<T>, G> {
 
 impl<T, P, G> Exchange<'_, T, P, G>
 where
-    T: Send + 'static,
+    T: Value,
     P: Receive<T>,
 {
     /// Sends the values.
@@ -290,7 +284,7 @@ where
 
 impl<T, P, G, R> Pending for Exchange<'_, T, P, G>
 where
-    T: Send + 'static,
+    T: Value,
     P: Receive<T>,
     G: FnOnce(Vec<Option<T>>) -> Result<R, CommError>,
 {
@@ -336,7 +330,7 @@ where
 
 impl<'c, T, P, G, R: 'c> Collective<'c, R> for Exchange<'c, T, P, G>
 where
-    T: Send + 'static,
+    T: Value,
     P: Receive<T> + 'c,
     G: FnOnce(Vec<Option<T>>) -> Result<R, CommError> + 'c,
 {

@@ -1,11 +1,13 @@
 //! The neighbours of one rank in one dimension, and one step of messages with them.
 
+use super::link::{Incoming, Outgoing, Post};
+use crate::address::Tag;
 use crate::fabric::{Call, Fabric, Lane, LaneReceiver, LaneSender};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Pending, Waiting};
 use crate::rank_slot::{RankSlot, RankWait};
 use crate::report::Operation;
-use crate::{CommError, Communicator};
+use crate::{CommError, Communicator, Value};
 use motet_sync::atomic::{Ordering, fence};
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
@@ -20,7 +22,7 @@ pub(super) const RIGHT: usize = 1;
 ///
 /// The state of the step lies here and not in the future that drives it: it stays in the same cache
 /// lines from step to step, and nothing is moved about.
-pub(super) struct Neighbours<'c, T: Send + 'static> {
+pub(super) struct Neighbours<'c, T: Value> {
     comm: &'c Communicator,
     /// Where this rank waits.
     slot: &'c RankSlot,
@@ -36,12 +38,12 @@ pub(super) struct Neighbours<'c, T: Send + 'static> {
 /// The lanes to and from one neighbour.
 struct Link<'c, T> {
     peer: usize,
-    /// Where the neighbour waits.
+    /// Where the neighbour waits; this rank's own where it lives in another process and is not woken from here.
     slot: &'c RankSlot,
     /// Whether the neighbour shares this rank's thread.
     near: bool,
-    to: LaneSender<T>,
-    from: LaneReceiver<T>,
+    to: Outgoing<'c, T>,
+    from: Incoming<'c, T>,
 }
 
 /// The lanes between a rank and the one on its right: to the right, and to the left.
@@ -49,7 +51,7 @@ type Edge<T> = [Lane<T>; 2];
 
 /// Joins all ranks of `comm` in rank order, round the end if `closed`. All ranks call this together; one of them
 /// makes all lanes. `give` makes the rank's topology of its neighbours.
-pub(super) fn join<'c, T: Send + 'static, R: 'c>(
+pub(super) fn join<'c, T: Value, R: 'c>(
     comm: &'c Communicator,
     name: &'static str,
     closed: bool,
@@ -60,22 +62,29 @@ pub(super) fn join<'c, T: Send + 'static, R: 'c>(
     let edges = if closed { size } else { size - 1 };
     let open = move |rank: usize| {
         let ends = [rank, (rank + 1) % size].map(|rank| comm.team().world_rank(rank));
+        let here = ends.iter().all(|&end| comm.fabric().beyond(end).is_none());
         let near = comm.fabric().share_thread(ends[0], ends[1]);
-        [Lane::new(near), Lane::new(near)]
+        here.then(|| [Lane::new(near), Lane::new(near)])
     };
+    // Where messages take the place of lanes, they bear the number of the topology and the direction.
+    let tags = comm.next_topology().wrapping_mul(2);
     // What each rank brings is the type of its messages.
     let (brought, either) = (PhantomData::<fn() -> T>, |one, _| one);
-    let finish = move |_| -> Vec<Edge<T>> { (0..edges).map(open).collect() };
-    let read = move |edges: &Vec<Edge<T>>| {
+    let finish = move |_| -> Vec<Option<Edge<T>>> { (0..edges).map(open).collect() };
+    let read = move |edges: &Vec<Option<Edge<T>>>| {
         let left = if rank > 0 { rank - 1 } else { size - 1 };
         let link = |edge: usize, peer: usize, side: usize| {
-            let [right, left] = edges.get(edge)?.clone();
+            let Some([right, left]) = edges.get(edge)?.clone() else {
+                let to = tags.wrapping_add(side as u32);
+                let from = tags.wrapping_add(1 - side as u32);
+                return Link::far(comm, peer, to, from);
+            };
             let (to, from) = if side == RIGHT {
                 (right, left)
             } else {
                 (left, right)
             };
-            Some(Link::new(comm, peer, to, from))
+            Some(Link::near(comm, peer, to, from))
         };
         let links = [link(left, left, LEFT), link(rank, (rank + 1) % size, RIGHT)];
         Ok(give(Neighbours::new(comm, links, location)))
@@ -84,7 +93,7 @@ pub(super) fn join<'c, T: Send + 'static, R: 'c>(
     Meet::new(comm, call, Ok(brought), either, finish, read).now()
 }
 
-impl<'c, T: Send + 'static> Neighbours<'c, T> {
+impl<'c, T: Value> Neighbours<'c, T> {
     fn new(
         comm: &'c Communicator,
         links: [Option<Link<'c, T>>; 2],
@@ -104,18 +113,29 @@ impl<'c, T: Send + 'static> Neighbours<'c, T> {
     }
 }
 
-impl<'c, T: Send> Link<'c, T> {
-    fn new(comm: &'c Communicator, peer: usize, to: Lane<T>, from: Lane<T>) -> Self {
-        let world = comm.team().world_rank(peer);
+impl<'c, T: Value> Link<'c, T> {
+    /// With a neighbour in the same memory.
+    fn near(comm: &'c Communicator, peer: usize, to: Lane<T>, from: Lane<T>) -> Self {
+        let (fabric, world) = (comm.fabric(), comm.team().world_rank(peer));
         Link {
             peer,
-            slot: comm.fabric().slot_of(world),
-            near: comm
-                .fabric()
-                .share_thread(comm.fabric().world_rank(), world),
-            to: LaneSender::new(to),
-            from: LaneReceiver::new(from),
+            slot: fabric.slot_of(world),
+            near: fabric.share_thread(fabric.world_rank(), world),
+            to: Outgoing::Lane(LaneSender::new(to)),
+            from: Incoming::Lane(LaneReceiver::new(from)),
         }
+    }
+
+    /// With a neighbour in another process; messages there bear the tag `to`, those from there `from`.
+    fn far(comm: &'c Communicator, peer: usize, to: Tag, from: Tag) -> Option<Self> {
+        let remote = comm.fabric().beyond(comm.team().world_rank(peer))?;
+        Some(Link {
+            peer,
+            slot: comm.fabric().slot(),
+            near: false,
+            to: Outgoing::Far(Post::new(comm, remote, peer, (to, from))),
+            from: Incoming::Far(Post::new(comm, remote, peer, (from, to))),
+        })
     }
 }
 
@@ -129,7 +149,7 @@ enum Stage {
     Ended,
 }
 
-impl<T: Send + 'static> Neighbours<'_, T> {
+impl<T: Value> Neighbours<'_, T> {
     /// The rank on a side.
     pub(super) fn peer(&self, side: usize) -> Option<usize> {
         self.links[side].as_ref().map(|link| link.peer)
@@ -168,14 +188,14 @@ impl<T: Send + 'static> Neighbours<'_, T> {
         }
         if self.stage != Stage::Receives {
             self.stage = Stage::Sends;
-            self.send();
+            self.send()?;
             if self.outgoing.iter().any(Option::is_some) {
                 ready!(self.poll_rooms(cx))?;
             }
             self.stage = Stage::Receives;
         }
         for side in [LEFT, RIGHT] {
-            if !self.receive(side) {
+            if !self.receive(side)? {
                 ready!(self.poll_message(side, cx))?;
             }
         }
@@ -189,7 +209,7 @@ impl<T: Send + 'static> Neighbours<'_, T> {
 
     /// Sends what can be sent.
     #[inline]
-    fn send(&mut self) {
+    fn send(&mut self) -> Result<(), CommError> {
         let (mut sent, mut far) = ([false; 2], false);
         for side in [LEFT, RIGHT] {
             if self.outgoing[side].is_none() {
@@ -199,7 +219,7 @@ impl<T: Send + 'static> Neighbours<'_, T> {
                 self.outgoing[side] = None;
                 continue;
             };
-            if link.to.try_send(&mut self.outgoing[side]) {
+            if link.to.try_send(&mut self.outgoing[side], self.location)? {
                 sent[side] = true;
                 far |= !link.near;
             }
@@ -214,6 +234,7 @@ impl<T: Send + 'static> Neighbours<'_, T> {
                 link.slot.wake_if_sleeping();
             }
         }
+        Ok(())
     }
 
     /// Waits for room on each side where something is still to be sent.
@@ -237,23 +258,24 @@ impl<T: Send + 'static> Neighbours<'_, T> {
             if !link.to.has_room() {
                 return Poll::Ready(Err(self.gone(side)));
             }
-            self.send();
+            self.send()?;
         }
         Poll::Ready(Ok(()))
     }
 
     /// Receives from a side; `false` when its message has not come yet.
     #[inline]
-    fn receive(&mut self, side: usize) -> bool {
+    fn receive(&mut self, side: usize) -> Result<bool, CommError> {
         if !self.expects[side] || self.incoming[side].is_some() {
-            return true;
+            return Ok(true);
         }
         let Some(link) = &mut self.links[side] else {
-            return true;
+            return Ok(true);
         };
-        let Some((message, may_wait)) = link.from.try_receive() else {
-            return false;
+        let Some(received) = link.from.try_receive() else {
+            return Ok(false);
         };
+        let (message, may_wait) = received?;
         self.incoming[side] = Some(message);
         if may_wait {
             if !link.near {
@@ -261,7 +283,7 @@ impl<T: Send + 'static> Neighbours<'_, T> {
             }
             link.slot.wake_if_sleeping();
         }
-        true
+        Ok(true)
     }
 
     /// Waits for the message of a side and receives it.
@@ -292,7 +314,7 @@ impl<T: Send + 'static> Neighbours<'_, T> {
             return Poll::Pending;
         }
         self.wait.end(slot);
-        if self.receive(side) {
+        if self.receive(side)? {
             Poll::Ready(Ok(()))
         } else {
             Poll::Ready(Err(self.gone(side)))
@@ -320,13 +342,13 @@ impl<T: Send + 'static> Neighbours<'_, T> {
 /// The future of the step that [`Neighbours::begin`] has prepared; `give` makes its result of what
 /// came from both sides.
 #[inline]
-pub(super) fn step<T: Send + 'static, R>(
+pub(super) fn step<T: Value, R>(
     neighbours: &mut Neighbours<'_, T>,
     give: impl FnOnce([Option<T>; 2]) -> R,
 ) -> impl Future<Output = Result<R, CommError>> {
     /// Takes the wait off the slot's list also when the step is dropped.
-    struct Step<'a, 'c, T: Send + 'static>(&'a mut Neighbours<'c, T>);
-    impl<T: Send + 'static> Drop for Step<'_, '_, T> {
+    struct Step<'a, 'c, T: Value>(&'a mut Neighbours<'c, T>);
+    impl<T: Value> Drop for Step<'_, '_, T> {
         #[inline]
         fn drop(&mut self) {
             if self.0.stage != Stage::Ended {
@@ -342,13 +364,15 @@ pub(super) fn step<T: Send + 'static, R>(
     })
 }
 
-impl<T: Send + 'static> Drop for Neighbours<'_, T> {
+impl<T: Value> Drop for Neighbours<'_, T> {
     fn drop(&mut self) {
         self.wait.end(self.slot);
         for link in self.links.iter().flatten() {
             let world = self.comm.team().world_rank(link.peer);
             self.comm.fabric().farewell(world, link.to.closer());
-            self.comm.fabric().farewell(world, link.from.closer());
+            if let Some(closer) = link.from.closer() {
+                self.comm.fabric().farewell(world, closer);
+            }
         }
         // A receiver that goes shows all that it took: there may be room that a neighbour waits for.
         let peers = std::mem::take(&mut self.links).map(|link| link.map(|link| link.slot));

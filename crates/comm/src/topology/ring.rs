@@ -1,7 +1,7 @@
 //! A ring: every rank has a left and a right neighbour, round the end.
 
 use super::neighbours::{LEFT, Neighbours, RIGHT, join, step};
-use crate::{CommError, Communicator};
+use crate::{CommError, Communicator, Value};
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
@@ -15,7 +15,7 @@ use std::panic::Location;
 /// # Cancellation
 /// A step whose future is dropped before it ends leaves this rank out of step: later steps of this
 /// ring return [`CommError::OutOfStep`].
-pub struct Ring<'c, T: Send + 'static> {
+pub struct Ring<'c, T: Value> {
     neighbours: Neighbours<'c, T>,
 }
 
@@ -37,13 +37,13 @@ impl Communicator {
     /// assert_eq!(seen, [(2, 1), (0, 2), (1, 0)], "what came from the left and from the right");
     /// ```
     #[track_caller]
-    pub fn ring<T: Send + 'static>(&self) -> impl Future<Output = Result<Ring<'_, T>, CommError>> {
+    pub fn ring<T: Value>(&self) -> impl Future<Output = Result<Ring<'_, T>, CommError>> {
         let make = |neighbours| Ring { neighbours };
         join(self, "ring", true, Location::caller(), make)
     }
 }
 
-impl<T: Send + 'static> Ring<'_, T> {
+impl<T: Value> Ring<'_, T> {
     /// The neighbours: left and right.
     #[must_use]
     pub fn neighbours(&self) -> (usize, usize) {
@@ -108,7 +108,7 @@ fn came<T>(value: Option<T>) -> T {
     value.expect("a step ends when every expected message has come")
 }
 
-impl<T: Send + 'static> fmt::Debug for Ring<'_, T> {
+impl<T: Value> fmt::Debug for Ring<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ring")
             .field("neighbours", &self.neighbours())

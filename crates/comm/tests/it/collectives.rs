@@ -1,7 +1,7 @@
 //! Collectives against the sequential fold in rank order.
 
-use crate::worlds::{TREES, everywhere, on, worlds, worlds_of};
-use motet_comm::{Communicator, World};
+use crate::worlds::{TREES, on, worlds, worlds_of};
+use motet_comm::{Communicator, Local, World};
 use motet_testkit::{Drops, patience, within};
 use proptest::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -197,10 +197,10 @@ fn collectives_of_all_kinds_and_types_follow_each_other() {
                 let words = comm.reduce(root, word(rank), join).await?;
                 assert_eq!(words.is_some(), rank == root);
                 sum += comm.broadcast(root, words.map(|words| words.len())).await?;
-                let large = comm.allreduce([rank; 100], std::cmp::max).await?;
-                assert_eq!(large, [size - 1; 100]);
-                let parts = comm.gather(root, [round; 40]).await?;
-                assert_eq!(comm.scatter(root, parts).await?, [round; 40]);
+                let large = comm.allreduce(Local([rank; 100]), std::cmp::max).await?;
+                assert_eq!(large, Local([size - 1; 100]));
+                let parts = comm.gather(root, Local([round; 40])).await?;
+                assert_eq!(comm.scatter(root, parts).await?, Local([round; 40]));
             }
             Ok(sum)
         },
@@ -234,12 +234,14 @@ fn two_thousand_ranks_meet() {
 fn every_value_brought_to_a_collective_is_dropped_once() {
     let drops = Drops::new();
     let made = drops.clone();
-    everywhere(
+    on(
+        worlds(),
         async move |comm| {
-            comm.reduce(0, made.make(), |_, right| right).await?;
-            comm.gather(comm.size() - 1, (made.make(), [0u64; 30]))
+            comm.reduce(0, Local(made.make()), |_, right| right).await?;
+            comm.gather(comm.size() - 1, (Local(made.make()), [0u64; 30]))
                 .await?;
-            let parts = (comm.rank() == 0).then(|| (0..comm.size()).map(|_| made.make()).collect());
+            let parts =
+                (comm.rank() == 0).then(|| (0..comm.size()).map(|_| Local(made.make())).collect());
             comm.scatter(0, parts).await?;
             Ok(())
         },

@@ -12,14 +12,14 @@ fn sem_g300_messages_of_different_communicators_never_meet() {
             assert!(one.number() != two.number() && one.number() > 0);
             let (dest, source) = ((rank + 1) % size, (rank + size - 1) % size);
             // The same tag three times; received in another order than sent.
-            comm.send(dest, 3, "world").await?;
-            one.send(dest, 3, "one").await?;
-            two.send(dest, 3, "two").await?;
-            let two = two.recv::<&str>(source, 3).await?;
-            let world = comm.recv::<&str>(source, 3).await?;
-            Ok([world, one.recv::<&str>(source, 3).await?, two])
+            comm.send(dest, 3, "world".to_owned()).await?;
+            one.send(dest, 3, "one".to_owned()).await?;
+            two.send(dest, 3, "two".to_owned()).await?;
+            let two = two.recv::<String>(source, 3).await?;
+            let world = comm.recv::<String>(source, 3).await?;
+            Ok([world, one.recv::<String>(source, 3).await?, two])
         },
-        |_, _| ["world", "one", "two"],
+        |_, _| ["world", "one", "two"].map(str::to_owned),
     );
 }
 

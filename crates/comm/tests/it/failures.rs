@@ -1,7 +1,7 @@
 //! Runs that end with an error or a panic.
 
 use crate::worlds::{fails_everywhere, worlds, worlds_of};
-use motet_comm::{CommError, Communicator, RunError, World};
+use motet_comm::{CommError, Communicator, Local, RunError, World};
 use motet_testkit::{Drops, patience, within};
 use std::future::Future;
 use std::pin::Pin;
@@ -124,13 +124,14 @@ fn sem_g30_ranks_are_dropped_where_they_wait() {
         async move |comm| {
             let _held = held.make();
             let (mut ring, _one_more) = (comm.ring().await?, held.make());
-            ring.exchange(held.make(), held.make()).await?;
-            comm.send(0, 3, held.make()).await?;
+            ring.exchange(Local(held.make()), Local(held.make()))
+                .await?;
+            comm.send(0, 3, Local(held.make())).await?;
             comm.barrier().await?;
             if comm.rank() == 0 {
                 return Err(REFUSED);
             }
-            comm.gather(0, held.make()).await.map(drop)
+            comm.gather(0, Local(held.make())).await.map(drop)
         },
         |_, error| assert!(matches!(error, RunError::Rank { rank: 0, .. })),
     );
@@ -202,7 +203,7 @@ fn sem_g30_a_panic_in_clone_ends_the_run() {
         2,
         async |comm| {
             let told = comm
-                .broadcast(0, (comm.rank() == 0).then_some(Unique))
+                .broadcast(0, (comm.rank() == 0).then_some(Local(Unique)))
                 .await;
             told.map(drop)
         },

@@ -31,14 +31,17 @@ fn sem_g312_a_grid_brings_what_each_neighbour_has_sent_to_this_side() {
                 let sides = ["up", "down", "left", "right"];
                 let opposite = ["down", "up", "right", "left"];
                 for round in 0..3 {
-                    let values = sides.map(|side| (grid.rank(), side, round)).to_vec();
+                    let values = sides
+                        .map(|side| (grid.rank(), side.to_owned(), round))
+                        .to_vec();
                     let came = if round == 1 {
                         grid.ineighbour_alltoall(values).wait().await?
                     } else {
                         grid.neighbour_alltoall(values).await?
                     };
                     for (side, source) in grid.sources().enumerate() {
-                        let expected = source.map(|source| (source, opposite[side], round));
+                        let expected =
+                            source.map(|source| (source, opposite[side].to_owned(), round));
                         assert_eq!(came[side], expected, "{dims:?} {periodic}");
                     }
                 }
@@ -252,7 +255,11 @@ fn sem_g312_an_exchange_of_another_type_leaves_the_rank_out_of_step() {
             let came = if comm.rank() == 0 {
                 graph.neighbour_allgather(1_i32).await.map(drop)
             } else {
-                graph.ineighbour_allgather("one").wait().await.map(drop)
+                graph
+                    .ineighbour_allgather("one".to_owned())
+                    .wait()
+                    .await
+                    .map(drop)
             };
             assert!(matches!(came, Err(CommError::WrongType { .. })), "{came:?}");
             let out = graph

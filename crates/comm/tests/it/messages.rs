@@ -1,7 +1,7 @@
 //! Messages from rank to rank: matching, order, ownership.
 
-use crate::worlds::{Outcome, everywhere, fails_everywhere, worlds};
-use motet_comm::{ANY_SOURCE, ANY_TAG, CommError, Communicator, RunError, Status};
+use crate::worlds::{Outcome, everywhere, fails_everywhere, on, worlds};
+use motet_comm::{ANY_SOURCE, ANY_TAG, CommError, Communicator, Local, RunError, Status};
 use motet_testkit::{Drops, patience, within};
 use std::future::Future;
 use std::pin::pin;
@@ -55,7 +55,8 @@ fn sem_g27_sending_is_done_at_the_first_poll() {
 
 #[test]
 fn sem_g27_a_message_is_moved() {
-    everywhere(
+    on(
+        worlds(),
         async |comm| {
             let mine = vec![comm.rank(); 1 << 16];
             let place = mine.as_ptr() as usize;
@@ -125,10 +126,11 @@ fn tags_are_received_in_any_order() {
             for tag in (0..30).rev() {
                 assert_eq!(comm.recv::<u32>(ANY_SOURCE, tag).await?, tag * tag);
             }
-            comm.send(dest, u32::MAX, "the largest tag").await?;
-            comm.recv::<&str>(ANY_SOURCE, u32::MAX).await
+            comm.send(dest, u32::MAX, "the largest tag".to_owned())
+                .await?;
+            comm.recv::<String>(ANY_SOURCE, u32::MAX).await
         },
-        |_, _| "the largest tag",
+        |_, _| "the largest tag".to_owned(),
     );
 }
 
@@ -143,24 +145,24 @@ fn every_kind_of_type_can_be_sent() {
             for _ in 0..100 {
                 comm.send(rank, 0, ()).await?;
             }
-            comm.send(rank, 1, NeitherCloneNorSync(7.into())).await?;
-            comm.send(rank, 2, call).await?;
-            comm.send(rank, 3, tell).await?;
-            comm.send(rank, 4, [rank; 4096]).await?;
+            comm.send(rank, 1, Local(NeitherCloneNorSync(7.into())))
+                .await?;
+            comm.send(rank, 2, Local(call)).await?;
+            comm.send(rank, 3, Local(tell)).await?;
+            comm.send(rank, 4, Local([rank; 4096])).await?;
             for _ in 0..100 {
                 comm.recv::<()>(rank, 0).await?;
             }
-            assert_eq!(comm.recv::<NeitherCloneNorSync>(rank, 1).await?.0.get(), 7);
-            let called = comm
-                .recv::<Box<dyn FnOnce() -> usize + Send>>(rank, 2)
-                .await?();
-            assert_eq!(called, rank + 1);
-            comm.recv::<mpsc::Sender<u8>>(rank, 3)
-                .await?
-                .send(9)
-                .expect("it is open");
+            let Local(alone) = comm.recv::<Local<NeitherCloneNorSync>>(rank, 1).await?;
+            assert_eq!(alone.0.get(), 7);
+            let Local(call) = comm
+                .recv::<Local<Box<dyn FnOnce() -> usize + Send>>>(rank, 2)
+                .await?;
+            assert_eq!(call(), rank + 1);
+            let Local(tell) = comm.recv::<Local<mpsc::Sender<u8>>>(rank, 3).await?;
+            tell.send(9).expect("it is open");
             assert_eq!(told.recv(), Ok(9));
-            Ok(comm.recv::<[usize; 4096]>(rank, 4).await?[4095])
+            Ok(comm.recv::<Local<[usize; 4096]>>(rank, 4).await?.0[4095])
         },
         |rank, _| rank,
     );
@@ -170,13 +172,17 @@ fn every_kind_of_type_can_be_sent() {
 fn every_value_is_dropped_once_received_or_not() {
     let drops = Drops::new();
     let sent = drops.clone();
-    everywhere(
+    on(
+        worlds(),
         async move |comm| {
             for tag in 0..5 {
-                comm.send((comm.rank() + 1) % comm.size(), tag, sent.make())
+                comm.send((comm.rank() + 1) % comm.size(), tag, Local(sent.make()))
                     .await?;
             }
-            drop(comm.recv::<motet_testkit::Dropped>(ANY_SOURCE, 3).await?);
+            drop(
+                comm.recv::<Local<motet_testkit::Dropped>>(ANY_SOURCE, 3)
+                    .await?,
+            );
             Ok(())
         },
         |_, _| (),
@@ -192,9 +198,9 @@ fn sendrecv_goes_round_and_to_oneself() {
             let (rank, size) = (comm.rank(), comm.size());
             let left = comm.sendrecv((rank + 1) % size, rank, (rank + size - 1) % size, 5);
             let left = left.await?;
-            Ok((left, comm.sendrecv(rank, "mine", rank, 5).await?))
+            Ok((left, comm.sendrecv(rank, "mine".to_owned(), rank, 5).await?))
         },
-        |rank, size| ((rank + size - 1) % size, "mine"),
+        |rank, size| ((rank + size - 1) % size, "mine".to_owned()),
     );
 }
 

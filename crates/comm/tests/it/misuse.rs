@@ -129,7 +129,7 @@ fn sem_g33_different_types() {
             assert!(other.starts_with(&odd), "{other}");
             assert!(other.ends_with(" with a value of type u64"), "{other}");
             mismatch(if comm.rank() == 0 {
-                comm.gather(0, "text").await.map(drop)
+                comm.gather(0, "text".to_owned()).await.map(drop)
             } else {
                 comm.gather(0, 'c').await.map(drop)
             });
@@ -149,7 +149,7 @@ fn sem_g33_everyone_gets_the_same_words_and_they_are_readable() {
             let outcome = match comm.rank() {
                 0 => comm.barrier().await,
                 1 => comm.allgather(1).await.map(drop),
-                _ => comm.gather(0, "x").await.map(drop),
+                _ => comm.gather(0, "x".to_owned()).await.map(drop),
             };
             let text = outcome.expect_err("they do not match").to_string();
             let start = "ranks met in different collectives: rank 0 calls barrier at ";
@@ -202,9 +202,10 @@ fn a_root_without_a_value_and_a_value_without_a_root() {
                 assert_eq!(root_problem(comm.scatter(0, Some(vec![1])).await), text);
             }
             // Nobody has come to a meeting: all goes on as if these had not been called.
-            comm.broadcast(0, (rank == 0).then_some("well")).await
+            comm.broadcast(0, (rank == 0).then_some("well".to_owned()))
+                .await
         },
-        |_, _| "well",
+        |_, _| "well".to_owned(),
     );
 }
 
@@ -232,11 +233,11 @@ fn sem_g34_a_dropped_collective_is_told_at_the_next_one() {
             }
             // Messages do not suffer.
             for dest in 1..comm.size() {
-                comm.send(dest, 0, "from 0").await?;
+                comm.send(dest, 0, "from 0".to_owned()).await?;
             }
-            Ok("")
+            Ok(String::new())
         },
-        |rank, _| if rank > 0 { "from 0" } else { "" },
+        |rank, _| if rank > 0 { "from 0" } else { "" }.to_owned(),
     );
 }
 
@@ -269,7 +270,7 @@ fn a_call_that_was_never_polled_has_not_begun() {
             let mut ring = comm.ring().await?;
             drop(comm.barrier());
             drop(comm.allreduce(1, |a, b| a + b));
-            drop(comm.send(0, 0, "not sent"));
+            drop(comm.send(0, 0, "not sent".to_owned()));
             drop(comm.shift(17, 1));
             drop(ring.exchange(8, 8));
             drop(ring.shift_left(9));

@@ -61,7 +61,7 @@ fn sem_g303_ssend_ends_when_the_message_has_been_received() {
             let noted = order.clone();
             let body = async move |comm: Communicator| -> Outcome<()> {
                 if comm.rank() == 0 {
-                    comm.ssend(1, 0, "now").await?;
+                    comm.ssend(1, 0, "now".to_owned()).await?;
                     noted.push("sent");
                     comm.send(1, 1, ()).await
                 } else {
@@ -70,7 +70,7 @@ fn sem_g303_ssend_ends_when_the_message_has_been_received() {
                         assert!(comm.iprobe(0, 1)?.is_none());
                     }
                     noted.push("receives");
-                    comm.recv::<&str>(0, 0).await?;
+                    comm.recv::<String>(0, 0).await?;
                     comm.recv::<()>(0, 1).await
                 }
             };
@@ -83,7 +83,7 @@ fn sem_g303_ssend_ends_when_the_message_has_been_received() {
 #[test]
 fn sem_g303_an_ssend_that_nobody_receives_is_in_the_report() {
     within(patience(), || {
-        let body = async |comm: Communicator| comm.issend(0, 9, "unheard").wait().await;
+        let body = async |comm: Communicator| comm.issend(0, 9, "unheard".to_owned()).wait().await;
         for world in [World::solo(), World::threads(1)] {
             let Err(RunError::Stuck(report)) = world.run(body) else {
                 panic!("{world:?} ends");
@@ -94,7 +94,8 @@ fn sem_g303_an_ssend_that_nobody_receives_is_in_the_report() {
             assert_eq!(waits[0].operation, Operation::Ssend { dest: 0, tag: 9 });
             let text = report.to_string();
             assert!(text.contains("waits in ssend(dest 0, tag 9) at"), "{text}");
-            let left = "not received: the message from rank 0 to rank 0 with tag 9, &str, sent at ";
+            let left = "not received: the message from rank 0 to rank 0 with tag 9, \
+                        alloc::string::String, sent at ";
             assert!(text.contains(left), "{text}");
         }
     });
@@ -296,9 +297,9 @@ fn sem_g306_numbers_that_do_not_fit_stay_to_be_received() {
 fn sem_g307_nothing_goes_to_the_null_process_and_nothing_comes() {
     everywhere(
         async |comm| {
-            comm.send(Dest::Null, 0, "dropped").await?;
-            comm.ssend(None, 0, "dropped").await?;
-            comm.issend(None, 0, "dropped").wait().await?;
+            comm.send(Dest::Null, 0, "dropped".to_owned()).await?;
+            comm.ssend(None, 0, "dropped".to_owned()).await?;
+            comm.issend(None, 0, "dropped".to_owned()).wait().await?;
             assert_eq!(
                 comm.recv::<u8>(Source::Null, 0).await,
                 Err(CommError::NullSource)
@@ -372,10 +373,10 @@ fn sem_g311_messages_that_nobody_received_are_listed() {
                 let part = comm.dup().await?;
                 if comm.rank() == 0 {
                     part.send(2, 5, 1.5f32).await?;
-                    comm.send(1, 6, "received").await?;
+                    comm.send(1, 6, "received".to_owned()).await?;
                 }
                 if comm.rank() == 1 {
-                    comm.recv::<&str>(0, 6).await?;
+                    comm.recv::<String>(0, 6).await?;
                 }
                 Ok(())
             };

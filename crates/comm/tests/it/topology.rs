@@ -1,7 +1,7 @@
 //! Rings and lines: steps with neighbours.
 
 use crate::worlds::{Outcome, everywhere, on, worlds};
-use motet_comm::{Communicator, Line, Ring, World};
+use motet_comm::{Communicator, Line, Local, Ring, Value, World};
 use motet_testkit::Drops;
 use std::fmt::Debug;
 use std::future::Future;
@@ -25,7 +25,7 @@ type Make<T> = fn(rank: usize, side: usize, step: usize) -> T;
 /// Steps of all three kinds on a ring, each value compared with what the neighbour has made.
 async fn steps_on_ring<T>(ring: &mut Ring<'_, T>, rank: usize, make: Make<T>) -> Outcome<()>
 where
-    T: Send + PartialEq + Debug + 'static,
+    T: Value + PartialEq + Debug,
 {
     let (left, right) = ring.neighbours();
     for step in 0..40 {
@@ -45,7 +45,7 @@ where
 /// As [`steps_on_ring`], on a line.
 async fn steps_on_line<T>(line: &mut Line<'_, T>, rank: usize, make: Make<T>) -> Outcome<()>
 where
-    T: Send + PartialEq + Debug + 'static,
+    T: Value + PartialEq + Debug,
 {
     let (left, right) = line.neighbours();
     for step in 0..40 {
@@ -75,12 +75,12 @@ fn list(rank: usize, side: usize, step: usize) -> Vec<usize> {
     vec![number(rank, side, step); step]
 }
 
-fn boxed(rank: usize, side: usize, step: usize) -> Box<[usize; 64]> {
-    Box::new([number(rank, side, step); 64])
+fn boxed(rank: usize, side: usize, step: usize) -> Box<[usize; 32]> {
+    Box::new([number(rank, side, step); 32])
 }
 
-fn large(rank: usize, side: usize, step: usize) -> [usize; 200] {
-    [number(rank, side, step); 200]
+fn large(rank: usize, side: usize, step: usize) -> [[usize; 20]; 10] {
+    [[number(rank, side, step); 20]; 10]
 }
 
 fn nothing(_: usize, _: usize, _: usize) {}
@@ -128,6 +128,11 @@ fn neighbours_are_named() {
     );
 }
 
+/// What a rank sends on the ring or line of this name.
+fn named(name: &str, rank: usize, step: usize) -> (String, usize, usize) {
+    (name.to_owned(), rank, step)
+}
+
 #[test]
 fn sem_g36_two_rings_and_a_line_at_once_keep_apart() {
     everywhere(
@@ -137,20 +142,21 @@ fn sem_g36_two_rings_and_a_line_at_once_keep_apart() {
             let (rank, size) = (comm.rank(), comm.size());
             let (left, right) = sides(rank, size);
             for step in 0..50 {
-                let came = one
-                    .exchange(("one", rank, step), ("one", rank, step))
-                    .await?;
-                assert_eq!(came, (("one", left, step), ("one", right, step)));
-                let came = two.shift_right(("two", rank, step)).await?;
-                assert_eq!(came, ("two", left, step));
-                let came = line.shift_left(("line", rank, step)).await?;
-                assert_eq!(came, ends(rank, size).1.map(|right| ("line", right, step)));
+                let mine = named("one", rank, step);
+                let came = one.exchange(mine.clone(), mine).await?;
+                let (from_left, from_right) = (named("one", left, step), named("one", right, step));
+                assert_eq!(came, (from_left, from_right));
+                let came = two.shift_right(named("two", rank, step)).await?;
+                assert_eq!(came, named("two", left, step));
+                let came = line.shift_left(named("line", rank, step)).await?;
+                let right = ends(rank, size).1;
+                assert_eq!(came, right.map(|right| named("line", right, step)));
             }
             drop(one);
             steps_on_ring(&mut comm.ring().await?, rank, text).await?;
-            two.shift_left(("two", rank, 50)).await
+            two.shift_left(named("two", rank, 50)).await
         },
-        |rank, size| ("two", sides(rank, size).1, 50),
+        |rank, size| named("two", sides(rank, size).1, 50),
     );
 }
 
@@ -248,16 +254,19 @@ pub(crate) async fn pause() {
 fn every_value_on_a_ring_is_dropped_once() {
     let drops = Drops::new();
     let sent = drops.clone();
-    everywhere(
+    on(
+        worlds(),
         async move |comm| {
             let (mut ring, mut line) = (comm.ring().await?, comm.line().await?);
             for _ in 0..9 {
-                ring.exchange(sent.make(), sent.make()).await?;
-                line.exchange(sent.make(), sent.make()).await?;
+                ring.exchange(Local(sent.make()), Local(sent.make()))
+                    .await?;
+                line.exchange(Local(sent.make()), Local(sent.make()))
+                    .await?;
             }
             // Three values stay on their way at the end.
             for _ in 0..if comm.rank() == 0 { 3 } else { 0 } {
-                line.shift_right(sent.make()).await?;
+                line.shift_right(Local(sent.make())).await?;
             }
             Ok(())
         },

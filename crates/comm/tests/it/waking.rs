@@ -254,13 +254,13 @@ fn the_first_of_two_receives_and_the_other_keeps_its_message() {
     everywhere(
         async |comm| {
             let rank = comm.rank();
-            comm.send(rank, 2, "second").await?;
+            comm.send(rank, 2, "second".to_owned()).await?;
             let early = first(comm.recv(rank, 1), comm.recv(rank, 2)).await?;
-            comm.send(rank, 1, "first").await?;
+            comm.send(rank, 1, "first".to_owned()).await?;
             let late = first(comm.recv(rank, 1), comm.recv(rank, 2)).await?;
             Ok((early, late))
         },
-        |_, _| ("second", "first"),
+        |_, _| ("second".to_owned(), "first".to_owned()),
     );
 }
 

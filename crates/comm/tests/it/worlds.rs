@@ -1,8 +1,10 @@
 //! The same body on every kind of world.
 
+use crate::network::processes;
 use motet_comm::{CommError, Communicator, RunError, World};
 use motet_testkit::{patience, within};
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// What a body of these tests returns.
 pub(crate) type Outcome<R> = Result<R, CommError>;
@@ -31,13 +33,32 @@ pub(crate) fn worlds_of(size: usize) -> Vec<World> {
         .collect()
 }
 
-/// Runs `body` on every kind of world: rank `r` of `n` must return `expected(r, n)`.
+/// Processes, and ranks in each of them.
+const LAYOUTS: [(usize, usize); 6] = [(1, 1), (2, 1), (1, 2), (2, 2), (3, 1), (5, 2)];
+
+/// Runs `body` on every kind of world, and over several processes: rank `r` of `n` must return `expected(r, n)`.
 pub(crate) fn everywhere<R, F>(body: F, expected: impl Fn(usize, usize) -> R + Send + 'static)
 where
-    R: Send + PartialEq + Debug,
+    R: Send + PartialEq + Debug + 'static,
     F: AsyncFn(Communicator) -> Outcome<R> + Send + Sync + 'static,
 {
-    on(worlds(), body, expected);
+    let body = Arc::new(body);
+    within(patience(), move || {
+        run_on(worlds(), &*body, &expected);
+        for (count, ranks) in LAYOUTS {
+            let body = Arc::clone(&body);
+            let results = processes(count, move |end| {
+                let world = World::over(end, ranks);
+                world
+                    .run(&*body)
+                    .unwrap_or_else(|e| panic!("{count} processes of {ranks}: {e}"))
+            });
+            let size = count * ranks;
+            let expected: Vec<R> = (0..size).map(|rank| expected(rank, size)).collect();
+            let results: Vec<R> = results.into_iter().flatten().collect();
+            assert_eq!(results, expected, "{count} processes of {ranks}");
+        }
+    });
 }
 
 /// As [`everywhere`], on these worlds.
@@ -49,16 +70,20 @@ pub(crate) fn on<R, F>(
     R: Send + PartialEq + Debug,
     F: AsyncFn(Communicator) -> Outcome<R> + Send + Sync + 'static,
 {
-    within(patience(), move || {
-        for world in worlds {
-            let size = world.size();
-            let expected: Vec<R> = (0..size).map(|rank| expected(rank, size)).collect();
-            let results = world
-                .run(&body)
-                .unwrap_or_else(|e| panic!("{world:?}: {e}"));
-            assert_eq!(results, expected, "{world:?}");
-        }
-    });
+    within(patience(), move || run_on(worlds, &body, &expected));
+}
+
+fn run_on<R, F>(worlds: Vec<World>, body: &F, expected: &impl Fn(usize, usize) -> R)
+where
+    R: Send + PartialEq + Debug,
+    F: AsyncFn(Communicator) -> Outcome<R> + Sync,
+{
+    for world in worlds {
+        let size = world.size();
+        let expected: Vec<R> = (0..size).map(|rank| expected(rank, size)).collect();
+        let results = world.run(body).unwrap_or_else(|e| panic!("{world:?}: {e}"));
+        assert_eq!(results, expected, "{world:?}");
+    }
 }
 
 /// Runs `body` on every world with at least `least` ranks and hands the error to `check`.

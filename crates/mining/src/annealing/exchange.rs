@@ -13,6 +13,7 @@ use crate::MiningError;
 use crate::hard::{Assignment, Centres, Scratch};
 use crate::prepare::Prepared;
 use crate::team::Team;
+use serde::{Deserialize, Serialize};
 
 /// Passes at most: there is nearly always nothing left after a few.
 const PASSES: usize = 50;
@@ -25,7 +26,7 @@ struct Exchange {
 }
 
 /// A point that gains from a move.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 struct Move {
     row: usize,
     from: usize,

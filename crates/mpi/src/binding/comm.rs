@@ -10,7 +10,12 @@ use std::sync::Arc;
 
 /// A communicator (MPI 5.0, chapter 7): processes numbered from 0, whose messages meet no others.
 ///
-/// Ranks here are processes. The library's own memory for a communicator is given back when MPI ends,
+/// Ranks here are processes. Where threads take turns ([`Environment::level`](super::Environment::level))
+/// a thread in a collective with values, in [`dup`](Comm::dup), [`split_shared`](Comm::split_shared) or
+/// [`free`](Comm::free) keeps the others of its process from MPI until the other processes are there too: no
+/// process may then need another thread's message to come there.
+///
+/// The library's own memory for a communicator is given back when MPI ends,
 /// or by [`Comm::free`].
 #[derive(Debug)]
 pub struct Comm {
@@ -184,13 +189,27 @@ impl Comm {
     /// As [`Comm::dup`].
     #[inline]
     pub fn improbe(&self, tag: i32) -> Result<Option<Matched>, MpiError> {
+        self.matched(ANY_SOURCE, tag)
+    }
+
+    /// Takes the next message with this tag from this process out of the queue, if there is one
+    /// (`MPI_Improbe`).
+    ///
+    /// # Errors
+    /// [`MpiError::NoSuchProcess`]; as [`Comm::dup`].
+    pub fn improbe_from(&self, from: usize, tag: i32) -> Result<Option<Matched>, MpiError> {
+        self.matched(self.process(from)?, tag)
+    }
+
+    #[inline]
+    fn matched(&self, from: c_int, tag: i32) -> Result<Option<Matched>, MpiError> {
         let (mut flag, mut status) = (0, abi::Status::default());
         let mut handle = abi::MESSAGE_NULL;
         self.running.call("MPI_Improbe", |symbols| {
             // SAFETY: the handle is a live communicator, the places are valid.
             unsafe {
                 (symbols.improbe)(
-                    ANY_SOURCE,
+                    from,
                     tag,
                     self.handle,
                     &raw mut flag,
@@ -217,6 +236,9 @@ impl Comm {
     /// # Errors
     /// As [`Comm::dup`].
     pub fn barrier(&self) -> Result<(), MpiError> {
+        if self.running.takes_turns() {
+            return self.ibarrier()?.wait().map(|_| ());
+        }
         self.running.call("MPI_Barrier", |symbols| {
             // SAFETY: the handle is a live communicator.
             unsafe { (symbols.barrier)(self.handle) }

@@ -54,8 +54,10 @@ impl Environment {
         self.running.library()
     }
 
-    /// From how many threads it may be called. Below [`ThreadLevel::Multiple`] calls take turns;
-    /// below [`ThreadLevel::Serialized`] other threads get an error.
+    /// From how many threads it may be called. At [`ThreadLevel::Serialized`] calls take turns, and
+    /// those that wait for other processes are tests again and again, each a turn of its own, but for
+    /// the collectives with values, [`Comm::dup`], [`Comm::split_shared`] and [`Comm::free`]: these
+    /// keep their turn to the end. Below it other threads get an error.
     #[must_use]
     pub fn level(&self) -> ThreadLevel {
         self.running.level()
@@ -93,27 +95,27 @@ impl Environment {
         unsafe { (self.library().symbols.wtime)() }
     }
 
-    /// Ends all processes of the world with this exit code, without waiting for anything
-    /// (`MPI_Abort`).
+    /// Ends all processes of the world with this exit code, without waiting for anything, a call of
+    /// another thread neither (`MPI_Abort`).
     ///
     /// # Errors
-    /// When the library returns, which it should not.
+    /// [`MpiError::WrongThread`]; when the library returns, which it should not.
     pub fn abort(&self, code: i32) -> Result<(), MpiError> {
-        self.running.call("MPI_Abort", |symbols| {
-            // SAFETY: MPI is started and the communicator predefined.
-            unsafe { (symbols.abort)(abi::COMM_WORLD, code) }
-        })
+        self.running.abort(code)
     }
 
-    /// Ends MPI (`MPI_Finalize`): waits for all processes. Dropping does the same, but for a thread
-    /// that panics, which must not wait for others.
+    /// Ends MPI (`MPI_Finalize`): waits for all processes. Dropping the last user does the same, and
+    /// nobody hears of an error then: below [`ThreadLevel::Serialized`] that must be on the thread
+    /// that started MPI.
     ///
     /// # Errors
     /// [`MpiError::InUse`] while communicators or requests are there: MPI then ends with the last of
-    /// them.
+    /// them. When this is the last user, MPI has ended, or it never will:
+    /// [`MpiError::NotEnded`] on a thread that panics, which must not wait for others;
+    /// [`MpiError::WrongThread`]; [`MpiError::Call`].
     pub fn finish(self) -> Result<(), MpiError> {
         match Arc::into_inner(self.running) {
-            Some(_last) => Ok(()),
+            Some(last) => last.end(),
             None => Err(MpiError::InUse),
         }
     }

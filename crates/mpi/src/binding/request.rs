@@ -3,6 +3,7 @@
 use super::abi;
 use super::running::Running;
 use crate::error::MpiError;
+use motet_sync::thread;
 use std::mem;
 use std::sync::Arc;
 
@@ -78,22 +79,39 @@ impl Request {
     /// # Errors
     /// As [`Request::test`].
     pub fn wait(mut self) -> Result<(Status, Vec<u8>), MpiError> {
+        let status = self.end()?;
+        Ok((status, mem::take(&mut self.bytes)))
+    }
+
+    /// Waits: in MPI, where that keeps no other thread from calling it.
+    fn end(&mut self) -> Result<Status, MpiError> {
+        if self.running.takes_turns() {
+            loop {
+                if let Some(status) = self.test()? {
+                    return Ok(status);
+                }
+                thread::yield_now();
+            }
+        }
         let mut status = abi::Status::default();
         self.running.call("MPI_Wait", |symbols| {
             // SAFETY: the handle is a live request or null, the place is valid.
             unsafe { (symbols.wait)(&raw mut self.handle, &raw mut status) }
         })?;
-        let status = self.ended(&status)?;
-        Ok((status, mem::take(&mut self.bytes)))
+        self.ended(&status)
     }
 
-    /// Asks for the operation to end without having happened (`MPI_Cancel`). It has to be waited for
+    /// Asks for a receive to end without having happened (`MPI_Cancel`). It has to be waited for
     /// all the same; [`Status::cancelled`] says whether it came in time.
+    ///
+    /// A send, a barrier and a receive whose message has been matched go on to their end: for them
+    /// this does nothing (MPI 5.0, section 3.8.4, has no cancelling of the latter two, and advises
+    /// against that of the first).
     ///
     /// # Errors
     /// As [`Request::test`].
     pub fn cancel(&mut self) -> Result<(), MpiError> {
-        if self.handle == abi::REQUEST_NULL {
+        if self.handle == abi::REQUEST_NULL || self.kind != Pending::Receive {
             return Ok(());
         }
         self.running.call("MPI_Cancel", |symbols| {
@@ -124,14 +142,16 @@ impl Request {
                     cancelled: false,
                 });
             }
-            Pending::Receive => {
-                let cancelled = is_cancelled(&self.running, status)?;
-                Status {
-                    cancelled,
-                    ..Status::of(&self.running, status)?
-                }
+            // Of one that was cancelled the status says that and nothing else.
+            Pending::Receive if is_cancelled(&self.running, status)? => {
+                return Ok(Status {
+                    source: 0,
+                    tag: 0,
+                    length: 0,
+                    cancelled: true,
+                });
             }
-            Pending::Matched => Status::of(&self.running, status)?,
+            Pending::Receive | Pending::Matched => Status::of(&self.running, status)?,
         };
         let length = status.length.min(self.bytes.capacity());
         // A second test finds nothing new and must not take back what came.
@@ -142,11 +162,15 @@ impl Request {
         Ok(status)
     }
 
+    pub(super) fn is_send(&self) -> bool {
+        self.kind == Pending::Send
+    }
+
     /// Hands the operation to a set that waits for several.
-    pub(super) fn into_parts(mut self) -> (Arc<Running>, abi::Request, Vec<u8>, Pending) {
+    pub(super) fn into_parts(mut self) -> (Arc<Running>, abi::Request, Vec<u8>) {
         let handle = mem::replace(&mut self.handle, abi::REQUEST_NULL);
         let bytes = mem::take(&mut self.bytes);
-        (Arc::clone(&self.running), handle, bytes, self.kind)
+        (Arc::clone(&self.running), handle, bytes)
     }
 }
 
@@ -156,13 +180,8 @@ impl Drop for Request {
             return;
         }
         if self.kind == Pending::Receive {
-            let mut status = abi::Status::default();
-            let ended = self.cancel().and_then(|()| {
-                self.running.call("MPI_Wait", |symbols| {
-                    // SAFETY: a live request; one that is cancelled ends without its peer.
-                    unsafe { (symbols.wait)(&raw mut self.handle, &raw mut status) }
-                })
-            });
+            // One that is cancelled ends without its peer.
+            let ended = self.cancel().and_then(|()| self.end());
             if ended.is_ok() {
                 return;
             }

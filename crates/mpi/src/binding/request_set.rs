@@ -1,9 +1,10 @@
 //! Sends that are under way together.
 
 use super::abi;
-use super::request::{Pending, Request};
+use super::request::Request;
 use super::running::Running;
 use crate::error::MpiError;
+use motet_sync::thread;
 use std::ffi::c_int;
 use std::sync::Arc;
 
@@ -41,8 +42,9 @@ impl<K> RequestSet<K> {
     /// # Panics
     /// When the request is not a send.
     pub fn push(&mut self, request: Request, key: K) {
-        let (running, handle, bytes, kind) = request.into_parts();
-        assert_eq!(kind, Pending::Send, "a set is for sends");
+        // Still whole: what is refused ends as any request does.
+        assert!(request.is_send(), "a set is for sends");
+        let (running, handle, bytes) = request.into_parts();
         self.running.get_or_insert(running);
         self.handles.push(handle);
         self.bytes.push(bytes);
@@ -73,7 +75,39 @@ impl<K> RequestSet<K> {
     /// [`MpiError::WrongThread`], or [`MpiError::Call`] when the call says no more than that
     /// something failed.
     pub fn test(&mut self, mut tell: impl FnMut(K, Vec<u8>, bool)) -> Result<(), MpiError> {
-        let Some(running) = self.running.clone().filter(|_| !self.is_empty()) else {
+        self.take_ended(|key, bytes, code| tell(key, bytes, code == abi::SUCCESS))
+    }
+
+    /// Waits until all have ended (`MPI_Testsome`, again and again).
+    ///
+    /// # Errors
+    /// As [`RequestSet::test`]; what has not ended stays in the set. [`MpiError::Call`] also when
+    /// all have ended and one of them failed: the first that was seen.
+    pub fn wait(&mut self) -> Result<(), MpiError> {
+        let mut failed = abi::SUCCESS;
+        while !self.is_empty() {
+            let before = self.len();
+            self.take_ended(|_, _, code| {
+                if failed == abi::SUCCESS {
+                    failed = code;
+                }
+            })?;
+            if self.len() == before {
+                thread::yield_now();
+            }
+        }
+        match &self.running {
+            Some(running) if failed != abi::SUCCESS => Err(running.failure(TESTSOME, failed)),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Takes out those that have ended since, each with its error code.
+    fn take_ended(&mut self, mut tell: impl FnMut(K, Vec<u8>, c_int)) -> Result<(), MpiError> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let Some(running) = self.running.clone() else {
             return Ok(());
         };
         self.indices.resize(self.handles.len(), 0);
@@ -82,7 +116,7 @@ impl<K> RequestSet<K> {
         // More at once than MPI counts are tested in the next call.
         let asked = c_int::try_from(self.handles.len()).unwrap_or(c_int::MAX);
         let mut ended = 0;
-        let said = running.call("MPI_Testsome", |symbols| {
+        let said = running.call(TESTSOME, |symbols| {
             // SAFETY: the arrays have room for `asked` requests and answers, and the handles are
             // live requests or null.
             unsafe {
@@ -100,47 +134,30 @@ impl<K> RequestSet<K> {
             Err(MpiError::Call { class, .. }) if *class == ERR_IN_STATUS => true,
             Err(_) => return said,
         };
-        let ended = usize::try_from(ended).unwrap_or(0);
-        let mut gone: Vec<(usize, bool)> = (0..ended)
-            .map(|at| {
-                let failed = by_one && self.statuses[at].error != abi::SUCCESS;
-                (usize::try_from(self.indices[at]).unwrap_or(0), !failed)
-            })
-            .collect();
+        let mut gone: Vec<(usize, c_int)> = match usize::try_from(ended) {
+            Ok(ended) => (0..ended)
+                .map(|at| {
+                    let code = if by_one {
+                        self.statuses[at].error
+                    } else {
+                        abi::SUCCESS
+                    };
+                    (usize::try_from(self.indices[at]).unwrap_or(0), code)
+                })
+                .collect(),
+            // MPI_UNDEFINED: all of them had ended before they came into the set.
+            Err(_) => (0..asked as usize).map(|at| (at, abi::SUCCESS)).collect(),
+        };
         // From the back, so that what moves into a gap has been looked at.
         gone.sort_unstable_by(|a, b| b.cmp(a));
-        for (index, fine) in gone {
+        for (index, code) in gone {
             self.handles.swap_remove(index);
             tell(
                 self.keys.swap_remove(index),
                 self.bytes.swap_remove(index),
-                fine,
+                code,
             );
         }
-        Ok(())
-    }
-
-    /// Waits until all have ended (`MPI_Waitall`).
-    ///
-    /// # Errors
-    /// As [`RequestSet::test`]; what has not ended stays in the set.
-    pub fn wait(&mut self) -> Result<(), MpiError> {
-        let Some(running) = self.running.clone().filter(|_| !self.is_empty()) else {
-            return Ok(());
-        };
-        self.statuses
-            .resize(self.handles.len(), abi::Status::default());
-        let asked = c_int::try_from(self.handles.len()).unwrap_or(c_int::MAX);
-        running.call("MPI_Waitall", |symbols| {
-            // SAFETY: the arrays have room for `asked` requests and statuses, the handles are live.
-            unsafe {
-                (symbols.waitall)(asked, self.handles.as_mut_ptr(), self.statuses.as_mut_ptr())
-            }
-        })?;
-        let done = usize::try_from(asked).unwrap_or(usize::MAX);
-        self.handles.drain(..done);
-        self.bytes.drain(..done);
-        self.keys.drain(..done);
         Ok(())
     }
 
@@ -171,6 +188,9 @@ impl<K> Drop for RequestSet<K> {
         self.abandon(|_| true);
     }
 }
+
+/// The call by which a set is tested.
+const TESTSOME: &str = "MPI_Testsome";
 
 /// `MPI_ERR_IN_STATUS`: each status has an error of its own.
 const ERR_IN_STATUS: i32 = 19;

@@ -21,6 +21,8 @@ pub(super) struct Running {
     owner: thread::ThreadId,
     /// Held during each call where only one thread at a time may call.
     turn: Mutex<()>,
+    /// Whether it was ended, or nobody can: dropping it does nothing more.
+    ended: bool,
 }
 
 impl Running {
@@ -53,12 +55,10 @@ impl Running {
             level: ThreadLevel::of(provided),
             owner: thread::current().id(),
             turn: Mutex::new(()),
-        };
-        if let Err(error) = running.check("MPI_Init_thread", code) {
             // Not started, so not to be ended.
-            let _never_ended = std::mem::ManuallyDrop::new(running);
-            return Err(error);
-        }
+            ended: code != abi::SUCCESS,
+        };
+        running.check("MPI_Init_thread", code)?;
         for comm in [abi::COMM_WORLD, abi::COMM_SELF] {
             running.call("MPI_Comm_set_errhandler", |symbols| {
                 // SAFETY: both communicators and the handler are predefined.
@@ -74,6 +74,43 @@ impl Running {
 
     pub(super) fn level(&self) -> ThreadLevel {
         self.level
+    }
+
+    /// Ends the library, unless this thread panics: that one must not wait for other processes.
+    pub(super) fn end(mut self) -> Result<(), MpiError> {
+        self.ended = true;
+        self.finalize()
+    }
+
+    fn finalize(&self) -> Result<(), MpiError> {
+        if std::thread::panicking() {
+            return Err(MpiError::NotEnded);
+        }
+        self.call("MPI_Finalize", |symbols| {
+            // SAFETY: MPI is started and nothing uses it any more: this is the last owner.
+            unsafe { (symbols.finalize)() }
+        })
+    }
+
+    /// Whether threads take turns: then no call may wait for another process, whose answer may wait
+    /// for a call of another thread of this one.
+    #[inline]
+    pub(super) fn takes_turns(&self) -> bool {
+        self.level == ThreadLevel::Serialized
+    }
+
+    /// Ends all processes, whoever has the turn: it may be in a call that waits for ever.
+    pub(super) fn abort(&self, code: c_int) -> Result<(), MpiError> {
+        const NAME: &str = "MPI_Abort";
+        let abort = |symbols: &Symbols| {
+            // SAFETY: MPI is started and the communicator predefined. The call does not return, so
+            // nothing is used that another thread's call may have left half done.
+            unsafe { (symbols.abort)(abi::COMM_WORLD, code) }
+        };
+        if self.takes_turns() {
+            return self.check(NAME, abort(&self.library.symbols));
+        }
+        self.call(NAME, abort)
     }
 
     /// Calls the library when this thread may, and turns its error code into an error.
@@ -109,7 +146,7 @@ impl Running {
     }
 
     #[cold]
-    fn failure(&self, call: &'static str, code: c_int) -> MpiError {
+    pub(super) fn failure(&self, call: &'static str, code: c_int) -> MpiError {
         let symbols = &self.library.symbols;
         let mut class = code;
         // SAFETY: may be called at any time, with valid places.
@@ -128,15 +165,10 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // A process that fails must not wait for the others here: it ends, and its launcher sees it.
-        if std::thread::panicking() {
-            return;
+        if !self.ended {
+            // An error has nobody to go to here: who wants it calls `Environment::finish`.
+            let _ = self.finalize();
         }
-        // An error here has nobody to go to: the process is about to end.
-        let _ = self.call("MPI_Finalize", |symbols| {
-            // SAFETY: MPI is started and nothing uses it any more: this is the last owner.
-            unsafe { (symbols.finalize)() }
-        });
     }
 }
 

@@ -60,7 +60,6 @@ symbols! {
     test: b"MPI_Test"(*mut Request, *mut c_int, *mut Status) -> c_int;
     testsome: b"MPI_Testsome"(c_int, *mut Request, *mut c_int, *mut c_int, *mut Status) -> c_int;
     wait: b"MPI_Wait"(*mut Request, *mut Status) -> c_int;
-    waitall: b"MPI_Waitall"(c_int, *mut Request, *mut Status) -> c_int;
     cancel: b"MPI_Cancel"(*mut Request) -> c_int;
     test_cancelled: b"MPI_Test_cancelled"(*const Status, *mut c_int) -> c_int;
     request_free: b"MPI_Request_free"(*mut Request) -> c_int;

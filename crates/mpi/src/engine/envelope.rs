@@ -7,18 +7,7 @@
 //! What says whose it is comes last, so that neither side copies the payload: the sender appends to
 //! its bytes, the receiver cuts them off. All numbers are little-endian.
 
-/// Between which ranks a message goes, and what it is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Header {
-    /// The communicator, as all processes number it.
-    pub context: u64,
-    /// The rank that sends.
-    pub source: u32,
-    /// The rank that is to receive.
-    pub destination: u32,
-    /// What the program calls it.
-    pub tag: u32,
-}
+use motet_comm::Header;
 
 /// A message that has come from another process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +28,14 @@ pub(super) enum Kind {
     /// The sender will send nothing more.
     Farewell,
 }
+
+/// What the engine's own messages carry.
+pub(super) const NOTHING: Header = Header {
+    context: 0,
+    source: 0,
+    destination: 0,
+    tag: 0,
+};
 
 /// The bytes of what follows the payload.
 pub(super) const TRAILER: usize = 24;

@@ -7,6 +7,7 @@
 use crate::binding::Comm;
 use crate::error::MpiError;
 use std::fs;
+use std::io::{self, ErrorKind};
 
 /// How another process is known on this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,24 +50,33 @@ impl Peers {
         if self.here == 0 || identity.machine != self.here {
             return None;
         }
-        let pid = identity.pid;
-        match Stat::of(pid) {
-            Some(stat) if stat.started != identity.started => {
-                Some(format!("its number {pid} has another process"))
-            }
-            Some(stat) if matches!(stat.state, 'Z' | 'X') => Some(format!("{pid} has ended")),
-            Some(_) => None,
-            None => Some(format!("there is no process {pid} any more")),
-        }
+        identity.gone(&Stat::of(identity.pid))
     }
 }
 
 impl Identity {
+    /// Why the process is gone, after what the system says of its number.
+    fn gone(&self, seen: &io::Result<Stat>) -> Option<String> {
+        let pid = self.pid;
+        match seen {
+            Ok(stat) if stat.started != self.started => {
+                Some(format!("its number {pid} has another process"))
+            }
+            Ok(stat) if matches!(stat.state, 'Z' | 'X') => Some(format!("{pid} has ended")),
+            Ok(_) => None,
+            Err(error) if error.kind() == ErrorKind::NotFound || is_no_process(error) => {
+                Some(format!("there is no process {pid} any more"))
+            }
+            // This one may not look, or has no file left to look with: that says nothing of the other.
+            Err(_) => None,
+        }
+    }
+
     fn own() -> Identity {
         let pid = u64::from(std::process::id());
         let seen = Stat::of(pid);
         Identity {
-            machine: seen.as_ref().and_then(|_| machine()).unwrap_or(0),
+            machine: seen.as_ref().ok().and_then(|_| machine()).unwrap_or(0),
             pid,
             started: seen.map_or(0, |stat| stat.started),
         }
@@ -81,8 +91,12 @@ struct Stat {
 }
 
 impl Stat {
-    fn of(pid: u64) -> Option<Stat> {
-        let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    fn of(pid: u64) -> io::Result<Stat> {
+        let text = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+        Stat::read(&text).ok_or_else(|| ErrorKind::InvalidData.into())
+    }
+
+    fn read(text: &str) -> Option<Stat> {
         // The name, in parentheses, may hold anything.
         let mut fields = text.rsplit_once(')')?.1.split_whitespace();
         let state = fields.next()?.chars().next()?;
@@ -90,6 +104,12 @@ impl Stat {
         let started = fields.nth(18)?.parse().ok()?;
         Some(Stat { state, started })
     }
+}
+
+/// Whether the process ended between the opening of its file and the reading (`ESRCH`).
+fn is_no_process(error: &io::Error) -> bool {
+    const ESRCH: i32 = 3;
+    error.raw_os_error() == Some(ESRCH)
 }
 
 /// One number for this boot of this machine and this numbering of its processes.
@@ -142,6 +162,17 @@ mod tests {
         assert_eq!(peers.gone(0), None);
         peers.all[0].started += 1;
         assert!(peers.gone(0).unwrap().contains("another process"));
+    }
+
+    #[test]
+    fn who_cannot_look_says_nothing_of_the_peer() {
+        let peer = seen(std::process::id()).all[0];
+        // ENOENT, ESRCH, EACCES, EMFILE.
+        for (code, gone) in [(2, true), (3, true), (13, false), (24, false)] {
+            let error = Err(io::Error::from_raw_os_error(code));
+            assert_eq!(peer.gone(&error).is_some(), gone, "{error:?}");
+        }
+        assert_eq!(peer.gone(&Err(ErrorKind::InvalidData.into())), None);
     }
 
     #[test]

@@ -1,7 +1,12 @@
-//! Who may still be sent to.
+//! Who may still be sent to, and who is sending.
+//!
+//! ```text
+//!  Open ─► Closed      it has said that it will send nothing more
+//!    └───────┴─► Lost  it ended before all had closed; from there no way back
+//! ```
 
 use crate::error::MpiError;
-use motet_sync::atomic::{AtomicU8, Ordering};
+use motet_sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 /// How a process stands to the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,62 +15,103 @@ pub(super) enum Side {
     Open,
     /// It has said that it will send nothing more.
     Closed,
-    /// It ended without saying so.
+    /// It ended before all had closed.
     Lost,
 }
 
 /// The side of every process, this one's too.
 #[derive(Debug)]
-pub(super) struct Sides(Box<[AtomicU8]>);
+pub(super) struct Sides {
+    all: Box<[AtomicU8]>,
+    here: usize,
+    /// Threads that are sending.
+    senders: AtomicUsize,
+}
+
+/// A thread that is sending: as long as there is one, this process says no farewell.
+#[derive(Debug)]
+pub(super) struct Sender<'a>(&'a AtomicUsize);
 
 impl Sides {
-    pub(super) fn new(processes: usize) -> Sides {
-        Sides((0..processes).map(|_| AtomicU8::new(OPEN)).collect())
+    pub(super) fn new(processes: usize, here: usize) -> Sides {
+        Sides {
+            all: (0..processes).map(|_| AtomicU8::new(OPEN)).collect(),
+            here,
+            senders: AtomicUsize::new(0),
+        }
     }
 
-    // Relaxed everywhere: a side only says what to answer; messages carry everything else.
+    // Relaxed for the sides of others: they only say what to answer; messages carry everything else.
 
     pub(super) fn get(&self, process: usize) -> Side {
-        match self.0[process].load(Ordering::Relaxed) {
+        match self.all[process].load(Ordering::Relaxed) {
             OPEN => Side::Open,
             CLOSED => Side::Closed,
             _ => Side::Lost,
         }
     }
 
-    pub(super) fn set(&self, process: usize, side: Side) {
-        let number = match side {
-            Side::Open => OPEN,
-            Side::Closed => CLOSED,
-            Side::Lost => LOST,
-        };
-        self.0[process].store(number, Ordering::Relaxed);
+    /// Another process has said farewell: one that was lost stays so.
+    pub(super) fn close(&self, process: usize) {
+        // It fails where it was closed or lost before.
+        let _ =
+            self.all[process].compare_exchange(OPEN, CLOSED, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Another process is gone; whether that is new.
+    pub(super) fn lose(&self, process: usize) -> bool {
+        self.all[process].swap(LOST, Ordering::Relaxed) != LOST
+    }
+
+    /// This process sends no more. Threads that had begun before may still be at it.
+    pub(super) fn close_here(&self) {
+        // SeqCst with `enter`: a sender that comes after this sees it, and one that has not seen it is
+        // counted for whoever asks after this.
+        self.all[self.here].store(CLOSED, Ordering::SeqCst);
+    }
+
+    /// Whether no thread is sending: after `close_here` none will be.
+    pub(super) fn is_quiet(&self) -> bool {
+        // SeqCst: above. It also takes in what the senders did before they left.
+        self.senders.load(Ordering::SeqCst) == 0
     }
 
     /// The processes on this side.
     pub(super) fn all_in(&self, side: Side) -> Vec<usize> {
-        (0..self.0.len())
+        (0..self.all.len())
             .filter(|&process| self.get(process) == side)
             .collect()
     }
 
-    /// Whether `here` may send to `process`.
-    pub(super) fn check(&self, process: usize, here: usize) -> Result<(), MpiError> {
-        if process >= self.0.len() {
+    /// Begins to send to `process`, if that may be.
+    pub(super) fn enter(&self, process: usize) -> Result<Sender<'_>, MpiError> {
+        if process >= self.all.len() {
             return Err(MpiError::NoSuchProcess {
                 process,
-                processes: self.0.len(),
+                processes: self.all.len(),
             });
         }
-        match (self.get(here), self.get(process)) {
-            (Side::Closed | Side::Lost, _) => Err(MpiError::Closed),
-            (Side::Open, Side::Lost) => Err(MpiError::PeerLost {
+        // SeqCst, first the count and then the look: as `close_here` says.
+        self.senders.fetch_add(1, Ordering::SeqCst);
+        let sender = Sender(&self.senders);
+        if self.all[self.here].load(Ordering::SeqCst) != OPEN {
+            return Err(MpiError::Closed);
+        }
+        match self.get(process) {
+            Side::Lost => Err(MpiError::PeerLost {
                 process,
                 reason: "it was lost before".to_owned(),
             }),
             // One that has closed takes in what comes until all have.
-            (Side::Open, Side::Open | Side::Closed) => Ok(()),
+            Side::Open | Side::Closed => Ok(sender),
         }
+    }
+}
+
+impl Drop for Sender<'_> {
+    fn drop(&mut self) {
+        // Release is part of SeqCst: what was started is seen by who finds nobody sending.
+        self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -79,21 +125,43 @@ mod tests {
 
     #[test]
     fn only_an_open_side_sends_and_none_to_who_is_lost() {
-        let sides = Sides::new(4);
-        sides.set(1, Side::Closed);
-        sides.set(2, Side::Lost);
-        assert_eq!(sides.check(3, 0), Ok(()));
-        assert_eq!(sides.check(1, 0), Ok(()));
+        let sides = Sides::new(4, 0);
+        sides.close(1);
+        assert!(sides.lose(2) && !sides.lose(2));
+        assert!(sides.enter(3).is_ok() && sides.enter(1).is_ok() && sides.enter(0).is_ok());
         assert!(matches!(
-            sides.check(2, 0),
+            sides.enter(2),
             Err(MpiError::PeerLost { process: 2, .. })
         ));
         let nobody = MpiError::NoSuchProcess {
             process: 4,
             processes: 4,
         };
-        assert_eq!(sides.check(4, 0), Err(nobody));
-        assert_eq!(sides.check(3, 1), Err(MpiError::Closed));
+        assert_eq!(sides.enter(4).err(), Some(nobody));
         assert_eq!(sides.all_in(Side::Open), [0, 3]);
+        sides.close_here();
+        assert_eq!(sides.enter(3).err(), Some(MpiError::Closed));
+        assert!(sides.is_quiet(), "who is refused is not sending");
+    }
+
+    #[test]
+    fn who_is_lost_is_so_for_ever_and_who_has_closed_can_be_lost() {
+        let sides = Sides::new(3, 0);
+        sides.lose(1);
+        sides.close(1);
+        assert_eq!(sides.get(1), Side::Lost);
+        sides.close(2);
+        assert!(sides.lose(2));
+        assert_eq!(sides.all_in(Side::Lost), [1, 2]);
+    }
+
+    #[test]
+    fn who_began_to_send_before_the_close_is_waited_for() {
+        let sides = Sides::new(2, 0);
+        let sender = sides.enter(1).unwrap();
+        sides.close_here();
+        assert!(!sides.is_quiet());
+        drop(sender);
+        assert!(sides.is_quiet());
     }
 }

@@ -3,21 +3,49 @@
 use crate::started::{in_process, libraries, run};
 use motet_mpi::{Engine, EngineConfig, Environment, Header, MpiError, ThreadLevel};
 use motet_sync::thread;
+use motet_testkit::patience;
 use std::time::{Duration, Instant};
 
-const NAME: &str = "lost::sem_g408_needs_mpi_a_process_that_was_killed_is_named";
+/// Within this time after its end a killed process is named.
+const SOON: Duration = Duration::from_secs(2);
+/// A call of `progress` at least so often finds it in time.
+const OFTEN: Duration = Duration::from_millis(100);
 
-/// Within this time after its end a killed process is named, on a machine that is not overloaded.
-const SOON: Duration = Duration::from_secs(10);
+const KILLED: &str = "lost::sem_g408_needs_mpi_a_process_that_was_killed_is_named";
 
 #[test]
 fn sem_g408_needs_mpi_a_process_that_was_killed_is_named() {
-    if in_process(ThreadLevel::Multiple, NAME, survive) {
+    named_by_all(KILLED, |mpi| survive(mpi, |_| thread::yield_now()));
+}
+
+const SELDOM: &str = "lost::sem_g408_needs_mpi_who_looks_ten_times_a_second_names_it_as_soon";
+
+#[test]
+fn sem_g408_needs_mpi_who_looks_ten_times_a_second_names_it_as_soon() {
+    named_by_all(SELDOM, |mpi| survive(mpi, |_| thread::park_timeout(OFTEN)));
+}
+
+const TRAFFIC: &str = "lost::sem_g408_needs_mpi_it_is_named_while_messages_come";
+
+#[test]
+fn sem_g408_needs_mpi_it_is_named_while_messages_come() {
+    // There is always one that is here: no call finds nothing.
+    named_by_all(TRAFFIC, |mpi| {
+        survive(mpi, |engine| {
+            let me = engine.process();
+            engine.send(me, header(me, me), Vec::new()).unwrap();
+        });
+    });
+}
+
+/// Runs `body` in three processes, of which two say that they have seen the loss.
+fn named_by_all(name: &str, body: fn(&Environment)) {
+    if in_process(ThreadLevel::Multiple, name, body) {
         return;
     }
     for library in libraries() {
         // A launcher that sees a process end would end all: here it sees a shell, which stays.
-        let ran = run(NAME, 3, &library, &["sh", "-c", "\"$0\" \"$@\"; sleep 2"]);
+        let ran = run(name, 3, &library, &["sh", "-c", "\"$0\" \"$@\"; sleep 3"]);
         let out = String::from_utf8_lossy(&ran.stdout);
         let err = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(out.matches("saw the loss").count(), 2, "{out}{err}");
@@ -25,53 +53,63 @@ fn sem_g408_needs_mpi_a_process_that_was_killed_is_named() {
     }
 }
 
-/// Process 1 is killed with a message of its own under way; the others get the message, then the
-/// loss.
-fn survive(mpi: &Environment) {
+fn header(from: usize, to: usize) -> Header {
+    Header {
+        context: 0,
+        source: from as u32,
+        destination: to as u32,
+        tag: 0,
+    }
+}
+
+/// Process 1 is killed right after a message of its own; the others get the message, then
+/// the loss. They do `between` after each look.
+fn survive(mpi: &Environment, between: impl Fn(&Engine)) {
     let engine = Engine::new(&mpi.world().unwrap(), EngineConfig::default()).unwrap();
     let me = engine.process();
-    let header = |to| Header {
-        context: 0,
-        source: me as u32,
-        destination: to,
-        tag: 0,
-    };
     if me == 1 {
         // Only now: launchers do not stand a death while processes still meet.
         let mut met = 0;
         while met < 2 {
             engine.progress(|_| met += 1).unwrap();
         }
-        engine.send(0, header(0), vec![1]).unwrap();
-        engine.send(2, header(2), vec![1]).unwrap();
+        engine.send(0, header(1, 0), vec![1]).unwrap();
+        engine.send(2, header(1, 2), vec![1]).unwrap();
         std::process::abort();
     }
-    engine.send(1, header(1), vec![0]).unwrap();
+    engine.send(1, header(me, 1), vec![0]).unwrap();
     // Longer than any library sends at once: it is under way when its receiver dies.
-    engine.send(1, header(1), vec![0; 10 << 20]).unwrap();
+    engine.send(1, header(me, 1), vec![0; 10 << 20]).unwrap();
     let begun = Instant::now();
-    let mut came = 0;
+    let (mut came, mut last) = (0, begun);
     let lost = loop {
-        match engine.progress(|_| came += 1) {
-            Ok(_) => thread::yield_now(),
+        let looked = engine.progress(|envelope| {
+            if envelope.process == 1 {
+                (came, last) = (came + 1, Instant::now());
+            }
+        });
+        match looked {
+            Ok(_) => between(&engine),
             Err(error) => break error,
         }
-        assert!(begun.elapsed() < SOON, "the loss is not seen");
+        assert!(begun.elapsed() < patience(), "the loss is not seen");
     };
+    let after = last.elapsed();
+    assert!(after < SOON, "seen after {after:?}");
     assert!(
         matches!(lost, MpiError::PeerLost { process: 1, .. }),
         "{lost}"
     );
     assert_eq!(came, 1, "what it had sent came first");
     assert_eq!(engine.under_way(), 0, "nothing waits for it");
-    let refused = engine.send(1, header(1), Vec::new());
+    let refused = engine.send(1, header(me, 1), Vec::new());
     assert!(matches!(
         refused,
         Err(MpiError::PeerLost { process: 1, .. })
     ));
-    println!("process {me} saw the loss: {lost}");
+    println!("process {me} saw the loss after {after:?}: {lost}");
     // The rest close with each other, and hear once more who is missing.
-    let closed = engine.close(SOON, |_| ());
+    let closed = engine.close(patience(), |_| ());
     assert!(
         matches!(closed, Err(MpiError::PeerLost { process: 1, .. })),
         "{closed:?}"

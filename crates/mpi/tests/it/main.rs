@@ -1,6 +1,11 @@
 //! Several processes of this program, started by each library's own launcher.
 
 mod calls;
+mod closing;
+mod ended;
 mod lost;
 mod messages;
+mod requests;
 mod started;
+mod turns;
+mod world;

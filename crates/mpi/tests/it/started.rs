@@ -14,7 +14,7 @@ use std::process::{Command, Output};
 /// Set in a process that was started by a test, to the test's name.
 const STARTED: &str = "MOTET_MPI_TEST";
 /// What such a process says when its body has ended.
-const DONE: &str = "the body has ended";
+pub(crate) const DONE: &str = "the body has ended";
 
 /// Runs `body` on so many processes of every library. `name` is the test's own, with its module.
 pub(crate) fn on_processes(name: &str, processes: usize, body: fn(&Environment)) {
@@ -45,17 +45,28 @@ pub(crate) fn on_processes_at(
     }
 }
 
-/// Runs the body when this is a process that the test of this name has started.
+/// Runs the body when this is a process that the test of this name has started; then ends MPI.
 pub(crate) fn in_process(level: ThreadLevel, name: &str, body: fn(&Environment)) -> bool {
+    in_process_with(level, name, move |mpi| {
+        body(&mpi);
+        mpi.finish().unwrap();
+    })
+}
+
+/// The same with a body that ends MPI.
+pub(crate) fn in_process_with(
+    level: ThreadLevel,
+    name: &str,
+    body: impl FnOnce(Environment) + Send + 'static,
+) -> bool {
     if env::var(STARTED).as_deref() != Ok(name) {
         return false;
     }
     let library = PathBuf::from(env::var_os("MOTET_MPI_LIB").expect("the launch names it"));
     within(patience(), move || {
         let mpi = Library::open(&library).unwrap().start_at(level).unwrap();
-        body(&mpi);
+        body(mpi);
         println!("{DONE}");
-        mpi.finish().unwrap();
     });
     true
 }

@@ -1,0 +1,62 @@
+//! Where in the program something was called.
+
+use crate::wire::known_in;
+use motet_sync::Mutex;
+use std::collections::HashSet;
+use std::fmt;
+use std::panic::Location;
+use std::sync::OnceLock;
+
+/// A place in the program's source: a [`Location`] that may also be of another process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CallSite {
+    file: &'static str,
+    line: u32,
+    column: u32,
+}
+
+impl CallSite {
+    pub(crate) fn new(file: &'static str, line: u32, column: u32) -> Self {
+        CallSite { file, line, column }
+    }
+
+    /// The same, in memory of its own for the rest of the program: there are as many as the program has calls.
+    pub(crate) fn known(self) -> &'static CallSite {
+        static SITES: OnceLock<Mutex<HashSet<&'static CallSite>>> = OnceLock::new();
+        known_in(
+            &SITES,
+            |sites| sites.get(&self).copied(),
+            || Box::leak(Box::new(self)),
+        )
+    }
+
+    /// The source file.
+    #[must_use]
+    pub fn file(&self) -> &'static str {
+        self.file
+    }
+
+    /// The line, from 1.
+    #[must_use]
+    pub fn line(&self) -> u32 {
+        self.line
+    }
+
+    /// The column, from 1.
+    #[must_use]
+    pub fn column(&self) -> u32 {
+        self.column
+    }
+}
+
+impl From<&'static Location<'static>> for CallSite {
+    fn from(location: &'static Location<'static>) -> Self {
+        CallSite::new(location.file(), location.line(), location.column())
+    }
+}
+
+impl fmt::Display for CallSite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}

@@ -1,0 +1,301 @@
+//! What the ranks of one process of a world over several share: the ranks here, the way to the others, and what
+//! comes from there.
+//!
+//! ```text
+//!   rank ── send ──► Remote ──► mailbox of a rank here
+//!                       └─────► Transport ──► … ──► deliver ──► mailbox, crossing, receipt, ending
+//! ```
+//!
+//! Whoever waits calls [`Processes::poll`]; when all ranks sleep or compute, a thread of the run's own does.
+
+mod control;
+mod crossing;
+mod receipts;
+
+pub(crate) use control::{Ending, Later, greet};
+pub(super) use crossing::{Crossing, Key, Part, Route};
+
+use super::hall::Hall;
+use crate::address::Status;
+use crate::envelope::{Context, Envelope, Kind, Sender};
+use crate::transport::{Header, Transport, TransportError};
+use control::Control;
+use crossing::Crossings;
+use motet_sync::Unparker;
+use motet_sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use receipts::Receipts;
+use std::sync::Arc;
+
+pub(crate) struct Processes {
+    pub(crate) hall: Arc<Hall>,
+    transport: Arc<dyn Transport>,
+    /// Tells the messages of this run from those of others on the same transport.
+    run: u16,
+    /// The first rank of each process; then the number of all ranks.
+    firsts: Box<[usize]>,
+    pub(super) crossings: Crossings,
+    receipts: Receipts,
+    control: Control,
+    /// Messages of the program, and for it, that went to other processes and came from them.
+    sent: AtomicU64,
+    received: AtomicU64,
+    /// Goes up when a rank looks for messages.
+    polls: AtomicU32,
+}
+
+/// What a message between processes is, by the third byte of its context.
+const CROSSING: u8 = 0x10;
+const RECEIPT: u8 = 0x11;
+const CONTROL: u8 = 0x12;
+
+/// The context of messages: of which run, what, of which communicator.
+fn context(run: u16, what: u8, communicator: u32) -> u64 {
+    u64::from(run) << 48 | u64::from(what) << 40 | u64::from(communicator)
+}
+
+/// The run that a message belongs to.
+pub(crate) fn run_of(header: &Header) -> u16 {
+    (header.context >> 48) as u16
+}
+
+impl Processes {
+    /// `firsts` has the first rank of each process, then the number of all ranks.
+    pub(crate) fn new(
+        hall: Arc<Hall>,
+        transport: Arc<dyn Transport>,
+        run: u16,
+        firsts: Box<[usize]>,
+        later: Later,
+        caller: Unparker,
+    ) -> Self {
+        let (process, processes) = (transport.process(), transport.processes());
+        hall.communicators
+            .store(first_number(process, processes), Ordering::Relaxed);
+        Processes {
+            hall,
+            transport,
+            run,
+            firsts,
+            crossings: Crossings::default(),
+            receipts: Receipts::default(),
+            control: Control::new(processes, later, caller),
+            sent: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            polls: AtomicU32::new(0),
+        }
+    }
+
+    /// This process.
+    pub(super) fn own(&self) -> usize {
+        self.transport.process()
+    }
+
+    /// The number of all ranks.
+    pub(crate) fn size(&self) -> usize {
+        self.firsts[self.firsts.len() - 1]
+    }
+
+    /// The first rank here.
+    pub(super) fn first(&self) -> usize {
+        self.firsts[self.own()]
+    }
+
+    /// The process of a rank of the world.
+    pub(super) fn process_of(&self, rank: usize) -> usize {
+        self.firsts.partition_point(|&first| first <= rank) - 1
+    }
+
+    /// The place here of a rank of the world, if it lives here.
+    #[inline]
+    pub(super) fn place_of(&self, rank: usize) -> Option<usize> {
+        let place = rank.checked_sub(self.first())?;
+        (place < self.hall.size()).then_some(place)
+    }
+
+    /// Sends an envelope to a rank of another process.
+    ///
+    /// # Errors
+    /// Why its value cannot be written.
+    pub(super) fn send(&self, rank: usize, envelope: &Envelope) -> Result<(), String> {
+        let kept = envelope
+            .receipt
+            .as_ref()
+            .map(|receipt| self.receipts.keep(receipt));
+        let written = envelope.write(kept.unwrap_or(0));
+        if written.is_err()
+            && let Some(kept) = kept
+        {
+            self.receipts.take(kept);
+        }
+        let Context { communicator, kind } = envelope.context;
+        let header = Header {
+            context: context(self.run, kind as u8, communicator),
+            source: number(envelope.status.source),
+            destination: number(rank),
+            tag: envelope.status.tag,
+        };
+        self.program_sends(self.process_of(rank), header, written?);
+        Ok(())
+    }
+
+    /// Says to the sender that its message has been received.
+    pub(super) fn sign(&self, process: usize, receipt: u64) {
+        let header = self.header(RECEIPT, 0, 0, 0);
+        self.program_sends(process, header, receipt.to_le_bytes().to_vec());
+    }
+
+    /// Sends what has been brought to a meeting to another process, in this step of the crossing.
+    fn cross(&self, process: usize, key: Key, step: u32, payload: Vec<u8>) {
+        let header = Header {
+            context: context(self.run, CROSSING, key.communicator),
+            source: key.number,
+            destination: u32::from(key.started),
+            tag: step,
+        };
+        self.program_sends(process, header, payload);
+    }
+
+    fn program_sends(&self, process: usize, header: Header, payload: Vec<u8>) {
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        self.pass(process, header, payload);
+    }
+
+    fn header(&self, what: u8, source: u32, destination: u32, tag: u32) -> Header {
+        Header {
+            context: context(self.run, what, 0),
+            source,
+            destination,
+            tag,
+        }
+    }
+
+    fn pass(&self, process: usize, header: Header, payload: Vec<u8>) {
+        if let Err(error) = self.transport.send(process, header, payload) {
+            self.broken(error);
+        }
+    }
+
+    /// Looks for messages, for a rank that waits.
+    #[inline]
+    pub(super) fn poll(&self) {
+        // Relaxed: it only says that somebody looks.
+        self.polls.fetch_add(1, Ordering::Relaxed);
+        self.progress();
+    }
+
+    /// How often ranks have looked for messages.
+    pub(crate) fn polls(&self) -> u32 {
+        self.polls.load(Ordering::Relaxed)
+    }
+
+    /// Takes in what has come; the number of messages.
+    pub(crate) fn progress(&self) -> usize {
+        let mut deliver = |process, header, payload| self.deliver(process, header, payload);
+        match self.transport.progress(&mut deliver) {
+            Ok(messages) => messages,
+            Err(error) => {
+                self.broken(error);
+                0
+            }
+        }
+    }
+
+    /// The transport has lost a process, or fails.
+    fn broken(&self, error: TransportError) {
+        let ending = match error {
+            TransportError::Lost { process, reason } => {
+                if self.control.has_left(process) {
+                    return;
+                }
+                Ending::Lost { process, reason }
+            }
+            TransportError::Failed { reason } => Ending::Transport { reason },
+        };
+        self.end(ending);
+    }
+
+    /// A message has come.
+    pub(crate) fn deliver(&self, process: usize, header: Header, payload: Vec<u8>) {
+        if run_of(&header) != self.run {
+            return self.control.keep_for_later(process, header, payload);
+        }
+        let (what, communicator) = ((header.context >> 40) as u8, header.context as u32);
+        match what {
+            CONTROL => return self.told(process, header, &payload),
+            CROSSING => {
+                let key = Key {
+                    communicator,
+                    started: header.destination != 0,
+                    number: header.source,
+                };
+                if self
+                    .parts_came(process, key, header.tag, &payload)
+                    .is_none()
+                {
+                    return self.strange(process);
+                }
+            }
+            RECEIPT => {
+                let kept = payload.as_slice().try_into().map(u64::from_le_bytes);
+                let receipt = kept.ok().and_then(|kept| self.receipts.take(kept));
+                if let Some(Sender::Here(rank)) = receipt.map(|receipt| receipt.sign()) {
+                    self.wake(rank);
+                }
+            }
+            kind => self.arrived(process, header, kind, communicator, payload),
+        }
+        // After what was brought can be seen: whoever counts it as received finds its receiver awake.
+        self.received.fetch_add(1, Ordering::Release);
+    }
+
+    /// A message for a rank here has come.
+    fn arrived(
+        &self,
+        process: usize,
+        header: Header,
+        kind: u8,
+        communicator: u32,
+        payload: Vec<u8>,
+    ) {
+        let context = Kind::of(kind).map(|kind| Context { communicator, kind });
+        let status = Status {
+            source: header.source as usize,
+            tag: header.tag,
+        };
+        let place = self.place_of(header.destination as usize);
+        let envelope = context.and_then(|context| Envelope::read(context, status, payload));
+        let (Some(place), Some((mut envelope, receipt))) = (place, envelope) else {
+            return self.strange(process);
+        };
+        if receipt != 0 {
+            envelope.expects_receipt(process, receipt);
+        }
+        self.hall.mailbox(place).push(envelope);
+        self.wake(header.destination as usize);
+    }
+
+    fn strange(&self, process: usize) {
+        let reason =
+            format!("process {process} has sent bytes that are no message of this version");
+        self.end(Ending::Transport { reason });
+    }
+
+    /// Wakes a rank that lives here, after something was brought to it.
+    fn wake(&self, rank: usize) {
+        if let Some(place) = self.place_of(rank) {
+            fence(Ordering::SeqCst);
+            self.hall.slots[place].wake_if_sleeping();
+        }
+    }
+}
+
+/// Every process has numbers of its own for the communicators that its ranks make.
+fn first_number(process: usize, processes: usize) -> u32 {
+    let share = u64::from(u32::MAX) / processes as u64;
+    (process as u64 * share) as u32 + 1
+}
+
+/// A rank as it stands on a message.
+fn number(rank: usize) -> u32 {
+    u32::try_from(rank).expect("there are fewer than 2^32 ranks")
+}

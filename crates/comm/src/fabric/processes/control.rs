@@ -1,0 +1,388 @@
+//! How the processes of a run begin together, end together, and find out that all of them wait.
+//!
+//! A process is idle when all its ranks wait for messages or have ended. Each tells process 0 when it becomes idle,
+//! with the number of messages it has sent and received. When all are idle and as many were received as sent,
+//! process 0 asks them all once more: if nothing has moved, nothing ever will (the four-counter method: F. Mattern,
+//! Algorithms for distributed termination detection, 1987). The run then ends with one report for all ranks.
+
+use super::{CONTROL, Processes, context, run_of};
+use crate::WaitReport;
+use crate::report::written;
+use crate::transport::{Header, Transport, TransportError};
+use motet_dispatch::IdleWatch;
+use motet_sync::atomic::Ordering;
+use motet_sync::{Mutex, Unparker, thread};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long the processes of a run wait for each other at its start.
+pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+
+/// How long process 0 waits for answers.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Why a run ends early, if not by a rank of this process.
+#[derive(Debug, Clone)]
+pub(crate) enum Ending {
+    /// A rank of another process has failed.
+    Elsewhere { process: usize, message: String },
+    /// A process is gone.
+    Lost { process: usize, reason: String },
+    /// Processes have not come within the limit.
+    Silent {
+        processes: Vec<usize>,
+        waited: Duration,
+    },
+    /// The transport has failed.
+    Transport { reason: String },
+    /// All ranks of all processes wait.
+    Stuck(WaitReport),
+}
+
+/// A message, the process it is from, and what stands on it.
+pub(crate) type Parcel = (usize, Header, Vec<u8>);
+
+/// Messages that came before the run they are for.
+pub(crate) type Later = Arc<Mutex<Vec<Parcel>>>;
+
+/// What control messages say; their tag.
+const HELLO: u32 = 1;
+const DONE: u32 = 2;
+const ENDED: u32 = 3;
+const IDLE: u32 = 4;
+const CHECK: u32 = 5;
+const STILL: u32 = 6;
+const STUCK: u32 = 7;
+
+/// Messages that a process's ranks have sent to others and received from them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Traffic {
+    sent: u64,
+    received: u64,
+}
+
+pub(super) struct Control {
+    state: Mutex<State>,
+    later: Later,
+    /// The thread that has started the run.
+    caller: Unparker,
+}
+
+struct State {
+    /// By process: whether its ranks have all ended, well or not.
+    left: Vec<bool>,
+    ending: Option<Ending>,
+    /// What was last told to process 0.
+    told: Option<Traffic>,
+    /// On process 0, by process: what it told when it became idle.
+    idle: Vec<Option<Traffic>>,
+    /// On process 0: the number of times that all were asked, and when they were last.
+    wave: u32,
+    asked: Option<Instant>,
+    /// On process 0, by process: the reports of those that have answered and are still idle.
+    still: Vec<Option<WaitReport>>,
+}
+
+impl Control {
+    pub(super) fn new(processes: usize, later: Later, caller: Unparker) -> Self {
+        Control {
+            state: Mutex::new(State {
+                left: vec![false; processes],
+                ending: None,
+                told: None,
+                idle: vec![None; processes],
+                wave: 0,
+                asked: None,
+                still: vec![None; processes],
+            }),
+            later,
+            caller,
+        }
+    }
+
+    pub(super) fn keep_for_later(&self, process: usize, header: Header, payload: Vec<u8>) {
+        self.later.lock().push((process, header, payload));
+    }
+
+    pub(super) fn has_left(&self, process: usize) -> bool {
+        self.state.lock().left[process]
+    }
+}
+
+/// Tells all processes that this one begins run `run` with so many ranks, and waits until all have said the same;
+/// the first rank of each, then the number of all.
+///
+/// # Errors
+/// [`Ending::Silent`], [`Ending::Lost`], [`Ending::Transport`].
+pub(crate) fn greet(
+    transport: &dyn Transport,
+    run: u16,
+    ranks: usize,
+    later: &Later,
+) -> Result<Box<[usize]>, Ending> {
+    let own = transport.process();
+    let mut counts: Vec<Option<usize>> = vec![None; transport.processes()];
+    counts[own] = Some(ranks);
+    let failed = |error| match error {
+        TransportError::Lost { process, reason } => Ending::Lost { process, reason },
+        TransportError::Failed { reason } => Ending::Transport { reason },
+    };
+    let hello = Header {
+        context: context(run, CONTROL, 0),
+        source: super::number(ranks),
+        destination: 0,
+        tag: HELLO,
+    };
+    for process in (0..counts.len()).filter(|&process| process != own) {
+        transport.send(process, hello, Vec::new()).map_err(failed)?;
+    }
+    let is_hello = |header: &Header| (header.context, header.tag) == (hello.context, HELLO);
+    later.lock().retain(|(process, header, _)| {
+        if is_hello(header) {
+            counts[*process] = Some(header.source as usize);
+        }
+        !is_hello(header)
+    });
+    let begun = Instant::now();
+    while counts.contains(&None) {
+        let mut deliver = |process: usize, header: Header, payload| {
+            if is_hello(&header) {
+                counts[process] = Some(header.source as usize);
+            } else {
+                later.lock().push((process, header, payload));
+            }
+        };
+        if transport.progress(&mut deliver).map_err(failed)? == 0 {
+            thread::yield_now();
+        }
+        let waited = begun.elapsed();
+        if waited >= LIMIT {
+            let missing = counts
+                .iter()
+                .enumerate()
+                .filter(|(_, count)| count.is_none());
+            let processes = missing.map(|(process, _)| process).collect();
+            return Err(Ending::Silent { processes, waited });
+        }
+    }
+    let mut firsts = vec![0];
+    for count in counts.into_iter().flatten() {
+        firsts.push(firsts[firsts.len() - 1] + count);
+    }
+    Ok(firsts.into_boxed_slice())
+}
+
+impl Processes {
+    /// Delivers the messages of this run that came before it; forgets those of earlier ones.
+    pub(crate) fn deliver_early(&self) {
+        let mut early = Vec::new();
+        self.control
+            .later
+            .lock()
+            .retain_mut(|(process, header, payload)| {
+                let ahead = run_of(header).wrapping_sub(self.run);
+                if ahead == 0 {
+                    early.push((*process, *header, std::mem::take(payload)));
+                }
+                (1..u16::MAX / 2).contains(&ahead)
+            });
+        early
+            .into_iter()
+            .for_each(|(process, header, payload)| self.deliver(process, header, payload));
+    }
+
+    /// A process tells something about the run.
+    pub(super) fn told(&self, process: usize, header: Header, payload: &[u8]) {
+        let control = &self.control;
+        match header.tag {
+            DONE => {
+                control.state.lock().left[process] = true;
+                control.caller.unpark();
+            }
+            ENDED => {
+                control.state.lock().left[process] = true;
+                let message = String::from_utf8_lossy(payload).into_owned();
+                self.end(Ending::Elsewhere { process, message });
+            }
+            IDLE => control.state.lock().idle[process] = Traffic::read(payload),
+            CHECK => self.answer(header.source),
+            STILL => self.answered(process, header.source, payload),
+            STUCK => match written::read(payload) {
+                Some(report) => self.end(Ending::Stuck(report)),
+                None => self.end(Ending::Transport {
+                    reason: format!("process {process} has sent a report that cannot be read"),
+                }),
+            },
+            // A hello that was said twice says nothing new.
+            _ => {}
+        }
+    }
+
+    fn tell(&self, process: usize, tag: u32, source: u32, payload: Vec<u8>) {
+        let header = self.header(CONTROL, source, 0, tag);
+        self.pass(process, header, payload);
+    }
+
+    fn tell_all(&self, tag: u32, payload: &[u8]) {
+        for process in self.others() {
+            if !self.control.has_left(process) || tag != ENDED {
+                self.tell(process, tag, 0, payload.to_vec());
+            }
+        }
+    }
+
+    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let own = self.own();
+        (0..self.transport.processes()).filter(move |&process| process != own)
+    }
+
+    /// The run ends early; the first reason is kept.
+    pub(super) fn end(&self, ending: Ending) {
+        let found_here = matches!(ending, Ending::Lost { .. } | Ending::Transport { .. });
+        let reason = format!("{ending:?}");
+        {
+            let mut state = self.control.state.lock();
+            if state.ending.is_some() {
+                return;
+            }
+            if let Ending::Lost { process, .. } = &ending {
+                state.left[*process] = true;
+            }
+            state.ending = Some(ending);
+        }
+        self.hall.end_early();
+        self.control.caller.unpark();
+        if found_here {
+            // Others may be unable to see it.
+            self.tell_all(ENDED, reason.as_bytes());
+        }
+    }
+
+    /// Why the run ends early, if it does and no rank here is to blame.
+    pub(crate) fn ending(&self) -> Option<Ending> {
+        self.control.state.lock().ending.clone()
+    }
+
+    /// A rank here has failed: the other processes are told.
+    pub(crate) fn failed(&self, message: &str) {
+        self.tell_all(ENDED, message.as_bytes());
+    }
+
+    /// All ranks here have ended well: the other processes are told.
+    pub(crate) fn done(&self) {
+        self.control.state.lock().left[self.own()] = true;
+        self.tell_all(DONE, &[]);
+    }
+
+    /// Whether all processes have ended the run, or it ends early.
+    pub(crate) fn is_over(&self) -> bool {
+        let state = self.control.state.lock();
+        state.ending.is_some() || state.left.iter().all(|left| *left)
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic {
+            sent: self.sent.load(Ordering::Acquire),
+            received: self.received.load(Ordering::Acquire),
+        }
+    }
+
+    /// The ranks here, if all of them wait or have ended, and the traffic until then.
+    fn idle(&self, watch: &IdleWatch) -> Option<(Traffic, WaitReport)> {
+        let (traffic, before) = (self.traffic(), watch.look()?);
+        let report = self.hall.hopeless()?;
+        (watch.look() == Some(before) && self.traffic() == traffic).then_some((traffic, report))
+    }
+
+    /// Looks whether this process is idle, and on process 0 whether all are. Called from time to time.
+    pub(crate) fn look_for_idleness(&self, watch: &IdleWatch) {
+        let Some((traffic, report)) = self.idle(watch) else {
+            return;
+        };
+        let own = self.own();
+        let news = {
+            let mut state = self.control.state.lock();
+            state.still[own] = Some(report);
+            state.told.replace(traffic) != Some(traffic)
+        };
+        if own != 0 {
+            if news {
+                self.tell(0, IDLE, 0, traffic.write());
+            }
+            return;
+        }
+        let wave = {
+            let mut state = self.control.state.lock();
+            state.idle[0] = Some(traffic);
+            let told: Option<Vec<Traffic>> = state.idle.iter().copied().collect();
+            let sum = |of: fn(&Traffic) -> u64| told.iter().flatten().map(of).sum::<u64>();
+            let balanced = sum(|traffic| traffic.sent) == sum(|traffic| traffic.received);
+            let someone_waits = !state.left.iter().all(|left| *left);
+            // An answer may take its time: it is waited for before they are asked again.
+            let asked = state.asked.is_some_and(|asked| asked.elapsed() < PATIENCE);
+            if told.is_none() || !balanced || !someone_waits || asked {
+                return;
+            }
+            state.wave += 1;
+            state.asked = Some(Instant::now());
+            for process in 1..state.still.len() {
+                state.still[process] = None;
+            }
+            state.wave
+        };
+        self.others()
+            .for_each(|process| self.tell(process, CHECK, wave, Vec::new()));
+    }
+
+    /// Process 0 asks whether this one is still idle, as it has told: the answer says so, or nothing.
+    fn answer(&self, wave: u32) {
+        let (told, report) = {
+            let state = self.control.state.lock();
+            (state.told, state.still[self.own()].clone())
+        };
+        if let (Some(told), Some(report)) = (told, report)
+            && told == self.traffic()
+        {
+            let mut payload = written::write(&report);
+            payload.extend(told.write());
+            self.tell(0, STILL, wave, payload);
+        }
+    }
+
+    /// On process 0: another one is still idle.
+    fn answered(&self, process: usize, wave: u32, payload: &[u8]) {
+        let Some((report, traffic)) = payload.split_last_chunk::<16>() else {
+            return;
+        };
+        let report = {
+            let mut state = self.control.state.lock();
+            if state.wave != wave || Traffic::read(traffic) != state.idle[process] {
+                return;
+            }
+            state.still[process] = written::read(report);
+            let all: Option<Vec<WaitReport>> = state.still.iter().cloned().collect();
+            let (Some(all), true) = (all, state.idle[0] == Some(self.traffic())) else {
+                return;
+            };
+            all.into_iter().reduce(WaitReport::followed_by)
+        };
+        if let Some(report) = report {
+            self.tell_all(STUCK, &written::write(&report));
+            self.end(Ending::Stuck(report));
+        }
+    }
+}
+
+impl Traffic {
+    fn write(self) -> Vec<u8> {
+        [self.sent.to_le_bytes(), self.received.to_le_bytes()].concat()
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (sent, received) = bytes.split_first_chunk()?;
+        Some(Traffic {
+            sent: u64::from_le_bytes(*sent),
+            received: u64::from_le_bytes(received.try_into().ok()?),
+        })
+    }
+}

@@ -1,0 +1,317 @@
+//! How what the ranks of each process have brought to a meeting comes to all processes.
+//!
+//! Recursive doubling (R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective communication operations in
+//! MPICH, 2005): in step s a process gives all that it has to the one whose number differs in bit s, and gets all that
+//! that one has. If the number of processes is no power of two, the first few pair up before and after.
+//!
+//! Nothing of it depends on the ranks: a message that comes takes the crossing as far as it goes, whoever takes it in.
+//! So a collective that was started takes place whether somebody waits for it or not.
+
+use super::Processes;
+use crate::wire::{Tail, put_number};
+use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicBool, Ordering};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Which meeting a crossing belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) communicator: u32,
+    /// Whether the collective was started beside others; such are counted on their own.
+    pub(crate) started: bool,
+    /// Which meeting of the communicator.
+    pub(crate) number: u32,
+}
+
+/// Those that are under way here, or elsewhere already.
+#[derive(Default)]
+pub(crate) struct Crossings(Mutex<HashMap<Key, Arc<Crossing>>>);
+
+#[derive(Default)]
+pub(crate) struct Crossing {
+    state: Mutex<State>,
+    done: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    /// Once the ranks here have come.
+    begun: Option<Begun>,
+    /// What has come, of which processes; ours first.
+    parts: Vec<Part>,
+    /// Messages for later steps.
+    early: Vec<(usize, u32, Vec<Part>)>,
+}
+
+struct Begun {
+    route: Arc<Route>,
+    /// The step that comes next, and whether its message has been sent.
+    step: usize,
+    sent: bool,
+}
+
+/// What the ranks of one process have brought.
+pub(crate) struct Part {
+    pub(crate) process: usize,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// How the meetings of a communicator cross.
+pub(crate) struct Route {
+    steps: Vec<Step>,
+    /// The ranks of the world that take part here.
+    here: Vec<usize>,
+}
+
+/// One message to another process or from it, or both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Step {
+    process: usize,
+    sends: bool,
+    receives: bool,
+    tag: u32,
+}
+
+/// The tag of the message that brings everything to those that stood aside.
+const RESULT: u32 = u32::MAX;
+
+impl Route {
+    /// The route of process `own` of these, in ascending order, whose ranks `here` take part; `None` if it is not
+    /// among them.
+    pub(crate) fn new(own: usize, hosts: &[usize], here: Vec<usize>) -> Option<Self> {
+        let place = hosts.iter().position(|&host| host == own)?;
+        let mut steps = steps(place, hosts.len());
+        for step in &mut steps {
+            step.process = hosts[step.process];
+        }
+        Some(Route { steps, here })
+    }
+}
+
+impl Crossing {
+    /// Whether the parts of all processes are here.
+    #[inline]
+    pub(crate) fn is_done(&self) -> bool {
+        self.done.load(Ordering::Acquire)
+    }
+
+    /// The parts of all processes, in their order.
+    pub(crate) fn take_parts(&self) -> Vec<Part> {
+        let mut parts = std::mem::take(&mut self.state.lock().parts);
+        parts.sort_unstable_by_key(|part| part.process);
+        parts
+    }
+}
+
+impl Crossings {
+    fn of(&self, key: Key) -> Arc<Crossing> {
+        Arc::clone(self.0.lock().entry(key).or_default())
+    }
+
+    /// The crossing's outcome is taken care of.
+    pub(crate) fn forget(&self, key: Key) {
+        self.0.lock().remove(&key);
+    }
+}
+
+impl Processes {
+    /// The ranks here have come to a meeting with `bytes`.
+    pub(crate) fn begin_crossing(
+        &self,
+        key: Key,
+        route: &Arc<Route>,
+        bytes: Vec<u8>,
+    ) -> Arc<Crossing> {
+        let crossing = self.crossings.of(key);
+        {
+            let mut state = crossing.state.lock();
+            let process = self.own();
+            state.parts.push(Part { process, bytes });
+            state.begun = Some(Begun {
+                route: Arc::clone(route),
+                step: 0,
+                sent: false,
+            });
+        }
+        self.go_on(key, &crossing);
+        crossing
+    }
+
+    /// Parts of a crossing have come from another process.
+    pub(super) fn parts_came(
+        &self,
+        process: usize,
+        key: Key,
+        step: u32,
+        payload: &[u8],
+    ) -> Option<()> {
+        let parts = read_parts(payload)?;
+        let crossing = self.crossings.of(key);
+        crossing.state.lock().early.push((process, step, parts));
+        self.go_on(key, &crossing);
+        Some(())
+    }
+
+    fn go_on(&self, key: Key, crossing: &Crossing) {
+        let mut messages = Vec::new();
+        let over = crossing.state.lock().go_on(&mut messages);
+        for (process, step, payload) in messages {
+            self.cross(process, key, step, payload);
+        }
+        if let Some(route) = over {
+            crossing.done.store(true, Ordering::Release);
+            route.here.iter().for_each(|&rank| self.wake(rank));
+        }
+    }
+}
+
+impl State {
+    /// Takes all steps that can be taken; the route, when the last was. `messages` gets what is to be sent: process,
+    /// step, parts.
+    fn go_on(&mut self, messages: &mut Vec<(usize, u32, Vec<u8>)>) -> Option<Arc<Route>> {
+        let begun = self.begun.as_mut()?;
+        while let Some(step) = begun.route.steps.get(begun.step) {
+            if step.sends && !begun.sent {
+                messages.push((step.process, step.tag, write_parts(&self.parts)));
+                begun.sent = true;
+            }
+            if step.receives {
+                let fits = |(process, tag, _): &(usize, u32, _)| {
+                    (*process, *tag) == (step.process, step.tag)
+                };
+                let at = self.early.iter().position(fits)?;
+                let (_, _, parts) = self.early.swap_remove(at);
+                for part in parts {
+                    if self.parts.iter().all(|known| known.process != part.process) {
+                        self.parts.push(part);
+                    }
+                }
+            }
+            begun.step += 1;
+            begun.sent = false;
+        }
+        self.begun.take().map(|begun| begun.route)
+    }
+}
+
+fn write_parts(parts: &[Part]) -> Vec<u8> {
+    let bytes: usize = parts.iter().map(|part| part.bytes.len() + 16).sum();
+    // With room for what a transport may append.
+    let mut to = Vec::with_capacity(bytes + 64);
+    for part in parts {
+        to.extend_from_slice(&part.bytes);
+        put_number(&mut to, part.bytes.len() as u64);
+        put_number(&mut to, part.process as u64);
+    }
+    to
+}
+
+fn read_parts(bytes: &[u8]) -> Option<Vec<Part>> {
+    let (mut tail, mut parts) = (Tail(bytes), Vec::new());
+    while !tail.0.is_empty() {
+        let process = usize::try_from(tail.number()?).ok()?;
+        let bytes = tail.bytes()?.to_vec();
+        parts.push(Part { process, bytes });
+    }
+    Some(parts)
+}
+
+/// What process `own` of `processes` does in a meeting; processes are numbered as they take part.
+fn steps(own: usize, processes: usize) -> Vec<Step> {
+    let step = |process, sends, receives, tag| Step {
+        process,
+        sends,
+        receives,
+        tag,
+    };
+    let levels = processes.ilog2();
+    // So many pairs send one of them ahead.
+    let pairs = processes - (1 << levels);
+    if own < 2 * pairs && own % 2 == 1 {
+        return vec![
+            step(own - 1, true, false, 0),
+            step(own - 1, false, true, RESULT),
+        ];
+    }
+    let mut steps = Vec::new();
+    if own < 2 * pairs {
+        steps.push(step(own + 1, false, true, 0));
+    }
+    let place = if own < 2 * pairs {
+        own / 2
+    } else {
+        own - pairs
+    };
+    for level in 0..levels {
+        let other = place ^ (1 << level);
+        let process = if other < pairs {
+            2 * other
+        } else {
+            other + pairs
+        };
+        steps.push(step(process, true, true, level + 1));
+    }
+    if own < 2 * pairs {
+        steps.push(step(own + 1, true, false, RESULT));
+    }
+    steps
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+
+    /// Every process ends with the parts of all, whoever goes first.
+    #[test]
+    fn everybody_gets_everything() {
+        for processes in 1..40 {
+            let hosts: Vec<usize> = (0..processes).map(|host| 3 * host).collect();
+            let begin = |&own: &usize| State {
+                begun: Route::new(own, &hosts, vec![]).map(|route| Begun {
+                    route: Arc::new(route),
+                    step: 0,
+                    sent: false,
+                }),
+                parts: vec![Part {
+                    process: own,
+                    bytes: vec![own as u8; own],
+                }],
+                early: Vec::new(),
+            };
+            let mut states: Vec<State> = hosts.iter().map(begin).collect();
+            let (mut over, mut moved) = (0, true);
+            while std::mem::take(&mut moved) {
+                for own in 0..processes {
+                    let mut messages = Vec::new();
+                    over += usize::from(states[own].go_on(&mut messages).is_some());
+                    for (process, step, payload) in messages {
+                        let parts = read_parts(&payload).unwrap();
+                        states[process / 3].early.push((hosts[own], step, parts));
+                        moved = true;
+                    }
+                }
+            }
+            assert_eq!(over, processes, "all are done");
+            for state in &mut states {
+                state.parts.sort_unstable_by_key(|part| part.process);
+                let known: Vec<usize> = state.parts.iter().map(|part| part.process).collect();
+                assert_eq!(known, hosts);
+                assert!(
+                    state
+                        .parts
+                        .iter()
+                        .all(|part| part.bytes.len() == part.process)
+                );
+                assert!(state.early.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn other_bytes_are_no_parts() {
+        assert!(read_parts(&[1, 2, 3]).is_none());
+        assert!(read_parts(&[255; 16]).is_none());
+        assert_eq!(read_parts(&[]).map(|parts| parts.len()), Some(0));
+    }
+}

@@ -1,0 +1,178 @@
+//! The fabric of ranks in several processes: inside a process as [`Threads`](super::Threads), between them over a
+//! [`Transport`](crate::Transport).
+
+use super::processes::Processes;
+use super::{Closer, Fabric, Farewells, Posted, Ticket};
+use crate::CommError;
+use crate::envelope::{Envelope, Receipt, Sender, Wanted};
+use crate::mailbox::Mailbox;
+use crate::rank_slot::RankSlot;
+use motet_sync::atomic::{Ordering, fence};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// One rank among others in this process and others.
+#[derive(Clone)]
+pub(crate) struct Remote {
+    processes: Arc<Processes>,
+    /// The place here of the rank.
+    place: usize,
+    farewells: Rc<Farewells>,
+}
+
+impl Remote {
+    pub(crate) fn new(processes: Arc<Processes>, place: usize, farewells: Rc<Farewells>) -> Self {
+        Remote {
+            processes,
+            place,
+            farewells,
+        }
+    }
+
+    #[inline]
+    fn mailbox(&self) -> &Mailbox {
+        self.processes.hall.mailbox(self.place)
+    }
+
+    /// Whether a rank lives in this process.
+    pub(crate) fn is_here(&self, rank: usize) -> bool {
+        self.processes.place_of(rank).is_some()
+    }
+
+    /// Takes the oldest message that is wanted, if it is there.
+    pub(crate) fn take(&self, wanted: &Wanted) -> Option<Envelope> {
+        self.mailbox().take(wanted).or_else(|| {
+            self.processes.poll();
+            self.mailbox().take(wanted)
+        })
+    }
+
+    /// Sends an envelope to a rank of another process when it is called.
+    pub(crate) fn later(&self, to: usize, envelope: Envelope) -> Closer {
+        let processes = Arc::clone(&self.processes);
+        Box::new(move || {
+            let sent = processes.send(to, &envelope);
+            debug_assert!(sent.is_ok(), "what the runtime itself sends can be written");
+        })
+    }
+}
+
+impl Fabric for Remote {
+    #[inline]
+    fn world_rank(&self) -> usize {
+        self.processes.first() + self.place
+    }
+
+    #[inline]
+    fn slot(&self) -> &RankSlot {
+        &self.processes.hall.slots[self.place]
+    }
+
+    fn share_thread(&self, one: usize, other: usize) -> bool {
+        let hall = &self.processes.hall;
+        match [one, other].map(|rank| self.processes.place_of(rank)) {
+            [Some(one), Some(other)] => hall.home(one) == hall.home(other),
+            _ => false,
+        }
+    }
+
+    fn slot_of(&self, rank: usize) -> &RankSlot {
+        let place = self.processes.place_of(rank);
+        &self.processes.hall.slots[place.expect("only ranks of one process see each other's slots")]
+    }
+
+    fn wake_if_sleeping(&self, rank: usize) {
+        if let Some(place) = self.processes.place_of(rank) {
+            self.processes.hall.slots[place].wake_if_sleeping();
+        }
+    }
+
+    fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
+        let Some(place) = self.processes.place_of(to) else {
+            let type_name = envelope.label.type_name();
+            return self
+                .processes
+                .send(to, &envelope)
+                .map_err(|reason| CommError::Unportable { type_name, reason });
+        };
+        let hall = &self.processes.hall;
+        hall.mailbox(place).push(envelope);
+        if hall.home(place) != hall.home(self.place) {
+            fence(Ordering::SeqCst);
+        }
+        hall.slots[place].wake_if_sleeping();
+        Ok(())
+    }
+
+    fn sign(&self, receipt: &Receipt) {
+        match receipt.sign() {
+            Sender::Here(rank) => {
+                fence(Ordering::SeqCst);
+                self.wake_if_sleeping(rank);
+            }
+            Sender::There(process, number) => self.processes.sign(process, number),
+        }
+    }
+
+    fn poll(&self) {
+        self.processes.poll();
+    }
+
+    fn arrivals(&self) -> u32 {
+        self.processes.poll();
+        self.mailbox().arrivals()
+    }
+
+    fn post(&self, wanted: &Wanted) -> Posted {
+        self.mailbox().post(wanted).map_err(Ticket::Mail)
+    }
+
+    fn request(&self, wanted: &Wanted) -> Ticket {
+        Ticket::Mail(self.mailbox().request(wanted))
+    }
+
+    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+        let Ticket::Mail(ticket) = ticket else {
+            return None;
+        };
+        self.mailbox().collect(ticket).or_else(|| {
+            self.processes.poll();
+            self.mailbox().collect(ticket)
+        })
+    }
+
+    fn withdraw(&self, ticket: Ticket) -> bool {
+        let was_free = match ticket {
+            Ticket::Mail(ticket) => self.mailbox().withdraw(&ticket),
+            Ticket::Port(_) => true,
+        };
+        if !was_free {
+            self.slot().wake_if_sleeping();
+        }
+        was_free
+    }
+
+    fn farewell(&self, peer: usize, closer: Closer) {
+        // Whose neighbour lives elsewhere has nobody to wake but itself.
+        let place = self.processes.place_of(peer).unwrap_or(self.place);
+        self.farewells.add(place, closer);
+    }
+
+    fn put_back(&self, envelope: Envelope) {
+        self.mailbox().put_back(envelope);
+        self.slot().wake_if_sleeping();
+    }
+
+    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+        self.processes.poll();
+        self.mailbox().peek(wanted, look)
+    }
+
+    fn new_communicators(&self, count: u32) -> u32 {
+        // Relaxed: the numbers need only differ.
+        self.processes
+            .hall
+            .communicators
+            .fetch_add(count, Ordering::Relaxed)
+    }
+}

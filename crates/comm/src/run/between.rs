@@ -1,0 +1,132 @@
+//! The part of a run that is between processes: beginning and ending together, and messages while no rank looks for
+//! them.
+
+use crate::RunError;
+use crate::fabric::{Ending, Hall, Later, Processes, greet};
+use crate::transport::Transport;
+use motet_dispatch::IdleWatch;
+use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::thread::{self, JoinHandle};
+use motet_sync::{Mutex, Parker, Unparker};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The way to other processes, for one run.
+pub(crate) struct Way {
+    pub(crate) transport: Arc<dyn Transport>,
+    /// The number of the run, the same in all processes.
+    pub(crate) run: u16,
+    pub(crate) later: Later,
+}
+
+/// What a run over processes has beside its ranks.
+pub(crate) struct Between {
+    pub(crate) processes: Arc<Processes>,
+    server: Mutex<Option<Server>>,
+}
+
+/// The thread that takes messages in while no rank does.
+struct Server {
+    thread: JoinHandle<()>,
+    closing: Arc<AtomicBool>,
+}
+
+/// While ranks look for messages, the server looks this often whether they still do; and when they compute or sleep
+/// it takes this long at most until a message is seen.
+const GLANCE: Duration = Duration::from_micros(200);
+/// Fruitless looks in a row until the server naps between them.
+const EAGER: u32 = 100;
+/// How often the server looks whether this process is idle.
+const IDLE_EVERY: Duration = Duration::from_millis(20);
+
+impl Way {
+    /// Waits until all processes begin the run with `ranks` ranks here.
+    pub(crate) fn begin<E>(
+        self,
+        ranks: usize,
+        workers: usize,
+        watch: IdleWatch,
+        caller: Unparker,
+    ) -> Result<Between, RunError<E>> {
+        let Way {
+            transport,
+            run,
+            later,
+        } = self;
+        let firsts = greet(&*transport, run, ranks, &later)?;
+        let mut hall = Hall::new(ranks, workers);
+        hall.first = firsts[transport.process()];
+        let (hall, closing) = (Arc::new(hall), Arc::new(AtomicBool::new(false)));
+        let processes = Arc::new(Processes::new(hall, transport, run, firsts, later, caller));
+        processes.deliver_early();
+        let (served, told) = (Arc::clone(&processes), Arc::clone(&closing));
+        let thread = thread::spawn_named("between", move || serve(&served, &watch, &told));
+        Ok(Between {
+            processes,
+            server: Mutex::new(Some(Server {
+                thread: thread.map_err(RunError::Start)?,
+                closing,
+            })),
+        })
+    }
+}
+
+impl Between {
+    /// The ranks here have ended, with this failure or well. Waits until those of all other processes have; why the
+    /// run ends early if no rank here is to blame.
+    pub(crate) fn end(&self, failure: Option<String>, caller: &Parker) -> Option<Ending> {
+        match failure {
+            Some(message) => self.processes.failed(&message),
+            None if self.processes.ending().is_none() => {
+                self.processes.done();
+                while !self.processes.is_over() {
+                    caller.park();
+                }
+            }
+            None => {}
+        }
+        if let Some(Server { thread, closing }) = self.server.lock().take() {
+            closing.store(true, Ordering::Release);
+            thread.join().expect("taking messages in does not panic");
+        }
+        self.processes.ending()
+    }
+}
+
+fn serve(processes: &Processes, watch: &IdleWatch, closing: &AtomicBool) {
+    let (mut polls, mut fruitless, mut idle_at) = (processes.polls(), 0, Instant::now());
+    while !closing.load(Ordering::Acquire) {
+        let now = processes.polls();
+        if now != polls {
+            polls = now;
+            thread::park_timeout(GLANCE);
+            continue;
+        }
+        if processes.progress() > 0 {
+            fruitless = 0;
+            continue;
+        }
+        fruitless += 1;
+        if fruitless < EAGER {
+            thread::yield_now();
+            continue;
+        }
+        thread::park_timeout(GLANCE);
+        if idle_at.elapsed() >= IDLE_EVERY {
+            idle_at = Instant::now();
+            processes.look_for_idleness(watch);
+        }
+    }
+}
+
+impl<E> From<Ending> for RunError<E> {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Elsewhere { process, message } => RunError::Elsewhere { process, message },
+            Ending::Lost { process, reason } => RunError::Lost { process, reason },
+            Ending::Silent { processes, waited } => RunError::Silent { processes, waited },
+            Ending::Transport { reason } => RunError::Transport { reason },
+            Ending::Stuck(report) => RunError::Stuck(report),
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The two directions between neighbours: a lane where they share memory, messages where they do not.
+
+use crate::address::{Status, Tag};
+use crate::envelope::{Envelope, Kind, Receipt, Wanted};
+use crate::fabric::{Closer, Fabric, LaneReceiver, LaneSender, Remote};
+use crate::{CommError, Communicator, Value};
+use std::collections::VecDeque;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// The way to a neighbour.
+pub(super) enum Outgoing<'c, T> {
+    Lane(LaneSender<T>),
+    Far(Post<'c>),
+}
+
+/// The way from a neighbour.
+pub(super) enum Incoming<'c, T> {
+    Lane(LaneReceiver<T>),
+    Far(Post<'c>),
+}
+
+/// Steps with a neighbour in another process, in one direction.
+pub(super) struct Post<'c> {
+    comm: &'c Communicator,
+    remote: &'c Remote,
+    peer: usize,
+    /// Tells this direction of this topology from all others.
+    tag: Tag,
+    /// That of the opposite direction.
+    back: Tag,
+    sent: u32,
+    /// Receipts that have not come back, the oldest first.
+    receipts: VecDeque<Arc<Receipt>>,
+}
+
+/// Every so many steps a receipt is asked for, and so many may be missing: a rank runs ahead of its neighbour by
+/// twice that many steps at most.
+const RECEIPT_EVERY: u32 = 32;
+const MISSING: usize = 2;
+
+impl<'c> Post<'c> {
+    pub(super) fn new(
+        comm: &'c Communicator,
+        remote: &'c Remote,
+        peer: usize,
+        (tag, back): (Tag, Tag),
+    ) -> Self {
+        Post {
+            comm,
+            remote,
+            peer,
+            tag,
+            back,
+            sent: 0,
+            receipts: VecDeque::new(),
+        }
+    }
+
+    fn has_room(&mut self) -> bool {
+        while self
+            .receipts
+            .front()
+            .is_some_and(|receipt| receipt.is_signed())
+        {
+            self.receipts.pop_front();
+        }
+        if self.receipts.len() < MISSING {
+            return true;
+        }
+        self.remote.poll();
+        false
+    }
+
+    fn try_send<T: Value>(
+        &mut self,
+        message: &mut Option<T>,
+        location: &'static Location<'static>,
+    ) -> Result<bool, CommError> {
+        if !self.has_room() {
+            return Ok(false);
+        }
+        let Some(value) = message.take() else {
+            return Ok(false);
+        };
+        let mut envelope = self.envelope(Kind::Step, location, value);
+        self.sent = self.sent.wrapping_add(1);
+        if self.sent.is_multiple_of(RECEIPT_EVERY) {
+            let receipt = Arc::new(Receipt::new(self.remote.world_rank()));
+            envelope.receipt = Some(Arc::clone(&receipt));
+            self.receipts.push_back(receipt);
+        }
+        self.comm.carry(self.peer, envelope)?;
+        Ok(true)
+    }
+
+    fn envelope<T: Value>(
+        &self,
+        kind: Kind,
+        location: &'static Location<'static>,
+        value: T,
+    ) -> Envelope {
+        let status = Status {
+            source: self.comm.rank(),
+            tag: self.tag,
+        };
+        Envelope::new(self.comm.context(kind), status, location, value)
+    }
+
+    fn wanted(&self, kind: Kind, tag: Tag) -> Wanted {
+        self.comm.wanted(kind, self.peer.into(), tag.into())
+    }
+
+    fn has_message(&self) -> bool {
+        self.remote
+            .peek(&self.wanted(Kind::Step, self.tag), |_| ())
+            .is_some()
+    }
+
+    fn try_receive<T: Value>(&self) -> Option<Result<T, CommError>> {
+        let mut envelope = self.remote.take(&self.wanted(Kind::Step, self.tag))?;
+        if let Some(receipt) = envelope.receipt.take() {
+            self.remote.sign(&receipt);
+        }
+        let Status { source, tag } = envelope.status;
+        Some(
+            envelope
+                .open()
+                .map_err(|(envelope, reason)| CommError::Unreadable {
+                    source,
+                    tag,
+                    type_name: envelope.label.type_name(),
+                    reason: reason.unwrap_or_else(|| "it is of another type".to_owned()),
+                }),
+        )
+    }
+
+    /// Whether the neighbour has dropped its end. `from` is the direction in which it says so.
+    fn is_closed(&self, from: Tag) -> bool {
+        self.remote
+            .peek(&self.wanted(Kind::StepsEnd, from), |_| ())
+            .is_some()
+    }
+
+    fn closer(&self) -> Closer {
+        let envelope = self.envelope(Kind::StepsEnd, Location::caller(), ());
+        self.remote
+            .later(self.comm.team().world_rank(self.peer), envelope)
+    }
+}
+
+impl<T: Value> Outgoing<'_, T> {
+    #[inline]
+    pub(super) fn has_room(&mut self) -> bool {
+        match self {
+            Outgoing::Lane(lane) => lane.has_room(),
+            Outgoing::Far(post) => post.has_room(),
+        }
+    }
+
+    /// Sends the message, if there is one and there is room for it.
+    #[inline]
+    pub(super) fn try_send(
+        &mut self,
+        message: &mut Option<T>,
+        location: &'static Location<'static>,
+    ) -> Result<bool, CommError> {
+        match self {
+            Outgoing::Lane(lane) => Ok(lane.try_send(message)),
+            Outgoing::Far(post) => post.try_send(message, location),
+        }
+    }
+
+    /// Whether the neighbour has dropped its end.
+    pub(super) fn is_closed(&self) -> bool {
+        match self {
+            Outgoing::Lane(lane) => lane.is_closed(),
+            Outgoing::Far(post) => post.is_closed(post.back),
+        }
+    }
+
+    /// What tells the neighbour that this end is gone for good.
+    pub(super) fn closer(&self) -> Closer {
+        match self {
+            Outgoing::Lane(lane) => lane.closer(),
+            Outgoing::Far(post) => post.closer(),
+        }
+    }
+}
+
+impl<T: Value> Incoming<'_, T> {
+    #[inline]
+    pub(super) fn has_message(&self) -> bool {
+        match self {
+            Incoming::Lane(lane) => lane.has_message(),
+            Incoming::Far(post) => post.has_message(),
+        }
+    }
+
+    /// Takes the message that is there; and whether its sender may wait for the room that this has shown it.
+    #[inline]
+    pub(super) fn try_receive(&mut self) -> Option<Result<(T, bool), CommError>> {
+        match self {
+            Incoming::Lane(lane) => lane.try_receive().map(Ok),
+            Incoming::Far(post) => Some(post.try_receive()?.map(|message| (message, false))),
+        }
+    }
+
+    /// Whether the neighbour has dropped its end; the messages that it sent before are there.
+    pub(super) fn is_closed(&self) -> bool {
+        match self {
+            Incoming::Lane(lane) => lane.is_closed(),
+            Incoming::Far(post) => post.is_closed(post.tag),
+        }
+    }
+
+    /// What tells the neighbour that this end is gone for good; nothing more than the other direction says where
+    /// they share no memory.
+    pub(super) fn closer(&self) -> Option<Closer> {
+        match self {
+            Incoming::Lane(lane) => Some(lane.closer()),
+            Incoming::Far(_) => None,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What carries bytes between the processes of a world.
+
+use std::fmt;
+
+/// Bytes between processes, for [`World::over`](crate::World::over). `motet-mpi` has one over MPI.
+///
+/// All processes of a world are numbered from 0. No call waits.
+pub trait Transport: Send + Sync {
+    /// This process's number.
+    fn process(&self) -> usize;
+
+    /// How many processes there are.
+    fn processes(&self) -> usize;
+
+    /// Sends a message to another process. It goes on in the background; messages from here to one process come
+    /// in the order in which they were sent. A payload with room for a few bytes more may be taken as it is.
+    ///
+    /// # Errors
+    /// [`TransportError`]; the message is then lost.
+    fn send(&self, process: usize, header: Header, payload: Vec<u8>) -> Result<(), TransportError>;
+
+    /// Takes in what has come and gives it to `deliver`, with the process it comes from; the number of messages.
+    /// Also finishes sends. Any thread may call it, and several at once: whoever finds another at it gets 0.
+    ///
+    /// `deliver` may send; it does not wait.
+    ///
+    /// # Errors
+    /// [`TransportError::Lost`] once for each process that is found to be gone, after all that came from it was
+    /// delivered; [`TransportError::Failed`].
+    fn progress(
+        &self,
+        deliver: &mut dyn FnMut(usize, Header, Vec<u8>),
+    ) -> Result<usize, TransportError>;
+}
+
+/// What stands on a message between processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Header {
+    /// What keeps apart messages that must not meet.
+    pub context: u64,
+    /// Who sends.
+    pub source: u32,
+    /// Who is to receive.
+    pub destination: u32,
+    /// What it is about.
+    pub tag: u32,
+}
+
+/// Why a transport cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TransportError {
+    /// A process is gone that should be there.
+    Lost {
+        /// The process.
+        process: usize,
+        /// How that was found.
+        reason: String,
+    },
+    /// The transport itself has failed.
+    Failed {
+        /// What it says.
+        reason: String,
+    },
+}
+
+impl fmt::Display for TransportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TransportError::Lost { process, reason } => {
+                write!(f, "process {process} is lost: {reason}")
+            }
+            TransportError::Failed { reason } => f.write_str(reason),
+        }
+    }
+}
+
+impl std::error::Error for TransportError {}

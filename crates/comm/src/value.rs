@@ -1,0 +1,58 @@
+//! Values that can be messages.
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A value that ranks can send to each other: any type that [serde](https://serde.rs) can write and read.
+///
+/// Inside a process a message is moved, never written: serde is used only between processes, where the bytes
+/// are those of [postcard](https://postcard.jamesmunns.com), and vectors of plain numbers go as they are in
+/// memory. What only makes sense in the process where it is, travels as [`Local`].
+///
+/// The trait is there by itself; nobody implements it.
+pub trait Value: Serialize + DeserializeOwned + Send + 'static {}
+
+impl<T: Serialize + DeserializeOwned + Send + 'static> Value for T {}
+
+/// A value that stays in its process: an `Arc`, a handle, a closure, a type without serde.
+///
+/// Ranks of one process send it like any other. To a rank of another process it cannot go: the send ends with
+/// [`CommError::Unportable`](crate::CommError::Unportable).
+///
+/// ```
+/// use motet_comm::{CommError, Local, World};
+/// use std::sync::Arc;
+///
+/// let got = World::threads(2)
+///     .run(async |comm| -> Result<_, CommError> {
+///         let other = 1 - comm.rank();
+///         comm.send(other, 0, Local(Arc::new(comm.rank()))).await?;
+///         let Local(shared) = comm.recv::<Local<Arc<usize>>>(other, 0).await?;
+///         Ok(*shared)
+///     })
+///     .unwrap();
+/// assert_eq!(got, [1, 0]);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Local<T>(pub T);
+
+impl<T> Serialize for Local<T> {
+    /// # Errors
+    /// Always.
+    fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(S::Error::custom(
+            "it is a Local, which stays in its process",
+        ))
+    }
+}
+
+impl<'de, T> Deserialize<'de> for Local<T> {
+    /// # Errors
+    /// Always.
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(D::Error::custom(
+            "it is a Local, which stays in its process",
+        ))
+    }
+}

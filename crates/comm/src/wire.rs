@@ -1,0 +1,253 @@
+//! Values as bytes, for ranks of other processes.
+//!
+//! Vectors of plain numbers go as they lie in memory, everything else as postcard writes it. All processes of a
+//! run are the same program on machines of the same kind, so that nobody translates numbers.
+
+use crate::Value;
+use motet_sync::Mutex;
+use postcard::ser_flavors::Flavor;
+use std::any::{Any, TypeId, type_name};
+use std::collections::HashSet;
+use std::hash::Hash;
+use std::marker::PhantomData;
+use std::sync::OnceLock;
+
+/// What is to be known of the type of a message whose value is at hand.
+#[derive(Debug)]
+pub(crate) struct Typed {
+    pub(crate) name: fn() -> &'static str,
+    pub(crate) encode: fn(&(dyn Any + Send), &mut Vec<u8>) -> Result<(), String>,
+}
+
+/// Gives what is to be known of a type.
+pub(crate) struct Of<T>(PhantomData<T>);
+
+impl<T: Value> Of<T> {
+    pub(crate) const TYPE: &'static Typed = &Typed {
+        name: type_name::<T>,
+        encode: |value, to| encode(value.downcast_ref::<T>().expect("the value is a T"), to),
+    };
+}
+
+/// Appends the bytes of a value.
+///
+/// # Errors
+/// Why it cannot be written; `to` then ends somewhere in the value.
+pub(crate) fn encode<T: Value>(value: &T, to: &mut Vec<u8>) -> Result<(), String> {
+    if let Some(bytes) = plain_bytes(value) {
+        to.extend_from_slice(bytes);
+        return Ok(());
+    }
+    postcard::serialize_with_flavor(value, Appending(to)).map_err(|error| error.to_string())
+}
+
+/// The value that these bytes, all of them, stand for.
+///
+/// # Errors
+/// Why they cannot be read as a `T`.
+pub(crate) fn decode<T: Value>(bytes: &[u8]) -> Result<T, String> {
+    if let Some(read) = plain_vector(bytes) {
+        return read;
+    }
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, rest)) => Err(format!(
+            "{} of {} bytes are left over",
+            rest.len(),
+            bytes.len()
+        )),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Appends bytes to a vector that belongs to somebody else.
+struct Appending<'a>(&'a mut Vec<u8>);
+
+impl Flavor for Appending<'_> {
+    type Output = ();
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.0.push(byte);
+        Ok(())
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<()> {
+        Ok(())
+    }
+}
+
+/// Calls the macro for every type of plain numbers.
+macro_rules! each_plain {
+    ($with:ident) => {
+        $with!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64)
+    };
+}
+
+/// The memory of the value, if it is a vector of plain numbers.
+fn plain_bytes<T: 'static>(value: &T) -> Option<&[u8]> {
+    let value: &dyn Any = value;
+    macro_rules! look {
+        ($($number:ty)*) => {
+            $(if TypeId::of::<T>() == TypeId::of::<Vec<$number>>() {
+                return value.downcast_ref::<Vec<$number>>().map(|numbers| bytemuck::cast_slice(numbers));
+            })*
+        };
+    }
+    each_plain!(look);
+    None
+}
+
+/// A vector of plain numbers of these bytes, if `T` is one.
+fn plain_vector<T: 'static>(bytes: &[u8]) -> Option<Result<T, String>> {
+    macro_rules! look {
+        ($($number:ty)*) => {
+            $(if TypeId::of::<T>() == TypeId::of::<Vec<$number>>() {
+                let length = bytes.len() / size_of::<$number>();
+                let mut numbers: Vec<$number> = vec![Default::default(); length];
+                let room = bytemuck::cast_slice_mut(&mut numbers);
+                if room.len() != bytes.len() {
+                    return Some(Err(format!("{} bytes are no whole numbers", bytes.len())));
+                }
+                room.copy_from_slice(bytes);
+                // A move between two names of one type.
+                let mut same = Some(numbers);
+                let same = (&mut same as &mut dyn Any).downcast_mut::<Option<T>>()?;
+                return same.take().map(Ok);
+            })*
+        };
+    }
+    each_plain!(look);
+    None
+}
+
+/// A text that lives as long as the program. There are as many as the program has types, files and calls.
+pub(crate) fn known(text: &str) -> &'static str {
+    static TEXTS: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
+    known_in(
+        &TEXTS,
+        |texts| texts.get(text).copied(),
+        || text.to_owned().leak(),
+    )
+}
+
+/// What is in the set, put there if it was not.
+pub(crate) fn known_in<K: Copy + Eq + Hash>(
+    set: &'static OnceLock<Mutex<HashSet<K>>>,
+    find: impl FnOnce(&HashSet<K>) -> Option<K>,
+    make: impl FnOnce() -> K,
+) -> K {
+    let mut set = set.get_or_init(Mutex::default).lock();
+    find(&set).unwrap_or_else(|| {
+        let made = make();
+        set.insert(made);
+        made
+    })
+}
+
+/// Reads numbers and texts off the end of bytes, in the opposite order of writing.
+pub(crate) struct Tail<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Tail<'a> {
+    pub(crate) fn number(&mut self) -> Option<u64> {
+        let (rest, number) = self.0.split_last_chunk()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*number))
+    }
+
+    /// Bytes in front of their number.
+    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.number()?).ok()?;
+        let begin = self.0.len().checked_sub(length)?;
+        let (rest, bytes) = self.0.split_at(begin);
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    pub(crate) fn text(&mut self) -> Option<&'a str> {
+        std::str::from_utf8(self.bytes()?).ok()
+    }
+}
+
+/// Appends a number for [`Tail::number`].
+pub(crate) fn put_number(to: &mut Vec<u8>, number: u64) {
+    to.extend_from_slice(&number.to_le_bytes());
+}
+
+/// Appends a text for [`Tail::text`].
+pub(crate) fn put_text(to: &mut Vec<u8>, text: &str) {
+    to.extend_from_slice(text.as_bytes());
+    put_number(to, text.len() as u64);
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+    use crate::Local;
+    use std::collections::BTreeMap;
+    use std::fmt::Debug;
+
+    fn round<T: Value + PartialEq + Debug>(value: T) -> usize {
+        let mut bytes = vec![7];
+        encode(&value, &mut bytes).unwrap();
+        assert_eq!(decode::<T>(&bytes[1..]), Ok(value));
+        bytes.len() - 1
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        round(());
+        round(String::from("text"));
+        round((1_u8, Some(-5_i64), 'x', vec![vec![0.5], vec![]]));
+        round(BTreeMap::from([(1, "one".to_owned()), (2, String::new())]));
+        round(f64::MIN_POSITIVE);
+    }
+
+    #[test]
+    fn vectors_of_plain_numbers_go_as_they_are() {
+        assert_eq!(round(vec![1.5_f64, -0.0, f64::INFINITY]), 24);
+        assert_eq!(round(vec![u16::MAX; 3]), 6);
+        assert_eq!(round(vec![i128::MIN]), 16);
+        assert_eq!(round(Vec::<f32>::new()), 0);
+        let mut bytes = Vec::new();
+        encode(&vec![f64::from_bits(0x7ff8_dead_beef_0001)], &mut bytes).unwrap();
+        assert_eq!(bytes, 0x7ff8_dead_beef_0001_u64.to_le_bytes(), "also a NaN");
+    }
+
+    #[test]
+    fn other_bytes_are_no_value() {
+        assert!(decode::<Vec<f64>>(&[0; 9]).is_err());
+        assert!(decode::<u8>(&[1, 2]).unwrap_err().contains("left over"));
+        assert!(decode::<String>(&[200]).is_err());
+    }
+
+    #[test]
+    fn what_stays_in_its_process_is_not_written() {
+        assert!(encode(&Local(1), &mut Vec::new()).is_err());
+        assert!(decode::<Local<u8>>(&[1]).is_err());
+    }
+
+    #[test]
+    fn texts_are_known_once() {
+        let one = known(&String::from("a text"));
+        assert!(std::ptr::eq(one, known("a text")));
+    }
+
+    #[test]
+    fn a_tail_is_read_backwards() {
+        let mut bytes = b"body".to_vec();
+        put_text(&mut bytes, "Vec<f64>");
+        put_number(&mut bytes, 42);
+        let mut tail = Tail(&bytes);
+        assert_eq!(
+            (tail.number(), tail.text(), tail.0),
+            (Some(42), Some("Vec<f64>"), &b"body"[..])
+        );
+        assert_eq!(Tail(&[1, 2]).number(), None);
+        assert_eq!(Tail(&[255; 8]).text(), None);
+    }
+}

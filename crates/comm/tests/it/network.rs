@@ -1,0 +1,131 @@
+//! Processes that are threads: a transport through memory, to test what is between processes without any.
+//!
+//! It behaves as a transport may at its worst: only the order between two processes is kept, a message comes some calls
+//! of `progress` after it was sent, and who is killed is found out later.
+
+use motet_comm::{Header, Transport, TransportError};
+use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use motet_sync::{Mutex, thread};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+type Message = (usize, Header, Vec<u8>);
+
+/// What all processes share.
+struct Network {
+    /// By receiver, then by sender.
+    lines: Vec<Vec<Mutex<VecDeque<Message>>>>,
+    killed: Vec<AtomicBool>,
+}
+
+/// One process's end.
+pub(crate) struct Endpoint {
+    network: Arc<Network>,
+    process: usize,
+    /// Makes the number of calls that a message waits for.
+    calls: AtomicU32,
+    /// Those whose end was told.
+    told: Mutex<Vec<usize>>,
+}
+
+/// The ends of a network of so many processes.
+pub(crate) fn network(processes: usize) -> Vec<Arc<Endpoint>> {
+    let lines = || (0..processes).map(|_| Mutex::default()).collect();
+    let network = Arc::new(Network {
+        lines: (0..processes).map(|_| lines()).collect(),
+        killed: (0..processes).map(|_| AtomicBool::new(false)).collect(),
+    });
+    let end = |process| Endpoint {
+        network: Arc::clone(&network),
+        process,
+        calls: AtomicU32::new(0),
+        told: Mutex::default(),
+    };
+    (0..processes)
+        .map(|process| Arc::new(end(process)))
+        .collect()
+}
+
+/// Runs `life` as every process at once; what each gives, in order.
+pub(crate) fn processes<R: Send + 'static>(
+    count: usize,
+    life: impl Fn(Arc<Endpoint>) -> R + Send + Sync + 'static,
+) -> Vec<R> {
+    let life = Arc::new(life);
+    let lives = network(count).into_iter().map(|end| {
+        let life = Arc::clone(&life);
+        thread::spawn(move || life(end))
+    });
+    let lives: Vec<_> = lives.collect();
+    lives.into_iter().map(|life| life.join().unwrap()).collect()
+}
+
+impl Endpoint {
+    /// The process is gone, as by a signal: it sends nothing more, and takes nothing in.
+    pub(crate) fn kill(&self) {
+        self.network.killed[self.process].store(true, Ordering::Release);
+    }
+
+    fn is_killed(&self, process: usize) -> bool {
+        self.network.killed[process].load(Ordering::Acquire)
+    }
+}
+
+impl Transport for Endpoint {
+    fn process(&self) -> usize {
+        self.process
+    }
+
+    fn processes(&self) -> usize {
+        self.network.lines.len()
+    }
+
+    fn send(&self, process: usize, header: Header, payload: Vec<u8>) -> Result<(), TransportError> {
+        if !self.is_killed(self.process) {
+            let line = &self.network.lines[process][self.process];
+            line.lock().push_back((self.process, header, payload));
+        }
+        Ok(())
+    }
+
+    fn progress(
+        &self,
+        deliver: &mut dyn FnMut(usize, Header, Vec<u8>),
+    ) -> Result<usize, TransportError> {
+        let calls = self.calls.fetch_add(1, Ordering::Relaxed) as usize;
+        if self.is_killed(self.process) {
+            // Its thread is to end.
+            let reason = "killed by the test".to_owned();
+            return Err(TransportError::Failed { reason });
+        }
+        if calls.is_multiple_of(3) {
+            return Ok(0);
+        }
+        let lines = &self.network.lines[self.process];
+        let mut delivered = 0;
+        for turn in 0..lines.len() {
+            // One message of each at a time, beginning with another process each time. The line stays locked: two
+            // threads must not deliver two of its messages in the wrong order.
+            let from = (calls + turn) % lines.len();
+            if let Some(mut line) = lines[from].try_lock()
+                && let Some((process, header, payload)) = line.pop_front()
+            {
+                deliver(process, header, payload);
+                delivered += 1;
+            }
+        }
+        let gone = (0..lines.len()).find(|&process| {
+            self.is_killed(process)
+                && lines[process].lock().is_empty()
+                && !self.told.lock().contains(&process)
+        });
+        match gone {
+            Some(process) if delivered == 0 => {
+                self.told.lock().push(process);
+                let reason = "killed by the test".to_owned();
+                Err(TransportError::Lost { process, reason })
+            }
+            _ => Ok(delivered),
+        }
+    }
+}

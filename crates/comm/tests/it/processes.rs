@@ -1,0 +1,229 @@
+//! What is special about a world over processes. (That all operations do the same there, the other tests show.)
+
+use crate::network::processes;
+use motet_comm::{CommError, Local, Operation, RankState, RunError, World};
+use motet_testkit::{patience, within};
+
+#[test]
+fn sem_g315_a_local_does_not_leave_its_process() {
+    within(patience(), || {
+        let ended = processes(2, |end| {
+            let world = World::over(end, 2);
+            let sent = world.run(async |comm| -> Result<_, CommError> {
+                let (rank, mate) = (comm.rank(), comm.rank() ^ 1);
+                comm.send(mate, 0, Local(rank)).await?;
+                let Local(came) = comm.recv::<Local<usize>>(mate, 0).await?;
+                assert_eq!(came, mate, "inside a process it goes");
+                let refused = comm.send((rank + 2) % 4, 0, Local(rank)).await;
+                let all = comm.allgather(Local(rank)).await;
+                comm.barrier().await?;
+                Ok([refused.unwrap_err(), all.map(drop).unwrap_err()])
+            });
+            sent.unwrap()
+        });
+        for error in ended.into_iter().flatten().flatten() {
+            assert!(matches!(error, CommError::Unportable { .. }), "{error}");
+            assert!(error.to_string().contains("Local"), "{error}");
+        }
+    });
+}
+
+#[test]
+fn sem_g411_every_process_may_have_another_number_of_ranks() {
+    within(patience(), || {
+        let results = processes(3, |end| {
+            let ranks = [3, 1, 2][World::over(end.clone(), 1).process().0];
+            let world = World::over(end, ranks);
+            world
+                .run(async |comm| comm.allgather(comm.rank()).await)
+                .unwrap()
+        });
+        let counts: Vec<usize> = results.iter().map(Vec::len).collect();
+        assert_eq!(counts, [3, 1, 2]);
+        let expected = (0..6).collect::<Vec<usize>>();
+        assert!(results.iter().flatten().all(|all| *all == expected));
+    });
+}
+
+#[test]
+fn sem_g411_runs_follow_each_other_and_do_not_meet() {
+    within(patience(), || {
+        processes(2, |end| {
+            let world = World::over(end, 2);
+            for run in 0..50_usize {
+                let sums = world.run(async |comm| -> Result<_, CommError> {
+                    // A message that nobody receives in its run is not there in the next.
+                    comm.send((comm.rank() + 2) % 4, 0, run).await?;
+                    if run % 2 == 0 {
+                        let came = comm.recv::<usize>((comm.rank() + 2) % 4, 0).await?;
+                        assert_eq!(came, run);
+                    }
+                    comm.allreduce(run, |a, b| a + b).await
+                });
+                assert_eq!(sums.unwrap(), [4 * run; 2]);
+            }
+        });
+    });
+}
+
+#[test]
+fn sem_g411_communicators_have_the_same_number_on_all_their_ranks_and_no_other_has_it() {
+    within(patience(), || {
+        let numbers = processes(3, |end| {
+            let world = World::over(end, 2);
+            let numbers = world.run(async |comm| -> Result<_, CommError> {
+                let mut numbers = Vec::new();
+                // Parts that lie across processes split at the same time.
+                let part = comm
+                    .split(Some(comm.rank() % 3), 0)
+                    .await?
+                    .expect("it has a color");
+                for _ in 0..5 {
+                    let twin = part.dup().await?;
+                    let whole = part
+                        .split(Some(part.rank()), 0)
+                        .await?
+                        .expect("it has a color");
+                    numbers.push((comm.rank() % 3, twin.number()));
+                    numbers.push((10 + comm.rank(), whole.number()));
+                    assert_eq!(twin.allgather(twin.number()).await?, vec![twin.number(); 2]);
+                }
+                Ok(numbers)
+            });
+            numbers.unwrap()
+        });
+        let mut all: Vec<(usize, u32)> = numbers.into_iter().flatten().flatten().collect();
+        all.sort_unstable();
+        all.dedup();
+        // Twins: 3 parts, 5 each; halves: 6 ranks, 5 each.
+        assert_eq!(all.len(), 45);
+        let mut numbers: Vec<u32> = all.into_iter().map(|(_, number)| number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        assert_eq!(numbers.len(), 45, "no two have the same number");
+    });
+}
+
+#[test]
+fn sem_g412_a_panic_ends_the_run_everywhere() {
+    within(patience(), || {
+        let ended = processes(3, |end| {
+            let ended = World::over(end, 2).run(async |comm| -> Result<(), CommError> {
+                assert!(comm.rank() != 3, "rank 3 has had enough");
+                comm.barrier().await
+            });
+            ended.unwrap_err()
+        });
+        for (process, error) in ended.into_iter().enumerate() {
+            let text = error.to_string();
+            assert!(
+                text.contains("rank 3 panicked: rank 3 has had enough"),
+                "{text}"
+            );
+            match error {
+                RunError::Panicked { rank: 3, .. } => assert_eq!(process, 1),
+                RunError::Elsewhere { process: from, .. } => assert!(from == 1 && process != 1),
+                other => panic!("{other}"),
+            }
+        }
+    });
+}
+
+#[test]
+fn sem_g412_a_process_that_is_gone_ends_the_run_everywhere() {
+    for seed in 0..20_usize {
+        within(patience(), move || {
+            let ended = processes(3, move |end| {
+                let killed = end.clone();
+                World::over(end, 2).run(async |comm| -> Result<(), CommError> {
+                    for round in 0.. {
+                        if comm.rank() == 2 && round == seed {
+                            killed.kill();
+                        }
+                        match (seed + round) % 4 {
+                            0 => comm.barrier().await?,
+                            1 => drop(comm.allreduce(1, |a, b| a + b).await?),
+                            2 => drop(comm.alltoall(vec![round; 6]).await?),
+                            _ => drop(
+                                comm.broadcast(round % 6, (comm.rank() == round % 6).then_some(1))
+                                    .await?,
+                            ),
+                        }
+                    }
+                    Ok(())
+                })
+            });
+            for (process, ended) in ended.into_iter().enumerate() {
+                match ended.unwrap_err() {
+                    RunError::Lost { process: 1, .. } => assert_ne!(process, 1),
+                    RunError::Transport { .. } => assert_eq!(process, 1, "it is the one"),
+                    RunError::Elsewhere { message, .. } => {
+                        assert!(
+                            message.contains("process: 1"),
+                            "process {process}: {message}"
+                        );
+                    }
+                    other => panic!("process {process}: {other}"),
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn sem_g413_who_waits_for_whom_is_told_for_all_processes() {
+    within(patience(), || {
+        let ended = processes(3, |end| {
+            let ended = World::over(end, 2).run(async |comm| -> Result<(), CommError> {
+                // Everybody but rank 4 comes to the barrier, and one message is left over.
+                match comm.rank() {
+                    4 => comm.recv::<()>(0, 1).await,
+                    5 => {
+                        comm.send(0, 2, 5).await?;
+                        Ok(())
+                    }
+                    _ => comm.barrier().await,
+                }
+            });
+            ended.unwrap_err()
+        });
+        let reports: Vec<_> = ended
+            .into_iter()
+            .map(|error| match error {
+                RunError::Stuck(report) => report,
+                other => panic!("{other}"),
+            })
+            .collect();
+        assert!(
+            reports.iter().all(|report| *report == reports[0]),
+            "{reports:?}"
+        );
+        let report = &reports[0];
+        assert_eq!(report.ranks.len(), 6);
+        assert_eq!(report.ranks[5], RankState::Finished);
+        let operation = |rank: usize| match &report.ranks[rank] {
+            RankState::Waiting(waits) => waits[0].operation,
+            RankState::Finished | _ => panic!("rank {rank} waits"),
+        };
+        let barrier = Operation::Collective {
+            name: "barrier",
+            root: None,
+        };
+        assert!((0..4).all(|rank| operation(rank) == barrier), "{report}");
+        assert_eq!(
+            operation(4),
+            Operation::Recv {
+                source: 0.into(),
+                tag: 1.into()
+            }
+        );
+        assert_eq!(
+            (report.unmatched[0].source, report.unmatched[0].dest),
+            (5, 0)
+        );
+        assert!(
+            report.to_string().contains("tests/it/processes.rs"),
+            "{report}"
+        );
+    });
+}

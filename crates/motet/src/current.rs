@@ -1,0 +1,133 @@
+//! The world that a program was started in.
+
+use motet_comm::{WeakWorld, World};
+use motet_mpi::{Library, MpiError, Processes, Search};
+use motet_sync::Mutex;
+use std::env;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// Gives a program the world that it was started in.
+///
+/// Under `motet run`, `mpiexec` or `srun` with several processes that is all of them; a program that was started
+/// by itself has this process alone. The program is the same. How many ranks there are in each process says
+/// `MOTET_THREADS`; without it there is one per core where a process is alone, and otherwise one.
+///
+/// Several processes need an MPI library with the MPI-5 standard ABI. It is looked for where `MOTET_MPI_LIB` says,
+/// else in the active environment of Python and where systems put libraries.
+///
+/// ```
+/// use motet::{CommError, Current, World};
+///
+/// let world = World::current()?;
+/// let sums = world.run(async |comm| -> Result<_, CommError> { comm.allreduce(1, |a, b| a + b).await });
+/// assert!(sums.unwrap()[0] >= 1);
+/// # Ok::<(), motet::CurrentError>(())
+/// ```
+pub trait Current: Sized {
+    /// The world that this program was started in: the same each time, as MPI can be started once. MPI ends when the
+    /// last copy is dropped; after that there is none any more.
+    ///
+    /// # Errors
+    /// [`CurrentError`].
+    fn current() -> Result<Self, CurrentError>;
+}
+
+/// Why there is no current world.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CurrentError {
+    /// `MOTET_THREADS` is no number of ranks.
+    Threads(String),
+    /// The processes cannot talk to each other.
+    Mpi(MpiError),
+}
+
+/// What launchers set in the processes that they start: how many there are, or which one this is.
+const SIZES: [&str; 4] = [
+    "PMI_SIZE",
+    "OMPI_COMM_WORLD_SIZE",
+    "PALS_SIZE",
+    "SLURM_STEP_NUM_TASKS",
+];
+const RANKS: [&str; 2] = ["PMI_RANK", "PMIX_RANK"];
+
+impl Current for World {
+    fn current() -> Result<World, CurrentError> {
+        static CURRENT: OnceLock<Mutex<Option<WeakWorld>>> = OnceLock::new();
+        let mut current = CURRENT.get_or_init(Mutex::default).lock();
+        if let Some(world) = current.as_ref().and_then(WeakWorld::upgrade) {
+            return Ok(world);
+        }
+        let world = start()?;
+        *current = Some(world.downgrade());
+        Ok(world)
+    }
+}
+
+fn start() -> Result<World, CurrentError> {
+    let threads = match env::var("MOTET_THREADS") {
+        Ok(text) => Some(ranks(&text)?),
+        Err(_) => None,
+    };
+    if !is_one_of_several() {
+        return Ok(World::threads(threads.unwrap_or(0)));
+    }
+    let named = env::var_os("MOTET_MPI_LIB").map(PathBuf::from);
+    let search = Search::usual(named, |name| env::var_os(name));
+    let path = search.find().map_err(CurrentError::Mpi)?;
+    let processes = Library::open(&path).and_then(|library| Processes::start(&library));
+    let processes = processes.map_err(CurrentError::Mpi)?;
+    Ok(World::over(processes, threads.unwrap_or(1)))
+}
+
+fn ranks(text: &str) -> Result<usize, CurrentError> {
+    match text.trim().parse() {
+        Ok(ranks) if ranks > 0 => Ok(ranks),
+        _ => Err(CurrentError::Threads(text.to_owned())),
+    }
+}
+
+/// Whether a launcher has started this process beside others.
+fn is_one_of_several() -> bool {
+    let size = |name| {
+        env::var(name)
+            .ok()
+            .and_then(|text| text.parse::<usize>().ok())
+    };
+    match SIZES.iter().find_map(size) {
+        Some(size) => size > 1,
+        None => RANKS.iter().any(|name| env::var_os(name).is_some()),
+    }
+}
+
+impl fmt::Display for CurrentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CurrentError::Threads(text) => write!(
+                f,
+                "MOTET_THREADS is {text:?}: it must be the number of ranks in each process, from 1"
+            ),
+            CurrentError::Mpi(error) => {
+                write!(f, "the processes cannot talk to each other: {error}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CurrentError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_numbers_from_one() {
+        assert_eq!(ranks(" 8 "), Ok(8));
+        for wrong in ["0", "-1", "two", ""] {
+            let error = ranks(wrong).unwrap_err();
+            assert!(error.to_string().contains(&format!("{wrong:?}")), "{error}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Messages that are matched, and come to be here in the order in which they were matched.
+
+use crate::binding::{Comm, Matched, Request};
+use crate::error::MpiError;
+use std::collections::VecDeque;
+
+/// All messages have one tag of MPI: only so does it keep their order.
+pub(super) const TAG: i32 = 1;
+
+/// What has been matched and is not all here.
+#[derive(Debug)]
+pub(super) struct Arrivals {
+    /// By process: in order.
+    arriving: Vec<VecDeque<Request>>,
+    /// The processes whose messages are arriving.
+    busy: Vec<usize>,
+}
+
+impl Arrivals {
+    pub(super) fn new(processes: usize) -> Arrivals {
+        Arrivals {
+            arriving: (0..processes).map(|_| VecDeque::new()).collect(),
+            busy: Vec::new(),
+        }
+    }
+
+    /// Matches what has come and hands over what is here, about so much at most; how much it was.
+    pub(super) fn take_in(
+        &mut self,
+        comm: &Comm,
+        at_once: usize,
+        mut hand: impl FnMut(usize, Request) -> Result<(), MpiError>,
+    ) -> Result<usize, MpiError> {
+        let (mut at, mut taken) = (0, 0);
+        while let Some(&process) = self.busy.get(at) {
+            taken += self.take_arrived(process, &mut hand)?;
+            if self.arriving[process].is_empty() {
+                self.busy.swap_remove(at);
+            } else {
+                at += 1;
+            }
+        }
+        while taken < at_once {
+            let Some(matched) = comm.improbe(TAG)? else {
+                break;
+            };
+            taken += self.take(matched, &mut hand)?;
+        }
+        Ok(taken)
+    }
+
+    /// Hands over all that is here from a process that will send nothing more, and forgets the rest.
+    pub(super) fn take_last(
+        &mut self,
+        comm: &Comm,
+        process: usize,
+        mut hand: impl FnMut(usize, Request) -> Result<(), MpiError>,
+    ) -> Result<(), MpiError> {
+        self.take_arrived(process, &mut hand)?;
+        while let Some(matched) = comm.improbe_from(process, TAG)? {
+            self.take(matched, &mut hand)?;
+        }
+        self.take_arrived(process, &mut hand)?;
+        Ok(())
+    }
+
+    /// What is arriving from a process that is gone never will.
+    pub(super) fn forget(&mut self, process: usize) {
+        self.arriving[process].clear();
+        self.busy.retain(|&from| from != process);
+    }
+
+    /// Begins to receive a message, and hands it over when it is here.
+    fn take(
+        &mut self,
+        matched: Matched,
+        hand: &mut impl FnMut(usize, Request) -> Result<(), MpiError>,
+    ) -> Result<usize, MpiError> {
+        let process = matched.source();
+        let mut request = matched.receive()?;
+        let first = self.arriving[process].is_empty();
+        if first && request.test()?.is_some() {
+            hand(process, request)?;
+            return Ok(1);
+        }
+        if first {
+            self.busy.push(process);
+        }
+        self.arriving[process].push_back(request);
+        Ok(0)
+    }
+
+    /// Hands over the oldest messages of a process as far as they are here.
+    fn take_arrived(
+        &mut self,
+        process: usize,
+        hand: &mut impl FnMut(usize, Request) -> Result<(), MpiError>,
+    ) -> Result<usize, MpiError> {
+        let arriving = &mut self.arriving[process];
+        let mut taken = 0;
+        while let Some(first) = arriving.front_mut() {
+            if first.test()?.is_none() {
+                break;
+            }
+            let request = arriving.pop_front().expect("the first was just tested");
+            hand(process, request)?;
+            taken += 1;
+        }
+        Ok(taken)
+    }
+}

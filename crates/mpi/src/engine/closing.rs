@@ -1,0 +1,150 @@
+//! The end of an engine: farewells, the last messages, and a barrier.
+//!
+//! ```text
+//!  nobody is sending ─► farewell to each ─► all others' farewells, all sent ─► barrier ─► closed
+//! ```
+
+use super::envelope::{Kind, NOTHING};
+use super::sides::Side;
+use super::{Engine, Envelope};
+use crate::binding::Request;
+use crate::error::MpiError;
+use motet_sync::thread;
+use std::time::{Duration, Instant};
+
+/// How far the close has come: a later call goes on from there.
+#[derive(Debug)]
+pub(super) struct Closing {
+    /// By process: whether it has this one's farewell.
+    told: Vec<bool>,
+    /// A long message has left here only when the other side says so, and libraries say it while they
+    /// are called: nobody may go before all have seen theirs leave.
+    barrier: Option<Request>,
+    /// By process: how often it was looked for since it closed, one time after the other, and was gone.
+    absent: Vec<u32>,
+    looked: Instant,
+}
+
+/// One that has closed may end when the barrier is over, which others may notice later. Looks rather than
+/// time: this process may have been stopped meanwhile.
+const ABSENCES: u32 = 10;
+
+impl Closing {
+    pub(super) fn new(processes: usize) -> Closing {
+        Closing {
+            told: vec![false; processes],
+            barrier: None,
+            absent: vec![0; processes],
+            looked: Instant::now(),
+        }
+    }
+}
+
+impl Engine {
+    /// Ends the sending of this process and waits until all others have ended theirs and all messages
+    /// have been delivered, or until `limit` has passed. All processes call it, from one thread; after
+    /// [`MpiError::Silent`] a further call goes on where this one stopped.
+    ///
+    /// # Errors
+    /// [`MpiError::PeerLost`] when a process was lost, now or before, after the others have closed: the
+    /// first one; [`MpiError::Silent`] with the processes that have not closed within the limit; what
+    /// MPI said when a process could not be told that this one closes, after all others have been; as
+    /// [`Engine::progress`].
+    pub fn close(
+        &self,
+        limit: Duration,
+        mut deliver: impl FnMut(Envelope),
+    ) -> Result<(), MpiError> {
+        let begun = Instant::now();
+        let mut closing = self.closing.lock();
+        self.sides.close_here();
+        let mut told: Option<Result<(), MpiError>> = None;
+        loop {
+            let idle = match self.progress(&mut deliver) {
+                Ok(taken) => taken == 0,
+                // A loss is told below, when the others are done.
+                Err(MpiError::PeerLost { .. }) => false,
+                Err(error) => return Err(error),
+            };
+            // Nothing may come after a farewell, and a thread that found this side open may be sending.
+            if told.is_none() && self.sides.is_quiet() {
+                told = Some(self.say_farewell(&mut closing));
+            }
+            let open = self.sides.all_in(Side::Open);
+            if open.is_empty() && told.is_some() {
+                if self.is_over(&mut closing)? {
+                    break;
+                }
+                self.look_for_closed(&mut closing, &mut deliver);
+            }
+            let waited = begun.elapsed();
+            if waited >= limit {
+                // Who could not be told waits, and so does everybody else.
+                told.transpose()?;
+                return Err(MpiError::Silent {
+                    processes: open,
+                    waited,
+                });
+            }
+            if idle {
+                thread::yield_now();
+            }
+        }
+        match self.receiving.lock().losses.first() {
+            Some(lost) => Err(lost.clone()),
+            None => told.transpose().map(|_| ()),
+        }
+    }
+
+    /// Tells each of the others that this process sends no more: all of them, whatever MPI says of one.
+    fn say_farewell(&self, closing: &mut Closing) -> Result<(), MpiError> {
+        let mut refused = Ok(());
+        for process in (0..self.processes()).filter(|&process| process != self.process()) {
+            if closing.told[process] || self.sides.get(process) == Side::Lost {
+                continue;
+            }
+            let said = self.start(process, Kind::Farewell, NOTHING, Vec::new());
+            closing.told[process] = said.is_ok();
+            refused = refused.and(said);
+        }
+        refused
+    }
+
+    /// Whether all have sent and taken in everything, when all have said farewell.
+    fn is_over(&self, closing: &mut Closing) -> Result<bool, MpiError> {
+        if self.under_way() > 0 {
+            return Ok(false);
+        }
+        if !self.sides.all_in(Side::Lost).is_empty() {
+            // There is one that comes to no barrier.
+            return Ok(true);
+        }
+        let barrier = match &mut closing.barrier {
+            Some(barrier) => barrier,
+            None => closing.barrier.insert(self.comm.ibarrier()?),
+        };
+        Ok(barrier.test()?.is_some())
+    }
+
+    /// From time to time looks whether those that have closed are there until all have.
+    fn look_for_closed(&self, closing: &mut Closing, deliver: &mut impl FnMut(Envelope)) {
+        if closing.looked.elapsed() < self.config.look_every {
+            return;
+        }
+        closing.looked = Instant::now();
+        for process in self.sides.all_in(Side::Closed) {
+            if process == self.process() {
+                continue;
+            }
+            let Some(reason) = self.peers.gone(process) else {
+                closing.absent[process] = 0;
+                continue;
+            };
+            closing.absent[process] += 1;
+            if closing.absent[process] >= ABSENCES {
+                let mut receiving = self.receiving.lock();
+                self.lose(&mut receiving, process, reason, deliver);
+            }
+        }
+    }
+}

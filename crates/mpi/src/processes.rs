@@ -1,0 +1,127 @@
+//! The processes of MPI as one world of ranks.
+
+use crate::binding::{Environment, Library};
+use crate::engine::{Engine, EngineConfig};
+use crate::error::MpiError;
+use motet_comm::{Header, Transport, TransportError};
+use motet_sync::atomic::{AtomicBool, Ordering};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The processes that were started together, as a [`Transport`] between them.
+///
+/// Dropping it ends MPI, when all processes have come to that; a process that has lost another does not wait for it.
+///
+/// ```no_run
+/// use motet_comm::{CommError, World};
+/// use motet_mpi::{Library, Processes, Search};
+///
+/// let processes = Processes::start(&Library::open(&Search::default().find()?)?)?;
+/// // Four ranks in each process.
+/// let world = World::over(processes, 4);
+/// let sums = world.run(async |comm| -> Result<_, CommError> {
+///     comm.allreduce(comm.rank(), |a, b| a + b).await
+/// });
+/// # drop(sums);
+/// # Ok::<(), motet_mpi::MpiError>(())
+/// ```
+pub struct Processes {
+    /// `None` when it has been dropped or left as it is.
+    started: Option<Started>,
+    /// A process is lost, or MPI fails: its end would wait for ever.
+    broken: AtomicBool,
+}
+
+/// In the order in which they end.
+struct Started {
+    engine: Engine,
+    _mpi: Environment,
+}
+
+/// How long the end waits for messages that nobody has taken in.
+const LIMIT: Duration = Duration::from_secs(10);
+
+impl Processes {
+    /// Starts MPI in this process, with the others that `mpiexec` has started.
+    ///
+    /// # Errors
+    /// [`MpiError::Started`] the second time in a process; [`MpiError::Call`].
+    pub fn start(library: &Library) -> Result<Arc<Processes>, MpiError> {
+        Processes::new(library.start()?)
+    }
+
+    /// As [`Processes::start`], where MPI was started already.
+    ///
+    /// # Errors
+    /// [`MpiError::WrongThread`], [`MpiError::Call`].
+    pub fn new(mpi: Environment) -> Result<Arc<Processes>, MpiError> {
+        let engine = Engine::new(&mpi.world()?, EngineConfig::default())?;
+        Ok(Arc::new(Processes {
+            started: Some(Started { engine, _mpi: mpi }),
+            broken: AtomicBool::new(false),
+        }))
+    }
+
+    fn engine(&self) -> &Engine {
+        let started = self.started.as_ref();
+        &started.expect("it is there until it is dropped").engine
+    }
+
+    fn failed(&self, error: MpiError) -> TransportError {
+        // Relaxed: it is read when nobody else is left.
+        self.broken.store(true, Ordering::Relaxed);
+        match error {
+            MpiError::PeerLost { process, reason } => TransportError::Lost { process, reason },
+            error => TransportError::Failed {
+                reason: error.to_string(),
+            },
+        }
+    }
+}
+
+impl Transport for Processes {
+    fn process(&self) -> usize {
+        self.engine().process()
+    }
+
+    fn processes(&self) -> usize {
+        self.engine().processes()
+    }
+
+    fn send(&self, process: usize, header: Header, payload: Vec<u8>) -> Result<(), TransportError> {
+        self.engine()
+            .send(process, header, payload)
+            .map_err(|error| self.failed(error))
+    }
+
+    fn progress(
+        &self,
+        deliver: &mut dyn FnMut(usize, Header, Vec<u8>),
+    ) -> Result<usize, TransportError> {
+        self.engine()
+            .progress(|envelope| deliver(envelope.process, envelope.header, envelope.payload))
+            .map_err(|error| self.failed(error))
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        // A thread that panics must not wait for others.
+        let alone = self.broken.load(Ordering::Relaxed) || std::thread::panicking();
+        // What comes now nobody wants; whoever is lost now need not be told.
+        if alone || self.engine().close(LIMIT, |_| ()).is_err() {
+            // MPI would wait for all: it is left as it is, and ends with the process.
+            Box::leak(Box::new(self.started.take()));
+        }
+    }
+}
+
+impl fmt::Debug for Processes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Processes")
+            .field("process", &self.engine().process())
+            .field("processes", &self.engine().processes())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,181 @@
+//! Closing where not all goes well.
+
+use crate::started::{in_process, libraries, on_processes, run};
+use motet_mpi::{Engine, EngineConfig, Environment, Header, MpiError, ThreadLevel};
+use motet_sync::atomic::{AtomicU64, Ordering};
+use motet_sync::thread;
+use motet_testkit::patience;
+use std::process;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const NOBODY: Header = Header {
+    context: 0,
+    source: 0,
+    destination: 0,
+    tag: 0,
+};
+
+/// The processes that have not closed.
+fn silent(closed: Result<(), MpiError>) -> Vec<usize> {
+    match closed {
+        Err(MpiError::Silent { processes, .. }) => processes,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn sem_g407_needs_mpi_a_close_goes_on_where_the_last_one_stopped() {
+    on_processes(
+        "closing::sem_g407_needs_mpi_a_close_goes_on_where_the_last_one_stopped",
+        2,
+        |mpi| {
+            let world = mpi.world().unwrap();
+            let engine = Engine::new(&world, EngineConfig::default()).unwrap();
+            if engine.process() == 1 {
+                assert_eq!(silent(engine.close(Duration::ZERO, |_| ())), [0]);
+                world.barrier().unwrap();
+                world.barrier().unwrap();
+            } else {
+                world.barrier().unwrap();
+                // All have said that they close; the other one does not wait for the end yet.
+                let limit = Duration::from_millis(500);
+                assert!(silent(engine.close(limit, |_| ())).is_empty());
+                world.barrier().unwrap();
+            }
+            engine.close(patience(), |_| ()).unwrap();
+            // It has closed: nobody has to come once more.
+            if engine.process() == 0 {
+                engine.close(patience(), |_| ()).unwrap();
+            }
+        },
+    );
+}
+
+#[test]
+fn sem_g407_needs_mpi_the_limit_holds_while_messages_come() {
+    on_processes(
+        "closing::sem_g407_needs_mpi_the_limit_holds_while_messages_come",
+        2,
+        |mpi| {
+            const LIMIT: Duration = Duration::from_millis(50);
+            /// To take them in lasts much longer than the limit.
+            const MESSAGES: u32 = 500;
+            const EACH: Duration = Duration::from_millis(2);
+            let config = EngineConfig {
+                at_once: 1,
+                ..EngineConfig::default()
+            };
+            let world = mpi.world().unwrap();
+            let engine = Engine::new(&world, config).unwrap();
+            if engine.process() == 0 {
+                // Those to itself are here: every look finds one.
+                for _ in 0..MESSAGES {
+                    engine.send(0, NOBODY, Vec::new()).unwrap();
+                }
+                let begun = Instant::now();
+                let slowly = |_| thread::park_timeout(EACH);
+                assert_eq!(silent(engine.close(LIMIT, slowly)), [1]);
+                assert!(begun.elapsed() < 10 * LIMIT, "{:?}", begun.elapsed());
+            }
+            world.barrier().unwrap();
+            engine.close(patience(), |_| ()).unwrap();
+        },
+    );
+}
+
+#[test]
+fn sem_g407_needs_mpi_what_a_thread_sends_while_another_closes_arrives_or_is_refused() {
+    on_processes(
+        "closing::sem_g407_needs_mpi_what_a_thread_sends_while_another_closes_arrives_or_is_refused",
+        2,
+        |mpi| {
+            let world = mpi.world().unwrap();
+            for _ in 0..10 {
+                let engine = Engine::new(&world, EngineConfig::default()).unwrap();
+                let engine = Arc::new(engine);
+                let (me, peer) = (engine.process(), 1 - engine.process());
+                let senders: Vec<_> = (0..2)
+                    .map(|_| {
+                        let engine = Arc::clone(&engine);
+                        thread::spawn(move || {
+                            let mut sent = 0;
+                            while engine.send(peer, NOBODY, vec![1]).is_ok() {
+                                sent += 1;
+                            }
+                            sent
+                        })
+                    })
+                    .collect();
+                thread::park_timeout(Duration::from_micros(300));
+                let came = AtomicU64::new(0);
+                let take = |_| {
+                    came.fetch_add(1, Ordering::Relaxed);
+                };
+                engine.close(patience(), take).unwrap();
+                let sent: u64 = senders.into_iter().map(|one| one.join().unwrap()).sum();
+                let all = world.allgather(&[sent]).unwrap();
+                assert_eq!(came.into_inner(), all[peer], "{me}");
+            }
+        },
+    );
+}
+
+const DIES: &str = "closing::sem_g408_needs_mpi_who_dies_between_its_farewell_and_the_end_is_named";
+
+#[test]
+fn sem_g408_needs_mpi_who_dies_between_its_farewell_and_the_end_is_named() {
+    if in_process(ThreadLevel::Multiple, DIES, farewell_and_death) {
+        return;
+    }
+    for library in libraries() {
+        // A launcher that sees a process end would end all: here it sees a shell, which stays.
+        let ran = run(DIES, 3, &library, &["sh", "-c", "\"$0\" \"$@\"; sleep 4"]);
+        let out = String::from_utf8_lossy(&ran.stdout);
+        let err = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(out.matches("saw the loss").count(), 2, "{out}{err}");
+        assert!(!err.contains("panicked"), "{err}");
+    }
+}
+
+/// Process 1 says that it closes, and is killed before the others do.
+fn farewell_and_death(mpi: &Environment) {
+    let engine = Engine::new(&mpi.world().unwrap(), EngineConfig::default()).unwrap();
+    let me = engine.process();
+    if me == 1 {
+        let mut met = 0;
+        while met < 2 {
+            engine.progress(|_| met += 1).unwrap();
+        }
+        engine.send(0, NOBODY, Vec::new()).unwrap();
+        engine.send(2, NOBODY, Vec::new()).unwrap();
+        assert_eq!(silent(engine.close(Duration::ZERO, |_| ())), [0, 2]);
+        process::abort();
+    }
+    engine.send(1, NOBODY, Vec::new()).unwrap();
+    let mut came = 0;
+    while came == 0 {
+        engine.progress(|_| came += 1).unwrap();
+    }
+    // By now it has died, and nobody has lost anything.
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(500) {
+        engine.progress(|_| ()).unwrap();
+    }
+    let begun = Instant::now();
+    for _ in 0..2 {
+        let closed = engine.close(patience(), |_| ());
+        assert!(
+            matches!(closed, Err(MpiError::PeerLost { process: 1, .. })),
+            "{closed:?}"
+        );
+    }
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
+    println!("process {me} saw the loss");
+    // MPI_Finalize would wait for the one that is gone.
+    process::exit(0);
+}
