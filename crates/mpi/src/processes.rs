@@ -1,6 +1,6 @@
 //! The processes of MPI as one world of ranks.
 
-use crate::binding::{Environment, Library};
+use crate::binding::{Environment, Library, ThreadLevel};
 use crate::engine::{Engine, EngineConfig};
 use crate::error::MpiError;
 use motet_comm::{Header, Transport, TransportError};
@@ -43,12 +43,13 @@ struct Started {
 const LIMIT: Duration = Duration::from_secs(10);
 
 impl Processes {
-    /// Starts MPI in this process, with the others that `mpiexec` has started.
+    /// Starts MPI in this process, with the others that `mpiexec` has started. Any thread may use it; they take turns in
+    /// calls of MPI, which costs less than the lock of a library that is started for calls from many threads.
     ///
     /// # Errors
     /// [`MpiError::Started`] the second time in a process; [`MpiError::Call`].
     pub fn start(library: &Library) -> Result<Arc<Processes>, MpiError> {
-        Processes::new(library.start()?)
+        Processes::new(library.start_at(ThreadLevel::Serialized)?)
     }
 
     /// As [`Processes::start`], where MPI was started already.

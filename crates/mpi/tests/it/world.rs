@@ -16,7 +16,7 @@ fn on_layouts(name: &str, body: fn(Environment, usize)) {
     const RANKS: &str = "MOTET_MPI_TEST_RANKS";
     let here = std::env::var(RANKS).ok();
     let here = here.and_then(|ranks| ranks.parse().ok()).unwrap_or(1);
-    if in_process_with(ThreadLevel::Multiple, name, move |mpi| body(mpi, here)) {
+    if in_process_with(ThreadLevel::Serialized, name, move |mpi| body(mpi, here)) {
         return;
     }
     for library in libraries() {
