@@ -159,7 +159,7 @@ fn sem_g412_a_process_that_is_gone_ends_the_run_everywhere() {
                     RunError::Transport { .. } => assert_eq!(process, 1, "it is the one"),
                     RunError::Elsewhere { message, .. } => {
                         assert!(
-                            message.contains("process: 1"),
+                            message.contains("process 1 is lost"),
                             "process {process}: {message}"
                         );
                     }

@@ -3,6 +3,7 @@
 mod calls;
 mod closing;
 mod ended;
+mod killed;
 mod lost;
 mod messages;
 mod requests;

@@ -238,8 +238,13 @@ impl Processes {
 
     /// The run ends early; the first reason is kept.
     pub(super) fn end(&self, ending: Ending) {
-        let found_here = matches!(ending, Ending::Lost { .. } | Ending::Transport { .. });
-        let reason = format!("{ending:?}");
+        let found_here = match &ending {
+            Ending::Lost { process, reason } => {
+                Some(format!("process {process} is lost: {reason}"))
+            }
+            Ending::Transport { reason } => Some(reason.clone()),
+            Ending::Elsewhere { .. } | Ending::Silent { .. } | Ending::Stuck(_) => None,
+        };
         {
             let mut state = self.control.state.lock();
             if state.ending.is_some() {
@@ -252,7 +257,7 @@ impl Processes {
         }
         self.hall.end_early();
         self.control.caller.unpark();
-        if found_here {
+        if let Some(reason) = found_here {
             // Others may be unable to see it.
             self.tell_all(ENDED, reason.as_bytes());
         }
