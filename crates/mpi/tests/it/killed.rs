@@ -1,7 +1,7 @@
 //! Processes that are killed in the middle of a collective: the others end, in time and by themselves.
 
 use crate::started::{in_process_with, libraries, run};
-use motet_comm::{CommError, Communicator, RunError, World};
+use motet_comm::{CommError, Communicator, Header, RunError, Transport, World};
 use motet_mpi::{Environment, Processes, ThreadLevel};
 use motet_sync::thread;
 use motet_testkit::Random;
@@ -16,8 +16,8 @@ const PROCESSES: usize = 3;
 const RANKS: usize = 2;
 /// So many seconds after the kill the run has ended on the others.
 const SOON: f64 = 2.0;
-/// Ending MPI without the one that is gone takes them no longer than this.
-const ENDING: f64 = 2.0;
+/// Leaving the world without the one that is gone takes them no longer than this.
+const CLOSING: f64 = 1.0;
 
 /// What the ranks do over and over again.
 const WORKS: [&str; 16] = [
@@ -71,6 +71,17 @@ fn sem_g412_needs_mpi_a_kill_in_a_collective_ends_the_run_everywhere() {
     }
 }
 
+#[test]
+fn sem_g412_needs_mpi_nobody_waits_for_the_others_after_a_kill() {
+    let name = "killed::sem_g412_needs_mpi_nobody_waits_for_the_others_after_a_kill";
+    if in_process_with(ThreadLevel::Multiple, name, leave) {
+        return;
+    }
+    for library in libraries() {
+        kill(name, &library, "leaving", 0);
+    }
+}
+
 /// Runs three processes, of which one is killed, and looks at how they ended.
 fn kill(name: &str, library: &Path, work: &str, seed: u64) {
     let file = format!("motet-killed-{}-{work}-{seed}", std::process::id());
@@ -80,13 +91,10 @@ fn kill(name: &str, library: &Path, work: &str, seed: u64) {
         format!("{SEED}={seed}"),
         format!("{NOTES}={}", file.display()),
     ];
-    let [work_is, seed_is, notes_are] = &settings;
-    let ran = run(
-        name,
-        PROCESSES,
-        library,
-        &["env", work_is, seed_is, notes_are, "sh", "-c", SHELL],
-    );
+    let mut wrapper = vec!["env"];
+    wrapper.extend(settings.iter().map(String::as_str));
+    wrapper.extend(["sh", "-c", SHELL]);
+    let ran = run(name, PROCESSES, library, &wrapper);
     let said = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
     let notes = fs::read_to_string(&file).unwrap_or_default();
     let _ = fs::remove_file(&file);
@@ -98,20 +106,17 @@ fn kill(name: &str, library: &Path, work: &str, seed: u64) {
     let [killed] = times("killed at ")[..] else {
         panic!("one is killed: {told}");
     };
-    let (ended, gone) = (times("ended at "), times("code 0 at "));
-    assert_eq!(
-        (ended.len(), gone.len()),
-        (PROCESSES - 1, PROCESSES - 1),
-        "{told}"
-    );
+    let (ended, closed) = (times("ended at "), times("closed at "));
+    let counts = [ended.len(), closed.len(), times("code 0 at ").len()];
+    assert_eq!(counts, [PROCESSES - 1; 3], "{told}");
     assert_eq!(times("code 137 at ").len(), 1, "{told}");
     let last = |times: &[f64]| times.iter().fold(0.0_f64, |a, &b| a.max(b)) - killed;
     assert!(last(&ended) <= SOON, "{told}");
-    assert!(last(&gone) <= SOON + ENDING, "{told}");
+    assert!(last(&closed) <= SOON + CLOSING, "{told}");
     println!(
-        "{work}, seed {seed}: the run ended after {:.2} s, the processes after {:.2} s",
+        "{work}, seed {seed}: the run ended after {:.2} s, the world after {:.2} s",
         last(&ended),
-        last(&gone)
+        last(&closed)
     );
 }
 
@@ -143,12 +148,54 @@ fn live(mpi: Environment) {
         .await
     });
     note("ended at");
+    drop(world);
+    note("closed at");
     match ended.unwrap_err() {
         RunError::Lost { process, .. } => assert_eq!(process, victim),
         RunError::Elsewhere { message, .. } => {
             assert!(message.contains(&format!("process {victim}")), "{message}");
         }
         other => panic!("{other}"),
+    }
+}
+
+/// The life of a process that leaves the others: the first when it has seen the death, the last only
+/// after the first has left, which lives on.
+fn leave(mpi: Environment) {
+    const STAY: Duration = Duration::from_secs(4);
+    let world = Processes::new(mpi).unwrap();
+    let header = Header {
+        context: 0,
+        source: 0,
+        destination: 0,
+        tag: 0,
+    };
+    let process = world.process();
+    if process == 1 {
+        let mut met = 0;
+        while met < 2 {
+            met += world.progress(&mut |_, _, _| ()).unwrap();
+        }
+        note("killed at");
+        kill_process(getpid(), Signal::KILL).unwrap();
+    }
+    world.send(1, header, Vec::new()).unwrap();
+    if process == 0 {
+        while world.progress(&mut |_, _, _| ()).is_ok() {
+            thread::yield_now();
+        }
+    } else {
+        let notes = env::var_os(NOTES).expect("the launch says it");
+        let left = || fs::read_to_string(&notes).is_ok_and(|notes| notes.contains("closed at"));
+        while !left() {
+            thread::park_timeout(Duration::from_millis(10));
+        }
+    }
+    note("ended at");
+    drop(world);
+    note("closed at");
+    if process == 0 {
+        thread::park_timeout(STAY);
     }
 }
 
