@@ -112,6 +112,12 @@ impl Engine {
         self.comm.size()
     }
 
+    /// Whether the other process is on this machine, so that [`Engine::progress`] sees its end.
+    #[must_use]
+    pub fn sees(&self, process: usize) -> bool {
+        self.peers.sees(process)
+    }
+
     /// Messages that were sent and are not gone yet: the memory they hold grows while the others do
     /// not take them in.
     #[must_use]

@@ -103,6 +103,10 @@ impl Transport for Processes {
             .progress(|envelope| deliver(envelope.process, envelope.header, envelope.payload))
             .map_err(|error| self.failed(error))
     }
+
+    fn sees(&self, process: usize) -> bool {
+        self.engine().sees(process)
+    }
 }
 
 impl Drop for Processes {

@@ -44,13 +44,18 @@ impl Peers {
         })
     }
 
+    /// Whether the process can be seen from here.
+    pub(super) fn sees(&self, process: usize) -> bool {
+        self.here != 0 && self.all[process].machine == self.here
+    }
+
     /// Why the process is gone; `None` when it runs, or cannot be seen from here.
     pub(super) fn gone(&self, process: usize) -> Option<String> {
         let identity = self.all[process];
-        if self.here == 0 || identity.machine != self.here {
-            return None;
+        match self.sees(process) {
+            true => identity.gone(&Stat::of(identity.pid)),
+            false => None,
         }
-        identity.gone(&Stat::of(identity.pid))
     }
 }
 

@@ -42,7 +42,7 @@ const WORKS: [&str; 16] = [
 /// What a process is told: the work, the seed, and where all note when they end.
 const WORK: &str = "MOTET_MPI_TEST_WORK";
 const SEED: &str = "MOTET_MPI_TEST_SEED";
-const NOTES: &str = "MOTET_MPI_TEST_NOTES";
+pub(crate) const NOTES: &str = "MOTET_MPI_TEST_NOTES";
 
 /// The launcher must not see a death, or it would kill the rest: it sees a shell, which notes how its
 /// process ended, and when, and stays until all have.
@@ -200,7 +200,7 @@ fn leave(mpi: Environment) {
 }
 
 /// Writes when this happened, by the machine's clock, for the test to read.
-fn note(what: &str) {
+pub(crate) fn note(what: &str) {
     use std::io::Write;
 
     let uptime = fs::read_to_string("/proc/uptime").unwrap();
