@@ -14,6 +14,7 @@
 //! [`Engine::progress`], and so does a busy one from time to time.
 
 mod arrivals;
+mod cables;
 mod closing;
 mod envelope;
 mod peers;

@@ -25,6 +25,7 @@ mount --make-rprivate /
 mount -t tmpfs machines /run/netns 2>/dev/null || { mkdir -p /run/netns; mount -t tmpfs machines /run/netns; }
 printf '127.0.0.1 localhost\n10.77.0.1 h1\n10.77.0.2 h2\n' > /run/netns/names
 mount --bind /run/netns/names /etc/hosts
+mount -t sysfs machine /sys
 hostname h1
 ip link set lo up
 ip netns add h2
@@ -41,6 +42,8 @@ host=$1; shift
 exec ip netns exec "$host" unshare --uts --pid --fork --mount-proc --kill-child sh -c "hostname $host; $*"
 END
 chmod +x /run/netns/shell
+until [ "$(cat /sys/class/net/cable/operstate)" = up ]; do sleep 0.02; done
+until [ "$(ip netns exec h2 cat /sys/class/net/cable/operstate)" = up ]; do sleep 0.02; done
 "$@""#;
 
 /// The launcher must not see the death: it sees a shell, which stays until the other has ended.
@@ -103,12 +106,13 @@ fn on_two(name: &str, event: &str, ends: &[usize]) {
         let begun = Instant::now();
         let notes = || fs::read_to_string(&file).unwrap_or_default();
         let told = |notes: &str| notes.matches("told ").count() == ends.len();
-        while !told(&notes()) && begun.elapsed() < patience() / 2 {
+        let runs = |started: &mut Child| started.try_wait().unwrap().is_none();
+        while !told(&notes()) && runs(&mut started) && begun.elapsed() < patience() / 2 {
             thread::park_timeout(Duration::from_millis(50));
         }
         let notes = notes();
         // With it all that runs on the two machines.
-        started.kill().unwrap();
+        let _ = started.kill();
         let said = started.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&said.stdout) + String::from_utf8_lossy(&said.stderr);
         let _ = fs::remove_file(&file);
@@ -147,11 +151,13 @@ fn launch(library: &Path, name: &str, event: &str, notes: &Path) -> Child {
         Family::Intel => command
             .args(["-bootstrap", "ssh", "-bootstrap-exec", "/run/netns/shell"])
             .env("I_MPI_FABRICS", "shm:ofi")
+            .env("FI_PROVIDER_PATH", library.parent().unwrap())
             .env("FI_PROVIDER", "tcp"),
         // Both have the same boot: it would take shared memory.
         _ => command
             .args(["-launcher", "ssh", "-launcher-exec", "/run/netns/shell"])
-            .env("UCX_TLS", "tcp,self"),
+            .env("UCX_TLS", "tcp,self")
+            .env("UCX_NET_DEVICES", "cable"),
     };
     let line = launch.line(&[]);
     command.args(["-hosts", "h1,h2"]).args(&line[1..]);
