@@ -151,6 +151,7 @@ fn launch(library: &Path, name: &str, event: &str, notes: &Path) -> Child {
         Family::Intel => command
             .args(["-bootstrap", "ssh", "-bootstrap-exec", "/run/netns/shell"])
             .env("I_MPI_FABRICS", "shm:ofi")
+            .env("LD_LIBRARY_PATH", library.parent().unwrap())
             .env("FI_PROVIDER_PATH", library.parent().unwrap())
             .env("FI_PROVIDER", "tcp"),
         // Both have the same boot: it would take shared memory.
