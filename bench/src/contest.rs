@@ -46,6 +46,8 @@ pub(crate) enum Bar {
     AtLeastTimes(f64, &'static str),
     /// At most so much more than this peer.
     AtMostOver(f64, &'static str),
+    /// At most so many times this peer and so much more.
+    Within(f64, f64, &'static str),
 }
 
 /// A row as it was measured.
@@ -168,6 +170,9 @@ impl Outcome<'_> {
             Bar::AtMostTimes(times, peer) => with(peer, &|pairs| pairs.ratio() <= times),
             Bar::AtLeastTimes(times, peer) => with(peer, &|pairs| pairs.ratio() >= times),
             Bar::AtMostOver(more, peer) => with(peer, &|pairs| pairs.difference() <= more),
+            Bar::Within(times, more, peer) => with(peer, &|pairs| {
+                pairs.each(|ours, theirs| ours - times * theirs) <= more
+            }),
         }
     }
 }
@@ -201,6 +206,7 @@ impl fmt::Display for Bar {
             Bar::AtMostTimes(times, peer) => write!(f, "≤ {times} × {peer}"),
             Bar::AtLeastTimes(times, peer) => write!(f, "≥ {times} × {peer}"),
             Bar::AtMostOver(more, peer) => write!(f, "≤ {peer} + {more}"),
+            Bar::Within(times, more, peer) => write!(f, "≤ {times} × {peer} + {more}"),
         }
     }
 }
@@ -258,6 +264,8 @@ mod tests {
             (Bar::AtLeastTimes(0.5, "two"), 25.0, true),
             (Bar::AtLeastTimes(0.5, "two"), 24.0, false),
             (Bar::AtMostOver(10.0, "two"), 60.0, true),
+            (Bar::Within(1.5, 10.0, "two"), 85.0, true),
+            (Bar::Within(1.5, 10.0, "two"), 86.0, false),
             (Bar::AtMostOver(10.0, "two"), 61.0, false),
         ] {
             let record = contest(motet, &peers, &[bar]);

@@ -24,6 +24,7 @@ pub mod unit;
 mod contest;
 mod peers;
 mod program;
+mod rank_program;
 mod rendezvous;
 mod rows;
 mod scikit_learn;
@@ -33,4 +34,5 @@ mod table;
 mod uts;
 
 pub use experiments::{annealing, core, crowded, idle, quality, ranks, soak, stages};
+pub use rank_program::{RankMeasured, RankProgram};
 pub use selection::{Effort, Missing, Selection};

@@ -7,8 +7,15 @@ use std::time::{Duration, Instant};
 /// Runs the program; the time from the first rank's start, when all are there, to the last one's end. A
 /// rank that never waits may run before rank 0 does, so no single rank's clock will do.
 pub(crate) fn run(program: &Program) -> Duration {
-    let spans = World::threads(program.parallel)
-        .workers(program.threads)
+    run_on(
+        &World::threads(program.parallel).workers(program.threads),
+        program,
+    )
+}
+
+/// As [`run`], on a world of as many ranks; the time in this process.
+pub(crate) fn run_on(world: &World, program: &Program) -> Duration {
+    let spans = world
         .run(async |comm| rank(&comm, program).await)
         .expect("the ranks do not fail");
     let started = spans.iter().map(|span| span.0).min();

@@ -6,6 +6,7 @@ pub(crate) mod interleaves;
 pub(crate) mod joins;
 pub(crate) mod long_messages;
 pub(crate) mod many_ranks;
+pub(crate) mod over_processes;
 pub(crate) mod posters;
 pub(crate) mod rank_collectives;
 pub(crate) mod rank_stages;

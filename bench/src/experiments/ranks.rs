@@ -12,7 +12,7 @@ use crate::contest::{Contest, CoreRecord};
 use crate::peers::go::Go;
 use crate::peers::mpi::Mpi;
 use crate::rows::rank_stages::Peers;
-use crate::rows::{long_messages, many_ranks, rank_collectives, rank_stages};
+use crate::rows::{long_messages, many_ranks, over_processes, rank_collectives, rank_stages};
 use crate::selection::{Missing, Selection};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -24,6 +24,9 @@ pub struct RanksConfig {
     pub selection: Selection,
     /// Folders of MPI installations, beside those on the search path.
     pub mpi: Vec<PathBuf>,
+    /// The program `motet`, which runs [`RankProgram`](crate::RankProgram)s on several processes; without it those rows
+    /// are left out.
+    pub motet: Option<PathBuf>,
 }
 
 /// Measures row after row and tells each, before it starts by its name, and when it is done.
@@ -49,7 +52,7 @@ pub fn measure(
 }
 
 /// All rows, those together that belong together, with the number of rounds that fits them.
-fn groups(config: &RanksConfig, missing: &mut Vec<Missing>) -> [(Vec<Contest>, usize); 5] {
+fn groups(config: &RanksConfig, missing: &mut Vec<Missing>) -> [(Vec<Contest>, usize); 6] {
     let selection = &config.selection;
     let by_effort = |trial, quick, full| selection.by_effort(trial, quick, full);
     let many = [10_000, by_effort(20_000, 1_000_000, 1_000_000) as usize];
@@ -88,6 +91,10 @@ fn groups(config: &RanksConfig, missing: &mut Vec<Missing>) -> [(Vec<Contest>, u
             long_messages::contests(by_effort(5, 1_000, 20_000), peers),
             selection.rounds(1, 7),
         ),
+        (
+            over_processes::contests(peers, config.motet.as_deref()),
+            selection.rounds(1, 7),
+        ),
     ]
 }
 
@@ -122,6 +129,7 @@ mod tests {
         let config = RanksConfig {
             selection,
             mpi: vec![PathBuf::from("/nowhere")],
+            motet: None,
         };
         let (mut begun, mut records, mut missing) = (Vec::new(), Vec::new(), Vec::new());
         measure(

@@ -4,7 +4,7 @@
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::thread;
 use serde::Deserialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fs, process};
@@ -137,12 +137,44 @@ impl Mpi {
         Ok(measured.us)
     }
 
+    /// The library with the standard ABI, if the installation has one.
+    pub(crate) fn library(&self) -> Option<PathBuf> {
+        let library = self.prefix.as_ref()?.join("lib/libmpi_abi.so");
+        library.exists().then_some(library)
+    }
+
+    /// The time of a round of motet's own program on processes of this library, with so many ranks in each of so many
+    /// processes.
+    pub(crate) fn run_motet(
+        &self,
+        motet: &Path,
+        program: &str,
+        (threads, processes): (usize, usize),
+        budget_us: f64,
+    ) -> Result<f64, String> {
+        let library = self.library().ok_or("it has not the standard ABI")?;
+        let mut command = self.start(processes, &motet.display().to_string());
+        command
+            .args(["bench", "rank-program", program, &budget_us.to_string()])
+            .env("MOTET_THREADS", threads.to_string())
+            .env("MOTET_MPI_LIB", library);
+        self.told(command, "motet").map(|measured| measured.us)
+    }
+
     fn measure(
         &self,
         program: &str,
         processes: usize,
         arguments: &[&str],
     ) -> Result<Measured, String> {
+        let file = self.folder.join(program).display().to_string();
+        let mut command = self.start(processes, &file);
+        command.args(arguments);
+        self.told(command, program)
+    }
+
+    /// The line that starts a program on so many processes, but for its arguments.
+    fn start(&self, processes: usize, program: &str) -> Command {
         let (options, variables) = match self.family {
             Some(family) => setting(family, self.name, processes),
             None => (Vec::new(), Vec::new()),
@@ -151,8 +183,7 @@ impl Mpi {
         command
             .args(options)
             .args(["-n", &processes.to_string()])
-            .arg(self.folder.join(program))
-            .args(arguments)
+            .arg(program)
             .envs(variables)
             // Open MPI asks twice before it starts anything for the system's administrator.
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
@@ -161,6 +192,11 @@ impl Mpi {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         self.in_place(&mut command);
+        command
+    }
+
+    /// What the program says that it starts.
+    fn told(&self, mut command: Command, program: &str) -> Result<Measured, String> {
         let mut child = command
             .spawn()
             .map_err(|error| format!("{} does not run: {error}", self.mpiexec.display()))?;

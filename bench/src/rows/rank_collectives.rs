@@ -22,7 +22,7 @@ const PART: f64 = 0.2;
 const LEAST: u64 = 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operation {
+pub(crate) enum Operation {
     Barrier,
     Allreduce,
     Broadcast,
@@ -83,8 +83,18 @@ fn on_mpi(peers: Peers<'_>, at: usize, operation: Operation, length: usize, rank
 
 /// The time of a round, in µs.
 fn run(operation: Operation, length: usize, ranks: usize, rounds: u64) -> Result<f64, String> {
-    let spans = World::threads(ranks)
-        .workers(ranks.min(thread::cores()))
+    let world = World::threads(ranks).workers(ranks.min(thread::cores()));
+    run_on(&world, operation, length, rounds)
+}
+
+/// The same on a world, as its ranks in this process see it.
+pub(crate) fn run_on(
+    world: &World,
+    operation: Operation,
+    length: usize,
+    rounds: u64,
+) -> Result<f64, String> {
+    let spans = world
         .run(async |comm| rank(&comm, operation, length, rounds).await)
         .map_err(|error| error.to_string())?;
     let longest = spans.into_iter().fold(0.0, f64::max);
@@ -151,7 +161,7 @@ async fn rank(
 }
 
 impl Operation {
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Operation::Barrier => "barrier",
             Operation::Allreduce => "allreduce",

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::bench::BenchArgs;
 use crate::doctor::DoctorArgs;
 use crate::run::RunArgs;
+use crate::spread::SpreadArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Parallel data mining from the command line.
@@ -63,6 +64,10 @@ pub struct ClusterArgs {
     /// How to cluster.
     #[command(flatten)]
     pub method: MethodArgs,
+
+    /// Where to run.
+    #[command(flatten)]
+    pub spread: SpreadArgs,
 
     /// What to do with the result.
     #[command(flatten)]

@@ -7,9 +7,10 @@ mod sheet;
 
 pub use args::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
-    RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
+    RankProgramArgs, RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
 };
 
+use motet::{Current, World};
 use motet_bench::stages::{Mode, Pattern, StagesConfig, StagesError, StagesRecord};
 use motet_bench::{crowded, idle, soak, stages};
 use motet_sync::thread;
@@ -17,6 +18,7 @@ use motet_sync::thread;
 use crate::bench::sheet::Sheet;
 use crate::error::{CliError, OptionError};
 use crate::progress::Bar;
+use crate::stdout::print;
 use crate::text::grouped;
 
 /// Runs the command to its end.
@@ -33,7 +35,20 @@ pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
         Experiment::Idle(args) => run_idle(&args),
         Experiment::Annealing(args) => clustering::run_annealing(&args),
         Experiment::Quality(args) => clustering::run_quality(&args),
+        Experiment::RankProgram(args) => run_rank_program(&args),
     }
+}
+
+/// Runs a program of ranks on the world that this process was started in; the first process tells the time.
+fn run_rank_program(args: &RankProgramArgs) -> Result<(), CliError> {
+    let world = World::current()?;
+    let measured = args.program.measure(&world, args.budget_us);
+    let measured = measured.map_err(CliError::Run)?;
+    if world.process().0 > 0 {
+        return Ok(());
+    }
+    let line = serde_json::to_string(&measured).expect("numbers can be written");
+    print(|to| writeln!(to, "{line}"))
 }
 
 fn run_stages(args: &StagesArgs) -> Result<(), CliError> {

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
+use motet_comm::World;
 use motet_mining::{CancelToken, Clustering, Control, Progress};
 
 use crate::args::ClusterArgs;
@@ -30,11 +31,14 @@ const MAP: &str = "map.svg";
 /// # Errors
 /// Any [`CliError`]; then nothing has been written to the folder and to standard output.
 pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
-    let plan = Plan::of(args)?;
+    let mut plan = Plan::of(args)?;
     let folder = match &plan.out {
         Some(path) => Some(Folder::check(path, &[LABELS, CENTRES, TRACE, MAP])?),
         None => None,
     };
+    let world = plan.spread.clone().world(plan.threads)?;
+    // One process speaks for all.
+    plan.quiet |= world.process().0 > 0;
     let bar = Bar::new(plan.quiet);
     let table = read::read_table(&plan.request, |rows| bar.read(rows));
     // An error must not be printed beside the bar.
@@ -44,7 +48,9 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     remark(&plan, &left_out(&table.left_out));
     let placed = Placed::new(table, plan.geo, plan.standardise)?;
     let cancel = cancel_on_interrupt();
-    let (fit, scaling) = cluster(&plan, &placed, &cancel)?;
+    let Some((fit, scaling)) = cluster(&plan, &world, &placed, &cancel)? else {
+        return Ok(());
+    };
     remark(&plan, &constant(&placed, &fit.clustering));
     let numbers = numbers(&fit.clustering);
     let labels: Vec<u32> = fit
@@ -94,9 +100,10 @@ fn cancel_on_interrupt() -> CancelToken {
 /// Clusters on the threads asked for and, for the scaling, on one thread too.
 fn cluster(
     plan: &Plan,
+    world: &World,
     placed: &Placed,
     cancel: &CancelToken,
-) -> Result<(Fit, Option<Scaling>), CliError> {
+) -> Result<Option<(Fit, Option<Scaling>)>, CliError> {
     let square = placed.space.square();
     let search = match plan.search {
         Search::Found { t_min, at_most } => Search::Found {
@@ -105,25 +112,32 @@ fn cluster(
         },
         search => search,
     };
-    let run = |threads: usize| {
+    let run = |world: &World| {
         let bar = Bar::new(plan.quiet);
         let show = |now: &Progress| bar.cool(now.done, now.temperature * square, now.clusters);
         let control = Control {
             progress: Some(&show),
             cancel: Some(cancel),
         };
-        let fit = fit(&placed.points, search, threads, &control);
+        let fit = fit(&placed.points, search, world, &control);
         bar.clear();
         fit
     };
-    let parallel = run(plan.threads)?;
-    if !plan.scaling {
-        return Ok((parallel, None));
-    }
-    let single = run(1)?;
+    let Some(parallel) = run(world)? else {
+        return Ok(None);
+    };
+    // The first process alone: the others have nothing more to do.
+    let single = if plan.scaling {
+        run(&World::threads(1))?
+    } else {
+        None
+    };
+    let Some(single) = single else {
+        return Ok(Some((parallel, None)));
+    };
     let same = parallel.clustering == single.clustering;
     let scaling = Scaling::new(parallel.threads, single.seconds, parallel.seconds, same);
-    Ok((parallel, Some(scaling)))
+    Ok(Some((parallel, Some(scaling))))
 }
 
 /// The number from 1 that each cluster is called by: the largest is 1.

@@ -92,6 +92,7 @@ fn refuse(error: &CliError) -> ExitCode {
         | CliError::Output(_)
         | CliError::Data(_)
         | CliError::Mpi(_)
+        | CliError::World(_)
         | CliError::Start(_) => 2,
     })
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use motet::CurrentError;
 use motet_bench::stages::StagesError;
 use motet_mpi::MpiError;
 use thiserror::Error;
@@ -67,6 +68,9 @@ pub enum CliError {
     /// There is no MPI library to start processes with, or it fails.
     #[error("{0}")]
     Mpi(#[from] MpiError),
+    /// This process cannot find the world that it was started in.
+    #[error("{0}")]
+    World(#[from] CurrentError),
     /// Something cannot be started.
     #[error(transparent)]
     Start(#[from] StartError),

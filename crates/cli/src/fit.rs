@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use motet_comm::{RunError, World};
+use motet_comm::{Communicator, RunError, World};
 use motet_mining::{Annealing, Clustering, Clusters, Control, KMeans, MiningError, Points};
 
 use crate::error::CliError;
@@ -19,22 +19,21 @@ pub(crate) struct Fit {
     pub(crate) threads: usize,
 }
 
-/// Clusters `points` on `threads` ranks.
+/// Clusters `points` on the ranks of `world`; the outcome in its first process, `None` in others.
 pub(crate) fn fit(
     points: &Points,
     search: Search,
-    threads: usize,
+    world: &World,
     control: &Control<'_>,
-) -> Result<Fit, CliError> {
+) -> Result<Option<Fit>, CliError> {
     let start = Instant::now();
-    let world = World::threads(threads);
     let parts = match search {
         Search::Exactly(clusters) => {
             let method = Annealing {
                 clusters: Clusters::Exactly(clusters),
                 ..Annealing::default()
             };
-            world.run(async |comm| method.fit(&comm, points, control).await)
+            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await?).await)
         }
         Search::Found { t_min, at_most } => {
             let clusters = Clusters::Found { t_min, at_most };
@@ -42,7 +41,7 @@ pub(crate) fn fit(
                 clusters,
                 ..Annealing::default()
             };
-            world.run(async |comm| method.fit(&comm, points, control).await)
+            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await?).await)
         }
         Search::KMeans {
             clusters,
@@ -55,19 +54,29 @@ pub(crate) fn fit(
                 restarts,
                 ..KMeans::default()
             };
-            world.run(async |comm| method.fit(&comm, points, control).await)
+            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await?).await)
         }
     };
     let seconds = start.elapsed().as_secs_f64();
-    let parts = parts.map_err(failure)?;
+    let Some(parts) = parts.map_err(failure)?.remove(0) else {
+        return Ok(None);
+    };
     let threads = parts.len();
     let clustering = Clustering::join(parts)
         .ok_or_else(|| CliError::Run("the parts of the ranks do not fit together".to_owned()))?;
-    Ok(Fit {
+    Ok(Some(Fit {
         clustering,
         seconds,
         threads,
-    })
+    }))
+}
+
+/// The parts of all ranks, on rank 0.
+async fn gather(
+    comm: &Communicator,
+    part: Clustering,
+) -> Result<Option<Vec<Clustering>>, MiningError> {
+    Ok(comm.gather(0, part).await?)
 }
 
 /// Tells apart what the user can mend and what is a fault of the program.

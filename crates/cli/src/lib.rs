@@ -48,6 +48,7 @@ mod read;
 mod report;
 mod run;
 mod space;
+mod spread;
 mod stdout;
 mod summary;
 mod text;
@@ -55,10 +56,11 @@ mod text;
 pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, ResultArgs, TableArgs};
 pub use bench::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
-    RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
+    RankProgramArgs, RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
 };
 pub use doctor::DoctorArgs;
 pub use entry::main;
 pub use error::{CliError, InputError, OptionError, OutputError, Place, StartError};
 pub use run::RunArgs;
+pub use spread::SpreadArgs;
 pub use summary::{Cluster, Scaling, Step, Summary};

@@ -6,6 +6,7 @@ use std::thread::available_parallelism;
 use crate::args::{ClusterArgs, Method, MethodArgs, TableArgs};
 use crate::error::OptionError;
 use crate::read::{Choice, ColumnChoice, Request};
+use crate::spread::SpreadArgs;
 
 /// What to do.
 #[derive(Debug)]
@@ -18,8 +19,10 @@ pub(crate) struct Plan {
     pub(crate) standardise: bool,
     /// How to cluster.
     pub(crate) search: Search,
-    /// Threads to run on.
+    /// Threads to run on, in each process.
     pub(crate) threads: usize,
+    /// Processes to run on.
+    pub(crate) spread: SpreadArgs,
     /// Whether to run with one thread too.
     pub(crate) scaling: bool,
     /// Where the files go.
@@ -60,8 +63,16 @@ impl Plan {
             file,
             table,
             method,
+            spread,
             results,
         } = args;
+        if spread.is_several() && file.as_os_str() == "-" {
+            return Err(OptionError::Value {
+                option: "FILE",
+                value: "-".to_owned(),
+                advice: "several processes cannot share standard input: name a file",
+            });
+        }
         let search = search(&method)?;
         let threads = match method.threads {
             Some(threads) => at_least_one("--threads", threads)?,
@@ -73,6 +84,7 @@ impl Plan {
             request: request(file, table)?,
             search,
             threads,
+            spread,
             scaling: results.scaling,
             out: results.out,
             json: results.json,

@@ -176,6 +176,6 @@ fn become_it(mut command: Command) -> Result<(), CliError> {
     }
 }
 
-fn not_started(launcher: PathBuf, source: std::io::Error) -> CliError {
+pub(crate) fn not_started(launcher: PathBuf, source: std::io::Error) -> CliError {
     CliError::Start(StartError::Launcher { launcher, source })
 }

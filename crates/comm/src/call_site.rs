@@ -1,11 +1,7 @@
 //! Where in the program something was called.
 
-use crate::wire::known_in;
-use motet_sync::Mutex;
-use std::collections::HashSet;
 use std::fmt;
 use std::panic::Location;
-use std::sync::OnceLock;
 
 /// A place in the program's source: a [`Location`] that may also be of another process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,16 +14,6 @@ pub struct CallSite {
 impl CallSite {
     pub(crate) fn new(file: &'static str, line: u32, column: u32) -> Self {
         CallSite { file, line, column }
-    }
-
-    /// The same, in memory of its own for the rest of the program: there are as many as the program has calls.
-    pub(crate) fn known(self) -> &'static CallSite {
-        static SITES: OnceLock<Mutex<HashSet<&'static CallSite>>> = OnceLock::new();
-        known_in(
-            &SITES,
-            |sites| sites.get(&self).copied(),
-            || Box::leak(Box::new(self)),
-        )
     }
 
     /// The source file.

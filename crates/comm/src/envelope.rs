@@ -24,25 +24,25 @@ pub(crate) struct Envelope {
 /// What is written on a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Label {
-    kind: LabelKind,
+    /// Where it was sent and what type it has; `None` when that is written behind the value.
+    here: Option<(&'static Typed, &'static Location<'static>)>,
     /// The number of elements of a slice; 1 for a value.
     pub(crate) length: usize,
-}
-
-/// The type of what is inside, and where it was sent.
-#[derive(Debug, Clone, Copy)]
-enum LabelKind {
-    /// In this process.
-    Here(&'static Typed, &'static Location<'static>),
-    /// In another.
-    There(&'static str, &'static CallSite),
 }
 
 /// What is inside.
 enum Payload {
     Here(Box<dyn Any + Send>),
-    /// The bytes of a value from another process.
-    Written(Vec<u8>),
+    Written(Box<Written>),
+}
+
+/// A value from another process, and what it has written of it.
+struct Written {
+    bytes: Vec<u8>,
+    /// Where the value ends, its type's name, and the file it was sent in.
+    ends: [usize; 3],
+    /// Line and column.
+    place: u64,
 }
 
 /// Says that a message has been received.
@@ -98,7 +98,7 @@ impl Envelope {
         value: T,
     ) -> Self {
         let label = Label {
-            kind: LabelKind::Here(Of::<T>::TYPE, location),
+            here: Some((Of::<T>::TYPE, location)),
             length: 1,
         };
         Envelope {
@@ -119,8 +119,8 @@ impl Envelope {
             source: self.status.source,
             tag: self.status.tag,
             communicator: self.context.communicator,
-            type_name: self.label.type_name(),
-            location: self.label.location(),
+            type_name: self.type_name(),
+            location: self.call_site(),
         })
     }
 
@@ -128,7 +128,7 @@ impl Envelope {
     pub(crate) fn holds<T: 'static>(&self) -> bool {
         match &self.payload {
             Payload::Here(value) => value.is::<T>(),
-            Payload::Written(_) => self.label.type_name() == type_name::<T>(),
+            Payload::Written(written) => written.type_name() == type_name::<T>().as_bytes(),
         }
     }
 
@@ -139,7 +139,9 @@ impl Envelope {
         }
         match &self.payload {
             Payload::Here(value) => value.downcast_ref::<Vec<T>>().map(|numbers| look(numbers)),
-            Payload::Written(bytes) => decode::<Vec<T>>(bytes).ok().map(|numbers| look(&numbers)),
+            Payload::Written(written) => decode::<Vec<T>>(written.value())
+                .ok()
+                .map(|numbers| look(&numbers)),
         }
     }
 
@@ -150,7 +152,7 @@ impl Envelope {
         }
         match self.payload {
             Payload::Here(value) => Ok(*value.downcast().expect("it holds a T")),
-            Payload::Written(ref bytes) => match decode(bytes) {
+            Payload::Written(ref written) => match decode(written.value()) {
                 Ok(value) => Ok(value),
                 Err(reason) => Err((self, Some(reason))),
             },
@@ -163,15 +165,16 @@ impl Envelope {
     /// # Errors
     /// Why the value cannot be written.
     pub(crate) fn write(&self, receipt: u64) -> Result<Vec<u8>, String> {
-        let (LabelKind::Here(typed, location), Payload::Here(value)) =
-            (self.label.kind, &self.payload)
+        let (Some((typed, location)), Payload::Here(value)) = (self.label.here, &self.payload)
         else {
             return Err("it is from another process".to_owned());
         };
-        let mut bytes = Vec::new();
+        let (name, file) = ((typed.name)(), location.file());
+        // Most values are short; and a transport may append a little.
+        let mut bytes = Vec::with_capacity(name.len() + file.len() + 128);
         (typed.encode)(value.as_ref(), &mut bytes)?;
-        put_text(&mut bytes, (typed.name)());
-        put_text(&mut bytes, location.file());
+        put_text(&mut bytes, name);
+        put_text(&mut bytes, file);
         let place = u64::from(location.line()) << 32 | u64::from(location.column());
         for number in [place, self.label.length as u64, receipt] {
             put_number(&mut bytes, number);
@@ -189,50 +192,64 @@ impl Envelope {
 
     /// The envelope of such bytes, and the number of the receipt that the sender keeps, 0 if none; `None` if
     /// they are none.
-    pub(crate) fn read(
-        context: Context,
-        status: Status,
-        mut bytes: Vec<u8>,
-    ) -> Option<(Self, u64)> {
+    pub(crate) fn read(context: Context, status: Status, bytes: Vec<u8>) -> Option<(Self, u64)> {
         let mut tail = Tail(&bytes);
         let receipt = tail.number()?;
         let length = usize::try_from(tail.number()?).ok()?;
         let place = tail.number()?;
-        let file = known(tail.text()?);
-        let type_name = known(tail.text()?);
-        let body = tail.0.len();
-        let site = CallSite::new(file, (place >> 32) as u32, place as u32).known();
-        bytes.truncate(body);
+        let file = tail.bytes()?.len();
+        let file_begins = tail.0.len();
+        let name = tail.bytes()?.len();
+        let value = tail.0.len();
+        let ends = [value, value + name, file_begins + file];
+        let written = Box::new(Written { bytes, ends, place });
         let envelope = Envelope {
             context,
             status,
-            label: Label {
-                kind: LabelKind::There(type_name, site),
-                length,
-            },
+            label: Label { here: None, length },
             receipt: None,
-            payload: Payload::Written(bytes),
+            payload: Payload::Written(written),
             place: 0,
         };
         Some((envelope, receipt))
     }
 }
 
-impl Label {
+impl Envelope {
     /// The type of what is inside.
     pub(crate) fn type_name(&self) -> &'static str {
-        match self.kind {
-            LabelKind::Here(typed, _) => (typed.name)(),
-            LabelKind::There(name, _) => name,
+        match (&self.label.here, &self.payload) {
+            (Some((typed, _)), _) => (typed.name)(),
+            (None, Payload::Written(written)) => {
+                known(&String::from_utf8_lossy(written.type_name()))
+            }
+            (None, Payload::Here(_)) => unreachable!("what is here has its label"),
         }
     }
 
     /// Where it was sent.
-    fn location(&self) -> CallSite {
-        match self.kind {
-            LabelKind::Here(_, location) => location.into(),
-            LabelKind::There(_, site) => *site,
+    fn call_site(&self) -> CallSite {
+        match (&self.label.here, &self.payload) {
+            (Some((_, location)), _) => (*location).into(),
+            (None, Payload::Written(written)) => written.call_site(),
+            (None, Payload::Here(_)) => unreachable!("what is here has its label"),
         }
+    }
+}
+
+impl Written {
+    fn value(&self) -> &[u8] {
+        &self.bytes[..self.ends[0]]
+    }
+
+    fn type_name(&self) -> &[u8] {
+        &self.bytes[self.ends[0]..self.ends[1]]
+    }
+
+    fn call_site(&self) -> CallSite {
+        let file = &self.bytes[self.ends[1] + size_of::<u64>()..self.ends[2]];
+        let file = known(&String::from_utf8_lossy(file));
+        CallSite::new(file, (self.place >> 32) as u32, self.place as u32)
     }
 }
 

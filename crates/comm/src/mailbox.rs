@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn another_type_is_handed_back_whole() {
         let (wrong, _) = envelope(3, 4, 5).open::<String>().unwrap_err();
-        assert_eq!((wrong.status.source, wrong.label.type_name()), (3, "u32"));
+        assert_eq!((wrong.status.source, wrong.type_name()), (3, "u32"));
         assert_eq!(wrong.open::<u32>().ok(), Some(5));
     }
 }

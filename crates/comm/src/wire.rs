@@ -8,7 +8,6 @@ use motet_sync::Mutex;
 use postcard::ser_flavors::Flavor;
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashSet;
-use std::hash::Hash;
 use std::marker::PhantomData;
 use std::sync::OnceLock;
 
@@ -128,25 +127,13 @@ fn plain_vector<T: 'static>(bytes: &[u8]) -> Option<Result<T, String>> {
 /// A text that lives as long as the program. There are as many as the program has types, files and calls.
 pub(crate) fn known(text: &str) -> &'static str {
     static TEXTS: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
-    known_in(
-        &TEXTS,
-        |texts| texts.get(text).copied(),
-        || text.to_owned().leak(),
-    )
-}
-
-/// What is in the set, put there if it was not.
-pub(crate) fn known_in<K: Copy + Eq + Hash>(
-    set: &'static OnceLock<Mutex<HashSet<K>>>,
-    find: impl FnOnce(&HashSet<K>) -> Option<K>,
-    make: impl FnOnce() -> K,
-) -> K {
-    let mut set = set.get_or_init(Mutex::default).lock();
-    find(&set).unwrap_or_else(|| {
-        let made = make();
-        set.insert(made);
-        made
-    })
+    let mut texts = TEXTS.get_or_init(Mutex::default).lock();
+    if let Some(known) = texts.get(text) {
+        return known;
+    }
+    let text: &'static str = text.to_owned().leak();
+    texts.insert(text);
+    text
 }
 
 /// Reads numbers and texts off the end of bytes, in the opposite order of writing.

@@ -187,7 +187,8 @@ impl Dispatcher {
     /// Lets running tasks end, joins the threads, and returns the tasks that never started: by
     /// queue, oldest first. Call [`Task::cleanup`] on them to bring their items back to their
     /// ports, or run them. The queues refuse further tasks. Tasks at home on a worker are not
-    /// returned: they may hold what must not leave their thread, and are cleaned up there.
+    /// returned: they may hold what must not leave their thread, and are cleaned up there. (What somebody leaves
+    /// for a worker that has ended is nobody's, and is returned with the rest.)
     ///
     /// In the [background](DispatcherConfig::background) it waits for no thread: tasks that run go on, and the
     /// threads end after them.

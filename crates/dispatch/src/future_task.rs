@@ -100,7 +100,8 @@ pub fn spawn_here(queue: &Arc<dyn Enqueue>, future: impl Future<Output = ()> + S
 /// - Everything `future` borrows outlives it: the caller waits until the future has been dropped
 ///   (it completes, panics, or its queue is drained) before the borrow ends.
 /// - If `future` is not `Send`: `queue` runs all its tasks on one thread, this is that thread, and
-///   the future completes before that thread ends.
+///   the future has been dropped before that thread ends. Whoever wakes it later than that would leave it
+///   to other threads: to who stops the dispatcher, or to the waker's own.
 pub unsafe fn spawn_unchecked<F: Future<Output = ()>>(
     queue: &Arc<dyn Enqueue>,
     future: F,

@@ -1,5 +1,6 @@
 //! What a clustering run gives back.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// A clustering: the centres, which all ranks know, and the labels of the rows of one rank.
@@ -7,7 +8,7 @@ use std::ops::Range;
 /// Centres are in ascending order of their first coordinate, then the second, and so on; a cluster
 /// is the place of its centre in that order. Every field but `rows` and `labels` is the same on
 /// all ranks, and all of them have the same bits for any number of ranks.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Clustering {
     /// The number of columns.
@@ -37,7 +38,7 @@ pub struct Clustering {
 }
 
 /// One temperature of an annealing run.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct TraceStep {
     /// In the units of the data squared.

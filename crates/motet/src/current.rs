@@ -32,6 +32,10 @@ pub trait Current: Sized {
     /// # Errors
     /// [`CurrentError`].
     fn current() -> Result<Self, CurrentError>;
+
+    /// Whether a launcher has started this process beside others.
+    #[must_use]
+    fn is_one_of_several() -> bool;
 }
 
 /// Why there is no current world.
@@ -64,6 +68,18 @@ impl Current for World {
         *current = Some(world.downgrade());
         Ok(world)
     }
+
+    fn is_one_of_several() -> bool {
+        let size = |name| {
+            env::var(name)
+                .ok()
+                .and_then(|text| text.parse::<usize>().ok())
+        };
+        match SIZES.iter().find_map(size) {
+            Some(size) => size > 1,
+            None => RANKS.iter().any(|name| env::var_os(name).is_some()),
+        }
+    }
 }
 
 fn start() -> Result<World, CurrentError> {
@@ -71,7 +87,7 @@ fn start() -> Result<World, CurrentError> {
         Ok(text) => Some(ranks(&text)?),
         Err(_) => None,
     };
-    if !is_one_of_several() {
+    if !World::is_one_of_several() {
         return Ok(World::threads(threads.unwrap_or(0)));
     }
     let named = env::var_os("MOTET_MPI_LIB").map(PathBuf::from);
@@ -86,19 +102,6 @@ fn ranks(text: &str) -> Result<usize, CurrentError> {
     match text.trim().parse() {
         Ok(ranks) if ranks > 0 => Ok(ranks),
         _ => Err(CurrentError::Threads(text.to_owned())),
-    }
-}
-
-/// Whether a launcher has started this process beside others.
-fn is_one_of_several() -> bool {
-    let size = |name| {
-        env::var(name)
-            .ok()
-            .and_then(|text| text.parse::<usize>().ok())
-    };
-    match SIZES.iter().find_map(size) {
-        Some(size) => size > 1,
-        None => RANKS.iter().any(|name| env::var_os(name).is_some()),
     }
 }
 

@@ -20,6 +20,8 @@
 //! | work on many threads that belongs together | [`Causality`] | `causality` |
 //! | one loop over much data, in parallel | [`World`], [`Communicator`] | `hello_ranks`, `heat` |
 //! | … on several processes and machines | [`Current`]: `World::current()` | `hello_ranks` under `motet run` |
+//! | a grid of cells whose edges are others' too | [`Ring`](comm::Ring), [`Line`](comm::Line), [`Cartesian`](comm::Cartesian) | `patterns`, `life`, `jacobi` |
+//! | data that all must exchange, or see once | [`alltoall`](Communicator::alltoall), [`Ring`](comm::Ring), [`sub`](comm::Cartesian::sub) | `sample_sort`, `nbody`, `matmul` |
 //! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
 //!
@@ -65,3 +67,8 @@ pub use motet_ports::{
     SharedPortSet, SuccessFailurePort, guard, join, reply, select, timer, wait_blocking,
     wait_blocking_for,
 };
+
+/// The code in the guide, which is compiled with the examples in the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/MOVING.md")]
+mod moving {}

@@ -2,6 +2,7 @@
 
 use crate::outlet::Outlet;
 use motet_dispatch::{Enqueue, QueueError, Task, Waiter};
+use std::any::Any;
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
@@ -52,9 +53,23 @@ pub trait Active: Waiter {
     /// Registers the arbiter's receivers on their ports.
     fn register(&self);
 
+    /// As [`Active::register`], with what [`Attach::attach`] has given beside the arbiter: one above others makes
+    /// these of it, each when its turn comes.
+    #[doc(hidden)]
+    fn start(self: Arc<Self>, ports: &mut dyn Any) {
+        let _kept_until_then = ports;
+        self.register();
+    }
+
     /// Takes them off again; nothing new starts. May be called more than once, before the registration
     /// and beside it.
     fn cleanup(&self);
+
+    /// Takes them off again as a branch of a choice that has been decided, for this branch or another:
+    /// as [`Active::cleanup`], but a branch that has taken its items, and is off its ports, has nothing to do.
+    fn leave(&self) {
+        self.cleanup();
+    }
 
     /// Whether the arbiter can still take items.
     fn is_active(&self) -> bool;
@@ -69,10 +84,10 @@ impl Activation {
         let starter = Arc::clone(&arbiter);
         queue.reserve()?;
         queue.admit_kept(Task::new(move || {
+            let mut ports = ports;
             if starter.is_active() {
-                starter.register();
+                starter.start(&mut ports);
             }
-            drop(ports);
         }));
         let waiter = Arc::downgrade(&arbiter) as Weak<dyn Waiter>;
         queue.watch(waiter, Location::caller());

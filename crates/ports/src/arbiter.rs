@@ -21,8 +21,8 @@ mod rule;
 mod seats;
 
 pub use after::After;
-pub(crate) use choice::Branches;
 pub use choice::Choice;
+pub(crate) use choice::{Branches, Held, Visit};
 pub use from_handler::FromHandler;
 pub use interleave::{ActiveInterleave, CombineError, Fairness, Interleave};
 pub(crate) use is_ready::IsReady;

@@ -11,6 +11,9 @@
 //!     └── close ──> Closed
 //! ```
 //!
+//! A claim that several may come to hold knows whether it is *shared*: who wins a claim that is not is the only one
+//! who could, and leaves no losers.
+//!
 //! All that must be true for the items to be taken is established *before* the claim, under the
 //! locks of the ports concerned; so a claim needs no third, tentative state. (Hopac's `Pick` and the
 //! operations of Concurrent ML need one because there both sides of a meeting may be choices.)
@@ -20,6 +23,8 @@ use motet_sync::atomic::{AtomicU8, Ordering};
 const OPEN: u8 = 0;
 const CLAIMED: u8 = 1;
 const CLOSED: u8 = 2;
+/// Beside one of the three.
+const SHARED: u8 = 4;
 
 /// The decision. See the [module](self).
 #[derive(Debug)]
@@ -33,25 +38,55 @@ impl Claim {
     /// Makes the decision. `true` for exactly one caller.
     #[must_use]
     pub(crate) fn take(&self) -> bool {
-        self.change(OPEN, CLAIMED)
+        self.change(CLAIMED)
     }
 
     /// Sees to it that nobody wins any more. `false` when somebody has won already.
     pub(crate) fn close(&self) -> bool {
-        self.change(OPEN, CLOSED) || self.0.load(Ordering::Acquire) == CLOSED
+        self.change(CLOSED) || self.state() == CLOSED
+    }
+
+    /// Before another one comes to hold the claim. `false` when the decision has been made.
+    #[must_use]
+    pub(crate) fn share(&self) -> bool {
+        // AcqRel: in one order with the decision, so whoever decides sees it, or is seen.
+        self.0.fetch_or(SHARED, Ordering::AcqRel) & !SHARED == OPEN
+    }
+
+    /// Whether another one held the claim when it was taken. Asked by the winner.
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.0.load(Ordering::Acquire) & SHARED != 0
+    }
+
+    /// Whether somebody has won.
+    #[inline]
+    pub(crate) fn is_taken(&self) -> bool {
+        self.state() == CLAIMED
     }
 
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
-        self.0.load(Ordering::Acquire) == OPEN
+        self.state() == OPEN
+    }
+
+    #[inline]
+    fn state(&self) -> u8 {
+        self.0.load(Ordering::Acquire) & !SHARED
     }
 
     // AcqRel: the winner sees what the loser of an earlier round did, and what the winner did
     // before is seen by whoever finds the claim taken.
-    fn change(&self, from: u8, to: u8) -> bool {
-        self.0
-            .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
-            .is_ok()
+    fn change(&self, to: u8) -> bool {
+        let change = |from| {
+            self.0
+                .compare_exchange(from, from | to, Ordering::AcqRel, Ordering::Acquire)
+        };
+        match change(OPEN) {
+            // It is not taken back.
+            Err(SHARED) => change(SHARED).is_ok(),
+            changed => changed.is_ok(),
+        }
     }
 }
 
@@ -69,6 +104,18 @@ mod tests {
     }
 
     #[test]
+    fn a_shared_claim_is_decided_as_any_other() {
+        let claim = Claim::new();
+        assert!(claim.share() && claim.is_shared() && claim.is_open());
+        assert!(claim.take());
+        assert!(!claim.share(), "decided");
+        assert!(!claim.take() && claim.is_taken() && !claim.is_open());
+        let closed = Claim::new();
+        assert!(closed.share() && closed.close() && !closed.take());
+        assert!(!closed.is_taken());
+    }
+
+    #[test]
     fn closed_is_never_won() {
         let claim = Claim::new();
         assert!(claim.close());
@@ -82,6 +129,23 @@ mod tests {
 mod loom_tests {
     use super::*;
     use motet_sync::{Arc, thread};
+
+    /// A taker and one that shares the claim: the sharer learns of the decision, or the winner of the sharer.
+    #[test]
+    fn loom_a_claim_is_shared_against_its_winner() {
+        loom::model(|| {
+            let claim = Arc::new(Claim::new());
+            let sharer = thread::spawn({
+                let claim = Arc::clone(&claim);
+                move || claim.share()
+            });
+            assert!(claim.take(), "nobody else does");
+            let seen = claim.is_shared();
+            let open = sharer.join().unwrap();
+            assert!(seen || !open);
+            assert!(claim.is_taken() && !claim.take());
+        });
+    }
 
     /// Two takers and a closer: at most one wins, and if nobody wins it is closed.
     #[test]

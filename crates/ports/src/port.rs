@@ -197,11 +197,20 @@ impl<T: Send + 'static> PortCore<T> {
         self.id
     }
 
+    /// Whether a join has ever connected the port.
+    #[inline]
+    pub(crate) fn has_domain(&self) -> bool {
+        self.domain.get().is_some()
+    }
+
     /// The domain, made if need be.
+    #[inline]
     pub(crate) fn domain(&self) -> &Arc<Domain> {
-        if let Some(domain) = self.domain.get() {
-            return domain;
-        }
+        self.domain.get().unwrap_or_else(|| self.make_domain())
+    }
+
+    #[cold]
+    fn make_domain(&self) -> &Arc<Domain> {
         // Under the port's lock, so that nobody is inside the port without the domain's lock once
         // there is a domain.
         let _state = self.state();
@@ -298,8 +307,13 @@ impl<T: Send + 'static> PortCore<T> {
     }
 
     pub(crate) fn unregister(&self, receiver: &Arc<dyn Receiver<T>>) -> bool {
+        self.unregister_one(&**receiver)
+    }
+
+    /// As [`PortCore::unregister`], for a receiver by its address.
+    pub(crate) fn unregister_one<R: ?Sized>(&self, receiver: &R) -> bool {
         // The receiver is dropped after the lock is released: it may hold user code.
-        let removed = self.locked(|state| state.remove(&**receiver));
+        let removed = self.locked(|state| state.remove(receiver));
         removed.is_some()
     }
 }

@@ -5,7 +5,8 @@ use crate::delivery::Parcel;
 use crate::port::{Port, PortCore, label};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{
-    Awaited, Cancelled, Causalities, Causality, WaitPart, Waiter, is_task_context, watch_here,
+    Awaited, BoxList, Cancelled, Causalities, Causality, WaitPart, Waiter, is_task_context,
+    watch_here,
 };
 use motet_sync::Mutex;
 use std::borrow::Cow;
@@ -222,6 +223,12 @@ impl<T: Send + 'static> PortCore<T> {
         waits: &mut Option<Arc<Waiting<T>>>,
         cx: &Context<'_>,
     ) -> Option<Parcel<T>> {
+        // An item that waits is taken under the port's own lock: only a wait that begins is for joins to see.
+        if self.has_domain()
+            && let Some(parcel) = self.take(BoxList::pop_front)
+        {
+            return Some(parcel);
+        }
         let mut deferred = Deferred::default();
         let taken = self.locked(|state| {
             let taken = state.items_mut().pop_front();

@@ -17,7 +17,9 @@ use crate::arbiter::{Choice, IntoParts};
 use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
-use alternative::{Alternative, Batch, IsThere, Item, Look, OneOf, Several, Time, Together};
+use alternative::{
+    Alternative, Attached, Batch, IsThere, Item, Look, OneOf, Several, Time, Together,
+};
 use motet_dispatch::{Waiter, watch_here};
 use std::fmt;
 use std::future::Future;
@@ -177,21 +179,15 @@ impl<R: Send + 'static> Select<R> {
     ) -> Waits<R> {
         let mailbox = Mailbox::new();
         let outlet = Outlet::direct(Arc::clone(&mailbox) as _);
-        let arbiter = match alternatives {
+        let (arbiter, mut ports): Attached = match alternatives {
             [only] => only.attach(&mailbox, outlet),
             several => {
                 let branches = Several::new(several, &mailbox);
                 let (choice, branches) = Choice::among(branches).attach(outlet);
-                choice.register();
-                drop(branches);
-                watch_here(Arc::downgrade(&choice) as Weak<dyn Waiter>, created);
-                return Waits {
-                    mailbox,
-                    arbiter: choice,
-                };
+                (choice, Box::new(branches))
             }
         };
-        arbiter.register();
+        Arc::clone(&arbiter).start(&mut *ports);
         watch_here(Arc::downgrade(&arbiter) as Weak<dyn Waiter>, created);
         Waits { mailbox, arbiter }
     }

@@ -34,6 +34,7 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
     let mut runner = runner(options.models.keep_going)?;
     needs(&mut runner, &missing, strict, &options.optional);
     preflight::steps(&mut runner, &project, scope, strict);
+    let examples = build_examples(&mut runner, &project, scope);
     tests(&mut runner, &project, scope, &machine, &missing);
     if options.quick {
         for step in [
@@ -62,7 +63,7 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
     } else {
         runner.skip("doc tests", "the package has no library");
     }
-    examples(&mut runner, &project, scope);
+    run_examples(&mut runner, &project, &examples);
     models::steps(&mut runner, &project, scope, &options.models);
     counts::step(&mut runner, &project, scope, strict);
     docs::step(&mut runner, &project, scope);
@@ -131,20 +132,27 @@ fn traced(runner: &mut Runner, project: &Project, scope: Scope<'_>) {
     runner.command("tests with tracing", &mut command, None);
 }
 
-/// Builds every example as the tests are built and runs each one.
-fn examples(runner: &mut Runner, project: &Project, scope: Scope<'_>) {
+/// Builds every example as the tests are built, before the tests: some start examples. The names of what was built.
+fn build_examples(runner: &mut Runner, project: &Project, scope: Scope<'_>) -> Vec<String> {
     let examples = names(&project.tree, &scope.folder());
     if examples.is_empty() {
-        runner.skip("examples", "there are none here");
-        return;
+        return examples;
     }
     let mut build = project.cargo(&["build", "--profile", "test", "--examples"]);
-    // Without a build there may be programs of an earlier one.
-    if !runner.command("build examples", build.args(scope.words()), None) {
-        return;
+    match runner.command("build examples", build.args(scope.words()), None) {
+        true => examples,
+        // There may be programs of an earlier build.
+        false => Vec::new(),
+    }
+}
+
+/// Runs each example.
+fn run_examples(runner: &mut Runner, project: &Project, examples: &[String]) {
+    if examples.is_empty() {
+        runner.skip("examples", "none has been built here");
     }
     for name in examples {
-        let mut command = Command::new(project.target.join("debug/examples").join(&name));
+        let mut command = Command::new(project.target.join("debug/examples").join(name));
         runner.command(
             &format!("example {name}"),
             command.current_dir(&project.root),

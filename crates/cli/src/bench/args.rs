@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
+use motet_bench::RankProgram;
 use motet_bench::stages::{Mode, Pattern};
 
 /// Options of `motet bench`.
@@ -44,6 +45,9 @@ pub enum Experiment {
     Annealing(AnnealingArgs),
     /// How good annealing's clusters are, beside the best of many K-means runs
     Quality(QualityArgs),
+    /// What `ranks` starts on several processes
+    #[command(hide = true)]
+    RankProgram(RankProgramArgs),
 }
 
 /// Options of `motet bench stages`.
@@ -138,6 +142,18 @@ pub struct RanksArgs {
     /// How results are printed.
     #[command(flatten)]
     pub print: PrintArgs,
+}
+
+/// Arguments of `motet bench rank-program`.
+#[derive(Debug, Clone, Args)]
+pub struct RankProgramArgs {
+    /// exchange, barrier or allreduce:LENGTH
+    #[arg(value_name = "PROGRAM")]
+    pub program: RankProgram,
+
+    /// How long the rounds are to last, in µs
+    #[arg(value_name = "BUDGET")]
+    pub budget_us: f64,
 }
 
 /// Options of `motet bench soak`.

@@ -23,6 +23,7 @@ pub(super) fn run_ranks(args: RanksArgs) -> Result<(), CliError> {
     let config = RanksConfig {
         selection: selection(args.selection),
         mpi: args.mpi,
+        motet: std::env::current_exe().ok(),
     };
     rows_of(args.print, |begin, tell| {
         ranks::measure(&config, begin, tell);

@@ -63,15 +63,15 @@ Starts M processes on each of N nodes by the mpiexec of an MPI library, and tell
 T ranks (T × M × N in all). Any library with the MPI-5 standard ABI will do; pip install mpich brings \
 one. This program becomes mpiexec: signals go to it, and its exit code is the one that is returned.
 
-Worlds of motet do not span processes yet: a program is told how many ranks are meant, but what its \
-processes say to each other goes through motet-mpi or through MPI itself.";
+In a program that asks for World::current() all ranks of all processes are one world. Other programs \
+run as they would under mpiexec.";
 
 const TAIL: &str = "\
 Examples:
   motet run -t 2 -- ./heat
-      one process that is told to have two ranks
+      one process with two ranks
   motet run -t 8 -m 2 -n 4 --hostfile hosts -- ./heat --steps 1000
-      two processes on each of the four machines that the file hosts names, told to have eight ranks each
+      two processes on each of the four machines that the file hosts names, with eight ranks in each
   motet run -t 8 -m 2 -n 4 --slurm --dry-run -- ./heat
       the batch script for the same on a cluster
 

@@ -11,3 +11,4 @@ mod places;
 mod program;
 mod results;
 mod run;
+mod spread;

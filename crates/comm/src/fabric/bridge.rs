@@ -222,7 +222,7 @@ impl Bridge {
 /// What the ranks of a process have brought, or why they cannot go on; and what they have called: that of the first, if
 /// the others have called the same.
 fn write<V: Value>(calls: &[(usize, Call)], mine: &Result<Runs<V>, Box<CommError>>) -> Vec<u8> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(256);
     let written = match mine {
         Ok(runs) => runs.write(&mut bytes).map_err(unreadable::<V>),
         Err(failed) => Err(failed.clone()),

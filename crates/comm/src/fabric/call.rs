@@ -46,15 +46,18 @@ impl Call {
         self
     }
 
-    /// Appends it for other processes, as the call of a rank.
+    /// Appends it for other processes, as the call of a rank: first what is the same on all ranks.
     pub(crate) fn write(&self, rank: usize, to: &mut Vec<u8>) {
-        for text in [self.name, (self.type_name)(), self.location.file()] {
-            put_text(to, text);
-        }
+        let begin = to.len();
+        put_text(to, self.name);
+        put_text(to, (self.type_name)());
+        put_number(to, self.length);
+        put_number(to, u64::from(self.root));
+        put_number(to, (to.len() - begin) as u64);
+        put_text(to, self.location.file());
         let place = u64::from(self.location.line()) << 32 | u64::from(self.location.column());
-        for number in [place, self.length, u64::from(self.root), rank as u64] {
-            put_number(to, number);
-        }
+        put_number(to, place);
+        put_number(to, rank as u64);
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -95,11 +98,9 @@ fn operation(name: &'static str, root: u32) -> Operation {
 #[derive(Debug)]
 pub(crate) struct WrittenCall<'a> {
     rank: usize,
-    name: &'a str,
-    root: u32,
-    length: u64,
-    type_name: &'a str,
-    file: &'a str,
+    /// What is the same on all ranks: name, type, length and root.
+    common: &'a [u8],
+    file: &'a [u8],
     place: u64,
 }
 
@@ -108,35 +109,34 @@ impl<'a> WrittenCall<'a> {
     pub(crate) fn read(bytes: &mut Tail<'a>) -> Option<Self> {
         Some(WrittenCall {
             rank: usize::try_from(bytes.number()?).ok()?,
-            root: u32::try_from(bytes.number()?).ok()?,
-            length: bytes.number()?,
             place: bytes.number()?,
-            file: bytes.text()?,
-            type_name: bytes.text()?,
-            name: bytes.text()?,
+            file: bytes.bytes()?,
+            common: bytes.bytes()?,
         })
     }
 
     /// Checks that the ranks have called the same with the same.
+    #[inline]
     pub(crate) fn compare(&self, other: &WrittenCall<'_>) -> Result<(), Box<CommError>> {
-        let key = |call: &WrittenCall<'_>| (call.root, call.length);
-        if (self.name, self.type_name) == (other.name, other.type_name) && key(self) == key(other) {
+        if self.common == other.common {
             return Ok(());
         }
         let ranks = [self.rank, other.rank];
         self.described().compare(ranks, &other.described())
     }
 
+    #[cold]
     fn described(&self) -> Described<'a> {
+        let mut common = Tail(self.common);
+        let root = common.number().and_then(|root| u32::try_from(root).ok());
+        let (length, type_name) = (common.number(), common.text());
+        let name = common.text().map_or("a collective", known);
+        let file = known(&String::from_utf8_lossy(self.file));
         Described {
-            operation: operation(known(self.name), self.root),
-            site: CallSite::new(
-                known(self.file),
-                (self.place >> 32) as u32,
-                self.place as u32,
-            ),
-            type_name: self.type_name,
-            length: self.length,
+            operation: operation(name, root.unwrap_or(NONE)),
+            site: CallSite::new(file, (self.place >> 32) as u32, self.place as u32),
+            type_name: type_name.unwrap_or("a type without a name"),
+            length: length.unwrap_or(ANY_LENGTH),
         }
     }
 }

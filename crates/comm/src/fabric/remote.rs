@@ -89,7 +89,7 @@ impl Fabric for Remote {
 
     fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
         let Some(place) = self.processes.place_of(to) else {
-            let type_name = envelope.label.type_name();
+            let type_name = envelope.type_name();
             return self
                 .processes
                 .send(to, &envelope)

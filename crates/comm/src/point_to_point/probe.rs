@@ -196,7 +196,7 @@ impl Probe {
         let Status { source, tag } = envelope.status;
         Probe {
             status: Status { source, tag },
-            type_name: envelope.label.type_name(),
+            type_name: envelope.type_name(),
             length: envelope.label.length,
         }
     }

@@ -98,7 +98,7 @@ pub(crate) fn open<T: Value, R>(
         match envelope.open() {
             Ok(value) => Ok(give(value, Status { source, tag })),
             Err((envelope, reason)) => {
-                let found = envelope.label.type_name();
+                let found = envelope.type_name();
                 let error = match reason {
                     None => CommError::WrongType {
                         source,

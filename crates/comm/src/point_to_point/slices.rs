@@ -162,7 +162,7 @@ fn copy_out<T: Plain>(envelope: Envelope, room: &mut [T]) -> Result<(usize, Stat
             source,
             tag,
             wanted: std::any::type_name::<Vec<T>>(),
-            found: envelope.label.type_name(),
+            found: envelope.type_name(),
         },
     };
     Err(Box::new((envelope, error)))

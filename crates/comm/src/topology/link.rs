@@ -129,7 +129,7 @@ impl<'c> Post<'c> {
                 .map_err(|(envelope, reason)| CommError::Unreadable {
                     source,
                     tag,
-                    type_name: envelope.label.type_name(),
+                    type_name: envelope.type_name(),
                     reason: reason.unwrap_or_else(|| "it is of another type".to_owned()),
                 }),
         )

@@ -3,6 +3,7 @@
 mod causalities;
 mod collectives;
 mod communicators;
+mod coverage;
 mod failures;
 mod forms;
 mod giving_up;

@@ -175,7 +175,7 @@ fn sem_g412_a_process_that_is_gone_ends_the_run_everywhere() {
 }
 
 #[test]
-fn sem_g414_who_does_not_come_to_a_run_is_named_after_the_time_that_the_world_gives() {
+fn sem_g416_who_does_not_come_to_a_run_is_named_after_the_time_that_the_world_gives() {
     const PATIENCE: Duration = Duration::from_millis(200);
     within(patience(), || {
         let gave_up = Arc::new(AtomicUsize::new(0));
@@ -213,7 +213,7 @@ fn sem_g414_who_does_not_come_to_a_run_is_named_after_the_time_that_the_world_gi
 }
 
 #[test]
-fn sem_g415_a_process_that_nobody_sees_is_given_up_when_it_has_been_silent() {
+fn sem_g417_a_process_that_nobody_sees_is_given_up_when_it_has_been_silent() {
     const PATIENCE: Duration = Duration::from_millis(500);
     for count in [2, 3, 5] {
         within(patience(), move || {
@@ -248,7 +248,7 @@ fn sem_g415_a_process_that_nobody_sees_is_given_up_when_it_has_been_silent() {
 }
 
 #[test]
-fn sem_g415_who_waits_or_computes_is_not_silent() {
+fn sem_g417_who_waits_or_computes_is_not_silent() {
     const PATIENCE: Duration = Duration::from_millis(500);
     within(patience(), || {
         let ended = processes(3, |end| {

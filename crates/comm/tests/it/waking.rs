@@ -429,3 +429,57 @@ fn sem_g35_ranks_that_wait_leave_their_thread_to_others() {
         assert_eq!(passed.expect("it ends well"), Vec::from_iter(0..50));
     });
 }
+
+/// Says on which thread, and that, it was dropped.
+struct Stays {
+    home: std::thread::ThreadId,
+    dropped: Arc<Mutex<Vec<bool>>>,
+    _not_send: Rc<()>,
+}
+
+impl Drop for Stays {
+    fn drop(&mut self) {
+        let at_home = std::thread::current().id() == self.home;
+        self.dropped.lock().push(at_home);
+    }
+}
+
+/// What a rank holds need not be `Send`: it is dropped on the rank's thread before the run returns, and who has
+/// kept the rank's waker wakes nobody later.
+#[test]
+fn sem_g922_a_rank_is_dropped_at_home_whoever_wakes_it_after_the_run() {
+    within(patience(), || {
+        for _ in 0..20 {
+            let (handed, dropped) = (Handed::<()>::default(), Arc::new(Mutex::new(Vec::new())));
+            let waits = Gate::new();
+            let outcome = World::threads(2).workers(2).run(async |comm| {
+                if comm.rank() == 1 {
+                    waits.pass();
+                    return Err("enough");
+                }
+                let _stays = Stays {
+                    home: std::thread::current().id(),
+                    dropped: Arc::clone(&dropped),
+                    _not_send: Rc::new(()),
+                };
+                let mut get = pin!(handed.get());
+                poll_fn(|cx| {
+                    let polled = get.as_mut().poll(cx);
+                    waits.open();
+                    polled
+                })
+                .await;
+                Ok(())
+            });
+            assert!(matches!(outcome, Err(RunError::Rank { rank: 1, .. })));
+            assert_eq!(
+                *dropped.lock(),
+                [true],
+                "once, at home, before the run returns"
+            );
+            let waker = handed.0.lock().1.take().expect("the rank has waited");
+            waker.wake();
+            assert_eq!(dropped.lock().len(), 1);
+        }
+    });
+}

@@ -1,5 +1,9 @@
 //! Choice: exactly one of several branches runs.
 
+mod branches;
+
+pub(crate) use branches::{Branches, Held, Visit};
+
 use super::after::After;
 use crate::activation::{Activation, Active, Attach};
 use crate::claim::Claim;
@@ -8,9 +12,12 @@ use crate::delivery::QueueHandle;
 use crate::outlet::Outlet;
 use crate::parent::{Parent, Pass};
 use motet_dispatch::{Awaited, Enqueue, QueueError, Task, Waiter};
+use motet_sync::Mutex;
+use std::any::Any;
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::Location;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Exactly one of several branches runs, once (papers R012, CCR's `Choice`): the first that has all it
@@ -42,32 +49,31 @@ pub struct Choice<L = ()> {
     branches: L,
 }
 
-/// The branches of a choice, in their order: none, those before and one more, or a list.
-pub trait Branches {
-    /// As [`Attach::Ports`].
-    type Ports: Send + 'static;
-    /// The branches at work.
-    type Roster: Roster;
-
-    /// Makes the branches that go to work, each with an outlet of its own.
-    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports);
-
-    /// How many there are.
-    fn count(&self) -> usize;
-}
-
-/// The branches at work, which live as long as they are on their ports.
-pub trait Roster: Send + Sync + 'static {
-    /// Shows the branches to `visit`, in order, until it says `false`.
-    fn each(&self, visit: &mut dyn FnMut(&dyn Active) -> bool) -> bool;
-}
-
-/// A choice at work.
-struct Core<R> {
+/// A choice at work. Its branches come to be one by one, when they are registered: one that has its items
+/// already is the last.
+struct Core<H> {
     claim: Claim,
-    /// Set before anyone else knows the choice.
-    roster: OnceLock<R>,
     outlet: Outlet,
+    roster: Mutex<Roster>,
+    held: PhantomData<fn(H)>,
+}
+
+/// The branches that have begun to register, which live as long as they are on their ports. A branch
+/// begins only before the choice settles, so whoever settles knows whom to look at.
+///
+/// ```text
+///   registering:  begin ──> on its port ──> decided meanwhile? it leaves again
+///   settling:     decide ──> settle ──> those that have begun leave
+/// ```
+///
+/// A branch that both miss (it was looked for before it came to its port) finds the choice decided: the lock of
+/// its port, which both have held, orders that.
+#[derive(Default)]
+struct Roster {
+    /// As many as most choices have; the others are behind them.
+    few: [Option<Weak<dyn Active>>; 2],
+    others: Vec<Weak<dyn Active>>,
+    settles: bool,
 }
 
 impl Choice {
@@ -77,7 +83,7 @@ impl Choice {
     }
 }
 
-impl<B: Attach> Choice<Vec<B>> {
+impl<B: Attach + Send + 'static> Choice<Vec<B>> {
     /// A choice among any number of branches of one type.
     ///
     /// ```
@@ -120,7 +126,7 @@ impl<L: Branches> Choice<L> {
     /// # Panics
     /// When the branch takes items more than once.
     #[track_caller]
-    pub fn or<B: Attach>(self, branch: B) -> Choice<(L, B)> {
+    pub fn or<B: Attach + Send + 'static>(self, branch: B) -> Choice<(L, B)> {
         refuse_persistent(&branch, Location::caller());
         Choice {
             branches: (self.branches, branch),
@@ -149,21 +155,17 @@ impl<L: Branches> Choice<L> {
 }
 
 impl<L: Branches> Attach for Choice<L> {
-    type Ports = L::Ports;
+    type Ports = L::Held;
 
-    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, L::Ports) {
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, L::Held) {
         let core = Arc::new(Core {
             claim: Claim::new(),
-            roster: OnceLock::new(),
             outlet,
+            roster: Mutex::default(),
+            held: PhantomData::<fn(L::Held)>,
         });
-        let outlet = || {
-            let parent = Arc::clone(&core) as Arc<dyn Parent>;
-            Outlet::by_way_of(parent, core.outlet.queue())
-        };
-        let (roster, ports) = self.branches.attach(&outlet);
-        core.roster.get_or_init(|| roster);
-        (core, ports)
+        let held = self.branches.hold(&|| core.outlet_of_branch());
+        (core, held)
     }
 
     fn is_once(&self) -> bool {
@@ -171,7 +173,7 @@ impl<L: Branches> Attach for Choice<L> {
     }
 }
 
-impl<R: Roster> Parent for Core<R> {
+impl<H> Parent for Core<H> {
     #[inline]
     fn is_open(&self) -> bool {
         self.claim.is_open() && self.outlet.is_open()
@@ -190,8 +192,13 @@ impl<R: Roster> Parent for Core<R> {
         task: Task,
         deferred: &mut Deferred,
     ) {
-        let this = Arc::clone(this);
-        self.outlet.send_settled(this, queue, task, deferred);
+        // The winner leaves its port by itself. An item that waited at the activation leaves no losers.
+        if self.claim.is_shared() {
+            let this = Arc::clone(this);
+            self.outlet.send_settled(this, queue, task, deferred);
+        } else {
+            self.outlet.send(task, deferred);
+        }
     }
 
     fn enter(&self, queue: &QueueHandle, task: &mut dyn FnMut() -> Task) -> Option<Pass<'_>> {
@@ -203,34 +210,58 @@ impl<R: Roster> Parent for Core<R> {
     }
 }
 
-impl<R: Roster> Settle for Core<R> {
+impl<H> Settle for Core<H> {
     fn settle(&self) {
-        if let Some(roster) = self.roster.get() {
-            roster.each(&mut |branch| {
-                branch.cleanup();
-                true
-            });
-        }
+        self.roster.lock().settles = true;
+        self.branches().for_each(|branch| branch.leave());
     }
 }
 
-impl<R: Roster> Waiter for Core<R> {
+impl<H> Core<H> {
+    fn outlet_of_branch(self: &Arc<Self>) -> Outlet
+    where
+        H: 'static,
+    {
+        let parent = Arc::clone(self) as Arc<dyn Parent>;
+        Outlet::by_way_of(parent, self.outlet.queue())
+    }
+
+    /// Those that have begun to register, and are still there.
+    fn branches(&self) -> impl Iterator<Item = Arc<dyn Active>> {
+        let roster = self.roster.lock();
+        let few = roster
+            .few
+            .each_ref()
+            .map(|branch| branch.as_ref()?.upgrade());
+        let others: Vec<_> = roster.others.iter().filter_map(Weak::upgrade).collect();
+        few.into_iter().flatten().chain(others)
+    }
+
+    /// Registers a branch, with its ports. `false` when the choice has been decided.
+    fn register_next(&self, branch: Arc<dyn Active>, ports: &mut dyn Any) -> bool {
+        let Some(number) = self.roster.lock().begin(&branch, &self.claim) else {
+            return false;
+        };
+        branch.start(ports);
+        if Parent::is_open(self) {
+            return true;
+        }
+        // Alone so far, it has decided the choice itself, and has left its port.
+        if number > 0 || !self.claim.is_taken() {
+            let branch = self.roster.lock().get(number);
+            branch.into_iter().for_each(|branch| branch.leave());
+        }
+        false
+    }
+}
+
+impl<H> Waiter for Core<H> {
     fn awaits(&self) -> Option<Awaited> {
         if !Parent::is_open(self) {
             return None;
         }
-        let mut parts = Vec::new();
-        if let Some(roster) = self.roster.get() {
-            roster.each(&mut |branch| {
-                parts.extend(
-                    branch
-                        .awaits()
-                        .into_iter()
-                        .flat_map(|awaited| awaited.parts),
-                );
-                true
-            });
-        }
+        let awaited = self.branches().filter_map(|b| b.awaits());
+        let parts = awaited.flat_map(|awaited| awaited.parts).collect();
         Some(Awaited {
             who: "Choice",
             queue: Some(self.outlet.queue().name().to_owned()),
@@ -239,21 +270,27 @@ impl<R: Roster> Waiter for Core<R> {
     }
 }
 
-impl<R: Roster> Active for Core<R> {
+impl<H: Held> Active for Core<H> {
     fn register(&self) {
-        if let Some(roster) = self.roster.get() {
-            roster.each(&mut |branch| {
-                branch.register();
-                Parent::is_open(self)
-            });
-        }
-        // A branch may have won, and settled, before the last was registered.
-        if !Parent::is_open(self) {
-            self.settle();
-        }
+        unreachable!("a choice is registered by `start`, with its branches");
+    }
+
+    fn start(self: Arc<Self>, ports: &mut dyn Any) {
+        let held = ports.downcast_mut::<H>();
+        let held = held.expect("a choice is registered with its branches");
+        let mut register =
+            |branch: Arc<dyn Active>, ports: &mut dyn Any| self.register_next(branch, ports);
+        held.each(&|| self.outlet_of_branch(), &mut register);
     }
 
     fn cleanup(&self) {
+        self.claim.close();
+        self.roster.lock().settles = true;
+        // Also those that have taken their items: they have sent them on before this returns.
+        self.branches().for_each(|branch| branch.cleanup());
+    }
+
+    fn leave(&self) {
         self.claim.close();
         self.settle();
     }
@@ -263,68 +300,24 @@ impl<R: Roster> Active for Core<R> {
     }
 }
 
-impl Branches for () {
-    type Ports = ();
-    type Roster = ();
-
-    fn attach(self, _: &dyn Fn() -> Outlet) -> ((), ()) {
-        ((), ())
+impl Roster {
+    /// Another branch is about to register: its number. `None`: it must not any more.
+    fn begin(&mut self, branch: &Arc<dyn Active>, claim: &Claim) -> Option<usize> {
+        if self.settles || (self.few[0].is_some() && !claim.share()) {
+            return None;
+        }
+        let branch = Arc::downgrade(branch);
+        if let Some(free) = self.few.iter().position(Option::is_none) {
+            self.few[free] = Some(branch);
+            return Some(free);
+        }
+        self.others.push(branch);
+        Some(self.few.len() + self.others.len() - 1)
     }
 
-    fn count(&self) -> usize {
-        0
-    }
-}
-
-impl<L: Branches, B: Attach> Branches for (L, B) {
-    type Ports = (L::Ports, B::Ports, Arc<dyn Active>);
-    type Roster = (L::Roster, Weak<dyn Active>);
-
-    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports) {
-        let (others, others_ports) = self.0.attach(outlet);
-        let (branch, ports) = self.1.attach(outlet());
-        let weak = Arc::downgrade(&branch);
-        ((others, weak), (others_ports, ports, branch))
-    }
-
-    fn count(&self) -> usize {
-        self.0.count() + 1
-    }
-}
-
-impl<B: Attach> Branches for Vec<B> {
-    type Ports = Vec<(B::Ports, Arc<dyn Active>)>;
-    type Roster = Vec<Weak<dyn Active>>;
-
-    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports) {
-        let attached = self.into_iter().map(|branch| {
-            let (branch, ports) = branch.attach(outlet());
-            (Arc::downgrade(&branch), (ports, branch))
-        });
-        attached.unzip()
-    }
-
-    fn count(&self) -> usize {
-        self.len()
-    }
-}
-
-impl Roster for () {
-    fn each(&self, _: &mut dyn FnMut(&dyn Active) -> bool) -> bool {
-        true
-    }
-}
-
-impl<L: Roster> Roster for (L, Weak<dyn Active>) {
-    fn each(&self, visit: &mut dyn FnMut(&dyn Active) -> bool) -> bool {
-        self.0.each(visit) && self.1.upgrade().is_none_or(|branch| visit(&*branch))
-    }
-}
-
-impl Roster for Vec<Weak<dyn Active>> {
-    fn each(&self, visit: &mut dyn FnMut(&dyn Active) -> bool) -> bool {
-        self.iter()
-            .all(|branch| branch.upgrade().is_none_or(|branch| visit(&*branch)))
+    fn get(&self, number: usize) -> Option<Arc<dyn Active>> {
+        let mut branches = self.few.iter().flatten().chain(&self.others);
+        branches.nth(number)?.upgrade()
     }
 }
 

@@ -25,7 +25,7 @@ use group::{Group, Kind};
 use motet_dispatch::{Enqueue, QueueError, Task, Waiter};
 use shared::Shared;
 use state::{Look, Phase};
-use std::any::type_name;
+use std::any::{Any, type_name};
 use std::fmt;
 use std::panic::{Location, resume_unwind};
 use std::sync::{Arc, Weak};
@@ -109,7 +109,7 @@ struct Member {
 }
 
 /// A member that is not registered yet, and what keeps it until then.
-type Attached = (Arc<dyn Active>, Box<dyn Send>);
+type Attached = (Arc<dyn Active>, Box<dyn Any + Send>);
 
 impl Interleave {
     /// Without members.
@@ -311,11 +311,10 @@ fn attach(members: Vec<Member>, shared: &Arc<Shared>, queue: &impl Enqueue) -> V
 }
 
 fn register(members: Vec<Attached>) {
-    for (active, ports) in members {
+    for (active, mut ports) in members {
         if active.is_active() {
-            active.register();
+            active.start(&mut *ports);
         }
-        drop(ports);
     }
 }
 

@@ -326,6 +326,12 @@ impl<S: Seats> Active for JoinCore<S> {
         }
     }
 
+    fn leave(&self) {
+        if !self.gate.has_fired() {
+            self.cleanup();
+        }
+    }
+
     fn is_active(&self) -> bool {
         self.gate.is_open()
     }

@@ -37,6 +37,11 @@ impl Gate {
         self.claim.is_open() && self.outlet.is_open()
     }
 
+    /// Whether a one-time arbiter has taken its items.
+    pub(crate) fn has_fired(&self) -> bool {
+        self.claim.is_taken()
+    }
+
     #[inline]
     pub(crate) fn is_once(&self) -> bool {
         self.once

@@ -374,6 +374,13 @@ impl<T: Send + 'static> Access<'_, T> {
 #[inline]
 fn let_go<T: Send + 'static>(held: Held<T>, deferred: &mut Deferred) {
     if let Some(ended) = held.and_then(Arc::into_inner) {
-        deferred.drop_later(Arc::new(ended));
+        drop_later(ended, deferred);
     }
+}
+
+/// Apart: hardly any port ends there.
+#[cold]
+#[inline(never)]
+fn drop_later<T: Send + 'static>(ended: PortCore<T>, deferred: &mut Deferred) {
+    deferred.drop_later(Arc::new(ended));
 }

@@ -112,6 +112,17 @@ impl<A: Placed + Waiter> Active for A {
         }
     }
 
+    fn leave(&self) {
+        let place = self.place();
+        if place.claim.is_taken() {
+            return;
+        }
+        // Not closed: the arbiter above is, and has a say in each offer.
+        if let Some(port) = place.port.upgrade() {
+            port.unregister_one(self);
+        }
+    }
+
     fn is_active(&self) -> bool {
         self.place().is_open()
     }

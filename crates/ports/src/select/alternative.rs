@@ -2,8 +2,8 @@
 
 use crate::activation::{Active, Attach};
 use crate::arbiter::{
-    After, Branches, Choice, IntoParts, IsReady, JoinedReceive, Kit, KitPorts, MultipleItemReceive,
-    Receive,
+    After, Branches, Choice, Held, IntoParts, IsReady, JoinedReceive, Kit, KitPorts,
+    MultipleItemReceive, Receive, Visit,
 };
 use crate::delivery::items_of;
 use crate::mailbox::Mailbox;
@@ -11,7 +11,8 @@ use crate::outlet::Outlet;
 use crate::port::Port;
 use crate::recv::{adopt, received};
 use motet_sync::Mutex;
-use std::sync::{Arc, Weak};
+use std::any::Any;
+use std::sync::Arc;
 use std::task::Context;
 use std::time::Duration;
 
@@ -21,8 +22,11 @@ pub(super) trait Alternative<R>: Send {
     fn look(&mut self, cx: &Context<'_>) -> Look<R>;
 
     /// Makes the arbiter that waits for it, whose handler leaves the result in the mailbox.
-    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active>;
+    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached;
 }
+
+/// An arbiter that is to be [registered](Active::start), with what that takes.
+pub(super) type Attached = (Arc<dyn Active>, Box<dyn Any + Send>);
 
 /// What a look at an alternative finds.
 pub(super) enum Look<R> {
@@ -49,8 +53,6 @@ pub(super) struct Item<T: Send + 'static, M> {
 pub(super) struct OneOf<T: Send + 'static, M> {
     ports: Vec<Port<T>>,
     map: Map<M>,
-    /// Kept until they are on their ports.
-    branches: Vec<(Port<T>, Arc<dyn Active>)>,
 }
 
 /// Several items of a port.
@@ -106,24 +108,34 @@ impl<'a, R> Several<'a, R> {
 }
 
 impl<R> Branches for Several<'_, R> {
-    type Ports = Vec<Arc<dyn Active>>;
-    type Roster = Vec<Weak<dyn Active>>;
+    type Held = std::vec::IntoIter<Attached>;
 
-    fn attach(self, outlet: &dyn Fn() -> Outlet) -> (Self::Roster, Self::Ports) {
+    /// Alternatives are borrowed: they cannot be kept.
+    fn hold(self, outlet: &dyn Fn() -> Outlet) -> Self::Held {
         let Several {
             alternatives,
             mailbox,
         } = self;
-        let branches: Vec<_> = alternatives
+        let attached = alternatives
             .iter_mut()
-            .map(|alternative| alternative.attach(mailbox, outlet()))
-            .collect();
-        (branches.iter().map(Arc::downgrade).collect(), branches)
+            .map(|alternative| alternative.attach(mailbox, outlet()));
+        attached.collect::<Vec<_>>().into_iter()
     }
 
     fn count(&self) -> usize {
         self.alternatives.len()
     }
+}
+
+impl Held for std::vec::IntoIter<Attached> {
+    fn each(&mut self, _: &impl Fn() -> Outlet, visit: &mut impl Visit) -> bool {
+        self.all(|(branch, mut ports)| visit(branch, &mut *ports))
+    }
+}
+
+/// Of which nothing need be kept: the alternative keeps its ports.
+fn attached(arbiter: impl Attach, outlet: Outlet) -> Attached {
+    (arbiter.attach(outlet).0, Box::new(()))
 }
 
 impl<T: Send + 'static, M> Item<T, M> {
@@ -148,9 +160,9 @@ where
         }
     }
 
-    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
+    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
         let leave = mailbox.leaving(self.map.take());
-        Receive::once(&self.port, leave).attach(outlet).0
+        attached(Receive::once(&self.port, leave), outlet)
     }
 }
 
@@ -159,7 +171,6 @@ impl<T: Send + 'static, M> OneOf<T, M> {
         OneOf {
             ports: ports.to_vec(),
             map: Map::new(map),
-            branches: Vec::new(),
         }
     }
 }
@@ -178,7 +189,7 @@ where
         }
     }
 
-    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
+    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
         let map = self.map.take();
         // One of the branches runs: it takes the function.
         let leave = mailbox.leaving(move |(place, item)| map(place, item));
@@ -191,8 +202,7 @@ where
             })
         });
         let (choice, branches) = Choice::any(branches).attach(outlet);
-        self.branches = branches;
-        choice
+        (choice, Box::new(branches))
     }
 }
 
@@ -221,10 +231,10 @@ where
         Look::Found(self.map.take()(items_of(parcels)))
     }
 
-    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
+    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
         let leave = mailbox.leaving(self.map.take());
         let batch = MultipleItemReceive::once(&self.port, self.count, leave);
-        batch.attach(outlet).0
+        attached(batch, outlet)
     }
 }
 
@@ -249,12 +259,12 @@ where
         Look::Unknown
     }
 
-    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
+    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
         let leave = mailbox.leaving(self.map.take());
         let kit = self.kit.take().expect("a join is attached once");
         let (join, ports) = JoinedReceive::of(kit, leave).attach(outlet);
         self.ports = Some(ports);
-        join
+        (join, Box::new(()))
     }
 }
 
@@ -281,10 +291,10 @@ where
         }
     }
 
-    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
+    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
         let map = self.map.take();
         let leave = mailbox.leaving(move |()| map());
-        IsReady::new(&self.port, || leave(())).attach(outlet).0
+        attached(IsReady::new(&self.port, || leave(())), outlet)
     }
 }
 
@@ -306,9 +316,9 @@ where
         Look::Nothing
     }
 
-    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Arc<dyn Active> {
+    fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
         let map = self.map.take();
         let leave = mailbox.leaving(move |()| map());
-        After::new(self.span, || leave(())).attach(outlet).0
+        attached(After::new(self.span, || leave(())), outlet)
     }
 }

@@ -4,7 +4,9 @@ use crate::support::{
     Wakes, dispatcher, here, in_parallel, on_dispatchers, poll, port_with, post_all, take_all,
 };
 use motet_dispatch::{DispatcherQueue, Enqueue, Task, spawn};
-use motet_ports::{FromHandler, JoinedReceive, MultipleItemReceive, Port, Receive, join, select};
+use motet_ports::{
+    FromHandler, JoinedReceive, MultipleItemReceive, Overflow, Port, Receive, join, select,
+};
 use motet_sync::thread;
 use motet_testkit::{Drops, Gate, Log, patience, within};
 use std::future::Future;
@@ -116,6 +118,38 @@ fn sem_g12_only_the_last_waker_is_woken() {
     port.post(1).unwrap();
     assert_eq!((old.count(), new.count()), (0, 1));
     assert_eq!(poll(&mut recv, &new_waker), Poll::Ready(1));
+}
+
+/// Who takes an item there lets posters in; who finds none waits, behind the join.
+#[test]
+fn sem_g12_receives_at_a_port_that_a_join_connects() {
+    let (port, partner) = (Port::bounded(1, Overflow::Wait), Port::new());
+    let (pairs, (_, waker)) = (Log::new(), Wakes::new());
+    let log = pairs.clone();
+    port.post(1).unwrap();
+    JoinedReceive::persistent((&port, &partner), move |pair: (u32, u32)| log.push(pair))
+        .activate(&here())
+        .unwrap();
+    let mut posts = port.post_wait(2);
+    assert!(poll(&mut posts, &waker).is_pending());
+    assert_eq!(poll(&mut port.recv(), &waker), Poll::Ready(1));
+    assert!(poll(&mut posts, &waker).is_ready());
+    assert_eq!(poll(&mut port.recv(), &waker), Poll::Ready(2));
+    let mut waits = port.recv();
+    assert!(poll(&mut waits, &waker).is_pending());
+    port.post(3).unwrap();
+    assert_eq!(
+        poll(&mut waits, &waker),
+        Poll::Ready(3),
+        "its partner is not there"
+    );
+    let mut waits = port.recv();
+    assert!(poll(&mut waits, &waker).is_pending());
+    partner.post(10).unwrap();
+    port.post(4).unwrap();
+    assert_eq!(pairs.take(), [(4, 10)]);
+    port.post(5).unwrap();
+    assert_eq!(poll(&mut waits, &waker), Poll::Ready(5));
 }
 
 #[test]

@@ -216,3 +216,82 @@ fn sem_g82_an_own_arbiter_goes_with_its_port() {
     active.cleanup();
     assert!(!active.is_active());
 }
+
+/// A receive that says when it goes to work.
+struct Told {
+    receive: Receive<u32>,
+    made: Log<u32>,
+    number: u32,
+}
+
+impl Attach for Told {
+    type Ports = <Receive<u32> as Attach>::Ports;
+
+    fn attach(self, outlet: Outlet) -> (std::sync::Arc<dyn Active>, Self::Ports) {
+        self.made.push(self.number);
+        self.receive.attach(outlet)
+    }
+
+    fn is_once(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn sem_g79_a_branch_behind_one_that_has_its_items_does_not_go_to_work() {
+    let ports = [(); 4].map(|()| Port::new());
+    let (made, log) = (Log::new(), Log::new());
+    let choose = |numbers: std::ops::Range<u32>| {
+        let branches = numbers.map(|number| {
+            let port = &ports[number as usize];
+            let (log, made) = (log.clone(), made.clone());
+            let receive = Receive::once(port, move |item| log.push((number, item)));
+            Told {
+                receive,
+                made,
+                number,
+            }
+        });
+        let branches: Vec<Told> = branches.collect();
+        Choice::any(branches).activate(&here()).unwrap();
+    };
+    post_all(&ports[2], [7, 8]);
+    choose(0..4);
+    assert_eq!((made.take(), log.take()), (vec![0, 1, 2], vec![(2, 7)]));
+    choose(2..3);
+    assert_eq!((made.take(), log.take()), (vec![2], vec![(2, 8)]));
+    assert!(ports.iter().all(|port| port.receiver_count() == 0));
+    choose(0..4);
+    assert_eq!((made.take().len(), log.take()), (4, Vec::new()));
+    ports[3].post(9).unwrap();
+    assert_eq!(log.take(), [(3, 9)]);
+    assert!(ports.iter().all(|port| port.receiver_count() == 0));
+}
+
+#[test]
+fn sem_g79_a_choice_as_a_branch_registers_its_own_branches_in_turn() {
+    let ports = [(); 3].map(|()| Port::new());
+    let log = Log::new();
+    let receive = |number: usize| {
+        let log = log.clone();
+        Receive::once(&ports[number], move |item: u32| log.push((number, item)))
+    };
+    for winner in 0..3 {
+        for posted_first in [false, true] {
+            let choice = Choice::new()
+                .or(Choice::new().or(receive(0)).or(receive(1)))
+                .or(receive(2));
+            if posted_first {
+                ports[winner].post(5).unwrap();
+            }
+            let active = choice.activate(&here()).unwrap();
+            if !posted_first {
+                assert!(ports.iter().all(|port| port.receiver_count() == 1));
+                ports[winner].post(5).unwrap();
+            }
+            assert_eq!(log.take(), [(winner, 5)]);
+            assert!(!active.is_active());
+            assert!(ports.iter().all(|port| port.receiver_count() == 0));
+        }
+    }
+}

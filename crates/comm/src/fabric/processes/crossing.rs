@@ -11,7 +11,6 @@ use super::Processes;
 use crate::wire::{Tail, put_number};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Which meeting a crossing belongs to.
@@ -24,9 +23,9 @@ pub(crate) struct Key {
     pub(crate) number: u32,
 }
 
-/// Those that are under way here, or elsewhere already.
+/// Those that are under way here, or elsewhere already. A list: mostly there is one, and its place is used again.
 #[derive(Default)]
-pub(crate) struct Crossings(Mutex<HashMap<Key, Arc<Crossing>>>);
+pub(crate) struct Crossings(Mutex<Vec<(Key, Arc<Crossing>)>>);
 
 #[derive(Default)]
 pub(crate) struct Crossing {
@@ -106,12 +105,21 @@ impl Crossing {
 
 impl Crossings {
     fn of(&self, key: Key) -> Arc<Crossing> {
-        Arc::clone(self.0.lock().entry(key).or_default())
+        let mut all = self.0.lock();
+        let at = all.iter().position(|(other, _)| *other == key);
+        let at = at.unwrap_or_else(|| {
+            all.push((key, Arc::default()));
+            all.len() - 1
+        });
+        Arc::clone(&all[at].1)
     }
 
     /// The crossing's outcome is taken care of.
     pub(crate) fn forget(&self, key: Key) {
-        self.0.lock().remove(&key);
+        let mut all = self.0.lock();
+        if let Some(at) = all.iter().position(|(other, _)| *other == key) {
+            all.swap_remove(at);
+        }
     }
 }
 

@@ -1,0 +1,169 @@
+//! Ranks in several processes, beside C programs on the same MPI library (papers R042; E15).
+//!
+//! Question: what does the fabric between processes add to the library under it, and is a rank in the same process
+//! cheaper than one in another? Definition: time of a round until all ranks have done all, t ranks in each of m
+//! processes; the C program has one rank in each of as many processes. Threats: starting processes takes longer than
+//! measuring them.
+
+use crate::contest::{Bar, Contest, Program};
+use crate::peers::mpi::Mpi;
+use crate::program::{Pattern, Program as Stages};
+use crate::rank_program::{RankMeasured, RankProgram};
+use crate::rendezvous;
+use crate::rows::rank_collectives::{Operation, run_on};
+use crate::rows::rank_stages::Peers;
+use crate::unit::Unit;
+use motet_comm::World;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// The rows for each library that motet can open. `motet` is the program that runs [`RankProgram`]s.
+pub(crate) fn contests(peers: Peers<'_>, motet: Option<&Path>) -> Vec<Contest> {
+    let Some(motet) = motet else {
+        return Vec::new();
+    };
+    let mut rows = Vec::new();
+    for at in 0..peers.mpi.len() {
+        if peers.mpi[at].library().is_none() {
+            continue;
+        }
+        let side = Side {
+            all: Rc::clone(peers.mpi),
+            at,
+            motet: motet.to_owned(),
+            budget_us: peers.budget_us,
+        };
+        for program in [
+            RankProgram::Exchange,
+            RankProgram::Barrier,
+            RankProgram::Allreduce(1),
+            RankProgram::Allreduce(4096),
+        ] {
+            rows.push(beside_c(program, &side));
+        }
+        for program in [RankProgram::Exchange, RankProgram::Allreduce(1)] {
+            rows.push(layouts(program, &side));
+        }
+    }
+    rows
+}
+
+/// One library, and what runs on it.
+#[derive(Clone)]
+struct Side {
+    all: Rc<[Mpi]>,
+    at: usize,
+    motet: PathBuf,
+    budget_us: f64,
+}
+
+/// One rank in each of two processes, beside the C program.
+fn beside_c(program: RankProgram, side: &Side) -> Contest {
+    let name = side.all[side.at].name;
+    Contest {
+        row: format!("over {name}, {program}, t = 1, m = 2"),
+        unit: "µs a round",
+        motet: side.motet(program, 1, 2),
+        peers: vec![(name, side.in_c(program, 2))],
+        bars: vec![Bar::Within(1.15, 0.3, name)],
+        limit: None,
+        cold: false,
+    }
+}
+
+/// Two ranks in each of two processes, beside four in one and one in each of four.
+fn layouts(program: RankProgram, side: &Side) -> Contest {
+    Contest {
+        row: format!("over {}, {program}, t = 2, m = 2", side.all[side.at].name),
+        unit: "µs a round",
+        motet: side.motet(program, 2, 2),
+        peers: vec![
+            ("motet, t = 1, m = 4", side.motet(program, 1, 4)),
+            ("motet, t = 4, m = 1", side.motet(program, 4, 1)),
+        ],
+        bars: vec![Bar::AtMostTimes(1.0, "motet, t = 1, m = 4")],
+        limit: None,
+        cold: false,
+    }
+}
+
+impl Side {
+    fn motet(&self, program: RankProgram, threads: usize, processes: usize) -> Program {
+        let side = self.clone();
+        Box::new(move || {
+            let mpi = &side.all[side.at];
+            let program = program.to_string();
+            mpi.run_motet(&side.motet, &program, (threads, processes), side.budget_us)
+        })
+    }
+
+    fn in_c(&self, program: RankProgram, processes: usize) -> Program {
+        let (all, at, budget) = (Rc::clone(&self.all), self.at, self.budget_us.to_string());
+        let words =
+            |words: &[&str]| -> Vec<String> { words.iter().map(ToString::to_string).collect() };
+        let (name, mut arguments) = match program {
+            RankProgram::Exchange => ("stages", words(&["exchange", "0", "1"])),
+            RankProgram::Barrier => ("collectives", words(&["barrier", "1"])),
+            RankProgram::Allreduce(length) => {
+                ("collectives", words(&["allreduce", &length.to_string()]))
+            }
+        };
+        arguments.push(budget);
+        Box::new(move || all[at].run(name, processes, &arguments))
+    }
+}
+
+impl RankProgram {
+    /// Runs it on all ranks of `world` until the rounds last about so many µs, and measures those. All processes of
+    /// the world call it together.
+    ///
+    /// # Errors
+    /// Why the world has ended early.
+    ///
+    /// ```
+    /// use motet_bench::RankProgram;
+    /// use motet_comm::World;
+    ///
+    /// let measured = RankProgram::Allreduce(3).measure(&World::threads(2), 100.0).unwrap();
+    /// assert!(measured.us > 0.0 && measured.processes == 1);
+    /// ```
+    pub fn measure(self, world: &World, budget_us: f64) -> Result<RankMeasured, String> {
+        let (mut rounds, processes) = (20, world.process().1);
+        loop {
+            let us = self.rounds(world, rounds)?;
+            // All processes must go on alike.
+            let longest = world.run(async |comm| comm.allreduce(us, f64::max).await);
+            let us = longest.map_err(|error| error.to_string())?[0];
+            if us * rounds as f64 >= budget_us / 2.0 {
+                let mpi = "motet";
+                return Ok(RankMeasured {
+                    us,
+                    rounds,
+                    processes,
+                    mpi,
+                });
+            }
+            rounds = ((budget_us / us) as u64).clamp(2 * rounds, 100 * rounds);
+        }
+    }
+
+    /// The time of one of so many rounds, in µs.
+    fn rounds(self, world: &World, rounds: u64) -> Result<f64, String> {
+        match self {
+            RankProgram::Exchange => {
+                let program = Stages {
+                    pattern: Pattern::Exchange,
+                    parallel: world.size() * world.process().1,
+                    stages: rounds,
+                    units: 0,
+                    unit: Unit::calibrate(),
+                    threads: 0,
+                };
+                let time = rendezvous::run_on(world, &program);
+                Ok(time.as_secs_f64() * 1e6 / rounds as f64)
+            }
+            RankProgram::Allreduce(length) => run_on(world, Operation::Allreduce, length, rounds),
+            RankProgram::Barrier => run_on(world, Operation::Barrier, 1, rounds),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The applications among the examples, started as a user starts them: the same line on any number of ranks.
+//!
+//! Each ends its line with a checksum of all bits of its results, and compares these with a known answer itself.
+//! Cargo builds the examples with the tests of the package, and `cargo xtask test` before all tests.
+
+use motet::mpi::{Family, Launch, Library};
+use motet_testkit::{patience, within};
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Ranks of one process: alone, as many as the tests between processes have, and numbers that cut nothing evenly.
+const RANKS: [usize; 5] = [1, 2, 4, 5, 13];
+
+/// Ranks of a process, and processes. All are on one machine: of t × m × n the n is 1.
+const LAYOUTS: [(usize, usize); 4] = [(1, 1), (2, 1), (1, 2), (2, 2)];
+
+/// Starts the example on so many ranks of one process each time.
+fn same_on_threads(name: &'static str) {
+    let run = |ranks: usize| {
+        let mut command = Command::new(program(name));
+        command.env("MOTET_THREADS", ranks.to_string());
+        line_of(format!("{name} on {ranks} ranks"), command)
+    };
+    let first = run(RANKS[0]);
+    assert!(first.starts_with(&format!("{name}: ")), "{first}");
+    for ranks in &RANKS[1..] {
+        assert_eq!(run(*ranks), first, "on {ranks} ranks");
+    }
+}
+
+/// Starts the example in every layout by the launcher of every library, and by itself.
+fn same_on_processes(name: &'static str) {
+    let mut command = Command::new(program(name));
+    command.env("MOTET_THREADS", "1");
+    let alone = line_of(format!("{name} by itself"), command);
+    for library in libraries() {
+        for (threads, processes) in LAYOUTS {
+            let label = format!("{name} on {threads}x{processes}x1, {}", library.display());
+            let command = launched(&program(name), &library, threads, processes);
+            assert_eq!(line_of(label.clone(), command), alone, "{label}");
+        }
+    }
+}
+
+/// The line of `motet run`.
+fn launched(program: &Path, library: &Path, threads: usize, processes: usize) -> Command {
+    let family = Family::of(&Library::open(library).unwrap().version());
+    let launch = Launch {
+        threads,
+        processes,
+        ..Launch::new(family, library, family.launcher(library).unwrap())
+    };
+    let line = launch.line(&[OsString::from(program)]);
+    let mut command = Command::new(&line[0]);
+    command.args(&line[1..]).envs(launch.variables());
+    // A launcher that is given up must not leave processes behind.
+    let seconds = patience().as_secs() - 10;
+    command.env("MPIEXEC_TIMEOUT", seconds.to_string());
+    if family == Family::Intel {
+        // More processes than processors: nobody may spin for long.
+        command
+            .env("I_MPI_FABRICS", "shm")
+            .env("I_MPI_SHM_RECV_SPIN_COUNT", "1");
+    }
+    command
+}
+
+/// Runs the command to its end; the one line it has printed.
+fn line_of(label: String, mut command: Command) -> String {
+    within(patience(), move || {
+        let ran = command.output().unwrap();
+        let (out, err) = (
+            String::from_utf8_lossy(&ran.stdout),
+            String::from_utf8_lossy(&ran.stderr),
+        );
+        assert!(ran.status.success(), "{label}: {}\n{out}{err}", ran.status);
+        let lines: Vec<&str> = out.lines().collect();
+        assert_eq!(lines.len(), 1, "{label}: one process prints: {out}{err}");
+        lines[0].to_owned()
+    })
+}
+
+/// The example's program, which Cargo puts beside the folder of the tests.
+fn program(name: &str) -> PathBuf {
+    let test = env::current_exe().unwrap();
+    let folder = test.parent().and_then(Path::parent).unwrap();
+    let program = folder
+        .join("examples")
+        .join(format!("{name}{}", env::consts::EXE_SUFFIX));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{name}.rs"));
+    let changed = |path: &Path| path.metadata().and_then(|data| data.modified());
+    let written = changed(&source).unwrap();
+    assert!(
+        changed(&program).is_ok_and(|built| built >= written),
+        "{} is older than its source or missing: run `cargo build --profile test -p motet --examples`",
+        program.display()
+    );
+    program
+}
+
+/// The libraries to test with.
+fn libraries() -> Vec<PathBuf> {
+    let named = env::var_os("MOTET_MPI").unwrap_or_default();
+    let paths = env::split_paths(&named).filter(|path| !path.as_os_str().is_empty());
+    let libraries: Vec<PathBuf> = paths.collect();
+    if libraries.is_empty() {
+        eprintln!("left out: no MPI library is named by MOTET_MPI");
+    }
+    libraries
+}
+
+#[test]
+fn life_is_the_same_on_any_number_of_ranks() {
+    same_on_threads("life");
+}
+
+#[test]
+fn jacobi_is_the_same_on_any_number_of_ranks() {
+    same_on_threads("jacobi");
+}
+
+#[test]
+fn sample_sort_is_the_same_on_any_number_of_ranks() {
+    same_on_threads("sample_sort");
+}
+
+#[test]
+fn nbody_is_the_same_on_any_number_of_ranks() {
+    same_on_threads("nbody");
+}
+
+#[test]
+fn matmul_is_the_same_on_any_number_of_ranks() {
+    same_on_threads("matmul");
+}
+
+#[test]
+fn patterns_are_the_same_on_any_number_of_ranks() {
+    same_on_threads("patterns");
+}
+
+#[test]
+fn sem_g411_needs_mpi_life_is_the_same_on_processes() {
+    same_on_processes("life");
+}
+
+#[test]
+fn sem_g411_needs_mpi_jacobi_is_the_same_on_processes() {
+    same_on_processes("jacobi");
+}
+
+#[test]
+fn sem_g411_needs_mpi_sample_sort_is_the_same_on_processes() {
+    same_on_processes("sample_sort");
+}
+
+#[test]
+fn sem_g411_needs_mpi_nbody_is_the_same_on_processes() {
+    same_on_processes("nbody");
+}
+
+#[test]
+fn sem_g411_needs_mpi_matmul_is_the_same_on_processes() {
+    same_on_processes("matmul");
+}
+
+#[test]
+fn sem_g411_needs_mpi_patterns_are_the_same_on_processes() {
+    same_on_processes("patterns");
+}

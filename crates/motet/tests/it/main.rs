@@ -1,0 +1,3 @@
+//! Tests of the facade as programs use it.
+
+mod applications;
