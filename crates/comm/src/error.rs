@@ -129,7 +129,7 @@ pub enum RunError<E> {
         /// How that was found.
         reason: String,
     },
-    /// Processes have not come to the run within a minute.
+    /// Processes have not come to the run in time ([`World::patience`](crate::World::patience)).
     Silent {
         /// Those that are missing.
         processes: Vec<usize>,

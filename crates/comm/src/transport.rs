@@ -31,6 +31,13 @@ pub trait Transport: Send + Sync {
         &self,
         deliver: &mut dyn FnMut(usize, Header, Vec<u8>),
     ) -> Result<usize, TransportError>;
+
+    /// Whether [`Transport::progress`] tells within seconds when this process is gone. Of one that is not seen a run makes
+    /// sure by itself, by messages that say from time to time that it is there.
+    fn sees(&self, process: usize) -> bool {
+        let _ = process;
+        false
+    }
 }
 
 /// What stands on a message between processes.

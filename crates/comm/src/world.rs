@@ -7,6 +7,7 @@ use crate::{Communicator, RunError, Unmatched};
 use motet_sync::{Mutex, thread};
 use std::fmt;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// A set of ranks that run the same program.
 ///
@@ -41,6 +42,7 @@ enum Place {
         ranks: usize,
         workers: Option<usize>,
         pin: Option<bool>,
+        patience: Duration,
         over: Over,
     },
 }
@@ -61,6 +63,9 @@ struct Processes {
     later: Later,
 }
 
+/// How long other processes are waited for, if the program does not say.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 impl World {
     /// One rank, on the calling thread.
     pub fn solo() -> Self {
@@ -78,6 +83,7 @@ impl World {
                 ranks,
                 workers: None,
                 pin: None,
+                patience: PATIENCE,
                 over: Over::Memory,
             },
         }
@@ -156,6 +162,18 @@ impl World {
         self
     }
 
+    /// How long a [`World::over`] several waits for another process that says nothing: one that does not come to a run
+    /// ends it with [`RunError::Silent`], and one that the transport does not see, because it is on another machine,
+    /// with [`RunError::Lost`]. By default a minute; all processes should say the same.
+    ///
+    /// A process that only computes does not count as silent: it has a thread that answers.
+    pub fn patience(mut self, limit: Duration) -> Self {
+        if let Place::Threads { patience, .. } = &mut self.place {
+            *patience = limit;
+        }
+        self
+    }
+
     /// The number of ranks in this process.
     #[must_use]
     pub fn size(&self) -> usize {
@@ -227,6 +245,7 @@ impl World {
                 ranks,
                 workers,
                 pin,
+                patience,
                 over,
             } => {
                 let (ranks, cores) = (*ranks, thread::cores());
@@ -245,6 +264,7 @@ impl World {
                             transport: Arc::clone(&processes.transport),
                             run: **run,
                             later: Arc::clone(&processes.later),
+                            patience: *patience,
                         })
                     }
                 };

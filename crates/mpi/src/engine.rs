@@ -14,6 +14,7 @@
 //! [`Engine::progress`], and so does a busy one from time to time.
 
 mod arrivals;
+mod cables;
 mod closing;
 mod envelope;
 mod peers;
@@ -110,6 +111,12 @@ impl Engine {
     #[must_use]
     pub fn processes(&self) -> usize {
         self.comm.size()
+    }
+
+    /// Whether the other process is on this machine, so that [`Engine::progress`] sees its end.
+    #[must_use]
+    pub fn sees(&self, process: usize) -> bool {
+        self.peers.sees(process)
     }
 
     /// Messages that were sent and are not gone yet: the memory they hold grows while the others do

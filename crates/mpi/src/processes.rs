@@ -104,14 +104,22 @@ impl Transport for Processes {
             .progress(|envelope| deliver(envelope.process, envelope.header, envelope.payload))
             .map_err(|error| self.failed(error))
     }
+
+    fn sees(&self, process: usize) -> bool {
+        self.engine().sees(process)
+    }
 }
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        // A thread that panics must not wait for others.
-        let alone = self.broken.load(Ordering::Relaxed) || std::thread::panicking();
+        // A thread that panics must not wait for others. Nor does one that has lost another, but it says farewell: the
+        // rest need not wait for it then.
+        let limit = match self.broken.load(Ordering::Relaxed) {
+            true => Duration::ZERO,
+            false => LIMIT,
+        };
         // What comes now nobody wants; whoever is lost now need not be told.
-        if alone || self.engine().close(LIMIT, |_| ()).is_err() {
+        if std::thread::panicking() || self.engine().close(limit, |_| ()).is_err() {
             // MPI would wait for all: it is left as it is, and ends with the process.
             Box::leak(Box::new(self.started.take()));
         }

@@ -10,10 +10,13 @@
 
 mod control;
 mod crossing;
+mod greeting;
+mod pulse;
 mod receipts;
 
-pub(crate) use control::{Ending, Later, greet};
+pub(crate) use control::{Ending, Later};
 pub(super) use crossing::{Crossing, Key, Part, Route};
+pub(crate) use greeting::greet;
 
 use super::hall::Hall;
 use crate::address::Status;
@@ -23,8 +26,10 @@ use control::Control;
 use crossing::Crossings;
 use motet_sync::Unparker;
 use motet_sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use pulse::Pulse;
 use receipts::Receipts;
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(crate) struct Processes {
     pub(crate) hall: Arc<Hall>,
@@ -36,6 +41,7 @@ pub(crate) struct Processes {
     pub(super) crossings: Crossings,
     receipts: Receipts,
     control: Control,
+    pulse: Pulse,
     /// Messages of the program, and for it, that went to other processes and came from them.
     sent: AtomicU64,
     received: AtomicU64,
@@ -59,7 +65,8 @@ pub(crate) fn run_of(header: &Header) -> u16 {
 }
 
 impl Processes {
-    /// `firsts` has the first rank of each process, then the number of all ranks.
+    /// `firsts` has the first rank of each process, then the number of all ranks; `limit` says how long another
+    /// process may say nothing.
     pub(crate) fn new(
         hall: Arc<Hall>,
         transport: Arc<dyn Transport>,
@@ -67,11 +74,13 @@ impl Processes {
         firsts: Box<[usize]>,
         later: Later,
         caller: Unparker,
+        limit: Duration,
     ) -> Self {
         let (process, processes) = (transport.process(), transport.processes());
         hall.communicators
             .store(first_number(process, processes), Ordering::Relaxed);
         Processes {
+            pulse: Pulse::new(&*transport, limit),
             hall,
             transport,
             run,

@@ -17,6 +17,8 @@ pub(crate) struct Way {
     /// The number of the run, the same in all processes.
     pub(crate) run: u16,
     pub(crate) later: Later,
+    /// How long other processes are waited for that say nothing.
+    pub(crate) patience: Duration,
 }
 
 /// What a run over processes has beside its ranks.
@@ -52,12 +54,14 @@ impl Way {
             transport,
             run,
             later,
+            patience,
         } = self;
-        let firsts = greet(&*transport, run, ranks, &later)?;
+        let firsts = greet(&*transport, run, ranks, &later, patience)?;
         let mut hall = Hall::new(ranks, workers);
         hall.first = firsts[transport.process()];
         let (hall, closing) = (Arc::new(hall), Arc::new(AtomicBool::new(false)));
-        let processes = Arc::new(Processes::new(hall, transport, run, firsts, later, caller));
+        let processes = Processes::new(hall, transport, run, firsts, later, caller, patience);
+        let processes = Arc::new(processes);
         processes.deliver_early();
         let (served, told) = (Arc::clone(&processes), Arc::clone(&closing));
         let thread = thread::spawn_named("between", move || serve(&served, &watch, &told));
@@ -96,6 +100,7 @@ impl Between {
 fn serve(processes: &Processes, watch: &IdleWatch, closing: &AtomicBool) {
     let (mut polls, mut fruitless, mut idle_at) = (processes.polls(), 0, Instant::now());
     while !closing.load(Ordering::Acquire) {
+        processes.beat();
         let now = processes.polls();
         if now != polls {
             polls = now;

@@ -16,6 +16,8 @@ struct Network {
     /// By receiver, then by sender.
     lines: Vec<Vec<Mutex<VecDeque<Message>>>>,
     killed: Vec<AtomicBool>,
+    /// Whose end nobody is told.
+    vanished: Vec<AtomicBool>,
 }
 
 /// One process's end.
@@ -31,9 +33,11 @@ pub(crate) struct Endpoint {
 /// The ends of a network of so many processes.
 pub(crate) fn network(processes: usize) -> Vec<Arc<Endpoint>> {
     let lines = || (0..processes).map(|_| Mutex::default()).collect();
+    let flags = || (0..processes).map(|_| AtomicBool::new(false)).collect();
     let network = Arc::new(Network {
         lines: (0..processes).map(|_| lines()).collect(),
-        killed: (0..processes).map(|_| AtomicBool::new(false)).collect(),
+        killed: flags(),
+        vanished: flags(),
     });
     let end = |process| Endpoint {
         network: Arc::clone(&network),
@@ -64,6 +68,12 @@ impl Endpoint {
     /// The process is gone, as by a signal: it sends nothing more, and takes nothing in.
     pub(crate) fn kill(&self) {
         self.network.killed[self.process].store(true, Ordering::Release);
+    }
+
+    /// The process is gone, as by a cut cable: no others are told, and nobody sees it.
+    pub(crate) fn vanish(&self) {
+        self.network.vanished[self.process].store(true, Ordering::Release);
+        self.kill();
     }
 
     fn is_killed(&self, process: usize) -> bool {
@@ -116,6 +126,7 @@ impl Transport for Endpoint {
         }
         let gone = (0..lines.len()).find(|&process| {
             self.is_killed(process)
+                && !self.network.vanished[process].load(Ordering::Acquire)
                 && lines[process].lock().is_empty()
                 && !self.told.lock().contains(&process)
         });

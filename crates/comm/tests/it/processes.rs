@@ -1,8 +1,12 @@
 //! What is special about a world over processes. (That all operations do the same there, the other tests show.)
 
 use crate::network::processes;
-use motet_comm::{CommError, Local, Operation, RankState, RunError, World};
+use motet_comm::{CommError, Local, Operation, RankState, RunError, Transport, World};
+use motet_sync::atomic::{AtomicUsize, Ordering};
+use motet_sync::thread;
 use motet_testkit::{patience, within};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 #[test]
 fn sem_g315_a_local_does_not_leave_its_process() {
@@ -159,7 +163,7 @@ fn sem_g412_a_process_that_is_gone_ends_the_run_everywhere() {
                     RunError::Transport { .. } => assert_eq!(process, 1, "it is the one"),
                     RunError::Elsewhere { message, .. } => {
                         assert!(
-                            message.contains("process: 1"),
+                            message.contains("process 1 is lost"),
                             "process {process}: {message}"
                         );
                     }
@@ -168,6 +172,101 @@ fn sem_g412_a_process_that_is_gone_ends_the_run_everywhere() {
             }
         });
     }
+}
+
+#[test]
+fn sem_g416_who_does_not_come_to_a_run_is_named_after_the_time_that_the_world_gives() {
+    const PATIENCE: Duration = Duration::from_millis(200);
+    within(patience(), || {
+        let gave_up = Arc::new(AtomicUsize::new(0));
+        let ended = processes(3, move |end| {
+            let late = end.process() == 2;
+            while late && gave_up.load(Ordering::Acquire) < 2 {
+                thread::yield_now();
+            }
+            let world = World::over(end, 1).patience(PATIENCE);
+            let begun = Instant::now();
+            let ended = world.run(async |comm| comm.barrier().await);
+            let waited = begun.elapsed();
+            gave_up.fetch_add(1, Ordering::Release);
+            // The next run is fine, for all.
+            let sums = world
+                .patience(patience())
+                .run(async |comm| comm.allreduce(1, |a, b| a + b).await);
+            assert_eq!(sums.unwrap(), [3]);
+            (ended.unwrap_err(), waited)
+        });
+        for (process, (error, waited)) in ended.into_iter().enumerate() {
+            match (process, error) {
+                (0 | 1, RunError::Silent { processes, .. }) => {
+                    assert_eq!(processes, [2]);
+                    assert!(waited >= PATIENCE, "{waited:?}");
+                }
+                // It comes when the others have given up: it does not wait for them.
+                (2, RunError::Elsewhere { message, .. }) => {
+                    assert!(message.contains("processes [2] had not come"), "{message}");
+                }
+                (_, other) => panic!("process {process}: {other}"),
+            }
+        }
+    });
+}
+
+#[test]
+fn sem_g417_a_process_that_nobody_sees_is_given_up_when_it_has_been_silent() {
+    const PATIENCE: Duration = Duration::from_millis(500);
+    for count in [2, 3, 5] {
+        within(patience(), move || {
+            let ended = processes(count, |end| {
+                let vanishes = end.clone();
+                let begun = Instant::now();
+                let world = World::over(end, 2).patience(PATIENCE);
+                let ended = world.run(async |comm| -> Result<(), CommError> {
+                    comm.barrier().await?;
+                    if comm.rank() == 2 {
+                        vanishes.vanish();
+                    }
+                    comm.barrier().await
+                });
+                (ended.unwrap_err(), begun.elapsed())
+            });
+            for (process, (ended, took)) in ended.into_iter().enumerate() {
+                match ended {
+                    RunError::Transport { .. } => assert_eq!(process, 1, "it is the one"),
+                    RunError::Lost { process: 1, reason } => {
+                        assert!(reason.contains("has said nothing for"), "{reason}");
+                        assert!(took >= PATIENCE, "{took:?}");
+                    }
+                    RunError::Elsewhere { message, .. } => {
+                        assert!(message.starts_with("process 1 is lost"), "{message}");
+                    }
+                    other => panic!("process {process}: {other}"),
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn sem_g417_who_waits_or_computes_is_not_silent() {
+    const PATIENCE: Duration = Duration::from_millis(500);
+    within(patience(), || {
+        let ended = processes(3, |end| {
+            let world = World::over(end, 1).patience(PATIENCE);
+            let ended = world.run(async |comm| -> Result<(), CommError> {
+                let begun = Instant::now();
+                // Two wait, and one holds its thread, for longer than silence is borne.
+                while comm.rank() == 0 && begun.elapsed() < 3 * PATIENCE {
+                    thread::yield_now();
+                }
+                comm.barrier().await
+            });
+            ended.map(drop)
+        });
+        for ended in ended {
+            ended.unwrap();
+        }
+    });
 }
 
 #[test]

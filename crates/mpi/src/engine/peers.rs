@@ -2,8 +2,9 @@
 //!
 //! MPI says little about it: many libraries leave messages to a process that was killed under way for
 //! ever, and their launchers may or may not end the rest. Processes of the same machine can be seen, so
-//! they are looked at; of the others only what MPI reports is known.
+//! they are looked at; of the others the neighbours are known by a connection, the rest by what MPI reports.
 
+use super::cables::Cables;
 use crate::binding::Comm;
 use crate::error::MpiError;
 use std::fs;
@@ -24,6 +25,7 @@ struct Identity {
 pub(super) struct Peers {
     here: u64,
     all: Vec<Identity>,
+    cables: Cables,
 }
 
 impl Peers {
@@ -31,26 +33,34 @@ impl Peers {
     pub(super) fn meet(comm: &Comm) -> Result<Peers, MpiError> {
         let own = Identity::own();
         let all = comm.allgather(&[own.machine, own.pid, own.started])?;
+        let all: Vec<Identity> = all
+            .chunks_exact(3)
+            .map(|told| Identity {
+                machine: told[0],
+                pid: told[1],
+                started: told[2],
+            })
+            .collect();
+        let machines: Vec<u64> = all.iter().map(|identity| identity.machine).collect();
         Ok(Peers {
             here: own.machine,
-            all: all
-                .chunks_exact(3)
-                .map(|told| Identity {
-                    machine: told[0],
-                    pid: told[1],
-                    started: told[2],
-                })
-                .collect(),
+            cables: Cables::lay(comm, &machines)?,
+            all,
         })
+    }
+
+    /// Whether the process can be seen from here.
+    pub(super) fn sees(&self, process: usize) -> bool {
+        self.here != 0 && self.all[process].machine == self.here
     }
 
     /// Why the process is gone; `None` when it runs, or cannot be seen from here.
     pub(super) fn gone(&self, process: usize) -> Option<String> {
         let identity = self.all[process];
-        if self.here == 0 || identity.machine != self.here {
-            return None;
+        match self.sees(process) {
+            true => identity.gone(&Stat::of(identity.pid)),
+            false => self.cables.gone(process),
         }
-        identity.gone(&Stat::of(identity.pid))
     }
 }
 
@@ -139,6 +149,7 @@ mod tests {
         Peers {
             here: identity.machine,
             all: vec![identity],
+            cables: Cables::none(),
         }
     }
 

@@ -3,6 +3,8 @@
 mod calls;
 mod closing;
 mod ended;
+mod hosts;
+mod killed;
 mod lost;
 mod messages;
 mod requests;

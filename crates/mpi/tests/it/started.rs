@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Set in a process that was started by a test, to the test's name.
-const STARTED: &str = "MOTET_MPI_TEST";
+pub(crate) const STARTED: &str = "MOTET_MPI_TEST";
 /// What such a process says when its body has ended.
 pub(crate) const DONE: &str = "the body has ended";
 

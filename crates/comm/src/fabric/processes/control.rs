@@ -1,22 +1,19 @@
-//! How the processes of a run begin together, end together, and find out that all of them wait.
+//! How the processes of a run end together, and find out that all of them wait.
 //!
 //! A process is idle when all its ranks wait for messages or have ended. Each tells process 0 when it becomes idle,
 //! with the number of messages it has sent and received. When all are idle and as many were received as sent,
 //! process 0 asks them all once more: if nothing has moved, nothing ever will (the four-counter method: F. Mattern,
 //! Algorithms for distributed termination detection, 1987). The run then ends with one report for all ranks.
 
-use super::{CONTROL, Processes, context, run_of};
+use super::{CONTROL, Processes, run_of};
 use crate::WaitReport;
 use crate::report::written;
-use crate::transport::{Header, Transport, TransportError};
+use crate::transport::Header;
 use motet_dispatch::IdleWatch;
 use motet_sync::atomic::Ordering;
-use motet_sync::{Mutex, Unparker, thread};
+use motet_sync::{Mutex, Unparker};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// How long the processes of a run wait for each other at its start.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
 /// How long process 0 waits for answers.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -46,13 +43,14 @@ pub(crate) type Parcel = (usize, Header, Vec<u8>);
 pub(crate) type Later = Arc<Mutex<Vec<Parcel>>>;
 
 /// What control messages say; their tag.
-const HELLO: u32 = 1;
+pub(super) const HELLO: u32 = 1;
 const DONE: u32 = 2;
-const ENDED: u32 = 3;
+pub(super) const ENDED: u32 = 3;
 const IDLE: u32 = 4;
 const CHECK: u32 = 5;
 const STILL: u32 = 6;
 const STUCK: u32 = 7;
+pub(super) const ALIVE: u32 = 8;
 
 /// Messages that a process's ranks have sent to others and received from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,69 +107,6 @@ impl Control {
     }
 }
 
-/// Tells all processes that this one begins run `run` with so many ranks, and waits until all have said the same;
-/// the first rank of each, then the number of all.
-///
-/// # Errors
-/// [`Ending::Silent`], [`Ending::Lost`], [`Ending::Transport`].
-pub(crate) fn greet(
-    transport: &dyn Transport,
-    run: u16,
-    ranks: usize,
-    later: &Later,
-) -> Result<Box<[usize]>, Ending> {
-    let own = transport.process();
-    let mut counts: Vec<Option<usize>> = vec![None; transport.processes()];
-    counts[own] = Some(ranks);
-    let failed = |error| match error {
-        TransportError::Lost { process, reason } => Ending::Lost { process, reason },
-        TransportError::Failed { reason } => Ending::Transport { reason },
-    };
-    let hello = Header {
-        context: context(run, CONTROL, 0),
-        source: super::number(ranks),
-        destination: 0,
-        tag: HELLO,
-    };
-    for process in (0..counts.len()).filter(|&process| process != own) {
-        transport.send(process, hello, Vec::new()).map_err(failed)?;
-    }
-    let is_hello = |header: &Header| (header.context, header.tag) == (hello.context, HELLO);
-    later.lock().retain(|(process, header, _)| {
-        if is_hello(header) {
-            counts[*process] = Some(header.source as usize);
-        }
-        !is_hello(header)
-    });
-    let begun = Instant::now();
-    while counts.contains(&None) {
-        let mut deliver = |process: usize, header: Header, payload| {
-            if is_hello(&header) {
-                counts[process] = Some(header.source as usize);
-            } else {
-                later.lock().push((process, header, payload));
-            }
-        };
-        if transport.progress(&mut deliver).map_err(failed)? == 0 {
-            thread::yield_now();
-        }
-        let waited = begun.elapsed();
-        if waited >= LIMIT {
-            let missing = counts
-                .iter()
-                .enumerate()
-                .filter(|(_, count)| count.is_none());
-            let processes = missing.map(|(process, _)| process).collect();
-            return Err(Ending::Silent { processes, waited });
-        }
-    }
-    let mut firsts = vec![0];
-    for count in counts.into_iter().flatten() {
-        firsts.push(firsts[firsts.len() - 1] + count);
-    }
-    Ok(firsts.into_boxed_slice())
-}
-
 impl Processes {
     /// Delivers the messages of this run that came before it; forgets those of earlier ones.
     pub(crate) fn deliver_early(&self) {
@@ -205,6 +140,7 @@ impl Processes {
                 self.end(Ending::Elsewhere { process, message });
             }
             IDLE => control.state.lock().idle[process] = Traffic::read(payload),
+            ALIVE => self.pulse.heard(process),
             CHECK => self.answer(header.source),
             STILL => self.answered(process, header.source, payload),
             STUCK => match written::read(payload) {
@@ -218,7 +154,7 @@ impl Processes {
         }
     }
 
-    fn tell(&self, process: usize, tag: u32, source: u32, payload: Vec<u8>) {
+    pub(super) fn tell(&self, process: usize, tag: u32, source: u32, payload: Vec<u8>) {
         let header = self.header(CONTROL, source, 0, tag);
         self.pass(process, header, payload);
     }
@@ -238,8 +174,13 @@ impl Processes {
 
     /// The run ends early; the first reason is kept.
     pub(super) fn end(&self, ending: Ending) {
-        let found_here = matches!(ending, Ending::Lost { .. } | Ending::Transport { .. });
-        let reason = format!("{ending:?}");
+        let found_here = match &ending {
+            Ending::Lost { process, reason } => {
+                Some(format!("process {process} is lost: {reason}"))
+            }
+            Ending::Transport { reason } => Some(reason.clone()),
+            Ending::Elsewhere { .. } | Ending::Silent { .. } | Ending::Stuck(_) => None,
+        };
         {
             let mut state = self.control.state.lock();
             if state.ending.is_some() {
@@ -252,7 +193,7 @@ impl Processes {
         }
         self.hall.end_early();
         self.control.caller.unpark();
-        if found_here {
+        if let Some(reason) = found_here {
             // Others may be unable to see it.
             self.tell_all(ENDED, reason.as_bytes());
         }

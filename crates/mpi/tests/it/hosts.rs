@@ -1,0 +1,213 @@
+//! Two machines: namespaces of the network, of names and of processes, with a cable between them. They need
+//! root, and `unshare` and `ip`; where that is missing the tests are left out and say so.
+
+use crate::killed::{NOTES, note};
+use crate::started::{STARTED, in_process_with, libraries};
+use motet_comm::{CommError, RunError, World};
+use motet_mpi::{Environment, Family, Launch, Library, Processes, ThreadLevel};
+use motet_sync::thread;
+use motet_testkit::patience;
+use rustix::process::{Signal, getpid, kill_process};
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long the processes wait for one that says nothing.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// The run has ended so long after that.
+const SOON: Duration = Duration::from_secs(3);
+
+/// Runs the launcher's line on the first of two machines. All of it is gone when it ends.
+const MACHINES: &str = r#"set -e
+mount --make-rprivate /
+mount -t tmpfs machines /run/netns 2>/dev/null || { mkdir -p /run/netns; mount -t tmpfs machines /run/netns; }
+printf '127.0.0.1 localhost\n10.77.0.1 h1\n10.77.0.2 h2\n' > /run/netns/names
+mount --bind /run/netns/names /etc/hosts
+mount -t sysfs machine /sys
+hostname h1
+ip link set lo up
+ip netns add h2
+ip link add cable type veth peer name cable netns h2
+ip addr add 10.77.0.1/24 dev cable
+ip link set cable up
+ip -n h2 addr add 10.77.0.2/24 dev cable
+ip -n h2 link set lo up
+ip -n h2 link set cable up
+cat > /run/netns/shell <<'END'
+#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+host=$1; shift
+exec ip netns exec "$host" unshare --uts --pid --fork --mount-proc --kill-child sh -c "hostname $host; $*"
+END
+chmod +x /run/netns/shell
+until [ "$(cat /sys/class/net/cable/operstate)" = up ]; do sleep 0.02; done
+until [ "$(ip netns exec h2 cat /sys/class/net/cable/operstate)" = up ]; do sleep 0.02; done
+"$@""#;
+
+/// The launcher must not see the death: it sees a shell, which stays until the other has ended.
+const SHELL: &str = r#""$0" "$@"; echo "code $?"; sleep 8"#;
+
+const NAMESPACES: [&str; 6] = [
+    "--net",
+    "--mount",
+    "--uts",
+    "--pid",
+    "--fork",
+    "--mount-proc",
+];
+
+/// Whether this machine can play two.
+fn can_be_two() -> bool {
+    let tried = Command::new("unshare")
+        .args(NAMESPACES)
+        .args([
+            "sh",
+            "-c",
+            "mount --make-rprivate / && ip link add cable0 type veth peer name cable1",
+        ])
+        .output();
+    let can = tried.is_ok_and(|tried| tried.status.success());
+    if !can {
+        eprintln!("left out: this machine cannot play two (that needs root, unshare and ip)");
+    }
+    can
+}
+
+/// What happens while the ranks work.
+const EVENT: &str = "MOTET_MPI_TEST_EVENT";
+
+#[test]
+fn sem_g417_needs_mpi_a_process_that_is_killed_on_another_machine_is_named() {
+    let name = "hosts::sem_g417_needs_mpi_a_process_that_is_killed_on_another_machine_is_named";
+    on_two(name, "kill", &[0]);
+}
+
+#[test]
+fn sem_g417_needs_mpi_a_cable_that_is_cut_ends_the_run_at_both_ends() {
+    let name = "hosts::sem_g417_needs_mpi_a_cable_that_is_cut_ends_the_run_at_both_ends";
+    on_two(name, "cut", &[0, 1]);
+}
+
+/// Runs the test of this name as two processes on two machines; these end in time and say why.
+fn on_two(name: &str, event: &str, ends: &[usize]) {
+    if in_process_with(ThreadLevel::Multiple, name, live) {
+        return;
+    }
+    let libraries = libraries();
+    if libraries.is_empty() || !can_be_two() {
+        return;
+    }
+    for library in libraries {
+        let file = format!("motet-hosts-{}-{event}", std::process::id());
+        let file = env::temp_dir().join(file);
+        let mut started = launch(&library, name, event, &file);
+        let begun = Instant::now();
+        let notes = || fs::read_to_string(&file).unwrap_or_default();
+        let told = |notes: &str| notes.matches("told ").count() == ends.len();
+        let runs = |started: &mut Child| started.try_wait().unwrap().is_none();
+        while !told(&notes()) && runs(&mut started) && begun.elapsed() < patience() / 2 {
+            thread::park_timeout(Duration::from_millis(50));
+        }
+        let notes = notes();
+        // With it all that runs on the two machines.
+        let _ = started.kill();
+        let said = started.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&said.stdout) + String::from_utf8_lossy(&said.stderr);
+        let _ = fs::remove_file(&file);
+        let all = format!("{}, {event}:\n{notes}{said}", library.display());
+        assert!(told(&notes), "{all}");
+        let happened = time(&notes, "happened at ").unwrap();
+        for process in ends {
+            let ended = time(&notes, &format!("ended {process} at ")).unwrap();
+            let after = ended - happened;
+            assert!(after <= (PATIENCE + SOON).as_secs_f64(), "{all}");
+            println!("{event}: process {process} ended after {after:.2} s");
+        }
+    }
+}
+
+/// When this was noted.
+fn time(notes: &str, what: &str) -> Option<f64> {
+    let mut lines = notes.lines();
+    lines.find_map(|line| line.strip_prefix(what)?.parse().ok())
+}
+
+/// Starts two processes on two machines.
+fn launch(library: &Path, name: &str, event: &str, notes: &Path) -> Child {
+    let family = Family::of(&Library::open(library).unwrap().version());
+    let launch = Launch {
+        threads: 2,
+        nodes: 2,
+        ..Launch::new(family, library, family.launcher(library).unwrap())
+    };
+    let mut command = Command::new("unshare");
+    command
+        .args(NAMESPACES)
+        .args(["--kill-child", "sh", "-c", MACHINES, "machines"])
+        .arg(&launch.mpiexec);
+    match family {
+        Family::Intel => command
+            .args(["-bootstrap", "ssh", "-bootstrap-exec", "/run/netns/shell"])
+            .env("I_MPI_FABRICS", "shm:ofi")
+            .env("LD_LIBRARY_PATH", library.parent().unwrap())
+            .env("FI_PROVIDER_PATH", library.parent().unwrap())
+            .env("FI_PROVIDER", "tcp"),
+        // Both have the same boot: it would take shared memory.
+        _ => command
+            .args(["-launcher", "ssh", "-launcher-exec", "/run/netns/shell"])
+            .env("UCX_TLS", "tcp,self")
+            .env("UCX_NET_DEVICES", "cable"),
+    };
+    let line = launch.line(&[]);
+    command.args(["-hosts", "h1,h2"]).args(&line[1..]);
+    for (name, value) in [
+        (STARTED, name.as_ref()),
+        (EVENT, event.as_ref()),
+        (NOTES, notes.as_os_str()),
+    ] {
+        command.arg("-genv").arg(name).arg(value);
+    }
+    command
+        .args(["sh", "-c", SHELL])
+        .arg(env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// The life of a process.
+fn live(mpi: Environment) {
+    let world = World::over(Processes::new(mpi).unwrap(), 2).patience(PATIENCE);
+    let own = world.process().0;
+    let event = env::var(EVENT).expect("the launch says it");
+    let ended = world.run(async |comm| -> Result<(), CommError> {
+        for round in 0.. {
+            match (round, comm.rank(), event.as_str()) {
+                (100, 2, "kill") => {
+                    note("happened at");
+                    kill_process(getpid(), Signal::KILL).unwrap();
+                }
+                (100, 0, "cut") => {
+                    let cut = Command::new("ip")
+                        .args(["link", "set", "cable", "down"])
+                        .status();
+                    assert!(cut.unwrap().success());
+                    note("happened at");
+                }
+                _ => comm.barrier().await?,
+            }
+        }
+        Ok(())
+    });
+    note(&format!("ended {own} at"));
+    let ended = ended.unwrap_err();
+    match &ended {
+        RunError::Lost { process, .. } => assert_eq!(*process, 1 - own),
+        other => panic!("{other}"),
+    }
+    note(&format!("told {own}: {ended} at"));
+}

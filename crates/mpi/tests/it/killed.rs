@@ -1,0 +1,271 @@
+//! Processes that are killed in the middle of a collective: the others end, in time and by themselves.
+
+use crate::started::{in_process_with, libraries, run};
+use motet_comm::{CommError, Communicator, Header, RunError, Transport, World};
+use motet_mpi::{Environment, Processes, ThreadLevel};
+use motet_sync::thread;
+use motet_testkit::Random;
+use rustix::process::{Signal, getpid, kill_process};
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+const PROCESSES: usize = 3;
+const RANKS: usize = 2;
+/// So many seconds after the kill the run has ended on the others.
+const SOON: f64 = 2.0;
+/// Leaving the world without the one that is gone takes them no longer than this.
+const CLOSING: f64 = 1.0;
+
+/// What the ranks do over and over again.
+const WORKS: [&str; 16] = [
+    "barrier",
+    "broadcast",
+    "reduce",
+    "allreduce",
+    "reduce_scatter",
+    "scan",
+    "exscan",
+    "gather",
+    "scatter",
+    "allgather",
+    "alltoall",
+    "started",
+    "neighbours",
+    "ring",
+    "split",
+    "long",
+];
+
+/// What a process is told: the work, the seed, and where all note when they end.
+const WORK: &str = "MOTET_MPI_TEST_WORK";
+const SEED: &str = "MOTET_MPI_TEST_SEED";
+pub(crate) const NOTES: &str = "MOTET_MPI_TEST_NOTES";
+
+/// The launcher must not see a death, or it would kill the rest: it sees a shell, which notes how its
+/// process ended, and when, and stays until all have.
+const SHELL: &str = r#""$0" "$@"; code=$?; read -r now rest < /proc/uptime
+echo "code $code at $now" >> "$MOTET_MPI_TEST_NOTES"
+until [ "$(grep -c code "$MOTET_MPI_TEST_NOTES")" -ge 3 ]; do sleep 0.02; done"#;
+
+/// How many times each work is tried; `MOTET_MPI_KILLS` says another number.
+fn rounds() -> u64 {
+    env::var("MOTET_MPI_KILLS").map_or(1, |rounds| rounds.parse().expect("a number"))
+}
+
+#[test]
+fn sem_g412_needs_mpi_a_kill_in_a_collective_ends_the_run_everywhere() {
+    let name = "killed::sem_g412_needs_mpi_a_kill_in_a_collective_ends_the_run_everywhere";
+    if in_process_with(ThreadLevel::Multiple, name, live) {
+        return;
+    }
+    for (turn, library) in libraries().iter().enumerate() {
+        for round in 0..rounds() {
+            for (number, work) in WORKS.iter().enumerate() {
+                let seed = round * 1000 + number as u64 * 2 + turn as u64;
+                kill(name, library, work, seed);
+            }
+        }
+    }
+}
+
+#[test]
+fn sem_g412_needs_mpi_nobody_waits_for_the_others_after_a_kill() {
+    let name = "killed::sem_g412_needs_mpi_nobody_waits_for_the_others_after_a_kill";
+    if in_process_with(ThreadLevel::Multiple, name, leave) {
+        return;
+    }
+    for library in libraries() {
+        kill(name, &library, "leaving", 0);
+    }
+}
+
+/// Runs three processes, of which one is killed, and looks at how they ended.
+fn kill(name: &str, library: &Path, work: &str, seed: u64) {
+    let file = format!("motet-killed-{}-{work}-{seed}", std::process::id());
+    let file = env::temp_dir().join(file);
+    let settings = [
+        format!("{WORK}={work}"),
+        format!("{SEED}={seed}"),
+        format!("{NOTES}={}", file.display()),
+    ];
+    let mut wrapper = vec!["env"];
+    wrapper.extend(settings.iter().map(String::as_str));
+    wrapper.extend(["sh", "-c", SHELL]);
+    let ran = run(name, PROCESSES, library, &wrapper);
+    let said = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+    let notes = fs::read_to_string(&file).unwrap_or_default();
+    let _ = fs::remove_file(&file);
+    let told = format!("{}, {work}, seed {seed}:\n{notes}{said}", library.display());
+    let times = |of: &str| -> Vec<f64> {
+        let times = notes.lines().filter_map(|line| line.strip_prefix(of));
+        times.map(|time| time.parse().unwrap()).collect()
+    };
+    let [killed] = times("killed at ")[..] else {
+        panic!("one is killed: {told}");
+    };
+    let (ended, closed) = (times("ended at "), times("closed at "));
+    let counts = [ended.len(), closed.len(), times("code 0 at ").len()];
+    assert_eq!(counts, [PROCESSES - 1; 3], "{told}");
+    assert_eq!(times("code 137 at ").len(), 1, "{told}");
+    let last = |times: &[f64]| times.iter().fold(0.0_f64, |a, &b| a.max(b)) - killed;
+    assert!(last(&ended) <= SOON, "{told}");
+    assert!(last(&closed) <= SOON + CLOSING, "{told}");
+    println!(
+        "{work}, seed {seed}: the run ended after {:.2} s, the world after {:.2} s",
+        last(&ended),
+        last(&closed)
+    );
+}
+
+/// The life of a process.
+fn live(mpi: Environment) {
+    let told = |name| env::var(name).expect("the launch says it");
+    let (work, seed) = (told(WORK), told(SEED).parse().expect("a number"));
+    let mut random = Random::new(seed);
+    let (victim, rounds) = (random.below(PROCESSES), random.below(200));
+    let wait = Duration::from_micros(random.below(500) as u64);
+    let world = World::over(Processes::new(mpi).unwrap(), RANKS);
+    let process = world.process().0;
+    let (order, ordered) = mpsc::sync_channel(1);
+    if process == victim {
+        thread::spawn(move || {
+            ordered.recv().unwrap();
+            thread::park_timeout(wait);
+            note("killed at");
+            kill_process(getpid(), Signal::KILL).unwrap();
+        });
+    }
+    let ended = world.run(async |comm: Communicator| -> Result<(), CommError> {
+        let first = comm.rank() == victim * RANKS;
+        repeat(&work, &comm, |round| {
+            if first && round == rounds {
+                order.send(()).unwrap();
+            }
+        })
+        .await
+    });
+    note("ended at");
+    drop(world);
+    note("closed at");
+    match ended.unwrap_err() {
+        RunError::Lost { process, .. } => assert_eq!(process, victim),
+        RunError::Elsewhere { message, .. } => {
+            assert!(message.contains(&format!("process {victim}")), "{message}");
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// The life of a process that leaves the others: the first when it has seen the death, the last only
+/// after the first has left, which lives on.
+fn leave(mpi: Environment) {
+    const STAY: Duration = Duration::from_secs(4);
+    let world = Processes::new(mpi).unwrap();
+    let header = Header {
+        context: 0,
+        source: 0,
+        destination: 0,
+        tag: 0,
+    };
+    let process = world.process();
+    if process == 1 {
+        let mut met = 0;
+        while met < 2 {
+            met += world.progress(&mut |_, _, _| ()).unwrap();
+        }
+        note("killed at");
+        kill_process(getpid(), Signal::KILL).unwrap();
+    }
+    world.send(1, header, Vec::new()).unwrap();
+    if process == 0 {
+        while world.progress(&mut |_, _, _| ()).is_ok() {
+            thread::yield_now();
+        }
+    } else {
+        let notes = env::var_os(NOTES).expect("the launch says it");
+        let left = || fs::read_to_string(&notes).is_ok_and(|notes| notes.contains("closed at"));
+        while !left() {
+            thread::park_timeout(Duration::from_millis(10));
+        }
+    }
+    note("ended at");
+    drop(world);
+    note("closed at");
+    if process == 0 {
+        thread::park_timeout(STAY);
+    }
+}
+
+/// Writes when this happened, by the machine's clock, for the test to read.
+pub(crate) fn note(what: &str) {
+    use std::io::Write;
+
+    let uptime = fs::read_to_string("/proc/uptime").unwrap();
+    let now = uptime.split_whitespace().next().unwrap();
+    let path = env::var_os(NOTES).expect("the launch says it");
+    let mut file = fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .unwrap();
+    file.write_all(format!("{what} {now}\n").as_bytes())
+        .unwrap();
+}
+
+/// Does the work for ever; `each` is told the round.
+async fn repeat(work: &str, comm: &Communicator, each: impl Fn(usize)) -> Result<(), CommError> {
+    let (rank, size) = (comm.rank(), comm.size());
+    let grid = comm
+        .cartesian(&[size], &[true])
+        .await?
+        .expect("all are in it");
+    let mut ring = comm.ring::<Vec<usize>>().await?;
+    for round in 0.. {
+        each(round);
+        let root = round % size;
+        match work {
+            "barrier" => comm.barrier().await?,
+            "broadcast" => {
+                let value = (rank == root).then(|| vec![round; 100]);
+                drop(comm.broadcast(root, value).await?);
+            }
+            "reduce" => drop(comm.reduce(root, round, |a, b| a + b).await?),
+            "allreduce" => drop(comm.allreduce(round, |a, b| a + b).await?),
+            "reduce_scatter" => {
+                comm.reduce_scatter(vec![round; size], |a, b| a + b).await?;
+            }
+            "scan" => drop(comm.scan(round, |a, b| a + b).await?),
+            "exscan" => drop(comm.exscan(round, |a, b| a + b).await?),
+            "gather" => drop(comm.gather(root, round.to_string()).await?),
+            "scatter" => {
+                let values = (rank == root).then(|| vec![round; size]);
+                comm.scatter(root, values).await?;
+            }
+            "allgather" => drop(comm.allgather(round.to_string()).await?),
+            "alltoall" => drop(comm.alltoall(vec![round; size]).await?),
+            "started" => {
+                let sum = comm.iallreduce(round, |a, b| a + b);
+                let all = comm.iallgather(rank);
+                let meet = comm.ibarrier();
+                meet.wait().await?;
+                assert_eq!(
+                    (sum.wait().await?, all.wait().await?.len()),
+                    (size * round, size)
+                );
+            }
+            "neighbours" => drop(grid.neighbour_allgather(round).await?),
+            "ring" => drop(ring.exchange(vec![rank; 10], vec![round; 10]).await?),
+            "split" => drop(comm.split(Some(rank % 2), 0).await?),
+            // Longer than any library sends at once.
+            "long" => {
+                comm.alltoall(vec![vec![round as f64; 20_000]; size])
+                    .await?;
+            }
+            other => panic!("there is no work {other}"),
+        }
+    }
+    Ok(())
+}
