@@ -378,7 +378,8 @@ What ranks cost that wait for each other, beside MPI.
 
 Motet and one peer run in turn, then motet and the next; the rows show medians, and ratios of pairs. \
 The peers are C programs, built with each mpicc that is found and run at that library's best setting, \
-and tokio's and Go's rings of messages. Each row has a bar that is to hold. With --quick each peer runs \
+and tokio's and Go's rings of messages. Rows 'over' a library run this program's own ranks on processes of it, \
+where it has the standard ABI. Each row has a bar that is to hold. With --quick each peer runs \
 once, in as many rounds as last 30 ms, and nothing is run before for nothing but motet.";
 
 const RANKS_TAIL: &str = "\
