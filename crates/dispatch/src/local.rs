@@ -202,6 +202,7 @@ mod tests {
     use super::*;
     use crate::pool::Pool;
     use crate::queue_core::QueueConfig;
+    use motet_sync::atomic::{AtomicBool, Ordering};
     use motet_sync::thread;
     use motet_testkit::{History, Random, Sequential, patience, stress, within};
     use std::collections::VecDeque;
@@ -215,7 +216,9 @@ mod tests {
 
     #[derive(Debug)]
     enum Call {
-        Push(usize),
+        /// And whether it went to the next slot. The worker looks whether the deque is empty before it pushes; thieves may
+        /// empty it in between, and the task then goes to the deque all the same.
+        Push(usize, AtomicBool),
         Pop,
         Steal,
     }
@@ -225,13 +228,17 @@ mod tests {
         type Answer = Option<usize>;
 
         fn answer(&mut self, call: &Call) -> Option<usize> {
-            match *call {
-                Call::Push(task) if self.next.is_none() && self.deque.is_empty() => {
-                    self.next = Some(task);
+            match call {
+                Call::Push(task, next) if next.load(Ordering::Relaxed) => {
+                    // Nothing that was there before it may come after it.
+                    if self.next.is_some() || !self.deque.is_empty() {
+                        return Some(usize::MAX);
+                    }
+                    self.next = Some(*task);
                     None
                 }
-                Call::Push(task) => {
-                    self.deque.push_back(task);
+                Call::Push(task, _) => {
+                    self.deque.push_back(*task);
                     None
                 }
                 Call::Pop => self.next.take().or_else(|| self.deque.pop_front()),
@@ -251,8 +258,10 @@ mod tests {
     }
 
     fn own(local: &Local, call: &Call) -> Option<usize> {
-        if let Call::Push(n) = *call {
-            local.push(Task::new(move || NUMBER.set(n)));
+        if let Call::Push(n, next) = call {
+            let n = *n;
+            let to_deque = local.push(Task::new(move || NUMBER.set(n)));
+            next.store(!to_deque, Ordering::Relaxed);
             return None;
         }
         local.pop().map(number)
@@ -283,7 +292,7 @@ mod tests {
                 });
                 let (local, mut random) = (Local::new(queue, 0), Random::new(seed));
                 for n in 0..CALLS {
-                    let call = [Call::Push(n), Call::Pop].into_iter();
+                    let call = [Call::Push(n, AtomicBool::new(false)), Call::Pop].into_iter();
                     let call = call.rev().nth(usize::from(random.below(3) > 0));
                     history.call(call.expect("two calls"), |call| own(&local, call));
                 }
