@@ -39,6 +39,13 @@ impl Remote {
         self.processes.place_of(rank).is_some()
     }
 
+    /// Carries an envelope to a rank of another process.
+    pub(crate) fn send_away(&self, to: usize, envelope: &Envelope) -> Result<(), CommError> {
+        let type_name = envelope.type_name();
+        let sent = self.processes.send(to, envelope);
+        sent.map_err(|reason| CommError::Unportable { type_name, reason })
+    }
+
     /// Takes the oldest message that is wanted, if it is there.
     pub(crate) fn take(&self, wanted: &Wanted) -> Option<Envelope> {
         self.mailbox().take(wanted).or_else(|| {
@@ -89,11 +96,7 @@ impl Fabric for Remote {
 
     fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
         let Some(place) = self.processes.place_of(to) else {
-            let type_name = envelope.type_name();
-            return self
-                .processes
-                .send(to, &envelope)
-                .map_err(|reason| CommError::Unportable { type_name, reason });
+            return self.send_away(to, &envelope);
         };
         let hall = &self.processes.hall;
         hall.mailbox(place).push(envelope);

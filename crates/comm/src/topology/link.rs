@@ -11,13 +11,13 @@ use std::sync::Arc;
 /// The way to a neighbour.
 pub(super) enum Outgoing<'c, T> {
     Lane(LaneSender<T>),
-    Far(Post<'c>),
+    Far(Box<Post<'c>>),
 }
 
 /// The way from a neighbour.
 pub(super) enum Incoming<'c, T> {
     Lane(LaneReceiver<T>),
-    Far(Post<'c>),
+    Far(Box<Post<'c>>),
 }
 
 /// Steps with a neighbour in another process, in one direction.
@@ -32,6 +32,8 @@ pub(super) struct Post<'c> {
     sent: u32,
     /// Receipts that have not come back, the oldest first.
     receipts: VecDeque<Arc<Receipt>>,
+    /// Why the direction cannot go on; until it is told.
+    failed: Option<CommError>,
 }
 
 /// Every so many steps a receipt is asked for, and so many may be missing: a rank runs ahead of its neighbour by
@@ -54,6 +56,7 @@ impl<'c> Post<'c> {
             back,
             sent: 0,
             receipts: VecDeque::new(),
+            failed: None,
         }
     }
 
@@ -72,16 +75,18 @@ impl<'c> Post<'c> {
         false
     }
 
+    /// What cannot be written stays where it is.
+    #[cold]
     fn try_send<T: Value>(
         &mut self,
         message: &mut Option<T>,
         location: &'static Location<'static>,
-    ) -> Result<bool, CommError> {
-        if !self.has_room() {
-            return Ok(false);
+    ) -> bool {
+        if self.failed.is_some() || !self.has_room() {
+            return false;
         }
         let Some(value) = message.take() else {
-            return Ok(false);
+            return false;
         };
         let mut envelope = self.envelope(Kind::Step, location, value);
         self.sent = self.sent.wrapping_add(1);
@@ -90,8 +95,13 @@ impl<'c> Post<'c> {
             envelope.receipt = Some(Arc::clone(&receipt));
             self.receipts.push_back(receipt);
         }
-        self.comm.carry(self.peer, envelope)?;
-        Ok(true)
+        let to = self.comm.team().world_rank(self.peer);
+        if let Err(refused) = self.remote.send_away(to, &envelope) {
+            self.failed = Some(refused);
+            *message = envelope.open().ok();
+            return false;
+        }
+        true
     }
 
     fn envelope<T: Value>(
@@ -117,29 +127,34 @@ impl<'c> Post<'c> {
             .is_some()
     }
 
-    fn try_receive<T: Value>(&self) -> Option<Result<T, CommError>> {
+    #[cold]
+    fn try_receive<T: Value>(&mut self) -> Option<T> {
         let mut envelope = self.remote.take(&self.wanted(Kind::Step, self.tag))?;
         if let Some(receipt) = envelope.receipt.take() {
             self.remote.sign(&receipt);
         }
         let Status { source, tag } = envelope.status;
-        Some(
-            envelope
-                .open()
-                .map_err(|(envelope, reason)| CommError::Unreadable {
+        match envelope.open() {
+            Ok(value) => Some(value),
+            Err((envelope, reason)) => {
+                self.failed = Some(CommError::Unreadable {
                     source,
                     tag,
                     type_name: envelope.type_name(),
                     reason: reason.unwrap_or_else(|| "it is of another type".to_owned()),
-                }),
-        )
+                });
+                None
+            }
+        }
     }
 
     /// Whether the neighbour has dropped its end. `from` is the direction in which it says so.
     fn is_closed(&self, from: Tag) -> bool {
-        self.remote
-            .peek(&self.wanted(Kind::StepsEnd, from), |_| ())
-            .is_some()
+        self.failed.is_some()
+            || self
+                .remote
+                .peek(&self.wanted(Kind::StepsEnd, from), |_| ())
+                .is_some()
     }
 
     fn closer(&self) -> Closer {
@@ -164,10 +179,18 @@ impl<T: Value> Outgoing<'_, T> {
         &mut self,
         message: &mut Option<T>,
         location: &'static Location<'static>,
-    ) -> Result<bool, CommError> {
+    ) -> bool {
         match self {
-            Outgoing::Lane(lane) => Ok(lane.try_send(message)),
+            Outgoing::Lane(lane) => lane.try_send(message),
             Outgoing::Far(post) => post.try_send(message, location),
+        }
+    }
+
+    /// Why nothing goes this way any more, if it is not that the neighbour has gone.
+    pub(super) fn failure(&mut self) -> Option<CommError> {
+        match self {
+            Outgoing::Lane(_) => None,
+            Outgoing::Far(post) => post.failed.take(),
         }
     }
 
@@ -199,10 +222,18 @@ impl<T: Value> Incoming<'_, T> {
 
     /// Takes the message that is there; and whether its sender may wait for the room that this has shown it.
     #[inline]
-    pub(super) fn try_receive(&mut self) -> Option<Result<(T, bool), CommError>> {
+    pub(super) fn try_receive(&mut self) -> Option<(T, bool)> {
         match self {
-            Incoming::Lane(lane) => lane.try_receive().map(Ok),
-            Incoming::Far(post) => Some(post.try_receive()?.map(|message| (message, false))),
+            Incoming::Lane(lane) => lane.try_receive(),
+            Incoming::Far(post) => post.try_receive().map(|message| (message, false)),
+        }
+    }
+
+    /// Why nothing comes this way any more, if it is not that the neighbour has gone.
+    pub(super) fn failure(&mut self) -> Option<CommError> {
+        match self {
+            Incoming::Lane(_) => None,
+            Incoming::Far(post) => post.failed.take(),
         }
     }
 

@@ -133,8 +133,8 @@ impl<'c, T: Value> Link<'c, T> {
             peer,
             slot: comm.fabric().slot(),
             near: false,
-            to: Outgoing::Far(Post::new(comm, remote, peer, (to, from))),
-            from: Incoming::Far(Post::new(comm, remote, peer, (from, to))),
+            to: Outgoing::Far(Box::new(Post::new(comm, remote, peer, (to, from)))),
+            from: Incoming::Far(Box::new(Post::new(comm, remote, peer, (from, to)))),
         })
     }
 }
@@ -188,14 +188,14 @@ impl<T: Value> Neighbours<'_, T> {
         }
         if self.stage != Stage::Receives {
             self.stage = Stage::Sends;
-            self.send()?;
+            self.send();
             if self.outgoing.iter().any(Option::is_some) {
                 ready!(self.poll_rooms(cx))?;
             }
             self.stage = Stage::Receives;
         }
         for side in [LEFT, RIGHT] {
-            if !self.receive(side)? {
+            if !self.receive(side) {
                 ready!(self.poll_message(side, cx))?;
             }
         }
@@ -209,7 +209,7 @@ impl<T: Value> Neighbours<'_, T> {
 
     /// Sends what can be sent.
     #[inline]
-    fn send(&mut self) -> Result<(), CommError> {
+    fn send(&mut self) {
         let (mut sent, mut far) = ([false; 2], false);
         for side in [LEFT, RIGHT] {
             if self.outgoing[side].is_none() {
@@ -219,7 +219,7 @@ impl<T: Value> Neighbours<'_, T> {
                 self.outgoing[side] = None;
                 continue;
             };
-            if link.to.try_send(&mut self.outgoing[side], self.location)? {
+            if link.to.try_send(&mut self.outgoing[side], self.location) {
                 sent[side] = true;
                 far |= !link.near;
             }
@@ -234,7 +234,6 @@ impl<T: Value> Neighbours<'_, T> {
                 link.slot.wake_if_sleeping();
             }
         }
-        Ok(())
     }
 
     /// Waits for room on each side where something is still to be sent.
@@ -258,24 +257,23 @@ impl<T: Value> Neighbours<'_, T> {
             if !link.to.has_room() {
                 return Poll::Ready(Err(self.gone(side)));
             }
-            self.send()?;
+            self.send();
         }
         Poll::Ready(Ok(()))
     }
 
     /// Receives from a side; `false` when its message has not come yet.
     #[inline]
-    fn receive(&mut self, side: usize) -> Result<bool, CommError> {
+    fn receive(&mut self, side: usize) -> bool {
         if !self.expects[side] || self.incoming[side].is_some() {
-            return Ok(true);
+            return true;
         }
         let Some(link) = &mut self.links[side] else {
-            return Ok(true);
+            return true;
         };
-        let Some(received) = link.from.try_receive() else {
-            return Ok(false);
+        let Some((message, may_wait)) = link.from.try_receive() else {
+            return false;
         };
-        let (message, may_wait) = received?;
         self.incoming[side] = Some(message);
         if may_wait {
             if !link.near {
@@ -283,7 +281,7 @@ impl<T: Value> Neighbours<'_, T> {
             }
             link.slot.wake_if_sleeping();
         }
-        Ok(true)
+        true
     }
 
     /// Waits for the message of a side and receives it.
@@ -314,7 +312,7 @@ impl<T: Value> Neighbours<'_, T> {
             return Poll::Pending;
         }
         self.wait.end(slot);
-        if self.receive(side)? {
+        if self.receive(side) {
             Poll::Ready(Ok(()))
         } else {
             Poll::Ready(Err(self.gone(side)))
@@ -323,7 +321,13 @@ impl<T: Value> Neighbours<'_, T> {
 
     /// The neighbour on a side has left. The step stays where it is: later ones are out of step.
     #[cold]
-    fn gone(&self, side: usize) -> CommError {
+    fn gone(&mut self, side: usize) -> CommError {
+        let link = self.links[side].as_mut();
+        if let Some(failed) =
+            link.and_then(|link| link.to.failure().or_else(|| link.from.failure()))
+        {
+            return failed;
+        }
         CommError::Gone {
             peer: self.peer(side).expect("there is a neighbour on this side"),
             operation: self.name(),
