@@ -139,8 +139,10 @@ impl Mpi {
 
     /// The library with the standard ABI, if the installation has one.
     pub(crate) fn library(&self) -> Option<PathBuf> {
-        let library = self.prefix.as_ref()?.join("lib/libmpi_abi.so");
-        library.exists().then_some(library)
+        let folder = self.prefix.as_ref()?.join("lib");
+        let names = ["libmpi_abi.so.1", "libmpi_abi.so"];
+        let mut libraries = names.into_iter().map(|name| folder.join(name));
+        libraries.find(|library| library.exists())
     }
 
     /// The time of a round of motet's own program on processes of this library, with so many ranks in each of so many

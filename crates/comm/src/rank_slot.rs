@@ -237,7 +237,7 @@ pub(crate) mod loom_tests {
         let location = Location::caller();
         [Wait {
             operation,
-            location,
+            location: location.into(),
             communicator: 0,
         }]
     }

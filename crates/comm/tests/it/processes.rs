@@ -20,8 +20,14 @@ fn sem_g315_a_local_does_not_leave_its_process() {
                 assert_eq!(came, mate, "inside a process it goes");
                 let refused = comm.send((rank + 2) % 4, 0, Local(rank)).await;
                 let all = comm.allgather(Local(rank)).await;
+                let mut ring = comm.ring().await?;
+                let step = ring.exchange(Local(rank), Local(rank)).await;
                 comm.barrier().await?;
-                Ok([refused.unwrap_err(), all.map(drop).unwrap_err()])
+                Ok([
+                    refused.unwrap_err(),
+                    all.map(drop).unwrap_err(),
+                    step.map(drop).unwrap_err(),
+                ])
             });
             sent.unwrap()
         });
