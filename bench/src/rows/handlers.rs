@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn every_waiting_handler_ends() {
-        // So few that their number of bytes says nothing.
-        assert!(on_one_port(1_000).unwrap() >= 0.0);
+        // So few that their number of bytes says nothing: what other tests free meanwhile may be more.
+        assert!(on_one_port(1_000).unwrap().is_finite());
     }
 }
