@@ -61,6 +61,9 @@ impl<'c> Post<'c> {
     }
 
     fn has_room(&mut self) -> bool {
+        if self.failed.is_some() {
+            return false;
+        }
         while self
             .receipts
             .front()
@@ -82,7 +85,7 @@ impl<'c> Post<'c> {
         message: &mut Option<T>,
         location: &'static Location<'static>,
     ) -> bool {
-        if self.failed.is_some() || !self.has_room() {
+        if !self.has_room() {
             return false;
         }
         let Some(value) = message.take() else {
