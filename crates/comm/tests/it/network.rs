@@ -124,7 +124,8 @@ impl Transport for Endpoint {
                 delivered += 1;
             }
         }
-        let gone = (0..lines.len()).find(|&process| {
+        let mut others = (0..lines.len()).filter(|&process| process != self.process);
+        let gone = others.find(|&process| {
             self.is_killed(process)
                 && !self.network.vanished[process].load(Ordering::Acquire)
                 && lines[process].lock().is_empty()
