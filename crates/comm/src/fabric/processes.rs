@@ -113,6 +113,23 @@ impl Processes {
         self.firsts[self.own()]
     }
 
+    /// Makes sure that these numbers of communicators are this process's own.
+    ///
+    /// # Panics
+    /// When it has no more: messages of two communicators would meet.
+    pub(super) fn check_numbers(&self, first: u32, count: u32) {
+        let (own, processes) = (self.own(), self.transport.processes());
+        let begin = first_number(own, processes);
+        let share = u32::MAX / u32::try_from(processes).unwrap_or(u32::MAX);
+        let used = first
+            .checked_sub(begin)
+            .and_then(|used| used.checked_add(count));
+        assert!(
+            used.is_some_and(|used| used < share),
+            "process {own} has made more than {share} communicators in one run, and has no number for another one"
+        );
+    }
+
     /// The process of a rank of the world.
     pub(super) fn process_of(&self, rank: usize) -> usize {
         self.firsts.partition_point(|&first| first <= rank) - 1
@@ -218,18 +235,17 @@ impl Processes {
         }
     }
 
+    /// Messages that have not left this process.
+    pub(crate) fn under_way(&self) -> usize {
+        self.transport.under_way()
+    }
+
     /// The transport has lost a process, or fails.
     fn broken(&self, error: TransportError) {
-        let ending = match error {
-            TransportError::Lost { process, reason } => {
-                if self.control.has_left(process) {
-                    return;
-                }
-                Ending::Lost { process, reason }
-            }
-            TransportError::Failed { reason } => Ending::Transport { reason },
-        };
-        self.end(ending);
+        match error {
+            TransportError::Lost { process, reason } => self.lost(process, reason),
+            TransportError::Failed { reason } => self.end(Ending::Transport { reason }),
+        }
     }
 
     /// A message has come.
