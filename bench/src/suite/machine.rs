@@ -165,7 +165,9 @@ mod tests {
         let mut later = record.clone();
         let mut before = record.clone();
         before.versions.insert("Go".to_owned(), "go 1".to_owned());
-        before.versions.insert("motet".to_owned(), "0.0.1".to_owned());
+        before
+            .versions
+            .insert("motet".to_owned(), "0.0.1".to_owned());
         later.keep_versions(before.clone());
         assert_eq!(later.versions["Go"], "go 1");
         assert_eq!(later.versions["motet"], record.versions["motet"]);
