@@ -14,8 +14,8 @@
 //! [`Engine::progress`], and so does a busy one from time to time.
 
 mod arrivals;
-mod cables;
 mod closing;
+mod connections;
 mod envelope;
 mod peers;
 mod sides;

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 /// The processes that were started together, as a [`Transport`] between them.
 ///
-/// Dropping it ends MPI, when all processes have come to that; a process that has lost another does not wait for it.
+/// Dropping it ends MPI when all processes have come to that, however long they take: a process that is not lost is
+/// waited for, at next to no cost. A process that has lost another does not wait for it.
 ///
 /// ```no_run
 /// use motet_comm::{CommError, World};
@@ -38,9 +39,6 @@ struct Started {
     engine: Engine,
     _mpi: Environment,
 }
-
-/// How long the end waits for messages that nobody has taken in.
-const LIMIT: Duration = Duration::from_secs(10);
 
 impl Processes {
     /// Starts MPI in this process, with the others that `mpiexec` has started. Any thread may use it; they take turns in
@@ -113,10 +111,11 @@ impl Transport for Processes {
 impl Drop for Processes {
     fn drop(&mut self) {
         // A thread that panics must not wait for others. Nor does one that has lost another, but it says farewell: the
-        // rest need not wait for it then.
+        // rest need not wait for it then. The others may work as long as they like: one that ends without MPI_Finalize
+        // while they do has its launcher end them, and those that are lost meanwhile are found.
         let limit = match self.broken.load(Ordering::Relaxed) {
             true => Duration::ZERO,
-            false => LIMIT,
+            false => Duration::MAX,
         };
         // What comes now nobody wants; whoever is lost now need not be told.
         if std::thread::panicking() || self.engine().close(limit, |_| ()).is_err() {

@@ -1,11 +1,11 @@
 //! Ranks of several processes: the same program as on threads.
 
-use crate::started::{in_process_with, libraries, run};
+use crate::started::{in_process_with, run};
 use motet_comm::{
     ANY_SOURCE, CommError, Communicator, Dyadic, Operation, RankState, RunError, Value, World,
 };
 use motet_mpi::{Environment, Processes, ThreadLevel};
-use motet_testkit::{patience, within};
+use motet_testkit::{mpi_libraries, patience, within};
 use std::fmt::Debug;
 
 /// Processes, and ranks in each.
@@ -19,7 +19,7 @@ fn on_layouts(name: &str, body: fn(Environment, usize)) {
     if in_process_with(ThreadLevel::Serialized, name, move |mpi| body(mpi, here)) {
         return;
     }
-    for library in libraries() {
+    for library in mpi_libraries() {
         for (processes, ranks) in LAYOUTS {
             let ranks = format!("{RANKS}={ranks}");
             let ran = run(name, processes, &library, &["env", &ranks]);
