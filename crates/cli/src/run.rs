@@ -15,15 +15,8 @@ use motet_sync::thread;
 
 use crate::error::{CliError, OptionError, StartError};
 use crate::mpi_search::search;
+use crate::spread::SpreadArgs;
 use crate::stdout::print;
-
-/// Variables by which launchers learn the nodes of a batch job.
-const BATCH: [&str; 4] = [
-    "SLURM_JOB_ID",
-    "PBS_NODEFILE",
-    "PE_HOSTFILE",
-    "LSB_MCPU_HOSTS",
-];
 
 /// Runs the command to its end. On Unix this process becomes the launcher, so only a refusal returns.
 ///
@@ -33,16 +26,23 @@ const BATCH: [&str; 4] = [
 pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     let RunArgs {
         threads,
-        processes,
-        nodes,
-        hostfile,
-        mpi_lib,
+        spread,
         slurm,
         dry_run,
         quiet,
         program,
     } = args;
-    let in_batch = slurm || BATCH.iter().any(|name| env::var_os(name).is_some());
+    let local = !slurm && spread.is_local();
+    let cores = match slurm {
+        true => thread::cores(),
+        false => spread.cores(),
+    };
+    let SpreadArgs {
+        processes,
+        nodes,
+        hostfile,
+        mpi_lib,
+    } = spread;
     if let Some(file) = hostfile.as_ref().filter(|file| !file.is_file()) {
         return Err(CliError::Options(OptionError::Value {
             option: "--hostfile",
@@ -54,13 +54,12 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     let opened = Library::open(&library)?;
     let version = opened.version();
     let family = Family::of(&version);
-    let local = hostfile.is_none() && !in_batch;
     let launch = Launch {
         threads,
         processes,
         nodes,
         hostfile,
-        cores: cores(local, nodes),
+        cores,
         ..Launch::new(family, &library, family.launcher(&library)?)
     };
     if dry_run {
@@ -96,15 +95,6 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).envs(launch.variables());
     become_it(command)
-}
-
-/// Processors of a node; 0 when the nodes share this machine and there are too few for all.
-fn cores(local: bool, nodes: usize) -> usize {
-    if local {
-        thread::cores() / nodes
-    } else {
-        thread::cores()
-    }
 }
 
 /// Whether a program can be started by this name here.
