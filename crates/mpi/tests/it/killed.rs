@@ -1,8 +1,8 @@
 //! Processes that are killed in the middle of a collective: the others end, in time and by themselves.
 
-use crate::started::{Left, NOTES, in_process_with, note, run_each_to_its_end};
+use crate::started::{Left, NOTES, in_process_with, joined, note, run_each_to_its_end, way};
 use motet_comm::{CommError, Communicator, Header, RunError, Transport, World};
-use motet_mpi::{Environment, Processes, ThreadLevel};
+use motet_mpi::{Environment, ThreadLevel};
 use motet_sync::thread;
 use motet_testkit::{Random, mpi_libraries};
 use rustix::process::{Signal, getpid, kill_process};
@@ -72,15 +72,21 @@ fn sem_g412_needs_mpi_nobody_waits_for_the_others_after_a_kill() {
     }
     for library in mpi_libraries() {
         kill(name, &library, "leaving", 0);
+        kill(name, &library, "leaving", 1);
     }
 }
 
 /// Runs three processes, of which one is killed, and looks at how they ended.
 fn kill(name: &str, library: &Path, work: &str, seed: u64) {
-    let settings = [format!("{WORK}={work}"), format!("{SEED}={seed}")];
+    let settings = [
+        format!("{WORK}={work}"),
+        format!("{SEED}={seed}"),
+        // Every work both ways, one with each library.
+        way((seed / 2 + seed + seed / 1000).is_multiple_of(2)),
+    ];
     let Left { out, err, notes } = run_each_to_its_end(name, PROCESSES, library, &settings);
     let library = library.display();
-    let told = format!("{library}, {work}, seed {seed}:\n{notes}{out}{err}");
+    let told = format!("{library}, {settings:?}:\n{notes}{out}{err}");
     let times = |of: &str| -> Vec<f64> {
         let times = notes.lines().filter_map(|line| line.strip_prefix(of));
         times.map(|time| time.parse().unwrap()).collect()
@@ -109,7 +115,7 @@ fn live(mpi: Environment) {
     let mut random = Random::new(seed);
     let (victim, rounds) = (random.below(PROCESSES), random.below(200));
     let wait = Duration::from_micros(random.below(500) as u64);
-    let world = World::over(Processes::new(mpi).unwrap(), RANKS);
+    let world = World::over(joined(mpi), RANKS);
     let process = world.process().0;
     let (order, ordered) = mpsc::sync_channel(1);
     if process == victim {
@@ -145,7 +151,7 @@ fn live(mpi: Environment) {
 /// after the first has left, which lives on.
 fn leave(mpi: Environment) {
     const STAY: Duration = Duration::from_secs(4);
-    let world = Processes::new(mpi).unwrap();
+    let world = joined(mpi);
     let header = Header {
         context: 0,
         source: 0,

@@ -3,12 +3,13 @@
 //! A test starts its own binary under `mpiexec`, once for each library that the testkit's `mpi_libraries` gives, and
 //! runs its body there.
 
-use motet_mpi::{Environment, Family, Launch, Library, ThreadLevel};
+use motet_mpi::{EngineConfig, Environment, Family, Launch, Library, Processes, ThreadLevel};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_testkit::{mpi_libraries, patience, within};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Arc;
 use std::{env, fs, process};
 
 /// Set in a process that was started by a test, to the test's name.
@@ -85,6 +86,22 @@ pub(crate) fn in_process_with(
     });
     true
 }
+
+/// What says to a process that is started whether its messages go through memory or over MPI.
+pub(crate) fn way(memory: bool) -> String {
+    format!("{WAY}={}", if memory { "memory" } else { "mpi" })
+}
+
+/// The processes of a world whose messages go as the start has said; through memory if it has not.
+pub(crate) fn joined(mpi: Environment) -> Arc<Processes> {
+    let config = EngineConfig {
+        share_memory: env::var(WAY).as_deref() != Ok("mpi"),
+        ..EngineConfig::default()
+    };
+    Processes::with(mpi, config).unwrap()
+}
+
+const WAY: &str = "MOTET_MPI_TEST_WAY";
 
 /// Starts the test of this name in so many processes, each under the words of `wrapper`.
 pub(crate) fn run(name: &str, processes: usize, library: &Path, wrapper: &[&str]) -> Output {
