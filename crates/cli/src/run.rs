@@ -15,7 +15,6 @@ use motet_sync::thread;
 
 use crate::error::{CliError, OptionError, StartError};
 use crate::mpi_search::search;
-use crate::spread::SpreadArgs;
 use crate::stdout::print;
 
 /// Runs the command to its end. On Unix this process becomes the launcher, so only a refusal returns.
@@ -37,28 +36,22 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         true => thread::cores(),
         false => spread.cores(),
     };
-    let SpreadArgs {
-        processes,
-        nodes,
-        hostfile,
-        mpi_lib,
-    } = spread;
-    if let Some(file) = hostfile.as_ref().filter(|file| !file.is_file()) {
+    if let Some(file) = spread.hostfile.as_ref().filter(|file| !file.is_file()) {
         return Err(CliError::Options(OptionError::Value {
             option: "--hostfile",
             value: file.display().to_string(),
             advice: "there is no such file; name one with a machine on each line",
         }));
     }
-    let library = search(mpi_lib.as_deref()).find()?;
+    let library = search(spread.mpi_lib.as_deref()).find()?;
     let opened = Library::open(&library)?;
     let version = opened.version();
     let family = Family::of(&version);
     let launch = Launch {
         threads,
-        processes,
-        nodes,
-        hostfile,
+        processes: spread.processes,
+        nodes: spread.nodes,
+        hostfile: spread.hostfile,
         cores,
         ..Launch::new(family, &library, family.launcher(&library)?)
     };
@@ -84,7 +77,8 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     }
     if !quiet {
         eprintln!("motet: {version} in {}", library.display());
-        if local && nodes > 1 {
+        if local && spread.nodes > 1 {
+            let nodes = spread.nodes;
             eprintln!("motet: no --hostfile: all {nodes} nodes are this machine");
         }
     }

@@ -40,6 +40,9 @@ struct Started {
     _mpi: Environment,
 }
 
+/// How long a process that leaves waits before it asks whether another one is lost.
+const STEP: Duration = Duration::from_secs(1);
+
 impl Processes {
     /// Starts MPI in this process, with the others that `mpiexec` has started. Any thread may use it; they take turns in
     /// calls of MPI, which costs less than the lock of a library that is started for calls from many threads.
@@ -73,6 +76,24 @@ impl Processes {
     fn engine(&self) -> &Engine {
         let started = self.started.as_ref();
         &started.expect("it is there until it is dropped").engine
+    }
+
+    /// Says farewell, and waits until all others have, however long they work: were this process to end while they do,
+    /// without MPI_Finalize, its launcher would end them. Who has lost another waits for nobody: one that is not seen
+    /// from here may be gone too.
+    fn leave(&self) -> Result<(), MpiError> {
+        // Relaxed: nobody else is left.
+        let limit = match self.broken.load(Ordering::Relaxed) {
+            true => Duration::ZERO,
+            false => STEP,
+        };
+        loop {
+            // What comes now nobody wants; whoever is lost now need not be told.
+            match self.engine().close(limit, |_| ()) {
+                Err(MpiError::Silent { .. }) if !limit.is_zero() && !self.engine().has_lost() => {}
+                ended => return ended,
+            }
+        }
     }
 
     fn failed(&self, error: MpiError) -> TransportError {
@@ -118,15 +139,8 @@ impl Transport for Processes {
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        // A thread that panics must not wait for others. Nor does one that has lost another, but it says farewell: the
-        // rest need not wait for it then. The others may work as long as they like: one that ends without MPI_Finalize
-        // while they do has its launcher end them, and those that are lost meanwhile are found.
-        let limit = match self.broken.load(Ordering::Relaxed) {
-            true => Duration::ZERO,
-            false => Duration::MAX,
-        };
-        // What comes now nobody wants; whoever is lost now need not be told.
-        if std::thread::panicking() || self.engine().close(limit, |_| ()).is_err() {
+        // A thread that panics must not wait for others.
+        if std::thread::panicking() || self.leave().is_err() {
             // MPI would wait for all: it is left as it is, and ends with the process.
             Box::leak(Box::new(self.started.take()));
         }

@@ -77,12 +77,10 @@ impl Engine {
                 told = Some(self.say_farewell(&mut closing));
             }
             let open = self.sides.all_in(Side::Open);
-            if open.is_empty() && told.is_some() {
-                if self.is_over(&mut closing)? {
-                    break;
-                }
-                self.look_for_closed(&mut closing, &mut deliver);
+            if open.is_empty() && told.is_some() && self.is_over(&mut closing)? {
+                break;
             }
+            self.look_for_closed(&mut closing, &mut deliver);
             let waited = begun.elapsed();
             if waited >= limit {
                 // Who could not be told waits, and so does everybody else.
@@ -99,6 +97,11 @@ impl Engine {
             Some(lost) => Err(lost.clone()),
             None => told.transpose().map(|_| ()),
         }
+    }
+
+    /// Whether a process was lost: all have not closed then, and never will.
+    pub(crate) fn has_lost(&self) -> bool {
+        !self.sides.all_in(Side::Lost).is_empty()
     }
 
     /// Gives way to others after so many looks in a row that have found nothing.
@@ -131,7 +134,7 @@ impl Engine {
         if self.under_way() > 0 {
             return Ok(false);
         }
-        if !self.sides.all_in(Side::Lost).is_empty() {
+        if self.has_lost() {
             // There is one that comes to no barrier.
             return Ok(true);
         }

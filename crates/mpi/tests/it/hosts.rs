@@ -45,8 +45,11 @@ until [ "$(cat /sys/class/net/cable/operstate)" = up ]; do sleep 0.02; done
 until [ "$(ip netns exec h2 cat /sys/class/net/cable/operstate)" = up ]; do sleep 0.02; done
 "$@""#;
 
-/// The launcher must not see the death: it sees a shell, which stays until the other has ended.
-const SHELL: &str = r#""$0" "$@"; echo "code $?"; sleep 8"#;
+/// The launcher must not see the death: it sees a shell, which stays until the others have told how they ended.
+const SHELL: &str = r#""$0" "$@"; echo "code $?"
+until [ "$(grep -c "^told " "$MOTET_MPI_TEST_NOTES")" -ge "$MOTET_MPI_TEST_ENDS" ]; do sleep 0.05; done"#;
+/// How many will tell.
+const ENDS: &str = "MOTET_MPI_TEST_ENDS";
 
 const NAMESPACES: [&str; 6] = [
     "--net",
@@ -63,25 +66,33 @@ const EVENT: &str = "MOTET_MPI_TEST_EVENT";
 #[test]
 fn sem_g417_needs_mpi_needs_hosts_a_process_that_is_killed_on_another_machine_is_named() {
     let name = "hosts::sem_g417_needs_mpi_needs_hosts_a_process_that_is_killed_on_another_machine_is_named";
-    on_two(name, "kill", &[0]);
+    on_machines(name, "kill", &["h1", "h2"], &[0]);
 }
 
 #[test]
 fn sem_g417_needs_mpi_needs_hosts_a_cable_that_is_cut_ends_the_run_at_both_ends() {
     let name =
         "hosts::sem_g417_needs_mpi_needs_hosts_a_cable_that_is_cut_ends_the_run_at_both_ends";
-    on_two(name, "cut", &[0, 1]);
+    on_machines(name, "cut", &["h1", "h2"], &[0, 1]);
 }
 
-/// Runs the test of this name as two processes on two machines; these end in time and say why.
-fn on_two(name: &str, event: &str, ends: &[usize]) {
+#[test]
+fn sem_g450_needs_mpi_needs_hosts_who_does_not_see_a_loss_leaves_with_those_who_do() {
+    let name =
+        "hosts::sem_g450_needs_mpi_needs_hosts_who_does_not_see_a_loss_leaves_with_those_who_do";
+    // Process 3 is no neighbour of process 1, which is killed, and hears of it from others.
+    on_machines(name, "leave", &["h1", "h2", "h1", "h1"], &[0, 2, 3]);
+}
+
+/// Runs the test of this name as processes on these machines; so many of them end in time and say why.
+fn on_machines(name: &str, event: &str, hosts: &[&str], ends: &[usize]) {
     if in_process_with(ThreadLevel::Multiple, name, live) {
         return;
     }
     for library in mpi_libraries() {
         let file = format!("motet-hosts-{}-{event}", std::process::id());
         let file = env::temp_dir().join(file);
-        let mut started = launch(&library, name, event, &file);
+        let mut started = launch(&library, name, event, hosts, ends.len(), &file);
         let begun = Instant::now();
         let notes = || fs::read_to_string(&file).unwrap_or_default();
         let told = |notes: &str| notes.matches("told ").count() == ends.len();
@@ -113,12 +124,19 @@ fn time(notes: &str, what: &str) -> Option<f64> {
     lines.find_map(|line| line.strip_prefix(what)?.parse().ok())
 }
 
-/// Starts two processes on two machines.
-fn launch(library: &Path, name: &str, event: &str, notes: &Path) -> Child {
+/// Starts a process on each of these machines.
+fn launch(
+    library: &Path,
+    name: &str,
+    event: &str,
+    hosts: &[&str],
+    ends: usize,
+    notes: &Path,
+) -> Child {
     let family = Family::of(&Library::open(library).unwrap().version());
     let launch = Launch {
         threads: 2,
-        nodes: 2,
+        nodes: hosts.len(),
         ..Launch::new(family, library, family.launcher(library).unwrap())
     };
     let mut command = Command::new("unshare");
@@ -140,11 +158,13 @@ fn launch(library: &Path, name: &str, event: &str, notes: &Path) -> Child {
             .env("UCX_NET_DEVICES", "cable"),
     };
     let line = launch.line(&[]);
-    command.args(["-hosts", "h1,h2"]).args(&line[1..]);
+    command.arg("-hosts").arg(hosts.join(",")).args(&line[1..]);
+    let ends = ends.to_string();
     for (name, value) in [
         (STARTED, name.as_ref()),
         (EVENT, event.as_ref()),
         (NOTES, notes.as_os_str()),
+        (ENDS, ends.as_ref()),
     ] {
         command.arg("-genv").arg(name).arg(value);
     }
@@ -166,7 +186,7 @@ fn live(mpi: Environment) {
     let ended = world.run(async |comm| -> Result<(), CommError> {
         for round in 0.. {
             match (round, comm.rank(), event.as_str()) {
-                (100, 2, "kill") => {
+                (100, 2, "kill" | "leave") => {
                     note("happened at");
                     kill_process(getpid(), Signal::KILL).unwrap();
                 }
@@ -184,9 +204,14 @@ fn live(mpi: Environment) {
     });
     note(&format!("ended {own} at"));
     let ended = ended.unwrap_err();
-    match &ended {
-        RunError::Lost { process, .. } => assert_eq!(*process, 1 - own),
-        other => panic!("{other}"),
+    match (&ended, event.as_str()) {
+        (RunError::Lost { process, .. }, "leave") => assert_eq!(*process, 1),
+        (RunError::Elsewhere { .. }, "leave") => {}
+        (RunError::Lost { process, .. }, _) => assert_eq!(*process, 1 - own),
+        (other, _) => panic!("{other}"),
+    }
+    if event == "leave" {
+        drop(world);
     }
     note(&format!("told {own}: {ended} at"));
 }
