@@ -163,12 +163,14 @@ impl Mailbox {
         found.map(look)
     }
 
-    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive.
-    pub(crate) fn unmatched(&self, dest: usize) -> Vec<Unmatched> {
+    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive; at most so
+    /// many.
+    pub(crate) fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched> {
         let mail = self.mail.lock();
         let came = mail.posted.iter().filter_map(|posted| posted.came.as_ref());
         let left = came.chain(&mail.unexpected);
         left.filter_map(|envelope| envelope.unmatched(dest))
+            .take(most)
             .collect()
     }
 }

@@ -177,12 +177,14 @@ impl Desk {
         }
     }
 
-    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive.
-    pub(crate) fn unmatched(&self, dest: usize) -> Vec<Unmatched> {
+    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive; at most so
+    /// many.
+    pub(crate) fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched> {
         let unmatched = |envelope: &Envelope| envelope.unmatched(dest);
         let came = |registered: &Registered| registered.came.lock().as_ref().and_then(unmatched);
         let mut all: Vec<_> = self.order.lock().posted.iter().filter_map(came).collect();
         all.extend(self.all(|items| items.iter().filter_map(unmatched).collect::<Vec<_>>()));
+        all.truncate(most);
         all
     }
 }

@@ -8,6 +8,7 @@
 //!
 //! Whoever waits calls [`Processes::poll`]; when all ranks sleep or compute, a thread of the run's own does.
 
+mod asking;
 mod control;
 mod crossing;
 mod greeting;
@@ -20,8 +21,10 @@ pub(crate) use greeting::greet;
 
 use super::hall::Hall;
 use crate::address::Status;
+use crate::asks::Asks;
 use crate::envelope::{Context, Envelope, Kind, Receipt, Sender};
 use crate::transport::{Header, Transport, TransportError};
+use asking::Asking;
 use control::Control;
 use crossing::Crossings;
 use motet_sync::Unparker;
@@ -42,11 +45,20 @@ pub(crate) struct Processes {
     receipts: Receipts,
     control: Control,
     pulse: Pulse,
+    asking: Asking,
     /// Messages of the program, and for it, that went to other processes and came from them.
     sent: AtomicU64,
     received: AtomicU64,
     /// Goes up when a rank looks for messages.
     polls: AtomicU32,
+}
+
+/// Who is told what comes from other processes, beside the ranks.
+pub(crate) struct Told {
+    /// The thread that has started the run.
+    pub(crate) caller: Unparker,
+    /// Whoever makes reports.
+    pub(crate) asks: Arc<Asks>,
 }
 
 /// What a message between processes is, by the third byte of its context.
@@ -73,7 +85,7 @@ impl Processes {
         run: u16,
         firsts: Box<[usize]>,
         later: Later,
-        caller: Unparker,
+        told: Told,
         limit: Duration,
     ) -> Self {
         let (process, processes) = (transport.process(), transport.processes());
@@ -87,7 +99,8 @@ impl Processes {
             firsts,
             crossings: Crossings::default(),
             receipts: Receipts::default(),
-            control: Control::new(processes, later, caller),
+            control: Control::new(processes, later, told.caller),
+            asking: Asking::new(told.asks),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
             polls: AtomicU32::new(0),

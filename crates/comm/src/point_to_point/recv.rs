@@ -273,6 +273,14 @@ where
 }
 
 impl<U> Receiving<'_, U> {
+    /// Who is to send, if it is one rank.
+    pub(crate) fn source(&self) -> Option<usize> {
+        match self.wanted.source {
+            Source::Rank(rank) => Some(rank),
+            Source::Any | Source::Null => None,
+        }
+    }
+
     /// Nobody waits for it any more, and it stays posted: its ticket, if it has been.
     pub(crate) fn leave(&mut self) -> Option<Ticket> {
         match std::mem::replace(&mut self.state, State::Ended) {

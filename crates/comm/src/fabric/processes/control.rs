@@ -149,8 +149,7 @@ impl Processes {
                     reason: format!("process {process} has sent a report that cannot be read"),
                 }),
             },
-            // A hello that was said twice says nothing new.
-            _ => {}
+            tag => self.told_why(process, tag, header.source, payload),
         }
     }
 
@@ -167,7 +166,12 @@ impl Processes {
         }
     }
 
-    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+    /// Whether the ranks of a process have all ended.
+    pub(super) fn has_left(&self, process: usize) -> bool {
+        self.control.has_left(process)
+    }
+
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let own = self.own();
         (0..self.transport.processes()).filter(move |&process| process != own)
     }
