@@ -48,12 +48,12 @@ mod current;
 mod why;
 
 pub use current::{Current, CurrentError};
-pub use why::tell_why;
 pub use motet_comm as comm;
 pub use motet_dispatch as dispatch;
 pub use motet_mining as mining;
 pub use motet_mpi as mpi;
 pub use motet_ports as ports;
+pub use why::tell_why;
 
 pub use motet_comm::{CommError, Communicator, Local, RunError, Value, World};
 pub use motet_dispatch::{

@@ -13,8 +13,13 @@ impl fmt::Display for WaitGraph {
         self.write_counts(f)?;
         self.write_ranks(f)?;
         for (process, ranks) in &self.silent {
-            let ranks = Ranks(&ranks.clone().collect::<Vec<_>>()).to_string();
-            write!(f, "\n  process {process} (ranks {ranks}) has not answered")?;
+            let s = if ranks.len() == 1 { "" } else { "s" };
+            let ranks = ranks.clone().collect::<Vec<_>>();
+            write!(
+                f,
+                "\n  process {process} (rank{s} {}) has not answered",
+                Ranks(&ranks)
+            )?;
         }
         for collective in self.collectives() {
             write!(f, "\n  {collective}")?;
