@@ -311,7 +311,8 @@ impl Processes {
             };
             all.into_iter().reduce(WaitReport::followed_by)
         };
-        if let Some(report) = report {
+        // Their ranks may all have finished, and processes not have come to say so.
+        if let Some(report) = report.filter(WaitReport::has_waiting) {
             self.tell_all(STUCK, &written::write(&report));
             self.end(Ending::Stuck(report));
         }
@@ -329,5 +330,80 @@ impl Traffic {
             sent: u64::from_le_bytes(*sent),
             received: u64::from_le_bytes(received.try_into().ok()?),
         })
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+    use crate::fabric::Hall;
+    use crate::report::RankState;
+    use crate::transport::{Transport, TransportError};
+    use motet_sync::Parker;
+
+    /// The first of two processes; the other says nothing by itself.
+    struct First;
+
+    impl Transport for First {
+        fn process(&self) -> usize {
+            0
+        }
+
+        fn processes(&self) -> usize {
+            2
+        }
+
+        fn send(&self, _: usize, _: Header, _: Vec<u8>) -> Result<(), TransportError> {
+            Ok(())
+        }
+
+        fn progress(
+            &self,
+            _: &mut dyn FnMut(usize, Header, Vec<u8>),
+        ) -> Result<usize, TransportError> {
+            Ok(0)
+        }
+    }
+
+    /// How a run ends whose processes have one rank each, when both say that they are idle.
+    fn ending_of(here: RankState, there: RankState) -> Option<Ending> {
+        let (hall, caller) = (Arc::new(Hall::new(1, 1)), Parker::new());
+        let limit = Duration::from_secs(60);
+        let processes = Processes::new(
+            hall,
+            Arc::new(First),
+            1,
+            Box::new([0, 1, 2]),
+            Later::default(),
+            caller.unparker(),
+            limit,
+        );
+        let quiet = Traffic {
+            sent: 0,
+            received: 0,
+        };
+        let report = |rank| WaitReport {
+            ranks: vec![rank],
+            unmatched: vec![],
+        };
+        {
+            let mut state = processes.control.state.lock();
+            state.idle = vec![Some(quiet); 2];
+            state.still[0] = Some(report(here));
+            state.wave = 1;
+        }
+        let mut answer = written::write(&report(there));
+        answer.extend(quiet.write());
+        processes.answered(1, 1, &answer);
+        processes.ending()
+    }
+
+    #[test]
+    fn a_run_whose_ranks_have_all_finished_is_not_stuck() {
+        let ending = ending_of(RankState::Finished, RankState::Finished);
+        assert!(ending.is_none(), "{ending:?}");
+        let waiting = RankState::Waiting(vec![]);
+        let ending = ending_of(RankState::Finished, waiting);
+        assert!(matches!(ending, Some(Ending::Stuck(_))), "{ending:?}");
     }
 }
