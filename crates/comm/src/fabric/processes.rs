@@ -12,6 +12,7 @@ mod asking;
 mod control;
 mod crossing;
 mod greeting;
+mod profiles;
 mod pulse;
 mod receipts;
 
@@ -29,6 +30,7 @@ use control::Control;
 use crossing::Crossings;
 use motet_sync::Unparker;
 use motet_sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use profiles::Profiles;
 use pulse::Pulse;
 use receipts::Receipts;
 use std::sync::Arc;
@@ -46,6 +48,7 @@ pub(crate) struct Processes {
     control: Control,
     pulse: Pulse,
     asking: Asking,
+    profiles: Profiles,
     /// Messages of the program, and for it, that went to other processes and came from them.
     sent: AtomicU64,
     received: AtomicU64,
@@ -101,6 +104,7 @@ impl Processes {
             receipts: Receipts::default(),
             control: Control::new(processes, later, told.caller),
             asking: Asking::new(told.asks),
+            profiles: Profiles::default(),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
             polls: AtomicU32::new(0),

@@ -5,6 +5,7 @@ use crate::address::{Source, Status, TagMatch};
 use crate::envelope::{Envelope, Kind, Wanted};
 use crate::fabric::Fabric;
 use crate::pending::{Pending, Waiting, Whys};
+use crate::profile::Called;
 use crate::report::Operation;
 use crate::{CommError, Communicator, Value};
 use std::fmt;
@@ -68,7 +69,7 @@ impl Communicator {
             location: Location::caller(),
             seen: None,
         };
-        Waiting::new(self.fabric().slot(), probing)
+        Waiting::new(self.spot(), probing)
     }
 
     /// Looks whether a message from `source` with `tag` is there, and leaves it there (MPI_IPROBE).
@@ -103,7 +104,7 @@ impl Communicator {
                 envelope: Some(envelope),
             })
         });
-        Waiting::new(self.fabric().slot(), receiving)
+        Waiting::new(self.spot(), receiving)
     }
 
     /// Takes a message from `source` with `tag`, if one is there, whatever it holds (MPI_IMPROBE).
@@ -239,5 +240,12 @@ impl Pending for Probing<'_> {
             tag: self.wanted.tag,
         };
         vec![self.comm.waits_in(operation, self.location)]
+    }
+
+    fn called(&self) -> Option<Called> {
+        Some(Called {
+            name: "probe",
+            location: self.location,
+        })
     }
 }

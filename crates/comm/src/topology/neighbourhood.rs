@@ -7,6 +7,7 @@ use crate::fabric::{Fabric, Ticket};
 use crate::meet::Collective;
 use crate::pending::{Pending, Waiting, Whys};
 use crate::point_to_point::{Receiving, Unused, open};
+use crate::profile::Called;
 use crate::report::{Operation, Why};
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain, Value};
@@ -337,6 +338,13 @@ where
             ..why
         }]
     }
+
+    fn called(&self) -> Option<Called> {
+        Some(Called {
+            name: self.name,
+            location: self.location,
+        })
+    }
 }
 
 impl<'c, T, P, G, R: 'c> Collective<'c, R> for Exchange<'c, T, P, G>
@@ -346,15 +354,20 @@ where
     G: FnOnce(Vec<Option<T>>) -> Result<R, CommError> + 'c,
 {
     fn now(self) -> Waiting<'c, Self> {
-        Waiting::new(self.of.comm.fabric().slot(), self)
+        Waiting::new(self.of.comm.spot(), self)
     }
 
     fn started(mut self) -> Request<'c, R> {
-        let slot = self.of.comm.fabric().slot();
+        let spot = self.of.comm.spot();
+        let comm = &self.of.comm;
         self.started = true;
-        match self.look() {
-            Some(outcome) => Request::new(slot, crate::pending::Ended(Some(outcome))),
-            None => Request::new(slot, self),
+        let looked = {
+            let _entered = comm.entered(self.name, self.location);
+            self.look()
+        };
+        match looked {
+            Some(outcome) => Request::new(spot, crate::pending::Ended(Some(outcome))),
+            None => Request::new(spot, self),
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::address::Tag;
 use crate::fabric::{Call, Fabric, Lane, LaneReceiver, LaneSender};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Pending, Waiting};
+use crate::profile::{Called, Entered, Recorder};
 use crate::rank_slot::{RankSlot, RankWait};
 use crate::report::Operation;
 use crate::{CommError, Communicator, Value};
@@ -33,6 +34,8 @@ pub(super) struct Neighbours<'c, T: Value> {
     incoming: [Option<T>; 2],
     location: &'static Location<'static>,
     wait: RankWait,
+    /// Notes where the rank's time goes, if the run is profiled.
+    recorder: Option<&'c Recorder>,
 }
 
 /// The lanes to and from one neighbour.
@@ -109,6 +112,7 @@ impl<'c, T: Value> Neighbours<'c, T> {
             incoming: [None, None],
             location,
             wait: RankWait::default(),
+            recorder: comm.recorder(),
         }
     }
 }
@@ -246,6 +250,9 @@ impl<T: Value> Neighbours<'_, T> {
             let slot = self.slot;
             let operation = Operation::NeighbourRoom { peer: link.peer };
             let why = || [self.comm.waits_in(operation, self.location)];
+            if let Some(recorder) = self.recorder {
+                recorder.wait();
+            }
             if self
                 .wait
                 .poll(slot, cx, || link.to.has_room() || link.to.is_closed(), why)
@@ -299,6 +306,9 @@ impl<T: Value> Neighbours<'_, T> {
             [self.comm.waits_in(operation, self.location)]
         };
         let slot = self.slot;
+        if let Some(recorder) = self.recorder {
+            recorder.wait();
+        }
         if self
             .wait
             .poll(
@@ -351,7 +361,7 @@ pub(super) fn step<T: Value, R>(
     give: impl FnOnce([Option<T>; 2]) -> R,
 ) -> impl Future<Output = Result<R, CommError>> {
     /// Takes the wait off the slot's list also when the step is dropped.
-    struct Step<'a, 'c, T: Value>(&'a mut Neighbours<'c, T>);
+    struct Step<'a, 'c, T: Value>(&'a mut Neighbours<'c, T>, Option<Entered<'c>>);
     impl<T: Value> Drop for Step<'_, '_, T> {
         #[inline]
         fn drop(&mut self) {
@@ -360,10 +370,18 @@ pub(super) fn step<T: Value, R>(
             }
         }
     }
-    let (mut first, mut give, mut step) = (true, Some(give), Step(neighbours));
+    let (mut first, mut give, mut step) = (true, Some(give), Step(neighbours, None));
     poll_fn(move |cx| {
-        let Step(neighbours) = &mut step;
-        let came = neighbours.poll(cx, std::mem::replace(&mut first, false));
+        let Step(neighbours, entered) = &mut step;
+        let first = std::mem::replace(&mut first, false);
+        if let Some(recorder) = neighbours.recorder.filter(|_| first) {
+            let (name, location) = (neighbours.name(), neighbours.location);
+            *entered = Some(recorder.entered(Called { name, location }));
+        }
+        let came = neighbours.poll(cx, first);
+        if came.is_ready() {
+            *entered = None;
+        }
         came.map_ok(|came| give.take().expect("a future is not polled after its end")(came))
     })
 }

@@ -5,6 +5,7 @@
 //! process 0 asks them all once more: if nothing has moved, nothing ever will (the four-counter method: F. Mattern,
 //! Algorithms for distributed termination detection, 1987). The run then ends with one report for all ranks.
 
+use super::profiles::PROFILE;
 use super::{CONTROL, Processes, run_of};
 use crate::WaitReport;
 use crate::report::written;
@@ -149,6 +150,7 @@ impl Processes {
                     reason: format!("process {process} has sent a report that cannot be read"),
                 }),
             },
+            PROFILE => self.profile_came(process, payload),
             tag => self.told_why(process, tag, header.source, payload),
         }
     }
@@ -337,6 +339,7 @@ impl Traffic {
 mod tests {
     use super::*;
     use crate::fabric::Hall;
+    use crate::fabric::Told;
     use crate::report::RankState;
     use crate::transport::{Transport, TransportError};
     use motet_sync::Parker;
@@ -375,7 +378,10 @@ mod tests {
             1,
             Box::new([0, 1, 2]),
             Later::default(),
-            caller.unparker(),
+            Told {
+                caller: caller.unparker(),
+                asks: Arc::default(),
+            },
             limit,
         );
         let quiet = Traffic {
