@@ -80,8 +80,8 @@ impl Communicator {
         name: &'static str,
         location: &'static Location<'static>,
     ) -> Option<Entered<'_>> {
-        let called = Called { name, location };
-        self.recorder().map(|recorder| recorder.entered(called))
+        self.recorder()
+            .map(|recorder| recorder.entered(Called::new(name, location)))
     }
 
     /// This rank, from 0.

@@ -229,9 +229,6 @@ where
     }
 
     fn called(&self) -> Option<Called> {
-        Some(Called {
-            name: self.call.name(),
-            location: self.call.location(),
-        })
+        Some(Called::new(self.call.name(), self.call.location()))
     }
 }

@@ -243,9 +243,6 @@ impl Pending for Probing<'_> {
     }
 
     fn called(&self) -> Option<Called> {
-        Some(Called {
-            name: "probe",
-            location: self.location,
-        })
+        Some(Called::new("probe", self.location))
     }
 }

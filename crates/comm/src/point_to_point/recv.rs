@@ -269,10 +269,7 @@ where
     }
 
     fn called(&self) -> Option<Called> {
-        Some(Called {
-            name: self.part_of.unwrap_or("recv"),
-            location: self.location,
-        })
+        Some(Called::new(self.part_of.unwrap_or("recv"), self.location))
     }
 
     fn cancel(&mut self) -> bool {

@@ -244,9 +244,6 @@ impl<T: Value> Pending for Sending<'_, T> {
     }
 
     fn called(&self) -> Option<Called> {
-        Some(Called {
-            name: "ssend",
-            location: self.location,
-        })
+        Some(Called::new("ssend", self.location))
     }
 }

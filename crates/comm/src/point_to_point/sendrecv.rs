@@ -151,9 +151,6 @@ where
             Kind::Shift => "shift",
             _ => "sendrecv",
         };
-        Some(Called {
-            name,
-            location: self.location,
-        })
+        Some(Called::new(name, self.location))
     }
 }

@@ -95,7 +95,7 @@ impl Profile {
     #[must_use]
     pub fn model(&self) -> Option<Model> {
         let (overhead, grain) = (self.overhead(), self.grain());
-        (grain > 0.0).then(|| Model {
+        (grain > 0.0).then_some(Model {
             per_stage: (overhead.messaging + overhead.waiting) * grain,
             floor: overhead.imbalance + overhead.jitter,
             grain,

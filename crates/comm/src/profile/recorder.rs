@@ -31,6 +31,12 @@ pub(crate) struct Called {
     pub(crate) location: &'static Location<'static>,
 }
 
+impl Called {
+    pub(crate) fn new(name: &'static str, location: &'static Location<'static>) -> Self {
+        Called { name, location }
+    }
+}
+
 pub(crate) struct Recorder {
     clock: ProfileClock,
     state: RefCell<State>,

@@ -7,9 +7,12 @@ use std::rc::Rc;
 
 pub(super) struct Profiling {
     clock: ProfileClock,
-    /// By place: the profile of a rank that has ended, and when it began and ended, in seconds.
-    ended: Box<[Mutex<Option<(RankProfile, [f64; 2])>>]>,
+    /// By place: the ranks that have ended.
+    ended: Box<[Mutex<Option<Ended>>]>,
 }
+
+/// The profile of a rank, and when it began and ended, in seconds.
+type Ended = (RankProfile, [f64; 2]);
 
 impl Profiling {
     pub(super) fn new(clock: ProfileClock, ranks: usize) -> Self {

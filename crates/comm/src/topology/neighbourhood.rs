@@ -1,7 +1,7 @@
 //! Exchanges with the neighbours of a topology.
 
+use super::parts::{lay_out, part};
 use crate::address::Tag;
-use crate::collectives::copy;
 use crate::envelope::{Envelope, Kind};
 use crate::fabric::{Fabric, Ticket};
 use crate::meet::Collective;
@@ -340,10 +340,7 @@ where
     }
 
     fn called(&self) -> Option<Called> {
-        Some(Called {
-            name: self.name,
-            location: self.location,
-        })
+        Some(Called::new(self.name, self.location))
     }
 }
 
@@ -382,29 +379,4 @@ impl<T, P: Receive<T>, G> Drop for Exchange<'_, T, P, G> {
             self.of.out_of_step.set(true);
         }
     }
-}
-
-/// The length of each part when so many elements are cut into equal ones.
-fn part(name: &'static str, way: &str, elements: usize, parts: usize) -> Result<usize, CommError> {
-    if elements.is_multiple_of(parts) {
-        return Ok(elements.checked_div(parts).unwrap_or(0));
-    }
-    let problem =
-        format!("{name} {way} {elements} elements cannot be cut into {parts} equal parts");
-    Err(CommError::Arguments { problem })
-}
-
-/// Puts each part where it belongs: into `length` elements of its own.
-fn lay_out<T: Plain>(
-    name: &'static str,
-    parts: &[Option<Vec<T>>],
-    length: usize,
-    came: &mut [T],
-) -> Result<(), CommError> {
-    for (at, part) in parts.iter().enumerate() {
-        if let Some(part) = part {
-            copy(name, part, &mut came[at * length..][..length])?;
-        }
-    }
-    Ok(())
 }

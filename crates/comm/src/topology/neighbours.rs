@@ -1,16 +1,19 @@
 //! The neighbours of one rank in one dimension, and one step of messages with them.
 
+mod step;
+
+pub(super) use step::step;
+
 use super::link::{Incoming, Outgoing, Post};
 use crate::address::Tag;
 use crate::fabric::{Call, Fabric, Lane, LaneReceiver, LaneSender};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Pending, Waiting};
-use crate::profile::{Called, Entered, Recorder};
+use crate::profile::Recorder;
 use crate::rank_slot::{RankSlot, RankWait};
 use crate::report::Operation;
 use crate::{CommError, Communicator, Value};
 use motet_sync::atomic::{Ordering, fence};
-use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::task::{Context, Poll, ready};
@@ -351,39 +354,6 @@ impl<T: Value> Neighbours<'_, T> {
             _ => "exchange",
         }
     }
-}
-
-/// The future of the step that [`Neighbours::begin`] has prepared; `give` makes its result of what
-/// came from both sides.
-#[inline]
-pub(super) fn step<T: Value, R>(
-    neighbours: &mut Neighbours<'_, T>,
-    give: impl FnOnce([Option<T>; 2]) -> R,
-) -> impl Future<Output = Result<R, CommError>> {
-    /// Takes the wait off the slot's list also when the step is dropped.
-    struct Step<'a, 'c, T: Value>(&'a mut Neighbours<'c, T>, Option<Entered<'c>>);
-    impl<T: Value> Drop for Step<'_, '_, T> {
-        #[inline]
-        fn drop(&mut self) {
-            if self.0.stage != Stage::Ended {
-                self.0.wait.end(self.0.slot);
-            }
-        }
-    }
-    let (mut first, mut give, mut step) = (true, Some(give), Step(neighbours, None));
-    poll_fn(move |cx| {
-        let Step(neighbours, entered) = &mut step;
-        let first = std::mem::replace(&mut first, false);
-        if let Some(recorder) = neighbours.recorder.filter(|_| first) {
-            let (name, location) = (neighbours.name(), neighbours.location);
-            *entered = Some(recorder.entered(Called { name, location }));
-        }
-        let came = neighbours.poll(cx, first);
-        if came.is_ready() {
-            *entered = None;
-        }
-        came.map_ok(|came| give.take().expect("a future is not polled after its end")(came))
-    })
 }
 
 impl<T: Value> Drop for Neighbours<'_, T> {

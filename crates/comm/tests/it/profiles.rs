@@ -133,51 +133,54 @@ fn sem_g438_stages_that_fluctuate_show_their_jitter() {
     });
 }
 
+/// A millisecond, and a call of each kind; then 3 ms more.
+async fn every_call(comm: &Communicator) -> Outcome<()> {
+    let other = 1 - comm.rank();
+    compute(1);
+    comm.send(other, 0, ()).await?;
+    compute(1);
+    comm.recv::<()>(other, 0).await?;
+    compute(1);
+    comm.sendrecv(other, (), other, 0).await?;
+    compute(1);
+    comm.shift((), 1).await?;
+    compute(1);
+    comm.send_slice(other, 0, &[1.0, 2.0]).await?;
+    compute(1);
+    comm.recv_into(&mut [0.0; 2], other, 0).await?;
+    compute(1);
+    let sum = comm.iallreduce(1, |a, b| a + b);
+    compute(1);
+    sum.wait().await?;
+    let received = comm.irecv::<()>(other, 0);
+    compute(1);
+    comm.issend(other, 0, ()).wait().await?;
+    compute(1);
+    received.wait().await?;
+    let mut line = comm.line().await?;
+    compute(1);
+    line.exchange((), ()).await?;
+    // What is given up has been called.
+    let never = comm.recv::<()>(other, 9);
+    compute(1);
+    let mut never = Box::pin(never);
+    std::future::poll_fn(|cx| {
+        let _ = never.as_mut().poll(cx);
+        std::task::Poll::Ready(())
+    })
+    .await;
+    drop(never);
+    compute(3);
+    Ok(())
+}
+
 #[test]
 fn sem_g438_all_calls_end_stages() {
     within(patience(), || {
         let outcome = World::threads(2)
             .workers(2)
             .profile_by(now)
-            .run_outcome(async |comm| -> Outcome<()> {
-                let other = 1 - comm.rank();
-                compute(1);
-                comm.send(other, 0, ()).await?;
-                compute(1);
-                comm.recv::<()>(other, 0).await?;
-                compute(1);
-                comm.sendrecv(other, (), other, 0).await?;
-                compute(1);
-                comm.shift((), 1).await?;
-                compute(1);
-                comm.send_slice(other, 0, &[1.0, 2.0]).await?;
-                compute(1);
-                comm.recv_into(&mut [0.0; 2], other, 0).await?;
-                compute(1);
-                let sum = comm.iallreduce(1, |a, b| a + b);
-                compute(1);
-                sum.wait().await?;
-                let received = comm.irecv::<()>(other, 0);
-                compute(1);
-                comm.issend(other, 0, ()).wait().await?;
-                compute(1);
-                received.wait().await?;
-                let mut line = comm.line().await?;
-                compute(1);
-                line.exchange((), ()).await?;
-                // What is given up has been called.
-                let never = comm.recv::<()>(other, 9);
-                compute(1);
-                let mut never = Box::pin(never);
-                std::future::poll_fn(|cx| {
-                    let _ = never.as_mut().poll(cx);
-                    std::task::Poll::Ready(())
-                })
-                .await;
-                drop(never);
-                compute(3);
-                Ok(())
-            })
+            .run_outcome(async |comm| -> Outcome<()> { every_call(&comm).await })
             .unwrap();
         let profile = outcome.profile.unwrap();
         for rank in &profile.ranks {
