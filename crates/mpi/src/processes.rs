@@ -113,6 +113,10 @@ impl Transport for Processes {
             .map_err(|error| self.failed(error))
     }
 
+    fn under_way(&self) -> usize {
+        self.engine().under_way()
+    }
+
     fn sees(&self, process: usize) -> bool {
         self.engine().sees(process)
     }
