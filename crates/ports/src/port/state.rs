@@ -6,7 +6,7 @@ use super::counters::TurnedAway;
 use super::hungry::Hungry;
 use super::pile::{ENOUGH, Pile};
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, QueueHandle, Taken, item_of};
+use crate::delivery::{Delivery, Parcel, QueueHandle, item_of, parcel_under};
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::shelf::End;
 use crate::stamps::{Entry, Stamps};
@@ -113,6 +113,9 @@ impl<T: Send + 'static> PortState<T> {
         deferred: &mut Deferred,
     ) -> Result<Option<Parcel<T>>, Refusal<T>> {
         let end = self.stamps.stamp(&mut parcel.stamp, entry);
+        if self.receivers.is_empty() {
+            return Ok(Some(parcel));
+        }
         let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
         let mut at = 0;
         while let Some(receiver) = self.receivers.get(at) {
@@ -146,6 +149,7 @@ impl<T: Send + 'static> PortState<T> {
     }
 
     /// Keeps a parcel whatever the capacity.
+    #[inline]
     pub(super) fn insert(&mut self, parcel: Parcel<T>, entry: Entry) {
         match entry {
             Entry::Posted if self.items.len() >= ENOUGH || self.pile.is_some() => self.pile(parcel),
@@ -237,23 +241,24 @@ impl<T: Send + 'static> PortState<T> {
     /// Takes the oldest waiting item. Who does then lets those in who wait for room
     /// ([`PortState::let_in_later`]).
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Taken<T>> {
+    pub(crate) fn pop(&mut self) -> Option<Parcel<T>> {
         match self.items.pop_front() {
-            Some(parcel) => Some(Taken::Node(parcel)),
-            None => self.pop_bare(),
+            None if self.pile.is_some() => self.pop_bare(),
+            oldest => oldest,
         }
     }
 
-    fn pop_bare(&mut self) -> Option<Taken<T>> {
-        let taken = self.pile.as_mut()?.pop();
-        if taken.is_none() {
+    #[inline(never)]
+    fn pop_bare(&mut self) -> Option<Parcel<T>> {
+        let Some((item, causalities)) = self.pile.as_mut()?.pop() else {
             self.pile = None;
-        }
-        taken
+            return None;
+        };
+        // Without a stamp: who takes an item by hand does not bring its node back.
+        Some(parcel_under(causalities, item))
     }
 
     /// The items in nodes, for one that is older than the pile.
-    #[inline]
     fn older_items(&mut self) -> &mut BoxList<Delivery<T>> {
         if let Some(pile) = &self.pile {
             pile.close();
@@ -273,6 +278,7 @@ impl<T: Send + 'static> PortState<T> {
     }
 
     /// Keeps a posted item behind many others: on the pile, if there may be one.
+    #[inline(never)]
     fn pile(&mut self, parcel: Parcel<T>) {
         if self.pile.is_none() {
             self.begin_pile();
@@ -280,8 +286,8 @@ impl<T: Send + 'static> PortState<T> {
         let Some(pile) = &mut self.pile else {
             return self.items.push_back(parcel);
         };
-        let (item, causalities) = Taken::Node(parcel).into_parts();
-        pile.push(item, causalities);
+        let (delivery, causalities) = parcel.into_parts();
+        pile.push(delivery.item, causalities);
     }
 
     /// Begins a pile, if there may be one.
