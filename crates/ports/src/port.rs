@@ -2,6 +2,7 @@
 
 mod bound;
 mod counters;
+mod heap;
 mod hungry;
 mod pile;
 mod post_wait;
@@ -22,10 +23,10 @@ use crate::predicate;
 use crate::receiver::Receiver;
 use crate::stamps::Entry;
 use bound::Bound;
-use motet_dispatch::{BoxList, Causalities};
+use motet_dispatch::BoxList;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Mutex, Serial};
-use pile::{Bare, Front};
+use pile::Front;
 use state::Refusal;
 use std::any::type_name;
 use std::mem::ManuallyDrop;
@@ -276,41 +277,6 @@ impl<T: Send + 'static> PortCore<T> {
     fn post(&self, item: T) -> Result<(), PostError<T>> {
         let refused = self.place(self.parcel(item), Entry::Posted);
         refused.map_err(Refusal::into_error)
-    }
-
-    /// Puts an item on the pile, if there is one; else it goes the usual way.
-    #[inline(never)]
-    fn post_on_pile(&self, item: T) -> Result<(), PostError<T>> {
-        let carries = || match self.tokens {
-            true => Causalities::none(),
-            false => Causalities::active(),
-        };
-        let mut state = self.state();
-        let Some(item) = state.heap(item, carries) else {
-            return Ok(());
-        };
-        // Under the lock, as where it is set.
-        self.piles.store(false, Ordering::Relaxed);
-        drop(state);
-        self.post(item)
-    }
-
-    /// Items may lie on a pile from now on, unless a join connects the port. The caller has the lock.
-    #[cold]
-    fn begin_pile(&self) -> Option<&Arc<Front<T>>> {
-        if self.has_domain() {
-            return None;
-        }
-        self.piles.store(true, Ordering::Relaxed);
-        Some(self.front.get_or_init(|| Arc::new(Front::new())))
-    }
-
-    /// Takes the oldest item, if it lies on a pile, without the port's lock.
-    #[inline]
-    pub(crate) fn pop_bare(&self) -> Option<Bare<T>> {
-        let front = self.front.get()?;
-        predicate::assert_outside();
-        front.pop()
     }
 
     /// Takes the oldest waiting item that does not lie on a pile's front.

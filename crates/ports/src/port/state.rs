@@ -6,12 +6,12 @@ use super::counters::TurnedAway;
 use super::hungry::Hungry;
 use super::pile::{ENOUGH, Pile};
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, QueueHandle, item_of, parcel_under};
+use crate::delivery::{Delivery, Parcel, QueueHandle, item_of};
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::shelf::End;
 use crate::stamps::{Entry, Stamps};
 use crate::{PostError, PostRefusal};
-use motet_dispatch::{BoxList, Causalities, QueueError, RoomLine};
+use motet_dispatch::{BoxList, QueueError, RoomLine};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
@@ -26,7 +26,7 @@ pub(crate) struct PortState<T: Send + 'static> {
     /// Those that have nodes, which are older than those of the pile.
     pub(super) items: BoxList<Delivery<T>>,
     /// There while items lie on it.
-    pile: Option<Box<Pile<T>>>,
+    pub(super) pile: Option<Box<Pile<T>>>,
     /// Receivers that wait for room in their queues, to be offered the waiting items.
     pub(super) hungry: Vec<Hungry<T>>,
     pub(super) this: Weak<PortCore<T>>,
@@ -152,7 +152,9 @@ impl<T: Send + 'static> PortState<T> {
     #[inline]
     pub(super) fn insert(&mut self, parcel: Parcel<T>, entry: Entry) {
         match entry {
-            Entry::Posted if self.items.len() >= ENOUGH || self.pile.is_some() => self.pile(parcel),
+            Entry::Posted if self.items.len() >= ENOUGH || self.pile.is_some() => {
+                self.keep_on_pile(parcel)
+            }
             Entry::Posted => self.items.push_back(parcel),
             Entry::First => self.older_items().push_front(parcel),
             Entry::Returned => self
@@ -243,19 +245,9 @@ impl<T: Send + 'static> PortState<T> {
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Parcel<T>> {
         match self.items.pop_front() {
-            None if self.pile.is_some() => self.pop_bare(),
+            None if self.pile.is_some() => self.pop_pile(),
             oldest => oldest,
         }
-    }
-
-    #[inline(never)]
-    fn pop_bare(&mut self) -> Option<Parcel<T>> {
-        let Some((item, causalities)) = self.pile.as_mut()?.pop() else {
-            self.pile = None;
-            return None;
-        };
-        // Without a stamp: who takes an item by hand does not bring its node back.
-        Some(parcel_under(causalities, item))
     }
 
     /// The items in nodes, for one that is older than the pile.
@@ -264,38 +256,6 @@ impl<T: Send + 'static> PortState<T> {
             pile.close();
         }
         &mut self.items
-    }
-
-    /// Puts a posted item on the pile. Gives it back when there is none.
-    #[inline]
-    pub(super) fn heap(&mut self, item: T, carries: impl FnOnce() -> Causalities) -> Option<T> {
-        let Some(pile) = &mut self.pile else {
-            return Some(item);
-        };
-        pile.push(item, carries());
-        self.stamps.give();
-        None
-    }
-
-    /// Keeps a posted item behind many others: on the pile, if there may be one.
-    #[inline(never)]
-    fn pile(&mut self, parcel: Parcel<T>) {
-        if self.pile.is_none() {
-            self.begin_pile();
-        }
-        let Some(pile) = &mut self.pile else {
-            return self.items.push_back(parcel);
-        };
-        let (delivery, causalities) = parcel.into_parts();
-        pile.push(delivery.item, causalities);
-    }
-
-    /// Begins a pile, if there may be one.
-    fn begin_pile(&mut self) {
-        let alone = self.receivers.is_empty() && self.bound.is_none();
-        let port = if alone { self.this.upgrade() } else { None };
-        let front = port.as_ref().and_then(|port| port.begin_pile());
-        self.pile = front.map(|front| Box::new(Pile::new(front)));
     }
 
     /// Gives nodes to all items.
