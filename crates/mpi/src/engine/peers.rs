@@ -4,7 +4,7 @@
 //! ever, and their launchers may or may not end the rest. Processes of the same machine can be seen, so
 //! they are looked at; of the others the neighbours are known by a connection, the rest by what MPI reports.
 
-use super::cables::Cables;
+use super::connections::Connections;
 use crate::binding::Comm;
 use crate::error::MpiError;
 use std::fs;
@@ -25,7 +25,7 @@ struct Identity {
 pub(super) struct Peers {
     here: u64,
     all: Vec<Identity>,
-    cables: Cables,
+    connections: Connections,
 }
 
 impl Peers {
@@ -44,7 +44,7 @@ impl Peers {
         let machines: Vec<u64> = all.iter().map(|identity| identity.machine).collect();
         Ok(Peers {
             here: own.machine,
-            cables: Cables::lay(comm, &machines)?,
+            connections: Connections::make(comm, &machines)?,
             all,
         })
     }
@@ -54,12 +54,28 @@ impl Peers {
         self.here != 0 && self.all[process].machine == self.here
     }
 
+    /// The processes of this machine, this one among them; none where they cannot be seen.
+    pub(super) fn here(&self) -> Vec<usize> {
+        let all = 0..self.all.len();
+        all.filter(|&process| self.sees(process)).collect()
+    }
+
+    /// The number that the machine has given to a process of it.
+    pub(super) fn number(&self, process: usize) -> u64 {
+        self.all[process].pid
+    }
+
+    /// Why a process of another machine is gone; `None` when it is there, or cannot be seen. This costs little.
+    pub(super) fn cut(&self, process: usize) -> Option<String> {
+        self.connections.gone(process)
+    }
+
     /// Why the process is gone; `None` when it runs, or cannot be seen from here.
     pub(super) fn gone(&self, process: usize) -> Option<String> {
         let identity = self.all[process];
         match self.sees(process) {
             true => identity.gone(&Stat::of(identity.pid)),
-            false => self.cables.gone(process),
+            false => self.cut(process),
         }
     }
 }
@@ -149,7 +165,7 @@ mod tests {
         Peers {
             here: identity.machine,
             all: vec![identity],
-            cables: Cables::none(),
+            connections: Connections::none(),
         }
     }
 

@@ -1,22 +1,12 @@
-//! How the processes of a run end together, and find out that all of them wait.
-//!
-//! A process is idle when all its ranks wait for messages or have ended. Each tells process 0 when it becomes idle,
-//! with the number of messages it has sent and received. When all are idle and as many were received as sent,
-//! process 0 asks them all once more: if nothing has moved, nothing ever will (the four-counter method: F. Mattern,
-//! Algorithms for distributed termination detection, 1987). The run then ends with one report for all ranks.
+//! What the processes of a run tell each other about it, and how they end it together.
 
-use super::{CONTROL, Processes, run_of};
+use super::{CONTROL, Processes, number, run_of};
 use crate::WaitReport;
 use crate::report::written;
 use crate::transport::Header;
-use motet_dispatch::IdleWatch;
-use motet_sync::atomic::Ordering;
 use motet_sync::{Mutex, Unparker};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// How long process 0 waits for answers.
-const PATIENCE: Duration = Duration::from_millis(300);
+use std::time::Duration;
 
 /// Why a run ends early, if not by a rank of this process.
 #[derive(Debug, Clone)]
@@ -46,17 +36,21 @@ pub(crate) type Later = Arc<Mutex<Vec<Parcel>>>;
 pub(super) const HELLO: u32 = 1;
 const DONE: u32 = 2;
 pub(super) const ENDED: u32 = 3;
-const IDLE: u32 = 4;
-const CHECK: u32 = 5;
-const STILL: u32 = 6;
-const STUCK: u32 = 7;
+pub(super) const IDLE: u32 = 4;
+pub(super) const CHECK: u32 = 5;
+pub(super) const STILL: u32 = 6;
+pub(super) const STUCK: u32 = 7;
 pub(super) const ALIVE: u32 = 8;
+const LOSS: u32 = 9;
 
-/// Messages that a process's ranks have sent to others and received from them.
+/// How far a process is with the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Traffic {
-    sent: u64,
-    received: u64,
+enum Standing {
+    Running,
+    /// Its ranks have ended well. It carries messages on, and may leave when this is so of all processes.
+    Done,
+    /// It has ended the run early, or is lost.
+    Gone,
 }
 
 pub(super) struct Control {
@@ -67,31 +61,17 @@ pub(super) struct Control {
 }
 
 struct State {
-    /// By process: whether its ranks have all ended, well or not.
-    left: Vec<bool>,
+    /// By process.
+    standing: Vec<Standing>,
     ending: Option<Ending>,
-    /// What was last told to process 0.
-    told: Option<Traffic>,
-    /// On process 0, by process: what it told when it became idle.
-    idle: Vec<Option<Traffic>>,
-    /// On process 0: the number of times that all were asked, and when they were last.
-    wave: u32,
-    asked: Option<Instant>,
-    /// On process 0, by process: the reports of those that have answered and are still idle.
-    still: Vec<Option<WaitReport>>,
 }
 
 impl Control {
     pub(super) fn new(processes: usize, later: Later, caller: Unparker) -> Self {
         Control {
             state: Mutex::new(State {
-                left: vec![false; processes],
+                standing: vec![Standing::Running; processes],
                 ending: None,
-                told: None,
-                idle: vec![None; processes],
-                wave: 0,
-                asked: None,
-                still: vec![None; processes],
             }),
             later,
             caller,
@@ -102,8 +82,14 @@ impl Control {
         self.later.lock().push((process, header, payload));
     }
 
-    pub(super) fn has_left(&self, process: usize) -> bool {
-        self.state.lock().left[process]
+    /// Whether there are ranks that have not ended.
+    pub(super) fn someone_runs(&self) -> bool {
+        self.state.lock().someone_runs()
+    }
+
+    /// Whether the process has ended the run early, or is lost.
+    pub(super) fn is_gone(&self, process: usize) -> bool {
+        self.state.lock().standing[process] == Standing::Gone
     }
 }
 
@@ -131,15 +117,28 @@ impl Processes {
         let control = &self.control;
         match header.tag {
             DONE => {
-                control.state.lock().left[process] = true;
+                control.state.lock().is_done(process);
                 control.caller.unpark();
             }
+            LOSS => {
+                let state = control.state.lock();
+                // Where the ranks have ended others may leave; and who says it may not have heard of that.
+                if state.standing[self.own()] == Standing::Running {
+                    drop(state);
+                    let (process, reason) =
+                        (header.source as usize, String::from_utf8_lossy(payload));
+                    self.end(Ending::Lost {
+                        process,
+                        reason: reason.into_owned(),
+                    });
+                }
+            }
             ENDED => {
-                control.state.lock().left[process] = true;
+                control.state.lock().standing[process] = Standing::Gone;
                 let message = String::from_utf8_lossy(payload).into_owned();
                 self.end(Ending::Elsewhere { process, message });
             }
-            IDLE => control.state.lock().idle[process] = Traffic::read(payload),
+            IDLE => self.became_idle(process, payload),
             ALIVE => self.pulse.heard(process),
             CHECK => self.answer(header.source),
             STILL => self.answered(process, header.source, payload),
@@ -159,17 +158,43 @@ impl Processes {
         self.pass(process, header, payload);
     }
 
-    fn tell_all(&self, tag: u32, payload: &[u8]) {
+    pub(super) fn tell_all(&self, tag: u32, payload: &[u8]) {
         for process in self.others() {
-            if !self.control.has_left(process) || tag != ENDED {
+            if !self.control.is_gone(process) {
                 self.tell(process, tag, 0, payload.to_vec());
             }
         }
     }
 
-    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let own = self.own();
         (0..self.transport.processes()).filter(move |&process| process != own)
+    }
+
+    /// A process is lost. If its ranks had ended well, and all others have, it has only left; and that they have may
+    /// not be known here yet.
+    pub(super) fn lost(&self, process: usize, reason: String) {
+        let running: Vec<usize> = {
+            let mut state = self.control.state.lock();
+            let standing = std::mem::replace(&mut state.standing[process], Standing::Gone);
+            let may_leave = state.standing[self.own()] == Standing::Done;
+            match (standing, may_leave) {
+                (Standing::Gone, _) => return,
+                (Standing::Done, true) => self
+                    .others()
+                    .filter(|&other| state.standing[other] == Standing::Running)
+                    .collect(),
+                _ => {
+                    drop(state);
+                    return self.end(Ending::Lost { process, reason });
+                }
+            }
+        };
+        // One of them whose ranks go on needs it.
+        for other in running {
+            self.tell(other, LOSS, number(process), reason.clone().into_bytes());
+        }
+        self.control.caller.unpark();
     }
 
     /// The run ends early; the first reason is kept.
@@ -187,7 +212,7 @@ impl Processes {
                 return;
             }
             if let Ending::Lost { process, .. } = &ending {
-                state.left[*process] = true;
+                state.standing[*process] = Standing::Gone;
             }
             state.ending = Some(ending);
         }
@@ -211,119 +236,27 @@ impl Processes {
 
     /// All ranks here have ended well: the other processes are told.
     pub(crate) fn done(&self) {
-        self.control.state.lock().left[self.own()] = true;
+        self.control.state.lock().is_done(self.own());
         self.tell_all(DONE, &[]);
     }
 
     /// Whether all processes have ended the run, or it ends early.
     pub(crate) fn is_over(&self) -> bool {
         let state = self.control.state.lock();
-        state.ending.is_some() || state.left.iter().all(|left| *left)
-    }
-
-    fn traffic(&self) -> Traffic {
-        Traffic {
-            sent: self.sent.load(Ordering::Acquire),
-            received: self.received.load(Ordering::Acquire),
-        }
-    }
-
-    /// The ranks here, if all of them wait or have ended, and the traffic until then.
-    fn idle(&self, watch: &IdleWatch) -> Option<(Traffic, WaitReport)> {
-        let (traffic, before) = (self.traffic(), watch.look()?);
-        let report = self.hall.hopeless()?;
-        (watch.look() == Some(before) && self.traffic() == traffic).then_some((traffic, report))
-    }
-
-    /// Looks whether this process is idle, and on process 0 whether all are. Called from time to time.
-    pub(crate) fn look_for_idleness(&self, watch: &IdleWatch) {
-        let Some((traffic, report)) = self.idle(watch) else {
-            return;
-        };
-        let own = self.own();
-        let news = {
-            let mut state = self.control.state.lock();
-            state.still[own] = Some(report);
-            state.told.replace(traffic) != Some(traffic)
-        };
-        if own != 0 {
-            if news {
-                self.tell(0, IDLE, 0, traffic.write());
-            }
-            return;
-        }
-        let wave = {
-            let mut state = self.control.state.lock();
-            state.idle[0] = Some(traffic);
-            let told: Option<Vec<Traffic>> = state.idle.iter().copied().collect();
-            let sum = |of: fn(&Traffic) -> u64| told.iter().flatten().map(of).sum::<u64>();
-            let balanced = sum(|traffic| traffic.sent) == sum(|traffic| traffic.received);
-            let someone_waits = !state.left.iter().all(|left| *left);
-            // An answer may take its time: it is waited for before they are asked again.
-            let asked = state.asked.is_some_and(|asked| asked.elapsed() < PATIENCE);
-            if told.is_none() || !balanced || !someone_waits || asked {
-                return;
-            }
-            state.wave += 1;
-            state.asked = Some(Instant::now());
-            for process in 1..state.still.len() {
-                state.still[process] = None;
-            }
-            state.wave
-        };
-        self.others()
-            .for_each(|process| self.tell(process, CHECK, wave, Vec::new()));
-    }
-
-    /// Process 0 asks whether this one is still idle, as it has told: the answer says so, or nothing.
-    fn answer(&self, wave: u32) {
-        let (told, report) = {
-            let state = self.control.state.lock();
-            (state.told, state.still[self.own()].clone())
-        };
-        if let (Some(told), Some(report)) = (told, report)
-            && told == self.traffic()
-        {
-            let mut payload = written::write(&report);
-            payload.extend(told.write());
-            self.tell(0, STILL, wave, payload);
-        }
-    }
-
-    /// On process 0: another one is still idle.
-    fn answered(&self, process: usize, wave: u32, payload: &[u8]) {
-        let Some((report, traffic)) = payload.split_last_chunk::<16>() else {
-            return;
-        };
-        let report = {
-            let mut state = self.control.state.lock();
-            if state.wave != wave || Traffic::read(traffic) != state.idle[process] {
-                return;
-            }
-            state.still[process] = written::read(report);
-            let all: Option<Vec<WaitReport>> = state.still.iter().cloned().collect();
-            let (Some(all), true) = (all, state.idle[0] == Some(self.traffic())) else {
-                return;
-            };
-            all.into_iter().reduce(WaitReport::followed_by)
-        };
-        if let Some(report) = report {
-            self.tell_all(STUCK, &written::write(&report));
-            self.end(Ending::Stuck(report));
-        }
+        state.ending.is_some() || !state.someone_runs()
     }
 }
 
-impl Traffic {
-    fn write(self) -> Vec<u8> {
-        [self.sent.to_le_bytes(), self.received.to_le_bytes()].concat()
+impl State {
+    /// A process's ranks have ended well.
+    fn is_done(&mut self, process: usize) {
+        if self.standing[process] == Standing::Running {
+            self.standing[process] = Standing::Done;
+        }
     }
 
-    fn read(bytes: &[u8]) -> Option<Self> {
-        let (sent, received) = bytes.split_first_chunk()?;
-        Some(Traffic {
-            sent: u64::from_le_bytes(*sent),
-            received: u64::from_le_bytes(received.try_into().ok()?),
-        })
+    /// Whether there are ranks that have not ended.
+    fn someone_runs(&self) -> bool {
+        self.standing.contains(&Standing::Running)
     }
 }
