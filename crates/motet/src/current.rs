@@ -1,18 +1,23 @@
 //! The world that a program was started in.
 
-use motet_comm::{WeakWorld, World};
+use crate::why::tell_why;
+use motet_comm::{Transport, WeakWorld, World};
 use motet_mpi::{Library, MpiError, Processes, Search};
 use motet_sync::Mutex;
 use std::env;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// Gives a program the world that it was started in.
 ///
 /// Under `motet run`, `mpiexec` or `srun` with several processes that is all of them; a program that was started
 /// by itself has this process alone. The program is the same. How many ranks there are in each process says
 /// `MOTET_THREADS`; without it there is one per core where a process is alone, and otherwise one.
+///
+/// `SIGUSR1` to any of the processes makes the first one print who waits for whom, on standard error, and `MOTET_WHY` makes it
+/// do so every so many seconds: see [`tell_why`].
 ///
 /// Several processes need an MPI library with the MPI-5 standard ABI. It is looked for where `MOTET_MPI_LIB` says,
 /// else in the active environment of Python and where systems put libraries.
@@ -31,21 +36,60 @@ pub trait Current: Sized {
     ///
     /// # Errors
     /// [`CurrentError`].
-    fn current() -> Result<Self, CurrentError>;
+    fn current() -> Result<Self, CurrentError> {
+        Self::current_with(&CurrentConfig::default())
+    }
+
+    /// The same, by what the program says of it. Where there is a current world already it is that one, whatever it
+    /// was started with.
+    ///
+    /// ```
+    /// use motet::{Current, CurrentConfig, World};
+    ///
+    /// let config = CurrentConfig { threads: Some(3), ..CurrentConfig::default() };
+    /// assert_eq!(World::current_with(&config)?.size(), 3);
+    /// # Ok::<(), motet::CurrentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CurrentError`].
+    fn current_with(config: &CurrentConfig) -> Result<Self, CurrentError>;
 
     /// Whether a launcher has started this process beside others.
     #[must_use]
     fn is_one_of_several() -> bool;
 }
 
+/// What a program says of its current world; what it leaves open the environment says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CurrentConfig {
+    /// Ranks in each process, from 1; `None`: as `MOTET_THREADS` says.
+    pub threads: Option<usize>,
+    /// The MPI library, a file or a folder that holds it; `None`: as `MOTET_MPI_LIB` says, else it is looked for.
+    pub library: Option<PathBuf>,
+}
+
 /// Why there is no current world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CurrentError {
-    /// `MOTET_THREADS` is no number of ranks.
+    /// What `MOTET_THREADS` or [`CurrentConfig::threads`] says is no number of ranks.
     Threads(String),
     /// The processes cannot talk to each other.
     Mpi(MpiError),
+    /// The launcher has started another number of processes than the MPI library knows of: it is not the library's.
+    Launcher {
+        /// How many the launcher says there are.
+        launched: usize,
+        /// How many the library says there are.
+        found: usize,
+        /// The library.
+        library: PathBuf,
+    },
+    /// `MOTET_WHY` is no time.
+    Why(String),
+    /// Nobody could print reports, for this reason.
+    Reports(String),
 }
 
 /// What launchers set in the processes that they start: how many there are, or which one this is.
@@ -58,44 +102,75 @@ const SIZES: [&str; 4] = [
 const RANKS: [&str; 2] = ["PMI_RANK", "PMIX_RANK"];
 
 impl Current for World {
-    fn current() -> Result<World, CurrentError> {
+    fn current_with(config: &CurrentConfig) -> Result<World, CurrentError> {
         static CURRENT: OnceLock<Mutex<Option<WeakWorld>>> = OnceLock::new();
         let mut current = CURRENT.get_or_init(Mutex::default).lock();
         if let Some(world) = current.as_ref().and_then(WeakWorld::upgrade) {
             return Ok(world);
         }
-        let world = start()?;
+        let every = match env::var("MOTET_WHY") {
+            Ok(text) => Some(seconds(&text)?),
+            Err(_) => None,
+        };
+        let world = start(config)?;
+        tell_why(&world, every).map_err(|error| CurrentError::Reports(error.to_string()))?;
         *current = Some(world.downgrade());
         Ok(world)
     }
 
     fn is_one_of_several() -> bool {
-        let size = |name| {
-            env::var(name)
-                .ok()
-                .and_then(|text| text.parse::<usize>().ok())
-        };
-        match SIZES.iter().find_map(size) {
-            Some(size) => size > 1,
+        match launched().first() {
+            Some(&size) => size > 1,
             None => RANKS.iter().any(|name| env::var_os(name).is_some()),
         }
     }
 }
 
-fn start() -> Result<World, CurrentError> {
-    let threads = match env::var("MOTET_THREADS") {
-        Ok(text) => Some(ranks(&text)?),
-        Err(_) => None,
+/// What launchers say of how many processes there are: a launcher that was started by another leaves that one's word.
+fn launched() -> Vec<usize> {
+    let said = SIZES.iter().filter_map(|name| env::var(name).ok());
+    said.filter_map(|text| text.parse().ok()).collect()
+}
+
+fn start(config: &CurrentConfig) -> Result<World, CurrentError> {
+    let threads = match (config.threads, env::var("MOTET_THREADS")) {
+        (Some(threads), _) => Some(ranks(&threads.to_string())?),
+        (None, Ok(text)) => Some(ranks(&text)?),
+        (None, Err(_)) => None,
     };
     if !World::is_one_of_several() {
         return Ok(World::threads(threads.unwrap_or(0)));
     }
     let named = env::var_os("MOTET_MPI_LIB").map(PathBuf::from);
+    let named = config.library.clone().or(named);
     let search = Search::usual(named, |name| env::var_os(name));
     let path = search.find().map_err(CurrentError::Mpi)?;
     let processes = Library::open(&path).and_then(|library| Processes::start(&library));
     let processes = processes.map_err(CurrentError::Mpi)?;
+    belongs(&launched(), processes.processes(), &path)?;
     Ok(World::over(processes, threads.unwrap_or(1)))
+}
+
+/// A library that was started by another launcher than its own finds each process alone.
+fn belongs(launched: &[usize], found: usize, library: &Path) -> Result<(), CurrentError> {
+    let several = launched.iter().find(|&&size| size > 1);
+    match several {
+        Some(&several) if !launched.contains(&found) => Err(CurrentError::Launcher {
+            launched: several,
+            found,
+            library: library.to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// A time above zero.
+fn seconds(text: &str) -> Result<Duration, CurrentError> {
+    let seconds = text.trim().parse().ok();
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| CurrentError::Why(text.to_owned()))
 }
 
 fn ranks(text: &str) -> Result<usize, CurrentError> {
@@ -110,11 +185,30 @@ impl fmt::Display for CurrentError {
         match self {
             CurrentError::Threads(text) => write!(
                 f,
-                "MOTET_THREADS is {text:?}: it must be the number of ranks in each process, from 1"
+                "MOTET_THREADS, or what the program says in its place, is {text:?}: it must be the number of ranks \
+                 in each process, from 1"
             ),
+            CurrentError::Why(text) => write!(
+                f,
+                "MOTET_WHY is {text:?}: it must be the seconds between two reports, above 0"
+            ),
+            CurrentError::Reports(reason) => {
+                write!(f, "nobody could tell who waits for whom: {reason}")
+            }
             CurrentError::Mpi(error) => {
                 write!(f, "the processes cannot talk to each other: {error}")
             }
+            CurrentError::Launcher {
+                launched,
+                found,
+                library,
+            } => write!(
+                f,
+                "the launcher has started {launched} processes, but the MPI library {} finds {found}: they do not \
+                 belong together; use the mpiexec beside the library, as `motet run` does, or name the launcher's \
+                 own library by MOTET_MPI_LIB",
+                library.display()
+            ),
         }
     }
 }
@@ -124,6 +218,28 @@ impl std::error::Error for CurrentError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sem_g452_a_launcher_and_a_library_that_differ_are_named() {
+        let library = Path::new("/m/libmpi_abi.so.1");
+        // Nothing is known, all is well, and a launcher inside another one.
+        for (launched, found) in [(&[][..], 1), (&[1], 1), (&[4], 4), (&[2, 4], 4)] {
+            assert_eq!(belongs(launched, found, library), Ok(()));
+        }
+        let told = belongs(&[4], 1, library).unwrap_err().to_string();
+        for words in ["4 processes", "finds 1", "/m/libmpi_abi.so.1", "motet run"] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+    }
+
+    #[test]
+    fn times_are_seconds_above_zero() {
+        assert_eq!(seconds(" 0.5 "), Ok(Duration::from_millis(500)));
+        for wrong in ["0", "-1", "inf", "1e99", "often", ""] {
+            let error = seconds(wrong).unwrap_err();
+            assert!(error.to_string().contains(&format!("{wrong:?}")), "{error}");
+        }
+    }
 
     #[test]
     fn ranks_are_numbers_from_one() {

@@ -8,6 +8,7 @@ use motet_bench::RankProgram;
 use motet_bench::stages::{Mode, Pattern};
 
 use crate::bench::suite_args::{self, SuiteArgs};
+use crate::count::count;
 
 /// Options of `motet bench`.
 #[derive(Debug, Clone, Args)]
@@ -129,6 +130,11 @@ pub struct CoreArgs {
     /// The folder of the data sets, for the unbalanced tree
     #[arg(long, value_name = "DIR", env = "MOTET_DATA")]
     pub data: Option<PathBuf>,
+
+    /// No rows: exclusive handlers from eight posters for so many seconds; none hangs or overtakes
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "600")]
+    #[arg(conflicts_with_all = ["rows", "quick", "runs"])]
+    pub soak: Option<f64>,
 
     /// How results are printed.
     #[command(flatten)]
@@ -326,10 +332,6 @@ fn named<T: Copy + Send + Sync + 'static>(
     })
 }
 
-fn count() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=1_000_000)
-}
-
 fn long_count() -> RangedU64ValueParser<u64> {
     RangedU64ValueParser::new().range(1..=1_000_000_000_000)
 }
@@ -374,11 +376,14 @@ Examples:
       every row, in less than a minute
   motet bench core --rows 'spawned shift;join' --json
       some rows, thoroughly
+  motet bench core --soak
+      ten minutes of load; --soak 30 takes half a minute
 
 Fields of --json: row, unit, motet (the median), motet_range, limit (of the machine; null where none
   bounds the row), limit_name (R, a cache line to another core and back, or A, an allocation plus a
   push and pop), peers and ratios (motet over the peer) by name, absent (peers that could not run, and
-  why), bar, holds (null without a bar), runs";
+  why), bar, holds (null without a bar), runs; with --soak: posters, seconds, exclusive and concurrent
+  (handlers), resident_bytes (after a tenth of the time), resident_bytes_most";
 
 const RANKS: &str = "\
 What ranks cost that wait for each other, beside MPI.

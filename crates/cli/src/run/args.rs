@@ -1,10 +1,12 @@
 //! The command line of `motet run`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
+
+use crate::count::count;
+use crate::spread::SpreadArgs;
 
 /// Options of `motet run`.
 #[derive(Debug, Clone, Args)]
@@ -19,29 +21,21 @@ pub struct RunArgs {
     #[arg(short = 't', long, value_name = "T", default_value_t = 1, value_parser = count())]
     pub threads: usize,
 
-    /// Processes on each node
-    #[arg(short = 'm', long, value_name = "M", default_value_t = 1, value_parser = count())]
-    pub processes: usize,
-
-    /// Nodes
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = count())]
-    pub nodes: usize,
-
-    /// File with the names of the nodes, one per line [default: the batch system's, else this machine]
-    #[arg(long, value_name = "FILE", conflicts_with = "slurm")]
-    pub hostfile: Option<PathBuf>,
-
-    /// The MPI library: a file, or a folder that holds it [default: found]
-    #[arg(long, value_name = "PATH", env = "MOTET_MPI_LIB")]
-    pub mpi_lib: Option<PathBuf>,
+    /// Processes and nodes.
+    #[command(flatten)]
+    pub spread: SpreadArgs,
 
     /// Submit a batch job to Slurm
-    #[arg(long)]
+    #[arg(long, conflicts_with = "hostfile")]
     pub slurm: bool,
 
     /// Print the line, with --slurm the batch script, and start nothing
     #[arg(long)]
     pub dry_run: bool,
+
+    /// Print who waits for whom on standard error, every so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub why: Option<Duration>,
 
     /// No remarks on standard error
     #[arg(short, long)]
@@ -52,8 +46,12 @@ pub struct RunArgs {
     pub program: Vec<OsString>,
 }
 
-fn count() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=1_000_000)
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().map_err(|_| "it must be a number of seconds")?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err("it must be above 0".to_owned()),
+    }
 }
 
 const ABOUT: &str = "\
@@ -62,6 +60,8 @@ Start a program on threads, processes and nodes.
 Starts M processes on each of N nodes by the mpiexec of an MPI library, and tells each that it is to have \
 T ranks (T × M × N in all). Any library with the MPI-5 standard ABI will do; pip install mpich brings \
 one. This program becomes mpiexec: signals go to it, and its exit code is the one that is returned.
+
+--why has a program that asks for World::current() say who waits for whom: every rank with its call, the rank and the tag it waits for, the line of the program and the time; collectives with who has come and who has not; cycles, and the ranks nobody waits for. Ranks that compute need not help. Without --why, SIGUSR1 makes it say so once.
 
 In a program that asks for World::current() all ranks of all processes are one world. Other programs \
 run as they would under mpiexec.";
@@ -74,7 +74,10 @@ Examples:
       two processes on each of the four machines that the file hosts names, with eight ranks in each
   motet run -t 8 -m 2 -n 4 --slurm --dry-run -- ./heat
       the batch script for the same on a cluster
+  motet run -t 2 -m 2 --why 10 -- ./heat
+      says every ten seconds where the four ranks are
 
-Environment of the program: MOTET_THREADS (ranks of each process), MOTET_MPI_LIB (the library)
+Environment of the program: MOTET_THREADS (ranks of each process), MOTET_MPI_LIB (the library), \
+MOTET_WHY (seconds)
 
 Exit codes: that of mpiexec, which is the program's; 2 when nothing was started";

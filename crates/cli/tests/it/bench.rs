@@ -1,7 +1,9 @@
 //! The experiments as a user runs them; what they measure is tested where they are.
 
 use crate::program::Place;
-use motet_testkit::data;
+use motet_bench::ranks::{RanksConfig, measure};
+use motet_bench::{Effort, Selection};
+use motet_testkit::{data, mpi_libraries};
 use serde_json::Value;
 
 fn bench(arguments: &str) -> Vec<Value> {
@@ -101,6 +103,19 @@ fn core_gives_one_object_per_row_with_every_field() {
 }
 
 #[test]
+fn core_soaks_for_as_long_as_one_says() {
+    let row = &bench("core --soak 0.2")[0];
+    assert!(row["seconds"].as_f64().unwrap() >= 0.2);
+    assert!(row["exclusive"].as_u64() == row["concurrent"].as_u64().map(|handlers| 4 * handlers));
+    let run = Place::new().run("bench core --soak=-1");
+    assert!(
+        run.code != 0 && run.err.contains("--soak -1"),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
 fn core_says_what_it_leaves_out_and_why() {
     let run = Place::new().run("bench core --quick --runs 1 --rows UTS --data nowhere");
     assert_eq!((run.code, run.out.as_str()), (0, ""));
@@ -135,6 +150,37 @@ fn ranks_give_the_objects_of_core_and_say_which_peer_is_absent() {
         "{}",
         run.err
     );
+}
+
+#[test]
+fn needs_mpi_rows_over_processes_run_beside_their_peers() {
+    let libraries = mpi_libraries();
+    let prefixes = libraries.iter().filter_map(|path| path.parent()?.parent());
+    // Some installations can run programs and build none.
+    let prefixes = prefixes.filter(|prefix| prefix.join("bin/mpicc").is_file());
+    let mpi: Vec<_> = prefixes.map(ToOwned::to_owned).collect();
+    let installations = mpi.len();
+    let config = RanksConfig {
+        selection: Selection {
+            effort: Effort::Trial,
+            rows: vec!["over ".to_owned()],
+            go: "no-such-go".into(),
+            ..Selection::default()
+        },
+        mpi,
+        motet: Some(env!("CARGO_BIN_EXE_motet").into()),
+    };
+    let (mut records, mut missing) = (Vec::new(), Vec::new());
+    let tell = |outcome| match outcome {
+        Ok(record) => records.push(record),
+        Err(absent) => missing.push(absent),
+    };
+    measure(&config, |_| (), tell);
+    assert_eq!(records.len(), 6 * installations, "{missing:?}");
+    for record in &records {
+        assert!(record.motet > 0.0 && record.absent.is_empty(), "{record:?}");
+        assert!(record.peers.values().all(|&time| time > 0.0), "{record:?}");
+    }
 }
 
 #[test]
