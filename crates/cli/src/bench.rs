@@ -2,6 +2,7 @@
 
 mod args;
 mod clustering;
+mod help;
 mod messages;
 mod sheet;
 mod suite;
