@@ -1,10 +1,10 @@
 //! What is decided under a port's lock and done after it, when others' code gets in between.
 
-use crate::support::{dispatcher, here, post_all, take_all};
+use crate::support::{Bomb, dispatcher, here, post_all, take_all};
 use motet_dispatch::{
     Dispatcher, Enqueue, Exception, ExecutionPolicy, QueueConfig, QueueError, RoomLine, Task, spawn,
 };
-use motet_ports::{Interleave, Offer, Port, Receive, Receiver, Verdict};
+use motet_ports::{Interleave, Port, Receive};
 use motet_sync::{Arc, thread};
 use motet_testkit::{Gate, Log, patience, within};
 use std::num::NonZeroUsize;
@@ -97,22 +97,6 @@ fn sem_g87_a_cleanup_waits_for_the_post_that_has_decided() {
         posting.join().unwrap();
         assert_eq!(log.take(), ["sent", "off"]);
     });
-}
-
-/// Leaves its port at the first offer, and panics when it is dropped.
-struct Bomb;
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        panic!("a bomb is dropped");
-    }
-}
-
-impl Receiver<u32> for Bomb {
-    fn offer(&self, offer: &mut Offer<'_, u32>) -> Verdict {
-        offer.leave_port();
-        Verdict::Reject
-    }
 }
 
 #[test]
