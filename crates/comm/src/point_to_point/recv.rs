@@ -98,24 +98,31 @@ pub(crate) fn open<T: Value, R>(
         match envelope.open() {
             Ok(value) => Ok(give(value, Status { source, tag })),
             Err((envelope, reason)) => {
-                let found = envelope.type_name();
-                let error = match reason {
-                    None => CommError::WrongType {
-                        source,
-                        tag,
-                        wanted: std::any::type_name::<T>(),
-                        found,
-                    },
-                    Some(reason) => CommError::Unreadable {
-                        source,
-                        tag,
-                        type_name: found,
-                        reason,
-                    },
-                };
+                let error = unopened::<T>(&envelope, reason);
                 Err(Box::new((envelope, error)))
             }
         }
+    }
+}
+
+/// Why no `T` came out of an envelope: it cannot be read, if there is a reason for that; else it holds something
+/// else.
+pub(crate) fn unopened<T>(envelope: &Envelope, reason: Option<String>) -> CommError {
+    let Status { source, tag } = envelope.status;
+    let found = envelope.type_name();
+    match reason {
+        None => CommError::WrongType {
+            source,
+            tag,
+            wanted: std::any::type_name::<T>(),
+            found,
+        },
+        Some(reason) => CommError::Unreadable {
+            source,
+            tag,
+            type_name: found,
+            reason,
+        },
     }
 }
 

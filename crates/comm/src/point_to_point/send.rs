@@ -115,20 +115,34 @@ impl Communicator {
         value: T,
         location: &'static Location<'static>,
     ) -> Result<(), CommError> {
+        self.deliver(dest, || self.message(kind, tag, value, location))
+    }
+
+    /// A message of this rank.
+    #[inline]
+    pub(crate) fn message<T: Value>(
+        &self,
+        kind: Kind,
+        tag: Tag,
+        value: T,
+        location: &'static Location<'static>,
+    ) -> Envelope {
+        let source = self.rank();
+        Envelope::new(self.context(kind), Status { source, tag }, location, value)
+    }
+
+    /// Hands a message to the fabric, if it goes to somebody who exists; else it is not made.
+    #[inline]
+    pub(crate) fn deliver(
+        &self,
+        dest: Dest,
+        message: impl FnOnce() -> Envelope,
+    ) -> Result<(), CommError> {
         let Dest::Rank(dest) = dest else {
             return Ok(());
         };
         self.check_rank(dest)?;
-        let source = self.rank();
-        let status = Status { source, tag };
-        let envelope = Envelope::new(self.context(kind), status, location, value);
-        self.carry(dest, envelope)
-    }
-
-    /// Hands an envelope to the fabric.
-    #[inline]
-    pub(crate) fn carry(&self, dest: usize, envelope: Envelope) -> Result<(), CommError> {
-        self.fabric().send(self.team().world_rank(dest), envelope)
+        self.fabric().send(self.team().world_rank(dest), message())
     }
 }
 
@@ -164,21 +178,17 @@ impl<'c, T: Value> Sending<'c, T> {
     }
 
     fn send(&mut self) {
-        let (Some(value), Dest::Rank(dest)) = (self.value.take(), self.dest) else {
+        let Some(value) = self.value.take() else {
             return;
         };
-        if let Err(refused) = self.comm.check_rank(dest) {
-            self.refused = Some(refused);
-            return;
-        }
-        let status = Status {
-            source: self.comm.rank(),
-            tag: self.tag,
-        };
-        let context = self.comm.context(Kind::User);
-        let mut envelope = Envelope::new(context, status, self.location, value);
-        envelope.receipt = Some(Arc::clone(&self.receipt));
-        self.refused = self.comm.carry(dest, envelope).err();
+        let sent = self.comm.deliver(self.dest, || {
+            let mut envelope = self
+                .comm
+                .message(Kind::User, self.tag, value, self.location);
+            envelope.receipt = Some(Arc::clone(&self.receipt));
+            envelope
+        });
+        self.refused = sent.err();
     }
 }
 

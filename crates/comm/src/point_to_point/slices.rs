@@ -1,6 +1,6 @@
 //! Slices of plain numbers, sent from where they are and received where they shall be.
 
-use super::recv::{Receiving, Unused};
+use super::recv::{Receiving, Unused, unopened};
 use crate::address::{Dest, Source, Status, Tag, TagMatch};
 use crate::envelope::{Envelope, Kind};
 use crate::fabric::Fabric;
@@ -116,16 +116,11 @@ impl Communicator {
         numbers: &[T],
         location: &'static Location<'static>,
     ) -> Result<(), CommError> {
-        let Dest::Rank(dest) = dest else {
-            return Ok(());
-        };
-        self.check_rank(dest)?;
-        let source = self.rank();
-        let status = Status { source, tag };
-        let context = self.context(Kind::User);
-        let mut envelope = Envelope::new(context, status, location, numbers.to_vec());
-        envelope.label.length = numbers.len();
-        self.carry(dest, envelope)
+        self.deliver(dest, || {
+            let mut envelope = self.message(Kind::User, tag, numbers.to_vec(), location);
+            envelope.label.length = numbers.len();
+            envelope
+        })
     }
 
     fn receiving_into<'c, T: Plain>(
@@ -151,19 +146,14 @@ fn copy_out<T: Plain>(envelope: Envelope, room: &mut [T]) -> Result<(usize, Stat
         None => Err(numbers.len()),
     });
     let error = match copied {
-        Some(Ok(length)) => return Ok((length, Status { source, tag })),
-        Some(Err(length)) => CommError::Truncated {
+        Ok(Ok(length)) => return Ok((length, Status { source, tag })),
+        Ok(Err(length)) => CommError::Truncated {
             source,
             tag,
             length,
             room: room.len(),
         },
-        None => CommError::WrongType {
-            source,
-            tag,
-            wanted: std::any::type_name::<Vec<T>>(),
-            found: envelope.type_name(),
-        },
+        Err(reason) => unopened::<Vec<T>>(&envelope, reason),
     };
     Err(Box::new((envelope, error)))
 }
@@ -175,4 +165,38 @@ fn null_status(own: usize, tag: TagMatch) -> Status {
         TagMatch::Only(tag) => tag,
     };
     Status { source: own, tag }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+    use crate::envelope::Context;
+
+    #[test]
+    fn numbers_that_cannot_be_read_are_not_of_another_type() {
+        let context = Context {
+            communicator: 0,
+            kind: Kind::User,
+        };
+        let status = Status { source: 3, tag: 4 };
+        let envelope = Envelope::new(context, status, Location::caller(), vec![1_u32, 2]);
+        let came = |bytes| Envelope::read(context, status, bytes).unwrap().0;
+        let bytes = envelope.write(0).unwrap();
+        let mut room = [0_u32; 2];
+        let copied = copy_out(came(bytes.clone()), &mut room).ok().unwrap();
+        assert_eq!((copied.0, room), (2, [1, 2]));
+        // One byte of the first number is missing.
+        let (_, error) = *copy_out(came(bytes[1..].to_vec()), &mut room).unwrap_err();
+        match error {
+            CommError::Unreadable {
+                source: 3,
+                tag: 4,
+                reason,
+                ..
+            } => assert_eq!(reason, "7 bytes are no whole numbers"),
+            other => panic!("{other}"),
+        }
+        let (_, error) = *copy_out::<u16>(came(bytes), &mut []).unwrap_err();
+        assert!(matches!(error, CommError::WrongType { .. }), "{error}");
+    }
 }

@@ -1,8 +1,9 @@
 //! The two directions between neighbours: a lane where they share memory, messages where they do not.
 
-use crate::address::{Status, Tag};
-use crate::envelope::{Envelope, Kind, Receipt, Wanted};
+use crate::address::Tag;
+use crate::envelope::{Kind, Receipt, Wanted};
 use crate::fabric::{Closer, Fabric, LaneReceiver, LaneSender, Remote};
+use crate::point_to_point::unopened;
 use crate::{CommError, Communicator, Value};
 use std::collections::VecDeque;
 use std::panic::Location;
@@ -91,7 +92,7 @@ impl<'c> Post<'c> {
         let Some(value) = message.take() else {
             return false;
         };
-        let mut envelope = self.envelope(Kind::Step, location, value);
+        let mut envelope = self.comm.message(Kind::Step, self.tag, value, location);
         self.sent = self.sent.wrapping_add(1);
         if self.sent.is_multiple_of(RECEIPT_EVERY) {
             let receipt = Arc::new(Receipt::new(self.remote.world_rank()));
@@ -105,19 +106,6 @@ impl<'c> Post<'c> {
             return false;
         }
         true
-    }
-
-    fn envelope<T: Value>(
-        &self,
-        kind: Kind,
-        location: &'static Location<'static>,
-        value: T,
-    ) -> Envelope {
-        let status = Status {
-            source: self.comm.rank(),
-            tag: self.tag,
-        };
-        Envelope::new(self.comm.context(kind), status, location, value)
     }
 
     fn wanted(&self, kind: Kind, tag: Tag) -> Wanted {
@@ -136,16 +124,10 @@ impl<'c> Post<'c> {
         if let Some(receipt) = envelope.receipt.take() {
             self.remote.sign(&receipt);
         }
-        let Status { source, tag } = envelope.status;
         match envelope.open() {
             Ok(value) => Some(value),
             Err((envelope, reason)) => {
-                self.failed = Some(CommError::Unreadable {
-                    source,
-                    tag,
-                    type_name: envelope.type_name(),
-                    reason: reason.unwrap_or_else(|| "it is of another type".to_owned()),
-                });
+                self.failed = Some(unopened::<T>(&envelope, reason));
                 None
             }
         }
@@ -161,7 +143,8 @@ impl<'c> Post<'c> {
     }
 
     fn closer(&self) -> Closer {
-        let envelope = self.envelope(Kind::StepsEnd, Location::caller(), ());
+        let here = Location::caller();
+        let envelope = self.comm.message(Kind::StepsEnd, self.tag, (), here);
         self.remote
             .later(self.comm.team().world_rank(self.peer), envelope)
     }

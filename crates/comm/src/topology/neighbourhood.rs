@@ -282,6 +282,18 @@ where
     }
 }
 
+impl<T, P: Receive<T>, G> Exchange<'_, T, P, G> {
+    /// An exchange that has sent something and fails leaves this rank out of step: what it has not received would be
+    /// taken for values of the next one.
+    #[cold]
+    fn fail(&mut self, error: CommError) -> CommError {
+        if std::mem::take(&mut self.begun) {
+            self.of.out_of_step.set(true);
+        }
+        error
+    }
+}
+
 impl<T, P, G, R> Pending for Exchange<'_, T, P, G>
 where
     T: Value,
@@ -294,18 +306,14 @@ where
         if let Some(values) = self.values.take()
             && let Err(refused) = self.begin(values)
         {
-            return Some(Err(refused));
+            return Some(Err(self.fail(refused)));
         }
         let mut all = true;
         for (place, came) in self.receives.iter_mut().zip(&mut self.came) {
             let Some(receive) = place else { continue };
             match receive.look() {
                 None => all = false,
-                Some(Err(error)) => {
-                    self.begun = false;
-                    self.of.out_of_step.set(true);
-                    return Some(Err(error));
-                }
+                Some(Err(error)) => return Some(Err(self.fail(error))),
                 Some(Ok(value)) => {
                     *came = Some(value);
                     *place = None;

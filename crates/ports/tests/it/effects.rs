@@ -86,12 +86,17 @@ fn sem_g87_a_cleanup_waits_for_the_post_that_has_decided() {
         let posting = thread::spawn(move || port.post(1).unwrap());
         gate.wait_for(1);
         // The receive has taken the item and not sent it on yet.
-        let off = log.clone();
+        let (off, begun) = (log.clone(), Log::new());
+        let begins = begun.clone();
         let cleaning = thread::spawn(move || {
+            begins.push(());
             active.cleanup();
             off.push("off");
         });
+        begun.wait_for(1);
+        // Time to do it, if it does not wait.
         thread::park_timeout(Duration::from_millis(20));
+        assert!(log.is_empty(), "the post has not sent it, and holds the cleanup up");
         gate.open();
         cleaning.join().unwrap();
         posting.join().unwrap();
