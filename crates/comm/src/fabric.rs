@@ -41,6 +41,7 @@ use crate::envelope::{Envelope, Receipt, Sender, Wanted};
 use crate::mailbox::MailTicket;
 use crate::rank_slot::RankSlot;
 use motet_sync::atomic::{Ordering, fence};
+use std::sync::Arc;
 
 /// One rank's access to what carries its messages. Ranks are those of the world.
 pub(crate) trait Fabric {
@@ -75,6 +76,12 @@ pub(crate) trait Fabric {
             fence(Ordering::SeqCst);
             self.wake_if_sleeping(rank);
         }
+    }
+
+    /// Says so of several.
+    #[inline]
+    fn sign_all(&self, receipts: impl IntoIterator<Item = Arc<Receipt>>) {
+        receipts.into_iter().for_each(|receipt| self.sign(&receipt));
     }
 
     /// Looks for messages that this rank may wait for, where they do not come by themselves.

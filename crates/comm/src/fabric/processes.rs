@@ -20,7 +20,7 @@ pub(crate) use greeting::greet;
 
 use super::hall::Hall;
 use crate::address::Status;
-use crate::envelope::{Context, Envelope, Kind, Sender};
+use crate::envelope::{Context, Envelope, Kind, Receipt, Sender};
 use crate::transport::{Header, Transport, TransportError};
 use control::Control;
 use crossing::Crossings;
@@ -147,10 +147,15 @@ impl Processes {
         Ok(())
     }
 
-    /// Says to the sender that its message has been received.
-    pub(super) fn sign(&self, process: usize, receipt: u64) {
-        let header = self.header(RECEIPT, 0, 0, 0);
-        self.program_sends(process, header, receipt.to_le_bytes().to_vec());
+    /// Says to the sender, here or there, that its message has been received.
+    pub(super) fn sign(&self, receipt: &Receipt) {
+        match receipt.sign() {
+            Sender::Here(rank) => self.wake(rank),
+            Sender::There(process, number) => {
+                let header = self.header(RECEIPT, 0, 0, 0);
+                self.program_sends(process, header, number.to_le_bytes().to_vec());
+            }
+        }
     }
 
     /// Sends what has been brought to a meeting to another process, in this step of the crossing.
@@ -247,8 +252,8 @@ impl Processes {
             RECEIPT => {
                 let kept = payload.as_slice().try_into().map(u64::from_le_bytes);
                 let receipt = kept.ok().and_then(|kept| self.receipts.take(kept));
-                if let Some(Sender::Here(rank)) = receipt.map(|receipt| receipt.sign()) {
-                    self.wake(rank);
+                if let Some(receipt) = receipt {
+                    self.sign(&receipt);
                 }
             }
             kind => self.arrived(process, header, kind, communicator, payload),
@@ -279,8 +284,9 @@ impl Processes {
         if receipt != 0 {
             envelope.expects_receipt(process, receipt);
         }
-        self.hall.mailbox(place).push(envelope);
+        let signed = self.hall.mailbox(place).push(envelope);
         self.wake(header.destination as usize);
+        signed.iter().for_each(|receipt| self.sign(receipt));
     }
 
     fn strange(&self, process: usize) {

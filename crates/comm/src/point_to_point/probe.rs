@@ -96,14 +96,14 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
     ) -> impl Future<Output = Result<Message<'_>, CommError>> {
-        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let wanted = self.taken(source.into(), tag.into());
         let receiving = Receiving::new(self, wanted, Location::caller(), |envelope| {
             Ok(Message {
                 comm: self,
                 envelope: Some(envelope),
             })
         });
-        Waiting::new(self.fabric().slot(), receiving.unsigned())
+        Waiting::new(self.fabric().slot(), receiving)
     }
 
     /// Takes a message from `source` with `tag`, if one is there, whatever it holds (MPI_IMPROBE).
@@ -115,7 +115,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
     ) -> Result<Option<Message<'_>>, CommError> {
-        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let wanted = self.taken(source.into(), tag.into());
         self.check_source(wanted.source)?;
         Ok(match self.fabric().post(&wanted) {
             Ok(envelope) => Some(Message {
@@ -127,6 +127,14 @@ impl Communicator {
                 None
             }
         })
+    }
+
+    /// What a matched probe waits for: it only takes the message, and whoever receives it signs for it.
+    fn taken(&self, source: Source, tag: TagMatch) -> Wanted {
+        Wanted {
+            signs: false,
+            ..self.wanted(Kind::User, source, tag)
+        }
     }
 }
 

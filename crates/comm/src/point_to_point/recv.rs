@@ -69,6 +69,7 @@ impl Communicator {
             context: self.context(kind),
             source,
             tag,
+            signs: true,
         }
     }
 
@@ -132,8 +133,6 @@ pub(crate) struct Receiving<'c, U> {
     wanted: Wanted,
     location: &'static Location<'static>,
     use_it: Option<U>,
-    /// Whether using the message is receiving it.
-    signs: bool,
     /// The collective of which it is a part, if it is not a call of the program.
     part_of: Option<&'static str>,
     state: State,
@@ -162,16 +161,9 @@ where
             wanted,
             location,
             use_it: Some(use_it),
-            signs: true,
             part_of: None,
             state: State::New,
         }
-    }
-
-    /// The message is only taken; whoever receives it signs for it.
-    pub(crate) fn unsigned(mut self) -> Self {
-        self.signs = false;
-        self
     }
 
     /// What it receives.
@@ -207,7 +199,12 @@ where
             return Some(Err(refused));
         }
         match self.comm.fabric().post(&self.wanted) {
-            Ok(envelope) => Some(Ok(envelope)),
+            Ok(mut envelope) => {
+                if let Some(receipt) = self.wanted.receipt_of(&mut envelope) {
+                    self.comm.fabric().sign(&receipt);
+                }
+                Some(Ok(envelope))
+            }
             Err(ticket) => {
                 self.state = State::Posted(ticket);
                 None
@@ -217,19 +214,12 @@ where
 
     /// Makes the result of what has come.
     #[inline]
-    fn open(&mut self, mut envelope: Envelope) -> Option<Result<R, CommError>> {
-        let receipt = envelope.receipt.take_if(|_| self.signs);
+    fn open(&mut self, envelope: Envelope) -> Option<Result<R, CommError>> {
         let used = self.use_it.take()?(envelope);
         match used {
-            Ok(result) => {
-                if let Some(receipt) = receipt {
-                    self.comm.fabric().sign(&receipt);
-                }
-                Some(Ok(result))
-            }
+            Ok(result) => Some(Ok(result)),
             Err(refused) => {
-                let (mut envelope, error) = *refused;
-                envelope.receipt = receipt;
+                let (envelope, error) = *refused;
                 self.comm.fabric().put_back(envelope);
                 Some(Err(error))
             }

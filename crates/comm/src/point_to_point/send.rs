@@ -51,7 +51,8 @@ impl Communicator {
         async move { self.send_in(Kind::User, dest, tag, value, location) }
     }
 
-    /// Sends `value` and waits until it has been received: MPI's synchronous mode.
+    /// Sends `value` and waits until a receive has got it: MPI's synchronous mode (MPI-3.1, 3.4). That the receiver has
+    /// waited for a receive that it has posted by `irecv`, and looked at the value, it does not say.
     ///
     /// # Errors
     /// [`CommError::NoSuchRank`].
@@ -94,7 +95,7 @@ impl Communicator {
         Request::new(self.fabric().slot(), Ended(Some(sent)))
     }
 
-    /// Sends `value` and returns a request that ends when it has been received (MPI_ISSEND).
+    /// Sends `value` and returns a request that ends when a receive has got it (MPI_ISSEND).
     ///
     /// # Errors
     /// The request's: [`CommError::NoSuchRank`].
