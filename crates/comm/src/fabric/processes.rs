@@ -19,6 +19,7 @@ pub(super) use crossing::{Crossing, Key, Part, Route};
 pub(crate) use greeting::greet;
 
 use super::hall::Hall;
+use super::{Mail, Signed};
 use crate::address::Status;
 use crate::envelope::{Context, Envelope, Kind, Receipt, Sender};
 use crate::transport::{Header, Transport, TransportError};
@@ -284,7 +285,8 @@ impl Processes {
         if receipt != 0 {
             envelope.expects_receipt(process, receipt);
         }
-        let signed = self.hall.mailbox(place).push(envelope);
+        let mut signed = Signed::new();
+        self.hall.mailbox(place).push(envelope, &mut signed);
         self.wake(header.destination as usize);
         signed.iter().for_each(|receipt| self.sign(receipt));
     }

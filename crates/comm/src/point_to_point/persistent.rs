@@ -2,7 +2,6 @@
 
 use crate::address::{Dest, Source, Tag, TagMatch};
 use crate::envelope::{Kind, Wanted};
-use crate::fabric::Fabric;
 use crate::pending::Ended;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};

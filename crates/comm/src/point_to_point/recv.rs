@@ -2,7 +2,7 @@
 
 use crate::address::{Source, Status, Tag, TagMatch};
 use crate::envelope::{Envelope, Kind, Wanted};
-use crate::fabric::{Fabric, Ticket};
+use crate::fabric::Ticket;
 use crate::pending::{Pending, Waiting, Whys};
 use crate::report::Operation;
 use crate::request::Request;
@@ -199,12 +199,7 @@ where
             return Some(Err(refused));
         }
         match self.comm.fabric().post(&self.wanted) {
-            Ok(mut envelope) => {
-                if let Some(receipt) = self.wanted.receipt_of(&mut envelope) {
-                    self.comm.fabric().sign(&receipt);
-                }
-                Some(Ok(envelope))
-            }
+            Ok(envelope) => Some(Ok(envelope)),
             Err(ticket) => {
                 self.state = State::Posted(ticket);
                 None
@@ -280,11 +275,12 @@ where
 }
 
 impl<U> Receiving<'_, U> {
-    /// Nobody waits for it any more, and it stays posted: its ticket, if it has been.
+    /// Nobody waits for it any more, and its message comes all the same: its ticket, if it has not ended.
     pub(crate) fn leave(&mut self) -> Option<Ticket> {
         match std::mem::replace(&mut self.state, State::Ended) {
+            State::New => Some(self.comm.fabric().request(&self.wanted)),
             State::Posted(ticket) => Some(ticket),
-            State::New | State::Refused(_) | State::Ended => None,
+            State::Refused(_) | State::Ended => None,
         }
     }
 

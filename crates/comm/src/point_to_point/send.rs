@@ -2,7 +2,6 @@
 
 use crate::address::{Dest, Status, Tag};
 use crate::envelope::{Envelope, Kind, Receipt};
-use crate::fabric::Fabric;
 use crate::pending::{Ended, Pending, Waiting, Whys};
 use crate::report::Operation;
 use crate::request::Request;

@@ -3,7 +3,6 @@
 use super::recv::{NO_TAG, Receiving, Unused, open};
 use crate::address::{Dest, Source, Tag};
 use crate::envelope::{Envelope, Kind, Wanted};
-use crate::fabric::Fabric;
 use crate::pending::{Pending, Waiting, Whys};
 use crate::{CommError, Communicator, Value};
 use std::future::Future;

@@ -3,7 +3,6 @@
 use super::recv::{Receiving, Unused, unopened};
 use crate::address::{Dest, Source, Status, Tag, TagMatch};
 use crate::envelope::{Envelope, Kind};
-use crate::fabric::Fabric;
 use crate::pending::{Ended, Waiting};
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain};

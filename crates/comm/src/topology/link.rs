@@ -1,8 +1,8 @@
 //! The two directions between neighbours: a lane where they share memory, messages where they do not.
 
-use crate::address::Tag;
+use crate::address::{Status, Tag};
 use crate::envelope::{Kind, Receipt, Wanted};
-use crate::fabric::{Closer, Fabric, LaneReceiver, LaneSender, Remote};
+use crate::fabric::{Closer, Fabric, LaneReceiver, LaneSender, Remote, Steps};
 use crate::point_to_point::unopened;
 use crate::{CommError, Communicator, Value};
 use std::collections::VecDeque;
@@ -142,6 +142,17 @@ impl<'c> Post<'c> {
                 .is_some()
     }
 
+    /// What the neighbour still sends this way is received by nobody.
+    fn end_receives(&self) {
+        self.remote.end_steps(Steps {
+            communicator: self.comm.number(),
+            status: Status {
+                source: self.peer,
+                tag: self.tag,
+            },
+        });
+    }
+
     fn closer(&self) -> Closer {
         let here = Location::caller();
         let envelope = self.comm.message(Kind::StepsEnd, self.tag, (), here);
@@ -237,6 +248,105 @@ impl<T: Value> Incoming<'_, T> {
         match self {
             Incoming::Lane(lane) => Some(lane.closer()),
             Incoming::Far(_) => None,
+        }
+    }
+}
+
+impl<T> Drop for Incoming<'_, T> {
+    fn drop(&mut self) {
+        if let Incoming::Far(post) = self {
+            post.end_receives();
+        }
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+    use crate::envelope::{Context, Envelope};
+    use crate::fabric::{AnyFabric, Hall, PlaceKind, Processes, Team};
+    use crate::transport::{Header, Transport, TransportError};
+    use motet_sync::Parker;
+    use std::rc::Rc;
+    use std::time::Duration;
+
+    /// The first of two processes; nothing goes anywhere, and nothing comes by itself.
+    struct Alone;
+
+    impl Transport for Alone {
+        fn process(&self) -> usize {
+            0
+        }
+
+        fn processes(&self) -> usize {
+            2
+        }
+
+        fn send(&self, _: usize, _: Header, _: Vec<u8>) -> Result<(), TransportError> {
+            Ok(())
+        }
+
+        fn progress(
+            &self,
+            _: &mut dyn FnMut(usize, Header, Vec<u8>),
+        ) -> Result<usize, TransportError> {
+            Ok(0)
+        }
+    }
+
+    /// One rank here and one there.
+    fn processes() -> Arc<Processes> {
+        let (hall, firsts) = (Arc::new(Hall::new(1, 1)), Box::new([0, 1, 2]));
+        let (caller, limit) = (Parker::new().unparker(), Duration::from_secs(60));
+        let later = Arc::default();
+        let made = Processes::new(hall, Arc::new(Alone), 1, firsts, later, caller, limit);
+        Arc::new(made)
+    }
+
+    /// A message of this kind with this tag comes from the other rank.
+    fn comes(processes: &Processes, kind: Kind, tag: Tag) {
+        let (status, location) = (Status { source: 1, tag }, Location::caller());
+        let communicator = 0;
+        let context = Context { communicator, kind };
+        let envelope = Envelope::new(context, status, location, 7_u32);
+        let header = Header {
+            context: 1 << 48 | (kind as u64) << 40,
+            source: 1,
+            destination: 0,
+            tag,
+        };
+        processes.deliver(1, header, envelope.write(0).unwrap());
+    }
+
+    #[test]
+    fn sem_g462_steps_that_nobody_receives_do_not_stay() {
+        let processes = processes();
+        let mailbox = processes.hall.mailbox(0);
+        let remote = Remote::new(Arc::clone(&processes), 0, Rc::default());
+        let kind = PlaceKind::Bridge(Arc::clone(&processes));
+        let team = Arc::new(Team::world(2, kind));
+        let comm = Communicator::new(AnyFabric::Remote(remote.clone()), team, 0);
+        for (round, early) in [0, 1, 2, 3].into_iter().zip([true, false, true, false]) {
+            let (from, to) = (2 * round, 2 * round + 1);
+            let mut steps =
+                Incoming::<u32>::Far(Box::new(Post::new(&comm, &remote, 1, (from, to))));
+            (0..3).for_each(|_| comes(&processes, Kind::Step, from));
+            comes(&processes, Kind::Step, 99);
+            assert_eq!(steps.try_receive(), Some((7, false)));
+            if early {
+                comes(&processes, Kind::StepsEnd, from);
+            }
+            drop(steps);
+            if !early {
+                assert_eq!(mailbox.left(), (1, 1), "more may come");
+                comes(&processes, Kind::Step, from);
+                assert_eq!(mailbox.left(), (1, 1));
+                comes(&processes, Kind::StepsEnd, from);
+            }
+            assert_eq!(mailbox.left(), (1, 0), "what is of another ring stays");
+            let mut other = Incoming::<u32>::Far(Box::new(Post::new(&comm, &remote, 1, (99, 98))));
+            assert_eq!(other.try_receive(), Some((7, false)));
+            comes(&processes, Kind::StepsEnd, 99);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Exchanges with the neighbours of a topology.
 
-use crate::address::Tag;
+use crate::address::{Source, Tag, TagMatch};
 use crate::collectives::copy;
 use crate::envelope::{Envelope, Kind};
-use crate::fabric::{Fabric, Ticket};
+use crate::fabric::Ticket;
 use crate::meet::Collective;
 use crate::pending::{Pending, Waiting, Whys};
 use crate::point_to_point::{Receiving, Unused, open};
@@ -31,7 +31,7 @@ pub struct Neighbourhood {
     edges: Edges,
     /// An exchange was dropped before its end, or failed.
     out_of_step: Cell<bool>,
-    /// What exchanges that were started and dropped have still to receive.
+    /// What exchanges that were dropped, or have failed, have still to receive.
     left: RefCell<Vec<Ticket>>,
 }
 
@@ -200,15 +200,17 @@ impl Deref for Neighbourhood {
     }
 }
 
-/// Nobody receives any more what exchanges have left.
+/// Nobody receives any more what exchanges have left, now or when it comes.
 impl Drop for Neighbourhood {
     fn drop(&mut self) {
-        for mut ticket in self.left.take() {
-            let fabric = self.comm.fabric();
-            if fabric.collect(&mut ticket).is_none() {
-                fabric.withdraw(ticket);
-            }
+        let fabric = self.comm.fabric();
+        for ticket in self.left.take() {
+            fabric.leave(ticket);
         }
+        let all = self
+            .comm
+            .wanted(Kind::Neighbourhood, Source::Any, TagMatch::Any);
+        fabric.clear(&all);
     }
 }
 
@@ -289,8 +291,16 @@ impl<T, P: Receive<T>, G> Exchange<'_, T, P, G> {
     fn fail(&mut self, error: CommError) -> CommError {
         if std::mem::take(&mut self.begun) {
             self.of.out_of_step.set(true);
+            self.leave();
         }
         error
+    }
+
+    /// What the neighbours send in this exchange comes all the same.
+    fn leave(&mut self) {
+        let receives = self.receives.iter_mut().flatten();
+        let tickets = receives.filter_map(Receive::leave);
+        self.of.left.borrow_mut().extend(tickets);
     }
 }
 
@@ -358,12 +368,11 @@ where
 
 impl<T, P: Receive<T>, G> Drop for Exchange<'_, T, P, G> {
     fn drop(&mut self) {
-        if self.begun && self.started {
-            let receives = self.receives.iter_mut().flatten();
-            let tickets = receives.filter_map(Receive::leave);
-            self.of.left.borrow_mut().extend(tickets);
-        } else if self.begun {
-            self.of.out_of_step.set(true);
+        if self.begun {
+            self.leave();
+            if !self.started {
+                self.of.out_of_step.set(true);
+            }
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Grids, graphs and exchanges with neighbours.
 
 use crate::network::processes;
-use crate::worlds::{Outcome, everywhere, with_ranks};
+use crate::worlds::{Outcome, everywhere, on, with_ranks, worlds_of};
 use motet_comm::{CommError, Communicator, Local, World, dims_create};
-use motet_testkit::{patience, within};
+use motet_testkit::{Drops, patience, within};
 use proptest::prelude::*;
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Waker};
 
 /// Numbers of ranks that make grids.
@@ -239,6 +240,48 @@ fn sem_g309_a_started_exchange_that_is_dropped_takes_place() {
             again.neighbour_allgather(rank).await
         },
         |rank, _| vec![Some(1 - rank)],
+    );
+}
+
+#[test]
+fn sem_g462_what_comes_when_its_topology_is_gone_is_dropped() {
+    on(
+        worlds_of(2),
+        async |comm| {
+            let (rank, peer, drops) = (comm.rank(), 1 - comm.rank(), Drops::new());
+            for polled in [false, true] {
+                let graph = comm.graph(&[peer], &[peer]).await?;
+                if rank == 0 {
+                    // Rank 1 has not sent anything yet, and has not got anything when it does.
+                    if polled {
+                        let exchange = pin!(graph.neighbour_allgather(Local(None)));
+                        let poll = exchange.poll(&mut Context::from_waker(Waker::noop()));
+                        assert!(poll.is_pending());
+                    } else {
+                        drop(graph.ineighbour_allgather(Local(None)));
+                    }
+                    drop(graph);
+                    comm.send(1, 0, ()).await?;
+                } else {
+                    comm.recv::<()>(0, 0).await?;
+                    let token = Local(Some(Arc::new(drops.make())));
+                    let came = graph.neighbour_allgather(token).await?;
+                    assert!(matches!(came[..], [Some(Local(None))]));
+                }
+                // The other one sends once more than this one receives.
+                let graph = comm.graph(&[peer], &[peer]).await?;
+                if rank == 1 {
+                    let token = Local(Some(Arc::new(drops.make())));
+                    drop(graph.ineighbour_allgather(token));
+                }
+                comm.barrier().await?;
+                drop(graph);
+                comm.barrier().await?;
+                assert_eq!(drops.dropped(), drops.made(), "{polled}");
+            }
+            Ok(())
+        },
+        |_, _| (),
     );
 }
 
