@@ -39,6 +39,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         mpi_lib,
         slurm,
         dry_run,
+        why,
         quiet,
         program,
     } = args;
@@ -61,6 +62,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         nodes,
         hostfile,
         cores: cores(local, nodes),
+        why,
         ..Launch::new(family, &library, family.launcher(&library)?)
     };
     if dry_run {

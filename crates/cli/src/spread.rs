@@ -6,7 +6,7 @@ use std::process;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
-use motet::{Current, World};
+use motet::{Current, World, tell_why};
 
 use crate::error::CliError;
 use crate::run::{self, RunArgs};
@@ -48,7 +48,10 @@ impl SpreadArgs {
             return Ok(World::current()?);
         }
         if !self.is_several() {
-            return Ok(World::threads(threads));
+            let world = World::threads(threads);
+            // Without it the clustering is the same.
+            let _ = tell_why(&world, None);
+            return Ok(world);
         }
         let own = env::current_exe()
             .map_err(|source| run::not_started(PathBuf::from("motet"), source))?;
@@ -69,6 +72,7 @@ impl SpreadArgs {
             mpi_lib,
             slurm: false,
             dry_run: false,
+            why: None,
             quiet: true,
             program: program.collect(),
         })?;

@@ -3,7 +3,7 @@
 use crate::CommError;
 use crate::envelope::{Context, Kind};
 use crate::fabric::{AnyFabric, Place, Team};
-use crate::report::{Operation, Wait};
+use crate::report::{Operation, Wait, Why};
 use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
@@ -101,11 +101,17 @@ impl Communicator {
         &self,
         operation: Operation,
         location: &'static Location<'static>,
-    ) -> Wait {
-        Wait {
-            operation,
-            location: location.into(),
-            communicator: self.number(),
+    ) -> Why {
+        let communicator = self.number();
+        Why {
+            wait: Wait {
+                operation,
+                location: location.into(),
+                communicator,
+            },
+            members: self.team.members().clone(),
+            peers: None,
+            started: false,
         }
     }
 

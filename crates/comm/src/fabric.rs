@@ -15,6 +15,7 @@ mod desk;
 mod farewells;
 mod hall;
 mod lane;
+mod look;
 mod mailbox;
 mod meeting;
 mod place;
@@ -32,7 +33,9 @@ pub(crate) use lane::{Closer, Lane, LaneReceiver, LaneSender};
 pub(crate) use mailbox::Steps;
 pub(crate) use place::{Agenda, Place, PlaceKind};
 pub(crate) use ports::Ports;
-pub(crate) use processes::{Ending, Later, Processes, greet};
+#[cfg(all(test, not(motet_loom)))]
+pub(crate) use processes::tests::first_of_two;
+pub(crate) use processes::{Ending, Later, Processes, Told, greet};
 pub(crate) use remote::Remote;
 pub(crate) use solo::Solo;
 pub(crate) use team::Team;
@@ -206,8 +209,9 @@ pub(crate) trait Mail {
     /// As [`Fabric::clear`].
     fn clear(&self, wanted: &Wanted);
 
-    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive.
-    fn unmatched(&self, dest: usize) -> Vec<Unmatched>;
+    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive; at
+    /// most so many.
+    fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched>;
 }
 
 /// Receipts of messages that posted receives have got: their senders are to be told, when no lock is held.

@@ -3,6 +3,7 @@
 
 use crate::fabric::{Agenda, Call, Place};
 use crate::pending::{Pending, Waiting, Whys};
+use crate::report::Why;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
 use std::sync::Arc;
@@ -214,6 +215,12 @@ where
         if let Some(place) = self.place.get() {
             place.add_sleeper(self.comm.rank());
         }
-        vec![self.call.wait(self.comm.number())]
+        let why = self
+            .comm
+            .waits_in(self.call.operation(), self.call.location());
+        vec![Why {
+            started: matches!(self.place, At::Started(_)),
+            ..why
+        }]
     }
 }

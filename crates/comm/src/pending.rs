@@ -1,7 +1,7 @@
 //! Something that a rank waits for: the one way in which calls of this crate wait.
 
 use crate::rank_slot::{RankSlot, RankWait};
-use crate::report::Wait;
+use crate::report::Why;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -40,7 +40,7 @@ impl<P: Pending + ?Sized> Pending for Box<P> {
 }
 
 /// What a rank waits for: one thing, or one of several.
-pub(crate) type Whys = Vec<Wait>;
+pub(crate) type Whys = Vec<Why>;
 
 /// Something that has ended: its outcome.
 pub(crate) struct Ended<T>(pub(crate) Option<T>);

@@ -3,7 +3,8 @@
 use crate::fabric::Later;
 use crate::run::{On, ThreadsConfig, Way, run_solo, run_threads};
 use crate::transport::Transport;
-use crate::{Communicator, RunError, Unmatched};
+use crate::watch::Runs;
+use crate::{Communicator, RunError, Unmatched, Watch};
 use motet_sync::{Mutex, thread};
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -23,6 +24,8 @@ use std::time::Duration;
 #[must_use = "a world does nothing until it is run"]
 pub struct World {
     place: Place,
+    /// Those of all copies.
+    runs: Arc<Runs>,
 }
 
 /// What a run ended with.
@@ -69,7 +72,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 impl World {
     /// One rank, on the calling thread.
     pub fn solo() -> Self {
-        World { place: Place::Solo }
+        World {
+            place: Place::Solo,
+            runs: Arc::default(),
+        }
     }
 
     /// `ranks` ranks that share memory, on threads of their own; 0 means one per available core.
@@ -86,6 +92,7 @@ impl World {
                 patience: PATIENCE,
                 over: Over::Memory,
             },
+            runs: Arc::default(),
         }
     }
 
@@ -172,6 +179,12 @@ impl World {
             *patience = limit;
         }
         self
+    }
+
+    /// What looks at the runs of this world and its copies from outside: who waits for whom, while they go on.
+    #[must_use]
+    pub fn watch(&self) -> Watch {
+        Watch::new(&self.runs)
     }
 
     /// The number of ranks in this process.
@@ -273,6 +286,7 @@ impl World {
                     workers,
                     pin,
                     on,
+                    runs: Arc::clone(&self.runs),
                 };
                 run_threads(config, body).map(Outcome::new)
             }

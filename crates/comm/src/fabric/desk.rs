@@ -232,11 +232,12 @@ impl Mail for Desk {
         });
     }
 
-    fn unmatched(&self, dest: usize) -> Vec<Unmatched> {
+    fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched> {
         let unmatched = |envelope: &Envelope| envelope.unmatched(dest);
         let came = |registered: &Registered| registered.came.lock().as_ref().and_then(unmatched);
         let mut all: Vec<_> = self.order.lock().posted.iter().filter_map(came).collect();
         all.extend(self.all(|items| items.iter().filter_map(unmatched).collect::<Vec<_>>()));
+        all.truncate(most);
         all
     }
 }

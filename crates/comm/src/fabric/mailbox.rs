@@ -228,7 +228,7 @@ impl Mail for Mailbox {
         while self.take(wanted).is_some() {}
     }
 
-    fn unmatched(&self, dest: usize) -> Vec<Unmatched> {
+    fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched> {
         let state = self.state.lock();
         let came = state
             .posted
@@ -236,6 +236,7 @@ impl Mail for Mailbox {
             .filter_map(|posted| posted.came.as_ref());
         let left = came.chain(&state.unexpected);
         left.filter_map(|envelope| envelope.unmatched(dest))
+            .take(most)
             .collect()
     }
 }
@@ -455,7 +456,9 @@ mod tests {
         let left = mail.request(&wanted(0, 8), &mut Signed::new());
         mail.leave(left);
         assert_eq!(mail.left(), (0, 0));
-        [5, 6, 5].map(|tag| push(&mail, envelope(1, tag, tag)));
+        for tag in [5, 6, 5] {
+            push(&mail, envelope(1, tag, tag));
+        }
         mail.clear(&wanted(1, 5));
         assert_eq!(mail.left(), (1, 0));
         assert_eq!(take(&mail, 1, ANY_TAG), Some(6));

@@ -8,6 +8,7 @@
 //!
 //! Whoever waits calls [`Processes::poll`]; when all ranks sleep or compute, a thread of the run's own does.
 
+mod asking;
 mod control;
 mod crossing;
 mod greeting;
@@ -21,8 +22,10 @@ pub(crate) use greeting::greet;
 use super::hall::Hall;
 use super::{Mail, Signed};
 use crate::address::Status;
+use crate::asks::Asks;
 use crate::envelope::{Context, Envelope, Kind, Receipt, Sender};
 use crate::transport::{Header, Transport, TransportError};
+use asking::Asking;
 use control::Control;
 use crossing::Crossings;
 use motet_sync::Unparker;
@@ -43,11 +46,20 @@ pub(crate) struct Processes {
     receipts: Receipts,
     control: Control,
     pulse: Pulse,
+    asking: Asking,
     /// Messages of the program, and for it, that went to other processes and came from them.
     sent: AtomicU64,
     received: AtomicU64,
     /// Goes up when a rank looks for messages.
     polls: AtomicU32,
+}
+
+/// Who is told what comes from other processes, beside the ranks.
+pub(crate) struct Told {
+    /// The thread that has started the run.
+    pub(crate) caller: Unparker,
+    /// Whoever makes reports.
+    pub(crate) asks: Arc<Asks>,
 }
 
 /// What a message between processes is, by the third byte of its context.
@@ -74,7 +86,7 @@ impl Processes {
         run: u16,
         firsts: Box<[usize]>,
         later: Later,
-        caller: Unparker,
+        told: Told,
         limit: Duration,
     ) -> Self {
         let (process, processes) = (transport.process(), transport.processes());
@@ -88,7 +100,8 @@ impl Processes {
             firsts,
             crossings: Crossings::default(),
             receipts: Receipts::default(),
-            control: Control::new(processes, later, caller),
+            control: Control::new(processes, later, told.caller),
+            asking: Asking::new(told.asks),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
             polls: AtomicU32::new(0),
@@ -315,4 +328,46 @@ fn first_number(process: usize, processes: usize) -> u32 {
 /// A rank as it stands on a message.
 fn number(rank: usize) -> u32 {
     u32::try_from(rank).expect("there are fewer than 2^32 ranks")
+}
+
+#[cfg(all(test, not(motet_loom)))]
+pub(crate) mod tests {
+    use super::*;
+    use motet_sync::Parker;
+
+    /// The first of two; the other says nothing by itself.
+    struct First;
+
+    impl Transport for First {
+        fn process(&self) -> usize {
+            0
+        }
+
+        fn processes(&self) -> usize {
+            2
+        }
+
+        fn send(&self, _: usize, _: Header, _: Vec<u8>) -> Result<(), TransportError> {
+            Ok(())
+        }
+
+        fn progress(
+            &self,
+            _: &mut dyn FnMut(usize, Header, Vec<u8>),
+        ) -> Result<usize, TransportError> {
+            Ok(0)
+        }
+    }
+
+    /// The first of two processes with one rank each, in run 1.
+    pub(crate) fn first_of_two() -> Arc<Processes> {
+        let (hall, limit) = (Arc::new(Hall::new(1, 1)), Duration::from_secs(60));
+        let told = Told {
+            caller: Parker::new().unparker(),
+            asks: Arc::default(),
+        };
+        let (firsts, later) = (Box::new([0, 1, 2]), Later::default());
+        let made = Processes::new(hall, Arc::new(First), 1, firsts, later, told, limit);
+        Arc::new(made)
+    }
 }

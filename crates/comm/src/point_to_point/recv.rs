@@ -275,6 +275,14 @@ where
 }
 
 impl<U> Receiving<'_, U> {
+    /// Who is to send, if it is one rank.
+    pub(crate) fn source(&self) -> Option<usize> {
+        match self.wanted.source {
+            Source::Rank(rank) => Some(rank),
+            Source::Any | Source::Null => None,
+        }
+    }
+
     /// Nobody waits for it any more, and its message comes all the same: its ticket, if it has not ended.
     pub(crate) fn leave(&mut self) -> Option<Ticket> {
         match std::mem::replace(&mut self.state, State::Ended) {

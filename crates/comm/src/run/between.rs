@@ -2,8 +2,9 @@
 //! them.
 
 use crate::RunError;
-use crate::fabric::{Ending, Hall, Later, Processes, greet};
+use crate::fabric::{Ending, Hall, Later, Processes, Told, greet};
 use crate::transport::Transport;
+use crate::watch::Runs;
 use motet_dispatch::IdleWatch;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread::{self, JoinHandle};
@@ -49,6 +50,7 @@ impl Way {
         workers: usize,
         watch: IdleWatch,
         caller: Unparker,
+        runs: &Runs,
     ) -> Result<Between, RunError<E>> {
         let Way {
             transport,
@@ -60,7 +62,11 @@ impl Way {
         let mut hall = Hall::new(ranks, workers);
         hall.first = firsts[transport.process()];
         let (hall, closing) = (Arc::new(hall), Arc::new(AtomicBool::new(false)));
-        let processes = Processes::new(hall, transport, run, firsts, later, caller, patience);
+        let told = Told {
+            caller,
+            asks: Arc::clone(runs.asks()),
+        };
+        let processes = Processes::new(hall, transport, run, firsts, later, told, patience);
         let processes = Arc::new(processes);
         processes.deliver_early();
         let (served, told) = (Arc::clone(&processes), Arc::clone(&closing));
@@ -89,6 +95,7 @@ impl Between {
             }
             None => {}
         }
+        self.processes.stop_asking();
         if let Some(Server { thread, closing }) = self.server.lock().take() {
             closing.store(true, Ordering::Release);
             thread.join().expect("taking messages in does not panic");

@@ -24,7 +24,7 @@ pub(crate) fn run_solo<R, E>(
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(rank)));
     let result = outcome?;
     dropped.map_err(|payload| RunError::panicked(0, payload))?;
-    Ok((vec![result], fabric.mail().unmatched(0)))
+    Ok((vec![result], fabric.mail().unmatched(0, usize::MAX)))
 }
 
 /// Polls the rank until it ends or nobody can wake it.
@@ -55,7 +55,7 @@ fn drive<R, E>(
                 let waits = RankState::Waiting(fabric.slot().waits());
                 return Err(RunError::Stuck(WaitReport {
                     ranks: vec![waits],
-                    unmatched: fabric.mail().unmatched(0),
+                    unmatched: fabric.mail().unmatched(0, usize::MAX),
                 }));
             }
             thread::park();

@@ -3,6 +3,7 @@
 use super::Ended;
 use super::between::{Between, Way};
 use crate::fabric::{AnyFabric, Ending, Farewells, Hall, PlaceKind, Ports, Remote, Team, Threads};
+use crate::watch::{Ranks, Runs};
 use crate::{Communicator, RunError};
 use motet_dispatch::{
     Causalities, Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task,
@@ -25,6 +26,8 @@ pub(crate) struct ThreadsConfig {
     pub(crate) workers: usize,
     pub(crate) pin: bool,
     pub(crate) on: On,
+    /// Where the run is shown.
+    pub(crate) runs: Arc<Runs>,
 }
 
 /// What carries the messages of the ranks.
@@ -45,6 +48,7 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Debug>(
         workers,
         pin,
         on,
+        runs,
     } = config;
     let dispatcher = Dispatcher::with(DispatcherConfig {
         threads: workers,
@@ -58,7 +62,13 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Debug>(
         On::Threads => (Arc::new(Hall::new(ranks, workers)), Links::Memory),
         On::Ports => (Arc::new(Hall::with_ports(ranks, workers)), Links::Ports),
         On::Processes(way) => {
-            let between = way.begin(ranks, workers, dispatcher.idle_watch(), caller.unparker())?;
+            let between = way.begin(
+                ranks,
+                workers,
+                dispatcher.idle_watch(),
+                caller.unparker(),
+                &runs,
+            )?;
             (
                 Arc::clone(&between.processes.hall),
                 Links::Processes(between),
@@ -74,6 +84,7 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Debug>(
             }
         });
     }
+    let shown = runs.show(links.ranks(&hall));
     let queue = dispatcher.queue(QueueConfig::named("ranks"));
     let run = Run {
         body,
@@ -99,6 +110,7 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Debug>(
     // too: it is taken away, or none of them would ever be freed.
     dispatcher.on_idle(|| ());
     let ending = run.end_between(&caller);
+    drop(shown);
     let unstarted = dispatcher.stop();
     debug_assert!(unstarted.is_empty(), "every rank has ended");
     run.into_outcome(ending)
@@ -121,6 +133,14 @@ impl Links {
                 let processes = Arc::clone(&between.processes);
                 Team::world(processes.size(), PlaceKind::Bridge(processes))
             }
+        }
+    }
+
+    /// The ranks, for whoever looks at them.
+    fn ranks(&self, hall: &Arc<Hall>) -> Ranks {
+        match self {
+            Links::Memory | Links::Ports => Ranks::Here(Arc::clone(hall)),
+            Links::Processes(between) => Ranks::Everywhere(Arc::clone(&between.processes)),
         }
     }
 
@@ -271,7 +291,7 @@ impl<F, R, E> Run<F, R, E> {
         let results = results
             .map(|result| result.expect("a rank that ended well has a result"))
             .collect();
-        Ok((results, self.hall.unmatched()))
+        Ok((results, self.hall.unmatched(usize::MAX)))
     }
 }
 

@@ -264,44 +264,9 @@ impl<T> Drop for Incoming<'_, T> {
 mod tests {
     use super::*;
     use crate::envelope::{Context, Envelope};
-    use crate::fabric::{AnyFabric, Hall, PlaceKind, Processes, Team};
-    use crate::transport::{Header, Transport, TransportError};
-    use motet_sync::Parker;
+    use crate::fabric::{AnyFabric, PlaceKind, Processes, Team, first_of_two};
+    use crate::transport::Header;
     use std::rc::Rc;
-    use std::time::Duration;
-
-    /// The first of two processes; nothing goes anywhere, and nothing comes by itself.
-    struct Alone;
-
-    impl Transport for Alone {
-        fn process(&self) -> usize {
-            0
-        }
-
-        fn processes(&self) -> usize {
-            2
-        }
-
-        fn send(&self, _: usize, _: Header, _: Vec<u8>) -> Result<(), TransportError> {
-            Ok(())
-        }
-
-        fn progress(
-            &self,
-            _: &mut dyn FnMut(usize, Header, Vec<u8>),
-        ) -> Result<usize, TransportError> {
-            Ok(0)
-        }
-    }
-
-    /// One rank here and one there.
-    fn processes() -> Arc<Processes> {
-        let (hall, firsts) = (Arc::new(Hall::new(1, 1)), Box::new([0, 1, 2]));
-        let (caller, limit) = (Parker::new().unparker(), Duration::from_secs(60));
-        let later = Arc::default();
-        let made = Processes::new(hall, Arc::new(Alone), 1, firsts, later, caller, limit);
-        Arc::new(made)
-    }
 
     /// A message of this kind with this tag comes from the other rank.
     fn comes(processes: &Processes, kind: Kind, tag: Tag) {
@@ -320,7 +285,7 @@ mod tests {
 
     #[test]
     fn sem_g462_steps_that_nobody_receives_do_not_stay() {
-        let processes = processes();
+        let processes = first_of_two();
         let mailbox = processes.hall.mailbox(0);
         let remote = Remote::new(Arc::clone(&processes), 0, Rc::default());
         let kind = PlaceKind::Bridge(Arc::clone(&processes));

@@ -7,7 +7,7 @@ use crate::fabric::Ticket;
 use crate::meet::Collective;
 use crate::pending::{Pending, Waiting, Whys};
 use crate::point_to_point::{Receiving, Unused, open};
-use crate::report::Operation;
+use crate::report::{Operation, Why};
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain, Value};
 use std::cell::{Cell, RefCell};
@@ -227,6 +227,9 @@ impl fmt::Debug for Neighbourhood {
 trait Receive<T>: Pending<Output = Result<T, CommError>> {
     /// Nobody waits for it any more; what has been posted.
     fn leave(&mut self) -> Option<Ticket>;
+
+    /// Who is to send.
+    fn source(&self) -> Option<usize>;
 }
 
 impl<T, U> Receive<T> for Receiving<'_, U>
@@ -235,6 +238,10 @@ where
 {
     fn leave(&mut self) -> Option<Ticket> {
         Receiving::leave(self)
+    }
+
+    fn source(&self) -> Option<usize> {
+        Receiving::source(self)
     }
 }
 
@@ -339,10 +346,14 @@ where
 
     fn why(&self) -> Whys {
         let (name, root) = (self.name, None);
-        vec![
-            self.of
-                .waits_in(Operation::Collective { name, root }, self.location),
-        ]
+        let why = self
+            .of
+            .waits_in(Operation::Collective { name, root }, self.location);
+        let missing = self.receives.iter().flatten();
+        vec![Why {
+            peers: Some(missing.filter_map(Receive::source).collect()),
+            ..why
+        }]
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::network::processes;
 use crate::worlds::{Outcome, everywhere, on, with_ranks, worlds_of};
 use motet_comm::{CommError, Communicator, Local, World, dims_create};
-use motet_testkit::{Drops, patience, within};
+use motet_testkit::{Dropped, Drops, patience, within};
 use proptest::prelude::*;
 use std::future::Future;
 use std::pin::pin;
@@ -248,17 +248,18 @@ fn sem_g462_what_comes_when_its_topology_is_gone_is_dropped() {
     on(
         worlds_of(2),
         async |comm| {
+            type Token = Local<Option<Arc<Dropped>>>;
             let (rank, peer, drops) = (comm.rank(), 1 - comm.rank(), Drops::new());
             for polled in [false, true] {
                 let graph = comm.graph(&[peer], &[peer]).await?;
                 if rank == 0 {
                     // Rank 1 has not sent anything yet, and has not got anything when it does.
                     if polled {
-                        let exchange = pin!(graph.neighbour_allgather(Local(None)));
+                        let exchange = pin!(graph.neighbour_allgather::<Token>(Local(None)));
                         let poll = exchange.poll(&mut Context::from_waker(Waker::noop()));
                         assert!(poll.is_pending());
                     } else {
-                        drop(graph.ineighbour_allgather(Local(None)));
+                        drop(graph.ineighbour_allgather::<Token>(Local(None)));
                     }
                     drop(graph);
                     comm.send(1, 0, ()).await?;

@@ -21,4 +21,5 @@ mod stuck;
 mod topology;
 mod values;
 mod waking;
+mod watching;
 mod worlds;

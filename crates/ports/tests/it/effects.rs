@@ -96,7 +96,10 @@ fn sem_g87_a_cleanup_waits_for_the_post_that_has_decided() {
         begun.wait_for(1);
         // Time to do it, if it does not wait.
         thread::park_timeout(Duration::from_millis(20));
-        assert!(log.is_empty(), "the post has not sent it, and holds the cleanup up");
+        assert!(
+            log.is_empty(),
+            "the post has not sent it, and holds the cleanup up"
+        );
         gate.open();
         cleaning.join().unwrap();
         posting.join().unwrap();
