@@ -118,10 +118,12 @@ impl Header {
 
     // Relaxed everywhere: only the owner touches the link, and ownership moves between threads
     // through a queue that synchronises.
+    #[inline]
     pub(crate) fn next(&self) -> *mut Header {
         self.next.load(Ordering::Relaxed)
     }
 
+    #[inline]
     pub(crate) fn set_next(&self, next: *mut Header) {
         self.next.store(next, Ordering::Relaxed);
     }

@@ -16,6 +16,13 @@ pub(crate) struct Delivery<T: Send + 'static> {
 /// A node with an item, waiting or on its way.
 pub(crate) type Parcel<T> = TaskBox<Delivery<T>>;
 
+/// An item that was taken from those that wait, on its own way on or by hand.
+pub(crate) enum Taken<T: Send + 'static> {
+    Node(Parcel<T>),
+    /// It had no node, but it carries causalities.
+    Bare(T, Causalities),
+}
+
 /// The far end of a delivery: a receiver that handles single items.
 pub(crate) trait Deliver<T: Send + 'static>: Sends {
     /// Handles the item, as part of a task of a worker.
@@ -49,6 +56,11 @@ pub(crate) fn token<T: Send + 'static>(item: T) -> Parcel<T> {
     TaskBox::build(Causalities::none(), || Delivery::new(item))
 }
 
+/// Makes a node around an item, which carries `causalities`.
+pub(crate) fn parcel_under<T: Send + 'static>(causalities: Causalities, item: T) -> Parcel<T> {
+    TaskBox::build(causalities, || Delivery::new(item))
+}
+
 /// Brings an item of a handler run that was skipped back by `put_back`, unless it was itself
 /// cancelled: then nobody wants it any more.
 pub(crate) fn put_back_wanted<T: Send + 'static>(
@@ -72,11 +84,7 @@ pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> 
 /// The item of a parcel that is not on its way.
 #[inline]
 pub(crate) fn item_of<T: Send + 'static>(parcel: Parcel<T>) -> T {
-    let Delivery { item, to, .. } = parcel.into_inner();
-    debug_assert!(to.0.is_none(), "waiting, or arrived");
-    // There is nothing to drop, and then no need to load it either.
-    let _nobody = ManuallyDrop::new(to);
-    item
+    parcel.into_inner().into_item()
 }
 
 /// Addresses a parcel: it becomes the task that delivers it.
@@ -84,6 +92,28 @@ pub(crate) fn item_of<T: Send + 'static>(parcel: Parcel<T>) -> T {
 pub(crate) fn address<T: Send + 'static>(mut parcel: Parcel<T>, to: Arc<dyn Deliver<T>>) -> Task {
     parcel.to = SentBy::new(to);
     parcel.into_task()
+}
+
+impl<T: Send + 'static> Taken<T> {
+    #[inline]
+    pub(crate) fn into_item(self) -> T {
+        match self {
+            Taken::Node(parcel) => item_of(parcel),
+            Taken::Bare(item, _) => item,
+        }
+    }
+
+    /// The item, and what it carries.
+    #[inline]
+    pub(crate) fn into_parts(self) -> (T, Causalities) {
+        match self {
+            Taken::Node(parcel) => {
+                let (delivery, causalities) = parcel.into_parts();
+                (delivery.into_item(), causalities)
+            }
+            Taken::Bare(item, causalities) => (item, causalities),
+        }
+    }
 }
 
 impl<T: Send + 'static> Delivery<T> {
@@ -94,6 +124,16 @@ impl<T: Send + 'static> Delivery<T> {
             stamp: 0,
             to: SentBy(None),
         }
+    }
+
+    /// The item of a delivery that is not on its way.
+    #[inline]
+    fn into_item(self) -> T {
+        let Delivery { item, to, .. } = self;
+        debug_assert!(to.0.is_none(), "waiting, or arrived");
+        // There is nothing to drop, and then no need to load it either.
+        let _nobody = ManuallyDrop::new(to);
+        item
     }
 }
 

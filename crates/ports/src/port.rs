@@ -3,6 +3,7 @@
 mod bound;
 mod counters;
 mod hungry;
+mod pile;
 mod post_wait;
 mod state;
 
@@ -14,15 +15,17 @@ pub(crate) use state::PortState;
 use crate::PostError;
 use crate::claim::Claim;
 use crate::deferred::{Deferred, LetIn};
-use crate::delivery::{Delivery, Parcel, parcel, token};
+use crate::delivery::{Delivery, Parcel, Taken, parcel, token};
 use crate::domain::Domain;
 use crate::origin::Origin;
 use crate::predicate;
 use crate::receiver::Receiver;
 use crate::stamps::Entry;
 use bound::Bound;
-use motet_dispatch::BoxList;
+use motet_dispatch::{BoxList, Causalities};
+use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Mutex, Serial};
+use pile::Front;
 use state::Refusal;
 use std::any::type_name;
 use std::sync::{Arc, OnceLock, Weak};
@@ -56,9 +59,13 @@ pub(crate) struct PortCore<T: Send + 'static> {
     domain: OnceLock<Arc<Domain>>,
     /// Its items carry no causalities.
     tokens: bool,
+    /// Whether items may lie on a pile: a hint for posters, who look again under the lock.
+    piles: AtomicBool,
     state: Mutex<PortState<T>>,
     id: u64,
     origin: Origin,
+    /// Set when the first pile begins.
+    front: OnceLock<Arc<Front<T>>>,
 }
 
 #[cfg(not(any(motet_loom, motet_shuttle)))]
@@ -95,6 +102,10 @@ impl<T: Send + 'static> Port<T> {
     /// Inside a predicate: predicates must not use ports.
     #[inline]
     pub fn post(&self, item: T) -> Result<(), PostError<T>> {
+        let item = match self.core.heap(item) {
+            None => return Ok(()),
+            Some(item) => item,
+        };
         let refused = self.core.place(self.core.parcel(item), Entry::Posted);
         refused.map_err(Refusal::into_error)
     }
@@ -161,14 +172,16 @@ impl<T: Send + 'static> PortCore<T> {
         Arc::new_cyclic(|this| PortCore {
             id: IDS.next(),
             tokens,
+            piles: AtomicBool::new(false),
             state: Mutex::new(PortState::new(Bound::new(config), this)),
             domain: OnceLock::new(),
+            front: OnceLock::new(),
             origin,
         })
     }
 
     pub(crate) fn item_count(&self) -> usize {
-        self.state().items.len()
+        self.state().item_count()
     }
 
     pub(crate) fn origin(&self) -> &Origin {
@@ -213,7 +226,8 @@ impl<T: Send + 'static> PortCore<T> {
     fn make_domain(&self) -> &Arc<Domain> {
         // Under the port's lock, so that nobody is inside the port without the domain's lock once
         // there is a domain.
-        let _state = self.state();
+        let mut state = self.state();
+        state.unpile();
         self.domain.get_or_init(Domain::new)
     }
 
@@ -252,6 +266,67 @@ impl<T: Send + 'static> PortCore<T> {
         let placed = self.locked(|state| state.place(parcel, entry, &mut deferred));
         deferred.carry_out();
         placed
+    }
+
+    /// Puts an item on the pile, if there is one; else gives it back.
+    #[inline]
+    fn heap(&self, item: T) -> Option<T> {
+        // Relaxed: it is looked up under the lock.
+        if self.piles.load(Ordering::Relaxed) {
+            self.heap_high(item)
+        } else {
+            Some(item)
+        }
+    }
+
+    #[inline(never)]
+    fn heap_high(&self, item: T) -> Option<T> {
+        let tokens = self.tokens;
+        let carries = || match tokens {
+            true => Causalities::none(),
+            false => Causalities::active(),
+        };
+        let mut state = self.state();
+        let left = state.heap(item, carries);
+        if left.is_some() {
+            // Under the lock, as where it is set.
+            self.piles.store(false, Ordering::Relaxed);
+        }
+        left
+    }
+
+    /// Items may lie on a pile from now on, unless a join connects the port. The caller has the lock.
+    #[cold]
+    fn begin_pile(&self) -> Option<&Arc<Front<T>>> {
+        if self.has_domain() {
+            return None;
+        }
+        self.piles.store(true, Ordering::Relaxed);
+        Some(self.front.get_or_init(|| Arc::new(Front::new())))
+    }
+
+    /// Takes the oldest item, if it lies on a pile, without the port's lock.
+    #[inline]
+    pub(crate) fn pop_front_of_pile(&self) -> Option<Taken<T>> {
+        let front = self.front.get()?;
+        predicate::assert_outside();
+        front.pop()
+    }
+
+    /// Takes the oldest waiting item.
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<Taken<T>> {
+        if let Some(taken) = self.pop_front_of_pile() {
+            return Some(taken);
+        }
+        let mut state = self.state();
+        let taken = state.pop();
+        let has_posters = state.has_posters();
+        drop(state);
+        if has_posters {
+            self.let_in();
+        }
+        taken
     }
 
     /// Takes waiting items.

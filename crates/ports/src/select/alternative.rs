@@ -154,8 +154,8 @@ where
     R: Send + 'static,
 {
     fn look(&mut self, cx: &Context<'_>) -> Look<R> {
-        match self.port.take() {
-            Some(parcel) => Look::Found(self.map.take()(received(parcel, cx))),
+        match self.port.core().pop() {
+            Some(taken) => Look::Found(self.map.take()(received(taken, cx))),
             None => Look::Nothing,
         }
     }
@@ -183,8 +183,8 @@ where
 {
     fn look(&mut self, cx: &Context<'_>) -> Look<R> {
         let mut ports = self.ports.iter().enumerate();
-        match ports.find_map(|(place, port)| Some((place, port.take()?))) {
-            Some((place, parcel)) => Look::Found(self.map.take()(place, received(parcel, cx))),
+        match ports.find_map(|(place, port)| Some((place, port.core().pop()?))) {
+            Some((place, taken)) => Look::Found(self.map.take()(place, received(taken, cx))),
             None => Look::Nothing,
         }
     }
