@@ -4,7 +4,7 @@ use crate::support::{Bomb, dispatcher, here, post_all, take_all};
 use motet_dispatch::{
     Dispatcher, Enqueue, Exception, ExecutionPolicy, QueueConfig, QueueError, RoomLine, Task, spawn,
 };
-use motet_ports::{Interleave, Port, Receive};
+use motet_ports::{Choice, Interleave, Port, Receive};
 use motet_sync::{Arc, thread};
 use motet_testkit::{Gate, Log, patience, within};
 use std::num::NonZeroUsize;
@@ -105,6 +105,35 @@ fn sem_g87_a_cleanup_waits_for_the_post_that_has_decided() {
         posting.join().unwrap();
         assert_eq!(log.take(), ["sent", "off"]);
     });
+}
+
+#[test]
+fn sem_g79_the_losers_of_a_choice_inside_a_choice_have_left_when_its_winner_is_queued() {
+    let (loser, winner, other, seen) = (Port::new(), Port::new(), Port::new(), Log::new());
+    let (looks_at, sees) = (loser.clone(), seen.clone());
+    let queue = Hooked {
+        inner: here(),
+        reserved: || (),
+        // From here on another worker may run it.
+        admits: move || sees.push(looks_at.receiver_count()),
+    };
+    let (looks_at, sees) = (loser.clone(), seen.clone());
+    winner.post(1).unwrap();
+    let inner = Choice::new()
+        .or(Receive::once(&loser, |_: u32| ()))
+        .or(Receive::once(&winner, move |_: u32| {
+            sees.push(looks_at.receiver_count());
+        }));
+    Choice::new()
+        .or(inner)
+        .or(Receive::once(&other, |_: u32| ()))
+        .activate(&queue)
+        .unwrap();
+    let seen = seen.take();
+    assert!(
+        !seen.is_empty() && seen.iter().all(|&left| left == 0),
+        "{seen:?}"
+    );
 }
 
 #[test]
