@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use motet_comm::{Communicator, RunError, World};
+use motet_comm::{Communicator, Profile, RunError, World};
 use motet_mining::{Annealing, Clustering, Clusters, Control, KMeans, MiningError, Points};
 
 use crate::error::CliError;
@@ -17,6 +17,8 @@ pub(crate) struct Fit {
     pub(crate) seconds: f64,
     /// The ranks it ran on.
     pub(crate) threads: usize,
+    /// Where the time went, if the world is to say so.
+    pub(crate) profile: Option<Profile>,
 }
 
 /// Clusters `points` on the ranks of `world`; the outcome in its first process, `None` in others.
@@ -27,13 +29,15 @@ pub(crate) fn fit(
     control: &Control<'_>,
 ) -> Result<Option<Fit>, CliError> {
     let start = Instant::now();
-    let parts = match search {
+    let outcome = match search {
         Search::Exactly(clusters) => {
             let method = Annealing {
                 clusters: Clusters::Exactly(clusters),
                 ..Annealing::default()
             };
-            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await?).await)
+            world.run_outcome(async |comm| {
+                gather(&comm, method.fit(&comm, points, control).await?).await
+            })
         }
         Search::Found { t_min, at_most } => {
             let clusters = Clusters::Found { t_min, at_most };
@@ -41,7 +45,9 @@ pub(crate) fn fit(
                 clusters,
                 ..Annealing::default()
             };
-            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await?).await)
+            world.run_outcome(async |comm| {
+                gather(&comm, method.fit(&comm, points, control).await?).await
+            })
         }
         Search::KMeans {
             clusters,
@@ -54,11 +60,14 @@ pub(crate) fn fit(
                 restarts,
                 ..KMeans::default()
             };
-            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await?).await)
+            world.run_outcome(async |comm| {
+                gather(&comm, method.fit(&comm, points, control).await?).await
+            })
         }
     };
     let seconds = start.elapsed().as_secs_f64();
-    let Some(parts) = parts.map_err(failure)?.remove(0) else {
+    let mut outcome = outcome.map_err(failure)?;
+    let Some(parts) = outcome.results.remove(0) else {
         return Ok(None);
     };
     let threads = parts.len();
@@ -68,6 +77,7 @@ pub(crate) fn fit(
         clustering,
         seconds,
         threads,
+        profile: outcome.profile,
     }))
 }
 

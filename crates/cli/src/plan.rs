@@ -25,6 +25,7 @@ pub(crate) struct Plan {
     pub(crate) spread: SpreadArgs,
     /// Whether to run with one thread too.
     pub(crate) scaling: bool,
+    pub(crate) profile: bool,
     /// Where the files go.
     pub(crate) out: Option<PathBuf>,
     /// Whether to print JSON.
@@ -86,6 +87,7 @@ impl Plan {
             threads,
             spread,
             scaling: results.scaling,
+            profile: results.profile,
             out: results.out,
             json: results.json,
             quiet: results.quiet,

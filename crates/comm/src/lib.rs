@@ -34,6 +34,7 @@
 //! | talk among some of the ranks | [`split`](Communicator::split), [`dup`](Communicator::dup), [`create`](Communicator::create) |
 //! | find out why nothing goes on | [`RunError::Stuck`] |
 //! | see who waits for whom while it runs | [`World::watch`] |
+//! | learn where the time went | [`World::profile`] |
 //!
 //! Collectives also come in place (`allreduce_into`) and started to be waited for later (`iallreduce`).
 //!
@@ -72,6 +73,7 @@ mod meet;
 mod pending;
 mod plain;
 mod point_to_point;
+mod profile;
 mod rank_slot;
 mod report;
 mod reproducible;
@@ -93,6 +95,7 @@ pub use exact_sum::{ExactSum, Real};
 pub use group::Group;
 pub use plain::Plain;
 pub use point_to_point::{Message, PersistentRecv, PersistentSend, Probe};
+pub use profile::{Model, Overhead, Profile, RankProfile, StageProfile};
 pub use report::graph::{CollectiveNow, RankNow, WaitGraph, WaitNow};
 pub use report::{Operation, RankState, Unmatched, Wait, WaitReport};
 pub use reproducible::Dyadic;

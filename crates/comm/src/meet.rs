@@ -3,6 +3,7 @@
 
 use crate::fabric::{Agenda, Call, Place};
 use crate::pending::{Pending, Waiting, Whys};
+use crate::profile::Called;
 use crate::report::Why;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
@@ -149,7 +150,7 @@ where
 {
     #[inline]
     fn now(self) -> Waiting<'c, Self> {
-        Waiting::new(self.comm.fabric().slot(), self)
+        Waiting::new(self.comm.spot(), self)
     }
 
     fn started(mut self) -> Request<'c, T> {
@@ -157,8 +158,11 @@ where
         if self.refused.is_none() && !matches!(self.place, At::Nowhere) {
             self.place = At::Started(comm.next_started_place());
         }
-        self.come();
-        Request::new(comm.fabric().slot(), self)
+        {
+            let _entered = comm.entered(self.call.name(), self.call.location());
+            self.come();
+        }
+        Request::new(comm.spot(), self)
     }
 }
 
@@ -222,5 +226,9 @@ where
             started: matches!(self.place, At::Started(_)),
             ..why
         }]
+    }
+
+    fn called(&self) -> Option<Called> {
+        Some(Called::new(self.call.name(), self.call.location()))
     }
 }

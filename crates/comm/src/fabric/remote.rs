@@ -138,6 +138,8 @@ impl Fabric for Remote {
     }
 
     fn new_communicators(&self, count: u32) -> u32 {
-        self.here.new_communicators(count)
+        let first = self.here.new_communicators(count);
+        self.processes.check_numbers(first, count);
+        first
     }
 }

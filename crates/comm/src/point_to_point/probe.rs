@@ -4,6 +4,7 @@ use super::recv::{Receiving, open};
 use crate::address::{Source, Status, TagMatch};
 use crate::envelope::{Envelope, Kind, Wanted};
 use crate::pending::{Pending, Waiting, Whys};
+use crate::profile::Called;
 use crate::report::Operation;
 use crate::{CommError, Communicator, Value};
 use std::fmt;
@@ -67,7 +68,7 @@ impl Communicator {
             location: Location::caller(),
             seen: None,
         };
-        Waiting::new(self.fabric().slot(), probing)
+        Waiting::new(self.spot(), probing)
     }
 
     /// Looks whether a message from `source` with `tag` is there, and leaves it there (MPI_IPROBE).
@@ -102,7 +103,7 @@ impl Communicator {
                 envelope: Some(envelope),
             })
         });
-        Waiting::new(self.fabric().slot(), receiving)
+        Waiting::new(self.spot(), receiving)
     }
 
     /// Takes a message from `source` with `tag`, if one is there, whatever it holds (MPI_IMPROBE).
@@ -238,5 +239,9 @@ impl Pending for Probing<'_> {
             tag: self.wanted.tag,
         };
         vec![self.comm.waits_in(operation, self.location)]
+    }
+
+    fn called(&self) -> Option<Called> {
+        Some(Called::new("probe", self.location))
     }
 }

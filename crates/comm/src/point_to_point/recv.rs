@@ -4,6 +4,7 @@ use crate::address::{Source, Status, Tag, TagMatch};
 use crate::envelope::{Envelope, Kind, Wanted};
 use crate::fabric::Ticket;
 use crate::pending::{Pending, Waiting, Whys};
+use crate::profile::Called;
 use crate::report::Operation;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
@@ -59,7 +60,7 @@ impl Communicator {
         let mut receiving =
             Receiving::new(self, wanted, Location::caller(), open(|value, _| value));
         receiving.post();
-        Request::new(self.fabric().slot(), receiving)
+        Request::new(self.spot(), receiving)
     }
 
     /// What a receive of this communicator waits for.
@@ -82,7 +83,7 @@ impl Communicator {
         give: impl FnOnce(T, Status) -> R + 'c,
     ) -> Waiting<'c, impl Pending<Output = Result<R, CommError>> + 'c> {
         let receiving = Receiving::new(self, wanted, location, open(give));
-        Waiting::new(self.fabric().slot(), receiving)
+        Waiting::new(self.spot(), receiving)
     }
 }
 
@@ -267,6 +268,10 @@ where
             },
         };
         vec![self.comm.waits_in(operation, self.location)]
+    }
+
+    fn called(&self) -> Option<Called> {
+        Some(Called::new(self.part_of.unwrap_or("recv"), self.location))
     }
 
     fn cancel(&mut self) -> bool {

@@ -3,6 +3,7 @@
 use crate::address::{Dest, Status, Tag};
 use crate::envelope::{Envelope, Kind, Receipt};
 use crate::pending::{Ended, Pending, Waiting, Whys};
+use crate::profile::Called;
 use crate::report::Operation;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
@@ -81,7 +82,7 @@ impl Communicator {
         value: T,
     ) -> impl Future<Output = Result<(), CommError>> {
         let sending = Sending::new(self, dest.into(), tag, value, Location::caller());
-        Waiting::new(self.fabric().slot(), sending)
+        Waiting::new(self.spot(), sending)
     }
 
     /// Sends `value` and returns a request that has ended (MPI_ISEND).
@@ -91,7 +92,7 @@ impl Communicator {
     #[track_caller]
     pub fn isend<T: Value>(&self, dest: impl Into<Dest>, tag: Tag, value: T) -> Request<'_, ()> {
         let sent = self.send_in(Kind::User, dest.into(), tag, value, Location::caller());
-        Request::new(self.fabric().slot(), Ended(Some(sent)))
+        Request::new(self.spot(), Ended(Some(sent)))
     }
 
     /// Sends `value` and returns a request that ends when a receive has got it (MPI_ISSEND).
@@ -102,7 +103,7 @@ impl Communicator {
     pub fn issend<T: Value>(&self, dest: impl Into<Dest>, tag: Tag, value: T) -> Request<'_, ()> {
         let mut sending = Sending::new(self, dest.into(), tag, value, Location::caller());
         sending.send();
-        Request::new(self.fabric().slot(), sending)
+        Request::new(self.spot(), sending)
     }
 
     /// Sends now.
@@ -115,7 +116,7 @@ impl Communicator {
         value: T,
         location: &'static Location<'static>,
     ) -> Result<(), CommError> {
-        self.deliver(dest, || self.message(kind, tag, value, location))
+        self.deliver(dest, location, || self.message(kind, tag, value, location))
     }
 
     /// A message of this rank.
@@ -136,12 +137,14 @@ impl Communicator {
     pub(crate) fn deliver(
         &self,
         dest: Dest,
+        location: &'static Location<'static>,
         message: impl FnOnce() -> Envelope,
     ) -> Result<(), CommError> {
         let Dest::Rank(dest) = dest else {
             return Ok(());
         };
         self.check_rank(dest)?;
+        let _entered = self.entered("send", location);
         self.fabric().send(self.team().world_rank(dest), message())
     }
 }
@@ -181,7 +184,7 @@ impl<'c, T: Value> Sending<'c, T> {
         let Some(value) = self.value.take() else {
             return;
         };
-        let sent = self.comm.deliver(self.dest, || {
+        let sent = self.comm.deliver(self.dest, self.location, || {
             let mut envelope = self
                 .comm
                 .message(Kind::User, self.tag, value, self.location);
@@ -218,5 +221,9 @@ impl<T: Value> Pending for Sending<'_, T> {
             tag: self.tag,
         };
         vec![self.comm.waits_in(operation, self.location)]
+    }
+
+    fn called(&self) -> Option<Called> {
+        Some(Called::new("ssend", self.location))
     }
 }

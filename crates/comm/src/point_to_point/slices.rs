@@ -41,7 +41,7 @@ impl Communicator {
         numbers: &[T],
     ) -> Request<'_, ()> {
         let sent = self.send_numbers(dest.into(), tag, numbers, Location::caller());
-        Request::new(self.fabric().slot(), Ended(Some(sent)))
+        Request::new(self.spot(), Ended(Some(sent)))
     }
 
     /// Receives numbers into the beginning of `room`; how many they were, and who sent them. From
@@ -80,7 +80,7 @@ impl Communicator {
         let own = self.rank();
         async move {
             match receiving {
-                Some(receiving) => Waiting::new(self.fabric().slot(), receiving).await,
+                Some(receiving) => Waiting::new(self.spot(), receiving).await,
                 None => Ok((0, null_status(own, tag))),
             }
         }
@@ -98,14 +98,14 @@ impl Communicator {
         tag: impl Into<TagMatch>,
     ) -> Request<'c, (usize, Status)> {
         let (source, tag, location) = (source.into(), tag.into(), Location::caller());
-        let slot = self.fabric().slot();
+        let spot = self.spot();
         if source == Source::Null {
             let nothing = Ok((0, null_status(self.rank(), tag)));
-            return Request::new(slot, Ended(Some(nothing)));
+            return Request::new(spot, Ended(Some(nothing)));
         }
         let mut receiving = self.receiving_into(room, source, tag, location);
         receiving.post();
-        Request::new(slot, receiving)
+        Request::new(spot, receiving)
     }
 
     fn send_numbers<T: Plain>(
@@ -115,7 +115,7 @@ impl Communicator {
         numbers: &[T],
         location: &'static Location<'static>,
     ) -> Result<(), CommError> {
-        self.deliver(dest, || {
+        self.deliver(dest, location, || {
             let mut envelope = self.message(Kind::User, tag, numbers.to_vec(), location);
             envelope.label.length = numbers.len();
             envelope
@@ -179,8 +179,11 @@ mod tests {
         };
         let status = Status { source: 3, tag: 4 };
         let envelope = Envelope::new(context, status, Location::caller(), vec![1_u32, 2]);
-        let came = |bytes| Envelope::read(context, status, bytes).unwrap().0;
-        let bytes = envelope.write(0).unwrap();
+        let came = |bytes| {
+            let read = Envelope::read(context, status, bytes, |_, words| words);
+            read.unwrap().0
+        };
+        let bytes = envelope.write(0, true, None).unwrap();
         let mut room = [0_u32; 2];
         let copied = copy_out(came(bytes.clone()), &mut room).ok().unwrap();
         assert_eq!((copied.0, room), (2, [1, 2]));

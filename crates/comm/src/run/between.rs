@@ -1,10 +1,11 @@
 //! The part of a run that is between processes: beginning and ending together, and messages while no rank looks for
 //! them.
 
-use crate::RunError;
 use crate::fabric::{Ending, Hall, Later, Processes, Told, greet};
 use crate::transport::Transport;
 use crate::watch::Runs;
+use crate::wire::decode;
+use crate::{Profile, RunError};
 use motet_dispatch::IdleWatch;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread::{self, JoinHandle};
@@ -39,6 +40,8 @@ struct Server {
 const GLANCE: Duration = Duration::from_micros(200);
 /// Fruitless looks in a row until the server naps between them.
 const EAGER: u32 = 100;
+/// How long the end waits for messages to leave.
+const LEAVING: Duration = Duration::from_secs(1);
 /// How often the server looks whether this process is idle.
 const IDLE_EVERY: Duration = Duration::from_millis(20);
 
@@ -71,23 +74,34 @@ impl Way {
         processes.deliver_early();
         let (served, told) = (Arc::clone(&processes), Arc::clone(&closing));
         let thread = thread::spawn_named("between", move || serve(&served, &watch, &told));
+        let thread = thread.map_err(|error| {
+            // The others have begun with this process.
+            processes.failed(&format!("a thread could not be started: {error}"));
+            RunError::Start(error)
+        })?;
+        let server = Some(Server { thread, closing });
         Ok(Between {
             processes,
-            server: Mutex::new(Some(Server {
-                thread: thread.map_err(RunError::Start)?,
-                closing,
-            })),
+            server: Mutex::new(server),
         })
     }
 }
 
 impl Between {
-    /// The ranks here have ended, with this failure or well. Waits until those of all other processes have; why the
+    /// The ranks here have ended, with this failure or well, and this profile if there is one. Waits until those of all other processes have; why the
     /// run ends early if no rank here is to blame.
-    pub(crate) fn end(&self, failure: Option<String>, caller: &Parker) -> Option<Ending> {
+    pub(crate) fn end(
+        &self,
+        failure: Option<String>,
+        profile: Option<Vec<u8>>,
+        caller: &Parker,
+    ) -> Option<Ending> {
         match failure {
             Some(message) => self.processes.failed(&message),
             None if self.processes.ending().is_none() => {
+                if let Some(profile) = profile {
+                    self.processes.send_profile(profile);
+                }
                 self.processes.done();
                 while !self.processes.is_over() {
                     caller.park();
@@ -97,10 +111,28 @@ impl Between {
         }
         self.processes.stop_asking();
         if let Some(Server { thread, closing }) = self.server.lock().take() {
+            // The last messages, by which others end, leave while the server looks for messages.
+            let begun = Instant::now();
+            while self.processes.under_way() > 0 && begun.elapsed() < LEAVING {
+                thread::park_timeout(GLANCE);
+            }
             closing.store(true, Ordering::Release);
             thread.join().expect("taking messages in does not panic");
         }
         self.processes.ending()
+    }
+}
+
+impl Between {
+    /// In process 0: the profile of all ranks, given that of the ranks here.
+    pub(crate) fn all_profiles(&self, mut all: Profile) -> Option<Profile> {
+        if !self.processes.is_first() {
+            return None;
+        }
+        for bytes in self.processes.take_profiles() {
+            all.append(decode(&bytes).ok()?);
+        }
+        Some(all)
     }
 }
 

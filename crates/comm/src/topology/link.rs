@@ -266,26 +266,42 @@ mod tests {
     use crate::envelope::{Context, Envelope};
     use crate::fabric::{AnyFabric, PlaceKind, Processes, Team, first_of_two};
     use crate::transport::Header;
+    use std::cell::Cell;
     use std::rc::Rc;
 
-    /// A message of this kind with this tag comes from the other rank.
-    fn comes(processes: &Processes, kind: Kind, tag: Tag) {
-        let (status, location) = (Status { source: 1, tag }, Location::caller());
-        let communicator = 0;
-        let context = Context { communicator, kind };
-        let envelope = Envelope::new(context, status, location, 7_u32);
-        let header = Header {
-            context: 1 << 48 | (kind as u64) << 40,
-            source: 1,
-            destination: 0,
-            tag,
-        };
-        processes.deliver(1, header, envelope.write(0).unwrap());
+    /// The other rank.
+    struct There {
+        to: Arc<Processes>,
+        /// Messages that have come from it: each has a label of its own.
+        messages: Cell<u32>,
+    }
+
+    impl There {
+        /// Sends a message of this kind with this tag.
+        fn sends(&self, kind: Kind, tag: Tag) {
+            let (status, location) = (Status { source: 1, tag }, Location::caller());
+            let communicator = 0;
+            let context = Context { communicator, kind };
+            let envelope = Envelope::new(context, status, location, 7_u32);
+            let header = Header {
+                context: 1 << 48 | (kind as u64) << 40,
+                source: 1,
+                destination: 0,
+                tag,
+            };
+            let label = self.messages.replace(self.messages.get() + 1);
+            let written = envelope.write(label, true, None);
+            self.to.deliver(1, header, written.unwrap());
+        }
     }
 
     #[test]
     fn sem_g462_steps_that_nobody_receives_do_not_stay() {
         let processes = first_of_two();
+        let there = There {
+            to: Arc::clone(&processes),
+            messages: Cell::new(0),
+        };
         let mailbox = processes.hall.mailbox(0);
         let remote = Remote::new(Arc::clone(&processes), 0, Rc::default());
         let kind = PlaceKind::Bridge(Arc::clone(&processes));
@@ -295,23 +311,23 @@ mod tests {
             let (from, to) = (2 * round, 2 * round + 1);
             let mut steps =
                 Incoming::<u32>::Far(Box::new(Post::new(&comm, &remote, 1, (from, to))));
-            (0..3).for_each(|_| comes(&processes, Kind::Step, from));
-            comes(&processes, Kind::Step, 99);
+            (0..3).for_each(|_| there.sends(Kind::Step, from));
+            there.sends(Kind::Step, 99);
             assert_eq!(steps.try_receive(), Some((7, false)));
             if early {
-                comes(&processes, Kind::StepsEnd, from);
+                there.sends(Kind::StepsEnd, from);
             }
             drop(steps);
             if !early {
                 assert_eq!(mailbox.left(), (1, 1), "more may come");
-                comes(&processes, Kind::Step, from);
+                there.sends(Kind::Step, from);
                 assert_eq!(mailbox.left(), (1, 1));
-                comes(&processes, Kind::StepsEnd, from);
+                there.sends(Kind::StepsEnd, from);
             }
             assert_eq!(mailbox.left(), (1, 0), "what is of another ring stays");
             let mut other = Incoming::<u32>::Far(Box::new(Post::new(&comm, &remote, 1, (99, 98))));
             assert_eq!(other.try_receive(), Some((7, false)));
-            comes(&processes, Kind::StepsEnd, 99);
+            there.sends(Kind::StepsEnd, 99);
         }
     }
 }

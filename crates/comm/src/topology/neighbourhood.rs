@@ -4,8 +4,8 @@ mod exchange;
 
 use exchange::{Exchange, Receive};
 
+use super::parts::{lay_out, part};
 use crate::address::{Source, Tag, TagMatch};
-use crate::collectives::copy;
 use crate::envelope::Kind;
 use crate::fabric::Ticket;
 use crate::meet::Collective;
@@ -213,29 +213,4 @@ impl fmt::Debug for Neighbourhood {
             .field("edges", &self.edges)
             .finish_non_exhaustive()
     }
-}
-
-/// The length of each part when so many elements are cut into equal ones.
-fn part(name: &'static str, way: &str, elements: usize, parts: usize) -> Result<usize, CommError> {
-    if elements.is_multiple_of(parts) {
-        return Ok(elements.checked_div(parts).unwrap_or(0));
-    }
-    let problem =
-        format!("{name} {way} {elements} elements cannot be cut into {parts} equal parts");
-    Err(CommError::Arguments { problem })
-}
-
-/// Puts each part where it belongs: into `length` elements of its own.
-fn lay_out<T: Plain>(
-    name: &'static str,
-    parts: &[Option<Vec<T>>],
-    length: usize,
-    came: &mut [T],
-) -> Result<(), CommError> {
-    for (at, part) in parts.iter().enumerate() {
-        if let Some(part) = part {
-            copy(name, part, &mut came[at * length..][..length])?;
-        }
-    }
-    Ok(())
 }

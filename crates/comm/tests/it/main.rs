@@ -14,6 +14,7 @@ mod messages;
 mod misuse;
 mod network;
 mod processes;
+mod profiles;
 mod requests;
 mod scripts;
 mod stress;

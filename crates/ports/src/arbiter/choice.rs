@@ -13,6 +13,7 @@ use crate::outlet::Outlet;
 use crate::parent::{Parent, Pass};
 use motet_dispatch::{Awaited, Enqueue, QueueError, Task, WaitPart, Waiter};
 use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicBool, Ordering};
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
@@ -50,12 +51,13 @@ pub struct Choice<L = ()> {
 /// A choice at work. Its branches come to be one by one, when they are registered: one that has its items
 /// already is the last.
 struct Core<H> {
-    this: Weak<Self>,
     claim: Claim,
     outlet: Outlet,
     roster: Mutex<Roster>,
-    /// The branches until the registration. Those of a select know the choice: it is kept by them meanwhile.
-    held: Mutex<Option<H>>,
+    /// The branches until the registration, and the choice's own handle for it.
+    held: Mutex<Option<(Arc<Self>, H)>>,
+    /// For looking without the lock; it is changed after the branches have been taken.
+    is_held: AtomicBool,
 }
 
 /// Keeps the branches of a choice, which hold their ports, until it is registered.
@@ -167,15 +169,15 @@ impl<L: Branches> Attach for Choice<L> {
     type Ports = Kept;
 
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Kept) {
-        let core = Arc::new_cyclic(|this| Core {
-            this: Weak::clone(this),
+        let core = Arc::new(Core {
             claim: Claim::new(),
             outlet,
             roster: Mutex::default(),
             held: Mutex::new(None),
+            is_held: AtomicBool::new(true),
         });
         let held = self.branches.hold(&|| outlet_of_branch(&core));
-        *core.held.lock() = Some(held);
+        *core.held.lock() = Some((Arc::clone(&core), held));
         let kept = Kept(Arc::clone(&core) as Arc<dyn Release>);
         (core, kept)
     }
@@ -232,9 +234,10 @@ impl<H: Held> Settle for Core<H> {
 
 impl<H: Held> Release for Core<H> {
     fn release(&self) {
-        let held = self.held.lock().take();
-        // Under no lock: they are others' code.
-        drop(held);
+        // Relaxed: nobody is misled by an old answer.
+        if self.is_held.load(Ordering::Relaxed) {
+            drop(self.take_held());
+        }
     }
 }
 
@@ -250,6 +253,13 @@ fn outlet_of_branch<H: Held>(core: &Arc<Core<H>>) -> Outlet {
 }
 
 impl<H: Held> Core<H> {
+    /// The branches, which are others' code: they are used and dropped under no lock.
+    fn take_held(&self) -> Option<(Arc<Self>, H)> {
+        let held = self.held.lock().take();
+        self.is_held.store(false, Ordering::Relaxed);
+        held
+    }
+
     /// Those that have begun to register, and are still there.
     fn branches(&self) -> impl Iterator<Item = Arc<dyn Active>> {
         let roster = self.roster.lock();
@@ -284,7 +294,7 @@ impl<H: Held> Waiter for Core<H> {
             return None;
         }
         let queue = self.outlet.queue().name().to_owned();
-        let parts = if self.held.lock().is_some() {
+        let parts = if self.is_held.load(Ordering::Relaxed) {
             vec![WaitPart {
                 port: format!("its registration by queue '{queue}'"),
                 there: 0,
@@ -304,8 +314,7 @@ impl<H: Held> Waiter for Core<H> {
 
 impl<H: Held> Active for Core<H> {
     fn register(&self) {
-        let (held, this) = (self.held.lock().take(), self.this.upgrade());
-        let (Some(mut held), Some(this)) = (held, this) else {
+        let Some((this, mut held)) = self.take_held() else {
             return;
         };
         let mut count = 0;

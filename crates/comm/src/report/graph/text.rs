@@ -8,6 +8,9 @@ use std::time::Duration;
 /// More messages, cycles or ranks of a kind than this are counted only.
 const SHOWN: usize = 20;
 
+/// Tells what ranks are.
+type Is = fn(&RankNow) -> bool;
+
 impl fmt::Display for WaitGraph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_counts(f)?;
@@ -40,7 +43,7 @@ impl WaitGraph {
             Time(self.after),
             self.ranks.len()
         )?;
-        let kinds: [(&str, fn(&RankNow) -> bool); 5] = [
+        let kinds: [(&str, Is); 5] = [
             ("run", |now| matches!(now, RankNow::Running { .. })),
             ("wait for ranks", |now| {
                 matches!(now, RankNow::Waiting { .. })

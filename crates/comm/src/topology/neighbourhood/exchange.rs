@@ -6,6 +6,7 @@ use crate::fabric::Ticket;
 use crate::meet::Collective;
 use crate::pending::{Ended, Pending, Waiting, Whys};
 use crate::point_to_point::{Receiving, Unused};
+use crate::profile::Called;
 use crate::report::{Operation, Why};
 use crate::request::Request;
 use crate::{CommError, Value};
@@ -142,6 +143,10 @@ where
             ..why
         }]
     }
+
+    fn called(&self) -> Option<Called> {
+        Some(Called::new(self.name, self.location))
+    }
 }
 
 impl<'c, T, P, G, R: 'c> Collective<'c, R> for Exchange<'c, T, P, G>
@@ -151,15 +156,19 @@ where
     G: FnOnce(Vec<Option<T>>) -> Result<R, CommError> + 'c,
 {
     fn now(self) -> Waiting<'c, Self> {
-        Waiting::new(self.of.comm.fabric().slot(), self)
+        Waiting::new(self.of.comm.spot(), self)
     }
 
     fn started(mut self) -> Request<'c, R> {
-        let slot = self.of.comm.fabric().slot();
+        let comm = &self.of.comm;
         self.started = true;
-        match self.look() {
-            Some(outcome) => Request::new(slot, Ended(Some(outcome))),
-            None => Request::new(slot, self),
+        let looked = {
+            let _entered = comm.entered(self.name, self.location);
+            self.look()
+        };
+        match looked {
+            Some(outcome) => Request::new(comm.spot(), Ended(Some(outcome))),
+            None => Request::new(comm.spot(), self),
         }
     }
 }
