@@ -16,6 +16,7 @@ mod labels;
 mod profiles;
 mod pulse;
 mod receipts;
+mod stuck;
 
 pub(crate) use control::{Ending, Later};
 pub(super) use crossing::{Crossing, Key, Part, Route};
@@ -38,6 +39,7 @@ use pulse::Pulse;
 use receipts::Receipts;
 use std::sync::Arc;
 use std::time::Duration;
+use stuck::Stuck;
 
 pub(crate) struct Processes {
     pub(crate) hall: Arc<Hall>,
@@ -50,6 +52,7 @@ pub(crate) struct Processes {
     receipts: Receipts,
     labels: Labels,
     control: Control,
+    stuck: Stuck,
     pulse: Pulse,
     asking: Asking,
     profiles: Profiles,
@@ -107,6 +110,7 @@ impl Processes {
             crossings: Crossings::default(),
             receipts: Receipts::default(),
             labels: Labels::new(processes),
+            stuck: Stuck::new(processes),
             control: Control::new(processes, later, told.caller),
             asking: Asking::new(told.asks),
             profiles: Profiles::default(),
