@@ -153,6 +153,28 @@ mod loom_tests {
         });
     }
 
+    /// A receive is posted while the sender of its message, which waits for that, falls asleep.
+    #[test]
+    fn loom_sem_g430_a_synchronous_send_ends_when_a_receive_has_the_message() {
+        loom::model(|| {
+            let hall = Arc::new(Hall::new(2, 2));
+            let team = Arc::new(Team::world(2, PlaceKind::Tree));
+            // Loom does not see the `OnceLock` that holds the mailbox.
+            hall.mailbox(1);
+            let receiver = thread::spawn({
+                let (hall, team) = (Arc::clone(&hall), Arc::clone(&team));
+                move || {
+                    let comm = communicator(&hall, &team, 1);
+                    let posted = comm.irecv::<()>(0, 5);
+                    block_on(async { assert_eq!(posted.wait().await, Ok(())) });
+                }
+            });
+            let comm = communicator(&hall, &team, 0);
+            block_on(async { assert_eq!(comm.ssend(1, 5, ()).await, Ok(())) });
+            receiver.join().unwrap();
+        });
+    }
+
     /// A message comes while its receiver falls asleep, after another that it does not want.
     #[test]
     fn loom_a_message_wakes_its_receiver() {
