@@ -1,6 +1,7 @@
 //! MPI: C programs of the project's own (`peers/mpi`), built with each `mpicc` that is found and run
 //! at each library's best setting, which `peers/mpi/README.md` gives reasons for.
 
+use motet_mpi::Search;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::thread;
 use serde::Deserialize;
@@ -129,20 +130,12 @@ impl Mpi {
         arguments: &[String],
     ) -> Result<f64, String> {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let measured = self.measure(program, processes, &arguments)?;
-        if measured.processes != processes {
-            let started = measured.processes;
-            return Err(format!("it started {started} processes, not {processes}"));
-        }
-        Ok(measured.us)
+        self.measure(program, processes, &arguments)?.of(processes)
     }
 
     /// The library with the standard ABI, if the installation has one.
     pub(crate) fn library(&self) -> Option<PathBuf> {
-        let folder = self.prefix.as_ref()?.join("lib");
-        let names = ["libmpi_abi.so.1", "libmpi_abi.so"];
-        let mut libraries = names.into_iter().map(|name| folder.join(name));
-        libraries.find(|library| library.exists())
+        Search::named(self.prefix.clone()?).find().ok()
     }
 
     /// The time of a round of motet's own program on processes of this library, with so many ranks in each of so many
@@ -160,7 +153,7 @@ impl Mpi {
             .args(["bench", "rank-program", program, &budget_us.to_string()])
             .env("MOTET_THREADS", threads.to_string())
             .env("MOTET_MPI_LIB", library);
-        self.told(command, "motet").map(|measured| measured.us)
+        self.told(command, "motet")?.of(processes)
     }
 
     fn measure(
@@ -241,6 +234,17 @@ impl Mpi {
                 .env("I_MPI_ROOT", prefix)
                 .env("LD_LIBRARY_PATH", prefix.join("lib"));
         }
+    }
+}
+
+impl Measured {
+    /// The time of a round, in µs, if as many processes have run as were to.
+    fn of(self, processes: usize) -> Result<f64, String> {
+        if self.processes != processes {
+            let ran = self.processes;
+            return Err(format!("{ran} processes ran together, not {processes}"));
+        }
+        Ok(self.us)
     }
 }
 
@@ -375,6 +379,19 @@ mod tests {
         let (_, absent) = Mpi::all(&[PathBuf::from("/nowhere")]);
         let nowhere = absent.iter().find(|a| a.name == "/nowhere/bin/mpicc");
         assert!(nowhere.unwrap().reason.starts_with("it does not run"));
+    }
+
+    #[test]
+    fn a_time_of_other_processes_than_were_asked_for_is_refused() {
+        let measured = |processes| Measured {
+            us: 2.5,
+            processes,
+            mpi: String::new(),
+        };
+        assert_eq!(measured(2).of(2), Ok(2.5));
+        // A library that was started by another one's launcher finds each process alone.
+        let refused = measured(1).of(2).unwrap_err();
+        assert_eq!(refused, "1 processes ran together, not 2");
     }
 
     #[test]

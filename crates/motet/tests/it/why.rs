@@ -1,8 +1,8 @@
 //! Who waits for whom, asked by signals: the example `why`, whose rank 0 is busy until its input ends.
 
-use crate::applications::{launched, libraries, program};
+use crate::applications::{launched, program};
 use motet_sync::Parker;
-use motet_testkit::{patience, within};
+use motet_testkit::{mpi_libraries, patience, within};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -168,7 +168,7 @@ fn sem_g437_it_is_told_again_and_again_without_a_signal() {
 
 #[test]
 fn sem_g436_needs_mpi_a_signal_to_the_launcher_or_any_process_is_one_report() {
-    for library in libraries() {
+    for library in mpi_libraries() {
         within(patience(), move || {
             let program = program("why");
             let mut asked = Asked::start(launched(&program, &library, 2, 3));
@@ -190,7 +190,7 @@ fn sem_g436_needs_mpi_a_signal_to_the_launcher_or_any_process_is_one_report() {
 
 #[test]
 fn sem_g434_needs_mpi_a_process_that_is_stopped_is_named_and_the_others_are_shown() {
-    for library in libraries() {
+    for library in mpi_libraries() {
         within(patience(), move || {
             let program = program("why");
             let mut asked = Asked::start(launched(&program, &library, 1, 3));
