@@ -16,13 +16,6 @@ pub(crate) struct Delivery<T: Send + 'static> {
 /// A node with an item, waiting or on its way.
 pub(crate) type Parcel<T> = TaskBox<Delivery<T>>;
 
-/// An item that was taken from those that wait, on its own way on or by hand.
-pub(crate) enum Taken<T: Send + 'static> {
-    Node(Parcel<T>),
-    /// It had no node, but it carries causalities.
-    Bare(T, Causalities),
-}
-
 /// The far end of a delivery: a receiver that handles single items.
 pub(crate) trait Deliver<T: Send + 'static>: Sends {
     /// Handles the item, as part of a task of a worker.
@@ -84,7 +77,11 @@ pub(crate) fn items_of<T: Send + 'static>(mut parcels: BoxList<Delivery<T>>) -> 
 /// The item of a parcel that is not on its way.
 #[inline]
 pub(crate) fn item_of<T: Send + 'static>(parcel: Parcel<T>) -> T {
-    parcel.into_inner().into_item()
+    let Delivery { item, to, .. } = parcel.into_inner();
+    debug_assert!(to.0.is_none(), "waiting, or arrived");
+    // There is nothing to drop, and then no need to load it either.
+    let _nobody = ManuallyDrop::new(to);
+    item
 }
 
 /// Addresses a parcel: it becomes the task that delivers it.
@@ -92,28 +89,6 @@ pub(crate) fn item_of<T: Send + 'static>(parcel: Parcel<T>) -> T {
 pub(crate) fn address<T: Send + 'static>(mut parcel: Parcel<T>, to: Arc<dyn Deliver<T>>) -> Task {
     parcel.to = SentBy::new(to);
     parcel.into_task()
-}
-
-impl<T: Send + 'static> Taken<T> {
-    #[inline]
-    pub(crate) fn into_item(self) -> T {
-        match self {
-            Taken::Node(parcel) => item_of(parcel),
-            Taken::Bare(item, _) => item,
-        }
-    }
-
-    /// The item, and what it carries.
-    #[inline]
-    pub(crate) fn into_parts(self) -> (T, Causalities) {
-        match self {
-            Taken::Node(parcel) => {
-                let (delivery, causalities) = parcel.into_parts();
-                (delivery.into_item(), causalities)
-            }
-            Taken::Bare(item, causalities) => (item, causalities),
-        }
-    }
 }
 
 impl<T: Send + 'static> Delivery<T> {
@@ -124,16 +99,6 @@ impl<T: Send + 'static> Delivery<T> {
             stamp: 0,
             to: SentBy(None),
         }
-    }
-
-    /// The item of a delivery that is not on its way.
-    #[inline]
-    fn into_item(self) -> T {
-        let Delivery { item, to, .. } = self;
-        debug_assert!(to.0.is_none(), "waiting, or arrived");
-        // There is nothing to drop, and then no need to load it either.
-        let _nobody = ManuallyDrop::new(to);
-        item
     }
 }
 

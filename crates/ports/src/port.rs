@@ -2,6 +2,7 @@
 
 mod bound;
 mod counters;
+mod heap;
 mod hungry;
 mod pile;
 mod post_wait;
@@ -15,19 +16,20 @@ pub(crate) use state::PortState;
 use crate::PostError;
 use crate::claim::Claim;
 use crate::deferred::{Deferred, LetIn};
-use crate::delivery::{Delivery, Parcel, Taken, parcel, token};
+use crate::delivery::{Delivery, Parcel, parcel, token};
 use crate::domain::Domain;
 use crate::origin::Origin;
 use crate::predicate;
 use crate::receiver::Receiver;
 use crate::stamps::Entry;
 use bound::Bound;
-use motet_dispatch::{BoxList, Causalities};
+use motet_dispatch::BoxList;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Mutex, Serial};
 use pile::Front;
 use state::Refusal;
 use std::any::type_name;
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// Takes items from anyone and keeps each until a receiver takes it.
@@ -102,12 +104,11 @@ impl<T: Send + 'static> Port<T> {
     /// Inside a predicate: predicates must not use ports.
     #[inline]
     pub fn post(&self, item: T) -> Result<(), PostError<T>> {
-        let item = match self.core.heap(item) {
-            None => return Ok(()),
-            Some(item) => item,
-        };
-        let refused = self.core.place(self.core.parcel(item), Entry::Posted);
-        refused.map_err(Refusal::into_error)
+        // Relaxed: it is looked up under the lock.
+        if self.core.piles.load(Ordering::Relaxed) {
+            return self.core.post_on_pile(item);
+        }
+        self.core.post(item)
     }
 
     /// Puts an item at the front of the queue (un-receive), whatever the port's capacity. The receivers
@@ -265,75 +266,35 @@ impl<T: Send + 'static> PortCore<T> {
         let mut deferred = Deferred::default();
         let placed = self.locked(|state| state.place(parcel, entry, &mut deferred));
         deferred.carry_out();
+        if deferred.is_done() {
+            // Nearly always: what drops it has not to look again.
+            let _nothing = ManuallyDrop::new(deferred);
+        }
         placed
     }
 
-    /// Puts an item on the pile, if there is one; else gives it back.
     #[inline]
-    fn heap(&self, item: T) -> Option<T> {
-        // Relaxed: it is looked up under the lock.
-        if self.piles.load(Ordering::Relaxed) {
-            self.heap_high(item)
-        } else {
-            Some(item)
-        }
+    fn post(&self, item: T) -> Result<(), PostError<T>> {
+        let refused = self.place(self.parcel(item), Entry::Posted);
+        refused.map_err(Refusal::into_error)
     }
 
-    #[inline(never)]
-    fn heap_high(&self, item: T) -> Option<T> {
-        let tokens = self.tokens;
-        let carries = || match tokens {
-            true => Causalities::none(),
-            false => Causalities::active(),
-        };
-        let mut state = self.state();
-        let left = state.heap(item, carries);
-        if left.is_some() {
-            // Under the lock, as where it is set.
-            self.piles.store(false, Ordering::Relaxed);
-        }
-        left
-    }
-
-    /// Items may lie on a pile from now on, unless a join connects the port. The caller has the lock.
-    #[cold]
-    fn begin_pile(&self) -> Option<&Arc<Front<T>>> {
-        if self.has_domain() {
-            return None;
-        }
-        self.piles.store(true, Ordering::Relaxed);
-        Some(self.front.get_or_init(|| Arc::new(Front::new())))
-    }
-
-    /// Takes the oldest item, if it lies on a pile, without the port's lock.
+    /// Takes the oldest waiting item that does not lie on a pile's front.
     #[inline]
-    pub(crate) fn pop_front_of_pile(&self) -> Option<Taken<T>> {
-        let front = self.front.get()?;
-        predicate::assert_outside();
-        front.pop()
-    }
-
-    /// Takes the oldest waiting item.
-    #[inline]
-    pub(crate) fn pop(&self) -> Option<Taken<T>> {
-        if let Some(taken) = self.pop_front_of_pile() {
-            return Some(taken);
-        }
-        let mut state = self.state();
-        let taken = state.pop();
-        let has_posters = state.has_posters();
-        drop(state);
-        if has_posters {
-            self.let_in();
-        }
-        taken
+    pub(crate) fn pop(&self) -> Option<Parcel<T>> {
+        self.take_from(PortState::pop)
     }
 
     /// Takes waiting items.
     #[inline]
     pub(crate) fn take<R>(&self, take: impl FnOnce(&mut BoxList<Delivery<T>>) -> R) -> R {
+        self.take_from(|state| take(state.items_mut()))
+    }
+
+    #[inline]
+    fn take_from<R>(&self, take: impl FnOnce(&mut PortState<T>) -> R) -> R {
         let mut state = self.state();
-        let taken = take(state.items_mut());
+        let taken = take(&mut state);
         let has_posters = state.has_posters();
         drop(state);
         if has_posters {

@@ -1,6 +1,6 @@
 //! Reading a port without a receiver: looking at what waits, and taking it.
 
-use crate::delivery::{Delivery, Taken, items_of};
+use crate::delivery::{Delivery, item_of, items_of};
 use crate::port::Port;
 use crate::predicate;
 use motet_dispatch::BoxList;
@@ -10,7 +10,10 @@ impl<T: Send + 'static> Port<T> {
     /// Takes the oldest waiting item, if there is one. Its causalities do not become active.
     #[must_use]
     pub fn test(&self) -> Option<T> {
-        self.core().pop().map(Taken::into_item)
+        if let Some((item, _)) = self.core().pop_bare() {
+            return Some(item);
+        }
+        self.core().pop().map(item_of)
     }
 
     /// Takes the oldest `count` items, or none when fewer wait.

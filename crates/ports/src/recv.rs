@@ -1,7 +1,7 @@
 //! Awaited receives: a future that waits at a port and holds no thread.
 
 use crate::deferred::Deferred;
-use crate::delivery::{Parcel, Taken};
+use crate::delivery::Parcel;
 use crate::port::{Port, PortCore, label};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{
@@ -172,13 +172,17 @@ impl<T: Send + 'static> Turn<T> {
     /// Takes the oldest item, as soon as there is one. After that it begins anew.
     #[inline]
     pub(crate) fn take(&mut self, port: &Port<T>, cx: &mut Context<'_>) -> Poll<T> {
-        if self.waits.is_none() {
-            return match port.core().take_or_wait(&mut self.waits, cx) {
-                Some(taken) => Poll::Ready(received(taken, cx)),
-                None => self.noted(),
-            };
+        if self.waits.is_some() {
+            return self.take_after_wait(cx);
         }
-        self.take_after_wait(cx)
+        if let Some((item, causalities)) = port.core().pop_bare() {
+            adopt(&causalities, cx);
+            return Poll::Ready(item);
+        }
+        match port.core().take_or_wait(&mut self.waits, cx) {
+            Some(parcel) => Poll::Ready(received(parcel, cx)),
+            None => self.noted(),
+        }
     }
 
     fn take_after_wait(&mut self, cx: &mut Context<'_>) -> Poll<T> {
@@ -187,7 +191,7 @@ impl<T: Send + 'static> Turn<T> {
         };
         self.waits = None;
         let parcel = parcel.expect("a receive that takes has got something when it ends");
-        Poll::Ready(received(Taken::Node(parcel), cx))
+        Poll::Ready(received(parcel, cx))
     }
 
     /// Waits until there is an item, and leaves it there.
@@ -236,15 +240,12 @@ impl<T: Send + 'static> PortCore<T> {
         self: &Arc<Self>,
         waits: &mut Option<Arc<Waiting<T>>>,
         cx: &Context<'_>,
-    ) -> Option<Taken<T>> {
-        if let Some(taken) = self.pop_front_of_pile() {
-            return Some(taken);
-        }
+    ) -> Option<Parcel<T>> {
         // An item that waits is taken under the port's own lock: only a wait that begins is for joins to see.
         if self.has_domain()
-            && let Some(taken) = self.pop()
+            && let Some(parcel) = self.pop()
         {
-            return Some(taken);
+            return Some(parcel);
         }
         let mut deferred = Deferred::default();
         let taken = self.locked(|state| {
@@ -264,10 +265,20 @@ impl<T: Send + 'static> PortCore<T> {
 
 /// The item; what it carried becomes active in the task that gets it.
 #[inline]
-pub(crate) fn received<T: Send + 'static>(taken: Taken<T>, cx: &Context<'_>) -> T {
-    let (item, causalities) = taken.into_parts();
+fn received<T: Send + 'static>(parcel: Parcel<T>, cx: &Context<'_>) -> T {
+    let (delivery, causalities) = parcel.into_parts();
     adopt(&causalities, cx);
-    item
+    delivery.item
+}
+
+/// Takes the oldest item, if there is one, as a receive does.
+pub(crate) fn take<T: Send + 'static>(port: &Port<T>, cx: &Context<'_>) -> Option<T> {
+    if let Some((item, causalities)) = port.core().pop_bare() {
+        adopt(&causalities, cx);
+        return Some(item);
+    }
+    let parcel = port.core().pop()?;
+    Some(received(parcel, cx))
 }
 
 /// They become active in the task that is polled. Another executor's threads are left alone: what is

@@ -1,7 +1,7 @@
 //! A port as a stream: for the combinators of `futures` and its relatives.
 
 use crate::port::Port;
-use crate::recv::{Turn, received};
+use crate::recv::{Turn, take};
 use futures_core::Stream;
 use std::fmt;
 use std::future::Future;
@@ -111,8 +111,7 @@ impl<T: Send + 'static, F: Future> Stream for Until<T, F> {
         };
         let item = left
             .checked_sub(1)
-            .and_then(|_| this.stream.port.core().pop())
-            .map(|taken| received(taken, cx));
+            .and_then(|_| take(&this.stream.port, cx));
         // Somebody else may have taken the rest.
         *left = if item.is_some() { *left - 1 } else { 0 };
         Poll::Ready(item)

@@ -42,9 +42,10 @@ impl<T> Mutex<T> {
         if cfg!(any(motet_loom, motet_shuttle)) {
             return self.lock_asleep();
         }
-        match self.try_lock() {
-            Some(guard) => guard,
-            None => self.lock_contended(),
+        match self.0.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::WouldBlock) => self.lock_contended(),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
         }
     }
 

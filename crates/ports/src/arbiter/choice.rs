@@ -227,8 +227,7 @@ impl<H: Held> Parent for Core<H> {
 
 impl<H: Held> Settle for Core<H> {
     fn settle(&self) {
-        self.roster.lock().settles = true;
-        self.branches().for_each(|branch| branch.leave());
+        self.settled().for_each(|branch| branch.leave());
     }
 }
 
@@ -260,18 +259,27 @@ impl<H: Held> Core<H> {
         held
     }
 
-    /// Those that have begun to register, and are still there.
-    fn branches(&self) -> impl Iterator<Item = Arc<dyn Active>> {
-        let roster = self.roster.lock();
-        let few = roster
-            .few
-            .each_ref()
-            .map(|branch| branch.as_ref()?.upgrade());
-        let others: Vec<_> = roster.others.iter().filter_map(Weak::upgrade).collect();
-        few.into_iter().flatten().chain(others)
+    /// Those that have begun to register, and are still there; no others will.
+    fn settled(&self) -> impl Iterator<Item = Arc<dyn Active>> {
+        let mut roster = self.roster.lock();
+        roster.settles = true;
+        roster.branches()
     }
 
-    /// Registers a branch. `false` when the choice has been decided.
+    /// Registers the first branch. `false` when the choice has been decided.
+    ///
+    /// Nobody looks for it before it has come to its port and has to wait there: alone, it has no losers.
+    fn register_first(&self, branch: &Arc<dyn Active>) -> bool {
+        branch.register();
+        let waits = Parent::is_open(self) && self.roster.lock().begin(branch, &self.claim);
+        if !waits {
+            // Also when it has decided the choice itself: it may stand on other ports.
+            branch.leave();
+        }
+        waits
+    }
+
+    /// Registers a further branch. `false` when the choice has been decided.
     fn register_next(&self, branch: &Arc<dyn Active>) -> bool {
         if !self.roster.lock().begin(branch, &self.claim) {
             // Whoever was alone when it decided has not settled.
@@ -281,7 +289,6 @@ impl<H: Held> Core<H> {
         branch.register();
         let open = Parent::is_open(self);
         if !open {
-            // Also when it has decided the choice itself: it may stand on other ports.
             branch.leave();
         }
         open
@@ -301,7 +308,8 @@ impl<H: Held> Waiter for Core<H> {
                 needed: 1,
             }]
         } else {
-            let awaited = self.branches().filter_map(|b| b.awaits());
+            let branches = self.roster.lock().branches();
+            let awaited = branches.filter_map(|branch| branch.awaits());
             awaited.flat_map(|awaited| awaited.parts).collect()
         };
         Some(Awaited {
@@ -320,7 +328,10 @@ impl<H: Held> Active for Core<H> {
         let mut count = 0;
         let mut register = |branch: Arc<dyn Active>| {
             count += 1;
-            self.register_next(&branch)
+            match count {
+                1 => self.register_first(&branch),
+                _ => self.register_next(&branch),
+            }
         };
         let all = held.each(&|| outlet_of_branch(&this), &mut register);
         // A branch that stays alone is to settle when it decides: it may stand on several ports.
@@ -331,9 +342,8 @@ impl<H: Held> Active for Core<H> {
 
     fn cleanup(&self) {
         self.claim.close();
-        self.roster.lock().settles = true;
         // Also those that have taken their items: they have sent them on before this returns.
-        self.branches().for_each(|branch| branch.cleanup());
+        self.settled().for_each(|branch| branch.cleanup());
     }
 
     fn leave(&self) {
@@ -358,6 +368,13 @@ impl Roster {
             None => self.others.push(branch),
         }
         true
+    }
+
+    /// Those that have begun to register, and are still there.
+    fn branches(&self) -> impl Iterator<Item = Arc<dyn Active>> + use<> {
+        let few = self.few.each_ref().map(|branch| branch.as_ref()?.upgrade());
+        let others: Vec<_> = self.others.iter().filter_map(Weak::upgrade).collect();
+        few.into_iter().flatten().chain(others)
     }
 }
 

@@ -18,7 +18,7 @@
 //! There is a pile only while there is no receiver, no limit and no domain: nobody is asked then who may
 //! want an item, and a post needs nothing but the port's lock.
 
-use crate::delivery::{Delivery, Taken, parcel_under};
+use crate::delivery::{Delivery, parcel_under};
 use motet_dispatch::{BoxList, Causalities};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -40,8 +40,10 @@ const ROW: usize = if cfg!(any(motet_loom, motet_shuttle)) {
     256
 };
 
-/// Items without nodes, with what they carry.
-type Row<T> = VecDeque<(T, Causalities)>;
+/// An item without a node, with what it carries.
+pub(crate) type Bare<T> = (T, Causalities);
+
+type Row<T> = VecDeque<Bare<T>>;
 
 /// The youngest items of a port. Under the port's lock.
 pub(super) struct Pile<T> {
@@ -88,7 +90,7 @@ impl<T: Send + 'static> Pile<T> {
     }
 
     /// Takes the oldest; nothing is in a node.
-    pub(super) fn pop(&mut self) -> Option<Taken<T>> {
+    pub(super) fn pop(&mut self) -> Option<Bare<T>> {
         let mut head = self.front.head.lock();
         head.open = true;
         // Relaxed: who misses it finds the item under the port's lock.
@@ -114,8 +116,7 @@ impl<T: Send + 'static> Pile<T> {
     /// Makes nodes for all and puts them behind `items`. The last gets the stamp `last`.
     pub(super) fn into_nodes(mut self, items: &mut BoxList<Delivery<T>>, last: i64) {
         let mut stamp = last - self.len() as i64;
-        while let Some(taken) = self.pop() {
-            let (item, causalities) = taken.into_parts();
+        while let Some((item, causalities)) = self.pop() {
             let mut parcel = parcel_under(causalities, item);
             stamp += 1;
             parcel.stamp = stamp;
@@ -143,8 +144,7 @@ impl<T: Send + 'static> Front<T> {
     }
 
     /// Takes the oldest item of the port, if it is here.
-    #[inline]
-    pub(super) fn pop(&self) -> Option<Taken<T>> {
+    pub(super) fn pop(&self) -> Option<Bare<T>> {
         // Relaxed: only a hint.
         if !self.holds.load(Ordering::Relaxed) {
             return None;
@@ -160,12 +160,11 @@ impl<T: Send + 'static> Front<T> {
 
 impl<T: Send + 'static> Head<T> {
     #[inline]
-    fn pop(&mut self) -> Option<Taken<T>> {
+    fn pop(&mut self) -> Option<Bare<T>> {
         if self.first.is_empty() {
             self.next_row();
         }
-        let (item, causalities) = self.first.pop_front()?;
-        Some(Taken::Bare(item, causalities))
+        self.first.pop_front()
     }
 
     #[cold]

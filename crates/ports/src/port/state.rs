@@ -6,12 +6,12 @@ use super::counters::TurnedAway;
 use super::hungry::Hungry;
 use super::pile::{ENOUGH, Pile};
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, QueueHandle, Taken, item_of};
+use crate::delivery::{Delivery, Parcel, QueueHandle, item_of};
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::shelf::End;
 use crate::stamps::{Entry, Stamps};
 use crate::{PostError, PostRefusal};
-use motet_dispatch::{BoxList, Causalities, QueueError, RoomLine};
+use motet_dispatch::{BoxList, QueueError, RoomLine};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
@@ -26,7 +26,7 @@ pub(crate) struct PortState<T: Send + 'static> {
     /// Those that have nodes, which are older than those of the pile.
     pub(super) items: BoxList<Delivery<T>>,
     /// There while items lie on it.
-    pile: Option<Box<Pile<T>>>,
+    pub(super) pile: Option<Box<Pile<T>>>,
     /// Receivers that wait for room in their queues, to be offered the waiting items.
     pub(super) hungry: Vec<Hungry<T>>,
     pub(super) this: Weak<PortCore<T>>,
@@ -113,6 +113,9 @@ impl<T: Send + 'static> PortState<T> {
         deferred: &mut Deferred,
     ) -> Result<Option<Parcel<T>>, Refusal<T>> {
         let end = self.stamps.stamp(&mut parcel.stamp, entry);
+        if self.receivers.is_empty() {
+            return Ok(Some(parcel));
+        }
         let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
         let mut at = 0;
         while let Some(receiver) = self.receivers.get(at) {
@@ -146,9 +149,12 @@ impl<T: Send + 'static> PortState<T> {
     }
 
     /// Keeps a parcel whatever the capacity.
+    #[inline]
     pub(super) fn insert(&mut self, parcel: Parcel<T>, entry: Entry) {
         match entry {
-            Entry::Posted if self.items.len() >= ENOUGH || self.pile.is_some() => self.pile(parcel),
+            Entry::Posted if self.items.len() >= ENOUGH || self.pile.is_some() => {
+                self.keep_on_pile(parcel)
+            }
             Entry::Posted => self.items.push_back(parcel),
             Entry::First => self.older_items().push_front(parcel),
             Entry::Returned => self
@@ -237,59 +243,19 @@ impl<T: Send + 'static> PortState<T> {
     /// Takes the oldest waiting item. Who does then lets those in who wait for room
     /// ([`PortState::let_in_later`]).
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Taken<T>> {
+    pub(crate) fn pop(&mut self) -> Option<Parcel<T>> {
         match self.items.pop_front() {
-            Some(parcel) => Some(Taken::Node(parcel)),
-            None => self.pop_bare(),
+            None if self.pile.is_some() => self.pop_pile(),
+            oldest => oldest,
         }
-    }
-
-    fn pop_bare(&mut self) -> Option<Taken<T>> {
-        let taken = self.pile.as_mut()?.pop();
-        if taken.is_none() {
-            self.pile = None;
-        }
-        taken
     }
 
     /// The items in nodes, for one that is older than the pile.
-    #[inline]
     fn older_items(&mut self) -> &mut BoxList<Delivery<T>> {
         if let Some(pile) = &self.pile {
             pile.close();
         }
         &mut self.items
-    }
-
-    /// Puts a posted item on the pile. Gives it back when there is none.
-    #[inline]
-    pub(super) fn heap(&mut self, item: T, carries: impl FnOnce() -> Causalities) -> Option<T> {
-        let Some(pile) = &mut self.pile else {
-            return Some(item);
-        };
-        pile.push(item, carries());
-        self.stamps.give();
-        None
-    }
-
-    /// Keeps a posted item behind many others: on the pile, if there may be one.
-    fn pile(&mut self, parcel: Parcel<T>) {
-        if self.pile.is_none() {
-            self.begin_pile();
-        }
-        let Some(pile) = &mut self.pile else {
-            return self.items.push_back(parcel);
-        };
-        let (item, causalities) = Taken::Node(parcel).into_parts();
-        pile.push(item, causalities);
-    }
-
-    /// Begins a pile, if there may be one.
-    fn begin_pile(&mut self) {
-        let alone = self.receivers.is_empty() && self.bound.is_none();
-        let port = if alone { self.this.upgrade() } else { None };
-        let front = port.as_ref().and_then(|port| port.begin_pile());
-        self.pile = front.map(|front| Box::new(Pile::new(front)));
     }
 
     /// Gives nodes to all items.

@@ -9,7 +9,7 @@ use crate::delivery::items_of;
 use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
-use crate::recv::{adopt, received};
+use crate::recv::{adopt, take};
 use motet_sync::Mutex;
 use std::sync::Arc;
 use std::task::Context;
@@ -153,8 +153,8 @@ where
     R: Send + 'static,
 {
     fn look(&mut self, cx: &Context<'_>) -> Look<R> {
-        match self.port.core().pop() {
-            Some(taken) => Look::Found(self.map.take()(received(taken, cx))),
+        match take(&self.port, cx) {
+            Some(item) => Look::Found(self.map.take()(item)),
             None => Look::Nothing,
         }
     }
@@ -182,8 +182,8 @@ where
 {
     fn look(&mut self, cx: &Context<'_>) -> Look<R> {
         let mut ports = self.ports.iter().enumerate();
-        match ports.find_map(|(place, port)| Some((place, port.core().pop()?))) {
-            Some((place, taken)) => Look::Found(self.map.take()(place, received(taken, cx))),
+        match ports.find_map(|(place, port)| Some((place, take(port, cx)?))) {
+            Some((place, item)) => Look::Found(self.map.take()(place, item)),
             None => Look::Nothing,
         }
     }
