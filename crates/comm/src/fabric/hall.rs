@@ -1,19 +1,21 @@
 //! What the ranks of a world on threads share: where they wait, their mail, and how the run ends.
 
+use super::Mail;
 use super::desk::Desk;
-use crate::mailbox::Mailbox;
+use super::mailbox::Mailbox;
 use crate::rank_slot::RankSlot;
 use crate::report::{RankState, Unmatched, WaitReport};
 use motet_sync::CachePadded;
 use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use std::sync::OnceLock;
+use std::time::Instant;
 
 pub(crate) struct Hall {
     pub(crate) slots: Box<[CachePadded<RankSlot>]>,
     /// On the fabric `threads`; otherwise none.
     mailboxes: Box<[OnceLock<Box<CachePadded<Mailbox>>>]>,
     /// On the fabric `ports`; otherwise none.
-    pub(crate) desks: Box<[Desk]>,
+    desks: Box<[Desk]>,
     /// The rank in the world of the first rank here.
     pub(crate) first: usize,
     /// Numbers of communicators that have been given out.
@@ -22,7 +24,27 @@ pub(crate) struct Hall {
     homes: Box<[u32]>,
     /// Set once: the run ends early.
     over: AtomicBool,
+    pub(super) begun: Instant,
     stuck: OnceLock<WaitReport>,
+}
+
+/// Messages that a hall keeps for its ranks.
+pub(crate) trait InHall: Mail {
+    /// Those of a rank.
+    fn of(hall: &Hall, rank: usize) -> &Self;
+}
+
+impl InHall for Mailbox {
+    #[inline]
+    fn of(hall: &Hall, rank: usize) -> &Self {
+        hall.mailbox(rank)
+    }
+}
+
+impl InHall for Desk {
+    fn of(hall: &Hall, rank: usize) -> &Self {
+        &hall.desks[rank]
+    }
 }
 
 impl Hall {
@@ -55,6 +77,7 @@ impl Hall {
             communicators: AtomicU32::new(1),
             homes: (0..ranks).map(home).collect(),
             over: AtomicBool::new(false),
+            begun: Instant::now(),
             stuck: OnceLock::new(),
         }
     }
@@ -113,19 +136,21 @@ impl Hall {
             }
         };
         let ranks = self.slots.iter().map(state).collect::<Option<Vec<_>>>()?;
-        let unmatched = self.unmatched();
+        let unmatched = self.unmatched(usize::MAX);
         Some(WaitReport { ranks, unmatched })
     }
 
-    /// The program's messages that nobody has received.
-    pub(crate) fn unmatched(&self) -> Vec<Unmatched> {
+    /// The program's messages that nobody has received, at most so many of each rank.
+    pub(crate) fn unmatched(&self, most: usize) -> Vec<Unmatched> {
         let boxes = self.mailboxes.iter().enumerate();
         let boxes = boxes.flat_map(|(rank, mailbox)| {
             let mailbox = mailbox.get();
-            mailbox.map_or_else(Vec::new, |mailbox| mailbox.unmatched(self.first + rank))
+            mailbox.map_or_else(Vec::new, |mailbox| {
+                mailbox.unmatched(self.first + rank, most)
+            })
         });
         let desks = self.desks.iter().enumerate();
-        let desks = desks.flat_map(|(rank, desk)| desk.unmatched(rank));
+        let desks = desks.flat_map(|(rank, desk)| desk.unmatched(rank, most));
         boxes.chain(desks).collect()
     }
 

@@ -2,8 +2,8 @@
 
 use crate::address::{Dest, Status, Tag};
 use crate::envelope::{Envelope, Kind, Receipt};
-use crate::fabric::Fabric;
 use crate::pending::{Ended, Pending, Waiting, Whys};
+use crate::profile::Called;
 use crate::report::Operation;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
@@ -51,7 +51,8 @@ impl Communicator {
         async move { self.send_in(Kind::User, dest, tag, value, location) }
     }
 
-    /// Sends `value` and waits until it has been received: MPI's synchronous mode.
+    /// Sends `value` and waits until a receive has got it: MPI's synchronous mode (MPI-3.1, 3.4). That the receiver has
+    /// waited for a receive that it has posted by `irecv`, and looked at the value, it does not say.
     ///
     /// # Errors
     /// [`CommError::NoSuchRank`].
@@ -81,7 +82,7 @@ impl Communicator {
         value: T,
     ) -> impl Future<Output = Result<(), CommError>> {
         let sending = Sending::new(self, dest.into(), tag, value, Location::caller());
-        Waiting::new(self.fabric().slot(), sending)
+        Waiting::new(self.spot(), sending)
     }
 
     /// Sends `value` and returns a request that has ended (MPI_ISEND).
@@ -91,10 +92,10 @@ impl Communicator {
     #[track_caller]
     pub fn isend<T: Value>(&self, dest: impl Into<Dest>, tag: Tag, value: T) -> Request<'_, ()> {
         let sent = self.send_in(Kind::User, dest.into(), tag, value, Location::caller());
-        Request::new(self.fabric().slot(), Ended(Some(sent)))
+        Request::new(self.spot(), Ended(Some(sent)))
     }
 
-    /// Sends `value` and returns a request that ends when it has been received (MPI_ISSEND).
+    /// Sends `value` and returns a request that ends when a receive has got it (MPI_ISSEND).
     ///
     /// # Errors
     /// The request's: [`CommError::NoSuchRank`].
@@ -102,7 +103,7 @@ impl Communicator {
     pub fn issend<T: Value>(&self, dest: impl Into<Dest>, tag: Tag, value: T) -> Request<'_, ()> {
         let mut sending = Sending::new(self, dest.into(), tag, value, Location::caller());
         sending.send();
-        Request::new(self.fabric().slot(), sending)
+        Request::new(self.spot(), sending)
     }
 
     /// Sends now.
@@ -115,20 +116,36 @@ impl Communicator {
         value: T,
         location: &'static Location<'static>,
     ) -> Result<(), CommError> {
+        self.deliver(dest, location, || self.message(kind, tag, value, location))
+    }
+
+    /// A message of this rank.
+    #[inline]
+    pub(crate) fn message<T: Value>(
+        &self,
+        kind: Kind,
+        tag: Tag,
+        value: T,
+        location: &'static Location<'static>,
+    ) -> Envelope {
+        let source = self.rank();
+        Envelope::new(self.context(kind), Status { source, tag }, location, value)
+    }
+
+    /// Hands a message to the fabric, if it goes to somebody who exists; else it is not made.
+    #[inline]
+    pub(crate) fn deliver(
+        &self,
+        dest: Dest,
+        location: &'static Location<'static>,
+        message: impl FnOnce() -> Envelope,
+    ) -> Result<(), CommError> {
         let Dest::Rank(dest) = dest else {
             return Ok(());
         };
         self.check_rank(dest)?;
-        let source = self.rank();
-        let status = Status { source, tag };
-        let envelope = Envelope::new(self.context(kind), status, location, value);
-        self.carry(dest, envelope)
-    }
-
-    /// Hands an envelope to the fabric.
-    #[inline]
-    pub(crate) fn carry(&self, dest: usize, envelope: Envelope) -> Result<(), CommError> {
-        self.fabric().send(self.team().world_rank(dest), envelope)
+        let _entered = self.entered("send", location);
+        self.fabric().send(self.team().world_rank(dest), message())
     }
 }
 
@@ -164,21 +181,17 @@ impl<'c, T: Value> Sending<'c, T> {
     }
 
     fn send(&mut self) {
-        let (Some(value), Dest::Rank(dest)) = (self.value.take(), self.dest) else {
+        let Some(value) = self.value.take() else {
             return;
         };
-        if let Err(refused) = self.comm.check_rank(dest) {
-            self.refused = Some(refused);
-            return;
-        }
-        let status = Status {
-            source: self.comm.rank(),
-            tag: self.tag,
-        };
-        let context = self.comm.context(Kind::User);
-        let mut envelope = Envelope::new(context, status, self.location, value);
-        envelope.receipt = Some(Arc::clone(&self.receipt));
-        self.refused = self.comm.carry(dest, envelope).err();
+        let sent = self.comm.deliver(self.dest, self.location, || {
+            let mut envelope = self
+                .comm
+                .message(Kind::User, self.tag, value, self.location);
+            envelope.receipt = Some(Arc::clone(&self.receipt));
+            envelope
+        });
+        self.refused = sent.err();
     }
 }
 
@@ -208,5 +221,9 @@ impl<T: Value> Pending for Sending<'_, T> {
             tag: self.tag,
         };
         vec![self.comm.waits_in(operation, self.location)]
+    }
+
+    fn called(&self) -> Option<Called> {
+        Some(Called::new("ssend", self.location))
     }
 }
