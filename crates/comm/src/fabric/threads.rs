@@ -188,7 +188,7 @@ mod loom_tests {
                 move || {
                     let fabric = <Threads>::new(hall, 1, Rc::default());
                     for tag in [5, 6] {
-                        fabric.send(0, message(1, tag));
+                        fabric.send(0, message(1, tag)).unwrap();
                     }
                 }
             });
