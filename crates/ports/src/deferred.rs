@@ -28,8 +28,8 @@ pub(crate) struct Deferred {
 struct Effects {
     first: Option<Effect>,
     second: Option<Effect>,
-    /// Boxed: that there are none is one look then, also when this is dropped.
-    others: Option<Box<VecDeque<Effect>>>,
+    /// That there are none is one look, also when this is dropped.
+    others: Option<VecDeque<Effect>>,
 }
 
 /// An arbiter that has decided among its branches.

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use motet_bench::RankProgram;
 use motet_bench::stages::{Mode, Pattern};
 
+use crate::bench::suite_args::{self, SuiteArgs};
 use crate::count::count;
 
 /// Options of `motet bench`.
@@ -28,6 +29,11 @@ pub struct BenchArgs {
 #[derive(Debug, Clone, Subcommand)]
 #[non_exhaustive]
 pub enum Experiment {
+    /// The papers' experiments, by key and name
+    List(PrintArgs),
+    /// Some of the papers' experiments, or all, with today's peers beside
+    #[command(long_about = suite_args::RUN, after_long_help = suite_args::RUN_TAIL)]
+    Run(SuiteArgs),
     /// What it costs to cut fixed work into stages at whose ends messages are exchanged
     #[command(long_about = STAGES, after_long_help = STAGES_TAIL)]
     Stages(StagesArgs),
@@ -67,7 +73,7 @@ pub struct StagesArgs {
     #[arg(short = 'P', long, value_name = "LIST", value_delimiter = ',', value_parser = count())]
     pub parallel: Vec<usize>,
 
-    /// Units of work (about 1.2 µs each) per stage
+    /// Units of work (about 1.4 µs each) per stage
     #[arg(
         short = 'U',
         long,

@@ -1,6 +1,7 @@
 //! Choice: exactly one of several branches runs.
 
 mod branches;
+mod roster;
 
 pub(crate) use branches::{Branches, Held, Visit};
 
@@ -14,9 +15,10 @@ use crate::parent::{Parent, Pass};
 use motet_dispatch::{Awaited, Enqueue, QueueError, Task, WaitPart, Waiter};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
+use roster::Roster;
 use std::fmt;
 use std::panic::Location;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Exactly one of several branches runs, once (papers R012, CCR's `Choice`): the first that has all it
@@ -67,24 +69,6 @@ pub struct Kept(Arc<dyn Release>);
 trait Release: Send + Sync {
     /// Lets them go.
     fn release(&self);
-}
-
-/// The branches that have begun to register, which live as long as they are on their ports. A branch
-/// begins only before the choice settles, so whoever settles knows whom to look at.
-///
-/// ```text
-///   registering:  begin ──> on its port ──> decided meanwhile? it leaves again
-///   settling:     decide ──> settle ──> those that have begun leave
-/// ```
-///
-/// A branch that both miss (it was looked for before it came to its port) finds the choice decided: the lock of
-/// its port, which both have held, orders that.
-#[derive(Default)]
-struct Roster {
-    /// As many as most choices have; the others are behind them.
-    few: [Option<Weak<dyn Active>>; 2],
-    others: Vec<Weak<dyn Active>>,
-    settles: bool,
 }
 
 impl Choice {
@@ -260,7 +244,7 @@ impl<H: Held> Core<H> {
     }
 
     /// Those that have begun to register, and are still there; no others will.
-    fn settled(&self) -> impl Iterator<Item = Arc<dyn Active>> {
+    fn settled(&self) -> impl Iterator<Item = Arc<dyn Active>> + use<H> {
         let mut roster = self.roster.lock();
         roster.settles = true;
         roster.branches()
@@ -356,6 +340,7 @@ impl<H: Held> Active for Core<H> {
     }
 }
 
+<<<<<<< HEAD
 impl Roster {
     /// Another branch is about to register. `false`: it must not any more.
     fn begin(&mut self, branch: &Arc<dyn Active>, claim: &Claim) -> bool {
@@ -378,6 +363,8 @@ impl Roster {
     }
 }
 
+=======
+>>>>>>> main
 fn refuse_persistent(branch: &impl Attach, caller: &Location<'_>) {
     assert!(
         branch.is_once(),

@@ -477,11 +477,11 @@ fn sem_g463_a_branch_that_wins_leaves_all_its_ports() {
         Receive::once(&other, move |n: u32| told.push(n))
     };
     let receivers = || ports.each_ref().map(Port::receiver_count);
-    for winner in 0..2 {
+    for (number, winner) in ports.iter().enumerate() {
         for early in [true, false] {
             for alone in [true, false] {
                 if early {
-                    ports[winner].post(3).unwrap();
+                    winner.post(3).unwrap();
                 }
                 if alone {
                     Choice::new().or(either()).activate(&here()).unwrap();
@@ -490,10 +490,10 @@ fn sem_g463_a_branch_that_wins_leaves_all_its_ports() {
                     choice.activate(&here()).unwrap();
                 }
                 if !early {
-                    ports[winner].post(3).unwrap();
+                    winner.post(3).unwrap();
                 }
                 assert_eq!(log.take(), [3]);
-                assert_eq!(receivers(), [0, 0], "{winner} {early} {alone}");
+                assert_eq!(receivers(), [0, 0], "{number} {early} {alone}");
                 assert_eq!(other.receiver_count(), 0);
             }
         }
