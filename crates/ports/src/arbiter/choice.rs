@@ -273,6 +273,7 @@ impl<H: Held> Core<H> {
         branch.register();
         let open = Parent::is_open(self);
         if !open {
+            // Also when it has decided the choice itself: it may stand on other ports.
             branch.leave();
         }
         open
@@ -340,31 +341,6 @@ impl<H: Held> Active for Core<H> {
     }
 }
 
-<<<<<<< HEAD
-impl Roster {
-    /// Another branch is about to register. `false`: it must not any more.
-    fn begin(&mut self, branch: &Arc<dyn Active>, claim: &Claim) -> bool {
-        if self.settles || (self.few[0].is_some() && !claim.share()) {
-            return false;
-        }
-        let branch = Arc::downgrade(branch);
-        match self.few.iter_mut().find(|place| place.is_none()) {
-            Some(free) => *free = Some(branch),
-            None => self.others.push(branch),
-        }
-        true
-    }
-
-    /// Those that have begun to register, and are still there.
-    fn branches(&self) -> impl Iterator<Item = Arc<dyn Active>> + use<> {
-        let few = self.few.each_ref().map(|branch| branch.as_ref()?.upgrade());
-        let others: Vec<_> = self.others.iter().filter_map(Weak::upgrade).collect();
-        few.into_iter().flatten().chain(others)
-    }
-}
-
-=======
->>>>>>> main
 fn refuse_persistent(branch: &impl Attach, caller: &Location<'_>) {
     assert!(
         branch.is_once(),
