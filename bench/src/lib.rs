@@ -6,7 +6,8 @@
 //! - Depends on: the core crates and mining; nothing depends on it but the command line.
 //!
 //! ```text
-//!  stages ──> spawned | rendezvous     one program each way
+//!  stages ──> motet-patterns            one program each way
+//!  suite ──> motet-patterns, peers      the papers' experiments by one method, into a folder of rows
 //!  core, ranks ──> rows ──> contest, peers   motet and a peer in turn, and the bars between them
 //!       └────> selection                     which rows, and how thoroughly
 //!  annealing ──> scikit_learn          the peer in a process of its own
@@ -14,25 +15,25 @@
 //!     └─────> unit, limits, statistics shared by all experiments
 //! ```
 //!
-//! Read next: [`stages`] (overhead per stage, the papers' measure), `README.md` (the list).
+//! Read next: [`stages`] (overhead per stage, the papers' measure), [`suite`], `README.md` (the list).
 
 mod experiments;
 pub mod limits;
 pub mod statistics;
+pub mod suite;
+pub mod system;
 pub mod unit;
 
 mod contest;
 mod peers;
 mod program;
 mod rank_program;
-mod rendezvous;
 mod rows;
 mod scikit_learn;
 mod selection;
-mod spawned;
 mod table;
 mod uts;
 
-pub use experiments::{annealing, core, crowded, idle, quality, ranks, soak, stages};
+pub use experiments::{annealing, core, crowded, exclusive, idle, quality, ranks, soak, stages};
 pub use rank_program::{RankMeasured, RankProgram};
 pub use selection::{Effort, Missing, Selection};

@@ -1,11 +1,14 @@
 //! What can go wrong, in one line each: what, where, what to do.
 
+mod bench;
+
+pub use bench::BenchError;
+
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use motet::CurrentError;
-use motet_bench::stages::StagesError;
 use motet_mpi::MpiError;
 use thiserror::Error;
 
@@ -85,6 +88,9 @@ pub enum CliError {
     /// The run was cancelled by the user.
     #[error("cancelled: nothing was written")]
     Cancelled,
+    /// Something cannot be measured as asked, or has ended early.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
     /// The run failed though data and options are right.
     #[error("the run failed: {0}: please report it")]
     Run(String),
@@ -115,12 +121,6 @@ pub enum OptionError {
         value: String,
         /// What it can be.
         advice: &'static str,
-    },
-    /// The experiment is not defined for these options.
-    #[error("{source}")]
-    Unmeasurable {
-        /// What is undefined, and what to give instead.
-        source: StagesError,
     },
     /// Two options do not go together.
     #[error("{option} does not go with {other}: {advice}")]

@@ -41,6 +41,7 @@ mod entry;
 mod error;
 mod files;
 mod fit;
+mod interrupt;
 mod map;
 mod mpi_search;
 mod plan;
@@ -58,11 +59,11 @@ mod text;
 pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, ResultArgs, TableArgs};
 pub use bench::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
-    RankProgramArgs, RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
+    RankProgramArgs, RanksArgs, SelectionArgs, SoakArgs, StagesArgs, SuiteArgs,
 };
 pub use doctor::DoctorArgs;
 pub use entry::main;
-pub use error::{CliError, InputError, OptionError, OutputError, Place, StartError};
+pub use error::{BenchError, CliError, InputError, OptionError, OutputError, Place, StartError};
 pub use run::RunArgs;
 pub use spread::SpreadArgs;
 pub use summary::{Cluster, Scaling, Step, Summary};

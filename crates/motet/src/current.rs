@@ -77,10 +77,6 @@ pub enum CurrentError {
     Threads(String),
     /// The processes cannot talk to each other.
     Mpi(MpiError),
-    /// `MOTET_WHY` is no time.
-    Why(String),
-    /// Nobody could print reports, for this reason.
-    Reports(String),
     /// The launcher has started another number of processes than the MPI library knows of: it is not the library's.
     Launcher {
         /// How many the launcher says there are.
@@ -90,6 +86,10 @@ pub enum CurrentError {
         /// The library.
         library: PathBuf,
     },
+    /// `MOTET_WHY` is no time.
+    Why(String),
+    /// Nobody could print reports, for this reason.
+    Reports(String),
 }
 
 /// What launchers set in the processes that they start: how many there are, or which one this is.
@@ -220,15 +220,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_seconds_above_zero() {
-        assert_eq!(seconds(" 0.5 "), Ok(Duration::from_millis(500)));
-        for wrong in ["0", "-1", "inf", "1e99", "often", ""] {
-            let error = seconds(wrong).unwrap_err();
-            assert!(error.to_string().contains(&format!("{wrong:?}")), "{error}");
-        }
-    }
-
-    #[test]
     fn sem_g452_a_launcher_and_a_library_that_differ_are_named() {
         let library = Path::new("/m/libmpi_abi.so.1");
         // Nothing is known, all is well, and a launcher inside another one.
@@ -238,6 +229,15 @@ mod tests {
         let told = belongs(&[4], 1, library).unwrap_err().to_string();
         for words in ["4 processes", "finds 1", "/m/libmpi_abi.so.1", "motet run"] {
             assert!(told.contains(words), "{words}: {told}");
+        }
+    }
+
+    #[test]
+    fn times_are_seconds_above_zero() {
+        assert_eq!(seconds(" 0.5 "), Ok(Duration::from_millis(500)));
+        for wrong in ["0", "-1", "inf", "1e99", "often", ""] {
+            let error = seconds(wrong).unwrap_err();
+            assert!(error.to_string().contains(&format!("{wrong:?}")), "{error}");
         }
     }
 

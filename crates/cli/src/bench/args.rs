@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use motet_bench::RankProgram;
 use motet_bench::stages::{Mode, Pattern};
 
+use crate::bench::suite_args::{self, SuiteArgs};
 use crate::count::count;
 
 /// Options of `motet bench`.
@@ -28,6 +29,11 @@ pub struct BenchArgs {
 #[derive(Debug, Clone, Subcommand)]
 #[non_exhaustive]
 pub enum Experiment {
+    /// The papers' experiments, by key and name
+    List(PrintArgs),
+    /// Some of the papers' experiments, or all, with today's peers beside
+    #[command(long_about = suite_args::RUN, after_long_help = suite_args::RUN_TAIL)]
+    Run(SuiteArgs),
     /// What it costs to cut fixed work into stages at whose ends messages are exchanged
     #[command(long_about = STAGES, after_long_help = STAGES_TAIL)]
     Stages(StagesArgs),
@@ -67,7 +73,7 @@ pub struct StagesArgs {
     #[arg(short = 'P', long, value_name = "LIST", value_delimiter = ',', value_parser = count())]
     pub parallel: Vec<usize>,
 
-    /// Units of work (about 1.2 µs each) per stage
+    /// Units of work (about 1.4 µs each) per stage
     #[arg(
         short = 'U',
         long,
@@ -124,6 +130,11 @@ pub struct CoreArgs {
     /// The folder of the data sets, for the unbalanced tree
     #[arg(long, value_name = "DIR", env = "MOTET_DATA")]
     pub data: Option<PathBuf>,
+
+    /// No rows: exclusive handlers from eight posters for so many seconds; none hangs or overtakes
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "600")]
+    #[arg(conflicts_with_all = ["rows", "quick", "runs"])]
+    pub soak: Option<f64>,
 
     /// How results are printed.
     #[command(flatten)]
@@ -365,11 +376,14 @@ Examples:
       every row, in less than a minute
   motet bench core --rows 'spawned shift;join' --json
       some rows, thoroughly
+  motet bench core --soak
+      ten minutes of load; --soak 30 takes half a minute
 
 Fields of --json: row, unit, motet (the median), motet_range, limit (of the machine; null where none
   bounds the row), limit_name (R, a cache line to another core and back, or A, an allocation plus a
   push and pop), peers and ratios (motet over the peer) by name, absent (peers that could not run, and
-  why), bar, holds (null without a bar), runs";
+  why), bar, holds (null without a bar), runs; with --soak: posters, seconds, exclusive and concurrent
+  (handlers), resident_bytes (after a tenth of the time), resident_bytes_most";
 
 const RANKS: &str = "\
 What ranks cost that wait for each other, beside MPI.
