@@ -19,6 +19,7 @@
 mod experiments;
 pub mod limits;
 pub mod statistics;
+pub mod suite;
 pub mod unit;
 
 mod contest;
