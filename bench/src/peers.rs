@@ -4,6 +4,10 @@
 pub(crate) mod crossbeam;
 pub(crate) mod go;
 pub(crate) mod mpi;
+pub(crate) mod openblas;
+pub(crate) mod openmp;
+pub(crate) mod python;
 pub(crate) mod rayon;
 pub(crate) mod ring;
+pub(crate) mod scikit_learn;
 pub(crate) mod tokio;

@@ -27,7 +27,7 @@
 mod mixture;
 mod plan;
 
-use crate::scikit_learn::ScikitLearn;
+use crate::peers::scikit_learn::ScikitLearn;
 use crate::statistics::Spread;
 use mixture::mixture;
 use motet_comm::RunError;

@@ -1,7 +1,7 @@
 //! What one repetition does, and how long it takes.
 
 use super::AnnealingError;
-use crate::scikit_learn::ScikitLearn;
+use crate::peers::scikit_learn::ScikitLearn;
 use motet_comm::{Communicator, World};
 use motet_mining::{Annealing, Clustering, Clusters, Control, MiningError, Points, Steps};
 use std::time::Instant;

@@ -1,0 +1,171 @@
+//! OpenMP: C programs of the project's own (`peers/openmp`), built with the C compiler when they are first wanted.
+//! `peers/openmp/README.md` says why they are built and started as they are.
+
+use crate::kernels::loops::Split;
+use crate::unit::Unit;
+use motet_sync::atomic::{AtomicUsize, Ordering};
+use motet_sync::thread;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs, process};
+
+/// The built programs, in a folder that goes with them.
+#[derive(Debug)]
+pub(crate) struct OpenMp {
+    folder: PathBuf,
+}
+
+/// What a program prints.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+pub(crate) struct Told {
+    /// The time of a round, in µs.
+    pub(crate) us: f64,
+    /// What it has computed.
+    pub(crate) sum: f64,
+}
+
+const SOURCES: [(&str, &str); 3] = [
+    ("peer.h", include_str!("../../peers/openmp/peer.h")),
+    ("loops.c", include_str!("../../peers/openmp/loops.c")),
+    ("product.c", include_str!("../../peers/openmp/product.c")),
+];
+
+impl OpenMp {
+    /// Builds the programs; an error says why there is no peer.
+    pub(crate) fn build(cc: &Path) -> Result<OpenMp, String> {
+        // Several experiments of one process may build at one time.
+        static FOLDERS: AtomicUsize = AtomicUsize::new(0);
+        // Relaxed: only that no two get the same number counts.
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let folder = env::temp_dir().join(format!("motet-bench-openmp-{}-{number}", process::id()));
+        let built = OpenMp { folder };
+        let at = |error: std::io::Error| format!("{}: {error}", built.folder.display());
+        fs::create_dir_all(&built.folder).map_err(at)?;
+        for (file, text) in SOURCES {
+            fs::write(built.folder.join(file), text).map_err(at)?;
+        }
+        for program in ["loops", "product"] {
+            let compiled = Command::new(cc)
+                .args(["-O3", "-march=native", "-fopenmp", "-o", program])
+                .arg(format!("{program}.c"))
+                .current_dir(&built.folder)
+                .output()
+                .map_err(|error| format!("{} does not run: {error}", cc.display()))?;
+            if !compiled.status.success() {
+                let said = String::from_utf8_lossy(&compiled.stderr);
+                let first = said.lines().next().unwrap_or("it says nothing");
+                return Err(format!(
+                    "{} does not build {program}: {first}",
+                    cc.display()
+                ));
+            }
+        }
+        Ok(built)
+    }
+
+    /// A loop over blocks of so many units each, for about so long.
+    pub(crate) fn loops(
+        &self,
+        (blocks, threads): (usize, usize),
+        (units, unit): (u64, Unit),
+        split: Split,
+        budget_us: f64,
+    ) -> Result<Told, String> {
+        let arguments = [
+            blocks as u64,
+            threads as u64,
+            units,
+            u64::from(unit.terms()),
+        ];
+        self.run("loops", &arguments, threads, split, budget_us)
+    }
+
+    /// A product of matrices, for about so long.
+    pub(crate) fn product(
+        &self,
+        size: usize,
+        threads: usize,
+        split: Split,
+        budget_us: f64,
+    ) -> Result<Told, String> {
+        self.run(
+            "product",
+            &[size as u64, threads as u64],
+            threads,
+            split,
+            budget_us,
+        )
+    }
+
+    fn run(
+        &self,
+        program: &str,
+        arguments: &[u64],
+        threads: usize,
+        split: Split,
+        budget_us: f64,
+    ) -> Result<Told, String> {
+        let schedule = match split {
+            Split::Static => "static",
+            Split::Dynamic => "dynamic",
+        };
+        // With a core for each thread they may spin for each other, and must stay where they are.
+        let (wait, bind) = match threads <= thread::cores() {
+            true => ("active", "true"),
+            false => ("passive", "false"),
+        };
+        let ran = Command::new(self.folder.join(program))
+            .args(arguments.iter().map(u64::to_string))
+            .arg(schedule)
+            .arg(format!("{budget_us:.0}"))
+            .envs([("OMP_WAIT_POLICY", wait), ("OMP_PROC_BIND", bind)])
+            .envs([("OMP_PLACES", "cores"), ("OMP_DYNAMIC", "false")])
+            .output()
+            .map_err(|error| format!("{program} does not run: {error}"))?;
+        serde_json::from_slice(&ran.stdout)
+            .map_err(|error| format!("what {program} says is no time: {error}"))
+    }
+}
+
+impl Drop for OpenMp {
+    fn drop(&mut self) {
+        // What cannot be removed stays for the system to clean up.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::matrices::Matrices;
+
+    #[test]
+    fn its_programs_compute_what_motets_do() {
+        let openmp = match OpenMp::build(Path::new("cc")) {
+            Ok(openmp) => openmp,
+            // A machine without a compiler has no peer, and the suite says so.
+            Err(reason) => return assert!(reason.starts_with("cc does not"), "{reason}"),
+        };
+        let unit = Unit::calibrate();
+        for split in Split::BOTH {
+            for threads in [1, 2, 3] {
+                for size in [1, 7, 70, 300] {
+                    let told = openmp.product(size, threads, split, 1.0).unwrap();
+                    assert_eq!(told.sum, Matrices::known(size), "size {size}");
+                }
+                for blocks in [0, 1, 100] {
+                    let told = openmp.loops((blocks, threads), (1, unit), split, 1.0);
+                    let known = (0..blocks).sum::<usize>() as f64;
+                    assert_eq!(told.unwrap().sum, known, "{blocks} blocks");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_absent_compiler_is_a_reason() {
+        let reason = OpenMp::build(Path::new("no-such-cc")).unwrap_err();
+        assert!(reason.starts_with("no-such-cc does not run"), "{reason}");
+    }
+}
