@@ -1,11 +1,18 @@
 //! The experiments there are.
 
 use super::experiment::Experiment;
-use super::experiments::e01_unit;
+use super::experiments::{
+    e01_unit, e33_matrix_multiplication, e34_matrix_efficiency, e35_matrix_machines,
+};
 use std::fmt;
 
 /// All of them, in the papers' order.
-static ALL: [&dyn Experiment; 1] = [&e01_unit::UnitTime];
+static ALL: [&dyn Experiment; 4] = [
+    &e01_unit::UnitTime,
+    &e33_matrix_multiplication::MatrixMultiplication,
+    &e34_matrix_efficiency::MatrixEfficiency,
+    &e35_matrix_machines::MatrixMachines,
+];
 
 /// All experiments, in the papers' order.
 #[must_use]
@@ -59,6 +66,8 @@ impl std::error::Error for Unknown {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::selection::Effort;
+    use crate::suite::{Setting, SuiteConfig};
     use std::collections::BTreeSet;
 
     #[test]
@@ -75,6 +84,36 @@ mod tests {
         for experiment in ALL {
             let row = format!("| {}", experiment.about().key);
             assert!(map.contains(&row), "{row} …: a row belongs there");
+        }
+    }
+
+    #[test]
+    fn every_experiment_runs() {
+        let setting = Setting::new(SuiteConfig {
+            effort: Effort::Trial,
+            ..SuiteConfig::default()
+        });
+        for experiment in ALL {
+            let key = experiment.about().key;
+            let mut cases = match experiment.cases(&setting) {
+                Ok(cases) => cases,
+                Err(missing) => {
+                    assert!(!missing.reason.is_empty(), "{key}");
+                    continue;
+                }
+            };
+            for case in &mut cases {
+                for series in &mut case.series {
+                    let told = (series.program)();
+                    match told {
+                        Ok(values) => {
+                            assert_eq!(values.len(), case.quantities.len());
+                            assert!(values.iter().all(|v| v.is_finite()), "{key}");
+                        }
+                        Err(reason) => println!("{key} {} {}: {reason}", case.point, series.name),
+                    }
+                }
+            }
         }
     }
 
