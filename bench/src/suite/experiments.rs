@@ -4,3 +4,4 @@ pub(super) mod e01_unit;
 pub(super) mod e33_matrix_multiplication;
 pub(super) mod e34_matrix_efficiency;
 pub(super) mod e35_matrix_machines;
+pub(super) mod e36_forms_of_code;

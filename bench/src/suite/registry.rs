@@ -3,15 +3,17 @@
 use super::experiment::Experiment;
 use super::experiments::{
     e01_unit, e33_matrix_multiplication, e34_matrix_efficiency, e35_matrix_machines,
+    e36_forms_of_code,
 };
 use std::fmt;
 
 /// All of them, in the papers' order.
-static ALL: [&dyn Experiment; 4] = [
+static ALL: [&dyn Experiment; 5] = [
     &e01_unit::UnitTime,
     &e33_matrix_multiplication::MatrixMultiplication,
     &e34_matrix_efficiency::MatrixEfficiency,
     &e35_matrix_machines::MatrixMachines,
+    &e36_forms_of_code::FormsOfCode,
 ];
 
 /// All experiments, in the papers' order.
