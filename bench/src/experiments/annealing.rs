@@ -29,7 +29,7 @@ mod plan;
 
 use crate::peers::scikit_learn::ScikitLearn;
 use crate::statistics::Spread;
-use mixture::mixture;
+pub(crate) use mixture::mixture;
 use motet_comm::RunError;
 use motet_mining::{Annealing, Clusters, MiningError, Points};
 use plan::{Plan, Times, fit};

@@ -2,14 +2,17 @@
 
 use super::experiment::Experiment;
 use super::experiments::{
-    e01_unit, e33_matrix_multiplication, e34_matrix_efficiency, e35_matrix_machines,
-    e36_forms_of_code,
+    e01_unit, e20_clustering_kernel, e22_fluctuation, e23_spread, e33_matrix_multiplication,
+    e34_matrix_efficiency, e35_matrix_machines, e36_forms_of_code,
 };
 use std::fmt;
 
 /// All of them, in the papers' order.
-static ALL: [&dyn Experiment; 5] = [
+static ALL: [&dyn Experiment; 8] = [
     &e01_unit::UnitTime,
+    &e20_clustering_kernel::ClusteringKernel,
+    &e22_fluctuation::Fluctuation,
+    &e23_spread::Spread,
     &e33_matrix_multiplication::MatrixMultiplication,
     &e34_matrix_efficiency::MatrixEfficiency,
     &e35_matrix_machines::MatrixMachines,
