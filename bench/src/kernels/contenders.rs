@@ -2,12 +2,13 @@
 
 use crate::kernels::loops::{Loops, Split};
 use crate::kernels::matrices::Matrices;
-use crate::kernels::{Lazy, time_us};
+use crate::kernels::time_us;
 use crate::peers::openblas::OpenBlas;
 use crate::peers::openmp::OpenMp;
 use crate::peers::rayon;
 use crate::suite::{Case, Point, Quantity, Setting};
 use ::rayon::ThreadPool;
+use motet_sync::thread;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -32,7 +33,7 @@ pub(crate) struct Products {
     pools: BTreeMap<usize, ThreadPool>,
     /// The last ones: points come one after the other.
     matrices: Option<(usize, usize, Arc<Matrices>)>,
-    openmp: Lazy<OpenMp>,
+    openmp: Rc<Result<OpenMp, String>>,
     openblas: OpenBlas,
 }
 
@@ -62,14 +63,16 @@ impl Contender {
 impl Products {
     /// Nothing is started or built yet.
     pub(crate) fn new(setting: &Setting) -> Rc<RefCell<Products>> {
-        let cc = setting.config().cc.clone();
         Rc::new(RefCell::new(Products {
             budget_us: setting.by_effort(1.0, 10_000.0, 100_000.0),
             pinned: setting.config().pinned,
             loops: BTreeMap::new(),
             pools: BTreeMap::new(),
             matrices: None,
-            openmp: Lazy::new(move || OpenMp::build(&cc)),
+            openmp: match setting.wants("OpenMP") {
+                true => setting.openmp(),
+                false => Rc::new(Err("not asked for".to_owned())),
+            },
             openblas: OpenBlas::new(&setting.config().python),
         }))
     }
@@ -119,7 +122,8 @@ impl Products {
                 checked(us, matrices.checksum(), size)
             }
             Contender::OpenMp(split) => {
-                let told = self.openmp.get()?.product(size, threads, split, budget)?;
+                let openmp = self.openmp.as_ref().as_ref().map_err(Clone::clone)?;
+                let told = openmp.product(size, threads, split, budget)?;
                 checked(told.us, told.sum, size)
             }
             Contender::OpenBlas => {
@@ -127,6 +131,10 @@ impl Products {
                 checked(us, sum, size)
             }
         }
+    }
+
+    fn pins(&self, threads: usize) -> bool {
+        self.pinned && threads == thread::cores()
     }
 
     fn matrices(&mut self, size: usize, bands: usize) -> Arc<Matrices> {
@@ -142,7 +150,7 @@ impl Products {
 
     fn loops(&mut self, threads: usize) -> Result<&Loops, String> {
         if !self.loops.contains_key(&threads) {
-            let pin = self.pinned && threads == motet_sync::thread::cores();
+            let pin = self.pins(threads);
             self.loops.insert(threads, Loops::new(threads, pin)?);
         }
         Ok(&self.loops[&threads])
@@ -150,7 +158,8 @@ impl Products {
 
     fn pool(&mut self, threads: usize) -> Result<&ThreadPool, String> {
         if !self.pools.contains_key(&threads) {
-            self.pools.insert(threads, rayon::pool(threads)?);
+            let pin = self.pins(threads);
+            self.pools.insert(threads, rayon::pool(threads, pin)?);
         }
         Ok(&self.pools[&threads])
     }

@@ -172,7 +172,7 @@ mod tests {
                     assert_eq!(matrices.checksum(), Matrices::known(size));
                 }
                 let matrices = Matrices::new(size, threads.min(size));
-                matrices.multiply_by_rayon(&rayon::pool(threads).unwrap());
+                matrices.multiply_by_rayon(&rayon::pool(threads, false).unwrap());
                 assert_eq!(
                     product(&matrices),
                     known,

@@ -1,19 +1,18 @@
 //! OpenMP: C programs of the project's own (`peers/openmp`), built with the C compiler when they are first wanted.
 //! `peers/openmp/README.md` says why they are built and started as they are.
 
+use super::workshop::{Workshop, output};
 use crate::kernels::loops::Split;
 use crate::unit::Unit;
-use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::thread;
 use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::{env, fs, process};
 
 /// The built programs, in a folder that goes with them.
 #[derive(Debug)]
 pub(crate) struct OpenMp {
-    folder: PathBuf,
+    shop: Workshop,
 }
 
 /// What a program prints.
@@ -34,34 +33,13 @@ const SOURCES: [(&str, &str); 3] = [
 impl OpenMp {
     /// Builds the programs; an error says why there is no peer.
     pub(crate) fn build(cc: &Path) -> Result<OpenMp, String> {
-        // Several experiments of one process may build at one time.
-        static FOLDERS: AtomicUsize = AtomicUsize::new(0);
-        // Relaxed: only that no two get the same number counts.
-        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-        let folder = env::temp_dir().join(format!("motet-bench-openmp-{}-{number}", process::id()));
-        let built = OpenMp { folder };
-        let at = |error: std::io::Error| format!("{}: {error}", built.folder.display());
-        fs::create_dir_all(&built.folder).map_err(at)?;
-        for (file, text) in SOURCES {
-            fs::write(built.folder.join(file), text).map_err(at)?;
-        }
+        let shop = Workshop::new("openmp", &SOURCES)?;
         for program in ["loops", "product"] {
-            let compiled = Command::new(cc)
-                .args(["-O3", "-march=native", "-fopenmp", "-o", program])
-                .arg(format!("{program}.c"))
-                .current_dir(&built.folder)
-                .output()
-                .map_err(|error| format!("{} does not run: {error}", cc.display()))?;
-            if !compiled.status.success() {
-                let said = String::from_utf8_lossy(&compiled.stderr);
-                let first = said.lines().next().unwrap_or("it says nothing");
-                return Err(format!(
-                    "{} does not build {program}: {first}",
-                    cc.display()
-                ));
-            }
+            let mut compiler = Command::new(cc);
+            compiler.args(["-O3", "-march=native", "-fopenmp", "-o", program]);
+            shop.build(compiler.arg(format!("{program}.c")))?;
         }
-        Ok(built)
+        Ok(OpenMp { shop })
     }
 
     /// A loop over blocks of so many units each, for about so long.
@@ -115,23 +93,22 @@ impl OpenMp {
             true => ("active", "true"),
             false => ("passive", "false"),
         };
-        let ran = Command::new(self.folder.join(program))
+        let mut command = Command::new(self.shop.folder().join(program));
+        command
             .args(arguments.iter().map(u64::to_string))
             .arg(schedule)
             .arg(format!("{budget_us:.0}"))
             .envs([("OMP_WAIT_POLICY", wait), ("OMP_PROC_BIND", bind)])
-            .envs([("OMP_PLACES", "cores"), ("OMP_DYNAMIC", "false")])
-            .output()
-            .map_err(|error| format!("{program} does not run: {error}"))?;
-        serde_json::from_slice(&ran.stdout)
-            .map_err(|error| format!("what {program} says is no time: {error}"))
-    }
-}
-
-impl Drop for OpenMp {
-    fn drop(&mut self) {
-        // What cannot be removed stays for the system to clean up.
-        let _ = fs::remove_dir_all(&self.folder);
+            .envs([("OMP_PLACES", "cores"), ("OMP_DYNAMIC", "false")]);
+        let ran = output(command)?;
+        serde_json::from_slice(&ran.stdout).map_err(|_| {
+            let said = String::from_utf8_lossy(&ran.stderr);
+            let first = said.lines().find(|line| !line.trim().is_empty());
+            format!(
+                "{program} gives no time: {}",
+                first.unwrap_or("it says nothing")
+            )
+        })
     }
 }
 

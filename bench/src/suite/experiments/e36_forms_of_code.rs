@@ -45,8 +45,7 @@ impl Experiment for FormsOfCode {
     }
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
-        let cc = setting.config().cc.clone();
-        let openmp = Rc::new(Lazy::new(move || OpenMp::build(&cc)));
+        let openmp = setting.openmp();
         let mut cases = Vec::new();
         for threads in thread_counts() {
             for blocks in setting.by_effort(
@@ -75,7 +74,7 @@ impl Experiment for FormsOfCode {
 
 fn case(
     setting: &Setting,
-    openmp: &Rc<Lazy<OpenMp>>,
+    openmp: &Rc<Result<OpenMp, String>>,
     (blocks, threads, units): (usize, usize, u64),
 ) -> Case {
     let budget = setting.by_effort(1.0, 4_000.0, 40_000.0);
@@ -103,7 +102,7 @@ fn case(
         });
     }
     if setting.wants("rayon") {
-        let pool = Lazy::new(move || rayon::pool(threads));
+        let pool = Lazy::new(move || rayon::pool(threads, pin));
         case = case.with("rayon", move || {
             let pool = pool.get()?;
             let round = || {
@@ -121,10 +120,12 @@ fn case(
             let openmp = Rc::clone(openmp);
             case = case.with(name, move || {
                 told(&mut || {
-                    let loops =
-                        openmp
-                            .get()?
-                            .loops((blocks, threads), (units, unit), split, budget)?;
+                    let loops = openmp.as_ref().as_ref().map_err(Clone::clone)?.loops(
+                        (blocks, threads),
+                        (units, unit),
+                        split,
+                        budget,
+                    )?;
                     let known = (0..blocks).sum::<usize>() as f64;
                     match loops.sum == known {
                         true => Ok(loops.us),
