@@ -4,6 +4,7 @@
 pub(crate) mod contenders;
 pub(crate) mod loops;
 pub(crate) mod matrices;
+pub(crate) mod overhead;
 pub(crate) mod synchronised;
 
 use motet_sync::thread;

@@ -23,6 +23,7 @@ pub mod suite;
 pub mod unit;
 
 mod contest;
+mod fingerprints;
 mod kernels;
 mod peers;
 mod program;

@@ -13,17 +13,17 @@ use std::path::Path;
 pub(crate) struct ScikitLearn(Python);
 
 impl ScikitLearn {
-    /// Starts `python` and sends it the points; an error says why there is no peer.
-    pub(crate) fn start(python: &Path, points: &Points) -> Result<ScikitLearn, String> {
+    /// Starts `python`; an error says why there is no peer.
+    pub(crate) fn start(python: &Path) -> Result<ScikitLearn, String> {
         let program = include_str!("../../peers/scikit-learn/lloyd.py");
         let install = "pip install -r bench/peers/scikit-learn/requirements.txt";
-        let mut peer = Python::start(python, program, &[], install)?;
-        peer.send(
-            &format!("{} {}", points.len(), points.dim()),
-            points.values(),
-        )
-        .map_err(ended)?;
-        Ok(ScikitLearn(peer))
+        Python::start(python, program, &[], install).map(ScikitLearn)
+    }
+
+    /// Sends it the points on which steps are made from now on.
+    pub(crate) fn points(&mut self, points: &Points) -> Result<(), String> {
+        let head = format!("{} {}", points.len(), points.dim());
+        self.0.send(&head, points.values()).map_err(ended)
     }
 
     /// The version of scikit-learn.
@@ -58,8 +58,7 @@ mod tests {
 
     #[test]
     fn an_absent_program_is_a_reason() {
-        let points = Points::new(vec![0.0, 1.0], 1).unwrap();
-        let reason = ScikitLearn::start(Path::new("no-such-python"), &points).unwrap_err();
+        let reason = ScikitLearn::start(Path::new("no-such-python")).unwrap_err();
         assert!(
             reason.starts_with("no-such-python does not run"),
             "{reason}"
