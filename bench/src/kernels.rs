@@ -2,6 +2,7 @@
 //! it, and with what tells that a peer has computed the same.
 
 pub(crate) mod contenders;
+pub(crate) mod layouts;
 pub(crate) mod loops;
 pub(crate) mod matrices;
 pub(crate) mod overhead;
@@ -11,6 +12,10 @@ use motet_sync::thread;
 use std::cell::OnceCell;
 use std::fmt;
 use std::time::Instant;
+
+/// Hot enough that every point of the mixture has a share in every cluster: no exponential is left out, and every step of annealing
+/// costs the same.
+pub(crate) const TEMPERATURE: f64 = 1.0;
 
 /// Something that is made when it is first wanted, once, or the reason why it cannot be.
 pub(crate) struct Lazy<T> {

@@ -41,8 +41,8 @@ impl Split {
     /// The form of code that it stands for.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Split::Static => "motet ports",
-            Split::Dynamic => "motet tasks",
+            Split::Static => "motet static",
+            Split::Dynamic => "motet dynamic",
         }
     }
 }

@@ -92,6 +92,7 @@ impl Clusterings {
         let point = Point::new()
             .with("data", data.name())
             .with("points per thread", rows / threads)
+            .with("1/n", threads as f64 / rows as f64)
             .with("clusters", clusters)
             .with("threads", threads);
         // A measurement lasts some milliseconds at least.

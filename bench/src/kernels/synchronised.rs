@@ -2,7 +2,7 @@
 //! own, then all meet, and so on.
 
 use crate::experiments::annealing::mixture;
-use crate::kernels::thread_counts;
+use crate::kernels::{TEMPERATURE, thread_counts};
 use crate::suite::{Case, Point, Quantity, Setting};
 use motet_comm::{Communicator, World};
 use motet_mining::{MiningError, Points, Steps};
@@ -26,9 +26,6 @@ pub(crate) struct Times {
     /// For each thread one time for each synchronisation.
     threads: Vec<Vec<f64>>,
 }
-
-/// Hot enough that every point has a share in every cluster: no exponential is left out, and every step costs the same.
-const TEMPERATURE: f64 = 1.0;
 
 impl Kernel {
     /// The times of all threads; the synchronisation itself is in none of them.

@@ -26,6 +26,7 @@ impl Experiment for GrainSize {
             parameters: &[
                 ("data", "census or chemistry"),
                 ("points per thread", "n"),
+                ("1/n", "the inverse grain size"),
                 ("clusters", "clusters"),
                 ("threads", "P"),
             ],
@@ -73,7 +74,7 @@ impl Experiment for GrainSize {
         let inverse = Picture::new(
             "e12-overhead-inverse",
             "Overhead of clustering against 1 / grain size",
-            Axis::linear("1 / points per thread", "1/points"),
+            Axis::linear("1/n", "1/points"),
             Axis::linear(OVERHEAD.name, ""),
         );
         [picture, inverse.fit(Fit::ThroughOrigin)]

@@ -22,7 +22,8 @@ impl Experiment for ClusterCount {
             parameters: &[
                 ("data", "census or chemistry"),
                 ("clusters", "clusters"),
-                ("points per thread", "points of each thread"),
+                ("points per thread", "n"),
+                ("1/n", "the inverse grain size"),
                 ("threads", "threads: the cores there are"),
             ],
             threats: "As E12. The fit that is replayed leaves out centres that are far from a tile of points, so the work is not \

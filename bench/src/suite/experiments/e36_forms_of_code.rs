@@ -25,9 +25,9 @@ impl Experiment for FormsOfCode {
             title: "Forms of code: what a block of a loop costs",
             question: "A loop over blocks can be a message for each block, tasks that take blocks, or a construct of a \
                        language. What does a block cost in each?",
-            definition: "Port loop (motet ports): a port, a persistent receive whose handler does the block and counts a latch \
+            definition: "Port loop (motet static): a port, a persistent receive whose handler does the block and counts a latch \
                          down, a post for each block, a wait for the latch; all of it is made and timed for every loop. Parallel \
-                         loop (motet tasks): a task per thread, which takes one block after the other. Beside them rayon's \
+                         loop (motet dynamic): a task per thread, which takes one block after the other. Beside them rayon's \
                          par_iter over the range and OpenMP's parallel for. Overhead per block = (T - ceil(blocks / threads) \
                          units t_u) / blocks, with t_u, the unit's time, measured before each loop. The examples port_loop, \
                          parallel_loop and exchange_thread are these forms as programs; the stages of the third are E14 and \
