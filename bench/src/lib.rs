@@ -20,6 +20,7 @@ mod experiments;
 pub mod limits;
 pub mod statistics;
 pub mod suite;
+pub mod system;
 pub mod unit;
 
 mod contest;

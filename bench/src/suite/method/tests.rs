@@ -1,3 +1,5 @@
+//! What the method promises, with readings of load that are made up.
+
 use super::*;
 use crate::suite::load::Reading;
 use crate::suite::{Point, Quantity};
@@ -67,6 +69,7 @@ fn measurer(shares: &[f64], warm: bool) -> Measurer {
             least: 3,
             most: 3,
             warm,
+            watched: true,
         },
         watch: Box::new(Others {
             shares: shares.to_vec(),
