@@ -1,12 +1,14 @@
 //! What can go wrong, in one line each: what, where, what to do.
 
+mod bench;
+
+pub use bench::BenchError;
+
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use motet::CurrentError;
-use motet_bench::stages::StagesError;
-use motet_bench::suite::{StoreError, Unknown};
 use motet_mpi::MpiError;
 use thiserror::Error;
 
@@ -78,12 +80,9 @@ pub enum CliError {
     /// The run was cancelled by the user.
     #[error("cancelled: nothing was written")]
     Cancelled,
-    /// A measurement was cancelled by the user.
-    #[error("cancelled: the rows before are in {out}")]
-    Interrupted {
-        /// The folder.
-        out: String,
-    },
+    /// Something cannot be measured as asked, or has ended early.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
     /// The run failed though data and options are right.
     #[error("the run failed: {0}: please report it")]
     Run(String),
@@ -114,15 +113,6 @@ pub enum OptionError {
         value: String,
         /// What it can be.
         advice: &'static str,
-    },
-    /// There is no experiment of this name.
-    #[error("{0}: see motet bench list")]
-    Experiment(#[from] Unknown),
-    /// The experiment is not defined for these options.
-    #[error("{source}")]
-    Unmeasurable {
-        /// What is undefined, and what to give instead.
-        source: StagesError,
     },
     /// Two options do not go together.
     #[error("{option} does not go with {other}: {advice}")]
@@ -344,12 +334,6 @@ pub enum OutputError {
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
-    },
-    /// The folder of rows cannot be used.
-    #[error("{source}")]
-    Rows {
-        /// What is wrong with it, and what to do.
-        source: StoreError,
     },
     /// Nobody reads standard output any more.
     #[error("standard output is closed: nobody reads the results")]
