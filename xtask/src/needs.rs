@@ -1,10 +1,10 @@
 //! What some tests need of the machine, and whether it is there.
 //!
-//! A test says what it needs by its name: `needs_data`, `needs_python`, `needs_sklearn`, `needs_mpi`.
+//! A test says what it needs by its name: `needs_data`, `needs_python`, `needs_sklearn`, `needs_mpi`, `needs_hosts`.
 //! Where the need is missing the test is left out, and that is said; in CI it is a failure.
 
 use crate::source::Tree;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -21,11 +21,25 @@ pub(crate) struct Need {
     pub(crate) tests: Vec<String>,
 }
 
-const NAMES: [(&str, &str); 4] = [
+const NAMES: [(&str, &str); 5] = [
     ("data", "needs_data"),
     ("python", "needs_python"),
     ("scikit-learn", "needs_sklearn"),
     ("mpi", "needs_mpi"),
+    ("hosts", "needs_hosts"),
+];
+
+/// Plays two machines for a moment: namespaces of their own, and a cable.
+const HOSTS: [&str; 9] = [
+    "--net",
+    "--mount",
+    "--uts",
+    "--pid",
+    "--fork",
+    "--mount-proc",
+    "sh",
+    "-c",
+    "mount --make-rprivate / && ip link add cable0 type veth peer name cable1",
 ];
 
 /// Where `.ci/run` puts MPI libraries, below the folder of what is built.
@@ -41,6 +55,8 @@ pub(crate) struct Machine {
     python: OsString,
     /// Paths of MPI libraries, as `MOTET_MPI` lists them.
     mpi: OsString,
+    /// What gives a program namespaces of its own.
+    unshare: OsString,
 }
 
 impl Machine {
@@ -64,6 +80,7 @@ impl Machine {
                 let there = there.filter(|path| path.exists());
                 std::env::join_paths(there).unwrap_or_default()
             }),
+            unshare: "unshare".into(),
         }
     }
 
@@ -104,6 +121,9 @@ impl Machine {
             "python" => (!self.python_runs("pass"))
                 .then(|| format!("`{python}` does not run; install Python or set MOTET_PYTHON")),
             "mpi" => self.mpi_lacks(),
+            "hosts" => (!runs(&self.unshare, &HOSTS)).then(|| {
+                "this machine cannot play two; that needs root, `unshare` (util-linux) and `ip` (iproute2)".to_owned()
+            }),
             _ => (!self.python_runs("import sklearn")).then(|| {
                 format!("`{python}` has no scikit-learn; run `.ci/run` once or set MOTET_PYTHON")
             }),
@@ -125,14 +145,19 @@ impl Machine {
     }
 
     fn python_runs(&self, program: &str) -> bool {
-        let mut command = Command::new(&self.python);
-        command
-            .args(["-c", program])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
+        runs(&self.python, &["-c", program])
     }
+}
+
+/// Whether a program runs with these arguments and ends well.
+fn runs(program: &OsStr, arguments: &[&str]) -> bool {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
 }
 
 /// Whether `name` is a need that the command line may call optional.
@@ -156,13 +181,15 @@ pub(crate) fn tests_named(tree: &Tree, folder: &str, marker: &str) -> Vec<String
 mod tests {
     use super::*;
 
-    const CODE: &str = "#[test]\nfn blocks_needs_data() {}\n#[test]\nfn peer_needs_sklearn() {}\n#[test]\nfn needs_mpi_ping() {}\nfn needs_python() {}";
+    const CODE: &str = "#[test]\nfn blocks_needs_data() {}\n#[test]\nfn peer_needs_sklearn() {}\n#[test]\nfn needs_mpi_ping() {}\n#[test]\nfn needs_hosts_cut() {}\nfn needs_python() {}";
 
     fn machine(data: &str, python: &str, mpi: &str) -> Machine {
         Machine {
             data: data.into(),
             python: python.into(),
             mpi: mpi.into(),
+            // As Python: a program that does what it is told, or is not there.
+            unshare: python.into(),
         }
     }
 
@@ -178,7 +205,7 @@ mod tests {
     #[test]
     fn only_needs_that_some_test_has_are_missed() {
         let bare = machine("/nowhere", "/nowhere/python3", "");
-        assert_eq!(missing(&bare, ""), ["data", "scikit-learn", "mpi"]);
+        assert_eq!(missing(&bare, ""), ["data", "scikit-learn", "mpi", "hosts"]);
         assert!(missing(&bare, "crates/b/").is_empty());
     }
 
@@ -188,7 +215,7 @@ mod tests {
         assert!(missing(&machine(".", "true", ".:.."), "").is_empty());
         assert_eq!(
             missing(&machine(".", "false", ".:.."), ""),
-            ["scikit-learn"]
+            ["scikit-learn", "hosts"]
         );
     }
 
@@ -203,7 +230,10 @@ mod tests {
     #[test]
     fn only_known_names_may_be_optional() {
         assert!(
-            is_known("data") && is_known("scikit-learn") && is_known("mpi") && !is_known("sklearn")
+            ["data", "scikit-learn", "mpi", "hosts"]
+                .iter()
+                .all(|name| is_known(name))
+                && !is_known("sklearn")
         );
     }
 }

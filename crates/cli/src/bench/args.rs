@@ -8,6 +8,7 @@ use motet_bench::RankProgram;
 use motet_bench::stages::{Mode, Pattern};
 
 use crate::bench::suite_args::{self, SuiteArgs};
+use crate::count::count;
 
 /// Options of `motet bench`.
 #[derive(Debug, Clone, Args)]
@@ -324,10 +325,6 @@ fn named<T: Copy + Send + Sync + 'static>(
         let found = all.iter().find(|&&value| name(value) == text);
         found.copied().ok_or("is none of these")
     })
-}
-
-fn count() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=1_000_000)
 }
 
 fn long_count() -> RangedU64ValueParser<u64> {
