@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use motet_bench::RankProgram;
 use motet_bench::stages::{Mode, Pattern};
 
+use crate::bench::rank_program::RankProgramArgs;
 use crate::bench::suite_args::{self, SuiteArgs};
 use crate::count::count;
 
@@ -131,6 +131,11 @@ pub struct CoreArgs {
     #[arg(long, value_name = "DIR", env = "MOTET_DATA")]
     pub data: Option<PathBuf>,
 
+    /// No rows: exclusive handlers from eight posters for so many seconds; none hangs or overtakes
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "600")]
+    #[arg(conflicts_with_all = ["rows", "quick", "runs"])]
+    pub soak: Option<f64>,
+
     /// How results are printed.
     #[command(flatten)]
     pub print: PrintArgs,
@@ -150,18 +155,6 @@ pub struct RanksArgs {
     /// How results are printed.
     #[command(flatten)]
     pub print: PrintArgs,
-}
-
-/// Arguments of `motet bench rank-program`.
-#[derive(Debug, Clone, Args)]
-pub struct RankProgramArgs {
-    /// exchange, barrier, allreduce:LENGTH, annealing:POINTS:CLUSTERS or annealing-by-rayon:POINTS:CLUSTERS:THREADS
-    #[arg(value_name = "PROGRAM")]
-    pub program: RankProgram,
-
-    /// How long the rounds are to last, in µs
-    #[arg(value_name = "BUDGET")]
-    pub budget_us: f64,
 }
 
 /// Options of `motet bench soak`.
@@ -371,11 +364,14 @@ Examples:
       every row, in less than a minute
   motet bench core --rows 'spawned shift;join' --json
       some rows, thoroughly
+  motet bench core --soak
+      ten minutes of load; --soak 30 takes half a minute
 
 Fields of --json: row, unit, motet (the median), motet_range, limit (of the machine; null where none
   bounds the row), limit_name (R, a cache line to another core and back, or A, an allocation plus a
   push and pop), peers and ratios (motet over the peer) by name, absent (peers that could not run, and
-  why), bar, holds (null without a bar), runs";
+  why), bar, holds (null without a bar), runs; with --soak: posters, seconds, exclusive and concurrent
+  (handlers), resident_bytes (after a tenth of the time), resident_bytes_most";
 
 const RANKS: &str = "\
 What ranks cost that wait for each other, beside MPI.
