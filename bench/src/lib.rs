@@ -8,9 +8,10 @@
 //! ```text
 //!  stages ──> motet-patterns            one program each way
 //!  suite ──> motet-patterns, peers      the papers' experiments by one method, into a folder of rows
+//!    └────> kernels, mixture            loops, matrices and points that the experiments compute with
 //!  core, ranks ──> rows ──> contest, peers   motet and a peer in turn, and the bars between them
 //!       └────> selection                     which rows, and how thoroughly
-//!  annealing ──> scikit_learn          the peer in a process of its own
+//!  annealing ──> peers::scikit_learn        the peer in a process of its own
 //!  quality ──> table                   the data sets
 //!     └─────> unit, limits, statistics shared by all experiments
 //! ```
@@ -25,11 +26,13 @@ pub mod system;
 pub mod unit;
 
 mod contest;
+mod fingerprints;
+mod kernels;
+mod mixture;
 mod peers;
 mod program;
 mod rank_program;
 mod rows;
-mod scikit_learn;
 mod selection;
 mod table;
 mod uts;

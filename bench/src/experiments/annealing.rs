@@ -24,15 +24,15 @@
 //! the peer does not, and points in heaps are where that helps. The points are a mixture of
 //! normals: heaps without overlap would be cheaper, uniform points dearer.
 
-mod mixture;
 mod plan;
 
-use crate::scikit_learn::ScikitLearn;
+use crate::mixture::mixture;
+use crate::peers::scikit_learn::ScikitLearn;
 use crate::statistics::Spread;
-use mixture::mixture;
 use motet_comm::RunError;
 use motet_mining::{Annealing, Clusters, MiningError, Points};
-use plan::{Plan, Times, fit};
+pub(crate) use plan::Plan;
+use plan::{Times, fit};
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -166,7 +166,9 @@ pub fn measure(
     config.check()?;
     let points = mixture(config.points);
     let mut peer = match &config.python {
-        Some(python) => ScikitLearn::start(python, &points),
+        Some(python) => {
+            ScikitLearn::start(python).and_then(|mut peer| peer.points(&points).map(|()| peer))
+        }
         None => Err("no Python was named: name one that has scikit-learn".to_owned()),
     };
     let plans = config

@@ -1,0 +1,317 @@
+//! Steps of annealing on t threads in each of m processes (E25 to E32), split by hand over ranks or handed out by rayon.
+
+use super::case::{Case, Quantity};
+use super::row::Point;
+use super::setting::Setting;
+use crate::kernels::thread_counts;
+use crate::peers::mpi::Mpi;
+use crate::rank_program::RankProgram;
+use crate::selection::Missing;
+use motet_comm::World;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// Who computes a process's points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// A rank for each thread, each with its share: the split is static.
+    Ranks,
+    /// The same over ports, the papers' way; in one process only.
+    Ports,
+    /// One rank, whose blocks rayon's threads take: the split is dynamic.
+    Rayon,
+}
+
+/// Threads in each of so many processes of one machine: t × m × 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layout {
+    pub(crate) threads: usize,
+    pub(crate) processes: usize,
+}
+
+/// What measurements of layouts need.
+#[derive(Debug, Clone)]
+struct Layouts {
+    /// The installations, where there are layouts of several processes; the first whose library motet can open is used.
+    mpi: Option<Rc<[Mpi]>>,
+    motet: Option<PathBuf>,
+    budget_us: f64,
+    clusters: usize,
+}
+
+/// The parameters of every point.
+pub(crate) const PARAMETERS: &[(&str, &str)] = &[
+    (
+        "pattern",
+        "t x m x n: threads of a process, processes of a node, nodes",
+    ),
+    ("threads", "t"),
+    ("processes", "m"),
+    ("nodes", "n"),
+    ("p", "t m n"),
+    ("points", "N"),
+    ("p/N", "the inverse grain size"),
+    ("clusters", "clusters"),
+];
+/// The time of a step.
+pub(crate) const TIME: Quantity = Quantity::new("run time", "us");
+/// f = p T(p) / T(1) - 1.
+pub(crate) const OVERHEAD: Quantity = Quantity::new("overhead f", "");
+/// f of a static split less f of a dynamic one.
+const DIFFERENCE: Quantity = Quantity::new("difference of f", "");
+/// The papers' sizes of data.
+pub(crate) const SIZES: [usize; 3] = [12_500, 25_000, 50_000];
+
+/// Threads alone: t × 1 × 1.
+pub(crate) fn threads_only() -> Vec<Layout> {
+    several(|layout| layout.processes == 1)
+}
+
+/// Processes alone: 1 × m × 1.
+pub(crate) fn processes_only() -> Vec<Layout> {
+    several(|layout| layout.threads == 1)
+}
+
+/// All patterns of few cores.
+pub(crate) fn low() -> Vec<Layout> {
+    several(|layout| layout.p() < 64)
+}
+
+/// Layouts of more than one core: one has no overhead by definition.
+fn several(wanted: fn(&Layout) -> bool) -> Vec<Layout> {
+    let all = Layout::all().into_iter();
+    all.filter(|layout| layout.p() > 1 && wanted(layout))
+        .collect()
+}
+
+/// A case for each layout and size, with a series for each form that there is; `value` makes its quantity.
+pub(crate) fn cases(
+    setting: &Setting,
+    layouts: &[Layout],
+    sizes: &[usize],
+    quantity: Quantity,
+    value: fn(&Times<'_>) -> Result<Vec<f64>, String>,
+) -> Result<Vec<Case>, Missing> {
+    let all = Layouts::new(setting, layouts);
+    let forms = |layout: Layout| {
+        let there = Form::ALL.into_iter().filter(move |form| match form {
+            Form::Ranks => true,
+            Form::Ports => layout.processes == 1,
+            Form::Rayon => setting.wants("rayon"),
+        });
+        there.map(|form| (form.name().to_owned(), form)).collect()
+    };
+    all.cases(layouts, sizes, quantity, forms, value)
+}
+
+/// A case for each layout and size: motet's forms less rayon.
+pub(crate) fn differences(
+    setting: &Setting,
+    layouts: &[Layout],
+    sizes: &[usize],
+) -> Result<Vec<Case>, Missing> {
+    let all = Layouts::new(setting, layouts);
+    let forms = |layout: Layout| {
+        let there = [Form::Ranks, Form::Ports].into_iter();
+        let there = there.filter(move |form| *form == Form::Ranks || layout.processes == 1);
+        there
+            .map(|form| (format!("{} less rayon", form.name()), form))
+            .collect()
+    };
+    all.cases(layouts, sizes, DIFFERENCE, forms, |times| {
+        Ok(vec![times.difference()?])
+    })
+}
+
+impl Form {
+    /// All of them; motet's own first, with which the others are paired.
+    const ALL: [Form; 3] = [Form::Ranks, Form::Ports, Form::Rayon];
+
+    /// The name of its series.
+    fn name(self) -> &'static str {
+        match self {
+            Form::Ranks => "motet",
+            Form::Ports => "motet ports",
+            Form::Rayon => "rayon",
+        }
+    }
+}
+
+impl Layout {
+    /// All cuts of p, for each number of threads up to the cores.
+    pub(crate) fn all() -> Vec<Layout> {
+        let cuts = |p: usize| {
+            let processes = (1..=p).filter(move |m| p.is_multiple_of(*m));
+            processes.map(move |processes| Layout {
+                threads: p / processes,
+                processes,
+            })
+        };
+        thread_counts().into_iter().flat_map(cuts).collect()
+    }
+
+    /// t × m.
+    fn p(self) -> usize {
+        self.threads * self.processes
+    }
+}
+
+impl Layouts {
+    /// For experiments with these layouts.
+    fn new(setting: &Setting, layouts: &[Layout]) -> Layouts {
+        let processes = layouts.iter().any(|layout| layout.processes > 1);
+        Layouts {
+            mpi: processes.then(|| setting.mpi()),
+            motet: setting.config().motet.clone(),
+            budget_us: setting.by_effort(1.0, 20_000.0, 200_000.0),
+            clusters: setting.by_effort(3, 10, 10),
+        }
+    }
+
+    /// Where a layout with so many points in all lies.
+    fn place(&self, layout: Layout, points: usize) -> Point {
+        let Layout { threads, processes } = layout;
+        Point::new()
+            .with("pattern", format!("{threads}x{processes}x1"))
+            .with("threads", threads)
+            .with("processes", processes)
+            .with("nodes", 1)
+            .with("p", layout.p())
+            .with("points", points)
+            .with("p/N", layout.p() as f64 / points as f64)
+            .with("clusters", self.clusters)
+    }
+
+    /// A case for each layout and size, with a series for each of `forms`.
+    fn cases(
+        &self,
+        layouts: &[Layout],
+        sizes: &[usize],
+        quantity: Quantity,
+        forms: impl Fn(Layout) -> Vec<(String, Form)>,
+        value: fn(&Times<'_>) -> Result<Vec<f64>, String>,
+    ) -> Result<Vec<Case>, Missing> {
+        let mut cases = Vec::new();
+        for &points in sizes {
+            for &layout in layouts {
+                let mut case = Case::new(self.place(layout, points), &[quantity]);
+                for (name, form) in forms(layout) {
+                    let all = self.clone();
+                    case = case.with(name, move || {
+                        value(&Times {
+                            all: &all,
+                            form,
+                            layout,
+                            points,
+                        })
+                    });
+                }
+                cases.push(case);
+            }
+        }
+        match cases.is_empty() {
+            false => Ok(cases),
+            true => Err(Missing {
+                row: "every pattern".to_owned(),
+                reason: "there is one core only: what is measured is what several lose".to_owned(),
+            }),
+        }
+    }
+
+    /// The time of a step, in µs.
+    fn us(&self, form: Form, layout: Layout, points: usize) -> Result<f64, String> {
+        let Layout { threads, processes } = layout;
+        let clusters = self.clusters;
+        let (program, ranks) = match form {
+            Form::Ranks | Form::Ports => (RankProgram::Annealing { points, clusters }, threads),
+            Form::Rayon => {
+                let program = RankProgram::AnnealingByRayon {
+                    points,
+                    clusters,
+                    threads,
+                };
+                (program, 1)
+            }
+        };
+        if processes == 1 {
+            let world = match form {
+                Form::Ports => World::ports(ranks),
+                Form::Ranks | Form::Rayon => World::threads(ranks),
+            };
+            // The rank waits for rayon's threads: they must not share its core by order.
+            let world = if form == Form::Rayon {
+                world.pin(false)
+            } else {
+                world
+            };
+            return Ok(program.measure(&world, self.budget_us)?.us);
+        }
+        let motet = self
+            .motet
+            .as_ref()
+            .ok_or("the program motet, which starts processes, is not named")?;
+        let found = self
+            .mpi
+            .as_ref()
+            .and_then(|all| all.iter().find(|mpi| mpi.library().is_some()));
+        let mpi =
+            found.ok_or("no MPI with the standard ABI is found: name installations with --mpi")?;
+        mpi.run_motet(
+            motet,
+            &program.to_string(),
+            (ranks, processes),
+            self.budget_us,
+        )
+    }
+}
+
+/// What a case asks for.
+#[derive(Debug)]
+pub(crate) struct Times<'a> {
+    all: &'a Layouts,
+    form: Form,
+    layout: Layout,
+    points: usize,
+}
+
+impl Times<'_> {
+    /// The time of a step, in µs.
+    pub(crate) fn us(&self) -> Result<f64, String> {
+        self.all.us(self.form, self.layout, self.points)
+    }
+
+    /// f = p T(p) / T(1) - 1, T(1) being the same form's on one thread, just before.
+    pub(crate) fn overhead(&self) -> Result<f64, String> {
+        self.overhead_of(self.form)
+    }
+
+    /// f with a static split less f with a dynamic one, one after the other.
+    pub(crate) fn difference(&self) -> Result<f64, String> {
+        Ok(self.overhead_of(self.form)? - self.overhead_of(Form::Rayon)?)
+    }
+
+    fn overhead_of(&self, form: Form) -> Result<f64, String> {
+        let alone = Layout {
+            threads: 1,
+            processes: 1,
+        };
+        let one = self.all.us(form, alone, self.points)?;
+        let all = self.all.us(form, self.layout, self.points)?;
+        Ok(self.layout.p() as f64 * all / one - 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_sync::thread;
+
+    #[test]
+    fn every_layout_has_its_threads() {
+        let all = Layout::all();
+        assert_eq!((all[0].threads, all[0].processes), (1, 1));
+        let cores = thread::cores();
+        let full = all.iter().filter(|layout| layout.p() == cores);
+        assert!(full.count() >= if cores > 1 { 2 } else { 1 });
+    }
+}
