@@ -17,6 +17,7 @@
 //! Read next: [`stages`] (overhead per stage, the papers' measure), `README.md` (the list).
 
 mod experiments;
+pub mod fit;
 pub mod limits;
 pub mod statistics;
 pub mod unit;
