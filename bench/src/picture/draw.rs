@@ -1,0 +1,301 @@
+//! Drawing a panel: frame, lines or bars, legend, notes.
+
+use super::canvas::{Anchor, Canvas, text_width};
+use super::panel::{Line, Origin, Panel};
+use super::scale::Scale;
+use super::style::{GRID, INK, Look, PALE, PAPER};
+use crate::suite::Shape;
+use plotters::prelude::DrawingBackend;
+
+/// The width of every picture, in pixels.
+const WIDTH: f64 = 660.0;
+/// The height of what is inside the axes.
+const PLOT: f64 = 300.0;
+const MARGIN: f64 = 14.0;
+const RIGHT: f64 = 20.0;
+const SMALL: f64 = 12.5;
+const TITLE: f64 = 15.0;
+const ROW: f64 = 19.0;
+
+/// Where everything of a panel is.
+pub(super) struct Layout {
+    left: f64,
+    top: f64,
+    /// Where words below the x axis end.
+    below: f64,
+    /// The title, cut into lines that fit.
+    title: Vec<String>,
+    /// Words of x that do not fit beside each other stand on end.
+    upright: bool,
+    /// The legend's entries, by line and column.
+    columns: usize,
+    notes: Vec<String>,
+}
+
+impl Layout {
+    pub(super) fn of(panel: &Panel) -> Layout {
+        let widest = |texts: &mut dyn Iterator<Item = &str>| {
+            texts.map(|text| text_width(SMALL, text)).fold(0.0, f64::max)
+        };
+        let y_ticks = panel.y.ticks(6);
+        let left = 44.0 + widest(&mut y_ticks.iter().map(|(_, text)| text.as_str()));
+        let title = wrapped(&panel.title, TITLE, WIDTH - 2.0 * MARGIN);
+        let top = MARGIN + title.len() as f64 * (TITLE + 5.0) + 8.0;
+        let words = match &panel.x {
+            Scale::Words(words) => widest(&mut words.iter().map(String::as_str)),
+            _ => 0.0,
+        };
+        let room = match &panel.x {
+            Scale::Words(words) => (WIDTH - left - RIGHT) / words.len() as f64,
+            _ => f64::INFINITY,
+        };
+        let upright = words > room - 6.0;
+        let below = top + PLOT + if upright { words + 14.0 } else { 22.0 };
+        let entry = widest(&mut panel.lines.iter().map(|line| line.label.as_str())) + 44.0;
+        let columns = ((WIDTH - 2.0 * MARGIN) / entry).floor().clamp(1.0, 3.0) as usize;
+        let notes = panel
+            .notes
+            .iter()
+            .flat_map(|note| wrapped(note, SMALL, WIDTH - 2.0 * MARGIN))
+            .collect();
+        Layout {
+            left,
+            top,
+            below,
+            title,
+            upright,
+            columns,
+            notes,
+        }
+    }
+
+    pub(super) fn size(&self, panel: &Panel) -> [f64; 2] {
+        let rows = self.legend_rows(panel) + self.notes.len();
+        [WIDTH, (self.legend() + rows as f64 * ROW + MARGIN).ceil()]
+    }
+
+    fn legend(&self) -> f64 {
+        self.below + 40.0
+    }
+
+    fn legend_rows(&self, panel: &Panel) -> usize {
+        panel.lines.len().div_ceil(self.columns)
+    }
+
+    fn right(&self) -> f64 {
+        WIDTH - RIGHT
+    }
+
+    fn bottom(&self) -> f64 {
+        self.top + PLOT
+    }
+
+    /// Where a value of each axis lies; `None` for what the axes cannot show.
+    fn at(&self, panel: &Panel, x: f64, y: f64) -> Option<[f64; 2]> {
+        Some([self.x(panel, x)?, self.y(panel, y)?])
+    }
+
+    fn x(&self, panel: &Panel, x: f64) -> Option<f64> {
+        Some(self.left + panel.x.part(x)? * (self.right() - self.left))
+    }
+
+    fn y(&self, panel: &Panel, y: f64) -> Option<f64> {
+        Some(self.bottom() - panel.y.part(y)? * PLOT)
+    }
+}
+
+pub(super) fn draw<B: DrawingBackend>(panel: &Panel, layout: &Layout, canvas: &Canvas<'_, B>) {
+    canvas.fill(PAPER);
+    for (at, line) in layout.title.iter().enumerate() {
+        let y = MARGIN + (at as f64 + 0.5) * (TITLE + 5.0);
+        canvas.text([MARGIN, y], TITLE, INK, Anchor::Start, false, line);
+    }
+    frame(panel, layout, canvas);
+    let looks = looks(&panel.lines);
+    if panel.shape == Shape::Bars {
+        bars(panel, layout, &looks, canvas);
+    }
+    for (line, look) in panel.lines.iter().zip(&looks) {
+        let as_bar = panel.shape == Shape::Bars && line.origin != Origin::Paper;
+        if !as_bar {
+            curve(panel, layout, line, look, canvas);
+        }
+    }
+    legend(panel, layout, &looks, canvas);
+}
+
+fn looks(lines: &[Line]) -> Vec<Look> {
+    let count = |origin| lines.iter().filter(|line| line.origin == origin).count();
+    let motet = count(Origin::Motet);
+    let mut met = [0; 3];
+    let looks = lines.iter().map(|line| {
+        let index = met[line.origin as usize];
+        met[line.origin as usize] += 1;
+        let before = if line.origin == Origin::Peer { motet } else { 0 };
+        Look::of(line.origin, index, before)
+    });
+    looks.collect()
+}
+
+fn frame<B: DrawingBackend>(panel: &Panel, layout: &Layout, canvas: &Canvas<'_, B>) {
+    let (left, right, bottom) = (layout.left, layout.right(), layout.bottom());
+    for (value, text) in panel.y.ticks(6) {
+        let Some(y) = layout.y(panel, value) else {
+            continue;
+        };
+        canvas.line(&[[left, y], [right, y]], 1.0, GRID, None);
+        canvas.text([left - 7.0, y], SMALL, INK, Anchor::End, false, &text);
+    }
+    let words = matches!(panel.x, Scale::Words(_));
+    for (value, text) in panel.x.ticks(7) {
+        let Some(x) = layout.x(panel, value) else {
+            continue;
+        };
+        if !words {
+            canvas.line(&[[x, layout.top], [x, bottom]], 1.0, GRID, None);
+        }
+        if layout.upright {
+            canvas.text([x, bottom + 8.0], SMALL, INK, Anchor::End, true, &text);
+        } else {
+            canvas.text([x, bottom + 14.0], SMALL, INK, Anchor::Middle, false, &text);
+        }
+    }
+    let corner = [[left, layout.top], [left, bottom], [right, bottom]];
+    canvas.line(&corner, 1.0, PALE, None);
+    let middle = f64::midpoint(left, right);
+    let x_title = [middle, layout.below + 14.0];
+    canvas.text(x_title, SMALL, INK, Anchor::Middle, false, &panel.x_title);
+    let y_title = [MARGIN + 4.0, layout.top + PLOT / 2.0];
+    canvas.text(y_title, SMALL, INK, Anchor::Middle, true, &panel.y_title);
+}
+
+/// A line with its band, marks, and what is fitted through it.
+fn curve<B: DrawingBackend>(
+    panel: &Panel,
+    layout: &Layout,
+    line: &Line,
+    look: &Look,
+    canvas: &Canvas<'_, B>,
+) {
+    let places: Vec<[f64; 2]> = line
+        .marks
+        .iter()
+        .filter_map(|mark| layout.at(panel, mark.x, mark.y))
+        .collect();
+    // A mark whose least lies beyond a logarithmic axis has its band cut off at the axis.
+    let edge = |x: f64, y: f64| {
+        let x = layout.x(panel, x)?;
+        Some([x, layout.y(panel, y).unwrap_or(layout.bottom()).min(layout.bottom())])
+    };
+    let mut band: Vec<[f64; 2]> = Vec::new();
+    band.extend(line.marks.iter().filter_map(|mark| edge(mark.x, mark.most)));
+    let lower = line.marks.iter().rev();
+    band.extend(lower.filter_map(|mark| edge(mark.x, mark.least)));
+    if line.origin != Origin::Paper {
+        if let [_, _, ..] = line.marks.as_slice() {
+            canvas.veil(&band, look.colour, 0.15);
+        } else if let [high, low] = band.as_slice() {
+            canvas.line(&[*high, *low], 1.0, look.colour, None);
+        }
+    }
+    if let Some(fitted) = &line.fit {
+        let fitted = fitted.curve.iter();
+        let fitted: Vec<_> = fitted
+            .filter_map(|&(x, y)| layout.at(panel, x, y))
+            .filter(|[_, y]| (layout.top..=layout.bottom()).contains(y))
+            .collect();
+        canvas.line(&fitted, 1.0, look.colour, Some(2.0));
+    } else {
+        canvas.line(&places, look.width, look.colour, look.dash);
+    }
+    for at in places {
+        look.mark(canvas, at);
+    }
+}
+
+/// Bars of one value of x stand beside each other, each with a whisker from least to most.
+fn bars<B: DrawingBackend>(
+    panel: &Panel,
+    layout: &Layout,
+    looks: &[Look],
+    canvas: &Canvas<'_, B>,
+) {
+    let Scale::Words(words) = &panel.x else {
+        return;
+    };
+    let measured: Vec<_> = panel
+        .lines
+        .iter()
+        .zip(looks)
+        .filter(|(line, _)| line.origin != Origin::Paper)
+        .collect();
+    let place = (layout.right() - layout.left) / words.len() as f64;
+    let width = (place * 0.8 / measured.len().max(1) as f64).min(46.0);
+    let floor = layout.y(panel, 0.0).unwrap_or(layout.bottom());
+    for (at, (line, look)) in measured.iter().enumerate() {
+        let beside = (at as f64 - measured.len() as f64 / 2.0) * width;
+        for mark in &line.marks {
+            let Some([x, y]) = layout.at(panel, mark.x, mark.y) else {
+                continue;
+            };
+            let (from, to) = (x + beside + 1.0, x + beside + width - 1.0);
+            let corners = [[from, floor], [from, y], [to, y], [to, floor]];
+            canvas.polygon(&corners, look.colour, None);
+            let middle = f64::midpoint(from, to);
+            let end = |value| layout.y(panel, value).unwrap_or(floor).min(layout.bottom());
+            let whisker = [[middle, end(mark.least)], [middle, end(mark.most)]];
+            canvas.line(&whisker, 1.0, INK, None);
+        }
+    }
+}
+
+fn legend<B: DrawingBackend>(
+    panel: &Panel,
+    layout: &Layout,
+    looks: &[Look],
+    canvas: &Canvas<'_, B>,
+) {
+    let rows = layout.legend_rows(panel);
+    let width = (WIDTH - 2.0 * MARGIN) / layout.columns as f64;
+    for (at, (line, look)) in panel.lines.iter().zip(looks).enumerate() {
+        let x = MARGIN + (at / rows) as f64 * width;
+        let y = layout.legend() + (at % rows) as f64 * ROW;
+        canvas.line(&[[x, y], [x + 28.0, y]], look.width, look.colour, look.dash);
+        look.mark(canvas, [x + 14.0, y]);
+        canvas.text([x + 36.0, y], SMALL, INK, Anchor::Start, false, &line.label);
+    }
+    for (at, note) in layout.notes.iter().enumerate() {
+        let y = layout.legend() + (rows + at) as f64 * ROW;
+        canvas.text([MARGIN, y], SMALL, PALE, Anchor::Start, false, note);
+    }
+}
+
+/// `text` cut between words into lines that are at most `width` wide.
+fn wrapped(text: &str, size: f64, width: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if text_width(size, &format!("{line} {word}")) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_texts_are_cut_between_words() {
+        let lines = wrapped("one two three four five", SMALL, 60.0);
+        assert!(lines.len() > 1);
+        assert_eq!(lines.join(" "), "one two three four five");
+        assert!(lines.iter().all(|line| text_width(SMALL, line) <= 60.0));
+        assert_eq!(wrapped("unbreakable", SMALL, 1.0), ["unbreakable"]);
+        assert!(wrapped("", SMALL, 60.0).is_empty());
+    }
+}
