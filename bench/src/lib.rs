@@ -20,6 +20,7 @@ mod experiments;
 pub mod fit;
 pub mod limits;
 pub mod statistics;
+pub mod suite;
 pub mod unit;
 
 mod contest;

@@ -78,6 +78,21 @@ pub fn wakeup_us() -> f64 {
     median(&sleeper.join().unwrap_or_default())
 }
 
+/// A copy in memory, from arrays that no cache holds, in GB/s (1e9 bytes, counted once): the best of some.
+#[must_use]
+pub fn copy_gb_per_s() -> f64 {
+    const BYTES: usize = 64 << 20;
+    let from = vec![1_u8; BYTES];
+    let mut to = vec![0_u8; BYTES];
+    let mut copy = || {
+        let started = Instant::now();
+        to.copy_from_slice(black_box(&from));
+        black_box(&to);
+        BYTES as f64 / started.elapsed().as_secs_f64() / 1e9
+    };
+    (0..5).map(|_| copy()).fold(0.0, f64::max)
+}
+
 fn wait_for(line: &AtomicU32, value: u32) {
     let mut rounds = 0u32;
     while line.load(Ordering::Acquire) != value {
@@ -99,6 +114,7 @@ mod tests {
     fn limits_are_measured() {
         assert!(spawn_us() > 0.0);
         assert!(wakeup_us() > 0.0);
+        assert!(copy_gb_per_s() > 0.0);
         if thread::cores() > 1 {
             assert!(roundtrip_us().unwrap() > 0.0);
         }

@@ -65,7 +65,7 @@ pub struct StagesArgs {
     #[arg(short = 'P', long, value_name = "LIST", value_delimiter = ',', value_parser = count())]
     pub parallel: Vec<usize>,
 
-    /// Units of work (about 1.2 µs each) per stage
+    /// Units of work (about 1.4 µs each) per stage
     #[arg(
         short = 'U',
         long,

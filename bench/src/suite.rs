@@ -1,0 +1,28 @@
+//! The measurement suite: every experiment of the papers, with today's peers beside motet.
+//!
+//! Each experiment is one file that says what is asked, what is measured and what may mislead, and makes
+//! [`Case`]s: a point, quantities, and a program for each series. One method runs them all, so that
+//! no experiment has a clock policy of its own. What comes out are [`Row`]s, one JSON object per line, and a record of
+//! the [`Machine`]; tables, pictures and verdicts are made from these files alone.
+//!
+//! ```text
+//!  registry ──> Experiment ── cases(Setting) ──> Case ──> Method ──> Row ──> Store (rows.jsonl, machine.json)
+//!                   └─ about, pictures: what a report says and draws
+//! ```
+//!
+//! Read next: [`Experiment`], then one file of `suite/experiments`.
+
+mod case;
+mod experiment;
+mod experiments;
+mod picture;
+mod registry;
+mod row;
+mod setting;
+
+pub use case::{Case, Program, Quantity, Series};
+pub use experiment::{About, Experiment};
+pub use picture::{Axis, Beside, Fit, Picture, Shape};
+pub use registry::{Unknown, all, find};
+pub use row::{Outcome, Point, Row, SCHEMA, Value};
+pub use setting::{Setting, SuiteConfig};

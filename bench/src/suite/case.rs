@@ -1,0 +1,94 @@
+//! What is measured at one point.
+
+use super::row::Point;
+use std::fmt;
+
+/// Runs once and returns one value for each quantity of its case, in their order.
+///
+/// An error says why it cannot run here; the method does not ask it again and writes the reason. A value that is not
+/// finite counts as an error too.
+pub type Program = Box<dyn FnMut() -> Result<Vec<f64>, String>>;
+
+/// One point of an experiment: the programs that are compared there.
+pub struct Case {
+    /// Where it lies.
+    pub point: Point,
+    /// What each program tells.
+    pub quantities: Vec<Quantity>,
+    /// Motet, its forms and the peers; the first is the one the others are paired with.
+    pub series: Vec<Series>,
+}
+
+/// What is measured, and in what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quantity {
+    /// Such as `overhead per stage`.
+    pub name: &'static str,
+    /// Such as `us`; empty for a plain number.
+    pub unit: &'static str,
+}
+
+/// One program, under the name that its rows carry.
+pub struct Series {
+    /// `motet`, a form of it such as `motet spawned`, or the peer's name.
+    pub name: String,
+    /// The program.
+    pub program: Program,
+}
+
+impl Case {
+    /// No programs yet.
+    #[must_use]
+    pub fn new(point: Point, quantities: &[Quantity]) -> Case {
+        Case {
+            point,
+            quantities: quantities.to_vec(),
+            series: Vec::new(),
+        }
+    }
+
+    /// One more series.
+    #[must_use]
+    pub fn with(
+        mut self,
+        name: impl Into<String>,
+        program: impl FnMut() -> Result<Vec<f64>, String> + 'static,
+    ) -> Case {
+        self.series.push(Series {
+            name: name.into(),
+            program: Box::new(program),
+        });
+        self
+    }
+
+    /// A series of which it is known already that it cannot run here.
+    #[must_use]
+    pub fn absent(self, name: impl Into<String>, reason: impl Into<String>) -> Case {
+        let reason = reason.into();
+        self.with(name, move || Err(reason.clone()))
+    }
+}
+
+impl Quantity {
+    /// So named, in that unit.
+    #[must_use]
+    pub const fn new(name: &'static str, unit: &'static str) -> Quantity {
+        Quantity { name, unit }
+    }
+}
+
+impl fmt::Debug for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Case")
+            .field("point", &self.point)
+            .field("quantities", &self.quantities)
+            .field("series", &self.series)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Series {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Series").field(&self.name).finish()
+    }
+}

@@ -1,0 +1,94 @@
+//! The experiments there are.
+
+use super::experiment::Experiment;
+use super::experiments::e01_unit;
+use std::fmt;
+
+/// All of them, in the papers' order.
+static ALL: [&dyn Experiment; 1] = [&e01_unit::UnitTime];
+
+/// All experiments, in the papers' order.
+#[must_use]
+pub fn all() -> &'static [&'static dyn Experiment] {
+    &ALL
+}
+
+/// The experiments with this key or name, in either case of letters; `all` are all.
+///
+/// # Errors
+/// [`Unknown`], which lists the names there are.
+///
+/// ```
+/// use motet_bench::suite::find;
+///
+/// assert_eq!(find("e01").unwrap()[0].about().key, "E01");
+/// assert!(find("E99").is_err());
+/// ```
+pub fn find(name: &str) -> Result<Vec<&'static dyn Experiment>, Unknown> {
+    if name == "all" {
+        return Ok(ALL.to_vec());
+    }
+    let named = |experiment: &&&dyn Experiment| {
+        let about = experiment.about();
+        about.key.eq_ignore_ascii_case(name) || about.name.eq_ignore_ascii_case(name)
+    };
+    match ALL.iter().find(named) {
+        Some(experiment) => Ok(vec![*experiment]),
+        None => Err(Unknown(name.to_owned())),
+    }
+}
+
+/// There is no experiment of this name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown(pub String);
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<&str> = ALL.iter().map(|e| e.about().key).collect();
+        write!(
+            f,
+            "there is no experiment {}: name all, or one of {}",
+            self.0,
+            keys.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for Unknown {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn keys_and_names_are_unique() {
+        let keys: BTreeSet<&str> = ALL.iter().map(|e| e.about().key).collect();
+        let names: BTreeSet<&str> = ALL.iter().map(|e| e.about().name).collect();
+        assert_eq!((keys.len(), names.len()), (ALL.len(), ALL.len()));
+        assert!(keys.is_disjoint(&names));
+    }
+
+    #[test]
+    fn every_experiment_is_in_the_paper_map() {
+        let map = include_str!("../../../docs/PAPER-MAP.md");
+        for experiment in ALL {
+            let row = format!("| {}", experiment.about().key);
+            assert!(map.contains(&row), "{row} …: a row belongs there");
+        }
+    }
+
+    #[test]
+    fn keys_are_found_in_order() {
+        let keys: Vec<&str> = ALL.iter().map(|e| e.about().key).collect();
+        assert!(keys.is_sorted(), "{keys:?}");
+        for key in keys {
+            assert_eq!(find(&key.to_lowercase()).unwrap()[0].about().key, key);
+        }
+        let unknown = find("E99").err().unwrap().to_string();
+        assert!(
+            unknown.contains("E99") && unknown.contains("E01"),
+            "{unknown}"
+        );
+    }
+}

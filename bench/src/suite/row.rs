@@ -1,0 +1,218 @@
+//! What was measured: one JSON object per line.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The number of the rows' form. A reader refuses others.
+pub const SCHEMA: u32 = 1;
+
+/// One quantity of one series at one point.
+///
+/// ```
+/// use motet_bench::suite::{Outcome, Point, Row};
+///
+/// let line = r#"{"schema":1,"experiment":"E06","series":"motet","point":{"threads":2},"quantity":"overhead per stage","unit":"us","median":0.8,"least":0.7,"most":0.9,"runs":5,"disturbed":false}"#;
+/// let row: Row = serde_json::from_str(line).unwrap();
+/// assert_eq!(row.point, Point::new().with("threads", 2));
+/// assert!(matches!(row.outcome, Outcome::Measured { runs: 5, .. }));
+/// assert_eq!(serde_json::to_string(&row).unwrap(), line);
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The experiment's key, such as `E06`.
+    pub experiment: String,
+    /// `motet`, a form of it, or the peer's name.
+    pub series: String,
+    /// Where.
+    pub point: Point,
+    /// What.
+    pub quantity: String,
+    /// In what; empty for a plain number.
+    pub unit: String,
+    /// The values, or why there are none.
+    #[serde(flatten)]
+    pub outcome: Outcome,
+    /// Other load was there while it was measured, and also when it was measured again.
+    #[serde(default)]
+    pub disturbed: bool,
+}
+
+/// The values of a row, or the reason why there are none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Outcome {
+    /// It was measured.
+    Measured {
+        /// The median of the runs.
+        median: f64,
+        /// The least.
+        least: f64,
+        /// The most.
+        most: f64,
+        /// How many.
+        runs: usize,
+    },
+    /// It cannot run here.
+    Absent {
+        /// Why.
+        absent: String,
+    },
+}
+
+/// Where a case lies: parameters by name.
+#[derive(Debug, Clone, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Point(BTreeMap<String, Value>);
+
+/// The value of a parameter.
+#[derive(Debug, Clone, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A whole number.
+    Count(u64),
+    /// Another number.
+    Number(f64),
+    /// A word.
+    Word(String),
+}
+
+impl Point {
+    /// No parameters: an experiment with one point.
+    #[must_use]
+    pub fn new() -> Point {
+        Point::default()
+    }
+
+    /// With one more.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Point {
+        self.0.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The value of a parameter.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// All of them, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+}
+
+impl Value {
+    /// The number, when it is one.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Value::Count(count) => Some(*count as f64),
+            Value::Number(number) => Some(*number),
+            Value::Word(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Count(count) => write!(f, "{count}"),
+            Value::Number(number) => write!(f, "{number}"),
+            Value::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (name, value)) in self.iter().enumerate() {
+            let comma = if at > 0 { ", " } else { "" };
+            write!(f, "{comma}{name} {value}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<u64> for Value {
+    fn from(count: u64) -> Value {
+        Value::Count(count)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(count: i32) -> Value {
+        u64::try_from(count).map_or(Value::Number(f64::from(count)), Value::Count)
+    }
+}
+
+impl From<usize> for Value {
+    fn from(count: usize) -> Value {
+        Value::Count(count as u64)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Value {
+        Value::Number(number)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(word: &str) -> Value {
+        Value::Word(word.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(word: String) -> Value {
+        Value::Word(word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_written_and_read_alike() {
+        let measured = Outcome::Measured {
+            median: 0.5,
+            least: 0.25,
+            most: 1.0,
+            runs: 3,
+        };
+        let absent = Outcome::Absent {
+            absent: "there is no \"go\"".to_owned(),
+        };
+        for (outcome, disturbed) in [(measured, true), (absent, false)] {
+            let row = Row {
+                schema: SCHEMA,
+                experiment: "E99".to_owned(),
+                series: "motet".to_owned(),
+                point: Point::new()
+                    .with("pattern", "shift")
+                    .with("threads", 2)
+                    .with("share", 0.5),
+                quantity: "time".to_owned(),
+                unit: "us".to_owned(),
+                outcome,
+                disturbed,
+            };
+            let line = serde_json::to_string(&row).unwrap();
+            assert!(!line.contains('\n'));
+            assert_eq!(serde_json::from_str::<Row>(&line).unwrap(), row, "{line}");
+        }
+    }
+
+    #[test]
+    fn values_keep_their_kind() {
+        let point: Point = serde_json::from_str(r#"{"a":3,"b":0.5,"c":"x"}"#).unwrap();
+        assert_eq!(point.get("a"), Some(&Value::Count(3)));
+        assert_eq!(point.get("b").and_then(Value::number), Some(0.5));
+        assert_eq!(point.to_string(), "a 3, b 0.5, c x");
+    }
+}

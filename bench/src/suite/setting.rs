@@ -1,0 +1,124 @@
+//! What a run of the suite is given: effort, peers, tools.
+
+use crate::selection::Effort;
+use crate::unit::Unit;
+use motet_sync::thread;
+use std::path::PathBuf;
+
+/// How the suite is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuiteConfig {
+    /// How much work, and how often.
+    pub effort: Effort,
+    /// Peers by the beginnings of their names; `None`: all there are, an empty list: none.
+    pub peers: Option<Vec<String>>,
+    /// Threads that fill the machine are bound to their cores.
+    pub pinned: bool,
+    /// The folder of the data sets.
+    pub data: Option<PathBuf>,
+    /// The Go compiler.
+    pub go: PathBuf,
+    /// The C compiler.
+    pub cc: PathBuf,
+    /// A Python that has the peers of the clustering.
+    pub python: PathBuf,
+    /// Folders of Java installations, beside those that are found.
+    pub java: Vec<PathBuf>,
+    /// Folders of MPI installations, beside those on the search path.
+    pub mpi: Vec<PathBuf>,
+    /// The program `motet`, which runs programs of ranks on several processes.
+    pub motet: Option<PathBuf>,
+}
+
+/// A [`SuiteConfig`] with what it makes: the unit of work, and peers, each built when it is first wanted.
+#[derive(Debug)]
+pub struct Setting {
+    config: SuiteConfig,
+    unit: Unit,
+}
+
+impl Setting {
+    /// Finds the length of the unit of work here and now.
+    #[must_use]
+    pub fn new(config: SuiteConfig) -> Setting {
+        Setting {
+            config,
+            unit: Unit::calibrate(),
+        }
+    }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn config(&self) -> &SuiteConfig {
+        &self.config
+    }
+
+    /// The unit of work.
+    #[must_use]
+    pub fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// The number that belongs to the effort.
+    #[must_use]
+    pub fn by_effort<T>(&self, trial: T, quick: T, full: T) -> T {
+        match self.config.effort {
+            Effort::Trial => trial,
+            Effort::Quick => quick,
+            Effort::Full => full,
+        }
+    }
+
+    /// Whether a peer is wanted.
+    #[must_use]
+    pub fn wants(&self, peer: &str) -> bool {
+        let peer = peer.to_lowercase();
+        self.config.peers.as_ref().is_none_or(|wanted| {
+            wanted
+                .iter()
+                .any(|part| peer.starts_with(&part.to_lowercase()))
+        })
+    }
+
+    /// Whether so many threads are to be bound to their cores.
+    #[must_use]
+    pub fn pins(&self, threads: usize) -> bool {
+        self.config.pinned && threads == thread::cores()
+    }
+}
+
+impl Default for SuiteConfig {
+    fn default() -> Self {
+        SuiteConfig {
+            effort: Effort::Quick,
+            peers: None,
+            pinned: true,
+            data: None,
+            go: PathBuf::from("go"),
+            cc: PathBuf::from("cc"),
+            python: PathBuf::from("python3"),
+            java: Vec::new(),
+            mpi: Vec::new(),
+            motet: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn peers_are_wanted_by_the_beginnings_of_their_names() {
+        let with = |peers: Option<Vec<String>>| {
+            Setting::new(SuiteConfig {
+                peers,
+                ..SuiteConfig::default()
+            })
+        };
+        assert!(with(None).wants("tokio"));
+        assert!(!with(Some(Vec::new())).wants("tokio"));
+        let some = with(Some(vec!["Tokio".to_owned(), "open mpi".to_owned()]));
+        assert!(some.wants("tokio") && some.wants("Open MPI 5") && !some.wants("go"));
+    }
+}
