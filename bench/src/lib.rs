@@ -19,8 +19,11 @@
 mod experiments;
 pub mod fit;
 pub mod limits;
+pub mod papers;
+pub mod picture;
 pub mod statistics;
 pub mod suite;
+pub mod text;
 pub mod unit;
 
 mod contest;

@@ -5,6 +5,7 @@
 
 use crate::text::escape;
 use plotters::coord::Shift;
+use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{FontTransform, register_font};
@@ -80,7 +81,13 @@ impl<B: DrawingBackend> Canvas<'_, B> {
     }
 
     /// A line through points; `dash` is the length of its strokes and gaps.
-    pub(super) fn line(&self, points: &[[f64; 2]], width: f64, colour: RGBColor, dash: Option<f64>) {
+    pub(super) fn line(
+        &self,
+        points: &[[f64; 2]],
+        width: f64,
+        colour: RGBColor,
+        dash: Option<f64>,
+    ) {
         let style = colour.stroke_width((width * FINE).round() as u32);
         let points = points.iter().map(|&at| place(at));
         match dash {
@@ -104,7 +111,10 @@ impl<B: DrawingBackend> Canvas<'_, B> {
 
     pub(super) fn disc(&self, at: [f64; 2], radius: f64, fill: RGBColor, edge: Option<RGBColor>) {
         let radius = radius * FINE;
-        self.done(self.area.draw(&Circle::new(place(at), radius, fill.filled())));
+        self.done(
+            self.area
+                .draw(&Circle::new(place(at), radius, fill.filled())),
+        );
         if let Some(edge) = edge {
             let style = edge.stroke_width(3);
             self.done(self.area.draw(&Circle::new(place(at), radius, style)));
@@ -142,10 +152,11 @@ impl<B: DrawingBackend> Canvas<'_, B> {
             FontTransform::None
         };
         let font = (FONT, size * FINE).into_font().transform(turn);
-        let style = font
-            .color(&colour)
-            .pos(Pos::new(horizontal, VPos::Center));
-        self.done(self.area.draw(&Text::new(text.to_owned(), place(at), style)));
+        let style = font.color(&colour).pos(Pos::new(horizontal, VPos::Center));
+        self.done(
+            self.area
+                .draw(&Text::new(text.to_owned(), place(at), style)),
+        );
     }
 
     fn done<E: std::error::Error + Send + Sync>(&self, drawn: Result<(), DrawingAreaErrorKind<E>>) {

@@ -35,7 +35,9 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn of(panel: &Panel) -> Layout {
         let widest = |texts: &mut dyn Iterator<Item = &str>| {
-            texts.map(|text| text_width(SMALL, text)).fold(0.0, f64::max)
+            texts
+                .map(|text| text_width(SMALL, text))
+                .fold(0.0, f64::max)
         };
         let y_ticks = panel.y.ticks(6);
         let left = 44.0 + widest(&mut y_ticks.iter().map(|(_, text)| text.as_str()));
@@ -111,7 +113,11 @@ pub(super) fn draw<B: DrawingBackend>(panel: &Panel, layout: &Layout, canvas: &C
         canvas.text([MARGIN, y], TITLE, INK, Anchor::Start, false, line);
     }
     frame(panel, layout, canvas);
-    let looks = looks(&panel.lines);
+    let looks = panel
+        .lines
+        .iter()
+        .map(|line| Look::of(line.origin, line.turn));
+    let looks: Vec<Look> = looks.collect();
     if panel.shape == Shape::Bars {
         bars(panel, layout, &looks, canvas);
     }
@@ -122,19 +128,6 @@ pub(super) fn draw<B: DrawingBackend>(panel: &Panel, layout: &Layout, canvas: &C
         }
     }
     legend(panel, layout, &looks, canvas);
-}
-
-fn looks(lines: &[Line]) -> Vec<Look> {
-    let count = |origin| lines.iter().filter(|line| line.origin == origin).count();
-    let motet = count(Origin::Motet);
-    let mut met = [0; 3];
-    let looks = lines.iter().map(|line| {
-        let index = met[line.origin as usize];
-        met[line.origin as usize] += 1;
-        let before = if line.origin == Origin::Peer { motet } else { 0 };
-        Look::of(line.origin, index, before)
-    });
-    looks.collect()
 }
 
 fn frame<B: DrawingBackend>(panel: &Panel, layout: &Layout, canvas: &Canvas<'_, B>) {
@@ -185,7 +178,8 @@ fn curve<B: DrawingBackend>(
     // A mark whose least lies beyond a logarithmic axis has its band cut off at the axis.
     let edge = |x: f64, y: f64| {
         let x = layout.x(panel, x)?;
-        Some([x, layout.y(panel, y).unwrap_or(layout.bottom()).min(layout.bottom())])
+        let y = layout.y(panel, y).unwrap_or(layout.bottom());
+        Some([x, y.clamp(layout.top, layout.bottom())])
     };
     let mut band: Vec<[f64; 2]> = Vec::new();
     band.extend(line.marks.iter().filter_map(|mark| edge(mark.x, mark.most)));
@@ -205,7 +199,7 @@ fn curve<B: DrawingBackend>(
             .filter(|[_, y]| (layout.top..=layout.bottom()).contains(y))
             .collect();
         canvas.line(&fitted, 1.0, look.colour, Some(2.0));
-    } else {
+    } else if line.origin != Origin::Paper || !matches!(panel.x, Scale::Words(_)) {
         canvas.line(&places, look.width, look.colour, look.dash);
     }
     for at in places {
@@ -214,12 +208,7 @@ fn curve<B: DrawingBackend>(
 }
 
 /// Bars of one value of x stand beside each other, each with a whisker from least to most.
-fn bars<B: DrawingBackend>(
-    panel: &Panel,
-    layout: &Layout,
-    looks: &[Look],
-    canvas: &Canvas<'_, B>,
-) {
+fn bars<B: DrawingBackend>(panel: &Panel, layout: &Layout, looks: &[Look], canvas: &Canvas<'_, B>) {
     let Scale::Words(words) = &panel.x else {
         return;
     };
@@ -242,7 +231,10 @@ fn bars<B: DrawingBackend>(
             let corners = [[from, floor], [from, y], [to, y], [to, floor]];
             canvas.polygon(&corners, look.colour, None);
             let middle = f64::midpoint(from, to);
-            let end = |value| layout.y(panel, value).unwrap_or(floor).min(layout.bottom());
+            let end = |value| {
+                let y = layout.y(panel, value).unwrap_or(layout.bottom());
+                y.clamp(layout.top, layout.bottom())
+            };
             let whisker = [[middle, end(mark.least)], [middle, end(mark.most)]];
             canvas.line(&whisker, 1.0, INK, None);
         }

@@ -48,12 +48,19 @@ impl Scale {
         let high = if from_zero { high.max(0.0) } else { high };
         let low = if from_zero { low.min(0.0) } else { low };
         let (low, high) = if low == high {
-            (low - 0.5 * low.abs().max(1.0), high + 0.5 * high.abs().max(1.0))
+            (
+                low - 0.5 * low.abs().max(1.0),
+                high + 0.5 * high.abs().max(1.0),
+            )
         } else {
             (low, high)
         };
         let step = step(high - low, 6);
-        Scale::of(false, (low / step).floor() * step, (high / step).ceil() * step)
+        Scale::of(
+            false,
+            (low / step).floor() * step,
+            (high / step).ceil() * step,
+        )
     }
 
     fn of(log: bool, low: f64, high: f64) -> Scale {
@@ -111,7 +118,9 @@ fn step(span: f64, count: usize) -> f64 {
     let least = span / count as f64;
     let unit = 10_f64.powf(least.log10().floor());
     let round = [1.0, 2.0, 5.0, 10.0].into_iter();
-    let round = round.map(|r| r * unit).find(|step| *step >= least * 0.999_999);
+    let round = round
+        .map(|r| r * unit)
+        .find(|step| *step >= least * 0.999_999);
     round.unwrap_or(10.0 * unit)
 }
 
@@ -120,20 +129,30 @@ const ROUND: [f64; 3] = [1.0, 2.0, 5.0];
 fn round_below(value: f64) -> f64 {
     let unit = 10_f64.powf(value.log10().floor());
     let below = ROUND.into_iter().rev().map(|r| r * unit);
-    below.into_iter().find(|r| *r <= value * 1.000_001).unwrap_or(unit)
+    below
+        .into_iter()
+        .find(|r| *r <= value * 1.000_001)
+        .unwrap_or(unit)
 }
 
 fn round_above(value: f64) -> f64 {
     let unit = 10_f64.powf(value.log10().floor());
     let above = ROUND.into_iter().map(|r| r * unit);
-    above.into_iter().find(|r| *r >= value * 0.999_999).unwrap_or(10.0 * unit)
+    above
+        .into_iter()
+        .find(|r| *r >= value * 0.999_999)
+        .unwrap_or(10.0 * unit)
 }
 
 /// Powers of ten, thinned when they are many, and 2 and 5 times them when they are few.
 fn log_ticks(low: f64, high: f64, count: usize) -> Vec<(f64, String)> {
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let decades = (high / low).log10();
-    let rounds: &[f64] = if decades * 3.0 <= count as f64 { &ROUND } else { &[1.0] };
+    let rounds: &[f64] = if decades * 3.0 <= count as f64 {
+        &ROUND
+    } else {
+        &[1.0]
+    };
     let every = (decades / count as f64).ceil().max(1.0) as i32;
     let within = |value: &f64| (low * 0.999_999..=high * 1.000_001).contains(value);
     (first..=last)
@@ -155,10 +174,22 @@ mod tests {
     #[test]
     fn linear_axes_end_at_round_values_and_begin_at_zero_when_it_is_near() {
         let scale = Scale::around([3.0, 9.2].into_iter(), false, false);
-        assert_eq!(scale, Scale::Linear { low: 0.0, high: 10.0 });
+        assert_eq!(
+            scale,
+            Scale::Linear {
+                low: 0.0,
+                high: 10.0
+            }
+        );
         assert_eq!(texts(&scale), ["0", "2", "4", "6", "8", "10"]);
         let far = Scale::around([97.0, 99.0].into_iter(), false, false);
-        assert_eq!(far, Scale::Linear { low: 97.0, high: 99.0 });
+        assert_eq!(
+            far,
+            Scale::Linear {
+                low: 97.0,
+                high: 99.0
+            }
+        );
         let below = Scale::around([-0.4, 1.1].into_iter(), false, false);
         assert_eq!(texts(&below), ["-0.5", "0", "0.5", "1", "1.5"]);
         let bars = Scale::around([97.0, 99.0].into_iter(), false, true);
@@ -168,7 +199,13 @@ mod tests {
     #[test]
     fn logarithmic_axes_pass_over_what_they_cannot_show() {
         let scale = Scale::around([0.07, -1.0, 0.0, 185.0].into_iter(), true, false);
-        assert_eq!(scale, Scale::Log { low: 0.05, high: 200.0 });
+        assert_eq!(
+            scale,
+            Scale::Log {
+                low: 0.05,
+                high: 200.0
+            }
+        );
         assert_eq!(texts(&scale), ["0.1", "1", "10", "100"]);
         assert!(scale.part(-1.0).is_none() && scale.part(0.0).is_none());
         let stages = Scale::around([1.0, 1e7].into_iter(), true, false);

@@ -54,15 +54,14 @@ const SHAPES: [Shape; 6] = [
 ];
 
 impl Look {
-    /// Of line `index` among those of its origin; `before` measured lines come before it.
-    pub(super) fn of(origin: Origin, index: usize, before: usize) -> Look {
-        let turn = before + index;
+    /// Of the line that has this place among those of its origin; measured lines are counted together.
+    pub(super) fn of(origin: Origin, turn: usize) -> Look {
         match origin {
             Origin::Paper => Look {
                 colour: FACT,
                 width: 1.0,
                 dash: Some(4.0),
-                shape: SHAPES[index % SHAPES.len()],
+                shape: SHAPES[turn % SHAPES.len()],
                 hollow: true,
             },
             Origin::Motet | Origin::Peer => Look {

@@ -1,0 +1,3 @@
+//! The suite's files, pictures and page from outside.
+
+mod pictures;
