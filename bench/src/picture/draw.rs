@@ -13,9 +13,9 @@ const WIDTH: f64 = 660.0;
 const PLOT: f64 = 300.0;
 const MARGIN: f64 = 14.0;
 const RIGHT: f64 = 20.0;
-const SMALL: f64 = 12.5;
-const TITLE: f64 = 15.0;
-const ROW: f64 = 19.0;
+const SMALL: f64 = 15.0;
+const TITLE: f64 = 18.0;
+const ROW: f64 = 21.0;
 
 /// Where everything of a panel is.
 pub(super) struct Layout {
