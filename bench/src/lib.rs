@@ -6,7 +6,7 @@
 //! - Depends on: the core crates and mining; nothing depends on it but the command line.
 //!
 //! ```text
-//!  stages ──> spawned | rendezvous     one program each way
+//!  stages ──> motet-patterns            one program each way
 //!  core, ranks ──> rows ──> contest, peers   motet and a peer in turn, and the bars between them
 //!       └────> selection                     which rows, and how thoroughly
 //!  annealing ──> scikit_learn          the peer in a process of its own
@@ -30,11 +30,9 @@ mod contest;
 mod peers;
 mod program;
 mod rank_program;
-mod rendezvous;
 mod rows;
 mod scikit_learn;
 mod selection;
-mod spawned;
 mod table;
 mod uts;
 

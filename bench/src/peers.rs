@@ -2,8 +2,12 @@
 //! the same number of threads, pinned like motet's where the library lets us.
 
 pub(crate) mod crossbeam;
+pub(crate) mod floor;
 pub(crate) mod go;
+pub(crate) mod java;
 pub(crate) mod mpi;
+pub(crate) mod rank;
 pub(crate) mod rayon;
 pub(crate) mod ring;
 pub(crate) mod tokio;
+pub(crate) mod workshop;

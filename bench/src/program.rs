@@ -1,91 +1,33 @@
-//! The programs of the stages experiment: who sends to whom, and how a computation goes on.
+//! The programs of stages, with units of work in each stage.
 
-use crate::unit::Unit;
-use serde::Serialize;
-use std::fmt;
+use crate::unit::Units;
+use motet_patterns::{rendezvous, spawned};
+use std::time::Duration;
 
-/// Who sends to whom at the end of a stage (papers R034 to R039).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pattern {
-    /// Each computation sends one message to itself.
-    Pipeline,
-    /// Each sends one message to its right neighbour on a ring.
-    Shift,
-    /// Each sends two messages to its right neighbour, which needs both.
-    TwoShifts,
-    /// A left shift followed by a right shift: two synchronisations per stage.
-    ExchangeTwoShifts,
-    /// Each sends one message to each neighbour and waits for one from each.
-    Exchange,
+pub use motet_patterns::{Mode, Pattern};
+
+/// `parallel` computations of `stages` stages of `work.count` units.
+pub(crate) type Program = motet_patterns::Program<Units>;
+
+/// The same work in one stage, on as many computations at once as there are threads for, and how often that
+/// many have to take turns: without overhead the program takes so many times as long.
+pub(crate) fn one_stage(program: &Program) -> (Program, f64) {
+    let once = Program {
+        parallel: program.parallel.min(program.threads),
+        stages: 1,
+        work: Units {
+            count: program.work.count * program.stages,
+            ..program.work
+        },
+        ..*program
+    };
+    (once, program.parallel.div_ceil(program.threads) as f64)
 }
 
-/// How a computation goes on from stage to stage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Each stage is a fresh handler, started by the messages on its port.
-    Spawned,
-    /// Each computation is one rank that waits at the end of each stage.
-    Rendezvous,
-}
-
-/// One program: `parallel` computations of `stages` stages of `units` units.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Program {
-    pub(crate) pattern: Pattern,
-    pub(crate) parallel: usize,
-    pub(crate) stages: u64,
-    pub(crate) units: u64,
-    pub(crate) unit: Unit,
-    pub(crate) threads: usize,
-}
-
-impl Pattern {
-    /// All of them, in the papers' order.
-    pub const ALL: [Pattern; 5] = [
-        Pattern::Pipeline,
-        Pattern::Shift,
-        Pattern::TwoShifts,
-        Pattern::ExchangeTwoShifts,
-        Pattern::Exchange,
-    ];
-
-    /// Its name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Pattern::Pipeline => "pipeline",
-            Pattern::Shift => "shift",
-            Pattern::TwoShifts => "two-shifts",
-            Pattern::ExchangeTwoShifts => "exchange-two-shifts",
-            Pattern::Exchange => "exchange",
-        }
-    }
-}
-
-impl Mode {
-    /// Both.
-    pub const ALL: [Mode; 2] = [Mode::Spawned, Mode::Rendezvous];
-
-    /// Its name on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Mode::Spawned => "spawned",
-            Mode::Rendezvous => "rendezvous",
-        }
-    }
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+/// Runs a program of motet's.
+pub(crate) fn run(mode: Mode, program: &Program) -> Duration {
+    match mode {
+        Mode::Spawned => spawned::run(program),
+        Mode::Rendezvous => rendezvous::run(program),
     }
 }

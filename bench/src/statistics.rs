@@ -48,6 +48,20 @@ pub fn range(values: &[f64]) -> (f64, f64) {
     )
 }
 
+/// The mean; `NaN` of nothing.
+#[must_use]
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The standard deviation of these values themselves; `NaN` of nothing.
+#[must_use]
+pub fn deviation(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    let squares = values.iter().map(|value| (value - mean).powi(2));
+    (squares.sum::<f64>() / values.len() as f64).sqrt()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +72,7 @@ mod tests {
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
         assert!(median(&[]).is_nan());
         assert_eq!(range(&[2.0, -1.0, 5.0]), (-1.0, 5.0));
+        assert_eq!((mean(&[1.0, 3.0]), deviation(&[1.0, 3.0])), (2.0, 1.0));
         let spread = Spread {
             median: 2.0,
             min: -1.0,

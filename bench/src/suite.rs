@@ -1,7 +1,7 @@
 //! The measurement suite: every experiment of the papers, with today's peers beside motet.
 //!
 //! Each experiment is one file that says what is asked, what is measured and what may mislead, and makes
-//! [`Case`]s: a point, quantities, and a program for each series. One method runs them all, so that
+//! [`Case`]s: a point, quantities, and a program for each series. One [`Method`] runs them all, so that
 //! no experiment has a clock policy of its own. What comes out are [`Row`]s, one JSON object per line, and a record of
 //! the [`Machine`]; tables, pictures and verdicts are made from these files alone.
 //!
@@ -12,16 +12,23 @@
 //!
 //! Read next: [`Experiment`], then one file of `suite/experiments`.
 
+mod against_stages;
 mod case;
+mod copies;
 mod experiment;
 mod experiments;
+mod load;
+mod method;
 mod picture;
 mod registry;
 mod row;
 mod setting;
+mod shown;
+mod stages;
 
 pub use case::{Case, Program, Quantity, Series};
 pub use experiment::{About, Experiment};
+pub use method::{Listener, Measurer, Method, Stop};
 pub use picture::{Axis, Beside, Fit, Picture, Shape};
 pub use registry::{Unknown, all, find};
 pub use row::{Outcome, Point, Row, SCHEMA, Value};

@@ -5,6 +5,7 @@
 //! touches no memory.
 
 use crate::statistics::median;
+use motet_patterns::Work;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -12,6 +13,15 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unit {
     terms: u32,
+}
+
+/// So many units: what a stage computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Units {
+    /// The unit.
+    pub(crate) unit: Unit,
+    /// How many.
+    pub(crate) count: u64,
 }
 
 impl Unit {
@@ -54,6 +64,13 @@ impl Unit {
         let started = Instant::now();
         self.compute(count);
         started.elapsed().as_secs_f64() * 1e6 / count as f64
+    }
+}
+
+impl Work for Units {
+    #[inline]
+    fn stage(&self) {
+        self.unit.compute(self.count);
     }
 }
 

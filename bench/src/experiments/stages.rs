@@ -19,10 +19,10 @@
 
 pub use crate::program::{Mode, Pattern};
 
-use crate::program::Program;
+use crate::limits;
+use crate::program::{Program, one_stage, run};
 use crate::statistics::{median, range};
-use crate::unit::Unit;
-use crate::{limits, rendezvous, spawned};
+use crate::unit::{Unit, Units};
 use motet_sync::thread;
 use serde::Serialize;
 use std::fmt;
@@ -113,17 +113,14 @@ pub fn measure(
         pattern: config.pattern,
         parallel: config.parallel,
         stages: config.stages,
-        units: config.units,
-        unit,
         threads,
+        pin: threads == thread::cores(),
+        work: Units {
+            unit,
+            count: config.units,
+        },
     };
-    let once = Program {
-        parallel: config.parallel.min(threads),
-        stages: 1,
-        units: config.units * config.stages,
-        ..many
-    };
-    let rounds = config.parallel.div_ceil(threads) as f64;
+    let (once, rounds) = one_stage(&many);
     let per_stage = |time: Duration| time.as_secs_f64() * 1e6 / config.stages as f64;
     let (mut overheads, mut ideals) = (Vec::new(), Vec::new());
     let (mut roundtrips, mut spawns) = (Vec::new(), Vec::new());
@@ -164,13 +161,6 @@ pub fn measure(
         spawn_us: median(&spawns),
         runs: config.runs,
     })
-}
-
-fn run(mode: Mode, program: &Program) -> Duration {
-    match mode {
-        Mode::Spawned => spawned::run(program),
-        Mode::Rendezvous => rendezvous::run(program),
-    }
 }
 
 impl StagesConfig {

@@ -1,9 +1,11 @@
 //! crossbeam: threads that take boxed handlers from one unbounded channel, as pools of threads do;
 //! and the channel itself.
 
+use super::rank::{Ends, Span, ends, span};
 use super::ring::Ring;
-use crate::program::Program;
-use crossbeam_channel::{Receiver, Sender, unbounded};
+use crate::program::{Pattern, Program};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use motet_patterns::Work;
 use motet_sync::thread;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +23,7 @@ pub(crate) fn threads(program: &Program) -> Result<Duration, String> {
     let (ring, ended) = Ring::new(program);
     let (jobs, queue) = unbounded();
     let cores = core_affinity::get_core_ids().unwrap_or_default();
-    let pin = program.threads == thread::cores() && !cores.is_empty();
+    let pin = program.pin && !cores.is_empty();
     let threads: Vec<_> = (0..program.threads)
         .map(|index| {
             let queue: Receiver<Option<Job>> = queue.clone();
@@ -43,6 +45,68 @@ pub(crate) fn threads(program: &Program) -> Result<Duration, String> {
     }
     threads.into_iter().try_for_each(joined)?;
     time
+}
+
+/// Each computation is a thread that waits for its neighbours' messages, which come through channels of one place. They are
+/// bound to cores in turn where threads are to be.
+pub(crate) fn ranks(program: &Program) -> Result<Duration, String> {
+    // Threads wait until there is nobody who could send: all are there then.
+    let (closed, gate) = bounded::<()>(0);
+    let cores = core_affinity::get_core_ids().unwrap_or_default();
+    let pin = program.pin && !cores.is_empty();
+    let threads: Vec<_> = ends(program.parallel, || bounded(1))
+        .into_iter()
+        .map(|ends| {
+            let (program, gate) = (*program, gate.clone());
+            let core = pin.then(|| cores[ends.at % cores.len()]);
+            thread::spawn(move || {
+                if let Some(core) = core {
+                    core_affinity::set_for_current(core);
+                }
+                let _ = gate.recv();
+                rank(&program, &ends)
+            })
+        })
+        .collect();
+    drop(closed);
+    let spans = threads
+        .into_iter()
+        .map(|thread| joined(thread)?.ok_or_else(|| "a thread has lost its neighbour".to_owned()));
+    span(
+        program.parallel,
+        &spans.collect::<Result<Vec<Span>, String>>()?,
+    )
+}
+
+fn rank(program: &Program, ends: &Ends<Sender<f64>, Receiver<f64>>) -> Option<Span> {
+    let mut value = ends.at as f64;
+    let started = Instant::now();
+    for _ in 0..program.stages {
+        program.work.stage();
+        match program.pattern {
+            Pattern::Pipeline => {
+                ends.to_self.send(value).ok()?;
+                value = ends.from_self.recv().ok()?;
+            }
+            Pattern::Shift => {
+                ends.to_right.send(value).ok()?;
+                value = ends.from_left.recv().ok()?;
+            }
+            Pattern::ExchangeTwoShifts => {
+                ends.to_left.send(value).ok()?;
+                let other = ends.from_right.recv().ok()?;
+                ends.to_right.send(value).ok()?;
+                value = 0.5 * (other + ends.from_left.recv().ok()?);
+            }
+            Pattern::Exchange | Pattern::TwoShifts => {
+                ends.to_left.send(value).ok()?;
+                ends.to_right.send(value).ok()?;
+                let other = ends.from_left.recv().ok()?;
+                value = 0.5 * (other + ends.from_right.recv().ok()?);
+            }
+        }
+    }
+    Some((started, Instant::now(), value))
 }
 
 fn message(pool: &Arc<Pool>, at: usize) {

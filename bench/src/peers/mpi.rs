@@ -1,13 +1,13 @@
 //! MPI: C programs of the project's own (`peers/mpi`), built with each `mpicc` that is found and run
 //! at each library's best setting, which `peers/mpi/README.md` gives reasons for.
 
-use motet_sync::atomic::{AtomicUsize, Ordering};
+use super::workshop::{Workshop, output};
+use crate::program::Program;
 use motet_sync::thread;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-use std::{env, fs, process};
+use std::process::Command;
+use std::{env, fs};
 
 /// An installation of MPI with the programs built for it.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Mpi {
     family: Option<Family>,
     mpiexec: PathBuf,
     /// The built programs, in a folder that goes with this.
-    folder: PathBuf,
+    shop: Workshop,
     /// The installation, for those that do not find their parts alone.
     prefix: Option<PathBuf>,
 }
@@ -41,6 +41,8 @@ enum Family {
 #[derive(Debug, Deserialize)]
 struct Measured {
     us: f64,
+    #[serde(default)]
+    work_us: f64,
     processes: usize,
     mpi: String,
 }
@@ -63,9 +65,6 @@ const SOURCES: [(&str, &str); 4] = [
     ("bandwidth.c", include_str!("../../peers/mpi/bandwidth.c")),
 ];
 
-/// A program that runs longer is ended: some libraries take milliseconds per message.
-const PATIENCE: Duration = Duration::from_secs(120);
-
 impl Mpi {
     /// Builds the programs with every `mpicc` of these installations (folders with `bin`), of the
     /// search path and of Debian, each library once.
@@ -84,34 +83,18 @@ impl Mpi {
     }
 
     fn build(tools: &Tools) -> Result<Mpi, String> {
-        // Several experiments of one process may build at one time.
-        static FOLDERS: AtomicUsize = AtomicUsize::new(0);
-        // Relaxed: only that no two get the same number counts.
-        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
-        let folder = env::temp_dir().join(format!("motet-bench-mpi-{}-{number}", process::id()));
         let mut mpi = Mpi {
             name: "MPI",
             family: None,
             mpiexec: tools.mpiexec.clone(),
-            folder,
+            shop: Workshop::new("mpi", &SOURCES)?,
             prefix: tools.prefix.clone(),
         };
-        let at = |error: std::io::Error| format!("{}: {error}", mpi.folder.display());
-        fs::create_dir_all(&mpi.folder).map_err(at)?;
-        for (file, text) in SOURCES {
-            fs::write(mpi.folder.join(file), text).map_err(at)?;
-        }
         for program in ["stages", "collectives", "bandwidth"] {
             let mut command = Command::new(&tools.mpicc);
             command.args(["-O3", "-o", program, &format!("{program}.c")]);
             mpi.in_place(&mut command);
-            let built = command
-                .output()
-                .map_err(|error| format!("it does not run: {error}"))?;
-            if !built.status.success() {
-                let said = String::from_utf8_lossy(&built.stderr);
-                return Err(format!("it does not build {program}: {}", said.trim()));
-            }
+            mpi.shop.build(&mut command)?;
         }
         let told = mpi.measure("collectives", 1, &["barrier", "1", "1"])?;
         let (family, name) = identified(&told.mpi)
@@ -128,13 +111,36 @@ impl Mpi {
         processes: usize,
         arguments: &[String],
     ) -> Result<f64, String> {
+        let measured = self.checked(program, processes, arguments)?;
+        Ok(measured.us)
+    }
+
+    /// The time of a stage of this program, and of its work alone, in µs, with a process for each computation.
+    pub(crate) fn stages(&self, program: &Program, budget_us: f64) -> Result<(f64, f64), String> {
+        let arguments = [
+            program.pattern.name().to_owned(),
+            program.work.count.to_string(),
+            program.work.unit.terms().to_string(),
+            budget_us.to_string(),
+        ];
+        let measured = self.checked("stages", program.parallel, &arguments)?;
+        Ok((measured.us, measured.work_us))
+    }
+
+    /// What a program measures on so many processes.
+    fn checked(
+        &self,
+        program: &str,
+        processes: usize,
+        arguments: &[String],
+    ) -> Result<Measured, String> {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let measured = self.measure(program, processes, &arguments)?;
         if measured.processes != processes {
             let started = measured.processes;
             return Err(format!("it started {started} processes, not {processes}"));
         }
-        Ok(measured.us)
+        Ok(measured)
     }
 
     /// The library with the standard ABI, if the installation has one.
@@ -160,7 +166,7 @@ impl Mpi {
             .args(["bench", "rank-program", program, &budget_us.to_string()])
             .env("MOTET_THREADS", threads.to_string())
             .env("MOTET_MPI_LIB", library);
-        self.told(command, "motet").map(|measured| measured.us)
+        told(command, "motet").map(|measured| measured.us)
     }
 
     fn measure(
@@ -169,10 +175,10 @@ impl Mpi {
         processes: usize,
         arguments: &[&str],
     ) -> Result<Measured, String> {
-        let file = self.folder.join(program).display().to_string();
+        let file = self.shop.folder().join(program).display().to_string();
         let mut command = self.start(processes, &file);
         command.args(arguments);
-        self.told(command, program)
+        told(command, program)
     }
 
     /// The line that starts a program on so many processes, but for its arguments.
@@ -189,53 +195,14 @@ impl Mpi {
             .envs(variables)
             // Open MPI asks twice before it starts anything for the system's administrator.
             .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
-            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+            .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         self.in_place(&mut command);
         command
     }
 
-    /// What the program says that it starts.
-    fn told(&self, mut command: Command, program: &str) -> Result<Measured, String> {
-        let mut child = command
-            .spawn()
-            .map_err(|error| format!("{} does not run: {error}", self.mpiexec.display()))?;
-        let begun = Instant::now();
-        while child
-            .try_wait()
-            .map_err(|error| error.to_string())?
-            .is_none()
-        {
-            if begun.elapsed() > PATIENCE {
-                // One that has ended meanwhile needs no end.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("{program} has not ended after {PATIENCE:?}"));
-            }
-            thread::park_timeout(Duration::from_millis(2));
-        }
-        let output = child
-            .wait_with_output()
-            .map_err(|error| error.to_string())?;
-        let told = String::from_utf8_lossy(&output.stdout);
-        // Launchers may print something of their own.
-        let line = told.lines().find(|line| line.starts_with('{'));
-        let measured = line.and_then(|line| serde_json::from_str(line).ok());
-        measured.ok_or_else(|| {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let first = said.lines().find(|line| !line.trim().is_empty());
-            format!(
-                "{program} gives no time: {}",
-                first.unwrap_or("it says nothing")
-            )
-        })
-    }
-
     /// Where the commands run, and what they need to know of the installation.
     fn in_place(&self, command: &mut Command) {
-        command.current_dir(&self.folder);
+        command.current_dir(self.shop.folder());
         if let Some(prefix) = &self.prefix {
             command
                 .env("I_MPI_ROOT", prefix)
@@ -244,11 +211,21 @@ impl Mpi {
     }
 }
 
-impl Drop for Mpi {
-    fn drop(&mut self) {
-        // What cannot be removed stays for the system to clean up.
-        let _ = fs::remove_dir_all(&self.folder);
-    }
+/// What the program says that it starts.
+fn told(command: Command, program: &str) -> Result<Measured, String> {
+    let output = output(command)?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    // Launchers may print something of their own.
+    let line = told.lines().find(|line| line.starts_with('{'));
+    let measured = line.and_then(|line| serde_json::from_str(line).ok());
+    measured.ok_or_else(|| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let first = said.lines().find(|line| !line.trim().is_empty());
+        format!(
+            "{program} gives no time: {}",
+            first.unwrap_or("it says nothing")
+        )
+    })
 }
 
 /// The compilers there may be, each with its launcher.
@@ -374,7 +351,7 @@ mod tests {
     fn an_installation_that_is_not_there_is_a_reason() {
         let (_, absent) = Mpi::all(&[PathBuf::from("/nowhere")]);
         let nowhere = absent.iter().find(|a| a.name == "/nowhere/bin/mpicc");
-        assert!(nowhere.unwrap().reason.starts_with("it does not run"));
+        assert!(nowhere.unwrap().reason.contains("does not run"));
     }
 
     #[test]

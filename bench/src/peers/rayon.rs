@@ -3,14 +3,13 @@
 use super::ring::Ring;
 use crate::program::Program;
 use ::rayon::{ThreadPool, ThreadPoolBuilder};
-use motet_sync::thread;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Each message is a spawned job; the first of two waits under a lock.
 pub(crate) fn spawn(program: &Program) -> Result<Duration, String> {
     let (ring, ended) = Ring::new(program);
-    let pool = pool(program.threads)?;
+    let pool = pool(program.threads, program.pin)?;
     ring.time(&ended, |at| {
         if ring.arrives(at) {
             let ring = Arc::clone(&ring);
@@ -28,13 +27,13 @@ fn stage(ring: &Arc<Ring>, at: usize) {
     });
 }
 
-/// A pool with so many threads.
-pub(crate) fn pool(threads: usize) -> Result<ThreadPool, String> {
+/// A pool with so many threads, bound to their cores or not.
+pub(crate) fn pool(threads: usize, pin: bool) -> Result<ThreadPool, String> {
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     ThreadPoolBuilder::new()
         .num_threads(threads)
         .start_handler(move |index| {
-            if threads == thread::cores() && !cores.is_empty() {
+            if pin && !cores.is_empty() {
                 core_affinity::set_for_current(cores[index % cores.len()]);
             }
         })

@@ -1,18 +1,22 @@
 //! The computations on a ring that each peer runs: what a message does, whoever carries it.
 
 use crate::program::{Pattern, Program};
+use crate::unit::Units;
+use motet_patterns::Work;
 use motet_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use motet_sync::{CachePadded, Mutex};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-/// `parallel` computations; each stage needs one message or two, and sends as many to the next.
+/// `parallel` computations; each stage needs one message or two, and sends as many on.
 #[derive(Debug)]
 pub(crate) struct Ring {
     computations: Box<[CachePadded<Computation>]>,
     pub(crate) messages: u64,
-    by: usize,
+    /// Where the messages of a stage go, from the sender on.
+    by: &'static [isize],
     stages: u64,
+    work: Units,
     unfinished: AtomicUsize,
     end: mpsc::Sender<()>,
 }
@@ -27,17 +31,20 @@ struct Computation {
 impl Ring {
     pub(crate) fn new(program: &Program) -> (Arc<Ring>, mpsc::Receiver<()>) {
         let (end, ended) = mpsc::channel();
+        let by: &[isize] = match program.pattern {
+            Pattern::Pipeline => &[0],
+            Pattern::Shift => &[1],
+            Pattern::TwoShifts => &[1, 1],
+            Pattern::Exchange | Pattern::ExchangeTwoShifts => &[-1, 1],
+        };
         let ring = Ring {
             computations: (0..program.parallel)
                 .map(|_| CachePadded::default())
                 .collect(),
-            messages: if program.pattern == Pattern::TwoShifts {
-                2
-            } else {
-                1
-            },
-            by: usize::from(program.pattern != Pattern::Pipeline),
+            messages: by.len() as u64,
+            by,
             stages: program.stages,
+            work: program.work,
             unfinished: AtomicUsize::new(program.parallel),
             end,
         };
@@ -68,8 +75,11 @@ impl Ring {
     #[inline]
     pub(crate) fn stage(&self, at: usize, mut send: impl FnMut(usize)) {
         let stage = self.computations[at].begun.fetch_add(1, Ordering::Relaxed) + 1;
+        self.work.stage();
         if stage < self.stages {
-            (0..self.messages).for_each(|_| send((at + self.by) % self.len()));
+            for by in self.by {
+                send((at + self.len()).wrapping_add_signed(*by) % self.len());
+            }
         } else if stage == self.stages && self.unfinished.fetch_sub(1, Ordering::AcqRel) == 1 {
             let _ = self.end.send(());
         }

@@ -131,7 +131,7 @@ fn join_fibonacci(n: u32) -> Result<f64, String> {
         let (a, b) = ::rayon::join(|| join(n - 1), || join(n - 2));
         a + b
     }
-    let pool = rayon::pool(thread::cores())?;
+    let pool = rayon::pool(thread::cores(), true)?;
     let started = Instant::now();
     let answer = pool.install(|| join(n));
     checked(started, answer, right(n))
@@ -201,7 +201,7 @@ fn map_tree(tree: &Tree) -> Result<f64, String> {
             .map(|child| count(tree, &node.child(child)));
         1 + below.sum::<u64>()
     }
-    let pool = rayon::pool(thread::cores())?;
+    let pool = rayon::pool(thread::cores(), true)?;
     let started = Instant::now();
     let seen = pool.install(|| count(tree, &tree.root()));
     checked(started, seen, tree.nodes)

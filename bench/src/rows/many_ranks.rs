@@ -7,10 +7,10 @@
 
 use crate::contest::{Bar, Contest};
 use crate::program::{Pattern, Program};
-use crate::rendezvous;
 use crate::rows::handlers::resident_bytes;
-use crate::unit::Unit;
+use crate::unit::{Unit, Units};
 use motet_comm::{CommError, World};
+use motet_patterns::rendezvous;
 use motet_sync::thread;
 
 /// At most so many bytes for a rank.
@@ -42,9 +42,9 @@ pub(crate) fn stages(ranks: [usize; 2], steps: usize) -> Vec<Contest> {
                 pattern: Pattern::Exchange,
                 parallel: ranks,
                 stages: (steps / ranks).max(2) as u64,
-                units: 0,
-                unit,
                 threads: thread::cores(),
+                pin: true,
+                work: Units { unit, count: 0 },
             };
             let times = (program.stages * ranks as u64) as f64;
             Contest {

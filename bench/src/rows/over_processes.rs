@@ -7,13 +7,12 @@
 
 use crate::contest::{Bar, Contest, Program};
 use crate::peers::mpi::Mpi;
-use crate::program::{Pattern, Program as Stages};
+use crate::program::Pattern;
 use crate::rank_program::{RankMeasured, RankProgram};
-use crate::rendezvous;
 use crate::rows::rank_collectives::{Operation, run_on};
 use crate::rows::rank_stages::Peers;
-use crate::unit::Unit;
 use motet_comm::World;
+use motet_patterns::{Program as Stages, rendezvous};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -155,9 +154,9 @@ impl RankProgram {
                     pattern: Pattern::Exchange,
                     parallel: world.size() * world.process().1,
                     stages: rounds,
-                    units: 0,
-                    unit: Unit::calibrate(),
                     threads: 0,
+                    pin: false,
+                    work: (),
                 };
                 let time = rendezvous::run_on(world, &program);
                 Ok(time.as_secs_f64() * 1e6 / rounds as f64)

@@ -12,8 +12,8 @@ use crate::peers::go::Go;
 use crate::peers::mpi::Mpi;
 use crate::peers::tokio;
 use crate::program::{Pattern, Program};
-use crate::rendezvous;
-use crate::unit::Unit;
+use crate::unit::{Unit, Units};
+use motet_patterns::rendezvous;
 use motet_sync::thread;
 use std::rc::Rc;
 
@@ -50,9 +50,9 @@ pub(crate) fn contests(stages: u64, peers: Peers<'_>) -> Vec<Contest> {
                     pattern,
                     parallel,
                     stages: (stages / (units + 1)).max(LEAST),
-                    units,
-                    unit,
                     threads: parallel.min(thread::cores()),
+                    pin: parallel >= thread::cores(),
+                    work: Units { unit, count: units },
                 };
                 contests.push(contest(program, peers));
             }
@@ -71,10 +71,14 @@ fn contest(program: Program, peers: Peers<'_>) -> Contest {
             name,
             on_mpi(Rc::clone(peers.mpi), at, program, peers.budget_us),
         ));
-        let times = if few || program.units > 0 { 1.0 } else { PART };
+        let times = if few || program.work.count > 0 {
+            1.0
+        } else {
+            PART
+        };
         bars.push(Bar::AtMostTimes(times, name));
     }
-    if program.units == 0 {
+    if program.work.count == 0 {
         for (name, run) in rings(program, peers.go) {
             against.push((name, run));
             if !few {
@@ -83,11 +87,9 @@ fn contest(program: Program, peers: Peers<'_>) -> Contest {
         }
     }
     let Program {
-        pattern,
-        parallel,
-        units,
-        ..
+        pattern, parallel, ..
     } = program;
+    let units = program.work.count;
     Contest {
         row: format!("ranks {pattern}, P = {parallel}, U = {units}"),
         unit: "µs a stage",
@@ -103,15 +105,7 @@ fn contest(program: Program, peers: Peers<'_>) -> Contest {
 
 /// The program in C.
 fn on_mpi(all: Rc<[Mpi]>, at: usize, program: Program, budget_us: f64) -> Run {
-    Box::new(move || {
-        let arguments = [
-            program.pattern.name().to_owned(),
-            program.units.to_string(),
-            program.unit.terms().to_string(),
-            budget_us.to_string(),
-        ];
-        all[at].run("stages", program.parallel, &arguments)
-    })
+    Box::new(move || Ok(all[at].stages(&program, budget_us)?.0))
 }
 
 /// The rings of tokio and Go with as many messages a stage.

@@ -6,10 +6,11 @@
 //! on how far the cores lie apart (R).
 
 use crate::contest::{Bar, Contest, Limit, Program as Run};
+use crate::limits;
 use crate::peers::{crossbeam, go::Go, rayon, tokio};
 use crate::program::{Pattern, Program};
-use crate::unit::Unit;
-use crate::{limits, spawned};
+use crate::unit::{Unit, Units};
+use motet_patterns::spawned;
 use motet_sync::thread;
 use std::rc::Rc;
 use std::time::Duration;
@@ -33,9 +34,9 @@ pub(crate) fn contests(stages: u64, go: &Rc<Result<Go, String>>) -> Vec<Contest>
                     pattern,
                     parallel,
                     stages,
-                    units: 0,
-                    unit,
                     threads: parallel.min(thread::cores()),
+                    pin: parallel >= thread::cores(),
+                    work: Units { unit, count: 0 },
                 },
                 go,
             )

@@ -6,8 +6,8 @@
 
 use crate::contest::{Bar, Contest};
 use crate::program::{Pattern, Program};
-use crate::spawned;
-use crate::unit::Unit;
+use crate::unit::{Unit, Units};
+use motet_patterns::spawned;
 
 const MANY: usize = 8;
 const FEW: usize = 2;
@@ -20,13 +20,11 @@ pub(crate) fn contests(stages: u64) -> Vec<Contest> {
             pattern,
             parallel: 8,
             stages,
-            units: 0,
-            unit,
             threads,
+            pin: false,
+            work: Units { unit, count: 0 },
         };
-        Box::new(move || {
-            Ok(spawned::run_pinned(&program, false).as_secs_f64() * 1e9 / stages as f64)
-        })
+        Box::new(move || Ok(spawned::run(&program).as_secs_f64() * 1e9 / stages as f64))
     };
     [Pattern::Pipeline, Pattern::Shift, Pattern::TwoShifts]
         .map(|pattern| Contest {

@@ -1,16 +1,35 @@
 //! The experiments there are.
 
 use super::experiment::Experiment;
-use super::experiments::e01_unit;
+use super::experiments as e;
 use std::fmt;
 
 /// All of them, in the papers' order.
-static ALL: [&dyn Experiment; 1] = [&e01_unit::UnitTime];
+static ALL: &[&dyn Experiment] = &[
+    &e::e01_unit::UnitTime,
+    &e::e02_structure::Structure,
+    &e::e03_four::Four,
+    &e::e04_two::Two,
+    &e::e05_exchange::Exchange,
+    &e::e06_patterns::Patterns,
+    &e::e07_stage_bandwidth::StageBandwidth,
+    &e::e08_size_bandwidth::SizeBandwidth,
+    &e::e09_services::Services,
+    &e::e10_container::Container,
+    &e::e11_models::Models,
+    &e::e13_drawings::Drawings,
+    &e::e14_modes::Modes,
+    &e::e15_rendezvous::Rendezvous,
+    &e::e16_java_mpi::JavaMpi,
+    &e::e17_service_latency::ServiceLatency,
+    &e::e19_separation::Separation,
+    &e::e21_exchange_latency::ExchangeLatency,
+];
 
 /// All experiments, in the papers' order.
 #[must_use]
 pub fn all() -> &'static [&'static dyn Experiment] {
-    &ALL
+    ALL
 }
 
 /// The experiments with this key or name, in either case of letters; `all` are all.

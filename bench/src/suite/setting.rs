@@ -1,9 +1,15 @@
 //! What a run of the suite is given: effort, peers, tools.
 
+use crate::peers::floor::Floor;
+use crate::peers::go::Go;
+use crate::peers::java::Java;
+use crate::peers::mpi::Mpi;
 use crate::selection::Effort;
 use crate::unit::Unit;
 use motet_sync::thread;
+use std::cell::OnceCell;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 /// How the suite is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +41,10 @@ pub struct SuiteConfig {
 pub struct Setting {
     config: SuiteConfig,
     unit: Unit,
+    floor: OnceCell<Rc<Result<Floor, String>>>,
+    go: OnceCell<Rc<Result<Go, String>>>,
+    java: OnceCell<Rc<Result<Java, String>>>,
+    mpi: OnceCell<Rc<[Mpi]>>,
 }
 
 impl Setting {
@@ -44,6 +54,10 @@ impl Setting {
         Setting {
             config,
             unit: Unit::calibrate(),
+            floor: OnceCell::new(),
+            go: OnceCell::new(),
+            java: OnceCell::new(),
+            mpi: OnceCell::new(),
         }
     }
 
@@ -84,6 +98,30 @@ impl Setting {
     #[must_use]
     pub fn pins(&self, threads: usize) -> bool {
         self.config.pinned && threads == thread::cores()
+    }
+
+    /// The C program of stages, on threads that are bound to cores and spin.
+    pub(crate) fn floor(&self) -> Rc<Result<Floor, String>> {
+        let built = || Rc::new(Floor::build(&self.config.cc));
+        Rc::clone(self.floor.get_or_init(built))
+    }
+
+    /// The Java program of stages.
+    pub(crate) fn java(&self) -> Rc<Result<Java, String>> {
+        let built = || Rc::new(Java::build(&self.config.java));
+        Rc::clone(self.java.get_or_init(built))
+    }
+
+    /// The Go program of stages.
+    pub(crate) fn go(&self) -> Rc<Result<Go, String>> {
+        let built = || Rc::new(Go::build(&self.config.go));
+        Rc::clone(self.go.get_or_init(built))
+    }
+
+    /// The MPI installations with their programs.
+    pub(crate) fn mpi(&self) -> Rc<[Mpi]> {
+        let built = || Mpi::all(&self.config.mpi).0.into();
+        Rc::clone(self.mpi.get_or_init(built))
     }
 }
 

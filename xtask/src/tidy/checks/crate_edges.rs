@@ -7,8 +7,8 @@
 //!                              ├─ sim
 //!                              └─ service ◄─┬─ http
 //!                                           └─ mesh
-//!  on top: motet ◄─ python, bench ◄─ cli      aside: testkit (dev only), counts (on ports),
-//!                                              xtask and fuzz
+//!  on top: motet ◄─ python, bench ◄─ cli      aside: testkit (dev only), patterns (on comm; for bench and
+//!                                              counts), xtask and fuzz
 //! ```
 
 use crate::source::{Dependency, Kind, Tree};
@@ -39,9 +39,10 @@ const BELOW: &[(&str, &[&str])] = &[
         ],
     ),
     ("motet-python", &["motet"]),
-    ("motet-bench", &["motet"]),
+    ("motet-patterns", &["motet-comm"]),
+    ("motet-bench", &["motet", "motet-patterns"]),
     ("motet-cli", &["motet-bench"]),
-    ("motet-counts", &["motet-ports"]),
+    ("motet-counts", &["motet-patterns"]),
     (TESTKIT, &["motet-comm"]),
     ("motet-fuzz", &["motet"]),
     ("xtask", &[]),

@@ -1,20 +1,24 @@
 //! The rendezvous programs: each computation is a rank that waits for its neighbours (papers R053).
 
-use crate::program::{Pattern, Program};
+use crate::program::{Pattern, Program, Work};
 use motet_comm::{CommError, Communicator, World};
 use std::time::{Duration, Instant};
 
 /// Runs the program; the time from the first rank's start, when all are there, to the last one's end. A
 /// rank that never waits may run before rank 0 does, so no single rank's clock will do.
-pub(crate) fn run(program: &Program) -> Duration {
-    run_on(
-        &World::threads(program.parallel).workers(program.threads),
-        program,
-    )
+///
+/// # Panics
+/// For [`Pattern::TwoShifts`], which tests a receive of two items. When the threads do not start.
+pub fn run<W: Work>(program: &Program<W>) -> Duration {
+    let world = World::threads(program.parallel).workers(program.threads);
+    run_on(&world.pin(program.pin), program)
 }
 
 /// As [`run`], on a world of as many ranks; the time in this process.
-pub(crate) fn run_on(world: &World, program: &Program) -> Duration {
+///
+/// # Panics
+/// As [`run`], and when the processes of the world cannot go on.
+pub fn run_on<W: Work>(world: &World, program: &Program<W>) -> Duration {
     let spans = world
         .run(async |comm| rank(&comm, program).await)
         .expect("the ranks do not fail");
@@ -25,7 +29,10 @@ pub(crate) fn run_on(world: &World, program: &Program) -> Duration {
         .map_or(Duration::ZERO, |(ended, started)| ended - started)
 }
 
-async fn rank(comm: &Communicator, program: &Program) -> Result<(Instant, Instant), CommError> {
+async fn rank<W: Work>(
+    comm: &Communicator,
+    program: &Program<W>,
+) -> Result<(Instant, Instant), CommError> {
     let mut ring = comm.ring::<f64>().await?;
     let mut value = comm.rank() as f64;
     comm.barrier().await?;
@@ -35,19 +42,19 @@ async fn rank(comm: &Communicator, program: &Program) -> Result<(Instant, Instan
         Pattern::Pipeline => {
             let me = comm.rank();
             for _ in 0..program.stages {
-                program.unit.compute(program.units);
+                program.work.stage();
                 value = comm.sendrecv(me, value, me, 0).await?;
             }
         }
         Pattern::Shift => {
             for _ in 0..program.stages {
-                program.unit.compute(program.units);
+                program.work.stage();
                 value = ring.shift_right(value).await?;
             }
         }
         Pattern::ExchangeTwoShifts => {
             for _ in 0..program.stages {
-                program.unit.compute(program.units);
+                program.work.stage();
                 let right = ring.shift_left(value).await?;
                 let left = ring.shift_right(value).await?;
                 value = 0.5 * (left + right);
@@ -55,12 +62,12 @@ async fn rank(comm: &Communicator, program: &Program) -> Result<(Instant, Instan
         }
         Pattern::Exchange => {
             for _ in 0..program.stages {
-                program.unit.compute(program.units);
+                program.work.stage();
                 let (left, right) = ring.exchange(value, value).await?;
                 value = 0.5 * (left + right);
             }
         }
-        Pattern::TwoShifts => unreachable!("refused before the run"),
+        Pattern::TwoShifts => panic!("two shifts at once are no rendezvous pattern"),
     }
     let total = comm.reduce(0, value, |a, b| a + b).await?;
     let ended = Instant::now();
@@ -74,4 +81,33 @@ async fn rank(comm: &Communicator, program: &Program) -> Result<(Instant, Instan
         );
     }
     Ok((started, ended))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_comes_to_its_end() {
+        let rendezvous = [
+            Pattern::Pipeline,
+            Pattern::Shift,
+            Pattern::ExchangeTwoShifts,
+            Pattern::Exchange,
+        ];
+        for pattern in rendezvous {
+            for parallel in [1, 2, 5] {
+                let program = Program {
+                    pattern,
+                    parallel,
+                    stages: 50,
+                    threads: 2,
+                    pin: false,
+                    work: (),
+                };
+                // The program itself checks what has arrived.
+                assert!(run(&program) > Duration::ZERO, "{pattern}, {parallel}");
+            }
+        }
+    }
 }

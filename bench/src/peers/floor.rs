@@ -1,0 +1,48 @@
+//! The floor: plain C, with threads that are bound to cores and spin, built from `peers/c` when it is first wanted.
+
+use super::workshop::{Workshop, timing};
+use crate::program::Program;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+/// The built program, in a folder that goes with it.
+#[derive(Debug)]
+pub(crate) struct Floor {
+    shop: Workshop,
+}
+
+impl Floor {
+    /// Builds the program; an error says why there is no floor.
+    pub(crate) fn build(cc: &Path) -> Result<Floor, String> {
+        let source = include_str!("../../peers/c/stages.c");
+        let shop = Workshop::new("c", &[("stages.c", source)])?;
+        let mut compiler = Command::new(cc);
+        compiler.args(["-O3", "-pthread", "-o", "stages", "stages.c"]);
+        shop.build(&mut compiler)?;
+        Ok(Floor { shop })
+    }
+
+    /// The time of one run, by the program's own clock. It has a thread for each computation.
+    pub(crate) fn run(&self, program: &Program) -> Result<Duration, String> {
+        let mut command = Command::new(self.shop.folder().join("stages"));
+        command.arg(program.pattern.name()).args([
+            program.parallel.to_string(),
+            program.stages.to_string(),
+            program.work.count.to_string(),
+            program.work.unit.terms().to_string(),
+        ]);
+        timing(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_absent_compiler_is_a_reason() {
+        let reason = Floor::build(Path::new("no-such-cc")).unwrap_err();
+        assert!(reason.starts_with("no-such-cc does not run"), "{reason}");
+    }
+}

@@ -1,0 +1,170 @@
+//! Java: virtual threads, in a process that answers run after run, so that what it runs is compiled.
+
+use super::workshop::{PATIENCE, Workshop, answered};
+use crate::program::{Mode, Program};
+use motet_sync::thread;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// The compiled program, and a process for each number of threads.
+#[derive(Debug)]
+pub(crate) struct Java {
+    shop: Workshop,
+    java: PathBuf,
+    running: RefCell<BTreeMap<usize, Running>>,
+}
+
+/// A process that answers; it ends when this goes.
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    ask: ChildStdin,
+    answers: Receiver<String>,
+}
+
+/// The first version with virtual threads.
+const LEAST: u32 = 21;
+
+impl Java {
+    /// Compiles the program with the newest kit of these folders and of the usual places; an error says why there is
+    /// no peer.
+    pub(crate) fn build(folders: &[PathBuf]) -> Result<Java, String> {
+        let (version, home) = newest(folders)
+            .ok_or("no Java development kit is found: name one's folder with --java")?;
+        if version < LEAST {
+            return Err(format!(
+                "the newest Java found is {version}, virtual threads need {LEAST}: name a newer one's folder with --java"
+            ));
+        }
+        let source = include_str!("../../peers/java/Stages.java");
+        let shop = Workshop::new("java", &[("Stages.java", source)])?;
+        shop.build(Command::new(home.join("bin/javac")).arg("Stages.java"))?;
+        Ok(Java {
+            shop,
+            java: home.join("bin/java"),
+            running: RefCell::default(),
+        })
+    }
+
+    /// The time of one run, by the program's own clock.
+    pub(crate) fn run(&self, mode: Mode, program: &Program) -> Result<Duration, String> {
+        let mut all = self.running.borrow_mut();
+        let running = match all.remove(&program.threads) {
+            Some(running) => running,
+            None => self.start(program.threads)?,
+        };
+        let running = all.entry(program.threads).or_insert(running);
+        let line = format!(
+            "{mode} {} {} {} {} {}\n",
+            program.pattern,
+            program.parallel,
+            program.stages,
+            program.work.count,
+            program.work.unit.terms()
+        );
+        let asked = running.ask.write_all(line.as_bytes());
+        let answer = asked
+            .map_err(|error| format!("it has ended: {error}"))
+            .and_then(|()| {
+                let answer = running.answers.recv_timeout(PATIENCE);
+                answer.map_err(|_| format!("it gives no time within {PATIENCE:?}, or has ended"))
+            })
+            .and_then(|line| answered(line.as_bytes()).ok_or(format!("it answers {line}")));
+        if answer.is_err() {
+            // It may answer later: the next one that asks starts anew.
+            all.remove(&program.threads);
+        }
+        answer
+    }
+
+    fn start(&self, threads: usize) -> Result<Running, String> {
+        let scheduler = "-Djdk.virtualThreadScheduler";
+        let mut child = Command::new(&self.java)
+            .args(["-XX:+UseSerialGC", "-Xmn512m", "-Xshare:auto"])
+            .arg(format!("{scheduler}.parallelism={threads}"))
+            .arg(format!("{scheduler}.maxPoolSize={threads}"))
+            .args(["-cp", ".", "Stages"])
+            .current_dir(self.shop.folder())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("{} does not run: {error}", self.java.display()))?;
+        let (Some(ask), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err("it has no pipes".to_owned());
+        };
+        let (tell, answers) = channel();
+        // Reads until the process ends.
+        thread::spawn(move || {
+            let lines = BufReader::new(from).lines().map_while(Result::ok);
+            for line in lines {
+                if tell.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Running {
+            child,
+            ask,
+            answers,
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // One that has ended needs no end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The newest kit with a compiler, and its major version.
+fn newest(folders: &[PathBuf]) -> Option<(u32, PathBuf)> {
+    let usual = ["/usr/lib/jvm", "/opt", "/Library/Java/JavaVirtualMachines"];
+    let below = usual.iter().filter_map(|folder| fs::read_dir(folder).ok());
+    let found = below.flatten().flatten().map(|entry| entry.path());
+    let kits = folders.iter().cloned().chain(found);
+    kits.filter(|home| home.join("bin/javac").exists())
+        .filter_map(|home| Some((version(&home)?, home)))
+        .max()
+}
+
+/// The major version, as the kit's own file says it.
+fn version(home: &Path) -> Option<u32> {
+    let told = fs::read_to_string(home.join("release")).ok()?;
+    let line = told
+        .lines()
+        .find_map(|line| line.strip_prefix("JAVA_VERSION="))?;
+    let line = line.trim_matches('"');
+    // Before version 9 they counted 1.8.
+    let line = line.strip_prefix("1.").unwrap_or(line);
+    line.split(|c: char| !c.is_ascii_digit())
+        .next()?
+        .parse()
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_the_kits_file() {
+        let shop = |text: &str| Workshop::new("java-test", &[("release", text)]).unwrap();
+        for (text, expected) in [
+            ("IMPLEMENTOR=\"x\"\nJAVA_VERSION=\"25.0.3\"\n", Some(25)),
+            ("JAVA_VERSION=\"1.8.0_402\"\n", Some(8)),
+            ("JAVA_VERSION=\"21\"\n", Some(21)),
+            ("VERSION=\"21\"\n", None),
+        ] {
+            assert_eq!(version(shop(text).folder()), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Programs of other languages: built in a folder of their own, which goes with them, and run with a limit.
+
+use motet_sync::atomic::{AtomicUsize, Ordering};
+use motet_sync::thread;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs, io, process};
+
+/// A folder with the sources and what is built of them.
+#[derive(Debug)]
+pub(crate) struct Workshop {
+    folder: PathBuf,
+}
+
+/// What the programs of stages print.
+#[derive(Deserialize)]
+struct Timing {
+    ns: u64,
+}
+
+/// A program that runs longer is ended: some libraries take milliseconds per message.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+impl Workshop {
+    /// A folder for the sources of `language`, each with its text.
+    pub(crate) fn new(language: &str, sources: &[(&str, &str)]) -> Result<Workshop, String> {
+        // Several experiments of one process may build at one time.
+        static FOLDERS: AtomicUsize = AtomicUsize::new(0);
+        // Relaxed: only that no two get the same number counts.
+        let number = FOLDERS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("motet-bench-{language}-{}-{number}", process::id());
+        let shop = Workshop {
+            folder: env::temp_dir().join(name),
+        };
+        let at = |error: io::Error| format!("{}: {error}", shop.folder.display());
+        fs::create_dir_all(&shop.folder).map_err(at)?;
+        for (file, text) in sources {
+            fs::write(shop.folder.join(file), text).map_err(at)?;
+        }
+        Ok(shop)
+    }
+
+    /// Where it is.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Runs a compiler in it.
+    pub(crate) fn build(&self, compiler: &mut Command) -> Result<(), String> {
+        let built = compiler
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| {
+                let name = compiler.get_program().display();
+                format!("{name} does not run: {error}")
+            })?;
+        if built.status.success() {
+            return Ok(());
+        }
+        let name = compiler.get_program().display();
+        let said = String::from_utf8_lossy(&built.stderr);
+        Err(format!("{name} does not build it: {}", said.trim()))
+    }
+}
+
+impl Drop for Workshop {
+    fn drop(&mut self) {
+        // What cannot be removed stays for the system to clean up.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// What a program has printed when it has ended; it is ended when it takes too long.
+pub(crate) fn output(mut command: Command) -> Result<Output, String> {
+    let name = command.get_program().display().to_string();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("{name} does not run: {error}"))?;
+    let begun = Instant::now();
+    // What these programs print fits a pipe: they do not wait for a reader.
+    while child.try_wait().map_err(|e| e.to_string())?.is_none() {
+        if begun.elapsed() > PATIENCE {
+            // One that has ended meanwhile needs no end.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!("{name} has not ended after {PATIENCE:?}"));
+        }
+        thread::park_timeout(Duration::from_millis(1));
+    }
+    child.wait_with_output().map_err(|error| error.to_string())
+}
+
+/// The time that a program of stages prints.
+pub(crate) fn timing(command: Command) -> Result<Duration, String> {
+    let ran = output(command)?;
+    answered(&ran.stdout).ok_or_else(|| {
+        let said = String::from_utf8_lossy(&ran.stderr);
+        let first = said.lines().find(|line| !line.trim().is_empty());
+        format!("it gives no time: {}", first.unwrap_or("it says nothing"))
+    })
+}
+
+/// The time in a line of JSON.
+pub(crate) fn answered(line: &[u8]) -> Option<Duration> {
+    let timing: Timing = serde_json::from_slice(line).ok()?;
+    Some(Duration::from_nanos(timing.ns))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_goes_with_its_workshop() {
+        let shop = Workshop::new("text", &[("a.txt", "words")]).unwrap();
+        let folder = shop.folder().to_owned();
+        assert_eq!(fs::read_to_string(folder.join("a.txt")).unwrap(), "words");
+        let failed = shop.build(Command::new("sh").args(["-c", "echo no such thing >&2; false"]));
+        assert_eq!(failed.unwrap_err(), "sh does not build it: no such thing");
+        drop(shop);
+        assert!(!folder.exists());
+    }
+
+    #[test]
+    fn times_are_read_and_reasons_told() {
+        let shell = |words: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", words]);
+            timing(command)
+        };
+        let time = shell(r#"echo '{"ns": 12}'"#).unwrap();
+        assert_eq!(time, Duration::from_nanos(12));
+        let reason = shell("echo; echo it is late >&2").unwrap_err();
+        assert_eq!(reason, "it gives no time: it is late");
+    }
+}

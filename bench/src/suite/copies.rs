@@ -1,0 +1,255 @@
+//! Stages that copy what their message refers to: what E07 and E08 share.
+//!
+//! The payload is made outside of the timing and goes from stage to stage by reference; each stage copies it,
+//! then computes.
+
+use super::case::{Case, Quantity};
+use super::row::Point;
+use super::setting::Setting;
+use crate::program::{Pattern, Program};
+use motet_patterns::{Work, spawned};
+use motet_sync::thread;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+/// T with the copies.
+pub(super) const RUN_TIME: Quantity = Quantity::new("run time", "s");
+/// T of the same messages with nothing to copy.
+pub(super) const WITHOUT: Quantity = Quantity::new("run time without copies", "s");
+/// Bytes copied, counted once, over the difference.
+pub(super) const BANDWIDTH: Quantity = Quantity::new("copy bandwidth", "GB/s");
+
+/// The parameters of such points, with their meaning.
+pub(super) const PARAMETERS: &[(&str, &str)] = &[
+    (
+        "place",
+        "where the copy goes: a new array, a fixed array of each computation, or the next part of a large one",
+    ),
+    ("words", "words of 8 bytes in each message"),
+    ("stages", "stages of each computation"),
+    ("units", "units of work in each stage"),
+    ("parallel", "computations"),
+    ("threads", "threads that run them"),
+];
+
+/// Where a copy goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// To a new array, made in the stage.
+    Inside,
+    /// To a fixed array of the computation.
+    Outside,
+    /// Element by element to the next part of a large array, from its beginning again at its end.
+    Stepped,
+}
+
+/// What is measured at one point.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Copies {
+    pub(super) place: Place,
+    pub(super) words: usize,
+    pub(super) program: Program,
+}
+
+/// What a message refers to: P0's envelope has six integers beside the array.
+#[derive(Debug)]
+struct Payload {
+    values: Box<[f64]>,
+    header: [i32; 6],
+}
+
+/// A message: the payload, and its computation's place for copies.
+#[derive(Debug)]
+struct Parcel {
+    payload: Arc<Payload>,
+    to: Vec<f64>,
+    at: usize,
+}
+
+impl Place {
+    pub(super) const ALL: [Place; 3] = [Place::Inside, Place::Outside, Place::Stepped];
+
+    fn name(self) -> &'static str {
+        match self {
+            Place::Inside => "inside",
+            Place::Outside => "outside",
+            Place::Stepped => "stepped",
+        }
+    }
+}
+
+impl Copies {
+    /// `parallel` computations of pipeline stages on as many threads as there are cores for.
+    pub(super) fn new(
+        place: Place,
+        words: usize,
+        (parallel, stages, units): (usize, u64, u64),
+        setting: &Setting,
+    ) -> Copies {
+        let stages = super::stages::Stages {
+            pattern: Pattern::Pipeline,
+            mode: crate::program::Mode::Spawned,
+            parallel,
+            threads: parallel.min(thread::cores()),
+            stages,
+            units,
+        };
+        Copies {
+            place,
+            words,
+            program: stages.program(setting),
+        }
+    }
+
+    /// The case: motet, and the same copies on threads that send no messages.
+    pub(super) fn case(self, setting: &Setting) -> Case {
+        let program = self.program;
+        let point = Point::new()
+            .with("place", self.place.name())
+            .with("words", self.words)
+            .with("stages", program.stages)
+            .with("units", program.work.count)
+            .with("parallel", program.parallel)
+            .with("threads", program.threads);
+        // P0 has 20 million words for each computation; a trial must not.
+        let large = setting
+            .by_effort(1 << 12, 1 << 21, 20_000_000)
+            .max(self.words);
+        let case = Case::new(point, &[RUN_TIME, WITHOUT, BANDWIDTH])
+            .with("motet", move || self.measure(large, with_messages));
+        match setting.wants("threads without messages") {
+            true => case.with("threads without messages", move || {
+                self.measure(large, on_threads)
+            }),
+            false => case,
+        }
+    }
+
+    /// A pair of runs: without copies, and with them.
+    fn measure(
+        self,
+        large: usize,
+        run: fn(Copies, Vec<Parcel>) -> Result<Duration, String>,
+    ) -> Result<Vec<f64>, String> {
+        let nothing = Copies { words: 0, ..self };
+        let without = run(nothing, nothing.parcels(large))?.as_secs_f64();
+        let time = run(self, self.parcels(large))?.as_secs_f64();
+        let stages = self.program.stages as f64 * self.program.parallel as f64;
+        let bytes = 8.0 * self.words as f64 * stages;
+        // A copy may be lost in the spread of both runs: what is left then bounds the bandwidth from below.
+        let copying = (time - without).max(0.001 * time);
+        Ok(vec![time, without, bytes / copying / 1e9])
+    }
+
+    /// The first message of each computation; making them is not timed.
+    fn parcels(self, large: usize) -> Vec<Parcel> {
+        let length = match self.place {
+            Place::Inside => 0,
+            Place::Outside => self.words,
+            Place::Stepped => large,
+        };
+        let parcel = |number: usize| Parcel {
+            payload: Arc::new(Payload {
+                values: (0..self.words).map(|i| (number + i) as f64).collect(),
+                header: [number as i32; 6],
+            }),
+            // Written once, so that the pages are there.
+            to: vec![1.0; length],
+            at: 0,
+        };
+        (0..self.program.parallel).map(parcel).collect()
+    }
+
+    /// One copy.
+    fn copy(self, mut parcel: Parcel) -> Parcel {
+        let from = &parcel.payload.values;
+        black_box(parcel.payload.header);
+        match self.place {
+            Place::Inside => {
+                black_box(from.to_vec());
+            }
+            Place::Outside => parcel.to.copy_from_slice(from),
+            Place::Stepped => {
+                if parcel.at + from.len() > parcel.to.len() {
+                    parcel.at = 0;
+                }
+                let to = &mut parcel.to[parcel.at..][..from.len()];
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = *from;
+                }
+                parcel.at += from.len();
+            }
+        }
+        black_box(&mut parcel.to);
+        parcel
+    }
+}
+
+/// As spawned stages.
+fn with_messages(copies: Copies, parcels: Vec<Parcel>) -> Result<Duration, String> {
+    let parcels = motet_sync::Mutex::new(parcels.into_iter().map(Some).collect::<Vec<_>>());
+    let first = |number: usize| {
+        parcels.lock()[number]
+            .take()
+            .expect("each is asked for once")
+    };
+    let copy = move |_, parcel| copies.copy(parcel);
+    Ok(spawned::run_carrying(&copies.program, &first, copy))
+}
+
+/// The same on plain threads, computations shared out in turn.
+fn on_threads(copies: Copies, parcels: Vec<Parcel>) -> Result<Duration, String> {
+    let program = copies.program;
+    let (tell, told) = channel();
+    let mut shares: Vec<Vec<Parcel>> = (0..program.threads).map(|_| Vec::new()).collect();
+    for (number, parcel) in parcels.into_iter().enumerate() {
+        shares[number % program.threads].push(parcel);
+    }
+    let started = Instant::now();
+    for mut share in shares {
+        let tell = tell.clone();
+        thread::spawn(move || {
+            for _ in 0..program.stages {
+                for parcel in std::mem::take(&mut share) {
+                    share.push(copies.copy(parcel));
+                    program.work.stage();
+                }
+            }
+            let _ = tell.send(Instant::now());
+        });
+    }
+    drop(tell);
+    let ends: Vec<Instant> = told.iter().collect();
+    let last = ends.iter().max().filter(|_| ends.len() == program.threads);
+    last.map(|last| *last - started)
+        .ok_or_else(|| "a thread has not come to its end".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::SuiteConfig;
+
+    #[test]
+    fn copies_arrive_in_their_places() {
+        let setting = Setting::new(SuiteConfig::default());
+        for place in Place::ALL {
+            let copies = Copies::new(place, 4, (1, 1, 0), &setting);
+            let parcel = copies.parcels(10).pop().unwrap();
+            let once = copies.copy(parcel);
+            let twice = copies.copy(once);
+            match place {
+                Place::Inside => assert!(twice.to.is_empty()),
+                Place::Outside => assert_eq!(twice.to, [0.0, 1.0, 2.0, 3.0]),
+                Place::Stepped => {
+                    assert_eq!(twice.to[..8], [0.0, 1.0, 2.0, 3.0, 0.0, 1.0, 2.0, 3.0]);
+                    assert_eq!(twice.at, 8);
+                    // The third does not fit any more.
+                    assert_eq!(copies.copy(twice).at, 4);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! E14: overhead per stage in the papers' seven modes.
+
+use crate::program::{Mode, Pattern};
+use crate::selection::Missing;
+use crate::suite::stages::{PARAMETERS, Peer, Stages, parallels};
+use crate::suite::{About, Axis, Beside, Case, Experiment, Picture, Setting};
+use motet_sync::thread;
+
+/// Three spawned patterns and four of rendezvous, against parallelism.
+#[derive(Debug)]
+pub(crate) struct Modes;
+
+const MODES: [(Mode, Pattern); 7] = [
+    (Mode::Spawned, Pattern::Pipeline),
+    (Mode::Spawned, Pattern::Shift),
+    (Mode::Spawned, Pattern::TwoShifts),
+    (Mode::Rendezvous, Pattern::Pipeline),
+    (Mode::Rendezvous, Pattern::Shift),
+    (Mode::Rendezvous, Pattern::ExchangeTwoShifts),
+    (Mode::Rendezvous, Pattern::Exchange),
+];
+
+impl Experiment for Modes {
+    fn about(&self) -> About {
+        About {
+            key: "E14",
+            name: "modes",
+            title: "Overhead per stage in seven modes",
+            question: "What does a stage cost, spawned and rendezvous, for each pattern and number of computations?",
+            definition: "Overhead per stage = (T(S) - T(1) * ceil(P / threads)) / S with 20 units of work in each stage, T(1) in the same \
+                         process next to T(S), on as many threads as computations but no more than cores. The peers of the \
+                         rendezvous modes are tasks, goroutines, virtual threads, threads and processes that wait for their neighbours.",
+            parameters: PARAMETERS,
+            threats: "With P that is no multiple of the threads, spawned computations are balanced and may beat the rule of \
+                      ceil(P / threads), as the papers saw at 7 on 4 cores: the overhead is negative then. Processes that spin suffer most \
+                      from other load.",
+            sources: &["P1 Table 2", "P2 Table 2"],
+        }
+    }
+
+    fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
+        let mut cases = Vec::new();
+        for (mode, pattern) in MODES {
+            for parallel in parallels(setting) {
+                let stages = Stages {
+                    pattern,
+                    mode,
+                    parallel,
+                    threads: parallel.min(thread::cores()),
+                    stages: setting.by_effort(5, 200, 20_000),
+                    units: 20,
+                };
+                let peers = match mode {
+                    Mode::Spawned => Peer::SPAWNED,
+                    Mode::Rendezvous => Peer::RENDEZVOUS,
+                };
+                cases.push(stages.case(setting, peers));
+            }
+        }
+        Ok(cases)
+    }
+
+    fn pictures(&self) -> Vec<Picture> {
+        let overhead = Picture::new(
+            "e14-overhead",
+            "Overhead per stage by parallelism",
+            Axis::linear("parallel", "computations"),
+            Axis::log("overhead per stage", "us"),
+        );
+        vec![overhead.panels_by(&["mode", "pattern"]).beside(Beside {
+            table: "p1_table2_overhead",
+            only: &[("status", "ok")],
+            x: "parallel",
+            y: "value",
+            series_by: &["machine", "pattern", "mode"],
+        })]
+    }
+}

@@ -1,0 +1,175 @@
+//! E19: results of different threads in one cache line, and apart.
+
+use crate::selection::Missing;
+use crate::statistics::{deviation, mean};
+use crate::suite::{About, Axis, Beside, Case, Experiment, Picture, Point, Quantity, Setting};
+use motet_comm::World;
+use motet_sync::atomic::{AtomicU64, Ordering};
+use motet_sync::thread;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Sums of random numbers, kept closer together and further apart.
+#[derive(Debug)]
+pub(crate) struct Separation;
+
+const TIME: Quantity = Quantity::new("time per addition", "ns");
+const FLUCTUATION: Quantity = Quantity::new("standard deviation / mean", "");
+
+/// Words between the results of two threads.
+const SEPARATIONS: [usize; 5] = [1, 4, 8, 16, 1024];
+
+impl Experiment for Separation {
+    fn about(&self) -> About {
+        About {
+            key: "E19",
+            name: "separation",
+            title: "Cache-line separation",
+            question: "How much slower are threads that keep their results in one cache line?",
+            definition: "Each thread adds random numbers and keeps the sum in A(S i), an array of 8-byte words, after each \
+                         addition. Mean time of an addition over repetitions in one run, and their standard deviation over the \
+                         mean, for ranks, plain threads and rayon's; as many threads as cores.",
+            parameters: &[
+                (
+                    "separation",
+                    "words of 8 bytes between the results of two threads",
+                ),
+                ("threads", "threads"),
+            ],
+            threats: "The sum is kept by an atomic store without order, as a plain one would be kept in a register. How many \
+                      additions the papers timed is not stated: compare ratios.",
+            sources: &["P3 Table II", "R098"],
+        }
+    }
+
+    fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
+        let threads = thread::cores().max(2);
+        let additions = setting.by_effort(1_000, 200_000, 2_000_000);
+        let repetitions = setting.by_effort(2, 20, 100);
+        let mut cases = Vec::new();
+        for separation in SEPARATIONS {
+            let point = Point::new()
+                .with("separation", separation)
+                .with("threads", threads);
+            let sums = Sums::new(threads, separation, additions);
+            let each = move |run: fn(&Arc<Sums>) -> Result<f64, String>| {
+                let sums = Arc::clone(&sums);
+                move || {
+                    let times = (0..repetitions).map(|_| run(&sums));
+                    let times = times.collect::<Result<Vec<f64>, String>>()?;
+                    Ok(vec![mean(&times), deviation(&times) / mean(&times)])
+                }
+            };
+            let mut case = Case::new(point, &[TIME, FLUCTUATION]).with("motet", each(on_ranks));
+            if setting.wants("threads") {
+                case = case.with("threads", each(on_threads));
+            }
+            if setting.wants("rayon") {
+                case = case.with("rayon", each(on_rayon));
+            }
+            cases.push(case);
+        }
+        Ok(cases)
+    }
+
+    fn pictures(&self) -> Vec<Picture> {
+        let time = Picture::new(
+            "e19-time",
+            "Time of an addition by separation",
+            Axis::log("separation", "words"),
+            Axis::log("time per addition", "ns"),
+        );
+        vec![time.beside(Beside {
+            table: "p3_table2_cacheline",
+            only: &[("quantity", "mean time"), ("status", "ok")],
+            x: "separation_doubles",
+            y: "value",
+            series_by: &["machine", "os", "runtime"],
+        })]
+    }
+}
+
+/// The array of results.
+#[derive(Debug)]
+struct Sums {
+    kept: Vec<AtomicU64>,
+    threads: usize,
+    separation: usize,
+    additions: u64,
+}
+
+impl Sums {
+    fn new(threads: usize, separation: usize, additions: u64) -> Arc<Sums> {
+        // The first result lies at the beginning of a line, as far as the allocator of large arrays goes.
+        let words = (threads * separation).max(1 << 16);
+        Arc::new(Sums {
+            kept: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            threads,
+            separation,
+            additions,
+        })
+    }
+
+    /// What thread `number` does: the time of an addition, in ns.
+    fn add(&self, number: usize) -> f64 {
+        let kept = &self.kept[number * self.separation];
+        let mut random = number as u64 + 1;
+        let started = Instant::now();
+        for _ in 0..self.additions {
+            // A linear congruential generator (Knuth's constants); the high bits are as good as needed.
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let addend = (random >> 11) as f64;
+            // Relaxed: nobody else reads or writes this result.
+            let sum = f64::from_bits(kept.load(Ordering::Relaxed)) + addend;
+            kept.store(sum.to_bits(), Ordering::Relaxed);
+        }
+        started.elapsed().as_secs_f64() * 1e9 / self.additions as f64
+    }
+}
+
+fn on_ranks(sums: &Arc<Sums>) -> Result<f64, String> {
+    let world = World::threads(sums.threads);
+    let times = world.run(async |comm| {
+        comm.barrier().await?;
+        Ok::<f64, motet_comm::CommError>(sums.add(comm.rank()))
+    });
+    times
+        .map(|times| mean(&times))
+        .map_err(|error| error.to_string())
+}
+
+fn on_threads(sums: &Arc<Sums>) -> Result<f64, String> {
+    let spawn = |number| {
+        let sums = Arc::clone(sums);
+        thread::spawn(move || sums.add(number))
+    };
+    let threads: Vec<_> = (0..sums.threads).map(spawn).collect();
+    let times = threads.into_iter().map(|thread| {
+        let ended = thread.join();
+        ended.map_err(|_| "a thread panicked".to_owned())
+    });
+    Ok(mean(&times.collect::<Result<Vec<f64>, String>>()?))
+}
+
+fn on_rayon(sums: &Arc<Sums>) -> Result<f64, String> {
+    let pool = crate::peers::rayon::pool(sums.threads, false)?;
+    Ok(mean(&pool.broadcast(|context| sums.add(context.index()))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_thread_keeps_a_sum_of_its_own() {
+        for run in [on_ranks, on_threads, on_rayon] {
+            let sums = Sums::new(2, 4, 100);
+            assert!(run(&sums).unwrap() > 0.0);
+            let kept = |at: usize| f64::from_bits(sums.kept[at].load(Ordering::Relaxed));
+            assert!(kept(0) > 0.0 && kept(4) > 0.0 && kept(0) != kept(4));
+            assert_eq!(kept(1), 0.0);
+        }
+    }
+}

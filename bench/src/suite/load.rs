@@ -1,0 +1,178 @@
+//! What else runs on the machine while something is measured.
+
+use motet_sync::thread;
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// Reads how much processor time has gone by; the tests put readings of their own here.
+pub(super) trait Watch {
+    /// The time until now, as the system counts it; `None` where it does not tell.
+    fn read(&mut self) -> Option<Reading>;
+}
+
+/// Times from one beginning that is always the same.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Reading {
+    /// Real time.
+    pub(super) wall: Duration,
+    /// Processor time of this process and of all that it has started.
+    pub(super) own: Duration,
+    /// Processor time of all processes, with what the host of a virtual machine has taken away.
+    pub(super) busy: Duration,
+    /// Processors.
+    pub(super) cores: usize,
+}
+
+/// The system's own numbers, on Linux.
+#[derive(Debug)]
+pub(super) struct System {
+    begun: Instant,
+}
+
+/// A tick of the system's counters: `USER_HZ` is 100 on every Linux.
+const TICK: Duration = Duration::from_millis(10);
+/// Others' share of all processors, above which a measurement is disturbed.
+const SHARE: f64 = 0.05;
+/// So little says nothing: counters of several processes tick apart.
+const LEAST: Duration = Duration::from_millis(30);
+
+impl Reading {
+    /// The share of all processors that others had since then, when it is too much.
+    pub(super) fn disturbed_since(&self, then: &Reading) -> Option<f64> {
+        let own = self.own.saturating_sub(then.own);
+        let others = self.busy.saturating_sub(then.busy).saturating_sub(own);
+        let all = (self.wall - then.wall).as_secs_f64() * self.cores as f64;
+        let share = others.as_secs_f64() / all.max(f64::MIN_POSITIVE);
+        (share > SHARE && others > LEAST).then_some(share.min(1.0))
+    }
+}
+
+impl System {
+    pub(super) fn new() -> System {
+        System {
+            begun: Instant::now(),
+        }
+    }
+}
+
+impl Watch for System {
+    fn read(&mut self) -> Option<Reading> {
+        let told = fs::read_to_string("/proc/stat").ok()?;
+        Some(Reading {
+            wall: self.begun.elapsed(),
+            own: ticks(family(std::process::id())?),
+            busy: ticks(busy(&told)?),
+            cores: thread::cores(),
+        })
+    }
+}
+
+fn ticks(count: u64) -> Duration {
+    TICK * u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+/// The ticks in which a processor did something: user, nice, system, interrupts and stolen time.
+fn busy(stat: &str) -> Option<u64> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let fields: Vec<u64> = line
+        .split_whitespace()
+        .map_while(|field| field.parse().ok())
+        .collect();
+    // user nice system idle iowait irq softirq steal
+    let at = |place: usize| fields.get(place).copied().unwrap_or(0);
+    Some([0, 1, 2, 5, 6, 7].into_iter().map(at).sum())
+}
+
+/// The ticks of a process and of all that it has started, alive or waited for.
+fn family(root: u32) -> Option<u64> {
+    let mut processes = BTreeMap::new();
+    for entry in fs::read_dir("/proc").ok()?.flatten() {
+        let Some(id) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        // One that has ended meanwhile is with its parent's.
+        if let Ok(stat) = fs::read_to_string(entry.path().join("stat")) {
+            processes.extend(process(&stat).map(|process| (id, process)));
+        }
+    }
+    let belongs = |mut id: u32| {
+        // A chain of parents is short; a cycle can come only from numbers used again.
+        for _ in 0..64 {
+            if id == root {
+                return true;
+            }
+            let Some((parent, _)) = processes.get(&id) else {
+                return false;
+            };
+            id = *parent;
+        }
+        false
+    };
+    let all = processes.iter().filter(|(id, _)| belongs(**id));
+    Some(all.map(|(_, (_, ticks))| ticks).sum())
+}
+
+/// The parent of a process and its ticks, with those of its children that have ended.
+fn process(stat: &str) -> Option<(u32, u64)> {
+    // The name, in brackets, may hold anything.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let parent = fields.get(1)?.parse().ok()?;
+    let times = fields.get(11..15)?.iter();
+    let ticks = times.map(|time| time.parse::<u64>().unwrap_or(0)).sum();
+    Some((parent, ticks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(wall_ms: u64, own_ms: u64, busy_ms: u64) -> Reading {
+        Reading {
+            wall: Duration::from_millis(wall_ms),
+            own: Duration::from_millis(own_ms),
+            busy: Duration::from_millis(busy_ms),
+            cores: 2,
+        }
+    }
+
+    #[test]
+    fn others_are_what_is_busy_and_not_own() {
+        let then = reading(0, 0, 500);
+        assert_eq!(reading(1_000, 1_900, 2_400).disturbed_since(&then), None);
+        let share = reading(1_000, 1_000, 2_500).disturbed_since(&then);
+        assert!((share.unwrap() - 0.5).abs() < 1e-9, "{share:?}");
+        // So little may be a tick that was counted late.
+        assert_eq!(reading(10, 10, 530).disturbed_since(&then), None);
+    }
+
+    #[test]
+    fn the_systems_lines_are_read() {
+        assert_eq!(busy("cpu  1 2 3 400 50 6 7 8 0 0\ncpu0 1\n"), Some(27));
+        assert_eq!(busy("intr 7\n"), None);
+        let stat = "12 (a) b) S 7 12 12 0 -1 4 1 2 3 4 10 20 30 40 20 0 1";
+        assert_eq!(process(stat), Some((7, 100)));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn own_time_is_part_of_what_is_busy() {
+        let mut system = System::new();
+        let then = system.read().unwrap();
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(200) {
+            std::hint::black_box(begun);
+        }
+        let now = system.read().unwrap();
+        assert!(
+            now.own - then.own >= Duration::from_millis(20),
+            "{now:?} {then:?}"
+        );
+        assert!(now.busy >= then.busy && now.wall > then.wall);
+    }
+}

@@ -1,0 +1,243 @@
+//! Cases of stages: what they add to fixed work, for motet and its peers alike.
+//!
+//! Overhead per stage = (T(S) − T(1) · ⌈P / threads⌉) / S. T(1) is the same work in one stage, in the same process, next to
+//! T(S), with as many computations at once as there are threads for.
+
+use super::case::{Case, Quantity};
+use super::row::Point;
+use super::setting::Setting;
+use crate::peers::{crossbeam, rayon, tokio};
+use crate::program::{Mode, Pattern, Program, one_stage, run};
+use crate::unit::Units;
+use motet_sync::thread;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// What a stage adds.
+pub(super) const OVERHEAD: Quantity = Quantity::new("overhead per stage", "us");
+/// T(S).
+pub(super) const RUN_TIME: Quantity = Quantity::new("run time", "s");
+/// T(1) · ⌈P / threads⌉.
+pub(super) const IDEAL_TIME: Quantity = Quantity::new("run time in one stage", "s");
+
+/// The parameters of such points, with their meaning.
+pub(super) const PARAMETERS: &[(&str, &str)] = &[
+    ("pattern", "who sends to whom at the end of a stage"),
+    (
+        "mode",
+        "spawned: a handler for each stage; rendezvous: a computation that waits",
+    ),
+    ("parallel", "computations"),
+    (
+        "threads",
+        "threads that run them; C has one for each computation, MPI a process",
+    ),
+    ("stages", "stages of each computation"),
+    ("units", "units of work in each stage"),
+    (
+        "pinned",
+        "threads that fill the machine are bound to their cores",
+    ),
+];
+
+/// What is measured at one point.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stages {
+    pub(super) pattern: Pattern,
+    pub(super) mode: Mode,
+    pub(super) parallel: usize,
+    pub(super) threads: usize,
+    pub(super) stages: u64,
+    pub(super) units: u64,
+}
+
+/// Whose program runs beside motet's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Peer {
+    Tokio,
+    Rayon,
+    Crossbeam,
+    Go,
+    Java,
+    Floor,
+    Mpi,
+}
+
+type Run = Rc<dyn Fn(&Program) -> Result<Duration, String>>;
+
+impl Peer {
+    /// Those that start something for each message.
+    pub(super) const SPAWNED: &[Peer] = &[
+        Peer::Tokio,
+        Peer::Rayon,
+        Peer::Crossbeam,
+        Peer::Go,
+        Peer::Java,
+        Peer::Floor,
+    ];
+    /// Those whose computations wait.
+    pub(super) const RENDEZVOUS: &[Peer] = &[
+        Peer::Tokio,
+        Peer::Crossbeam,
+        Peer::Go,
+        Peer::Java,
+        Peer::Floor,
+        Peer::Mpi,
+    ];
+
+    /// Its name in rows.
+    fn name(self) -> &'static str {
+        match self {
+            Peer::Tokio => "tokio",
+            Peer::Rayon => "rayon",
+            Peer::Crossbeam => "crossbeam-channel",
+            Peer::Go => "Go",
+            Peer::Java => "Java",
+            Peer::Floor => "C floor",
+            Peer::Mpi => "MPI",
+        }
+    }
+
+    /// How it runs a program in one process; MPI does not.
+    fn run(self, mode: Mode, setting: &Setting) -> Option<Run> {
+        Some(match (self, mode) {
+            (Peer::Tokio, Mode::Spawned) => Rc::new(tokio::spawn),
+            (Peer::Tokio, Mode::Rendezvous) => Rc::new(tokio::ranks),
+            (Peer::Crossbeam, Mode::Spawned) => Rc::new(crossbeam::threads),
+            (Peer::Crossbeam, Mode::Rendezvous) => Rc::new(crossbeam::ranks),
+            (Peer::Rayon, Mode::Spawned) => Rc::new(rayon::spawn),
+            (Peer::Rayon, Mode::Rendezvous) | (Peer::Mpi, _) => return None,
+            (Peer::Go, _) => {
+                let go = setting.go();
+                Rc::new(move |program| {
+                    go.as_ref()
+                        .as_ref()
+                        .map_err(Clone::clone)?
+                        .run(mode, program)
+                })
+            }
+            (Peer::Java, _) => {
+                let java = setting.java();
+                Rc::new(move |program| {
+                    java.as_ref()
+                        .as_ref()
+                        .map_err(Clone::clone)?
+                        .run(mode, program)
+                })
+            }
+            (Peer::Floor, _) => {
+                let floor = setting.floor();
+                Rc::new(move |program| floor.as_ref().as_ref().map_err(Clone::clone)?.run(program))
+            }
+        })
+    }
+}
+
+impl Stages {
+    /// The point.
+    pub(super) fn point(&self, setting: &Setting) -> Point {
+        let pinned = if setting.pins(self.threads) {
+            "yes"
+        } else {
+            "no"
+        };
+        Point::new()
+            .with("pattern", self.pattern.name())
+            .with("mode", self.mode.name())
+            .with("parallel", self.parallel)
+            .with("threads", self.threads)
+            .with("stages", self.stages)
+            .with("units", self.units)
+            .with("pinned", pinned)
+    }
+
+    /// The case, with motet and those of the peers that are wanted.
+    pub(super) fn case(&self, setting: &Setting, peers: &[Peer]) -> Case {
+        self.case_at(self.point(setting), setting, peers)
+    }
+
+    /// The same at a point of one's own.
+    pub(super) fn case_at(&self, point: Point, setting: &Setting, peers: &[Peer]) -> Case {
+        let (mode, program) = (self.mode, self.program(setting));
+        let own: Run = Rc::new(move |program| Ok(run(mode, program)));
+        let mut case = Case::new(point, &[OVERHEAD, RUN_TIME, IDEAL_TIME]);
+        case = case.with("motet", move || overhead(&program, &own));
+        for &peer in peers {
+            if peer == Peer::Mpi {
+                case = self.with_mpi(case, setting);
+            } else if let Some(run) = peer
+                .run(mode, setting)
+                .filter(|_| setting.wants(peer.name()))
+            {
+                case = case.with(peer.name(), move || overhead(&program, &run));
+            }
+        }
+        case
+    }
+
+    /// The program.
+    pub(super) fn program(&self, setting: &Setting) -> Program {
+        Program {
+            pattern: self.pattern,
+            parallel: self.parallel,
+            stages: self.stages,
+            threads: self.threads,
+            pin: setting.pins(self.threads),
+            work: Units {
+                unit: setting.unit(),
+                count: self.units,
+            },
+        }
+    }
+
+    /// A series for each MPI library, with a process for each computation.
+    fn with_mpi(&self, mut case: Case, setting: &Setting) -> Case {
+        // An empty list of peers must not build anything.
+        if setting.config().peers.as_ref().is_some_and(Vec::is_empty) {
+            return case;
+        }
+        let (program, all) = (self.program(setting), setting.mpi());
+        if all.is_empty() && setting.wants("MPI") {
+            return case.absent("MPI", "no mpicc is found: name installations with --mpi");
+        }
+        let budget_us = setting.by_effort(1_000.0, 20_000.0, 300_000.0);
+        for at in 0..all.len() {
+            let (all, name) = (Rc::clone(&all), all[at].name);
+            if setting.wants("MPI") || setting.wants(name) {
+                case = case.with(name, move || {
+                    let (stage_us, work_us) = all[at].stages(&program, budget_us)?;
+                    let seconds = |us: f64| us * program.stages as f64 / 1e6;
+                    Ok(vec![
+                        stage_us - work_us,
+                        seconds(stage_us),
+                        seconds(work_us),
+                    ])
+                });
+            }
+        }
+        case
+    }
+}
+
+/// The numbers of computations of the papers' tables, as far as they tell something on this machine.
+pub(super) fn parallels(setting: &Setting) -> Vec<usize> {
+    let cores = thread::cores();
+    let mut all = setting.by_effort(vec![1, 3], vec![1, 2, 4, 8], vec![1, 2, 3, 4, 7, 8]);
+    if !all.contains(&cores) && setting.by_effort(false, true, true) {
+        all.push(cores);
+    }
+    all.sort_unstable();
+    all
+}
+
+/// One pair of runs.
+fn overhead(program: &Program, run: &Run) -> Result<Vec<f64>, String> {
+    let (once, rounds) = one_stage(program);
+    let ideal = run(&once)?.as_secs_f64() * rounds;
+    let time = run(program)?.as_secs_f64();
+    Ok(vec![
+        (time - ideal) * 1e6 / program.stages as f64,
+        time,
+        ideal,
+    ])
+}

@@ -1,0 +1,29 @@
+//! The papers' message patterns, as programs that are measured.
+//!
+//! A program is a number of computations that compute in stages and exchange messages at the ends of the
+//! stages (papers R034 to R039): spawned, where each stage is a fresh handler, or rendezvous, where each computation
+//! is a rank that waits. What a stage computes is the caller's [`Work`]: units of time for the clock, a counter
+//! for the count of machine instructions. So both measure one form of each pattern.
+//!
+//! - Depends on: dispatch, ports, comm.
+//! - Used by: bench (run times), counts (instructions).
+//!
+//! ```text
+//!  Program ── spawned::run ────► Port ─► handler: Work::stage ─► post ─► … ─► final reduction
+//!        └─── rendezvous::run ─► rank:  Work::stage, exchange, Work::stage, … ─► reduce
+//! ```
+//!
+//! ```
+//! use motet_patterns::{Pattern, Program, spawned};
+//!
+//! let program = Program { pattern: Pattern::Shift, parallel: 3, stages: 10, threads: 2, pin: false, work: () };
+//! assert!(spawned::run(&program).as_nanos() > 0);
+//! ```
+//!
+//! Read next: [`spawned`], [`rendezvous`].
+
+mod program;
+pub mod rendezvous;
+pub mod spawned;
+
+pub use program::{Mode, Pattern, Program, Work};

@@ -1,0 +1,273 @@
+//! The spawned programs: each stage is a handler that messages start (papers R052).
+//!
+//! A computation counts its own stages. The messages could not tell: on a ring of three and more, two
+//! stages of one computation may overlap (the second needs messages of the neighbours only), and
+//! then their messages may overtake each other.
+
+use crate::program::{Pattern, Program, Work};
+use motet_dispatch::{Dispatcher, DispatcherConfig, DispatcherQueue, QueueConfig};
+use motet_ports::{JoinedReceive, MultipleItemReceive, Port, Receive};
+use motet_sync::CachePadded;
+use motet_sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+/// Messages carry nothing: latency is measured, not bandwidth.
+type Message = ();
+
+/// What each handler of a computation needs.
+#[derive(Clone)]
+struct Computation<W> {
+    number: usize,
+    stages: u64,
+    work: W,
+    /// Stages begun.
+    begun: Arc<CachePadded<AtomicU64>>,
+    end: Port<usize>,
+}
+
+impl<W: Work> Computation<W> {
+    /// The computations of a program.
+    fn all(program: &Program<W>, end: &Port<usize>) -> Vec<Computation<W>> {
+        let new = |number| Computation {
+            number,
+            stages: program.stages,
+            work: program.work.clone(),
+            begun: Arc::default(),
+            end: end.clone(),
+        };
+        (0..program.parallel).map(new).collect()
+    }
+
+    /// One stage: computes, then posts on, or to the end after the last stage.
+    #[inline]
+    fn stage(&self, post_on: impl FnOnce()) {
+        let stage = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        self.work.stage();
+        if stage == self.stages {
+            post(&self.end, self.number);
+        } else {
+            post_on();
+        }
+    }
+}
+
+/// Runs the program; the time from the first post to the end of the final reduction.
+///
+/// # Panics
+/// For [`Pattern::ExchangeTwoShifts`]: a handler has no second half of a stage to wait in. When the threads do not start.
+pub fn run<W: Work>(program: &Program<W>) -> Duration {
+    on_dispatcher(program, |queue, end, told| match program.pattern {
+        Pattern::Pipeline | Pattern::Shift => {
+            single(program, (queue, end, told), &|_| (), |_, ()| ())
+        }
+        Pattern::TwoShifts => double(program, queue, end, told),
+        Pattern::Exchange => joined(program, queue, end, told),
+        Pattern::ExchangeTwoShifts => panic!("an exchange as two shifts is no spawned pattern"),
+    })
+}
+
+/// As [`run`], for patterns of one message per stage, with messages that carry something: computation `i` begins with
+/// `first(i)`, and each of its stages makes the message that it posts of the one that it has received.
+///
+/// # Panics
+/// For patterns of several messages per stage. When the threads do not start.
+pub fn run_carrying<W: Work, M: Send + 'static>(
+    program: &Program<W>,
+    first: &dyn Fn(usize) -> M,
+    on_message: impl Fn(usize, M) -> M + Clone + Send + Sync + 'static,
+) -> Duration {
+    assert!(
+        matches!(program.pattern, Pattern::Pipeline | Pattern::Shift),
+        "only patterns of one message per stage carry something"
+    );
+    on_dispatcher(program, |queue, end, told| {
+        single(program, (queue, end, told), first, on_message)
+    })
+}
+
+/// A dispatcher with the final reduction, and what `run` does there.
+fn on_dispatcher<W>(
+    program: &Program<W>,
+    run: impl FnOnce(&DispatcherQueue, &Port<usize>, &mpsc::Receiver<usize>) -> Duration,
+) -> Duration {
+    let config = DispatcherConfig {
+        threads: program.threads,
+        pin: program.pin,
+        ..DispatcherConfig::default()
+    };
+    let dispatcher = Dispatcher::with(config).expect("the threads start");
+    let queue = dispatcher.queue(QueueConfig::named("stages"));
+    let (tell, told) = mpsc::channel();
+    let end = Port::new();
+    // The final reduction (papers R041): one handler gathers one message per computation.
+    MultipleItemReceive::once(&end, program.parallel, move |done: Vec<usize>| {
+        let _ = tell.send(done.len());
+    })
+    .activate(&queue)
+    .expect("the queue is open");
+    let time = run(&queue, &end, &told);
+    drop(dispatcher);
+    time
+}
+
+/// One message per stage, to the own port or the next one: Pipeline and Shift.
+fn single<W: Work, M: Send + 'static>(
+    program: &Program<W>,
+    (queue, end, told): (&DispatcherQueue, &Port<usize>, &mpsc::Receiver<usize>),
+    first: &dyn Fn(usize) -> M,
+    on_message: impl Fn(usize, M) -> M + Clone + Send + Sync + 'static,
+) -> Duration {
+    let by = usize::from(program.pattern == Pattern::Shift);
+    let ports: Vec<Port<M>> = (0..program.parallel).map(|_| Port::new()).collect();
+    for (i, computation) in Computation::all(program, end).into_iter().enumerate() {
+        let next = ports[(i + by) % ports.len()].clone();
+        let on_message = on_message.clone();
+        Receive::persistent(&ports[i], move |message| {
+            let message = on_message(computation.number, message);
+            computation.stage(|| post(&next, message));
+        })
+        .activate(queue)
+        .expect("the queue is open");
+    }
+    let messages: Vec<M> = (0..program.parallel).map(first).collect();
+    start(program.parallel, told, || {
+        for (port, message) in ports.iter().zip(messages) {
+            post(port, message);
+        }
+    })
+}
+
+/// Two messages per stage to the same neighbour, who takes them together: Two Shifts.
+fn double<W: Work>(
+    program: &Program<W>,
+    queue: &DispatcherQueue,
+    end: &Port<usize>,
+    told: &mpsc::Receiver<usize>,
+) -> Duration {
+    let ports = ports(program.parallel);
+    for (i, computation) in Computation::all(program, end).into_iter().enumerate() {
+        let next = ports[(i + 1) % ports.len()].clone();
+        MultipleItemReceive::persistent(&ports[i], 2, move |_| {
+            computation.stage(|| {
+                post(&next, ());
+                post(&next, ());
+            });
+        })
+        .activate(queue)
+        .expect("the queue is open");
+    }
+    start(program.parallel, told, || {
+        for port in &ports {
+            post(port, ());
+            post(port, ());
+        }
+    })
+}
+
+/// One message to each neighbour, one from each, joined: Exchange.
+fn joined<W: Work>(
+    program: &Program<W>,
+    queue: &DispatcherQueue,
+    end: &Port<usize>,
+    told: &mpsc::Receiver<usize>,
+) -> Duration {
+    let count = program.parallel;
+    let (from_left, from_right) = (ports(program.parallel), ports(program.parallel));
+    for (i, computation) in Computation::all(program, end).into_iter().enumerate() {
+        // What goes to the right comes there from the left.
+        let right = from_left[(i + 1) % count].clone();
+        let left = from_right[(i + count - 1) % count].clone();
+        let handler = move |((), ())| {
+            computation.stage(|| {
+                post(&left, ());
+                post(&right, ());
+            });
+        };
+        JoinedReceive::persistent((&from_left[i], &from_right[i]), handler)
+            .activate(queue)
+            .expect("the queue is open");
+    }
+    start(program.parallel, told, || {
+        from_left
+            .iter()
+            .chain(&from_right)
+            .for_each(|port| post(port, ()));
+    })
+}
+
+fn ports(count: usize) -> Vec<Port<Message>> {
+    (0..count).map(|_| Port::new()).collect()
+}
+
+#[inline]
+fn post<T: Send>(port: &Port<T>, item: T) {
+    port.post(item).expect("the queue is open");
+}
+
+fn start(parallel: usize, told: &mpsc::Receiver<usize>, post: impl FnOnce()) -> Duration {
+    let started = Instant::now();
+    post();
+    let done = told.recv().expect("the final handler tells");
+    let time = started.elapsed();
+    assert_eq!(done, parallel, "every computation has come to its end");
+    time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_sync::atomic::AtomicU64;
+
+    /// Counts the stages that were computed.
+    #[derive(Clone, Default)]
+    struct Counted(Arc<AtomicU64>);
+
+    impl Work for Counted {
+        fn stage(&self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn program(pattern: Pattern, parallel: usize) -> Program<Counted> {
+        Program {
+            pattern,
+            parallel,
+            stages: 50,
+            threads: 2,
+            pin: false,
+            work: Counted::default(),
+        }
+    }
+
+    #[test]
+    fn every_stage_of_every_computation_is_computed_once() {
+        let spawned = [
+            Pattern::Pipeline,
+            Pattern::Shift,
+            Pattern::TwoShifts,
+            Pattern::Exchange,
+        ];
+        for pattern in spawned {
+            for parallel in [1, 2, 3, 8] {
+                let program = program(pattern, parallel);
+                run(&program);
+                let computed = program.work.0.load(Ordering::Relaxed);
+                assert_eq!(computed, 50 * parallel as u64, "{pattern}, {parallel}");
+            }
+        }
+    }
+
+    #[test]
+    fn messages_carry_what_the_stages_make() {
+        let ends = Arc::new(AtomicU64::new(0));
+        let program = program(Pattern::Pipeline, 3);
+        let last = Arc::clone(&ends);
+        run_carrying(&program, &|i| i as u64, move |_, n| {
+            last.fetch_max(n + 1, Ordering::Relaxed);
+            n + 1
+        });
+        // The third begins with 2 and adds one in each of its stages.
+        assert_eq!(ends.load(Ordering::Relaxed), 52);
+    }
+}
