@@ -21,8 +21,12 @@ pub mod fit;
 pub mod limits;
 pub mod papers;
 pub mod picture;
+pub mod plot;
+pub mod report;
+pub mod results;
 pub mod statistics;
 pub mod suite;
+pub mod tables;
 pub mod text;
 pub mod unit;
 

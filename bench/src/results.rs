@@ -247,20 +247,36 @@ mod tests {
     fn what_is_wrong_is_said_in_one_line_with_its_place() {
         let cases = [
             (String::new(), "has no rows"),
-            (format!("{}\n{ROW}\n", &ROW[..90]), "rows.jsonl:1 is not a row"),
-            (ROW.replace("\"schema\":1", "\"schema\":7"), "rows.jsonl:1 has the schema 7"),
+            (
+                format!("{}\n{ROW}\n", &ROW[..90]),
+                "rows.jsonl:1 is not a row",
+            ),
+            (
+                ROW.replace("\"schema\":1", "\"schema\":7"),
+                "rows.jsonl:1 has the schema 7",
+            ),
             (ROW.replace("E01", "E99"), "belongs to E99"),
-            (format!("{ROW}\n{{\"schema\":1}}\n"), "rows.jsonl:2 is not a row: missing field"),
+            (
+                format!("{ROW}\n{{\"schema\":1}}\n"),
+                "rows.jsonl:2 is not a row: missing field",
+            ),
         ];
         for (text, said) in cases {
             let error = read(&text).unwrap_err();
-            assert!(error.contains(said) && !error.contains('\n'), "{said}: {error}");
+            assert!(
+                error.contains(said) && !error.contains('\n'),
+                "{said}: {error}"
+            );
         }
     }
 
     #[test]
     fn a_folder_without_rows_is_named() {
         let error = Results::read(Path::new("no/such/folder")).unwrap_err();
-        assert!(error.to_string().starts_with("no/such/folder/rows.jsonl cannot be read"));
+        assert!(
+            error
+                .to_string()
+                .starts_with("no/such/folder/rows.jsonl cannot be read")
+        );
     }
 }

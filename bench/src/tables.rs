@@ -61,7 +61,11 @@ pub fn sheets(order: &[&str], rows: &[&Row]) -> Vec<Sheet> {
         }
     }
     let of = |quantity: &&str| {
-        let rows: Vec<&Row> = rows.iter().copied().filter(|row| row.quantity == **quantity).collect();
+        let rows: Vec<&Row> = rows
+            .iter()
+            .copied()
+            .filter(|row| row.quantity == **quantity)
+            .collect();
         sheet(order, &rows)
     };
     quantities.iter().map(of).collect()
@@ -74,19 +78,42 @@ pub fn sheets(order: &[&str], rows: &[&Row]) -> Vec<Sheet> {
 #[must_use]
 pub fn csv(rows: &[&Row]) -> Vec<u8> {
     const HEADING: [&str; 11] = [
-        "experiment", "series", "point", "quantity", "unit", "median", "least", "most", "runs", "disturbed", "absent",
+        "experiment",
+        "series",
+        "point",
+        "quantity",
+        "unit",
+        "median",
+        "least",
+        "most",
+        "runs",
+        "disturbed",
+        "absent",
     ];
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let mut write = |record: [String; 11]| writer.write_record(record).expect("memory can be written");
+    let mut write =
+        |record: [String; 11]| writer.write_record(record).expect("memory can be written");
     write(HEADING.map(str::to_owned));
     for row in rows {
-        let point = row.point.iter().map(|(name, value)| format!("{name}={value}"));
+        let point = row
+            .point
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"));
         let point = point.collect::<Vec<_>>().join(";");
         let none = String::new;
         let [median, least, most, runs, absent] = match &row.outcome {
-            Outcome::Measured { median, least, most, runs } => {
-                [median.to_string(), least.to_string(), most.to_string(), runs.to_string(), none()]
-            }
+            Outcome::Measured {
+                median,
+                least,
+                most,
+                runs,
+            } => [
+                median.to_string(),
+                least.to_string(),
+                most.to_string(),
+                runs.to_string(),
+                none(),
+            ],
             Outcome::Absent { absent } => [none(), none(), none(), none(), absent.clone()],
         };
         write([
@@ -131,7 +158,9 @@ impl Sheet {
         }
         text.push('\n');
         for (at, reason) in self.reasons.iter().enumerate() {
-            let Reason { series, text: why, .. } = reason;
+            let Reason {
+                series, text: why, ..
+            } = reason;
             text += &format!("\n- [{}] {}: {}", at + 1, markdown(series), markdown(why));
         }
         text.push('\n');
@@ -141,7 +170,10 @@ impl Sheet {
     /// The parameters with one value, in words.
     #[must_use]
     pub fn fixed_text(&self) -> String {
-        let fixed = self.fixed.iter().map(|(name, value)| format!("{name} {value}"));
+        let fixed = self
+            .fixed
+            .iter()
+            .map(|(name, value)| format!("{name} {value}"));
         fixed.collect::<Vec<_>>().join(", ")
     }
 
@@ -188,7 +220,12 @@ fn sheet(order: &[&str], rows: &[&Row]) -> Sheet {
         let value = |name: &String| row.point.get(name).map_or(String::new(), shown);
         let point: Vec<String> = parameters.iter().map(value).collect();
         let cell = match &row.outcome {
-            Outcome::Measured { median, least, most, .. } => Cell::Value([*median, *least, *most], row.disturbed),
+            Outcome::Measured {
+                median,
+                least,
+                most,
+                ..
+            } => Cell::Value([*median, *least, *most], row.disturbed),
             Outcome::Absent { absent } => {
                 let reason = Reason {
                     series: row.series.clone(),
@@ -238,7 +275,12 @@ fn parameters(order: &[&str], rows: &[&Row]) -> (Vec<(String, String)>, Vec<Stri
             }
         }
     }
-    names.sort_by_key(|name| (order.iter().position(|o| o == name).unwrap_or(order.len()), *name));
+    names.sort_by_key(|name| {
+        (
+            order.iter().position(|o| o == name).unwrap_or(order.len()),
+            *name,
+        )
+    });
     let (mut fixed, mut varying) = (Vec::new(), Vec::new());
     for name in names {
         let mut values = rows.iter().map(|row| row.point.get(name));
@@ -289,7 +331,10 @@ mod tests {
             schema: SCHEMA,
             experiment: "E06".to_owned(),
             series: series.to_owned(),
-            point: Point::new().with("units", 20).with("parallel", parallel).with("a", "x"),
+            point: Point::new()
+                .with("units", 20)
+                .with("parallel", parallel)
+                .with("a", "x"),
             quantity: "overhead per stage".to_owned(),
             unit: "us".to_owned(),
             outcome,
@@ -307,7 +352,9 @@ mod tests {
     }
 
     fn rows() -> Vec<Row> {
-        let absent = |why: &str| Outcome::Absent { absent: why.to_owned() };
+        let absent = |why: &str| Outcome::Absent {
+            absent: why.to_owned(),
+        };
         vec![
             row("tokio", 2, measured(1.5)),
             row("motet", 2, measured(0.5)),
@@ -321,25 +368,42 @@ mod tests {
     #[test]
     fn a_line_for_each_point_and_a_column_for_each_series_that_has_a_value() {
         let rows = rows();
-        let [sheet] = sheets(&["units"], &rows.iter().collect::<Vec<_>>()).try_into().unwrap();
+        let [sheet] = sheets(&["units"], &rows.iter().collect::<Vec<_>>())
+            .try_into()
+            .unwrap();
         assert_eq!(sheet.title, "overhead per stage, µs");
         assert_eq!(sheet.fixed_text(), "units 20, a x");
         assert_eq!(sheet.parameters, ["parallel"]);
         assert_eq!(sheet.series, ["motet", "tokio"]);
-        assert_eq!(sheet.lines[0].cells[1], Cell::Value([1.5, 0.75, 3.0], false));
+        assert_eq!(
+            sheet.lines[0].cells[1],
+            Cell::Value([1.5, 0.75, 3.0], false)
+        );
         assert_eq!(sheet.lines[1].cells[1], Cell::Absent(1));
-        let everywhere: Vec<bool> = sheet.reasons.iter().map(|reason| reason.everywhere).collect();
+        let everywhere: Vec<bool> = sheet
+            .reasons
+            .iter()
+            .map(|reason| reason.everywhere)
+            .collect();
         assert_eq!(everywhere, [true, false]);
     }
 
     #[test]
     fn markdown_cannot_be_broken_by_what_rows_hold() {
         let rows = rows();
-        let [sheet] = sheets(&[], &rows.iter().collect::<Vec<_>>()).try_into().unwrap();
+        let [sheet] = sheets(&[], &rows.iter().collect::<Vec<_>>())
+            .try_into()
+            .unwrap();
         let text = sheet.markdown();
-        assert!(text.contains("| 2 | 0.5 (0.25 to 1) | 1.5 (0.75 to 3) |\n"), "{text}");
+        assert!(
+            text.contains("| 2 | 0.5 (0.25 to 1) | 1.5 (0.75 to 3) |\n"),
+            "{text}"
+        );
         assert!(text.contains("| 4 | 1 (0.5 to 2) † | [2] |\n"), "{text}");
-        assert!(text.contains("- [1] go: there is no \\<go\\> \\| here"), "{text}");
+        assert!(
+            text.contains("- [1] go: there is no \\<go\\> \\| here"),
+            "{text}"
+        );
     }
 
     #[test]

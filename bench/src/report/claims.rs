@@ -207,13 +207,21 @@ fn times(rows: &Evidence<'_>, experiment: &str, most: f64) -> Result<fit::Line, 
 }
 
 fn linear(rows: &Evidence<'_>) -> Judged {
-    at_least(times(rows, "E03", 1e6).map(|line| line.r_squared()), 0.9, "(R²)")
+    at_least(
+        times(rows, "E03", 1e6).map(|line| line.r_squared()),
+        0.9,
+        "(R²)",
+    )
 }
 
 /// Motet's overhead with one unit of work in each stage.
 fn one_unit(rows: &Evidence<'_>, experiment: &str) -> Result<f64, String> {
     let cut = rows.motet(experiment, OVERHEAD).with("units", 1.0);
-    let cut = if experiment == "E15" { cut.at("pattern", "exchange") } else { cut };
+    let cut = if experiment == "E15" {
+        cut.at("pattern", "exchange")
+    } else {
+        cut
+    };
     cut.high()
 }
 
@@ -224,7 +232,10 @@ fn matched<'a>(rows: &'a Evidence<'a>, parallel: f64) -> Cut<'a> {
 }
 
 fn stepped<'a>(rows: &'a Evidence<'a>) -> Cut<'a> {
-    let mut cut = rows.motet("E08", COPY).at("place", "stepped").with("units", 40.0);
+    let mut cut = rows
+        .motet("E08", COPY)
+        .at("place", "stepped")
+        .with("units", 40.0);
     cut.keep("words", |words| words >= 1e5);
     cut
 }
@@ -240,15 +251,24 @@ struct Modes<'a>(Cut<'a>);
 impl Modes<'_> {
     /// The dearest of these patterns.
     fn low_of(&self, patterns: &[&str]) -> Result<f64, String> {
-        let each = patterns.iter().map(|pattern| self.0.clone().at("pattern", pattern).low());
-        each.reduce(|a, b| Ok(a?.max(b?))).unwrap_or_else(|| Err(String::new()))
+        let each = patterns
+            .iter()
+            .map(|pattern| self.0.clone().at("pattern", pattern).low());
+        each.reduce(|a, b| Ok(a?.max(b?)))
+            .unwrap_or_else(|| Err(String::new()))
     }
 }
 
 /// Motet's exchange over an MPI's, with work between exchanges.
-fn beside_mpi<'a>(rows: &'a Evidence<'a>, which: fn(&Cut<'a>) -> Result<f64, String>) -> Result<f64, String> {
+fn beside_mpi<'a>(
+    rows: &'a Evidence<'a>,
+    which: fn(&Cut<'a>) -> Result<f64, String>,
+) -> Result<f64, String> {
     let all = rows.all("E21", OVERHEAD).greatest("units");
-    ratio(all.clone().series(&["motet"]).low(), which(&all.series(C_MPI)))
+    ratio(
+        all.clone().series(&["motet"]).low(),
+        which(&all.series(C_MPI)),
+    )
 }
 
 /// Whether f falls from the least to the greatest value of a parameter, to at most `floor`.
@@ -266,13 +286,25 @@ fn falls(cut: &Cut<'_>, parameter: &str, floor: f64) -> Judged {
 }
 
 fn separation(rows: &Evidence<'_>, words: f64) -> Result<f64, String> {
-    rows.motet("E19", "time per addition").with("separation", words).low()
+    rows.motet("E19", "time per addition")
+        .with("separation", words)
+        .low()
 }
 
 /// Time on all cores over that on one thread, with the most points.
-fn scaled<'a>(rows: &'a Evidence<'a>, clusters: fn(Cut<'a>, &str) -> Cut<'a>) -> Result<f64, String> {
-    let all = clusters(rows.motet("E20", "time of a step").greatest("points per thread"), "clusters");
-    ratio(all.clone().greatest("threads").low(), all.with("threads", 1.0).low())
+fn scaled<'a>(
+    rows: &'a Evidence<'a>,
+    clusters: fn(Cut<'a>, &str) -> Cut<'a>,
+) -> Result<f64, String> {
+    let all = clusters(
+        rows.motet("E20", "time of a step")
+            .greatest("points per thread"),
+        "clusters",
+    );
+    ratio(
+        all.clone().greatest("threads").low(),
+        all.with("threads", 1.0).low(),
+    )
 }
 
 fn difference(a: Result<f64, String>, b: Result<f64, String>) -> Result<f64, String> {
@@ -287,9 +319,16 @@ fn one_factor(rows: &Evidence<'_>, experiment: &str) -> Result<f64, String> {
 }
 
 fn threads_or_processes(rows: &Evidence<'_>) -> Judged {
-    let all = rows.motet("E25", "run time").least("points").with("p", rows.cores()?);
+    let all = rows
+        .motet("E25", "run time")
+        .least("points")
+        .with("p", rows.cores()?);
     let threads = all.clone().with("processes", 1.0).low();
-    at_most(ratio(threads, all.with("threads", 1.0).low()), 1.0, "times the processes' time")
+    at_most(
+        ratio(threads, all.with("threads", 1.0).low()),
+        1.0,
+        "times the processes' time",
+    )
 }
 
 fn static_ahead(rows: &Evidence<'_>) -> Judged {
@@ -315,7 +354,11 @@ mod tests {
         let all: Vec<String> = (1..=50).map(|number| format!("C{number:02}")).collect();
         assert_eq!(keys, all);
         for claim in CLAIMS {
-            assert!(!claim.tests.is_empty() && claim.says.ends_with('.'), "{}", claim.key);
+            assert!(
+                !claim.tests.is_empty() && claim.says.ends_with('.'),
+                "{}",
+                claim.key
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::results::Results;
 use crate::suite::{Outcome, Row, Value};
-use crate::text::{slug, unit};
+use crate::text::slug;
 use std::cell::Cell;
 
 /// All rows, and what the machine is.
@@ -52,12 +52,18 @@ impl<'a> Evidence<'a> {
     pub(super) fn cores(&self) -> Result<f64, String> {
         let cores = self.results.machine.get("cores");
         let cores = cores.and_then(serde_json::Value::as_f64);
-        cores.ok_or_else(|| "the record of the machine does not say how many cores it has".to_owned())
+        cores.ok_or_else(|| {
+            "the record of the machine does not say how many cores it has".to_owned()
+        })
     }
 
     /// Why an experiment has no values at all.
     pub(super) fn silence(&self, experiment: &str) -> String {
-        let mut rows = self.results.rows.iter().filter(|row| row.experiment == experiment);
+        let mut rows = self
+            .results
+            .rows
+            .iter()
+            .filter(|row| row.experiment == experiment);
         match rows.find_map(|row| reason(row)) {
             Some(reason) => format!("{experiment}: {reason}"),
             None => format!("{experiment} was not measured: motet bench run {experiment}"),
@@ -74,22 +80,27 @@ impl<'a> Cut<'a> {
     /// Only rows whose parameter has this value; words are compared without regard to case and hyphens.
     pub(super) fn at(mut self, parameter: &str, value: &str) -> Cut<'a> {
         let alike = |v: &Value| slug(&v.to_string()) == slug(value);
-        self.rows.retain(|row| row.point.get(parameter).is_some_and(alike));
+        self.rows
+            .retain(|row| row.point.get(parameter).is_some_and(alike));
         self.path += &format!(", {parameter} {value}");
         self
     }
 
     /// Only rows whose parameter is this number.
     pub(super) fn with(mut self, parameter: &str, value: f64) -> Cut<'a> {
-        self.rows.retain(|row| number(row, parameter) == Some(value));
+        self.rows
+            .retain(|row| number(row, parameter) == Some(value));
         self.path += &format!(", {parameter} {value}");
         self
     }
 
     /// Only rows whose series is called so, or begins so.
     pub(super) fn series(mut self, names: &[&str]) -> Cut<'a> {
-        self.rows
-            .retain(|row| names.iter().any(|name| row.series.to_lowercase().starts_with(&name.to_lowercase())));
+        self.rows.retain(|row| {
+            names
+                .iter()
+                .any(|name| row.series.to_lowercase().starts_with(&name.to_lowercase()))
+        });
         self.path += &format!(", {}", names.join(" or "));
         self
     }
@@ -108,7 +119,8 @@ impl<'a> Cut<'a> {
 
     /// Only rows whose parameter is a number that fits.
     pub(super) fn keep(&mut self, parameter: &str, fits: fn(f64) -> bool) {
-        self.rows.retain(|row| number(row, parameter).is_some_and(fits));
+        self.rows
+            .retain(|row| number(row, parameter).is_some_and(fits));
     }
 
     fn extreme(mut self, parameter: &str, value: Option<f64>, which: &str) -> Cut<'a> {
@@ -167,11 +179,6 @@ impl<'a> Cut<'a> {
         value.map(Value::to_string).ok_or_else(|| self.silence())
     }
 
-    /// The unit of the rows, as it is printed.
-    pub(super) fn unit(&self) -> &'a str {
-        self.rows.first().map_or("", |row| unit(&row.unit))
-    }
-
     fn measured(&self) -> impl Iterator<Item = (&'a Row, f64)> {
         self.rows.iter().filter_map(|&row| match row.outcome {
             Outcome::Measured { median, .. } => Some((row, median)),
@@ -180,7 +187,9 @@ impl<'a> Cut<'a> {
     }
 
     fn note(&self, row: &Row) {
-        self.evidence.disturbed.set(self.evidence.disturbed.get() || row.disturbed);
+        self.evidence
+            .disturbed
+            .set(self.evidence.disturbed.get() || row.disturbed);
     }
 
     /// Why the cut has no values.
@@ -188,7 +197,9 @@ impl<'a> Cut<'a> {
         let experiment = self.path.split(',').next().unwrap_or_default();
         let reason = self.rows.iter().find_map(|row| reason(row));
         let rows = self.evidence.results.rows.iter();
-        let known = rows.filter(|row| row.experiment == experiment).any(|row| matches!(row.outcome, Outcome::Measured { .. }));
+        let known = rows
+            .filter(|row| row.experiment == experiment)
+            .any(|row| matches!(row.outcome, Outcome::Measured { .. }));
         match reason {
             Some(reason) => format!("{}: {reason}", self.path),
             None if known => format!("no row is measured for {}", self.path),

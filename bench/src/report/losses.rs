@@ -191,7 +191,11 @@ mod tests {
 
     #[test]
     fn more_is_better_for_rates_and_efficiencies() {
-        for (quantity, unit) in [("bandwidth", "GB/s"), ("messages", "1/s"), ("efficiency", "")] {
+        for (quantity, unit) in [
+            ("bandwidth", "GB/s"),
+            ("messages", "1/s"),
+            ("efficiency", ""),
+        ] {
             let rows = [
                 row("motet", quantity, unit, 1, 1.0),
                 row("peer", quantity, unit, 1, 1.15),
@@ -201,7 +205,10 @@ mod tests {
             assert_eq!(found.len(), 1, "{quantity}");
             assert!(found[0].overlaps && found[0].peer == "peer");
         }
-        let neither = [row("motet", "threads", "", 1, 1.0), row("peer", "threads", "", 1, 5.0)];
+        let neither = [
+            row("motet", "threads", "", 1, 1.0),
+            row("peer", "threads", "", 1, 5.0),
+        ];
         assert_eq!(Losses::of(&neither).compared, 0);
     }
 
@@ -216,7 +223,11 @@ mod tests {
             f("motet", 4, -0.02),
             f("peer", 4, -0.5),
         ];
-        let factors: Vec<_> = Losses::of(&rows).losses.iter().map(|loss| loss.factor.map(f64::round)).collect();
+        let factors: Vec<_> = Losses::of(&rows)
+            .losses
+            .iter()
+            .map(|loss| loss.factor.map(f64::round))
+            .collect();
         assert_eq!(factors, [Some(3.0), None]);
     }
 }

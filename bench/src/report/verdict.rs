@@ -59,7 +59,9 @@ pub(super) fn ratio(a: Result<f64, String>, b: Result<f64, String>) -> Result<f6
         return Ok(a / b);
     }
     let (a, b) = (number(a), number(b));
-    Err(format!("{a} over {b} is no ratio: an overhead of 0 or less is lost in the spread of the run times"))
+    Err(format!(
+        "{a} over {b} is no ratio: an overhead of 0 or less is lost in the spread of the run times"
+    ))
 }
 
 /// What this machine or program can never tell.
