@@ -26,6 +26,7 @@ pub mod report;
 pub mod results;
 pub mod statistics;
 pub mod suite;
+pub mod system;
 pub mod tables;
 pub mod text;
 pub mod unit;

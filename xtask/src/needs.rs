@@ -1,6 +1,6 @@
 //! What some tests need of the machine, and whether it is there.
 //!
-//! A test says what it needs by its name: `needs_data`, `needs_python`, `needs_sklearn`, `needs_mpi`.
+//! A test says what it needs by its name: `needs_data`, `needs_python`, `needs_sklearn`, `needs_mpi`, `needs_chromium`.
 //! Where the need is missing the test is left out, and that is said; in CI it is a failure.
 
 use crate::source::Tree;
@@ -21,11 +21,12 @@ pub(crate) struct Need {
     pub(crate) tests: Vec<String>,
 }
 
-const NAMES: [(&str, &str); 4] = [
+const NAMES: [(&str, &str); 5] = [
     ("data", "needs_data"),
     ("python", "needs_python"),
     ("scikit-learn", "needs_sklearn"),
     ("mpi", "needs_mpi"),
+    ("chromium", "needs_chromium"),
 ];
 
 /// Where `.ci/run` puts MPI libraries, below the folder of what is built.
@@ -41,12 +42,13 @@ pub(crate) struct Machine {
     python: OsString,
     /// Paths of MPI libraries, as `MOTET_MPI` lists them.
     mpi: OsString,
+    chromium: OsString,
 }
 
 impl Machine {
     /// The machine as the environment describes it: `MOTET_DATA`, else `../shared/data`;
     /// `MOTET_PYTHON`, else the environment of the benchmarks' peers, else `python3`; `MOTET_MPI`, else
-    /// the libraries that are where `.ci/run` puts them.
+    /// the libraries that are where `.ci/run` puts them; `MOTET_CHROMIUM`, else `chromium`.
     pub(crate) fn of_environment(root: &Path, target: &Path) -> Machine {
         let peers = target.join("peers/bin/python");
         Machine {
@@ -64,12 +66,18 @@ impl Machine {
                 let there = there.filter(|path| path.exists());
                 std::env::join_paths(there).unwrap_or_default()
             }),
+            chromium: std::env::var_os("MOTET_CHROMIUM").unwrap_or_else(|| "chromium".into()),
         }
     }
 
     /// The MPI libraries that tests should use.
     pub(crate) fn mpi(&self) -> &OsString {
         &self.mpi
+    }
+
+    /// The browser that tests should use.
+    pub(crate) fn chromium(&self) -> &OsString {
+        &self.chromium
     }
 
     /// The Python that tests should use.
@@ -101,6 +109,10 @@ impl Machine {
         match need {
             "data" => (!self.data.is_dir())
                 .then(|| format!("there is no folder {}; set MOTET_DATA", self.data.display())),
+            "chromium" => (!runs(&self.chromium, &["--version"])).then(|| {
+                let chromium = self.chromium.to_string_lossy();
+                format!("`{chromium}` does not run; run `.ci/run` once or set MOTET_CHROMIUM")
+            }),
             "python" => (!self.python_runs("pass"))
                 .then(|| format!("`{python}` does not run; install Python or set MOTET_PYTHON")),
             "mpi" => self.mpi_lacks(),
@@ -125,14 +137,19 @@ impl Machine {
     }
 
     fn python_runs(&self, program: &str) -> bool {
-        let mut command = Command::new(&self.python);
-        command
-            .args(["-c", program])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        command.status().is_ok_and(|status| status.success())
+        runs(&self.python, &["-c", program])
     }
+}
+
+/// Whether a program ends well.
+fn runs(program: &OsString, arguments: &[&str]) -> bool {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
 }
 
 /// Whether `name` is a need that the command line may call optional.
@@ -156,13 +173,15 @@ pub(crate) fn tests_named(tree: &Tree, folder: &str, marker: &str) -> Vec<String
 mod tests {
     use super::*;
 
-    const CODE: &str = "#[test]\nfn blocks_needs_data() {}\n#[test]\nfn peer_needs_sklearn() {}\n#[test]\nfn needs_mpi_ping() {}\nfn needs_python() {}";
+    const CODE: &str = "#[test]\nfn blocks_needs_data() {}\n#[test]\nfn peer_needs_sklearn() {}\n#[test]\nfn needs_mpi_ping() {}\n#[test]\nfn page_needs_chromium() {}\nfn needs_python() {}";
 
     fn machine(data: &str, python: &str, mpi: &str) -> Machine {
         Machine {
             data: data.into(),
             python: python.into(),
             mpi: mpi.into(),
+            // Whatever stands for Python stands for the browser too.
+            chromium: python.into(),
         }
     }
 
@@ -178,7 +197,7 @@ mod tests {
     #[test]
     fn only_needs_that_some_test_has_are_missed() {
         let bare = machine("/nowhere", "/nowhere/python3", "");
-        assert_eq!(missing(&bare, ""), ["data", "scikit-learn", "mpi"]);
+        assert_eq!(missing(&bare, ""), ["data", "scikit-learn", "mpi", "chromium"]);
         assert!(missing(&bare, "crates/b/").is_empty());
     }
 
@@ -188,7 +207,7 @@ mod tests {
         assert!(missing(&machine(".", "true", ".:.."), "").is_empty());
         assert_eq!(
             missing(&machine(".", "false", ".:.."), ""),
-            ["scikit-learn"]
+            ["scikit-learn", "chromium"]
         );
     }
 
@@ -202,8 +221,7 @@ mod tests {
 
     #[test]
     fn only_known_names_may_be_optional() {
-        assert!(
-            is_known("data") && is_known("scikit-learn") && is_known("mpi") && !is_known("sklearn")
-        );
+        let known = ["data", "scikit-learn", "mpi", "chromium"];
+        assert!(known.into_iter().all(is_known) && !is_known("sklearn"));
     }
 }

@@ -16,6 +16,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Java {
     shop: Workshop,
+    version: u32,
     java: PathBuf,
     running: RefCell<BTreeMap<usize, Running>>,
 }
@@ -47,9 +48,15 @@ impl Java {
         shop.build(Command::new(home.join("bin/javac")).arg("Stages.java"))?;
         Ok(Java {
             shop,
+            version,
             java: home.join("bin/java"),
             running: RefCell::default(),
         })
+    }
+
+    /// The version of the kit.
+    pub(crate) fn version(&self) -> u32 {
+        self.version
     }
 
     /// The time of one run, by the program's own clock.

@@ -14,6 +14,8 @@ use std::{env, fs};
 pub(crate) struct Mpi {
     /// Library and version, as rows name it.
     pub(crate) name: &'static str,
+    /// What the library says of itself.
+    pub(crate) said: String,
     /// Whose it is, which the first run tells.
     family: Option<Family>,
     mpiexec: PathBuf,
@@ -85,6 +87,7 @@ impl Mpi {
     fn build(tools: &Tools) -> Result<Mpi, String> {
         let mut mpi = Mpi {
             name: "MPI",
+            said: String::new(),
             family: None,
             mpiexec: tools.mpiexec.clone(),
             shop: Workshop::new("mpi", &SOURCES)?,
@@ -100,6 +103,7 @@ impl Mpi {
         let (family, name) = identified(&told.mpi)
             .ok_or_else(|| format!("nobody knows the best setting of {}", told.mpi))?;
         (mpi.family, mpi.name) = (Some(family), name);
+        mpi.said = told.mpi;
         Ok(mpi)
     }
 

@@ -1,7 +1,7 @@
 //! Drawing a panel: frame, lines or bars, legend, notes.
 
 use super::canvas::{Anchor, Canvas, text_width};
-use super::panel::{Line, Origin, Panel};
+use super::panel::{Line, Mark, Origin, Panel};
 use super::scale::Scale;
 use super::style::{GRID, INK, Look, PALE, PAPER};
 use crate::suite::Shape;
@@ -104,6 +104,12 @@ impl Layout {
     fn y(&self, panel: &Panel, y: f64) -> Option<f64> {
         Some(self.bottom() - panel.y.part(y)? * PLOT)
     }
+
+    /// The same, at the end of the axis for what lies beyond.
+    fn y_within(&self, panel: &Panel, y: f64) -> f64 {
+        let y = self.y(panel, y).unwrap_or(self.bottom());
+        y.clamp(self.top, self.bottom())
+    }
 }
 
 pub(super) fn draw<B: DrawingBackend>(panel: &Panel, layout: &Layout, canvas: &Canvas<'_, B>) {
@@ -170,26 +176,19 @@ fn curve<B: DrawingBackend>(
     look: &Look,
     canvas: &Canvas<'_, B>,
 ) {
-    let places: Vec<[f64; 2]> = line
-        .marks
-        .iter()
-        .filter_map(|mark| layout.at(panel, mark.x, mark.y))
-        .collect();
-    // A mark whose least lies beyond a logarithmic axis has its band cut off at the axis.
-    let edge = |x: f64, y: f64| {
-        let x = layout.x(panel, x)?;
-        let y = layout.y(panel, y).unwrap_or(layout.bottom());
-        Some([x, y.clamp(layout.top, layout.bottom())])
-    };
-    let mut band: Vec<[f64; 2]> = Vec::new();
-    band.extend(line.marks.iter().filter_map(|mark| edge(mark.x, mark.most)));
-    let lower = line.marks.iter().rev();
-    band.extend(lower.filter_map(|mark| edge(mark.x, mark.least)));
-    if line.origin != Origin::Paper {
-        if let [_, _, ..] = line.marks.as_slice() {
-            canvas.veil(&band, look.colour, 0.15);
-        } else if let [high, low] = band.as_slice() {
-            canvas.line(&[*high, *low], 1.0, look.colour, None);
+    // What the axes cannot show breaks the line.
+    let visible = |mark: &Mark| layout.at(panel, mark.x, mark.y);
+    for run in line.marks.split(|mark| visible(mark).is_none()) {
+        let places: Vec<[f64; 2]> = run.iter().filter_map(visible).collect();
+        if line.origin != Origin::Paper {
+            band(panel, layout, run, look, canvas);
+        }
+        let joined = line.origin != Origin::Paper || !matches!(panel.x, Scale::Words(_));
+        if line.fit.is_none() && joined {
+            canvas.line(&places, look.width, look.colour, look.dash);
+        }
+        for at in places {
+            look.mark(canvas, at);
         }
     }
     if let Some(fitted) = &line.fit {
@@ -199,11 +198,26 @@ fn curve<B: DrawingBackend>(
             .filter(|[_, y]| (layout.top..=layout.bottom()).contains(y))
             .collect();
         canvas.line(&fitted, 1.0, look.colour, Some(2.0));
-    } else if line.origin != Origin::Paper || !matches!(panel.x, Scale::Words(_)) {
-        canvas.line(&places, look.width, look.colour, look.dash);
     }
-    for at in places {
-        look.mark(canvas, at);
+}
+
+/// From least to most, cut off at the ends of the axis; a stroke when there is one mark only.
+fn band<B: DrawingBackend>(
+    panel: &Panel,
+    layout: &Layout,
+    run: &[Mark],
+    look: &Look,
+    canvas: &Canvas<'_, B>,
+) {
+    let edge = |x: f64, y: f64| Some([layout.x(panel, x)?, layout.y_within(panel, y)]);
+    let upper = run.iter().filter_map(|mark| edge(mark.x, mark.most));
+    let lower = run.iter().rev();
+    let lower = lower.filter_map(|mark| edge(mark.x, mark.least));
+    let around: Vec<[f64; 2]> = upper.chain(lower).collect();
+    match around.as_slice() {
+        [high, low] => canvas.line(&[*high, *low], 1.0, look.colour, None),
+        [_, _, _, ..] => canvas.veil(&around, look.colour, 0.15),
+        _ => {}
     }
 }
 
@@ -212,31 +226,26 @@ fn bars<B: DrawingBackend>(panel: &Panel, layout: &Layout, looks: &[Look], canva
     let Scale::Words(words) = &panel.x else {
         return;
     };
-    let measured: Vec<_> = panel
-        .lines
-        .iter()
-        .zip(looks)
-        .filter(|(line, _)| line.origin != Origin::Paper)
-        .collect();
-    let place = (layout.right() - layout.left) / words.len() as f64;
-    let width = (place * 0.8 / measured.len().max(1) as f64).min(46.0);
-    let floor = layout.y(panel, 0.0).unwrap_or(layout.bottom());
-    for (at, (line, look)) in measured.iter().enumerate() {
-        let beside = (at as f64 - measured.len() as f64 / 2.0) * width;
-        for mark in &line.marks {
+    let room = (layout.right() - layout.left) / words.len() as f64;
+    let floor = layout.y_within(panel, 0.0);
+    for word in 0..words.len() {
+        let lines = panel.lines.iter().zip(looks);
+        let measured = lines.filter(|(line, _)| line.origin != Origin::Paper);
+        let here =
+            measured.flat_map(|(line, look)| line.marks.iter().map(move |mark| (mark, look)));
+        let here: Vec<(&Mark, &Look)> = here.filter(|(mark, _)| mark.x == word as f64).collect();
+        let width = (room * 0.8 / here.len().max(1) as f64).min(40.0);
+        for (at, (mark, look)) in here.iter().enumerate() {
             let Some([x, y]) = layout.at(panel, mark.x, mark.y) else {
                 continue;
             };
+            let beside = (at as f64 - here.len() as f64 / 2.0) * width;
             let (from, to) = (x + beside + 1.0, x + beside + width - 1.0);
             let corners = [[from, floor], [from, y], [to, y], [to, floor]];
             canvas.polygon(&corners, look.colour, None);
             let middle = f64::midpoint(from, to);
-            let end = |value| {
-                let y = layout.y(panel, value).unwrap_or(layout.bottom());
-                y.clamp(layout.top, layout.bottom())
-            };
-            let whisker = [[middle, end(mark.least)], [middle, end(mark.most)]];
-            canvas.line(&whisker, 1.0, INK, None);
+            let end = |value| [middle, layout.y_within(panel, value)];
+            canvas.line(&[end(mark.least), end(mark.most)], 1.0, INK, None);
         }
     }
 }
@@ -252,8 +261,19 @@ fn legend<B: DrawingBackend>(
     for (at, (line, look)) in panel.lines.iter().zip(looks).enumerate() {
         let x = MARGIN + (at / rows) as f64 * width;
         let y = layout.legend() + (at % rows) as f64 * ROW;
-        canvas.line(&[[x, y], [x + 28.0, y]], look.width, look.colour, look.dash);
-        look.mark(canvas, [x + 14.0, y]);
+        if panel.shape == Shape::Bars && line.origin != Origin::Paper {
+            let (right, low) = (x + 20.0, y + 6.0);
+            let corners = [
+                [x + 8.0, y - 6.0],
+                [right, y - 6.0],
+                [right, low],
+                [x + 8.0, low],
+            ];
+            canvas.polygon(&corners, look.colour, None);
+        } else {
+            canvas.line(&[[x, y], [x + 28.0, y]], look.width, look.colour, look.dash);
+            look.mark(canvas, [x + 14.0, y]);
+        }
         canvas.text([x + 36.0, y], SMALL, INK, Anchor::Start, false, &line.label);
     }
     for (at, note) in layout.notes.iter().enumerate() {

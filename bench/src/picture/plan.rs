@@ -138,7 +138,9 @@ impl Plan<'_> {
     /// Motet's lines and the peers'.
     fn measured(&self) -> Vec<Draft> {
         let mut drafts = Vec::new();
-        for (turn, (origin, name)) in self.order.iter().enumerate() {
+        for (at, (origin, name)) in self.order.iter().enumerate() {
+            let earlier = self.order[..at].iter();
+            let turn = earlier.filter(|(other, _)| other == origin).count();
             let own = self.rows.iter().filter(|row| label(row, self.by) == *name);
             let values: Vec<_> = own
                 .filter_map(|row| match row.outcome {
@@ -194,7 +196,8 @@ impl Plan<'_> {
 
     /// Whether a fact is one of those asked for, and of this panel as far as it can be told.
     fn belongs(&self, beside: &Beside, fact: &papers::Fact<'_>) -> bool {
-        let alike = |a: &str, b: &str| slug(a) == slug(b);
+        // The papers say "Exchange as two shifts".
+        let alike = |a: &str, b: &str| slug(a).replace("-as-", "-") == slug(b);
         let only = beside.only.iter();
         let wanted = only
             .clone()

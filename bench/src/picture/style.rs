@@ -9,14 +9,23 @@ pub(super) const INK: RGBColor = RGBColor(31, 41, 51);
 pub(super) const PALE: RGBColor = RGBColor(97, 110, 124);
 pub(super) const GRID: RGBColor = RGBColor(222, 227, 232);
 
-/// Okabe and Ito's colours without yellow and black, which are lost on one of the two backgrounds.
-const COLOURS: [RGBColor; 6] = [
+/// Motet is blue; Okabe and Ito's blues, and two more.
+const OWN: [RGBColor; 4] = [
     RGBColor(0, 114, 178),
+    RGBColor(86, 180, 233),
+    RGBColor(68, 76, 168),
+    RGBColor(0, 140, 140),
+];
+
+/// Peers have Okabe and Ito's other colours, without yellow and black, which are lost on one of the two backgrounds,
+/// then brown and olive.
+const OTHERS: [RGBColor; 6] = [
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
     RGBColor(204, 121, 167),
     RGBColor(230, 159, 0),
-    RGBColor(86, 180, 233),
+    RGBColor(140, 74, 47),
+    RGBColor(117, 117, 24),
 ];
 
 /// The papers' values.
@@ -54,7 +63,7 @@ const SHAPES: [Shape; 6] = [
 ];
 
 impl Look {
-    /// Of the line that has this place among those of its origin; measured lines are counted together.
+    /// Of the line that has this place among those of its origin.
     pub(super) fn of(origin: Origin, turn: usize) -> Look {
         match origin {
             Origin::Paper => Look {
@@ -64,13 +73,20 @@ impl Look {
                 shape: SHAPES[turn % SHAPES.len()],
                 hollow: true,
             },
-            Origin::Motet | Origin::Peer => Look {
-                colour: COLOURS[turn % COLOURS.len()],
-                width: if origin == Origin::Motet { 2.5 } else { 1.5 },
-                dash: (turn >= COLOURS.len()).then_some(3.0 + 3.0 * (turn / COLOURS.len()) as f64),
-                shape: SHAPES[(turn + turn / COLOURS.len()) % SHAPES.len()],
-                hollow: false,
-            },
+            Origin::Motet | Origin::Peer => {
+                let colours: &[RGBColor] = match origin {
+                    Origin::Motet => &OWN,
+                    _ => &OTHERS,
+                };
+                let round = turn / colours.len();
+                Look {
+                    colour: colours[turn % colours.len()],
+                    width: if origin == Origin::Motet { 2.5 } else { 1.5 },
+                    dash: (round > 0).then_some(3.0 + 3.0 * round as f64),
+                    shape: SHAPES[(turn + round) % SHAPES.len()],
+                    hollow: false,
+                }
+            }
         }
     }
 

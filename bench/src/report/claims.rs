@@ -333,6 +333,7 @@ fn threads_or_processes(rows: &Evidence<'_>) -> Judged {
 
 fn static_ahead(rows: &Evidence<'_>) -> Judged {
     let all = rows.motet("E34", "efficiency");
+    all.low()?;
     let (mut ahead, mut of) = (0, 0);
     for size in all.values_of("size") {
         let here = all.clone().with("size", size).greatest("threads");

@@ -50,11 +50,9 @@ impl<'a> Evidence<'a> {
 
     /// The cores of the machine.
     pub(super) fn cores(&self) -> Result<f64, String> {
-        let cores = self.results.machine.get("cores");
-        let cores = cores.and_then(serde_json::Value::as_f64);
-        cores.ok_or_else(|| {
-            "the record of the machine does not say how many cores it has".to_owned()
-        })
+        let machine = self.results.machine.as_ref();
+        let cores = machine.map(|machine| machine.machine.cores as f64);
+        cores.ok_or_else(|| "the folder has no record of the machine".to_owned())
     }
 
     /// Why an experiment has no values at all.

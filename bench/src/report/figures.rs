@@ -94,8 +94,8 @@ mod tests {
     fn found(key: &str, rows: Vec<Row>) -> Today {
         let results = Results {
             rows,
-            machine: serde_json::Value::Null,
-            cut_off: None,
+            machine: None,
+            cut_off: false,
         };
         let table = papers::table("figures").unwrap();
         let fact = table.rows().find(|fact| fact.get("key") == key).unwrap();

@@ -25,7 +25,7 @@ pub struct Loss<'a> {
     pub peer: &'a str,
     /// Its median, least and most.
     pub theirs: [f64; 3],
-    /// By how much it is better; `None` where the peer shows nothing, or less, so that there is no ratio.
+    /// By how much it is better; `None` where the peer's values reach 0 or less, so that a ratio says nothing.
     pub factor: Option<f64>,
     /// The values of both overlap, from least to most: it may be chance.
     pub overlaps: bool,
@@ -44,6 +44,13 @@ pub struct Losses<'a> {
     pub compared: usize,
 }
 
+/// Quantities that others of the same experiment are computed from: they are no comparison of their own.
+const INGREDIENTS: [&str; 3] = [
+    "run time",
+    "run time in one stage",
+    "run time without copies",
+];
+
 /// Which values are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Better {
@@ -61,6 +68,9 @@ impl Losses<'_> {
             let (Some(motet), Some(better)) = (values(row), better(row)) else {
                 continue;
             };
+            if is_ingredient(row, rows) {
+                continue;
+            }
             let peers = rows.iter().filter(|peer| is_beside(row, peer));
             let peers = peers.filter_map(|peer| Some((peer, values(peer)?)));
             let order = |a: &[f64; 3], b: &[f64; 3]| match better {
@@ -71,7 +81,7 @@ impl Losses<'_> {
                 continue;
             };
             compared += 1;
-            if let Some(factor) = lost(better, motet[0], theirs[0]) {
+            if let Some(factor) = lost(better, motet[0], theirs) {
                 losses.push(Loss {
                     experiment: &row.experiment,
                     point: &row.point,
@@ -94,17 +104,30 @@ impl Losses<'_> {
     }
 }
 
-/// By how much motet loses, when it is by more than 10 %; infinite when the peer shows nothing where motet shows something.
-fn lost(better: Better, motet: f64, theirs: f64) -> Option<f64> {
+/// By how much motet loses, when it is by more than 10 %; infinite when the peer's values reach 0 or less, as those of a
+/// subtraction may: then a ratio says nothing.
+fn lost(better: Better, motet: f64, [median, least, _]: [f64; 3]) -> Option<f64> {
     let factor = match better {
-        Better::Less if theirs > 0.0 => motet / theirs,
-        // An overhead of nothing, or less by the chance of a subtraction.
-        Better::Less if motet > 0.0 => f64::INFINITY,
+        Better::Less if motet <= 0.0 => return None,
+        Better::Less if least > 0.0 => motet / median,
+        Better::Less if motet > MORE * median.max(0.0) => f64::INFINITY,
         Better::Less => return None,
-        Better::More if motet > 0.0 => theirs / motet,
+        Better::More if motet > 0.0 => median / motet,
         Better::More => f64::INFINITY,
     };
     (factor > MORE).then_some(factor)
+}
+
+/// Whether its experiment has quantities that were computed from it.
+fn is_ingredient(row: &Row, rows: &[Row]) -> bool {
+    let computed = |other: &&Row| {
+        other.experiment == row.experiment
+            && matches!(
+                other.quantity.as_str(),
+                "overhead per stage" | "copy bandwidth"
+            )
+    };
+    INGREDIENTS.contains(&row.quantity.as_str()) && rows.iter().any(|other| computed(&other))
 }
 
 /// Whether less of it is better, or more; `None` for what is not good or bad.

@@ -1,108 +1,92 @@
-//! The record of the machine, as it is written.
+//! The record of the machine.
 
 use super::html::Html;
+use crate::suite::Machine;
 use crate::text::number;
-use serde_json::Value;
 
-pub(super) fn section(html: &mut Html, machine: &Value) {
+pub(super) fn section(html: &mut Html, machine: Option<&Machine>) {
     html.open("section", &[]);
     html.heading(2, "machine", "The machine and the versions");
     match machine {
-        Value::Null => html.p("The folder has no record of the machine."),
-        record => {
-            let mut lines = Vec::new();
-            flatten("", record, &mut lines);
-            html.table(&["what", "value"], lines, |html, (name, value)| {
-                html.cell(&name);
-                html.cell(&value);
-            });
-        }
+        None => html.p("The folder has no record of the machine."),
+        Some(machine) => html.table(&["what", "value"], lines(machine), |html, (name, value)| {
+            html.cell(&name);
+            html.cell(&value);
+        }),
     }
     html.close("section");
 }
 
-/// A line that names the machine, of what the record tells.
-pub(super) fn line(machine: &Value) -> String {
-    let text = |name: &str| machine.get(name).map(plain).filter(|text| !text.is_empty());
-    let model = ["model", "processor", "cpu"]
-        .iter()
-        .find_map(|name| text(name));
-    let cores = text("cores").map(|cores| format!("{cores} cores"));
-    let system = ["kernel", "system", "os"]
-        .iter()
-        .find_map(|name| text(name));
-    let all: Vec<String> = [model, cores, system].into_iter().flatten().collect();
-    if all.is_empty() {
-        return "a machine without a record".to_owned();
-    }
-    all.join(", ")
+/// A line that names the machine.
+pub(super) fn line(machine: Option<&Machine>) -> String {
+    machine.map_or("a machine without a record".to_owned(), |machine| {
+        machine.machine.to_string()
+    })
 }
 
-/// Every value with the names that lead to it.
-fn flatten(path: &str, value: &Value, lines: &mut Vec<(String, String)>) {
-    let below = |name: &str| {
-        let name = name.replace('_', " ");
-        if path.is_empty() {
-            name
-        } else {
-            format!("{path}, {name}")
-        }
-    };
-    match value {
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                flatten(&below(name), value, lines);
-            }
-        }
-        Value::Array(values)
-            if values
-                .iter()
-                .any(|value| value.is_object() || value.is_array()) =>
-        {
-            for (at, value) in values.iter().enumerate() {
-                flatten(&below(&(at + 1).to_string()), value, lines);
-            }
-        }
-        value => lines.push((path.to_owned(), plain(value))),
-    }
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Number(value) if value.is_f64() => number(value.as_f64().unwrap_or(f64::NAN)),
-        Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn records_of_any_shape_become_lines() {
-        let record = serde_json::json!({
-            "model": "X <1>", "cores": 2, "copy_gb_per_s": 5.123_456,
-            "caches": [32, 1024], "peers": {"go": "1.24", "java": null}, "nodes": [{"id": 0}]
+fn lines(machine: &Machine) -> Vec<(String, String)> {
+    let Machine {
+        machine: identity,
+        memory_bytes,
+        limits,
+        versions,
+        ..
+    } = machine;
+    let line = |name: &str, value: String| (name.to_owned(), value);
+    let us = |name: &str, value: Option<f64>| {
+        let text = value.map_or("not there: one core".to_owned(), |value| {
+            format!("{} µs", number(value))
         });
-        let mut lines = Vec::new();
-        flatten("", &record, &mut lines);
-        let text: Vec<String> = lines
-            .iter()
-            .map(|(name, value)| format!("{name}: {value}"))
-            .collect();
-        for line in [
-            "copy gb per s: 5.12",
-            "caches: 32, 1024",
-            "peers, go: 1.24",
-            "peers, java: ",
-            "nodes, 1, id: 0",
-        ] {
-            assert!(text.contains(&line.to_owned()), "{line}: {text:?}");
-        }
-        assert_eq!(line(&record), "X <1>, 2 cores");
-        assert_eq!(line(&Value::Null), "a machine without a record");
-    }
+        line(name, text)
+    };
+    let caches = identity.caches.iter().map(|cache| {
+        let kib = cache.bytes / 1024;
+        format!(
+            "level {} {}: {kib} KiB for {}",
+            cache.level, cache.kind, cache.shared_by
+        )
+    });
+    let model = identity.model.clone().unwrap_or("not told".to_owned());
+    let mut lines = vec![
+        line("processor", model),
+        line("architecture", identity.architecture.clone()),
+        line("cores that the program may use", identity.cores.to_string()),
+        line(
+            "caches of the first core",
+            caches.collect::<Vec<_>>().join("; "),
+        ),
+        line("system", identity.system.clone()),
+    ];
+    lines.extend(memory_bytes.map(|bytes| {
+        let gib = bytes as f64 / f64::from(1 << 30);
+        line("memory", format!("{} GiB", number(gib)))
+    }));
+    lines.extend([
+        us("unit of work", Some(limits.unit_us)),
+        us(
+            "a cache line to another core and back",
+            limits.cache_line_us,
+        ),
+        us("wake-up of a thread", Some(limits.wakeup_us)),
+        us("allocation, push and pop", Some(limits.allocation_us)),
+        line(
+            "copy in memory",
+            format!("{} GB/s", number(limits.copy_gb_per_s)),
+        ),
+        line("effort", machine.effort.clone()),
+        line(
+            "threads that fill the machine",
+            if machine.pinned {
+                "bound to their cores"
+            } else {
+                "not bound"
+            }
+            .to_owned(),
+        ),
+    ]);
+    let versions = versions.iter();
+    lines.extend(
+        versions.map(|(name, version)| line(&format!("version of {name}"), version.clone())),
+    );
+    lines
 }

@@ -22,7 +22,7 @@ const SHOWN: usize = 25;
 ///
 /// let row = r#"{"schema":1,"experiment":"E01","series":"motet","point":{"what":"unit"},"quantity":"time","unit":"us","median":1.4,"least":1.3,"most":1.5,"runs":5,"disturbed":false}"#;
 /// let rows = vec![serde_json::from_str(row).unwrap()];
-/// let page = motet_bench::report::page(&Results { rows, machine: serde_json::json!({"cores": 2}), cut_off: None });
+/// let page = motet_bench::report::page(&Results { rows, machine: None, cut_off: false });
 /// assert!(page.starts_with("<!DOCTYPE html>") && page.contains("What motet loses") && page.contains("C50"));
 /// ```
 #[must_use]
@@ -31,7 +31,10 @@ pub fn page(results: &Results) -> String {
     html.markup("<!DOCTYPE html>\n<html lang=\"en-GB\">\n<head>\n<meta charset=\"utf-8\">\n");
     html.markup("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     html.markup("<meta name=\"color-scheme\" content=\"light dark\">\n");
-    let title = format!("motet measured on {}", machine::line(&results.machine));
+    let title = format!(
+        "motet measured on {}",
+        machine::line(results.machine.as_ref())
+    );
     html.element("title", &[], &title);
     html.markup("<style>\n");
     html.markup(include_str!("style.css"));
@@ -42,7 +45,7 @@ pub fn page(results: &Results) -> String {
     contents(&mut html, results);
     html.open("main", &[]);
     lost(&mut html, &losses);
-    machine::section(&mut html, &results.machine);
+    machine::section(&mut html, results.machine.as_ref());
     for experiment in measured(results) {
         experiments::section(&mut html, experiment, results);
     }
@@ -112,7 +115,11 @@ fn judged(results: &Results) -> Vec<JudgedClaim> {
 fn header(html: &mut Html, results: &Results, losses: &Losses<'_>, judged: &[JudgedClaim]) {
     html.open("header", &[]);
     html.element("h1", &[], "What motet costs, measured here");
-    html.element("p", &[("class", "lede")], &machine::line(&results.machine));
+    html.element(
+        "p",
+        &[("class", "lede")],
+        &machine::line(results.machine.as_ref()),
+    );
     let count = |answer| judged.iter().filter(|claim| claim.answer == answer).count();
     let disturbed = results.rows.iter().filter(|row| row.disturbed).count();
     let tiles = [
@@ -175,7 +182,7 @@ fn lost(html: &mut Html, losses: &Losses<'_>) {
     html.p(&format!(
         "A peer is better by more than 10 % in {} of {compared} comparisons, each motet's value against the best peer's at the same point \
          and in the same run, the most severe first. ≈ marks those whose ranges, from least to most, overlap: they may be chance; † those \
-         measured beside other load. Where the peer shows no overhead at all there is no ratio; these stand last.",
+         measured beside other load. Where the peer's values reach 0, as differences of run times may, a ratio says nothing; these stand last.",
         losses.len(),
     ));
     let (first, rest) = losses.split_at(losses.len().min(SHOWN));

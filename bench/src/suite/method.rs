@@ -164,6 +164,8 @@ impl Measurer {
             for (series, runs) in case.series.iter_mut().zip(&mut all) {
                 go_on(listener)?;
                 if let Err(reason) = once(series, quantities) {
+                    // An interrupt ends the programs of others too: that is no reason of theirs.
+                    go_on(listener)?;
                     *runs = Err(reason);
                 }
             }
@@ -181,7 +183,10 @@ impl Measurer {
                 go_on(listener)?;
                 match once(series, quantities) {
                     Ok(run) => values.push(run),
-                    Err(reason) => *runs = Err(reason),
+                    Err(reason) => {
+                        go_on(listener)?;
+                        *runs = Err(reason);
+                    }
                 }
             }
         }

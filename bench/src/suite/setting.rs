@@ -5,6 +5,7 @@ use crate::peers::go::Go;
 use crate::peers::java::Java;
 use crate::peers::mpi::Mpi;
 use crate::selection::Effort;
+use crate::system::said;
 use crate::unit::Unit;
 use motet_sync::thread;
 use std::cell::OnceCell;
@@ -122,6 +123,24 @@ impl Setting {
     pub(crate) fn mpi(&self) -> Rc<[Mpi]> {
         let built = || Mpi::all(&self.config.mpi).0.into();
         Rc::clone(self.mpi.get_or_init(built))
+    }
+
+    /// The versions of the peers that have been built so far.
+    pub(crate) fn built(&self) -> Vec<(&'static str, String)> {
+        let mut built = Vec::new();
+        if let Some(Ok(_)) = self.go.get().map(|go| go.as_ref()) {
+            built.extend(said(&self.config.go, "version").map(|version| ("Go", version)));
+        }
+        if let Some(Ok(_)) = self.floor.get().map(|floor| floor.as_ref()) {
+            built.extend(said(&self.config.cc, "--version").map(|version| ("C", version)));
+        }
+        if let Some(Ok(java)) = self.java.get().map(|java| java.as_ref()) {
+            built.push(("Java", java.version().to_string()));
+        }
+        for mpi in self.mpi.get().into_iter().flat_map(|all| all.iter()) {
+            built.push((mpi.name, mpi.said.clone()));
+        }
+        built
     }
 }
 

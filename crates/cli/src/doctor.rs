@@ -2,20 +2,18 @@
 
 mod args;
 mod libraries;
-mod machine;
 
 pub use args::DoctorArgs;
 
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::path::Path;
-use std::process::{Command, Stdio};
 
 use motet_bench::limits;
+use motet_bench::system::{Cache, Cores, Limits, Memory, said};
 use serde::Serialize;
 
 use crate::doctor::libraries::Found;
-use crate::doctor::machine::{Cache, Cores, Limits, Memory};
+
 use crate::error::CliError;
 use crate::mpi_search::search;
 use crate::stdout::print;
@@ -155,16 +153,4 @@ fn size(bytes: Option<u64>) -> String {
         Some(bytes) => format!("{} KiB", bytes >> 10),
         None => "an unknown amount".to_owned(),
     }
-}
-
-/// The first line that a program says when it is asked for its version.
-fn said(program: &Path, ask: &str) -> Option<String> {
-    let told = Command::new(program)
-        .arg(ask)
-        .stdin(Stdio::null())
-        .output()
-        .ok()?;
-    let text = String::from_utf8_lossy(&told.stdout);
-    let line = text.lines().next()?.trim().to_owned();
-    told.status.success().then_some(line)
 }

@@ -17,6 +17,21 @@ const PATTERNS: [Pattern; 4] = [
     Pattern::Exchange,
 ];
 
+/// The parameters of all stages, and the choice of threads.
+const CHOSEN: &[(&str, &str)] = &[
+    PARAMETERS[0],
+    PARAMETERS[1],
+    PARAMETERS[2],
+    (
+        "choice",
+        "match: as many threads as computations; default: as many as cores",
+    ),
+    PARAMETERS[3],
+    PARAMETERS[4],
+    PARAMETERS[5],
+    PARAMETERS[6],
+];
+
 impl Experiment for Patterns {
     fn about(&self) -> About {
         About {
@@ -29,7 +44,7 @@ impl Experiment for Patterns {
                          the same work in one stage, in the same process, next to T(S). \"match\": as many threads as \
                          computations; \"default\": as many as cores. The peers start a task, a goroutine, a virtual thread or a boxed \
                          handler for each message; C has a thread for each computation.",
-            parameters: PARAMETERS,
+            parameters: CHOSEN,
             threats: "With more computations than threads, or more threads than cores, the ideal time is by the rule of \
                       ceil(P / threads), which handlers that are balanced may beat: then the overhead is negative. With few stages the \
                       difference of two run times has the spread of both.",

@@ -1,3 +1,5 @@
+//! What the method promises, with readings of load that are made up.
+
 use super::*;
 use crate::suite::load::Reading;
 use crate::suite::{Point, Quantity};

@@ -3,50 +3,65 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use motet_sync::thread;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Processors.
+///
+/// ```
+/// use motet_bench::system::Cores;
+///
+/// assert!(Cores::here().usable >= 1);
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Cores {
+pub struct Cores {
     /// Those that this process may use.
-    pub(super) usable: usize,
+    pub usable: usize,
     /// Those of the machine.
-    pub(super) installed: Option<usize>,
+    pub installed: Option<usize>,
     /// How many of them a control group lets it use at a time.
-    pub(super) quota: Option<f64>,
+    pub quota: Option<f64>,
 }
 
 /// A cache of the first processor.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Cache {
-    pub(super) level: u32,
-    pub(super) kind: String,
-    pub(super) bytes: u64,
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cache {
+    /// From 1, the nearest.
+    pub level: u32,
+    /// data, instruction or unified.
+    pub kind: String,
+    /// Its size.
+    pub bytes: u64,
     /// How many processors have it in common.
-    pub(super) shared_by: usize,
+    pub shared_by: usize,
 }
 
 /// Memory in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Memory {
-    pub(super) total_bytes: Option<u64>,
-    pub(super) available_bytes: Option<u64>,
+pub struct Memory {
+    /// Of the machine.
+    pub total_bytes: Option<u64>,
+    /// What programs can have now.
+    pub available_bytes: Option<u64>,
     /// What a control group allows.
-    pub(super) limit_bytes: Option<u64>,
+    pub limit_bytes: Option<u64>,
 }
 
 /// How many the system allows; absent when there is no limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Limits {
+pub struct Limits {
     /// Processes and threads of the user.
-    pub(super) processes: Option<u64>,
-    pub(super) open_files: Option<u64>,
+    pub processes: Option<u64>,
+    /// Of one process.
+    pub open_files: Option<u64>,
 }
 
 impl Cores {
-    pub(super) fn here() -> Cores {
+    /// As this process sees them.
+    #[must_use]
+    pub fn here() -> Cores {
         let list = text("/sys/devices/system/cpu/online");
         Cores {
             usable: thread::cores(),
@@ -57,7 +72,9 @@ impl Cores {
 }
 
 impl Cache {
-    pub(super) fn all() -> Vec<Cache> {
+    /// All of them, as the system lists them.
+    #[must_use]
+    pub fn all() -> Vec<Cache> {
         let folder = |index: u32| format!("/sys/devices/system/cpu/cpu0/cache/index{index}");
         (0..16)
             .map(folder)
@@ -76,7 +93,9 @@ impl Cache {
 }
 
 impl Memory {
-    pub(super) fn here() -> Memory {
+    /// As this process sees it.
+    #[must_use]
+    pub fn here() -> Memory {
         let told = text("/proc/meminfo").unwrap_or_default();
         Memory {
             total_bytes: kilobytes(&told, "MemTotal:"),
@@ -87,13 +106,56 @@ impl Memory {
 }
 
 impl Limits {
-    pub(super) fn here() -> Limits {
+    /// Those of this process.
+    #[must_use]
+    pub fn here() -> Limits {
         let told = text("/proc/self/limits").unwrap_or_default();
         Limits {
             processes: soft_limit(&told, "Max processes"),
             open_files: soft_limit(&told, "Max open files"),
         }
     }
+}
+
+/// The processor's model; absent where the system does not tell it.
+#[must_use]
+pub fn processor() -> Option<String> {
+    let told = text("/proc/cpuinfo")?;
+    // x86 says a name, other machines numbers.
+    let field = |name: &str| {
+        let line = told.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    field("model name").or_else(|| {
+        Some(format!(
+            "{} {}",
+            field("CPU implementer")?,
+            field("CPU part")?
+        ))
+    })
+}
+
+/// The system and its version, such as `Linux 6.1.0`.
+#[must_use]
+pub fn system() -> String {
+    let file = |name: &str| text(&format!("/proc/sys/kernel/{name}"));
+    match (file("ostype"), file("osrelease")) {
+        (Some(kind), Some(release)) => format!("{kind} {release}"),
+        _ => std::env::consts::OS.to_owned(),
+    }
+}
+
+/// The first line that a program says when it is asked for its version; absent when it does not run or fails.
+#[must_use]
+pub fn said(program: &Path, ask: &str) -> Option<String> {
+    let told = Command::new(program)
+        .arg(ask)
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&told.stdout);
+    let line = text.lines().next()?.trim().to_owned();
+    told.status.success().then_some(line)
 }
 
 fn text(path: &str) -> Option<String> {
@@ -214,5 +276,6 @@ mod tests {
         assert!(cores.usable >= 1 && cores.installed.unwrap() >= cores.usable);
         let memory = Memory::here();
         assert!(memory.available_bytes.unwrap() <= memory.total_bytes.unwrap());
+        assert!(system().starts_with("Linux "));
     }
 }

@@ -1,0 +1,123 @@
+//! Every experiment at trial effort, into a folder.
+
+use super::*;
+use crate::selection::Effort;
+use crate::suite::{SuiteConfig, all, read, read_machine};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// Counts what it hears.
+#[derive(Default)]
+struct Heard {
+    experiments: Vec<&'static str>,
+    cases: usize,
+    rows: usize,
+    stop_at_row: Option<usize>,
+}
+
+impl Progress for Heard {
+    fn experiment(&mut self, at: usize, of: usize, experiment: &dyn Experiment) {
+        assert!(at < of);
+        self.experiments.push(experiment.about().key);
+    }
+
+    fn case(&mut self, at: usize, of: usize, _: &Case) {
+        assert!(at < of);
+        self.cases += 1;
+    }
+
+    fn row(&mut self, _: &Row) {
+        self.rows += 1;
+    }
+
+    fn disturbed(&mut self, _: &Case, _: f64, _: bool) {}
+
+    fn cancelled(&self) -> bool {
+        self.stop_at_row.is_some_and(|rows| self.rows >= rows)
+    }
+}
+
+fn folder(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("motet-suite-{name}-{}", std::process::id()))
+}
+
+fn trial() -> Setting {
+    Setting::new(SuiteConfig {
+        effort: Effort::Trial,
+        go: PathBuf::from("no-such-go"),
+        ..SuiteConfig::default()
+    })
+}
+
+#[test]
+fn every_experiment_runs_and_its_rows_are_sane() {
+    let (out, mut heard) = (folder("all"), Heard::default());
+    run(&trial(), all(), &out, &mut heard).unwrap();
+    let rows = read(&out).unwrap();
+    assert_eq!(rows.len(), heard.rows);
+    for experiment in all() {
+        let about = experiment.about();
+        let own: Vec<&Row> = rows
+            .iter()
+            .filter(|row| row.experiment == about.key)
+            .collect();
+        assert!(!own.is_empty(), "{} has no row", about.key);
+        let names: BTreeSet<&str> = about.parameters.iter().map(|(name, _)| *name).collect();
+        for row in own {
+            for (name, _) in row.point.iter() {
+                assert!(
+                    names.contains(name),
+                    "{}: {name} is not explained",
+                    about.key
+                );
+            }
+            match &row.outcome {
+                Outcome::Measured {
+                    median,
+                    least,
+                    most,
+                    ..
+                } => {
+                    assert!(least <= median && median <= most, "{row:?}");
+                    // A difference of two short runs may be anything; what is a time may not.
+                    let difference = row.quantity.contains("overhead");
+                    assert!(difference || *least >= 0.0, "{row:?}");
+                }
+                Outcome::Absent { absent } => assert!(!absent.is_empty(), "{row:?}"),
+            }
+            // What is motet's own runs everywhere.
+            let own = row.series.starts_with("motet") && row.quantity != "all";
+            if own && row.quantity != "shown by" {
+                assert!(matches!(row.outcome, Outcome::Measured { .. }), "{row:?}");
+            }
+        }
+        for picture in experiment.pictures() {
+            let x = |row: &&Row| row.point.get(picture.x.of).is_some();
+            let mut drawn = rows
+                .iter()
+                .filter(|row| row.experiment == about.key && row.quantity == picture.y.of);
+            assert!(drawn.any(|row| x(&row)), "{} draws nothing", picture.key);
+        }
+    }
+    let go = rows.iter().find(|row| row.series == "Go").unwrap();
+    let Outcome::Absent { absent } = &go.outcome else {
+        panic!("{go:?}");
+    };
+    assert!(absent.starts_with("no-such-go does not run"), "{absent}");
+    assert_eq!(read_machine(&out).unwrap().effort, "trial");
+    std::fs::remove_dir_all(out).unwrap();
+}
+
+#[test]
+fn cancelling_keeps_whole_rows() {
+    let (out, setting) = (folder("cancelled"), trial());
+    let mut heard = Heard {
+        stop_at_row: Some(3),
+        ..Heard::default()
+    };
+    let experiments = [crate::suite::find("E01").unwrap()[0]];
+    let stop = run(&setting, &experiments, &out, &mut heard).unwrap_err();
+    assert!(matches!(stop, Stop::Cancelled));
+    assert_eq!(read(&out).unwrap().len(), 3);
+    std::fs::remove_dir_all(out).unwrap();
+}

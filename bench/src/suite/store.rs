@@ -1,0 +1,284 @@
+//! The folder of a run: `rows.jsonl` and `machine.json`.
+//!
+//! Rows are appended as they come, each as one whole line: a line without its end is one that was cut off, and
+//! no reader takes it. The earlier rows of an experiment go when the first new one comes; what is rewritten is written
+//! aside and renamed, so that a folder is never half.
+
+use super::machine::{Identity, Machine};
+use super::row::{Row, SCHEMA};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The name of the file of rows.
+const ROWS: &str = "rows.jsonl";
+/// The name of the machine's record.
+const MACHINE: &str = "machine.json";
+
+/// A folder that rows are written to.
+#[derive(Debug)]
+pub struct Store {
+    dir: PathBuf,
+    /// Experiments of which this run has written a row.
+    begun: BTreeSet<String>,
+}
+
+/// A folder of rows cannot be used.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Something cannot be read or written.
+    File {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A line is no row.
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        error: serde_json::Error,
+    },
+    /// A row has another form.
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// Its number.
+        found: u32,
+    },
+    /// The record of the machine cannot be understood.
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        error: serde_json::Error,
+    },
+    /// The rows were measured on another machine.
+    OtherMachine {
+        /// The folder.
+        dir: PathBuf,
+        /// Whose rows it has.
+        there: Box<Identity>,
+        /// This one.
+        here: Box<Identity>,
+    },
+    /// There are rows, and no record of the machine.
+    NoRecord {
+        /// The folder.
+        dir: PathBuf,
+    },
+}
+
+/// What every version of a row has.
+#[derive(Deserialize)]
+struct Form {
+    schema: u32,
+}
+
+impl Store {
+    /// Opens a folder for this machine's rows; makes it if it is not there. A line that was cut off is taken away.
+    ///
+    /// # Errors
+    /// [`StoreError`], above all when the folder has rows of another machine or form.
+    pub fn open(dir: &Path, machine: &Machine) -> Result<Store, StoreError> {
+        let at = |path: &Path| {
+            let path = path.to_owned();
+            move |error| StoreError::File { path, error }
+        };
+        fs::create_dir_all(dir).map_err(at(dir))?;
+        let (rows, record) = (dir.join(ROWS), dir.join(MACHINE));
+        let kept = match rows.exists() {
+            true => read_rows(&rows)?,
+            false => Vec::new(),
+        };
+        if record.exists() {
+            let there = read_machine(dir)?.machine;
+            if !kept.is_empty() && there != machine.machine {
+                return Err(StoreError::OtherMachine {
+                    dir: dir.to_owned(),
+                    there: Box::new(there),
+                    here: Box::new(machine.machine.clone()),
+                });
+            }
+        } else if !kept.is_empty() {
+            return Err(StoreError::NoRecord {
+                dir: dir.to_owned(),
+            });
+        }
+        let store = Store {
+            dir: dir.to_owned(),
+            begun: BTreeSet::new(),
+        };
+        if rows.exists() {
+            store.rewrite(&kept.iter().collect::<Vec<_>>())?;
+        }
+        store.record(machine)?;
+        Ok(store)
+    }
+
+    /// Writes the record of the machine anew.
+    ///
+    /// # Errors
+    /// [`StoreError::File`].
+    pub fn record(&self, machine: &Machine) -> Result<(), StoreError> {
+        let mut text = serde_json::to_string_pretty(machine).expect("a record can be written");
+        text.push('\n');
+        self.replace(MACHINE, text.as_bytes())
+    }
+
+    /// Appends a row. The first one of an experiment takes the place of the rows that were there before.
+    ///
+    /// # Errors
+    /// [`StoreError`], when the file cannot be written.
+    pub fn write(&mut self, row: &Row) -> Result<(), StoreError> {
+        let path = self.dir.join(ROWS);
+        if self.begun.insert(row.experiment.clone()) && path.exists() {
+            let kept = read_rows(&path)?;
+            let others = kept.iter().filter(|kept| kept.experiment != row.experiment);
+            self.rewrite(&others.collect::<Vec<_>>())?;
+        }
+        let failed = |error| StoreError::File {
+            path: path.clone(),
+            error,
+        };
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&path)
+            .map_err(failed)?;
+        // One call: a process that is ended leaves the line whole, or cut off without its end.
+        file.write_all(line(row).as_bytes()).map_err(failed)
+    }
+
+    fn rewrite(&self, rows: &[&Row]) -> Result<(), StoreError> {
+        let text: String = rows.iter().map(|row| line(row)).collect();
+        self.replace(ROWS, text.as_bytes())
+    }
+
+    /// Writes a file aside and gives it its name.
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let (path, aside) = (self.dir.join(name), self.dir.join(format!(".{name}.new")));
+        let written = File::create(&aside)
+            .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+            .and_then(|()| fs::rename(&aside, &path));
+        written.map_err(|error| StoreError::File { path, error })
+    }
+}
+
+/// The rows of a folder, in the order in which they were written. A last line that was cut off is no row.
+///
+/// # Errors
+/// [`StoreError`], with the line that is wrong.
+pub fn read(dir: &Path) -> Result<Vec<Row>, StoreError> {
+    read_rows(&dir.join(ROWS))
+}
+
+/// The record of the machine of a folder.
+///
+/// # Errors
+/// [`StoreError`], when it is not there or cannot be understood.
+pub fn read_machine(dir: &Path) -> Result<Machine, StoreError> {
+    let path = dir.join(MACHINE);
+    let text = fs::read_to_string(&path).map_err(|error| StoreError::File {
+        path: path.clone(),
+        error,
+    })?;
+    serde_json::from_str(&text).map_err(|error| StoreError::Record { path, error })
+}
+
+fn read_rows(path: &Path) -> Result<Vec<Row>, StoreError> {
+    let bytes = fs::read(path).map_err(|error| StoreError::File {
+        path: path.to_owned(),
+        error,
+    })?;
+    // What comes after the last end of a line was cut off, perhaps inside of a letter.
+    let end = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+    let mut rows = Vec::new();
+    for (at, text) in bytes[..end].split(|byte| *byte == b'\n').enumerate() {
+        if text.is_empty() {
+            continue;
+        }
+        let wrong = |error| StoreError::Line {
+            path: path.to_owned(),
+            line: at + 1,
+            error,
+        };
+        let Form { schema } = serde_json::from_slice(text).map_err(wrong)?;
+        if schema != SCHEMA {
+            return Err(StoreError::Schema {
+                path: path.to_owned(),
+                line: at + 1,
+                found: schema,
+            });
+        }
+        rows.push(serde_json::from_slice(text).map_err(wrong)?);
+    }
+    Ok(rows)
+}
+
+/// A row as its line.
+fn line(row: &Row) -> String {
+    let mut line = serde_json::to_string(row).expect("a row can be written");
+    line.push('\n');
+    line
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreError::File { path, error } => {
+                write!(f, "{}: {error}: name a folder with --out", path.display())
+            }
+            StoreError::Line { path, line, error } => write!(
+                f,
+                "{}:{line}: this is no row: {error}: remove the line, or name another folder",
+                path.display()
+            ),
+            StoreError::Schema { path, line, found } => write!(
+                f,
+                "{}:{line}: rows have form {found} there and {SCHEMA} here: name another folder",
+                path.display()
+            ),
+            StoreError::Record { path, error } => write!(
+                f,
+                "{}: this is no record of a machine: {error}: name another folder",
+                path.display()
+            ),
+            StoreError::OtherMachine { dir, there, here } => write!(
+                f,
+                "{}: its rows were measured on {there}, this is {here}: name another folder",
+                dir.display()
+            ),
+            StoreError::NoRecord { dir } => write!(
+                f,
+                "{}: it has rows and no {MACHINE} that says whose: name another folder",
+                dir.display()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            StoreError::File { error, .. } => Some(error),
+            StoreError::Line { error, .. } | StoreError::Record { error, .. } => Some(error),
+            StoreError::Schema { .. }
+            | StoreError::OtherMachine { .. }
+            | StoreError::NoRecord { .. } => None,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "store/tests.rs"]
+mod tests;
