@@ -15,8 +15,8 @@ use crate::selection::Missing;
 /// The instruction-count run (`cargo xtask counts`) takes the same programs: cases of stages are made from the
 /// crate `motet-patterns`, whose functions take what a stage computes as an argument. The suite gives them units of
 /// work; `crates/counts` gives them a counter that marks the first and the last counted stage for callgrind. So an
-/// experiment whose programs come from there has rows `patterns-…` in `crates/counts/baseline.txt` without a second
-/// form of the pattern.
+/// experiment whose programs come from there has rows in `crates/counts/baseline.txt` (`spawned-…`, `ranks-…`: E06 and
+/// E14) without a second form of the pattern.
 pub trait Experiment: Sync {
     /// What is asked and how.
     fn about(&self) -> About;

@@ -7,7 +7,7 @@
 //! again, and when it was too much again its rows say so.
 
 use super::case::{Case, Series};
-use super::load::{System, Watch};
+use super::load::{Reading, System, Watch};
 use super::row::{Outcome, Row, SCHEMA};
 use crate::selection::Effort;
 use crate::statistics::Spread;
@@ -25,6 +25,8 @@ pub struct Method {
     pub most: usize,
     /// Each program runs once for nothing.
     pub warm: bool,
+    /// The load of others is looked at.
+    pub watched: bool,
 }
 
 /// Measures the cases of experiments.
@@ -74,18 +76,21 @@ impl Method {
                 least: 1,
                 most: 1,
                 warm: false,
+                watched: false,
             },
             Effort::Quick => Method {
                 budget: Duration::from_secs(8),
                 least: 3,
                 most: 5,
                 warm: true,
+                watched: true,
             },
             Effort::Full => Method {
                 budget: Duration::from_secs(600),
                 least: 7,
                 most: 21,
                 warm: true,
+                watched: true,
             },
         }
     }
@@ -170,7 +175,7 @@ impl Measurer {
                 }
             }
         }
-        let before = self.watch.read();
+        let before = self.reading();
         for round in 0..self.method.most {
             let spent = begun.elapsed();
             // The least is worth some more time, but not any.
@@ -190,11 +195,15 @@ impl Measurer {
                 }
             }
         }
-        let after = self.watch.read();
+        let after = self.reading();
         let disturbed = before
             .zip(after)
             .and_then(|(before, after)| after.disturbed_since(&before));
         Ok((all, disturbed))
+    }
+
+    fn reading(&mut self) -> Option<Reading> {
+        self.watch.read().filter(|_| self.method.watched)
     }
 }
 

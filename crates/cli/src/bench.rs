@@ -4,11 +4,14 @@ mod args;
 mod clustering;
 mod messages;
 mod sheet;
+mod suite;
+mod suite_args;
 
 pub use args::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
     RankProgramArgs, RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
 };
+pub use suite_args::SuiteArgs;
 
 use motet::{Current, World};
 use motet_bench::stages::{Mode, Pattern, StagesConfig, StagesError, StagesRecord};
@@ -27,6 +30,8 @@ use crate::text::grouped;
 /// Any [`CliError`]; the rows before it have been printed.
 pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
     match args.experiment {
+        Experiment::List(print) => suite::list(print),
+        Experiment::Run(args) => suite::run(&args),
         Experiment::Stages(args) => run_stages(&args),
         Experiment::Core(args) => messages::run_core(args),
         Experiment::Ranks(args) => messages::run_ranks(args),

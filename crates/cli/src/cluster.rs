@@ -10,6 +10,7 @@ use crate::args::ClusterArgs;
 use crate::error::{CliError, InputError};
 use crate::files::{self, Content, Folder};
 use crate::fit::{Fit, fit};
+use crate::interrupt::cancel_on_interrupt;
 use crate::map::{self, Picture};
 use crate::plan::{Plan, Search};
 use crate::progress::Bar;
@@ -85,16 +86,6 @@ fn check_size(table: &Table, search: Search) -> Result<(), CliError> {
         }
         Search::Exactly(_) | Search::KMeans { .. } | Search::Found { .. } => Ok(()),
     }
-}
-
-/// A switch that the interrupt key throws. From now on an interrupt does not end the process at
-/// once: the ranks stop together, and files are complete or absent. Where the process already has a
-/// handler of its own, that one stays.
-fn cancel_on_interrupt() -> CancelToken {
-    let cancel = CancelToken::new();
-    let thrown = cancel.clone();
-    let _ = ctrlc::set_handler(move || thrown.cancel());
-    cancel
 }
 
 /// Clusters on the threads asked for and, for the scaling, on one thread too.

@@ -85,7 +85,7 @@ fn refuse(error: &CliError) -> ExitCode {
     // Nothing is left to do when standard error is gone too.
     let _ = writeln!(io::stderr(), "motet: {text}");
     ExitCode::from(match error {
-        CliError::Cancelled => 130,
+        CliError::Cancelled | CliError::Interrupted { .. } => 130,
         CliError::Run(_) => 1,
         CliError::Options(_)
         | CliError::Input(_)

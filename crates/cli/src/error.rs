@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use motet::CurrentError;
 use motet_bench::stages::StagesError;
+use motet_bench::suite::{StoreError, Unknown};
 use motet_mpi::MpiError;
 use thiserror::Error;
 
@@ -77,6 +78,12 @@ pub enum CliError {
     /// The run was cancelled by the user.
     #[error("cancelled: nothing was written")]
     Cancelled,
+    /// A measurement was cancelled by the user.
+    #[error("cancelled: the rows before are in {out}")]
+    Interrupted {
+        /// The folder.
+        out: String,
+    },
     /// The run failed though data and options are right.
     #[error("the run failed: {0}: please report it")]
     Run(String),
@@ -108,6 +115,9 @@ pub enum OptionError {
         /// What it can be.
         advice: &'static str,
     },
+    /// There is no experiment of this name.
+    #[error("{0}: see motet bench list")]
+    Experiment(#[from] Unknown),
     /// The experiment is not defined for these options.
     #[error("{source}")]
     Unmeasurable {
@@ -334,6 +344,12 @@ pub enum OutputError {
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
+    },
+    /// The folder of rows cannot be used.
+    #[error("{source}")]
+    Rows {
+        /// What is wrong with it, and what to do.
+        source: StoreError,
     },
     /// Nobody reads standard output any more.
     #[error("standard output is closed: nobody reads the results")]

@@ -40,6 +40,7 @@ mod entry;
 mod error;
 mod files;
 mod fit;
+mod interrupt;
 mod map;
 mod mpi_search;
 mod plan;
@@ -56,7 +57,7 @@ mod text;
 pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, ResultArgs, TableArgs};
 pub use bench::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
-    RankProgramArgs, RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
+    RankProgramArgs, RanksArgs, SelectionArgs, SoakArgs, StagesArgs, SuiteArgs,
 };
 pub use doctor::DoctorArgs;
 pub use entry::main;

@@ -6,7 +6,7 @@
 //! are past. Between the two calls one thread works and the others sleep: the counts are the same
 //! from run to run.
 //!
-//! - Depends on: sync, dispatch, ports, and nothing else, so that it is built in seconds.
+//! - Depends on: sync, dispatch, ports and patterns, and nothing else, so that it is built in seconds.
 //! - Used by: `cargo xtask counts`, which runs every row and compares with `baseline.txt` beside this
 //!   crate's manifest.
 //!
@@ -14,8 +14,9 @@
 //!  cargo xtask counts ─► valgrind --tool=callgrind motet-counts ROW ─► steps, instructions ─► baseline.txt
 //! ```
 //!
-//! Read next: `rows.rs` (what is counted).
+//! Read next: `rows.rs` (what is counted), `patterns.rs` (the stages of the suite's experiments).
 
+mod patterns;
 mod rows;
 mod span;
 
@@ -24,13 +25,21 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let Some(name) = std::env::args().nth(1) else {
         println!("{}", span::STEPS);
-        rows::ROWS.iter().for_each(|(name, _)| println!("{name}"));
+        names().for_each(|name| println!("{name}"));
         return ExitCode::SUCCESS;
     };
-    let Some((_, row)) = rows::ROWS.iter().find(|(known, _)| *known == name) else {
+    if let Some((_, row)) = rows::ROWS.iter().find(|(known, _)| *known == name) {
+        row();
+    } else if let Some(row) = patterns::ROWS.iter().find(|row| row.name == name) {
+        row.run();
+    } else {
         eprintln!("motet-counts: there is no row `{name}`; without arguments it lists them");
         return ExitCode::from(2);
-    };
-    row();
+    }
     ExitCode::SUCCESS
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    let paths = rows::ROWS.iter().map(|(name, _)| *name);
+    paths.chain(patterns::ROWS.iter().map(|row| row.name))
 }

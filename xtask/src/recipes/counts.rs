@@ -19,7 +19,14 @@ const PACKAGE: &str = "motet-counts";
 const BASELINE: &str = "crates/counts/baseline.txt";
 
 /// The packages whose code is counted.
-const COUNTED: [&str; 4] = ["motet-sync", "motet-dispatch", "motet-ports", PACKAGE];
+const COUNTED: [&str; 6] = [
+    "motet-sync",
+    "motet-dispatch",
+    "motet-ports",
+    "motet-comm",
+    "motet-patterns",
+    PACKAGE,
+];
 
 /// A row takes a second or two.
 const ROW_LIMIT: Duration = Duration::from_secs(60);

@@ -69,6 +69,7 @@ fn measurer(shares: &[f64], warm: bool) -> Measurer {
             least: 3,
             most: 3,
             warm,
+            watched: true,
         },
         watch: Box::new(Others {
             shares: shares.to_vec(),

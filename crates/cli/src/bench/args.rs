@@ -7,6 +7,8 @@ use clap::{Args, Subcommand};
 use motet_bench::RankProgram;
 use motet_bench::stages::{Mode, Pattern};
 
+use crate::bench::suite_args::{self, SuiteArgs};
+
 /// Options of `motet bench`.
 #[derive(Debug, Clone, Args)]
 #[command(
@@ -26,6 +28,11 @@ pub struct BenchArgs {
 #[derive(Debug, Clone, Subcommand)]
 #[non_exhaustive]
 pub enum Experiment {
+    /// The papers' experiments, by key and name
+    List(PrintArgs),
+    /// Some of the papers' experiments, or all, with today's peers beside
+    #[command(long_about = suite_args::RUN, after_long_help = suite_args::RUN_TAIL)]
+    Run(SuiteArgs),
     /// What it costs to cut fixed work into stages at whose ends messages are exchanged
     #[command(long_about = STAGES, after_long_help = STAGES_TAIL)]
     Stages(StagesArgs),

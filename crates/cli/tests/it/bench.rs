@@ -187,3 +187,77 @@ fn needs_data_quality_compares_with_k_means() {
     assert_eq!(row["labelled"][0]["set"], "iris");
     assert!(row["labelled"][0]["inertia_ratio"].as_f64().unwrap() <= 1.0 + 1e-9);
 }
+
+#[test]
+fn the_list_names_every_experiment() {
+    let rows = bench("list");
+    let keys: Vec<&str> = rows
+        .iter()
+        .map(|row| row["key"].as_str().unwrap())
+        .collect();
+    assert!(keys.contains(&"E01") && keys.contains(&"E21"), "{keys:?}");
+    let table = Place::new().run("bench list").quiet_success();
+    assert!(table.contains("exchange-latency"), "{table}");
+}
+
+#[test]
+fn a_run_of_the_suite_leaves_rows_and_the_machine() {
+    let place = Place::new();
+    let run = place.run("bench run E01 drawings --trial --vs none --out out");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(place.names("out"), ["machine.json", "rows.jsonl"]);
+    let lines: Vec<&str> = run.out.lines().collect();
+    assert!(
+        lines[0].starts_with("E01") && lines[1].starts_with("E13"),
+        "{}",
+        run.out
+    );
+    assert_eq!(lines[2], "the rows are in out");
+    let rows: Vec<Value> = place
+        .read("out/rows.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    for row in &rows {
+        assert_eq!(row["schema"], 1);
+        let measured = row["median"].is_f64() && row["runs"] == 1;
+        assert!(measured || row["absent"].is_string(), "{row}");
+    }
+    let machine: Value = serde_json::from_str(&place.read("out/machine.json")).unwrap();
+    assert_eq!(machine["versions"]["motet"], env!("CARGO_PKG_VERSION"));
+
+    // Once more, as objects on standard output: the rows take the place of the earlier ones.
+    let out = place
+        .run("bench run e01 --trial --vs none --out out --json")
+        .quiet_success();
+    let new = out.lines().count();
+    let all = place.read("out/rows.jsonl").lines().count();
+    assert_eq!(
+        (new, all),
+        (
+            rows.iter().filter(|row| row["experiment"] == "E01").count(),
+            rows.len()
+        )
+    );
+}
+
+#[test]
+fn what_the_suite_cannot_do_is_one_line() {
+    let place = Place::new();
+    let run = place.run("bench run E99 --trial");
+    assert_eq!(run.code, 2);
+    assert!(
+        run.err.starts_with("motet: there is no experiment E99"),
+        "{}",
+        run.err
+    );
+    assert!(run.err.contains("see motet bench list") && run.err.lines().count() == 1);
+    place
+        .run("bench run E01 --trial --vs none --out out")
+        .quiet_success();
+    place.write("out/rows.jsonl", "{\"schema\":7}\n");
+    let run = place.run("bench run E01 --trial --out out");
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("rows have form 7 there"), "{}", run.err);
+    assert_eq!(place.read("out/rows.jsonl"), "{\"schema\":7}\n");
+}

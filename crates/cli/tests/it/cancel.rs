@@ -90,3 +90,34 @@ fn a_reader_that_goes_away_is_no_error() {
     );
     assert_eq!(place.names("out").len(), 4);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_ends_the_suite_and_leaves_whole_rows() {
+    let place = Place::new();
+    // Many short programs: it is far from its end when the first row is there.
+    let mut process = start(&place, "bench run E01 E14 E06 --quick --vs none --out out");
+    wait_for_handler(&mut process);
+    let rows = place.path("out/rows.jsonl");
+    while !std::fs::metadata(&rows).is_ok_and(|file| file.len() > 0) {
+        assert!(process.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::yield_now();
+    }
+    let id = process.id().to_string();
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &id])
+        .status();
+    assert!(killed.unwrap().success());
+    let err = read(process.stderr.take().unwrap());
+    assert_eq!(process.wait().unwrap().code(), Some(130), "{err}");
+    assert!(
+        err.ends_with("motet: cancelled: the rows before are in out\n"),
+        "{err}"
+    );
+    let text = place.read("out/rows.jsonl");
+    assert!(text.ends_with('\n'));
+    for line in text.lines() {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(row["schema"], 1);
+    }
+}

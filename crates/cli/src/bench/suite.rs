@@ -1,0 +1,227 @@
+//! `motet bench list` and `motet bench run`: the papers' experiments.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use motet_bench::suite::{
+    Case, Experiment, Outcome, Progress, Row, Setting, Stop, StoreError, all, find,
+};
+use motet_mining::CancelToken;
+use serde::Serialize;
+
+use crate::bench::args::PrintArgs;
+use crate::bench::sheet::Sheet;
+use crate::bench::suite_args::SuiteArgs;
+use crate::error::{CliError, OptionError, OutputError};
+use crate::interrupt::cancel_on_first_interrupt;
+use crate::progress::Bar;
+use crate::stdout::print;
+
+/// An experiment in the list.
+#[derive(Debug, Serialize)]
+struct Listed {
+    key: &'static str,
+    name: &'static str,
+    title: &'static str,
+    question: &'static str,
+    sources: &'static [&'static str],
+}
+
+/// Prints the experiments there are.
+pub(super) fn list(args: PrintArgs) -> Result<(), CliError> {
+    let mut sheet = Sheet::new(args, &["key", "            name", "title"]);
+    for experiment in all() {
+        let about = experiment.about();
+        let listed = Listed {
+            key: about.key,
+            name: about.name,
+            title: about.title,
+            question: about.question,
+            sources: about.sources,
+        };
+        sheet.row(
+            &listed,
+            &[about.key, about.name, about.title].map(str::to_owned),
+        )?;
+    }
+    Ok(())
+}
+
+/// Measures the experiments that are named.
+pub(super) fn run(args: &SuiteArgs) -> Result<(), CliError> {
+    let mut experiments: Vec<&'static dyn Experiment> = Vec::new();
+    for name in &args.names {
+        for experiment in find(name).map_err(OptionError::from)? {
+            let key = experiment.about().key;
+            if !experiments.iter().any(|known| known.about().key == key) {
+                experiments.push(experiment);
+            }
+        }
+    }
+    let cancel = cancel_on_first_interrupt();
+    let setting = Setting::new(args.config());
+    let mut screen = Screen::new(args.print, cancel);
+    let ended = motet_bench::suite::run(&setting, &experiments, &args.out, &mut screen);
+    screen.finish();
+    let out = args.out.display().to_string();
+    match ended {
+        Ok(()) => screen.printed.and_then(|()| {
+            if args.print.json {
+                return Ok(());
+            }
+            print(|to| writeln!(to, "the rows are in {out}"))
+        }),
+        Err(Stop::Failed(error)) => Err(refused(error)),
+        Err(_) => Err(CliError::Interrupted { out }),
+    }
+}
+
+/// A folder that cannot be used.
+fn refused(error: Box<dyn std::error::Error + Send + Sync>) -> CliError {
+    match error.downcast::<StoreError>() {
+        Ok(source) => OutputError::Rows { source: *source }.into(),
+        Err(other) => CliError::Run(other.to_string()),
+    }
+}
+
+/// What is shown while the suite runs: a bar on a terminal, a line for each experiment that has ended, and
+/// reasons, each once.
+struct Screen {
+    print: PrintArgs,
+    bar: Bar,
+    cancel: CancelToken,
+    begun: Instant,
+    /// The experiment that runs: its place, how many there are, its key and title.
+    now: Option<(usize, usize, &'static str, &'static str)>,
+    counts: Counts,
+    reasons: BTreeSet<String>,
+    printed: Result<(), CliError>,
+}
+
+/// Rows of an experiment.
+#[derive(Debug, Default)]
+struct Counts {
+    measured: usize,
+    absent: usize,
+    disturbed: usize,
+    /// The most that others had of the processors.
+    others: f64,
+    /// Why the first absent row is absent.
+    why: Option<String>,
+}
+
+impl Screen {
+    fn new(print: PrintArgs, cancel: CancelToken) -> Screen {
+        Screen {
+            print,
+            bar: Bar::new(print.quiet),
+            cancel,
+            begun: Instant::now(),
+            now: None,
+            counts: Counts::default(),
+            reasons: BTreeSet::new(),
+            printed: Ok(()),
+        }
+    }
+
+    /// The line of the experiment that has ended.
+    fn finish(&mut self) {
+        self.bar.clear();
+        let Some((_, _, key, title)) = self.now.take() else {
+            return;
+        };
+        let Counts {
+            measured,
+            absent,
+            disturbed,
+            others,
+            why,
+        } = std::mem::take(&mut self.counts);
+        if disturbed > 0 {
+            let percent = 100.0 * others;
+            self.warn(&format!(
+                "{key}: others had up to {percent:.0} % of the processors: {disturbed} rows are marked as disturbed"
+            ));
+        }
+        if self.print.json {
+            return;
+        }
+        let rows = format!(
+            "{key}  {measured:>4} rows, {absent:>3} absent, {disturbed:>3} disturbed  {title}"
+        );
+        let line = match why.filter(|_| measured == 0) {
+            Some(why) => format!("{rows}: {why}"),
+            None => rows,
+        };
+        self.say(|to| writeln!(to, "{line}"));
+    }
+
+    /// Prints, until the reader has gone away.
+    fn say(&mut self, write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) {
+        if self.printed.is_ok() {
+            self.printed = print(write);
+        }
+    }
+
+    /// Says something on standard error.
+    fn warn(&mut self, text: &str) {
+        self.bar.clear();
+        eprintln!("motet: {text}");
+        self.bar = Bar::new(self.print.quiet);
+    }
+}
+
+impl Progress for Screen {
+    fn experiment(&mut self, at: usize, of: usize, experiment: &dyn Experiment) {
+        self.finish();
+        self.bar = Bar::new(self.print.quiet);
+        let about = experiment.about();
+        self.now = Some((at, of, about.key, about.title));
+    }
+
+    fn case(&mut self, at: usize, of: usize, case: &Case) {
+        let Some((number, all, key, _)) = self.now else {
+            return;
+        };
+        let share = (number as f64 + at as f64 / of as f64) / all as f64;
+        let left = match share {
+            share if share > 0.02 => {
+                let seconds = self.begun.elapsed().as_secs_f64() * (1.0 - share) / share;
+                format!(", about {seconds:.0} s left")
+            }
+            _ => String::new(),
+        };
+        let place = format!("{key}, {} of {all}, case {} of {of}", number + 1, at + 1);
+        self.bar.at(share, format!("{place}: {}{left}", case.point));
+    }
+
+    fn row(&mut self, row: &Row) {
+        match &row.outcome {
+            Outcome::Measured { .. } => self.counts.measured += 1,
+            Outcome::Absent { absent } => {
+                self.counts.absent += 1;
+                self.counts.why.get_or_insert_with(|| absent.clone());
+                // Once for each peer and reason, not for each of its rows. Motet's own stand in the experiment's line.
+                let reason = format!("no {}: {absent}", row.series);
+                if row.series != "motet" && self.reasons.insert(reason.clone()) {
+                    self.warn(&reason);
+                }
+            }
+        }
+        self.counts.disturbed += usize::from(row.disturbed);
+        if self.print.json {
+            let line = serde_json::to_string(row).expect("a row can be written");
+            self.say(|to| writeln!(to, "{line}"));
+        }
+    }
+
+    fn disturbed(&mut self, _: &Case, share: f64, again: bool) {
+        if !again {
+            self.counts.others = self.counts.others.max(share);
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+}
