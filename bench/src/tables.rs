@@ -153,8 +153,8 @@ impl Sheet {
             text += &format!("| {} |\n", all.collect::<Vec<_>>().join(" | "));
         }
         text += "\nMedian (least to most).";
-        if self.is_disturbed() {
-            text += " † measured beside other load.";
+        if let Some(load) = self.load() {
+            text += &format!(" {load}");
         }
         text.push('\n');
         for (at, reason) in self.reasons.iter().enumerate() {
@@ -177,11 +177,17 @@ impl Sheet {
         fixed.collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether a value was measured beside other load.
+    /// What must be said of other load; nothing when there was none.
     #[must_use]
-    pub fn is_disturbed(&self) -> bool {
-        let mut cells = self.lines.iter().flat_map(|line| &line.cells);
-        cells.any(|cell| matches!(cell, Cell::Value(_, true)))
+    pub fn load(&self) -> Option<&'static str> {
+        let cells = self.lines.iter().flat_map(|line| &line.cells);
+        let mut values = cells.filter_map(|cell| match cell {
+            Cell::Value(_, disturbed) => Some(*disturbed),
+            Cell::Empty | Cell::Absent(_) => None,
+        });
+        values
+            .any(|disturbed| disturbed)
+            .then_some("† measured beside other load.")
     }
 }
 

@@ -197,7 +197,10 @@ mod tests {
     #[test]
     fn only_needs_that_some_test_has_are_missed() {
         let bare = machine("/nowhere", "/nowhere/python3", "");
-        assert_eq!(missing(&bare, ""), ["data", "scikit-learn", "mpi", "chromium"]);
+        assert_eq!(
+            missing(&bare, ""),
+            ["data", "scikit-learn", "mpi", "chromium"]
+        );
         assert!(missing(&bare, "crates/b/").is_empty());
     }
 

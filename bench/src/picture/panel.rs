@@ -39,6 +39,8 @@ pub struct Line {
     pub marks: Vec<Mark>,
     /// What is fitted through them.
     pub fit: Option<Fitted>,
+    /// The factors of each mark, when a model of factors is asked for.
+    pub(super) factors: Vec<Vec<f64>>,
 }
 
 /// Whose values a line shows.

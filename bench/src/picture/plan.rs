@@ -1,7 +1,7 @@
 //! From rows to panels: which values are shown where.
 
 use super::labels::{fact_label, label, lines_by, origin, parted, values};
-use super::model::fitted;
+use super::model;
 use super::panel::{Line, Mark, Origin, Panel};
 use super::scale::Scale;
 use crate::papers;
@@ -59,7 +59,16 @@ struct Draft {
     label: String,
     origin: Origin,
     turn: usize,
-    values: Vec<(Place, [f64; 3])>,
+    values: Vec<Seen>,
+}
+
+/// A value before the axis is known.
+struct Seen {
+    place: Place,
+    /// Median, least and most.
+    values: [f64; 3],
+    /// What a model of factors asks for.
+    factors: Vec<f64>,
 }
 
 impl Plan<'_> {
@@ -109,7 +118,9 @@ impl Plan<'_> {
             lines,
             notes,
         };
-        self.fit(&mut panel);
+        if let Some(fit) = self.picture.fit {
+            model::fit(fit, self.picture.x.of, self.y_unit(), &mut panel);
+        }
         panel
     }
 
@@ -149,7 +160,11 @@ impl Plan<'_> {
                         least,
                         most,
                         ..
-                    } => Some((place(row, self.picture)?, [median, least, most])),
+                    } => Some(Seen {
+                        place: place(row, self.picture)?,
+                        values: [median, least, most],
+                        factors: model::factors_of(self.picture.fit, &row.point),
+                    }),
                     Outcome::Absent { .. } => None,
                 })
                 .collect();
@@ -179,7 +194,11 @@ impl Plan<'_> {
                 let name = fact_label(beside, &fact);
                 let text = fact.get(beside.x);
                 let place = text.parse().map_err(|_| text.to_owned());
-                let value = (place, [value; 3]);
+                let value = Seen {
+                    place,
+                    values: [value; 3],
+                    factors: Vec::new(),
+                };
                 match drafts.iter_mut().find(|draft| draft.label == name) {
                     Some(draft) => draft.values.push(value),
                     None => drafts.push(Draft {
@@ -211,14 +230,11 @@ impl Plan<'_> {
     }
 
     /// The words of x, when they are no numbers, or stand below bars.
-    fn words(&self, drafts: &[Draft]) -> Option<Vec<String>> {
-        let places = || {
-            drafts
-                .iter()
-                .flat_map(|draft| draft.values.iter().map(|(x, _)| x))
-        };
-        let measured = drafts.iter().filter(|draft| draft.origin != Origin::Paper);
-        let mut measured = measured.flat_map(|draft| draft.values.iter().map(|(x, _)| x));
+    fn words<'a>(&self, drafts: &'a [Draft]) -> Option<Vec<String>> {
+        let seen = |draft: &&Draft| draft.origin != Origin::Paper;
+        let all = |draft: &'a Draft| draft.values.iter().map(|seen| &seen.place);
+        let places = || drafts.iter().flat_map(all);
+        let mut measured = drafts.iter().filter(seen).flat_map(all);
         if self.picture.shape == Shape::Lines && measured.all(Result::is_ok) {
             return None;
         }
@@ -262,32 +278,6 @@ impl Plan<'_> {
             names.join(", ")
         )]
     }
-
-    /// Fits what is asked for through every measured line.
-    fn fit(&self, panel: &mut Panel) {
-        let Some(fit) = self.picture.fit else {
-            return;
-        };
-        let curve = panel.x.spread(65);
-        let per = self.picture.x.of;
-        let unit = self.y_unit();
-        for line in panel
-            .lines
-            .iter_mut()
-            .filter(|line| line.origin != Origin::Paper)
-        {
-            let points: Vec<(f64, f64)> = line.marks.iter().map(|mark| (mark.x, mark.y)).collect();
-            match fitted(fit, &points, &curve, unit, per) {
-                Ok(fitted) => {
-                    line.label = format!("{}: {}", line.label, fitted.text);
-                    line.fit = Some(fitted);
-                }
-                Err(error) => panel
-                    .notes
-                    .push(format!("No fit for {}: {error}.", line.label)),
-            }
-        }
-    }
 }
 
 /// Whether a row is shown in any panel.
@@ -318,22 +308,26 @@ fn placed(draft: Draft, words: Option<&[String]>) -> Line {
             word.map(|word| word as f64)
         }
     };
-    let marks = draft.values.iter().filter_map(|(place, [y, least, most])| {
-        Some(Mark {
-            x: at(place)?,
-            y: *y,
-            least: *least,
-            most: *most,
-        })
+    let marks = draft.values.into_iter().filter_map(|seen| {
+        let [y, least, most] = seen.values;
+        let mark = Mark {
+            x: at(&seen.place)?,
+            y,
+            least,
+            most,
+        };
+        Some((mark, seen.factors))
     });
-    let mut marks: Vec<Mark> = marks.collect();
-    marks.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let mut marks: Vec<(Mark, Vec<f64>)> = marks.collect();
+    marks.sort_by(|(a, _), (b, _)| a.x.total_cmp(&b.x));
+    let (marks, factors) = marks.into_iter().unzip();
     Line {
         label: draft.label,
         origin: draft.origin,
         turn: draft.turn,
         marks,
         fit: None,
+        factors,
     }
 }
 

@@ -86,8 +86,8 @@ fn table(html: &mut Html, sheet: &Sheet) {
             html.close("details");
         }
     }
-    if sheet.is_disturbed() {
-        html.element("p", &[("class", "small")], "† measured beside other load.");
+    if let Some(load) = sheet.load() {
+        html.element("p", &[("class", "small")], load);
     }
     reasons(html, &sheet.reasons);
 }

@@ -9,11 +9,11 @@ use super::verdict::Claim;
 use super::{figures, machine};
 use crate::plot::measured;
 use crate::results::Results;
-use crate::suite::all;
+use crate::suite::{Value, all};
 use crate::text::{number, slug, unit};
 
 /// So many losses are shown at once.
-const SHOWN: usize = 25;
+const SHOWN: usize = 15;
 
 /// The page as HTML. It holds everything that it shows.
 ///
@@ -44,7 +44,7 @@ pub fn page(results: &Results) -> String {
     header(&mut html, results, &losses, &judged);
     contents(&mut html, results);
     html.open("main", &[]);
-    lost(&mut html, &losses);
+    lost(&mut html, results, &losses);
     machine::section(&mut html, results.machine.as_ref());
     for experiment in measured(results) {
         experiments::section(&mut html, experiment, results);
@@ -175,7 +175,7 @@ fn contents(html: &mut Html, results: &Results) {
     html.close("nav");
 }
 
-fn lost(html: &mut Html, losses: &Losses<'_>) {
+fn lost(html: &mut Html, results: &Results, losses: &Losses<'_>) {
     html.open("section", &[]);
     html.heading(2, "loses", "What motet loses");
     let Losses { losses, compared } = losses;
@@ -189,20 +189,20 @@ fn lost(html: &mut Html, losses: &Losses<'_>) {
     if first.is_empty() {
         html.p("Nothing, in these rows.");
     } else {
-        loss_table(html, first);
+        loss_table(html, results, first);
     }
     if !rest.is_empty() {
         html.open("details", &[]);
         html.element("summary", &[], &format!("{} more", rest.len()));
-        loss_table(html, rest);
+        loss_table(html, results, rest);
         html.close("details");
     }
     causes(html, losses);
     html.close("section");
 }
 
-fn loss_table(html: &mut Html, losses: &[Loss<'_>]) {
-    let headings = ["loses by", "to", "in", "at", "motet", "peer"];
+fn loss_table(html: &mut Html, results: &Results, losses: &[Loss<'_>]) {
+    let headings = ["loses by", "to", "motet", "peer", "in", "at"];
     html.table(&headings, losses, |html, loss| {
         let factor = loss
             .factor
@@ -215,17 +215,32 @@ fn loss_table(html: &mut Html, losses: &[Loss<'_>]) {
         };
         html.element("td", &[("class", "value")], &format!("{factor}{marks}"));
         html.cell(loss.peer);
-        html.open("td", &[]);
-        html.link(&format!("#{}", anchor(loss.experiment)), loss.experiment);
-        html.text(&format!(" {}", loss.quantity));
-        html.close("td");
-        html.cell(&loss.point.to_string());
         let value = |value: f64| format!("{} {}", number(value), unit(loss.unit));
         let name = loss.series.trim_start_matches("motet").trim();
         let motet = format!("{} {name}", value(loss.motet[0]));
         html.element("td", &[("class", "value")], motet.trim());
         html.element("td", &[("class", "value")], value(loss.theirs[0]).trim());
+        html.open("td", &[("class", "says")]);
+        html.link(&format!("#{}", anchor(loss.experiment)), loss.experiment);
+        html.text(&format!(" {}", loss.quantity));
+        html.close("td");
+        html.element("td", &[("class", "says")], &place(results, loss));
     });
+}
+
+/// The point, without what is the same in all rows of its experiment.
+fn place(results: &Results, loss: &Loss<'_>) -> String {
+    let rows = results.of(loss.experiment);
+    let varies = |name: &str| {
+        let here = loss.point.get(name);
+        rows.iter().any(|row| row.point.get(name) != here)
+    };
+    let varying = loss.point.iter().filter(|(name, _)| varies(name));
+    let texts = varying.map(|(name, value)| match value {
+        Value::Word(word) => word.clone(),
+        Value::Count(_) | Value::Number(_) => format!("{name} {value}"),
+    });
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 /// Why, as far as it is known.

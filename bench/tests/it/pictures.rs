@@ -86,6 +86,47 @@ fn a_fit_tells_the_slope_in_a_unit_that_can_be_read() {
 }
 
 #[test]
+fn models_of_factors_are_fitted_at_the_marks() {
+    let x = Axis::linear("pattern", "");
+    let picture = Picture::new("e30", "MPI in a node", x, Axis::linear("time", ""));
+    let rows: Vec<Row> = [1_u64, 2, 4, 8]
+        .map(|p| {
+            let f = 0.01 * p as f64 + 0.002 * (p * p) as f64;
+            row(
+                "motet",
+                Point::new()
+                    .with("p", p)
+                    .with("pattern", format!("1x{p}x1")),
+                f,
+            )
+        })
+        .to_vec();
+    let fitted = |factors| {
+        let [panel] = drawn(&picture.clone().fit(Fit::Factors(factors)), &rows)
+            .try_into()
+            .unwrap();
+        panel
+    };
+    let exact = fitted(&["p", "p^2"]);
+    assert_eq!(exact.lines[0].label, "motet: 0.01 p + 0.002 p², R² 1");
+    let curve = &exact.lines[0].fit.as_ref().unwrap().curve;
+    assert_eq!(curve.len(), 4);
+    assert!((curve[3].1 - 0.208).abs() < 1e-12);
+    let poor = fitted(&["p"]);
+    assert!(
+        poor.lines[0].label.contains(" p, R² 0.9"),
+        "{}",
+        poor.lines[0].label
+    );
+    let lost = fitted(&["q"]);
+    assert!(
+        lost.notes[0].contains("not a finite number"),
+        "{:?}",
+        lost.notes
+    );
+}
+
+#[test]
 fn each_value_of_a_panel_parameter_has_a_picture_with_the_same_colours() {
     let rows: Vec<Row> = ["exchange", "two-shifts"]
         .into_iter()

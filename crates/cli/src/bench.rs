@@ -3,6 +3,7 @@
 mod args;
 mod clustering;
 mod messages;
+mod results;
 mod sheet;
 mod suite;
 mod suite_args;
@@ -11,6 +12,7 @@ pub use args::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
     RankProgramArgs, RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
 };
+pub use results::ResultsArgs;
 pub use suite_args::SuiteArgs;
 
 use motet::{Current, World};
@@ -32,6 +34,8 @@ pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
     match args.experiment {
         Experiment::List(print) => suite::list(print),
         Experiment::Run(args) => suite::run(&args),
+        Experiment::Plot(args) => results::run_plot(&args),
+        Experiment::Report(args) => results::run_report(&args),
         Experiment::Stages(args) => run_stages(&args),
         Experiment::Core(args) => messages::run_core(args),
         Experiment::Ranks(args) => messages::run_ranks(args),

@@ -91,6 +91,7 @@ fn refuse(error: &CliError) -> ExitCode {
         | CliError::Input(_)
         | CliError::Output(_)
         | CliError::Data(_)
+        | CliError::Results(_)
         | CliError::Mpi(_)
         | CliError::World(_)
         | CliError::Start(_) => 2,

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use motet::CurrentError;
+use motet_bench::results::ReadError;
 use motet_bench::stages::StagesError;
 use motet_bench::suite::{StoreError, Unknown};
 use motet_mpi::MpiError;
@@ -75,6 +76,9 @@ pub enum CliError {
     /// Something cannot be started.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// The rows of a run cannot be used.
+    #[error("{0}")]
+    Results(#[from] ReadError),
     /// The run was cancelled by the user.
     #[error("cancelled: nothing was written")]
     Cancelled,

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use motet_bench::RankProgram;
 use motet_bench::stages::{Mode, Pattern};
 
+use crate::bench::results::{self, ResultsArgs};
 use crate::bench::suite_args::{self, SuiteArgs};
 
 /// Options of `motet bench`.
@@ -33,6 +34,12 @@ pub enum Experiment {
     /// Some of the papers' experiments, or all, with today's peers beside
     #[command(long_about = suite_args::RUN, after_long_help = suite_args::RUN_TAIL)]
     Run(SuiteArgs),
+    /// The pictures and tables of a run
+    #[command(long_about = results::PLOT)]
+    Plot(ResultsArgs),
+    /// One page about a run: what is lost, the machine, the experiments, the papers' claims
+    #[command(long_about = results::REPORT)]
+    Report(ResultsArgs),
     /// What it costs to cut fixed work into stages at whose ends messages are exchanged
     #[command(long_about = STAGES, after_long_help = STAGES_TAIL)]
     Stages(StagesArgs),

@@ -23,9 +23,19 @@ pub struct ResultsArgs {
 pub(super) fn run_plot(args: &ResultsArgs) -> Result<(), CliError> {
     let files = plot::files(&read(&args.dir)?);
     write(&args.dir, &files)?;
-    let count = |ending: &str| files.iter().filter(|file| file.path.ends_with(ending)).count();
+    let count = |ending: &str| {
+        files
+            .iter()
+            .filter(|file| file.path.ends_with(ending))
+            .count()
+    };
     let (pictures, tables, dir) = (count(".svg"), count(".csv"), args.dir.display());
-    print(|to| writeln!(to, "{pictures} pictures are in {dir}/pictures, {tables} tables in {dir}/tables"))
+    print(|to| {
+        writeln!(
+            to,
+            "{pictures} pictures are in {dir}/pictures, {tables} tables in {dir}/tables"
+        )
+    })
 }
 
 /// Writes the page.

@@ -236,6 +236,18 @@ mod tests {
     }
 
     #[test]
+    fn folders_of_files_are_made_too_and_go_with_them() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::check(root.path(), &["a/x", "b/y"]).unwrap();
+        let files = [content("a/x", "1"), content("b/y", "2")];
+        assert!(!folder.write(&files, || true).unwrap());
+        assert_eq!(listing(root.path()), []);
+        assert!(folder.write(&files, || false).unwrap());
+        assert_eq!(listing(&root.path().join("a")), [pair("x", "1")]);
+        assert_eq!(listing(&root.path().join("b")), [pair("y", "2")]);
+    }
+
+    #[test]
     fn a_file_that_fails_leaves_everything_as_it_was() {
         let root = tempfile::tempdir().unwrap();
         fs::write(root.path().join("x"), "old").unwrap();

@@ -35,7 +35,10 @@ fn plot_writes_pictures_and_tables_and_the_same_ones_again() {
     let svg = place.read("out/pictures/e03-time-pipeline.svg");
     place.run("bench plot out").quiet_success();
     assert_eq!(place.read("out/pictures/e03-time-pipeline.svg"), svg);
-    let left = place.names("out").into_iter().filter(|name| name.starts_with('.'));
+    let left = place
+        .names("out")
+        .into_iter()
+        .filter(|name| name.starts_with('.'));
     assert_eq!(left.count(), 0, "nothing is left beside the files");
 }
 
@@ -45,14 +48,32 @@ fn the_report_says_first_what_is_lost_and_then_everything_else() {
     let out = place.run("bench report out").quiet_success();
     assert_eq!(out, "the report is out/report.html\n");
     let page = place.read("out/report.html");
-    let order = ["id=\"loses\"", "id=\"machine\"", "id=\"e03\"", "id=\"e06\"", "id=\"claims\"", "id=\"figures\""];
+    let order = [
+        "id=\"loses\"",
+        "id=\"machine\"",
+        "id=\"e03\"",
+        "id=\"e06\"",
+        "id=\"claims\"",
+        "id=\"figures\"",
+    ];
     let at = order.map(|anchor| page.find(anchor).unwrap_or_else(|| panic!("{anchor}")));
     assert!(at.is_sorted(), "{at:?}");
     for key in 1..=50 {
-        assert!(page.contains(&format!("<td id=\"c{key:02}\">")), "C{key:02}");
+        assert!(
+            page.contains(&format!("<td id=\"c{key:02}\">")),
+            "C{key:02}"
+        );
     }
     // Everything is inside, and nothing is fetched or run.
-    for outside in ["<script", "<link", "<img", "src=", "@import", "url(", "href=\"http"] {
+    for outside in [
+        "<script",
+        "<link",
+        "<img",
+        "src=",
+        "@import",
+        "url(",
+        "href=\"http",
+    ] {
         assert!(!page.contains(outside), "{outside}");
     }
     // Whatever is linked to is there.
@@ -85,9 +106,18 @@ fn wrong_folders_are_refused_in_one_line_and_nothing_is_written() {
     let first = rows.lines().next().unwrap();
     let cases = [
         (String::new(), "out has no rows: measure some"),
-        (format!("{first}\n{{\"schema\":1\n{first}\n"), "rows.jsonl:2"),
-        (first.replace("\"schema\":1", "\"schema\":9") + "\n", "rows.jsonl:1"),
-        (first.replace("\"experiment\":\"E", "\"experiment\":\"X") + "\n", "which is no experiment"),
+        (
+            format!("{first}\n{{\"schema\":1\n{first}\n"),
+            "rows.jsonl:2",
+        ),
+        (
+            first.replace("\"schema\":1", "\"schema\":9") + "\n",
+            "rows.jsonl:1",
+        ),
+        (
+            first.replace("\"experiment\":\"E", "\"experiment\":\"X") + "\n",
+            "which is no experiment",
+        ),
     ];
     for (text, said) in cases {
         place.write("out/rows.jsonl", text);
@@ -102,7 +132,11 @@ fn wrong_folders_are_refused_in_one_line_and_nothing_is_written() {
     // Half a line is left out, and told.
     place.write("out/rows.jsonl", format!("{first}\n{}", &first[..40]));
     let run = place.run("bench report out");
-    assert!(run.code == 0 && run.err.contains("is cut off and left out"), "{}", run.err);
+    assert!(
+        run.code == 0 && run.err.contains("is cut off and left out"),
+        "{}",
+        run.err
+    );
 }
 
 /// What the browser sees of a page.
@@ -142,11 +176,17 @@ fn the_page_opens_in_a_browser_needs_chromium() {
 fn chromium() -> Option<PathBuf> {
     let named = std::env::var_os("MOTET_CHROMIUM").filter(|path| !path.is_empty());
     let chromium = PathBuf::from(named.unwrap_or("chromium".into()));
-    let runs = Command::new(&chromium).arg("--version").stdout(Stdio::null()).status();
+    let runs = Command::new(&chromium)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .status();
     if runs.is_ok_and(|status| status.success()) {
         return Some(chromium);
     }
-    let reason = format!("{} does not run: install chromium, or set MOTET_CHROMIUM", chromium.display());
+    let reason = format!(
+        "{} does not run: install chromium, or set MOTET_CHROMIUM",
+        chromium.display()
+    );
     assert!(std::env::var_os("CI").is_none(), "{reason}");
     eprintln!("left out: {reason}");
     None
@@ -190,11 +230,20 @@ fn see(chromium: &Path, place: &Place, page: &str, width: u32) -> Seen {
     );
     place.write("out/frame.html", frame);
     let address = format!("file://{}", place.path("out/frame.html").display());
-    let output = headless(chromium, place).args(["--dump-dom", &address]).output().unwrap();
+    let output = headless(chromium, place)
+        .args(["--dump-dom", &address])
+        .output()
+        .unwrap();
     let dom = String::from_utf8_lossy(&output.stdout);
-    let told = dom.split("<pre id=\"seen\">").nth(1).and_then(|rest| rest.split("</pre>").next());
+    let told = dom
+        .split("<pre id=\"seen\">")
+        .nth(1)
+        .and_then(|rest| rest.split("</pre>").next());
     let told = told.filter(|told| !told.is_empty()).unwrap_or_else(|| {
-        panic!("the page told nothing: {}", String::from_utf8_lossy(&output.stderr))
+        panic!(
+            "the page told nothing: {}",
+            String::from_utf8_lossy(&output.stderr)
+        )
     });
     let told: Value = serde_json::from_str(&told.replace("&quot;", "\"")).unwrap();
     let errors = told["errors"].as_array().unwrap().iter();
@@ -210,7 +259,11 @@ fn shot(chromium: &Path, place: &Place) {
     let file = place.path("page.png");
     let address = format!("file://{}", place.path("out/report.html").display());
     let status = headless(chromium, place)
-        .args(["--window-size=1280,2400", &format!("--screenshot={}", file.display()), &address])
+        .args([
+            "--window-size=1280,2400",
+            &format!("--screenshot={}", file.display()),
+            &address,
+        ])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status();
@@ -222,7 +275,10 @@ fn shot(chromium: &Path, place: &Place) {
     assert_eq!((frame.width, frame.height), (1280, 2400));
     let bytes = frame.color_type.samples();
     let background = &pixels[..bytes];
-    let drawn = pixels.chunks(bytes).filter(|pixel| *pixel != background).count();
+    let drawn = pixels
+        .chunks(bytes)
+        .filter(|pixel| *pixel != background)
+        .count();
     let share = drawn as f64 / f64::from(frame.width * frame.height);
     assert!(share > 0.02, "{share} of the page is drawn on");
 }
