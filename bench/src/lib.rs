@@ -9,7 +9,7 @@
 //!  stages ──> motet-patterns            one program each way
 //!  core, ranks ──> rows ──> contest, peers   motet and a peer in turn, and the bars between them
 //!       └────> selection                     which rows, and how thoroughly
-//!  annealing ──> scikit_learn          the peer in a process of its own
+//!  annealing ──> peers::scikit_learn        the peer in a process of its own
 //!  quality ──> table                   the data sets
 //!     └─────> unit, limits, statistics shared by all experiments
 //! ```
@@ -32,11 +32,12 @@ pub mod text;
 pub mod unit;
 
 mod contest;
+mod fingerprints;
+mod kernels;
 mod peers;
 mod program;
 mod rank_program;
 mod rows;
-mod scikit_learn;
 mod selection;
 mod table;
 mod uts;

@@ -14,6 +14,22 @@ pub enum RankProgram {
     Allreduce(usize),
     /// Wait for all.
     Barrier,
+    /// A step of annealing over so many points with so many clusters, each rank its share.
+    Annealing {
+        /// Points in the plane.
+        points: usize,
+        /// Clusters.
+        clusters: usize,
+    },
+    /// The same, the share of each rank taken block by block by so many threads of rayon.
+    AnnealingByRayon {
+        /// Points in the plane.
+        points: usize,
+        /// Clusters.
+        clusters: usize,
+        /// Threads of each rank.
+        threads: usize,
+    },
 }
 
 /// What was measured, as the programs in C print it.
@@ -35,6 +51,14 @@ impl fmt::Display for RankProgram {
             RankProgram::Exchange => f.write_str("exchange"),
             RankProgram::Allreduce(length) => write!(f, "allreduce:{length}"),
             RankProgram::Barrier => f.write_str("barrier"),
+            RankProgram::Annealing { points, clusters } => {
+                write!(f, "annealing:{points}:{clusters}")
+            }
+            RankProgram::AnnealingByRayon {
+                points,
+                clusters,
+                threads,
+            } => write!(f, "annealing-by-rayon:{points}:{clusters}:{threads}"),
         }
     }
 }
@@ -43,15 +67,31 @@ impl FromStr for RankProgram {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, length) = text.split_once(':').unwrap_or((text, "1"));
-        let length = length.parse().ok().filter(|length| *length > 0);
-        match (name, length) {
-            ("exchange", Some(1)) => Ok(RankProgram::Exchange),
-            ("allreduce", Some(length)) => Ok(RankProgram::Allreduce(length)),
-            ("barrier", Some(1)) => Ok(RankProgram::Barrier),
-            _ => Err(format!(
-                "{text} is no program: name exchange, barrier or allreduce:LENGTH"
-            )),
+        let unknown = || {
+            format!(
+                "{text} is no program: name exchange, barrier, allreduce:LENGTH, annealing:POINTS:CLUSTERS or \
+                 annealing-by-rayon:POINTS:CLUSTERS:THREADS"
+            )
+        };
+        let (name, numbers) = text.split_once(':').unwrap_or((text, ""));
+        let numbers = numbers.split(':').filter(|number| !number.is_empty());
+        let numbers: Result<Vec<usize>, _> = numbers.map(str::parse).collect();
+        let numbers = numbers.map_err(|_| unknown())?;
+        match (name, &numbers[..]) {
+            _ if numbers.contains(&0) => Err(unknown()),
+            ("exchange", []) => Ok(RankProgram::Exchange),
+            ("barrier", []) => Ok(RankProgram::Barrier),
+            ("allreduce", []) => Ok(RankProgram::Allreduce(1)),
+            ("allreduce", &[length]) => Ok(RankProgram::Allreduce(length)),
+            ("annealing", &[points, clusters]) => Ok(RankProgram::Annealing { points, clusters }),
+            ("annealing-by-rayon", &[points, clusters, threads]) => {
+                Ok(RankProgram::AnnealingByRayon {
+                    points,
+                    clusters,
+                    threads,
+                })
+            }
+            _ => Err(unknown()),
         }
     }
 }
@@ -66,10 +106,27 @@ mod tests {
             RankProgram::Exchange,
             RankProgram::Allreduce(4096),
             RankProgram::Barrier,
+            RankProgram::Annealing {
+                points: 12_500,
+                clusters: 10,
+            },
+            RankProgram::AnnealingByRayon {
+                points: 12_500,
+                clusters: 10,
+                threads: 2,
+            },
         ] {
             assert_eq!(program.to_string().parse(), Ok(program));
         }
-        for wrong in ["", "exchange:2", "allreduce:0", "allreduce:x", "gather"] {
+        for wrong in [
+            "",
+            "exchange:2",
+            "allreduce:0",
+            "allreduce:x",
+            "gather",
+            "annealing:5",
+            "annealing:0:5",
+        ] {
             assert!(wrong.parse::<RankProgram>().is_err(), "{wrong}");
         }
     }

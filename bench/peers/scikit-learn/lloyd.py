@@ -3,8 +3,9 @@
 Protocol, on standard input and output; numbers are raw little-endian doubles:
   here:  "ready VERSION" or "absent REASON"
   there: "POINTS COLUMNS", then the points, row after row
-  there: "CLUSTERS THREADS STEPS", then the first centres    (as often as it likes)
+  there: "CLUSTERS THREADS STEPS", then the first centres
   here:  the seconds that the steps took
+  both lines as often as it likes; steps are made on the points that came last
 
 A step is one call of the function that KMeans.fit calls in every iteration, with the limit on
 BLAS threads that KMeans.fit sets. What the fit does besides (checks, copies, comparing labels) is
@@ -51,10 +52,15 @@ def seconds(points, centres, threads, steps):
 
 def main():
     print("ready", sklearn.__version__, flush=True)
-    points = rows(*map(int, sys.stdin.buffer.readline().split()))
+    points = None
     for line in iter(sys.stdin.buffer.readline, b""):
-        clusters, threads, steps = map(int, line.split())
-        print(seconds(points, rows(clusters, points.shape[1]), threads, steps), flush=True)
+        numbers = list(map(int, line.split()))
+        if len(numbers) == 2:
+            points = rows(*numbers)
+        else:
+            clusters, threads, steps = numbers
+            centres = rows(clusters, points.shape[1])
+            print(seconds(points, centres, threads, steps), flush=True)
 
 
 main()

@@ -27,12 +27,13 @@
 mod mixture;
 mod plan;
 
-use crate::scikit_learn::ScikitLearn;
+use crate::peers::scikit_learn::ScikitLearn;
 use crate::statistics::Spread;
-use mixture::mixture;
+pub(crate) use mixture::mixture;
 use motet_comm::RunError;
 use motet_mining::{Annealing, Clusters, MiningError, Points};
-use plan::{Plan, Times, fit};
+pub(crate) use plan::Plan;
+use plan::{Times, fit};
 use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -166,7 +167,9 @@ pub fn measure(
     config.check()?;
     let points = mixture(config.points);
     let mut peer = match &config.python {
-        Some(python) => ScikitLearn::start(python, &points),
+        Some(python) => {
+            ScikitLearn::start(python).and_then(|mut peer| peer.points(&points).map(|()| peer))
+        }
         None => Err("no Python was named: name one that has scikit-learn".to_owned()),
     };
     let plans = config

@@ -28,7 +28,8 @@ use motet_mining::{
     adjusted_rand,
 };
 use serde::Serialize;
-use sets::{Labelled, census, labelled};
+pub(crate) use sets::census;
+use sets::{Labelled, labelled};
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Instant;

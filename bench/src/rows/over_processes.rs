@@ -6,6 +6,7 @@
 //! measuring them.
 
 use crate::contest::{Bar, Contest, Program};
+use crate::kernels::layouts;
 use crate::peers::mpi::Mpi;
 use crate::program::Pattern;
 use crate::rank_program::{RankMeasured, RankProgram};
@@ -32,13 +33,14 @@ pub(crate) fn contests(peers: Peers<'_>, motet: Option<&Path>) -> Vec<Contest> {
             motet: motet.to_owned(),
             budget_us: peers.budget_us,
         };
-        for program in [
-            RankProgram::Exchange,
-            RankProgram::Barrier,
-            RankProgram::Allreduce(1),
-            RankProgram::Allreduce(4096),
+        // The C program that does the same, and its arguments.
+        for (program, in_c) in [
+            (RankProgram::Exchange, "stages exchange 0 1"),
+            (RankProgram::Barrier, "collectives barrier 1"),
+            (RankProgram::Allreduce(1), "collectives allreduce 1"),
+            (RankProgram::Allreduce(4096), "collectives allreduce 4096"),
         ] {
-            rows.push(beside_c(program, &side));
+            rows.push(beside_c(program, in_c, &side));
         }
         for program in [RankProgram::Exchange, RankProgram::Allreduce(1)] {
             rows.push(layouts(program, &side));
@@ -57,13 +59,13 @@ struct Side {
 }
 
 /// One rank in each of two processes, beside the C program.
-fn beside_c(program: RankProgram, side: &Side) -> Contest {
+fn beside_c(program: RankProgram, in_c: &'static str, side: &Side) -> Contest {
     let name = side.all[side.at].name;
     Contest {
         row: format!("over {name}, {program}, t = 1, m = 2"),
         unit: "µs a round",
         motet: side.motet(program, 1, 2),
-        peers: vec![(name, side.in_c(program, 2))],
+        peers: vec![(name, side.in_c(in_c, 2))],
         bars: vec![Bar::Within(1.15, 0.3, name)],
         limit: None,
         cold: false,
@@ -96,19 +98,12 @@ impl Side {
         })
     }
 
-    fn in_c(&self, program: RankProgram, processes: usize) -> Program {
+    fn in_c(&self, line: &'static str, processes: usize) -> Program {
         let (all, at, budget) = (Rc::clone(&self.all), self.at, self.budget_us.to_string());
-        let words =
-            |words: &[&str]| -> Vec<String> { words.iter().map(ToString::to_string).collect() };
-        let (name, mut arguments) = match program {
-            RankProgram::Exchange => ("stages", words(&["exchange", "0", "1"])),
-            RankProgram::Barrier => ("collectives", words(&["barrier", "1"])),
-            RankProgram::Allreduce(length) => {
-                ("collectives", words(&["allreduce", &length.to_string()]))
-            }
-        };
-        arguments.push(budget);
-        Box::new(move || all[at].run(name, processes, &arguments))
+        let mut words = line.split(' ').map(str::to_owned);
+        let name = words.next().unwrap_or_default();
+        let arguments: Vec<String> = words.chain([budget]).collect();
+        Box::new(move || all[at].run(&name, processes, &arguments))
     }
 }
 
@@ -163,6 +158,14 @@ impl RankProgram {
             }
             RankProgram::Allreduce(length) => run_on(world, Operation::Allreduce, length, rounds),
             RankProgram::Barrier => run_on(world, Operation::Barrier, 1, rounds),
+            RankProgram::Annealing { points, clusters } => {
+                layouts::run_on(world, (points, clusters), None, rounds)
+            }
+            RankProgram::AnnealingByRayon {
+                points,
+                clusters,
+                threads,
+            } => layouts::run_on(world, (points, clusters), Some(threads), rounds),
         }
     }
 }

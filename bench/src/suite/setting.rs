@@ -4,6 +4,7 @@ use crate::peers::floor::Floor;
 use crate::peers::go::Go;
 use crate::peers::java::Java;
 use crate::peers::mpi::Mpi;
+use crate::peers::openmp::OpenMp;
 use crate::selection::Effort;
 use crate::system::said;
 use crate::unit::Unit;
@@ -46,6 +47,7 @@ pub struct Setting {
     go: OnceCell<Rc<Result<Go, String>>>,
     java: OnceCell<Rc<Result<Java, String>>>,
     mpi: OnceCell<Rc<[Mpi]>>,
+    openmp: OnceCell<Rc<Result<OpenMp, String>>>,
 }
 
 impl Setting {
@@ -59,6 +61,7 @@ impl Setting {
             go: OnceCell::new(),
             java: OnceCell::new(),
             mpi: OnceCell::new(),
+            openmp: OnceCell::new(),
         }
     }
 
@@ -117,6 +120,12 @@ impl Setting {
     pub(crate) fn go(&self) -> Rc<Result<Go, String>> {
         let built = || Rc::new(Go::build(&self.config.go));
         Rc::clone(self.go.get_or_init(built))
+    }
+
+    /// The OpenMP programs of loops and matrices.
+    pub(crate) fn openmp(&self) -> Rc<Result<OpenMp, String>> {
+        let built = || Rc::new(OpenMp::build(&self.config.cc));
+        Rc::clone(self.openmp.get_or_init(built))
     }
 
     /// The MPI installations with their programs.

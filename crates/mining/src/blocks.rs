@@ -84,6 +84,16 @@ impl Blocks {
         .await
     }
 
+    /// How many blocks this rank has.
+    pub(crate) fn own(&self) -> usize {
+        self.tiles.len().div_ceil(self.tiles_per_block)
+    }
+
+    /// This rank's tiles, and which of them make up one of its blocks, counted from 0.
+    pub(crate) fn block(&self, at: usize) -> (&Tiles, Range<usize>) {
+        (&self.tiles, self.tiles_of(self.first + at))
+    }
+
     /// The number of rows of all ranks.
     pub(crate) fn rows(&self) -> usize {
         self.rows

@@ -7,11 +7,13 @@ mod kernel;
 
 use crate::MiningError;
 use crate::blocks::Blocks;
-use crate::lanes::{LANES, Lane, log2_of, run};
+use crate::lanes::{Instructions, LANES, Lane, log2_of, run};
 use crate::team::Team;
+use crate::tiles::Tiles;
 pub(crate) use kernel::Scratch;
 use kernel::{Axes, Sums};
 use std::f64::consts::{LN_2, LOG2_E};
+use std::ops::Range;
 
 /// Centres and masses at a temperature, as the kernels read them.
 #[derive(Debug)]
@@ -84,52 +86,76 @@ impl<'a> Model<'a> {
         scratch: &mut Scratch,
     ) -> Result<Expectation, MiningError> {
         let sums = blocks
-            .sum(team, |tiles, range| match self.dim {
-                1 => run(
-                    team.instructions,
-                    Sums::<1> {
-                        tiles,
-                        range,
-                        model: self,
-                        scratch,
-                    },
-                ),
-                2 => run(
-                    team.instructions,
-                    Sums::<2> {
-                        tiles,
-                        range,
-                        model: self,
-                        scratch,
-                    },
-                ),
-                3 => run(
-                    team.instructions,
-                    Sums::<3> {
-                        tiles,
-                        range,
-                        model: self,
-                        scratch,
-                    },
-                ),
-                _ => run(
-                    team.instructions,
-                    Sums::<0> {
-                        tiles,
-                        range,
-                        model: self,
-                        scratch,
-                    },
-                ),
+            .sum(team, |tiles, range| {
+                self.sums(team.instructions, tiles, range, scratch)
             })
             .await?;
+        Ok(self.expectation(&sums))
+    }
+
+    /// What some tiles add to the sums of an expectation step.
+    pub(crate) fn sums(
+        &self,
+        instructions: Instructions,
+        tiles: &Tiles,
+        range: Range<usize>,
+        scratch: &mut Scratch,
+    ) -> Vec<f64> {
+        let model = self;
+        match self.dim {
+            1 => run(
+                instructions,
+                Sums::<1> {
+                    tiles,
+                    range,
+                    model,
+                    scratch,
+                },
+            ),
+            2 => run(
+                instructions,
+                Sums::<2> {
+                    tiles,
+                    range,
+                    model,
+                    scratch,
+                },
+            ),
+            3 => run(
+                instructions,
+                Sums::<3> {
+                    tiles,
+                    range,
+                    model,
+                    scratch,
+                },
+            ),
+            _ => run(
+                instructions,
+                Sums::<0> {
+                    tiles,
+                    range,
+                    model,
+                    scratch,
+                },
+            ),
+        }
+    }
+
+    /// What [`sums`](Model::sums) of all tiles, added up, say.
+    pub(crate) fn expectation(&self, sums: &[f64]) -> Expectation {
         let rows = sums[2..].chunks_exact(self.dim + 1);
-        Ok(Expectation {
+        Expectation {
             free_energy: -self.temperature * LN_2 * sums[0],
             softness: 1.0 - sums[1],
             masses: rows.clone().map(|row| row[0]).collect(),
             moments: rows.flat_map(|row| &row[1..]).copied().collect(),
-        })
+        }
+    }
+
+    /// How many numbers [`sums`](Model::sums) are.
+    pub(crate) fn sums_len(&self) -> usize {
+        2 + self.len() * (self.dim + 1)
     }
 
     /// How the points of each centre spread along `axes` directions of its own: per centre the
@@ -190,8 +216,7 @@ impl<'a> Model<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lanes::{FLUSH, Instructions};
-    use crate::tiles::Tiles;
+    use crate::lanes::FLUSH;
     use proptest::prelude::*;
 
     /// Rows, weights, masses, centres and a temperature.

@@ -2,7 +2,7 @@
 
 use crate::hard::{Centres, Scratch as HardScratch};
 use crate::prepare::Prepared;
-use crate::soft::{Model, Scratch as SoftScratch};
+use crate::soft::{Expectation, Model, Scratch as SoftScratch};
 use crate::team::Team;
 use crate::{Control, MiningError, Points};
 use motet_comm::Communicator;
@@ -118,34 +118,91 @@ impl<'a> Steps<'a> {
         masses: &[f64],
         centres: &[f64],
     ) -> Result<SoftStep, MiningError> {
-        let dim = self.prepared.tree.dim;
-        assert!(
-            temperature > 0.0,
-            "the temperature is {temperature}: it must be positive"
-        );
-        assert!(!masses.is_empty(), "there are no masses: give at least one");
-        assert!(
-            masses.iter().all(|&m| m >= f64::MIN_POSITIVE),
-            "masses must be positive"
-        );
-        assert_eq!(
-            centres.len(),
-            masses.len() * dim,
-            "one centre of {dim} columns per mass"
-        );
+        let model = self.model(temperature, masses, centres);
         let team = Team::new(self.comm, &self.control);
-        let (frame, inner) = (&self.prepared.frame, self.enter(centres));
-        let rows = masses.iter().copied().zip(inner.chunks_exact(dim));
-        let model = Model::new(dim, frame.inner_square(temperature), rows);
         let found = model
             .expect(&team, &self.prepared.blocks, &mut self.soft)
             .await?;
-        Ok(SoftStep {
-            free_energy: frame.square(found.free_energy),
-            softness: found.softness,
-            centres: self.means(&found.masses, &found.moments, centres),
-            masses: found.masses,
-        })
+        Ok(self.soft_step(found, centres))
+    }
+
+    /// As [`soft`](Steps::soft), with this rank's blocks of points computed by whom `by` asks: it gets their number and
+    /// what computes one of them, from 0, which any thread may call, and gives back the sum of all, element by
+    /// element. For schedulers of other kinds beside ranks; the last bits depend on the order in which `by` adds.
+    ///
+    /// # Errors
+    ///
+    /// [`MiningError::Comm`].
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future on one rank leaves the others waiting.
+    ///
+    /// # Panics
+    ///
+    /// As [`soft`](Steps::soft), with what `by` panics with, and when it gives back something else than a sum of blocks.
+    ///
+    /// # Examples
+    ///
+    /// Two threads compute every other block each.
+    ///
+    /// ```
+    /// use motet_comm::World;
+    /// use motet_mining::{MiningError, Points, Steps};
+    /// use std::thread;
+    ///
+    /// let points = Points::new((0..1000).map(|i| f64::from(i * i % 317)).collect(), 1)?;
+    /// World::solo()
+    ///     .run(async |comm| {
+    ///         let mut steps = Steps::new(&comm, &points).await?;
+    ///         let (masses, centres) = ([0.5, 0.5], [100.0, 101.0]);
+    ///         let add = |mut sum: Vec<f64>, block: Vec<f64>| {
+    ///             sum.iter_mut().zip(&block).for_each(|(sum, block)| *sum += block);
+    ///             sum
+    ///         };
+    ///         let by_threads = steps.soft_by(3000.0, &masses, &centres, |blocks, compute| {
+    ///             let half = |from| (from..blocks).step_by(2).map(compute).reduce(add).unwrap();
+    ///             thread::scope(|scope| {
+    ///                 let other = scope.spawn(|| half(1));
+    ///                 add(half(0), other.join().unwrap())
+    ///             })
+    ///         });
+    ///         let (by_threads, alone) = (by_threads.await?, steps.soft(3000.0, &masses, &centres).await?);
+    ///         assert!((by_threads.centres[0] - alone.centres[0]).abs() < 1e-9);
+    ///         Ok::<_, MiningError>(())
+    ///     })
+    ///     .unwrap();
+    /// # Ok::<(), motet_mining::DataError>(())
+    /// ```
+    pub async fn soft_by(
+        &mut self,
+        temperature: f64,
+        masses: &[f64],
+        centres: &[f64],
+        by: impl FnOnce(usize, &(dyn Fn(usize) -> Vec<f64> + Sync)) -> Vec<f64>,
+    ) -> Result<SoftStep, MiningError> {
+        let model = self.model(temperature, masses, centres);
+        let instructions = Team::new(self.comm, &self.control).instructions;
+        let blocks = &self.prepared.blocks;
+        let compute = |at: usize| {
+            let (tiles, range) = blocks.block(at);
+            model.sums(instructions, tiles, range, &mut SoftScratch::default())
+        };
+        let mut mine = vec![0.0; model.sums_len()];
+        if blocks.own() > 0 {
+            mine = by(blocks.own(), &compute);
+            assert_eq!(
+                mine.len(),
+                model.sums_len(),
+                "a sum of blocks has the numbers of one"
+            );
+        }
+        let add = |mut left: Vec<f64>, right: Vec<f64>| {
+            left.iter_mut().zip(&right).for_each(|(l, r)| *l += r);
+            left
+        };
+        let sums = self.comm.allreduce(mine, add).await?;
+        Ok(self.soft_step(model.expectation(&sums), centres))
     }
 
     /// One step of K-means: nearest centres, then means.
@@ -183,6 +240,36 @@ impl<'a> Steps<'a> {
             centres: self.means(&found.masses, &found.moments, centres),
             masses: found.masses,
         })
+    }
+
+    fn model(&self, temperature: f64, masses: &[f64], centres: &[f64]) -> Model<'static> {
+        let dim = self.prepared.tree.dim;
+        assert!(
+            temperature > 0.0,
+            "the temperature is {temperature}: it must be positive"
+        );
+        assert!(!masses.is_empty(), "there are no masses: give at least one");
+        assert!(
+            masses.iter().all(|&m| m >= f64::MIN_POSITIVE),
+            "masses must be positive"
+        );
+        assert_eq!(
+            centres.len(),
+            masses.len() * dim,
+            "one centre of {dim} columns per mass"
+        );
+        let inner = self.enter(centres);
+        let rows = masses.iter().copied().zip(inner.chunks_exact(dim));
+        Model::new(dim, self.prepared.frame.inner_square(temperature), rows)
+    }
+
+    fn soft_step(&self, found: Expectation, centres: &[f64]) -> SoftStep {
+        SoftStep {
+            free_energy: self.prepared.frame.square(found.free_energy),
+            softness: found.softness,
+            centres: self.means(&found.masses, &found.moments, centres),
+            masses: found.masses,
+        }
     }
 
     fn enter(&self, centres: &[f64]) -> Vec<f64> {

@@ -4,7 +4,7 @@ use motet_mining::Points;
 
 /// Points in the plane around 30 centres in the unit square, each coordinate with a deviation of
 /// 0.05; the same on every machine.
-pub(super) fn mixture(points: usize) -> Points {
+pub(crate) fn mixture(points: usize) -> Points {
     const HEAPS: usize = 30;
     const WIDTH: f64 = 0.05;
     let mut state = 0_u64;

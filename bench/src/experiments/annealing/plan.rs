@@ -1,16 +1,17 @@
 //! What one repetition does, and how long it takes.
 
 use super::AnnealingError;
-use crate::scikit_learn::ScikitLearn;
+use crate::peers::scikit_learn::ScikitLearn;
 use motet_comm::{Communicator, World};
 use motet_mining::{Annealing, Clustering, Clusters, Control, MiningError, Points, Steps};
 use std::time::Instant;
 
 /// What all repetitions with one number of clusters share.
-pub(super) struct Plan {
-    pub(super) clusters: usize,
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) clusters: usize,
     /// The first centres of Lloyd's iteration: points.
-    start: Vec<f64>,
+    pub(crate) start: Vec<f64>,
     /// The fit that is replayed.
     fit: Clustering,
     /// Its temperatures with all clusters and the steps made there, from cold to hot.
@@ -30,7 +31,7 @@ pub(super) struct Times {
 
 impl Plan {
     /// Finds the temperatures by a fit.
-    pub(super) fn new(
+    pub(crate) fn new(
         points: &Points,
         clusters: usize,
         steps: usize,
@@ -61,7 +62,7 @@ impl Plan {
     }
 
     /// Annealing steps per repetition.
-    pub(super) fn annealing_steps(&self) -> usize {
+    pub(crate) fn annealing_steps(&self) -> usize {
         self.replay.iter().map(|(_, steps)| steps).sum()
     }
 
@@ -93,21 +94,26 @@ impl Plan {
         })
     }
 
+    /// The seconds that so many replays of the fit's steps take on so many threads.
+    pub(crate) fn replay_seconds(
+        &self,
+        points: &Points,
+        threads: usize,
+        rounds: usize,
+    ) -> Result<f64, AnnealingError> {
+        let seconds = World::threads(threads).run(async |comm| {
+            let mut pass = Steps::new(&comm, points).await?;
+            self.replay(&mut pass, rounds).await
+        })?;
+        Ok(seconds[0])
+    }
+
     /// The seconds of all annealing steps, hot steps, and Lloyd steps on one rank. Every phase
     /// begins with a step that is not timed: it brings the ranks together and the points into the
     /// caches.
     async fn steps(&self, comm: &Communicator, points: &Points) -> Result<[f64; 3], MiningError> {
         let mut pass = Steps::new(comm, points).await?;
-        let (mut masses, mut centres) = (self.fit.masses.clone(), self.fit.centres.clone());
-        pass.soft(self.replay[0].0, &masses, &centres).await?;
-        let started = Instant::now();
-        for &(temperature, steps) in &self.replay {
-            for _ in 0..steps {
-                let step = pass.soft(temperature, &masses, &centres).await?;
-                (masses, centres) = (step.masses, step.centres);
-            }
-        }
-        let annealing = started.elapsed().as_secs_f64();
+        let annealing = self.replay(&mut pass, 1).await?;
 
         let (masses, centres) = (&self.fit.masses, &self.fit.centres);
         let hottest = self.fit.trace[0].temperature;
@@ -125,6 +131,23 @@ impl Plan {
             centres = pass.hard(&centres).await?.centres;
         }
         Ok([annealing, hot, started.elapsed().as_secs_f64()])
+    }
+
+    /// The seconds of the fit's steps, from cold to hot, so many times.
+    async fn replay(&self, pass: &mut Steps<'_>, rounds: usize) -> Result<f64, MiningError> {
+        pass.soft(self.replay[0].0, &self.fit.masses, &self.fit.centres)
+            .await?;
+        let started = Instant::now();
+        for _ in 0..rounds {
+            let (mut masses, mut centres) = (self.fit.masses.clone(), self.fit.centres.clone());
+            for &(temperature, steps) in &self.replay {
+                for _ in 0..steps {
+                    let step = pass.soft(temperature, &masses, &centres).await?;
+                    (masses, centres) = (step.masses, step.centres);
+                }
+            }
+        }
+        Ok(started.elapsed().as_secs_f64())
     }
 }
 

@@ -83,7 +83,7 @@ pub(super) fn labelled(data: &Path, name: &str) -> Result<Labelled, QualityError
 }
 
 /// Reads a census set.
-pub(super) fn census(data: &Path, name: &str) -> Result<Points, QualityError> {
+pub(crate) fn census(data: &Path, name: &str) -> Result<Points, QualityError> {
     let bad = |error| QualityError::Data(name.to_owned(), error);
     let table = |file: &str| Table::read(&data.join(file));
     let blocks = || table("gis-blocks-2020/blocks.csv.gz");

@@ -161,7 +161,7 @@ pub struct RanksArgs {
 /// Arguments of `motet bench rank-program`.
 #[derive(Debug, Clone, Args)]
 pub struct RankProgramArgs {
-    /// exchange, barrier or allreduce:LENGTH
+    /// exchange, barrier, allreduce:LENGTH, annealing:POINTS:CLUSTERS or annealing-by-rayon:POINTS:CLUSTERS:THREADS
     #[arg(value_name = "PROGRAM")]
     pub program: RankProgram,
 

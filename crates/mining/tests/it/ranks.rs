@@ -172,3 +172,41 @@ fn sem_g38_steps() {
         }
     }
 }
+
+#[test]
+fn blocks_computed_by_others_give_the_same_step() {
+    for points in sets() {
+        let (masses, centres) = ([0.25, 0.75], &points.values()[..2 * points.dim()]);
+        for ranks in [1, 3, 8] {
+            let steps = World::threads(ranks)
+                .run(async |comm| {
+                    let mut steps = Steps::new(&comm, &points).await?;
+                    // The last block first, as a scheduler might.
+                    let by = |blocks: usize, compute: &(dyn Fn(usize) -> Vec<f64> + Sync)| {
+                        let sums = (0..blocks).rev().map(compute);
+                        let add = |mut sum: Vec<f64>, block: Vec<f64>| {
+                            sum.iter_mut().zip(&block).for_each(|(s, b)| *s += b);
+                            sum
+                        };
+                        sums.reduce(add)
+                            .expect("nobody asks for the sum of no blocks")
+                    };
+                    let others = steps.soft_by(0.5, &masses, centres, by).await?;
+                    Ok::<_, MiningError>((others, steps.soft(0.5, &masses, centres).await?))
+                })
+                .unwrap();
+            for (others, own) in steps {
+                let near = |a: f64, b: f64| (a - b).abs() <= 1e-12 * (1.0 + b.abs());
+                assert!(
+                    near(others.free_energy, own.free_energy),
+                    "{others:?}, {own:?}"
+                );
+                let numbers = others.centres.iter().zip(&own.centres);
+                assert!(
+                    numbers.clone().all(|(a, b)| near(*a, *b)),
+                    "{others:?}, {own:?}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What the experiments of the suite compute: loops over blocks, products of matrices, clustering. Each with motet's forms of
+//! it, and with what tells that a peer has computed the same.
+
+pub(crate) mod contenders;
+pub(crate) mod layouts;
+pub(crate) mod loops;
+pub(crate) mod matrices;
+pub(crate) mod overhead;
+pub(crate) mod synchronised;
+
+use motet_sync::thread;
+use std::cell::OnceCell;
+use std::fmt;
+use std::time::Instant;
+
+/// Hot enough that every point of the mixture has a share in every cluster: no exponential is left out, and every step of annealing
+/// costs the same.
+pub(crate) const TEMPERATURE: f64 = 1.0;
+
+/// Something that is made when it is first wanted, once, or the reason why it cannot be.
+pub(crate) struct Lazy<T> {
+    made: OnceCell<Result<T, String>>,
+    make: Box<dyn Fn() -> Result<T, String>>,
+}
+
+impl<T> Lazy<T> {
+    pub(crate) fn new(make: impl Fn() -> Result<T, String> + 'static) -> Lazy<T> {
+        Lazy {
+            made: OnceCell::new(),
+            make: Box::new(make),
+        }
+    }
+
+    pub(crate) fn get(&self) -> Result<&T, String> {
+        self.made
+            .get_or_init(&self.make)
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Lazy<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Lazy").field(&self.made.get()).finish()
+    }
+}
+
+/// The time of a round in µs, of as many rounds as last at least half the budget; those before them were fewer, and warmed up. The
+/// programs in other languages do the same.
+pub(crate) fn time_us(
+    budget_us: f64,
+    mut round: impl FnMut() -> Result<(), String>,
+) -> Result<f64, String> {
+    let mut rounds = 1_u32;
+    loop {
+        let started = Instant::now();
+        for _ in 0..rounds {
+            round()?;
+        }
+        let us = started.elapsed().as_secs_f64() * 1e6;
+        if rounds > 1 && us >= budget_us / 2.0 {
+            return Ok(us / f64::from(rounds));
+        }
+        rounds *= 2;
+    }
+}
+
+/// Numbers of threads: powers of two, and the cores there are.
+pub(crate) fn thread_counts() -> Vec<usize> {
+    let cores = thread::cores();
+    let mut counts: Vec<usize> = (0..)
+        .map(|power| 1 << power)
+        .take_while(|&n| n < cores)
+        .collect();
+    counts.push(cores);
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_repeated_until_they_last() {
+        let mut rounds = 0;
+        let us = time_us(500.0, || {
+            rounds += 1;
+            Ok(())
+        });
+        assert!(us.unwrap() > 0.0 && rounds >= 3);
+        assert_eq!(time_us(1.0, || Err("no".to_owned())), Err("no".to_owned()));
+    }
+
+    #[test]
+    fn what_cannot_be_made_is_tried_once() {
+        let tries = std::rc::Rc::new(std::cell::Cell::new(0));
+        let counted = std::rc::Rc::clone(&tries);
+        let lazy: Lazy<u32> = Lazy::new(move || {
+            counted.set(counted.get() + 1);
+            Err("not here".to_owned())
+        });
+        assert_eq!(
+            (lazy.get(), lazy.get()),
+            (Err("not here".to_owned()), Err("not here".to_owned()))
+        );
+        assert_eq!(tries.get(), 1);
+    }
+
+    #[test]
+    fn the_cores_are_among_the_numbers_of_threads() {
+        let counts = thread_counts();
+        assert!(
+            counts.is_sorted() && counts.ends_with(&[thread::cores()]),
+            "{counts:?}"
+        );
+    }
+}

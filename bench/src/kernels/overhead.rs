@@ -1,0 +1,221 @@
+//! The overhead of clustering on several threads, on real points (E12, E18).
+
+use crate::experiments::annealing::Plan;
+use crate::experiments::quality::census;
+use crate::fingerprints::{Fingerprints, spread};
+use crate::kernels::Lazy;
+use crate::peers::scikit_learn::ScikitLearn;
+use crate::suite::{Case, Point, Quantity, Setting};
+use motet_mining::Points;
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// Real points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Data {
+    /// Census blocks as longitude and latitude, 201,174 of them.
+    Census,
+    /// Compounds as 1052 binary properties, 41,120 of them.
+    Chemistry,
+}
+
+/// What the cases of an experiment share.
+#[derive(Clone)]
+pub(crate) struct Clusterings {
+    census: Rc<Lazy<Points>>,
+    chemistry: Rc<Lazy<Fingerprints>>,
+    /// The process of scikit-learn, and the number of the case whose points it has.
+    peer: Rc<Lazy<RefCell<(ScikitLearn, usize)>>>,
+}
+
+/// The points of a case, and the fit whose steps are replayed.
+struct Sample {
+    number: usize,
+    points: Points,
+    plan: Plan,
+}
+
+/// f = P T(P) / T(1) - 1 of the steps.
+pub(crate) const OVERHEAD: Quantity = Quantity::new("overhead f", "");
+/// A step on P threads.
+pub(crate) const STEP: Quantity = Quantity::new("step per point and cluster", "ns");
+
+impl Data {
+    /// Both.
+    pub(crate) const ALL: [Data; 2] = [Data::Census, Data::Chemistry];
+
+    /// Its name in the points.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Data::Census => "census",
+            Data::Chemistry => "chemistry",
+        }
+    }
+
+    /// How many points there are.
+    pub(crate) fn rows(self) -> usize {
+        match self {
+            Data::Census => 201_174,
+            Data::Chemistry => 41_120,
+        }
+    }
+}
+
+impl Clusterings {
+    /// Nothing is read or started yet.
+    pub(crate) fn new(setting: &Setting) -> Clusterings {
+        let (folder, again) = (setting.config().data.clone(), setting.config().data.clone());
+        let python = setting.config().python.clone();
+        Clusterings {
+            census: Rc::new(Lazy::new(move || {
+                census(named(&folder)?, "blocks").map_err(|error| error.to_string())
+            })),
+            chemistry: Rc::new(Lazy::new(move || Fingerprints::read(named(&again)?))),
+            peer: Rc::new(Lazy::new(move || {
+                let process = ScikitLearn::start(&python)?;
+                Ok(RefCell::new((process, usize::MAX)))
+            })),
+        }
+    }
+
+    /// The overhead at a point: `rows` points in all. `number` tells the cases of an experiment apart.
+    pub(crate) fn case(
+        &self,
+        setting: &Setting,
+        number: usize,
+        (data, rows): (Data, usize),
+        (clusters, threads): (usize, usize),
+    ) -> Case {
+        let all = self.clone();
+        let sample = Rc::new(Lazy::new(move || all.sample(number, data, rows, clusters)));
+        let point = Point::new()
+            .with("data", data.name())
+            .with("points per thread", rows / threads)
+            .with("1/n", threads as f64 / rows as f64)
+            .with("clusters", clusters)
+            .with("threads", threads);
+        // A measurement lasts some milliseconds at least.
+        let least = setting.by_effort(0.0, 2e7, 2e8);
+        let mut case = Case::new(point, &[OVERHEAD, STEP]);
+        let here = Rc::clone(&sample);
+        case = case.with("motet", move || {
+            let Sample { points, plan, .. } = here.get()?;
+            let work = (points.len() * clusters * plan.annealing_steps()) as f64;
+            let rounds = (least / work).ceil().max(1.0);
+            let seconds = |threads| {
+                let seconds = plan.replay_seconds(points, threads, rounds as usize);
+                seconds.map_err(|error| error.to_string())
+            };
+            let (one, all) = (seconds(1)?, seconds(threads)?);
+            Ok(values(one, all, threads, work * rounds))
+        });
+        if setting.wants("scikit-learn") {
+            let peer = Rc::clone(&self.peer);
+            case = case.with("scikit-learn", move || {
+                let Sample {
+                    points,
+                    plan,
+                    number,
+                } = sample.get()?;
+                let (process, has) = &mut *peer.get()?.borrow_mut();
+                if has != number {
+                    process.points(points)?;
+                    *has = *number;
+                }
+                let work = (points.len() * clusters) as f64;
+                let steps = (least / work).ceil().clamp(2.0, 500.0);
+                let mut seconds =
+                    |threads| process.lloyd_seconds(clusters, &plan.start, threads, steps as usize);
+                let (one, all) = (seconds(1)?, seconds(threads)?);
+                Ok(values(one, all, threads, work * steps))
+            });
+        }
+        case
+    }
+
+    fn sample(
+        &self,
+        number: usize,
+        data: Data,
+        rows: usize,
+        clusters: usize,
+    ) -> Result<Sample, String> {
+        let points = match data {
+            Data::Census => {
+                let all = self.census.get()?;
+                let places = spread(rows, all.len());
+                let values = places.flat_map(|place| &all.values()[2 * place..2 * place + 2]);
+                Points::new(values.copied().collect(), 2).map_err(|error| error.to_string())?
+            }
+            Data::Chemistry => self.chemistry.get()?.points(rows)?,
+        };
+        let plan = Plan::new(&points, clusters, 0).map_err(|error| error.to_string())?;
+        Ok(Sample {
+            number,
+            points,
+            plan,
+        })
+    }
+}
+
+/// The quantities of so much work on one thread and on several.
+fn values(one: f64, all: f64, threads: usize, work: f64) -> Vec<f64> {
+    vec![threads as f64 * all / one - 1.0, all * 1e9 / work]
+}
+
+fn named(folder: &Option<PathBuf>) -> Result<&Path, String> {
+    folder
+        .as_deref()
+        .ok_or_else(|| "name the folder of the data sets: --data DIR".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::selection::Effort;
+    use crate::suite::SuiteConfig;
+
+    #[test]
+    fn overhead_is_what_p_threads_take_more_than_one() {
+        assert_eq!(values(2.0, 1.0, 2, 1e9), [0.0, 1.0]);
+        assert_eq!(values(2.0, 1.5, 2, 0.5e9), [0.5, 3.0]);
+    }
+
+    #[test]
+    fn data_that_are_not_there_are_a_reason() {
+        for (data, told) in [
+            (None, "--data"),
+            (Some(PathBuf::from("no/folder")), "no/folder"),
+        ] {
+            let setting = Setting::new(SuiteConfig {
+                effort: Effort::Trial,
+                peers: Some(Vec::new()),
+                data,
+                ..SuiteConfig::default()
+            });
+            let all = Clusterings::new(&setting);
+            for data in Data::ALL {
+                let mut case = all.case(&setting, 0, (data, 100), (3, 2));
+                let reason = (case.series[0].program)().unwrap_err();
+                assert!(reason.contains(told), "{reason}");
+            }
+        }
+    }
+
+    #[test]
+    fn needs_data_overheads_of_real_points() {
+        let setting = Setting::new(SuiteConfig {
+            effort: Effort::Trial,
+            peers: Some(Vec::new()),
+            data: Some(motet_testkit::data()),
+            ..SuiteConfig::default()
+        });
+        let all = Clusterings::new(&setting);
+        for data in Data::ALL {
+            let mut case = all.case(&setting, 0, (data, 200), (3, 2));
+            let values = (case.series[0].program)().unwrap();
+            assert!(values[0] > -1.0 && values[1] > 0.0, "{values:?}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The clustering kernel between synchronisations (E20, E22, E23): every thread computes one step of annealing over points of its
+//! own, then all meet, and so on.
+
+use crate::experiments::annealing::mixture;
+use crate::kernels::{TEMPERATURE, thread_counts};
+use crate::suite::{Case, Point, Quantity, Setting};
+use motet_comm::{Communicator, World};
+use motet_mining::{MiningError, Points, Steps};
+use std::rc::Rc;
+use std::time::Instant;
+
+/// One measurement of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Kernel {
+    pub(crate) threads: usize,
+    /// Points of each thread.
+    pub(crate) points: usize,
+    pub(crate) clusters: usize,
+    pub(crate) synchronisations: usize,
+    pub(crate) pinned: bool,
+}
+
+/// What each thread took between two synchronisations, in µs.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Times {
+    /// For each thread one time for each synchronisation.
+    threads: Vec<Vec<f64>>,
+}
+
+impl Kernel {
+    /// The times of all threads; the synchronisation itself is in none of them.
+    ///
+    /// # Errors
+    /// A rank has failed.
+    pub(crate) fn run(self, points: &Points) -> Result<Times, String> {
+        let world = World::threads(self.threads);
+        let world = match self.pinned {
+            true => world,
+            false => world.pin(false),
+        };
+        let threads = world
+            .run(async |comm| self.rank(&comm, points).await)
+            .map_err(|error| error.to_string())?;
+        Ok(Times { threads })
+    }
+
+    async fn rank(self, comm: &Communicator, points: &Points) -> Result<Vec<f64>, MiningError> {
+        let alone = comm.split(Some(comm.rank()), 0).await?;
+        let alone = alone.expect("every rank has a colour");
+        let mut steps = Steps::new(&alone, points).await?;
+        let masses = vec![1.0 / self.clusters as f64; self.clusters];
+        let centres = &points.values()[..self.clusters * points.dim()];
+        let mut times = Vec::with_capacity(self.synchronisations);
+        // The first tenth warms up.
+        let warm = self.synchronisations.div_ceil(10);
+        for at in 0..warm + self.synchronisations {
+            comm.barrier().await?;
+            let started = Instant::now();
+            steps.soft(TEMPERATURE, &masses, centres).await?;
+            if at >= warm {
+                times.push(started.elapsed().as_secs_f64() * 1e6);
+            }
+        }
+        Ok(times)
+    }
+
+    /// Numbers of points of each thread, the least first.
+    pub(crate) fn sizes(setting: &Setting) -> &'static [usize] {
+        setting.by_effort(&[200], &[10_000, 50_000], &[10_000, 50_000, 500_000])
+    }
+
+    /// Cases of an experiment with this kernel: `values` makes the quantities of a kernel.
+    pub(crate) fn cases(
+        setting: &Setting,
+        quantities: &[Quantity],
+        values: impl Fn(Kernel, &Points) -> Result<Vec<f64>, String> + Copy + 'static,
+    ) -> Vec<Case> {
+        let clusters: &[usize] = setting.by_effort(&[1, 8], &[1, 80], &[1, 80]);
+        let mut cases = Vec::new();
+        for &size in Kernel::sizes(setting) {
+            // One after the other, so that only the points of one size are there at a time.
+            let points = Rc::new(std::cell::OnceCell::new());
+            for &clusters in clusters {
+                for threads in thread_counts() {
+                    let kernel = Kernel {
+                        threads,
+                        points: size,
+                        clusters,
+                        synchronisations: setting.by_effort(5, 100, 1000),
+                        pinned: setting.pins(threads),
+                    };
+                    let point = Point::new()
+                        .with("points per thread", size)
+                        .with("clusters", clusters)
+                        .with("threads", threads);
+                    let points = Rc::clone(&points);
+                    cases.push(Case::new(point, quantities).with("motet", move || {
+                        values(kernel, points.get_or_init(|| mixture(size)))
+                    }));
+                }
+            }
+        }
+        cases
+    }
+}
+
+impl Times {
+    /// The mean over threads and synchronisations.
+    pub(crate) fn mean(&self) -> f64 {
+        mean(self.all())
+    }
+
+    /// The standard deviation over threads and synchronisations, over the mean.
+    pub(crate) fn deviation_over_mean(&self) -> f64 {
+        let mean = self.mean();
+        let squares = self.all().map(|time| (time - mean) * (time - mean));
+        self::mean(squares).sqrt() / mean
+    }
+
+    /// What lies between the slowest and the fastest thread of a synchronisation, on average, over the mean.
+    pub(crate) fn spread_over_mean(&self) -> f64 {
+        let synchronisations = self.threads.first().map_or(0, Vec::len);
+        let spread = |at: usize| {
+            let here = || self.threads.iter().map(move |times| times[at]);
+            here().fold(f64::NEG_INFINITY, f64::max) - here().fold(f64::INFINITY, f64::min)
+        };
+        mean((0..synchronisations).map(spread)) / self.mean()
+    }
+
+    fn all(&self) -> impl Iterator<Item = f64> {
+        self.threads.iter().flatten().copied()
+    }
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0.0), |(sum, count), value| (sum + value, count + 1.0));
+    sum / count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deviations_and_spreads() {
+        let times = Times {
+            threads: vec![vec![1.0, 3.0], vec![3.0, 5.0]],
+        };
+        assert_eq!(times.mean(), 3.0);
+        assert_eq!(times.deviation_over_mean(), 2.0_f64.sqrt() / 3.0);
+        assert_eq!(times.spread_over_mean(), 2.0 / 3.0);
+        let alone = Times {
+            threads: vec![vec![1.0, 3.0]],
+        };
+        assert_eq!(alone.spread_over_mean(), 0.0, "one thread has no others");
+    }
+
+    #[test]
+    fn every_thread_tells_each_synchronisation() {
+        let kernel = Kernel {
+            threads: 3,
+            points: 100,
+            clusters: 4,
+            synchronisations: 7,
+            pinned: false,
+        };
+        let times = kernel.run(&mixture(100)).unwrap();
+        assert!(times.threads.len() == 3 && times.threads.iter().all(|t| t.len() == 7));
+        assert!(times.all().all(|time| time > 0.0));
+    }
+}

@@ -1,0 +1,48 @@
+//! E26: overhead of threads in a node.
+
+use crate::kernels::layouts;
+use crate::selection::Missing;
+use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
+
+/// Overhead f of t x 1 x 1.
+#[derive(Debug)]
+pub(crate) struct ThreadOverhead;
+
+impl Experiment for ThreadOverhead {
+    fn about(&self) -> About {
+        About {
+            key: "E26",
+            name: "thread-overhead",
+            title: "Overhead of threads in a node",
+            question: "What do threads inside a node lose, with a static and a dynamic split?",
+            definition: "f = p T(p) / T(1) - 1 of the step of E25 in the patterns t x 1 x 1, T(1) measured just before. \
+                         The papers' model is f = a1 p + a2 n; with one node n is 1 everywhere and the second factor is a \
+                         constant.",
+            parameters: layouts::PARAMETERS,
+            threats: "One thread may run at a higher clock than all. The model has as many points as there are numbers \
+                      of threads: on few cores it says little.",
+            sources: &["P4 Fig. 5"],
+        }
+    }
+
+    fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
+        let sizes = setting.by_effort(&[500][..], &[50_000][..], &[12_500, 50_000, 200_000][..]);
+        layouts::cases(
+            setting,
+            &layouts::threads_only(),
+            sizes,
+            layouts::OVERHEAD,
+            |times| Ok(vec![times.overhead()?]),
+        )
+    }
+
+    fn pictures(&self) -> Vec<Picture> {
+        let picture = Picture::new(
+            "e26-overhead",
+            "Overhead of threads in a node",
+            Axis::linear("p", "cores"),
+            Axis::linear("overhead f", ""),
+        );
+        vec![picture.series_by(&["points"]).fit(Fit::ThroughOrigin)]
+    }
+}

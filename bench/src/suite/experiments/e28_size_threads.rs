@@ -1,0 +1,46 @@
+//! E28: overhead by the size of the data, threads in a node.
+
+use crate::kernels::layouts;
+use crate::selection::Missing;
+use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
+
+/// Overhead f of t x 1 x 1 for three sizes.
+#[derive(Debug)]
+pub(crate) struct SizeThreads;
+
+impl Experiment for SizeThreads {
+    fn about(&self) -> About {
+        About {
+            key: "E28",
+            name: "size-threads",
+            title: "Overhead against data size, threads in a node",
+            question: "Is the overhead of threads a function of the grain size alone, whatever the size of the data?",
+            definition: "f as in E26 for N = 12,500, 25,000 and 50,000 in the patterns t x 1 x 1. One factor: f = a1 p / \
+                         N, all sizes together. Two factors: p / N and n.",
+            parameters: layouts::PARAMETERS,
+            threats: "As E26. Caches hold the small sets and not the large ones, which is no matter of grain.",
+            sources: &["P4 Fig. 8"],
+        }
+    }
+
+    fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
+        let sizes = setting.by_effort(&[500][..], &layouts::SIZES, &layouts::SIZES);
+        layouts::cases(
+            setting,
+            &layouts::threads_only(),
+            sizes,
+            layouts::OVERHEAD,
+            |times| Ok(vec![times.overhead()?]),
+        )
+    }
+
+    fn pictures(&self) -> Vec<Picture> {
+        let picture = Picture::new(
+            "e28-overhead",
+            "Overhead of threads against p / N",
+            Axis::linear("p/N", "1/points"),
+            Axis::linear("overhead f", ""),
+        );
+        vec![picture.fit(Fit::ThroughOrigin)]
+    }
+}

@@ -1,0 +1,46 @@
+//! E29: static less dynamic split, threads in a node.
+
+use crate::kernels::layouts;
+use crate::selection::Missing;
+use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
+
+/// f with a static split less f with a dynamic one, t x 1 x 1.
+#[derive(Debug)]
+pub(crate) struct DifferenceThreads;
+
+impl Experiment for DifferenceThreads {
+    fn about(&self) -> About {
+        About {
+            key: "E29",
+            name: "difference-threads",
+            title: "Static less dynamic split, threads in a node",
+            question: "Does it matter for clustering whether the points are split by hand or handed out?",
+            definition: "The difference of f between motet's ranks, over ports or over shared memory, each with its share \
+                         (static), and rayon on the same kernel (dynamic), both measured one after the other, in the \
+                         patterns t x 1 x 1. Positive: the static split loses more.",
+            parameters: layouts::PARAMETERS,
+            threats: "Every block costs the same here, which is a static split's best case. A difference of two small \
+                      numbers: look at least and most.",
+            sources: &["P4 Fig. 9"],
+        }
+    }
+
+    fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
+        let sizes = setting.by_effort(
+            &[500][..],
+            &[12_500, 50_000][..],
+            &[12_500, 25_000, 50_000][..],
+        );
+        layouts::differences(setting, &layouts::threads_only(), sizes)
+    }
+
+    fn pictures(&self) -> Vec<Picture> {
+        let picture = Picture::new(
+            "e29-difference",
+            "f static less f dynamic, threads",
+            Axis::linear("p", "cores"),
+            Axis::linear("difference of f", ""),
+        );
+        vec![picture.series_by(&["points"])]
+    }
+}

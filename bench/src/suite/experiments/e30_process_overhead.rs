@@ -1,0 +1,46 @@
+//! E30: overhead of processes in a node.
+
+use crate::kernels::layouts;
+use crate::selection::Missing;
+use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
+
+/// Overhead f of 1 x m x 1.
+#[derive(Debug)]
+pub(crate) struct ProcessOverhead;
+
+impl Experiment for ProcessOverhead {
+    fn about(&self) -> About {
+        About {
+            key: "E30",
+            name: "process-overhead",
+            title: "Overhead of processes in a node",
+            question: "What do processes inside a node lose that have one thread each?",
+            definition: "f as in E26 in the patterns 1 x m x 1. The papers' models are f = a1 p and f = a1 p + a2 p \
+                         squared.",
+            parameters: layouts::PARAMETERS,
+            threats: "As E25 and E26.",
+            sources: &["P4 Fig. 10"],
+        }
+    }
+
+    fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
+        let sizes = setting.by_effort(&[500][..], &[50_000][..], &[12_500, 50_000, 200_000][..]);
+        layouts::cases(
+            setting,
+            &layouts::processes_only(),
+            sizes,
+            layouts::OVERHEAD,
+            |times| Ok(vec![times.overhead()?]),
+        )
+    }
+
+    fn pictures(&self) -> Vec<Picture> {
+        let picture = Picture::new(
+            "e30-overhead",
+            "Overhead of processes in a node",
+            Axis::linear("p", "cores"),
+            Axis::linear("overhead f", ""),
+        );
+        vec![picture.series_by(&["points"]).fit(Fit::ThroughOrigin)]
+    }
+}

@@ -1,0 +1,45 @@
+//! E31: overhead by the size of the data, processes in a node.
+
+use crate::kernels::layouts;
+use crate::selection::Missing;
+use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
+
+/// Overhead f of 1 x m x 1 for three sizes.
+#[derive(Debug)]
+pub(crate) struct SizeProcesses;
+
+impl Experiment for SizeProcesses {
+    fn about(&self) -> About {
+        About {
+            key: "E31",
+            name: "size-processes",
+            title: "Overhead against data size, processes in a node",
+            question: "Is the overhead of processes a function of the grain size alone?",
+            definition: "E28 with one thread in each of m processes.",
+            parameters: layouts::PARAMETERS,
+            threats: "As E28.",
+            sources: &["P4 Fig. 11"],
+        }
+    }
+
+    fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
+        let sizes = setting.by_effort(&[500][..], &layouts::SIZES, &layouts::SIZES);
+        layouts::cases(
+            setting,
+            &layouts::processes_only(),
+            sizes,
+            layouts::OVERHEAD,
+            |times| Ok(vec![times.overhead()?]),
+        )
+    }
+
+    fn pictures(&self) -> Vec<Picture> {
+        let picture = Picture::new(
+            "e31-overhead",
+            "Overhead of processes against p / N",
+            Axis::linear("p/N", "1/points"),
+            Axis::linear("overhead f", ""),
+        );
+        vec![picture.fit(Fit::ThroughOrigin)]
+    }
+}

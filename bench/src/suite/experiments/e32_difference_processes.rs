@@ -1,0 +1,44 @@
+//! E32: static less dynamic split, processes in a node.
+
+use crate::kernels::layouts;
+use crate::selection::Missing;
+use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
+
+/// f with a static split less f with a dynamic one, 1 x m x 1.
+#[derive(Debug)]
+pub(crate) struct DifferenceProcesses;
+
+impl Experiment for DifferenceProcesses {
+    fn about(&self) -> About {
+        About {
+            key: "E32",
+            name: "difference-processes",
+            title: "Static less dynamic split, processes in a node",
+            question: "Does a scheduler cost anything where it has one thread only to schedule for?",
+            definition: "E29 in the patterns 1 x m x 1: in each process one rank that computes its share, or one that \
+                         hands it block by block to the one thread of rayon.",
+            parameters: layouts::PARAMETERS,
+            threats: "As E29.",
+            sources: &["P4 Fig. 12"],
+        }
+    }
+
+    fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
+        let sizes = setting.by_effort(
+            &[500][..],
+            &[12_500, 50_000][..],
+            &[12_500, 25_000, 50_000][..],
+        );
+        layouts::differences(setting, &layouts::processes_only(), sizes)
+    }
+
+    fn pictures(&self) -> Vec<Picture> {
+        let picture = Picture::new(
+            "e32-difference",
+            "f static less f dynamic, processes",
+            Axis::linear("p", "cores"),
+            Axis::linear("difference of f", ""),
+        );
+        vec![picture.series_by(&["points"])]
+    }
+}
