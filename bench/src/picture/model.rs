@@ -58,7 +58,7 @@ fn straight(line: &Line, over: &[f64], told: impl Fn(f64) -> String) -> Result<F
     let model = fit::line(&points(line))?;
     Ok(Fitted {
         curve: over.iter().map(|&x| (x, model.at(x))).collect(),
-        text: format!("{}, R² {}", told(model.slope()), number(model.r_squared())),
+        text: told(model.slope()) + &quality(line, 2, model.r_squared()),
     })
 }
 
@@ -70,11 +70,7 @@ fn proportional(
     let model = fit::through_origin(&points(line))?;
     Ok(Fitted {
         curve: over.iter().map(|&x| (x, model.at([x]))).collect(),
-        text: format!(
-            "{}, R² {}",
-            told(model.coefficients[0]),
-            number(model.r_squared)
-        ),
+        text: told(model.coefficients[0]) + &quality(line, 1, model.r_squared),
     })
 }
 
@@ -92,12 +88,16 @@ fn factors<const N: usize>(line: &Line, names: [&str; N]) -> Result<Fitted, FitE
         curve: modelled
             .map(|((x, _), mark)| (mark.x, model.at(*x)))
             .collect(),
-        text: format!(
-            "{}, R² {}",
-            terms.collect::<Vec<_>>().join(" + "),
-            number(model.r_squared)
-        ),
+        text: terms.collect::<Vec<_>>().join(" + ") + &quality(line, N, model.r_squared),
     })
+}
+
+/// How well a model fits; through as many points as it has coefficients any model goes.
+fn quality(line: &Line, coefficients: usize, r_squared: f64) -> String {
+    if line.marks.len() <= coefficients {
+        return ", as many points as coefficients".to_owned();
+    }
+    format!(", R² {}", number(r_squared))
 }
 
 /// What y grows by with x, in a unit that can be read.

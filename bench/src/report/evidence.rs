@@ -103,6 +103,13 @@ impl<'a> Cut<'a> {
         self
     }
 
+    /// Only rows of exactly this series.
+    pub(super) fn form(mut self, name: &str) -> Cut<'a> {
+        self.rows.retain(|row| row.series == name);
+        self.path += &format!(", {name}");
+        self
+    }
+
     /// Only rows in which the parameter has its greatest measured value.
     pub(super) fn greatest(self, parameter: &str) -> Cut<'a> {
         let greatest = self.values_of(parameter).into_iter().next_back();
