@@ -1,7 +1,7 @@
 //! What pictures show of rows.
 
 use motet_bench::picture::{Origin, Panel, Scale, panels};
-use motet_bench::suite::{Axis, Beside, Fit, Outcome, Picture, Point, Row, SCHEMA};
+use motet_bench::suite::{Axis, Beside, Fit, Outcome, Picture, Point, Row, SCHEMA, all};
 
 fn row(series: &str, point: Point, median: f64) -> Row {
     Row {
@@ -41,6 +41,28 @@ fn linear_rows() -> Vec<Row> {
             .map(|s| row(series, stages(s), 14.0 + us * 1e-6 * s as f64))
     };
     [at("motet", 2.0), at("tokio", 6.0)].concat()
+}
+
+#[test]
+fn every_picture_has_a_name_of_its_own_and_is_in_the_paper_map() {
+    let map = include_str!("../../../docs/PAPER-MAP.md");
+    let mut keys: Vec<&str> = Vec::new();
+    for experiment in all() {
+        let about = experiment.about();
+        for picture in experiment.pictures() {
+            let row = map
+                .lines()
+                .find(|line| line.starts_with(&format!("| {} | e", about.key)));
+            let row =
+                row.unwrap_or_else(|| panic!("{} has pictures: a row belongs there", about.key));
+            assert!(row.contains(picture.key), "{}: {row}", picture.key);
+            keys.push(picture.key);
+        }
+    }
+    let mut unique = keys.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(unique.len(), keys.len(), "{keys:?}");
 }
 
 #[test]
