@@ -7,6 +7,7 @@
 //!
 //! ```text
 //!  stages ──> motet-patterns            one program each way
+//!  suite ──> motet-patterns, peers      the papers' experiments by one method, into a folder of rows
 //!  core, ranks ──> rows ──> contest, peers   motet and a peer in turn, and the bars between them
 //!       └────> selection                     which rows, and how thoroughly
 //!  annealing ──> peers::scikit_learn        the peer in a process of its own
@@ -14,7 +15,7 @@
 //!     └─────> unit, limits, statistics shared by all experiments
 //! ```
 //!
-//! Read next: [`stages`] (overhead per stage, the papers' measure), `README.md` (the list).
+//! Read next: [`stages`] (overhead per stage, the papers' measure), [`suite`], `README.md` (the list).
 
 mod experiments;
 pub mod fit;

@@ -4,6 +4,7 @@ use super::row::SCHEMA;
 use super::setting::Setting;
 use crate::limits;
 use crate::selection::Effort;
+use crate::statistics::median;
 use crate::system::{Cache, Cores, Memory, processor, system};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -67,7 +68,7 @@ impl Machine {
             machine: Identity::here(),
             memory_bytes: Memory::here().total_bytes,
             limits: Measures {
-                unit_us: setting.unit().time_us(1_000),
+                unit_us: median(&[(); 101].map(|()| setting.unit().time_us(10))),
                 cache_line_us: limits::roundtrip_us(),
                 wakeup_us: limits::wakeup_us(),
                 copy_gb_per_s: limits::copy_gb_per_s(),
@@ -81,6 +82,15 @@ impl Machine {
             }
             .to_owned(),
             pinned: setting.config().pinned,
+        }
+    }
+
+    /// Keeps what an earlier record of the same machine says of peers that this run does not meet.
+    pub(super) fn keep_versions(&mut self, before: Machine) {
+        if before.machine == self.machine {
+            for (name, version) in before.versions {
+                self.versions.entry(name).or_insert(version);
+            }
         }
     }
 
@@ -152,6 +162,19 @@ mod tests {
             let version = &record.versions[name];
             assert!(version.contains('.'), "{name} {version}");
         }
+        let mut later = record.clone();
+        let mut before = record.clone();
+        before.versions.insert("Go".to_owned(), "go 1".to_owned());
+        before
+            .versions
+            .insert("motet".to_owned(), "0.0.1".to_owned());
+        later.keep_versions(before.clone());
+        assert_eq!(later.versions["Go"], "go 1");
+        assert_eq!(later.versions["motet"], record.versions["motet"]);
+        before.machine.cores += 1;
+        let mut other = record.clone();
+        other.keep_versions(before);
+        assert_eq!(other, record);
         let text = serde_json::to_string(&record).unwrap();
         assert_eq!(serde_json::from_str::<Machine>(&text).unwrap(), record);
     }

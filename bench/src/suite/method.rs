@@ -4,7 +4,7 @@
 //! machine hits all of them. A row is the median of the rounds with the least and the most. An experiment has a
 //! budget of time; a case gets its share of what is left and stops repeating when it is spent. What the other processes and
 //! the host had of the processors meanwhile is read before and after: when it was too much the case is measured
-//! again, and when it was too much again its rows say so.
+//! again if there is time left, and when it was too much again its rows say so.
 
 use super::case::{Case, Series};
 use super::load::{Reading, System, Watch};
@@ -137,13 +137,18 @@ impl Measurer {
         share: Duration,
         listener: &mut dyn Listener,
     ) -> Result<(Vec<Runs>, bool), Stop> {
-        // Half of the share, so that a second attempt has its time.
-        let limit = share / 2;
-        let (runs, disturbed) = self.attempt(case, limit, self.method.warm, listener)?;
+        let begun = Instant::now();
+        // Half of the share, so that a second attempt has its time. Without any left there is one round.
+        let (limit, warm) = (share / 2, self.method.warm && !share.is_zero());
+        let (runs, disturbed) = self.attempt(case, limit, warm, listener)?;
         let Some(first) = disturbed else {
             return Ok((runs, false));
         };
-        listener.disturbed(case, first, true);
+        let again = begun.elapsed() < share;
+        listener.disturbed(case, first, again);
+        if !again {
+            return Ok((runs, true));
+        }
         let (again, disturbed) = self.attempt(case, limit, false, listener)?;
         match disturbed {
             None => Ok((again, false)),

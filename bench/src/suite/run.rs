@@ -6,7 +6,7 @@ use super::machine::Machine;
 use super::method::{Listener, Measurer, Method, Stop};
 use super::row::{Outcome, Point, Row, SCHEMA};
 use super::setting::Setting;
-use super::store::{Store, StoreError};
+use super::store::{Store, StoreError, read_machine};
 use std::path::Path;
 
 /// What hears how a run of the suite goes on.
@@ -60,6 +60,9 @@ pub fn run(
     progress: &mut dyn Progress,
 ) -> Result<(), Stop> {
     let mut machine = Machine::here(setting);
+    if let Ok(before) = read_machine(out) {
+        machine.keep_versions(before);
+    }
     let mut store = Store::open(out, &machine).map_err(failed)?;
     let mut measurer = Measurer::new(Method::of(setting.config().effort));
     for (at, experiment) in experiments.iter().enumerate() {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 pub(crate) struct Envelope {
     pub(crate) context: Context,
     pub(crate) status: Status,
-    pub(crate) label: Label,
+    pub(crate) label: OnMessage,
     /// What a synchronous send waits for.
     pub(crate) receipt: Option<Arc<Receipt>>,
     payload: Payload,
@@ -21,10 +21,17 @@ pub(crate) struct Envelope {
     pub(crate) place: u64,
 }
 
+/// The type of a value, and where it was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Label {
+    pub(crate) type_name: &'static str,
+    pub(crate) site: CallSite,
+}
+
 /// What is written on a message.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Label {
-    /// Where it was sent and what type it has; `None` when that is written behind the value.
+pub(crate) struct OnMessage {
+    /// Where it was sent and what type it has; `None` when it came from another process.
     here: Option<(&'static Typed, &'static Location<'static>)>,
     /// The number of elements of a slice; 1 for a value.
     pub(crate) length: usize,
@@ -36,14 +43,19 @@ enum Payload {
     Written(Box<Written>),
 }
 
-/// A value from another process, and what it has written of it.
+/// A value from another process, and what was written on it.
 struct Written {
     bytes: Vec<u8>,
-    /// Where the value ends, its type's name, and the file it was sent in.
-    ends: [usize; 3],
-    /// Line and column.
-    place: u64,
+    /// Where the value ends.
+    end: usize,
+    type_name: &'static str,
+    site: CallSite,
 }
+
+/// What a message between processes has behind its value, by the bits above its label's number.
+const WORDS: u64 = 1 << 32;
+const LENGTH: u64 = 1 << 33;
+const RECEIPT: u64 = 1 << 34;
 
 /// Says that a message has been received.
 #[derive(Debug)]
@@ -97,7 +109,7 @@ impl Envelope {
         location: &'static Location<'static>,
         value: T,
     ) -> Self {
-        let label = Label {
+        let label = OnMessage {
             here: Some((Of::<T>::TYPE, location)),
             length: 1,
         };
@@ -128,7 +140,7 @@ impl Envelope {
     pub(crate) fn holds<T: 'static>(&self) -> bool {
         match &self.payload {
             Payload::Here(value) => value.is::<T>(),
-            Payload::Written(written) => written.type_name() == type_name::<T>().as_bytes(),
+            Payload::Written(written) => written.type_name == type_name::<T>(),
         }
     }
 
@@ -159,26 +171,46 @@ impl Envelope {
         }
     }
 
-    /// The bytes by which another process makes the same envelope; `receipt` is the number under which this one
-    /// keeps the receipt, if there is one.
+    /// The type of the value and where it was sent, if that was in this process.
+    pub(crate) fn label_here(&self) -> Option<(&'static Typed, &'static Location<'static>)> {
+        self.label.here
+    }
+
+    /// The bytes by which another process makes the same envelope, where its label has this number, with the label's words
+    /// if they are new there; `receipt` is the number under which this one keeps the receipt, if there is one.
     ///
     /// # Errors
     /// Why the value cannot be written.
-    pub(crate) fn write(&self, receipt: u64) -> Result<Vec<u8>, String> {
+    pub(crate) fn write(
+        &self,
+        label: u32,
+        with_words: bool,
+        receipt: Option<u64>,
+    ) -> Result<Vec<u8>, String> {
         let (Some((typed, location)), Payload::Here(value)) = (self.label.here, &self.payload)
         else {
             return Err("it is from another process".to_owned());
         };
-        let (name, file) = ((typed.name)(), location.file());
         // Most values are short; and a transport may append a little.
-        let mut bytes = Vec::with_capacity(name.len() + file.len() + 128);
+        let mut bytes = Vec::with_capacity(64);
         (typed.encode)(value.as_ref(), &mut bytes)?;
-        put_text(&mut bytes, name);
-        put_text(&mut bytes, file);
-        let place = u64::from(location.line()) << 32 | u64::from(location.column());
-        for number in [place, self.label.length as u64, receipt] {
-            put_number(&mut bytes, number);
+        let mut last = u64::from(label);
+        if with_words {
+            put_text(&mut bytes, (typed.name)());
+            put_text(&mut bytes, location.file());
+            let place = u64::from(location.line()) << 32 | u64::from(location.column());
+            put_number(&mut bytes, place);
+            last |= WORDS;
         }
+        if self.label.length != 1 {
+            put_number(&mut bytes, self.label.length as u64);
+            last |= LENGTH;
+        }
+        if let Some(receipt) = receipt {
+            put_number(&mut bytes, receipt);
+            last |= RECEIPT;
+        }
+        put_number(&mut bytes, last);
         Ok(bytes)
     }
 
@@ -190,23 +222,46 @@ impl Envelope {
         }));
     }
 
-    /// The envelope of such bytes, and the number of the receipt that the sender keeps, 0 if none; `None` if
-    /// they are none.
-    pub(crate) fn read(context: Context, status: Status, bytes: Vec<u8>) -> Option<(Self, u64)> {
+    /// The envelope of such bytes, and the number of the receipt that the sender keeps, if it does; `None` if they are
+    /// none. `label` gives the label of a number, with its words when they came.
+    pub(crate) fn read(
+        context: Context,
+        status: Status,
+        bytes: Vec<u8>,
+        label: impl FnOnce(u32, Option<Label>) -> Option<Label>,
+    ) -> Option<(Self, Option<u64>)> {
         let mut tail = Tail(&bytes);
-        let receipt = tail.number()?;
-        let length = usize::try_from(tail.number()?).ok()?;
-        let place = tail.number()?;
-        let file = tail.bytes()?.len();
-        let file_begins = tail.0.len();
-        let name = tail.bytes()?.len();
-        let value = tail.0.len();
-        let ends = [value, value + name, file_begins + file];
-        let written = Box::new(Written { bytes, ends, place });
+        let last = tail.number()?;
+        let mut number = |bit| {
+            let there = last & bit != 0;
+            there
+                .then(|| tail.number())
+                .map_or(Some(None), |it| it.map(Some))
+        };
+        let (receipt, length) = (number(RECEIPT)?, number(LENGTH)?);
+        let words = match last & WORDS {
+            0 => None,
+            _ => {
+                let (place, file) = (tail.number()?, known(tail.text()?));
+                Some(Label {
+                    type_name: known(tail.text()?),
+                    site: CallSite::new(file, (place >> 32) as u32, place as u32),
+                })
+            }
+        };
+        let end = tail.0.len();
+        let Label { type_name, site } = label(last as u32, words)?;
+        let length = usize::try_from(length.unwrap_or(1)).ok()?;
+        let written = Box::new(Written {
+            bytes,
+            end,
+            type_name,
+            site,
+        });
         let envelope = Envelope {
             context,
             status,
-            label: Label { here: None, length },
+            label: OnMessage { here: None, length },
             receipt: None,
             payload: Payload::Written(written),
             place: 0,
@@ -220,9 +275,7 @@ impl Envelope {
     pub(crate) fn type_name(&self) -> &'static str {
         match (&self.label.here, &self.payload) {
             (Some((typed, _)), _) => (typed.name)(),
-            (None, Payload::Written(written)) => {
-                known(&String::from_utf8_lossy(written.type_name()))
-            }
+            (None, Payload::Written(written)) => written.type_name,
             (None, Payload::Here(_)) => unreachable!("what is here has its label"),
         }
     }
@@ -231,7 +284,7 @@ impl Envelope {
     fn call_site(&self) -> CallSite {
         match (&self.label.here, &self.payload) {
             (Some((_, location)), _) => (*location).into(),
-            (None, Payload::Written(written)) => written.call_site(),
+            (None, Payload::Written(written)) => written.site,
             (None, Payload::Here(_)) => unreachable!("what is here has its label"),
         }
     }
@@ -239,17 +292,7 @@ impl Envelope {
 
 impl Written {
     fn value(&self) -> &[u8] {
-        &self.bytes[..self.ends[0]]
-    }
-
-    fn type_name(&self) -> &[u8] {
-        &self.bytes[self.ends[0]..self.ends[1]]
-    }
-
-    fn call_site(&self) -> CallSite {
-        let file = &self.bytes[self.ends[1] + size_of::<u64>()..self.ends[2]];
-        let file = known(&String::from_utf8_lossy(file));
-        CallSite::new(file, (self.place >> 32) as u32, self.place as u32)
+        &self.bytes[..self.end]
     }
 }
 

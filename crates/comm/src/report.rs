@@ -107,6 +107,11 @@ impl WaitReport {
         self.unmatched.extend(after.unmatched);
         self
     }
+
+    /// Whether there is a rank that waits: where all have finished, the run is only about to end.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.ranks.iter().any(|rank| *rank != RankState::Finished)
+    }
 }
 
 impl Operation {

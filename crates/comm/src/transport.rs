@@ -32,6 +32,11 @@ pub trait Transport: Send + Sync {
         deliver: &mut dyn FnMut(usize, Header, Vec<u8>),
     ) -> Result<usize, TransportError>;
 
+    /// Messages that were sent and need further calls of [`Transport::progress`] to leave this process.
+    fn under_way(&self) -> usize {
+        0
+    }
+
     /// Whether [`Transport::progress`] tells within seconds when this process is gone. Of one that is not seen a run makes
     /// sure by itself, by messages that say from time to time that it is there.
     fn sees(&self, process: usize) -> bool {

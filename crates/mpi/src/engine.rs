@@ -1,11 +1,14 @@
 //! Messages between processes: of any length, in order, moved on by whoever has time.
 //!
 //! ```text
-//!  send ─► Isend ─► [under way] ─┐                     ┌─► Improbe ─► Imrecv ─► [arriving] ─► deliver
-//!                                └── progress() tests ──┘
+//!        to a process that shares memory          ring ──────────────────────────────────► deliver
+//!  send ─┤
+//!        └─► Isend ─► [under way] ─┐                     ┌─► Improbe ─► Imrecv ─► [arriving] ─► deliver
+//!                                  └── progress() tests ──┘
 //! ```
 //!
-//! A message is one message of MPI, whatever its length: the receiver asks for the length before it
+//! Processes of one machine share memory, and messages between them go through it (`shared.rs`); to others a message is
+//! one message of MPI, whatever its length: the receiver asks for the length before it
 //! makes room (matched probe, MPI 5.0 section 3.8.2), so short ones go at once and long ones as the
 //! library sends long messages. MPI keeps the order between two processes; the engine keeps it where
 //! a long message is still arriving when a short one is there.
@@ -18,6 +21,7 @@ mod cables;
 mod closing;
 mod envelope;
 mod peers;
+mod shared;
 mod sides;
 
 pub use envelope::Envelope;
@@ -27,6 +31,7 @@ use crate::engine::arrivals::{Arrivals, TAG};
 use crate::engine::closing::Closing;
 use crate::engine::envelope::{Kind, pack, unpack};
 use crate::engine::peers::Peers;
+use crate::engine::shared::{Came, Receivers, Senders, open_ways};
 use crate::engine::sides::{Side, Sides};
 use crate::error::MpiError;
 use motet_comm::Header;
@@ -41,6 +46,9 @@ pub struct EngineConfig {
     pub at_once: usize,
     /// How often the other processes of the machine are looked at.
     pub look_every: Duration,
+    /// Whether messages between processes of a machine go through memory that they share; over MPI they go where one
+    /// of the two says no, or the machine does not let them.
+    pub share_memory: bool,
 }
 
 /// Moves messages between this process and the others of a communicator.
@@ -53,6 +61,9 @@ pub struct Engine {
     config: EngineConfig,
     peers: Peers,
     sides: Sides,
+    shared: Senders,
+    /// Whether there are processes that MPI must be asked about.
+    asks_mpi: bool,
     closing: Mutex<Closing>,
     receiving: Mutex<Receiving>,
     /// Locked under the others, never the other way round.
@@ -63,6 +74,7 @@ pub struct Engine {
 #[derive(Debug)]
 struct Receiving {
     arrivals: Arrivals,
+    shared: Receivers,
     /// The processes that were lost, each as an error, and how many of them have been told.
     losses: Vec<MpiError>,
     told: usize,
@@ -72,7 +84,7 @@ struct Receiving {
     patience: u32,
 }
 
-/// So many calls until the clock is asked, which costs a tenth of a call. Who calls ten times a second
+/// So many calls until the clock is asked, which costs as much as a call. Who calls ten times a second
 /// looks in time all the same.
 const CALLS: u32 = 8;
 
@@ -84,13 +96,18 @@ impl Engine {
     pub fn new(comm: &Comm, config: EngineConfig) -> Result<Engine, MpiError> {
         let comm = comm.dup()?;
         let processes = comm.size();
+        let peers = Peers::meet(&comm)?;
+        let (senders, receivers) = open_ways(&comm, &peers, config.share_memory)?;
         Ok(Engine {
-            peers: Peers::meet(&comm)?,
+            peers,
             sides: Sides::new(processes, comm.rank()),
+            asks_mpi: !senders.reach_all(),
+            shared: senders,
             closing: Mutex::new(Closing::new(processes)),
             sending: Mutex::new(RequestSet::new()),
             receiving: Mutex::new(Receiving {
                 arrivals: Arrivals::new(processes),
+                shared: receivers,
                 losses: Vec::new(),
                 told: 0,
                 looked: Instant::now(),
@@ -123,7 +140,7 @@ impl Engine {
     /// not take them in.
     #[must_use]
     pub fn under_way(&self) -> usize {
-        self.sending.lock().len()
+        self.sending.lock().len() + self.shared.waiting()
     }
 
     /// Sends a message. It goes on in the background; messages from here to one process come in the
@@ -170,6 +187,19 @@ impl Engine {
         header: Header,
         payload: Vec<u8>,
     ) -> Result<(), MpiError> {
+        if self.shared.reach(process) {
+            let message = match kind {
+                Kind::Message => Some((header, payload)),
+                Kind::Farewell => None,
+            };
+            let open = || self.sides.get(process) != Side::Lost;
+            self.shared.send(process, message, open);
+            return Ok(());
+        }
+        // There are libraries that break when they send to a process of another machine that has gone.
+        if let Some(reason) = self.peers.cut(process) {
+            return Err(MpiError::PeerLost { process, reason });
+        }
         let mut request = self.comm.isend(pack(kind, header, payload), process, TAG)?;
         // Most short messages are gone at once.
         if request.test()?.is_some() {
@@ -190,6 +220,10 @@ impl Engine {
         receiving: &mut Receiving,
         deliver: &mut impl FnMut(Envelope),
     ) -> Result<(), MpiError> {
+        self.shared.go_on();
+        if !self.asks_mpi {
+            return Ok(());
+        }
         let mut failed = Vec::new();
         let mut sending = self.sending.lock();
         let tested = sending.test(|process, _, fine| {
@@ -212,11 +246,37 @@ impl Engine {
         deliver: &mut impl FnMut(Envelope),
     ) -> Result<usize, MpiError> {
         let at_once = self.config.at_once;
-        receiving
+        let taken = receiving.shared.take_in(at_once, &mut |process, came| {
+            self.hand_over_shared(process, came, deliver)
+        })?;
+        if !self.asks_mpi {
+            return Ok(taken);
+        }
+        let arrived = receiving
             .arrivals
             .take_in(&self.comm, at_once, |process, request| {
                 self.hand_over(process, request, deliver)
-            })
+            })?;
+        Ok(taken + arrived)
+    }
+
+    /// Delivers what has come through shared memory.
+    fn hand_over_shared(
+        &self,
+        process: usize,
+        came: Came,
+        deliver: &mut impl FnMut(Envelope),
+    ) -> Result<(), MpiError> {
+        match came {
+            Came::Message(header, payload) => deliver(Envelope {
+                process,
+                header,
+                payload,
+            }),
+            Came::Farewell => self.sides.close(process),
+            Came::Nonsense => return Err(MpiError::Malformed { process, bytes: 0 }),
+        }
+        Ok(())
     }
 
     /// Delivers one message that is here.
@@ -270,6 +330,9 @@ impl Engine {
         deliver: &mut impl FnMut(Envelope),
     ) {
         // What cannot be received of it is lost with it.
+        let _ = receiving.shared.take_last(process, &mut |process, came| {
+            self.hand_over_shared(process, came, deliver)
+        });
         let _ = receiving
             .arrivals
             .take_last(&self.comm, process, |process, request| {
@@ -290,6 +353,8 @@ impl Engine {
             return;
         }
         receiving.arrivals.forget(process);
+        receiving.shared.forget(process);
+        self.shared.abandon(process);
         // A send that had found it there sees under this lock that it is not.
         self.sending.lock().abandon(|&to| to == process);
         receiving
@@ -326,6 +391,7 @@ impl Default for EngineConfig {
         EngineConfig {
             at_once: 64,
             look_every: Duration::from_millis(100),
+            share_memory: true,
         }
     }
 }

@@ -57,7 +57,15 @@ impl Processes {
     /// # Errors
     /// [`MpiError::WrongThread`], [`MpiError::Call`].
     pub fn new(mpi: Environment) -> Result<Arc<Processes>, MpiError> {
-        let engine = Engine::new(&mpi.world()?, EngineConfig::default())?;
+        Processes::with(mpi, EngineConfig::default())
+    }
+
+    /// As [`Processes::new`], with an engine that works in this way.
+    ///
+    /// # Errors
+    /// As [`Processes::new`].
+    pub fn with(mpi: Environment, config: EngineConfig) -> Result<Arc<Processes>, MpiError> {
+        let engine = Engine::new(&mpi.world()?, config)?;
         Ok(Arc::new(Processes {
             started: Some(Started { engine, _mpi: mpi }),
             broken: AtomicBool::new(false),
@@ -103,6 +111,10 @@ impl Transport for Processes {
         self.engine()
             .progress(|envelope| deliver(envelope.process, envelope.header, envelope.payload))
             .map_err(|error| self.failed(error))
+    }
+
+    fn under_way(&self) -> usize {
+        self.engine().under_way()
     }
 
     fn sees(&self, process: usize) -> bool {

@@ -213,6 +213,20 @@ fn a_spent_budget_still_measures_once() {
 }
 
 #[test]
+fn a_spent_budget_leaves_a_disturbed_case_as_it_is() {
+    let (asked, mut told) = (Rc::default(), Told::default());
+    let mut measurer = measurer(&[0.9], true);
+    measurer.method.budget = Duration::ZERO;
+    measurer
+        .measure("E99", vec![case(&asked)], &mut told)
+        .unwrap();
+    // No run for nothing, one round, and no time for another attempt: the rows say so.
+    assert_eq!(*asked.borrow(), "mp");
+    assert_eq!(told.disturbed, [false]);
+    assert!(told.rows.iter().all(|row| row.disturbed));
+}
+
+#[test]
 fn cancelling_leaves_the_rows_before_it() {
     let asked = Rc::default();
     let mut told = Told {

@@ -136,14 +136,16 @@ impl Bridge {
         combine: impl Fn(V, V) -> V,
         finish: impl FnOnce(V) -> S,
     ) -> Vec<usize> {
-        let Some(mut under_way) = self.under_way.try_lock() else {
-            return Vec::new();
+        // Who has it combines and publishes without the lock: that runs the program's code.
+        let taken = {
+            let mut under_way = self.under_way.lock();
+            under_way.take_if(|under_way| under_way.crossing.is_done())
         };
         let Some(UnderWay {
             key,
             crossing,
             mine,
-        }) = under_way.take_if(|under_way| under_way.crossing.is_done())
+        }) = taken
         else {
             return Vec::new();
         };
@@ -151,7 +153,6 @@ impl Bridge {
         let combined = self.combine(mine, &crossing.take_parts(), combine);
         // SAFETY: all ranks have come, and only who takes the crossing away publishes.
         unsafe { self.meeting.publish(combined.map(finish)) };
-        drop(under_way);
         fence(Ordering::SeqCst);
         let places = self.meeting.sleepers().into_iter();
         places.map(|place| self.here[place]).collect()
@@ -216,6 +217,14 @@ impl Bridge {
     ) -> Result<R, CommError> {
         // SAFETY: the caller promises it.
         unsafe { self.meeting.read(read) }
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        if let Some(UnderWay { key, crossing, .. }) = self.under_way.lock().take() {
+            self.processes.crossings.abandon(key, &crossing);
+        }
     }
 }
 

@@ -98,8 +98,7 @@ impl Hall {
         let Some(report) = self.hopeless() else {
             return;
         };
-        let all_finished = report.ranks.iter().all(|rank| *rank == RankState::Finished);
-        if !all_finished && still_idle() && self.stuck.set(report).is_ok() {
+        if report.has_waiting() && still_idle() && self.stuck.set(report).is_ok() {
             self.end_early();
         }
     }

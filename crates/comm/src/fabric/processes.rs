@@ -11,6 +11,7 @@
 mod control;
 mod crossing;
 mod greeting;
+mod labels;
 mod pulse;
 mod receipts;
 
@@ -24,6 +25,7 @@ use crate::envelope::{Context, Envelope, Kind, Sender};
 use crate::transport::{Header, Transport, TransportError};
 use control::Control;
 use crossing::Crossings;
+use labels::Labels;
 use motet_sync::Unparker;
 use motet_sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use pulse::Pulse;
@@ -40,6 +42,7 @@ pub(crate) struct Processes {
     firsts: Box<[usize]>,
     pub(super) crossings: Crossings,
     receipts: Receipts,
+    labels: Labels,
     control: Control,
     pulse: Pulse,
     /// Messages of the program, and for it, that went to other processes and came from them.
@@ -87,6 +90,7 @@ impl Processes {
             firsts,
             crossings: Crossings::default(),
             receipts: Receipts::default(),
+            labels: Labels::new(processes),
             control: Control::new(processes, later, caller),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
@@ -109,6 +113,23 @@ impl Processes {
         self.firsts[self.own()]
     }
 
+    /// Makes sure that these numbers of communicators are this process's own.
+    ///
+    /// # Panics
+    /// When it has no more: messages of two communicators would meet.
+    pub(super) fn check_numbers(&self, first: u32, count: u32) {
+        let (own, processes) = (self.own(), self.transport.processes());
+        let begin = first_number(own, processes);
+        let share = u32::MAX / u32::try_from(processes).unwrap_or(u32::MAX);
+        let used = first
+            .checked_sub(begin)
+            .and_then(|used| used.checked_add(count));
+        assert!(
+            used.is_some_and(|used| used < share),
+            "process {own} has made more than {share} communicators in one run, and has no number for another one"
+        );
+    }
+
     /// The process of a rank of the world.
     pub(super) fn process_of(&self, rank: usize) -> usize {
         self.firsts.partition_point(|&first| first <= rank) - 1
@@ -126,16 +147,21 @@ impl Processes {
     /// # Errors
     /// Why its value cannot be written.
     pub(super) fn send(&self, rank: usize, envelope: &Envelope) -> Result<(), String> {
-        let kept = envelope
-            .receipt
-            .as_ref()
-            .map(|receipt| self.receipts.keep(receipt));
-        let written = envelope.write(kept.unwrap_or(0));
-        if written.is_err()
-            && let Some(kept) = kept
-        {
-            self.receipts.take(kept);
-        }
+        let Some((typed, location)) = envelope.label_here() else {
+            return Err("it is from another process".to_owned());
+        };
+        let process = self.process_of(rank);
+        let label = self.labels.number(process, typed, location);
+        let kept = envelope.receipt.as_ref();
+        let kept = kept.map(|receipt| self.receipts.keep(receipt));
+        let written = match envelope.write(label.number, label.is_fresh(), kept) {
+            Ok(written) => written,
+            Err(reason) => {
+                label.take_back();
+                kept.map(|kept| self.receipts.take(kept));
+                return Err(reason);
+            }
+        };
         let Context { communicator, kind } = envelope.context;
         let header = Header {
             context: context(self.run, kind as u8, communicator),
@@ -143,7 +169,7 @@ impl Processes {
             destination: number(rank),
             tag: envelope.status.tag,
         };
-        self.program_sends(self.process_of(rank), header, written?);
+        self.program_sends(process, header, written);
         Ok(())
     }
 
@@ -209,18 +235,17 @@ impl Processes {
         }
     }
 
+    /// Messages that have not left this process.
+    pub(crate) fn under_way(&self) -> usize {
+        self.transport.under_way()
+    }
+
     /// The transport has lost a process, or fails.
     fn broken(&self, error: TransportError) {
-        let ending = match error {
-            TransportError::Lost { process, reason } => {
-                if self.control.has_left(process) {
-                    return;
-                }
-                Ending::Lost { process, reason }
-            }
-            TransportError::Failed { reason } => Ending::Transport { reason },
-        };
-        self.end(ending);
+        match error {
+            TransportError::Lost { process, reason } => self.lost(process, reason),
+            TransportError::Failed { reason } => self.end(Ending::Transport { reason }),
+        }
     }
 
     /// A message has come.
@@ -272,11 +297,12 @@ impl Processes {
             tag: header.tag,
         };
         let place = self.place_of(header.destination as usize);
-        let envelope = context.and_then(|context| Envelope::read(context, status, payload));
+        let label = |number, words| self.labels.of(process, number, words);
+        let envelope = context.and_then(|context| Envelope::read(context, status, payload, label));
         let (Some(place), Some((mut envelope, receipt))) = (place, envelope) else {
             return self.strange(process);
         };
-        if receipt != 0 {
+        if let Some(receipt) = receipt {
             envelope.expects_receipt(process, receipt);
         }
         self.hall.mailbox(place).push(envelope);

@@ -173,9 +173,9 @@ impl Fabric for Remote {
 
     fn new_communicators(&self, count: u32) -> u32 {
         // Relaxed: the numbers need only differ.
-        self.processes
-            .hall
-            .communicators
-            .fetch_add(count, Ordering::Relaxed)
+        let numbers = &self.processes.hall.communicators;
+        let first = numbers.fetch_add(count, Ordering::Relaxed);
+        self.processes.check_numbers(first, count);
+        first
     }
 }

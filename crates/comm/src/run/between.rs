@@ -38,6 +38,8 @@ struct Server {
 const GLANCE: Duration = Duration::from_micros(200);
 /// Fruitless looks in a row until the server naps between them.
 const EAGER: u32 = 100;
+/// How long the end waits for messages to leave.
+const LEAVING: Duration = Duration::from_secs(1);
 /// How often the server looks whether this process is idle.
 const IDLE_EVERY: Duration = Duration::from_millis(20);
 
@@ -65,12 +67,15 @@ impl Way {
         processes.deliver_early();
         let (served, told) = (Arc::clone(&processes), Arc::clone(&closing));
         let thread = thread::spawn_named("between", move || serve(&served, &watch, &told));
+        let thread = thread.map_err(|error| {
+            // The others have begun with this process.
+            processes.failed(&format!("a thread could not be started: {error}"));
+            RunError::Start(error)
+        })?;
+        let server = Some(Server { thread, closing });
         Ok(Between {
             processes,
-            server: Mutex::new(Some(Server {
-                thread: thread.map_err(RunError::Start)?,
-                closing,
-            })),
+            server: Mutex::new(server),
         })
     }
 }
@@ -90,6 +95,11 @@ impl Between {
             None => {}
         }
         if let Some(Server { thread, closing }) = self.server.lock().take() {
+            // The last messages, by which others end, leave while the server looks for messages.
+            let begun = Instant::now();
+            while self.processes.under_way() > 0 && begun.elapsed() < LEAVING {
+                thread::park_timeout(GLANCE);
+            }
             closing.store(true, Ordering::Release);
             thread.join().expect("taking messages in does not panic");
         }

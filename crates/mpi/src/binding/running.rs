@@ -4,14 +4,14 @@ use super::abi;
 use super::library::{Library, ThreadLevel, text};
 use super::symbols::Symbols;
 use crate::error::MpiError;
-use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Mutex, thread};
 use std::ffi::c_int;
 use std::fmt;
 use std::ptr;
+use std::sync::OnceLock;
 
 /// MPI can be started once in a process, whichever libraries are open.
-static STARTED: AtomicBool = AtomicBool::new(false);
+static STARTED: OnceLock<()> = OnceLock::new();
 
 /// A started library. It ends when this is dropped.
 pub(super) struct Running {
@@ -35,8 +35,7 @@ impl Running {
             (symbols.initialized)(&raw mut before);
             (symbols.finalized)(&raw mut after);
         }
-        // Relaxed: only whether it was set counts; nothing else is published by it.
-        if before != 0 || after != 0 || STARTED.swap(true, Ordering::Relaxed) {
+        if before != 0 || after != 0 || STARTED.set(()).is_err() {
             return Err(MpiError::Started);
         }
         let mut provided = 0;

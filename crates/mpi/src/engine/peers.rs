@@ -54,12 +54,28 @@ impl Peers {
         self.here != 0 && self.all[process].machine == self.here
     }
 
+    /// The processes of this machine, this one among them; none where they cannot be seen.
+    pub(super) fn here(&self) -> Vec<usize> {
+        let all = 0..self.all.len();
+        all.filter(|&process| self.sees(process)).collect()
+    }
+
+    /// The number that the machine has given to a process of it.
+    pub(super) fn number(&self, process: usize) -> u64 {
+        self.all[process].pid
+    }
+
+    /// Why a process of another machine is gone; `None` when it is there, or cannot be seen. This costs little.
+    pub(super) fn cut(&self, process: usize) -> Option<String> {
+        self.cables.gone(process)
+    }
+
     /// Why the process is gone; `None` when it runs, or cannot be seen from here.
     pub(super) fn gone(&self, process: usize) -> Option<String> {
         let identity = self.all[process];
         match self.sees(process) {
             true => identity.gone(&Stat::of(identity.pid)),
-            false => self.cables.gone(process),
+            false => self.cut(process),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Processes that are killed in the middle of a collective: the others end, in time and by themselves.
 
-use crate::started::{in_process_with, libraries, run};
+use crate::started::{in_process_with, joined, libraries, run, way};
 use motet_comm::{CommError, Communicator, Header, RunError, Transport, World};
-use motet_mpi::{Environment, Processes, ThreadLevel};
+use motet_mpi::{Environment, ThreadLevel};
 use motet_sync::thread;
 use motet_testkit::Random;
 use rustix::process::{Signal, getpid, kill_process};
@@ -79,6 +79,7 @@ fn sem_g412_needs_mpi_nobody_waits_for_the_others_after_a_kill() {
     }
     for library in libraries() {
         kill(name, &library, "leaving", 0);
+        kill(name, &library, "leaving", 1);
     }
 }
 
@@ -90,6 +91,8 @@ fn kill(name: &str, library: &Path, work: &str, seed: u64) {
         format!("{WORK}={work}"),
         format!("{SEED}={seed}"),
         format!("{NOTES}={}", file.display()),
+        // Every work both ways, one with each library.
+        way((seed / 2 + seed + seed / 1000).is_multiple_of(2)),
     ];
     let mut wrapper = vec!["env"];
     wrapper.extend(settings.iter().map(String::as_str));
@@ -98,7 +101,7 @@ fn kill(name: &str, library: &Path, work: &str, seed: u64) {
     let said = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
     let notes = fs::read_to_string(&file).unwrap_or_default();
     let _ = fs::remove_file(&file);
-    let told = format!("{}, {work}, seed {seed}:\n{notes}{said}", library.display());
+    let told = format!("{}, {settings:?}:\n{notes}{said}", library.display());
     let times = |of: &str| -> Vec<f64> {
         let times = notes.lines().filter_map(|line| line.strip_prefix(of));
         times.map(|time| time.parse().unwrap()).collect()
@@ -127,7 +130,7 @@ fn live(mpi: Environment) {
     let mut random = Random::new(seed);
     let (victim, rounds) = (random.below(PROCESSES), random.below(200));
     let wait = Duration::from_micros(random.below(500) as u64);
-    let world = World::over(Processes::new(mpi).unwrap(), RANKS);
+    let world = World::over(joined(mpi), RANKS);
     let process = world.process().0;
     let (order, ordered) = mpsc::sync_channel(1);
     if process == victim {
@@ -163,7 +166,7 @@ fn live(mpi: Environment) {
 /// after the first has left, which lives on.
 fn leave(mpi: Environment) {
     const STAY: Duration = Duration::from_secs(4);
-    let world = Processes::new(mpi).unwrap();
+    let world = joined(mpi);
     let header = Header {
         context: 0,
         source: 0,

@@ -8,8 +8,18 @@ use motet_testkit::{Random, patience};
 use std::sync::Arc;
 use std::time::Duration;
 
-fn engine(mpi: &Environment) -> Engine {
-    Engine::new(&mpi.world().unwrap(), EngineConfig::default()).unwrap()
+/// Runs `body` with messages that go through memory, then over MPI, then both: where one of two processes does not
+/// share its memory.
+fn each_way(mpi: &Environment, body: impl Fn(Engine)) {
+    let world = mpi.world().unwrap();
+    for share_memory in [true, false, world.rank().is_multiple_of(2)] {
+        let config = EngineConfig {
+            share_memory,
+            ..EngineConfig::default()
+        };
+        body(Engine::new(&world, config).unwrap());
+        world.barrier().unwrap();
+    }
 }
 
 fn header(from: usize, to: usize, tag: u32) -> Header {
@@ -36,9 +46,8 @@ fn payload(from: usize, number: u32) -> Vec<u8> {
 }
 
 /// Everybody sends to everybody; all comes whole, and in order from each.
-fn all_to_all(mpi: &Environment) {
+fn all_to_all(engine: &Engine) {
     const COUNT: u32 = 300;
-    let engine = engine(mpi);
     let (me, all) = (engine.process(), engine.processes());
     let mut next = vec![0; all];
     let mut take = |envelope: Envelope| {
@@ -69,7 +78,7 @@ fn sem_g405_needs_mpi_all_comes_whole_and_in_order_on_two() {
     on_processes(
         "messages::sem_g405_needs_mpi_all_comes_whole_and_in_order_on_two",
         2,
-        all_to_all,
+        |mpi| each_way(mpi, |engine| all_to_all(&engine)),
     );
 }
 
@@ -78,7 +87,7 @@ fn sem_g405_needs_mpi_all_comes_whole_and_in_order_on_four() {
     on_processes(
         "messages::sem_g405_needs_mpi_all_comes_whole_and_in_order_on_four",
         4,
-        all_to_all,
+        |mpi| each_way(mpi, |engine| all_to_all(&engine)),
     );
 }
 
@@ -88,47 +97,49 @@ fn sem_g406_needs_mpi_any_thread_sends_and_moves_messages_on() {
         "messages::sem_g406_needs_mpi_any_thread_sends_and_moves_messages_on",
         2,
         |mpi| {
-            const THREADS: u32 = 3;
-            const COUNT: u32 = 200;
-            let engine = Arc::new(engine(mpi));
-            let (me, peer) = (engine.process(), 1 - engine.process());
-            let next = Arc::new(Mutex::new([0; THREADS as usize]));
-            let came = Arc::new(AtomicU32::new(0));
-            let threads: Vec<_> = (0..THREADS)
-                .map(|number| {
-                    let (engine, next) = (Arc::clone(&engine), Arc::clone(&next));
-                    let came = Arc::clone(&came);
-                    thread::spawn(move || {
-                        let take = |envelope: Envelope| {
-                            // Who sent it is in the context, its number in the tag.
-                            let from = envelope.header.context as usize;
-                            let mut next = next.lock();
-                            assert_eq!(envelope.header.tag, next[from]);
-                            next[from] += 1;
-                            came.fetch_add(1, Ordering::Relaxed);
-                        };
-                        for tag in 0..COUNT {
-                            let to = Header {
-                                context: u64::from(number),
-                                ..header(me, peer, tag)
+            each_way(mpi, |engine| {
+                const THREADS: u32 = 3;
+                const COUNT: u32 = 200;
+                let engine = Arc::new(engine);
+                let (me, peer) = (engine.process(), 1 - engine.process());
+                let next = Arc::new(Mutex::new([0; THREADS as usize]));
+                let came = Arc::new(AtomicU32::new(0));
+                let threads: Vec<_> = (0..THREADS)
+                    .map(|number| {
+                        let (engine, next) = (Arc::clone(&engine), Arc::clone(&next));
+                        let came = Arc::clone(&came);
+                        thread::spawn(move || {
+                            let take = |envelope: Envelope| {
+                                // Who sent it is in the context, its number in the tag.
+                                let from = envelope.header.context as usize;
+                                let mut next = next.lock();
+                                assert_eq!(envelope.header.tag, next[from]);
+                                next[from] += 1;
+                                came.fetch_add(1, Ordering::Relaxed);
                             };
-                            engine
-                                .send(peer, to, vec![0; 50_000 * (tag as usize % 2)])
-                                .unwrap();
-                            engine.progress(take).unwrap();
-                        }
-                        while came.load(Ordering::Relaxed) < THREADS * COUNT {
-                            engine.progress(take).unwrap();
-                        }
+                            for tag in 0..COUNT {
+                                let to = Header {
+                                    context: u64::from(number),
+                                    ..header(me, peer, tag)
+                                };
+                                engine
+                                    .send(peer, to, vec![0; 50_000 * (tag as usize % 2)])
+                                    .unwrap();
+                                engine.progress(take).unwrap();
+                            }
+                            while came.load(Ordering::Relaxed) < THREADS * COUNT {
+                                engine.progress(take).unwrap();
+                            }
+                        })
                     })
-                })
-                .collect();
-            threads
-                .into_iter()
-                .for_each(|thread| thread.join().unwrap());
-            engine
-                .close(patience(), |_| panic!("all had come"))
-                .unwrap();
+                    .collect();
+                threads
+                    .into_iter()
+                    .for_each(|thread| thread.join().unwrap());
+                engine
+                    .close(patience(), |_| panic!("all had come"))
+                    .unwrap();
+            });
         },
     );
 }
@@ -139,30 +150,31 @@ fn sem_g407_needs_mpi_what_was_sent_before_a_close_arrives_and_nothing_after_it(
         "messages::sem_g407_needs_mpi_what_was_sent_before_a_close_arrives_and_nothing_after_it",
         4,
         |mpi| {
-            let engine = engine(mpi);
-            let me = engine.process();
-            let mut random = Random::new(me as u64);
-            // Some have much to do before they close, and nobody takes anything in until then.
-            let count = random.below(40) as u32 + 1;
-            for to in (0..4).filter(|&to| to != me) {
-                for tag in 0..count {
-                    engine
-                        .send(to, header(me, to, tag), vec![count as u8; 100_000])
-                        .unwrap();
+            each_way(mpi, |engine| {
+                let me = engine.process();
+                let mut random = Random::new(me as u64);
+                // Some have much to do before they close, and nobody takes anything in until then.
+                let count = random.below(40) as u32 + 1;
+                for to in (0..4).filter(|&to| to != me) {
+                    for tag in 0..count {
+                        engine
+                            .send(to, header(me, to, tag), vec![count as u8; 100_000])
+                            .unwrap();
+                    }
                 }
-            }
-            let mut came = [0u32; 4];
-            let mut said = [0u32; 4];
-            engine
-                .close(patience(), |envelope| {
-                    came[envelope.process] += 1;
-                    said[envelope.process] = u32::from(envelope.payload[0]);
-                })
-                .unwrap();
-            assert_eq!(came, said);
-            assert!((0..4).all(|from| from == me || came[from] > 0));
-            let after = engine.send((me + 1) % 4, header(me, 0, 0), Vec::new());
-            assert_eq!(after, Err(MpiError::Closed));
+                let mut came = [0u32; 4];
+                let mut said = [0u32; 4];
+                engine
+                    .close(patience(), |envelope| {
+                        came[envelope.process] += 1;
+                        said[envelope.process] = u32::from(envelope.payload[0]);
+                    })
+                    .unwrap();
+                assert_eq!(came, said);
+                assert!((0..4).all(|from| from == me || came[from] > 0));
+                let after = engine.send((me + 1) % 4, header(me, 0, 0), Vec::new());
+                assert_eq!(after, Err(MpiError::Closed));
+            });
         },
     );
 }
@@ -173,22 +185,23 @@ fn sem_g407_needs_mpi_who_does_not_close_is_named() {
         "messages::sem_g407_needs_mpi_who_does_not_close_is_named",
         2,
         |mpi| {
-            let engine = engine(mpi);
-            let world = mpi.world().unwrap();
-            if engine.process() == 0 {
-                let error = engine.close(Duration::from_millis(50), |_| ()).unwrap_err();
-                let MpiError::Silent { processes, waited } = error else {
-                    panic!("{error:?}");
-                };
-                assert_eq!(processes, [1]);
-                assert!(waited >= Duration::from_millis(50));
-                world.barrier().unwrap();
-                // The farewell of the first time counts; the other one comes now.
-                engine.close(patience(), |_| ()).unwrap();
-            } else {
-                world.barrier().unwrap();
-                engine.close(patience(), |_| ()).unwrap();
-            }
+            each_way(mpi, |engine| {
+                let world = mpi.world().unwrap();
+                if engine.process() == 0 {
+                    let error = engine.close(Duration::from_millis(50), |_| ()).unwrap_err();
+                    let MpiError::Silent { processes, waited } = error else {
+                        panic!("{error:?}");
+                    };
+                    assert_eq!(processes, [1]);
+                    assert!(waited >= Duration::from_millis(50));
+                    world.barrier().unwrap();
+                    // The farewell of the first time counts; the other one comes now.
+                    engine.close(patience(), |_| ()).unwrap();
+                } else {
+                    world.barrier().unwrap();
+                    engine.close(patience(), |_| ()).unwrap();
+                }
+            });
         },
     );
 }
@@ -199,26 +212,27 @@ fn needs_mpi_a_message_to_nobody_is_refused_and_one_to_itself_comes() {
         "messages::needs_mpi_a_message_to_nobody_is_refused_and_one_to_itself_comes",
         2,
         |mpi| {
-            let engine = engine(mpi);
-            let (me, peer) = (engine.process(), 1 - engine.process());
-            let nobody = MpiError::NoSuchProcess {
-                process: 2,
-                processes: 2,
-            };
-            assert_eq!(engine.send(2, header(me, 2, 0), Vec::new()), Err(nobody));
-            // A message to itself is one as any other.
-            engine.send(me, header(me, me, 3), vec![8]).unwrap();
-            let mut came = Vec::new();
-            while came.is_empty() {
-                engine.progress(|envelope| came.push(envelope)).unwrap();
-            }
-            // Nobody sends to the other before it has looked at its own.
-            mpi.world().unwrap().barrier().unwrap();
-            assert_eq!((came[0].process, &came[0].payload), (me, &vec![8]));
-            engine.send(peer, header(me, peer, 0), vec![9]).unwrap();
-            engine
-                .close(patience(), |envelope| assert_eq!(envelope.payload, [9]))
-                .unwrap();
+            each_way(mpi, |engine| {
+                let (me, peer) = (engine.process(), 1 - engine.process());
+                let nobody = MpiError::NoSuchProcess {
+                    process: 2,
+                    processes: 2,
+                };
+                assert_eq!(engine.send(2, header(me, 2, 0), Vec::new()), Err(nobody));
+                // A message to itself is one as any other.
+                engine.send(me, header(me, me, 3), vec![8]).unwrap();
+                let mut came = Vec::new();
+                while came.is_empty() {
+                    engine.progress(|envelope| came.push(envelope)).unwrap();
+                }
+                // Nobody sends to the other before it has looked at its own.
+                mpi.world().unwrap().barrier().unwrap();
+                assert_eq!((came[0].process, &came[0].payload), (me, &vec![8]));
+                engine.send(peer, header(me, peer, 0), vec![9]).unwrap();
+                engine
+                    .close(patience(), |envelope| assert_eq!(envelope.payload, [9]))
+                    .unwrap();
+            });
         },
     );
 }

@@ -4,12 +4,13 @@
 //! colon between them), and runs its body there. Without one it says so and does nothing; in CI
 //! `cargo xtask test` sees to it that there are some.
 
-use motet_mpi::{Environment, Family, Launch, Library, ThreadLevel};
+use motet_mpi::{EngineConfig, Environment, Family, Launch, Library, Processes, ThreadLevel};
 use motet_testkit::{patience, within};
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::Arc;
 
 /// Set in a process that was started by a test, to the test's name.
 pub(crate) const STARTED: &str = "MOTET_MPI_TEST";
@@ -70,6 +71,22 @@ pub(crate) fn in_process_with(
     });
     true
 }
+
+/// What says to a process that is started whether its messages go through memory or over MPI.
+pub(crate) fn way(memory: bool) -> String {
+    format!("{WAY}={}", if memory { "memory" } else { "mpi" })
+}
+
+/// The processes of a world whose messages go as the start has said; through memory if it has not.
+pub(crate) fn joined(mpi: Environment) -> Arc<Processes> {
+    let config = EngineConfig {
+        share_memory: env::var(WAY).as_deref() != Ok("mpi"),
+        ..EngineConfig::default()
+    };
+    Processes::with(mpi, config).unwrap()
+}
+
+const WAY: &str = "MOTET_MPI_TEST_WAY";
 
 /// Starts the test of this name in so many processes, each under the words of `wrapper`.
 pub(crate) fn run(name: &str, processes: usize, library: &Path, wrapper: &[&str]) -> Output {

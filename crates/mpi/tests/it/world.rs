@@ -1,15 +1,16 @@
 //! Ranks of several processes: the same program as on threads.
 
-use crate::started::{in_process_with, libraries, run};
+use crate::started::{in_process_with, joined, libraries, run, way};
 use motet_comm::{
     ANY_SOURCE, CommError, Communicator, Dyadic, Operation, RankState, RunError, Value, World,
 };
-use motet_mpi::{Environment, Processes, ThreadLevel};
+use motet_mpi::{Environment, ThreadLevel};
 use motet_testkit::{patience, within};
 use std::fmt::Debug;
 
-/// Processes, and ranks in each.
-const LAYOUTS: [(usize, usize); 3] = [(2, 1), (2, 2), (3, 1)];
+/// Processes, ranks in each, and whether messages go through memory or over MPI.
+const LAYOUTS: [(usize, usize, bool); 4] =
+    [(2, 1, true), (2, 2, false), (2, 2, true), (3, 1, true)];
 
 /// Runs `body` as the processes of every layout and library; it gets the number of ranks of each process.
 fn on_layouts(name: &str, body: fn(Environment, usize)) {
@@ -20,15 +21,15 @@ fn on_layouts(name: &str, body: fn(Environment, usize)) {
         return;
     }
     for library in libraries() {
-        for (processes, ranks) in LAYOUTS {
-            let ranks = format!("{RANKS}={ranks}");
-            let ran = run(name, processes, &library, &["env", &ranks]);
+        for (processes, ranks, memory) in LAYOUTS {
+            let (ranks, way) = (format!("{RANKS}={ranks}"), way(memory));
+            let ran = run(name, processes, &library, &["env", &ranks, &way]);
             let out = String::from_utf8_lossy(&ran.stdout);
             let err = String::from_utf8_lossy(&ran.stderr);
             let library = library.display();
             assert!(
                 ran.status.success(),
-                "{library}, {processes}, {ranks}: {out}{err}"
+                "{library}, {processes}, {ranks}, {way}: {out}{err}"
             );
         }
     }
@@ -41,7 +42,7 @@ fn check<R: Send + PartialEq + Debug>(
     body: impl AsyncFn(Communicator) -> Result<R, CommError> + Sync,
     expected: impl Fn(usize, usize) -> R,
 ) {
-    let world = World::over(Processes::new(mpi).unwrap(), ranks);
+    let world = World::over(joined(mpi), ranks);
     let (process, processes) = world.process();
     let results = world.run(body).unwrap();
     let size = processes * ranks;
@@ -176,7 +177,7 @@ fn sem_g412_needs_mpi_a_rank_that_fails_ends_the_run_everywhere() {
     on_layouts(
         "world::sem_g412_needs_mpi_a_rank_that_fails_ends_the_run_everywhere",
         |mpi, ranks| {
-            let world = World::over(Processes::new(mpi).unwrap(), ranks);
+            let world = World::over(joined(mpi), ranks);
             let (process, processes) = world.process();
             let last = processes * ranks - 1;
             let ended = within(patience(), move || {
@@ -210,7 +211,7 @@ fn sem_g413_needs_mpi_ranks_that_all_wait_are_told_on_every_process() {
     on_layouts(
         "world::sem_g413_needs_mpi_ranks_that_all_wait_are_told_on_every_process",
         |mpi, ranks| {
-            let world = World::over(Processes::new(mpi).unwrap(), ranks);
+            let world = World::over(joined(mpi), ranks);
             let size = world.process().1 * ranks;
             let ended = within(patience(), move || {
                 world.run(async |comm| {

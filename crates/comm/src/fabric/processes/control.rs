@@ -5,7 +5,7 @@
 //! process 0 asks them all once more: if nothing has moved, nothing ever will (the four-counter method: F. Mattern,
 //! Algorithms for distributed termination detection, 1987). The run then ends with one report for all ranks.
 
-use super::{CONTROL, Processes, run_of};
+use super::{CONTROL, Processes, number, run_of};
 use crate::WaitReport;
 use crate::report::written;
 use crate::transport::Header;
@@ -51,6 +51,17 @@ const CHECK: u32 = 5;
 const STILL: u32 = 6;
 const STUCK: u32 = 7;
 pub(super) const ALIVE: u32 = 8;
+const LOSS: u32 = 9;
+
+/// How far a process is with the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Running,
+    /// Its ranks have ended well. It carries messages on, and may leave when this is so of all processes.
+    Done,
+    /// It has ended the run early, or is lost.
+    Gone,
+}
 
 /// Messages that a process's ranks have sent to others and received from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,11 +78,13 @@ pub(super) struct Control {
 }
 
 struct State {
-    /// By process: whether its ranks have all ended, well or not.
-    left: Vec<bool>,
+    /// By process.
+    standing: Vec<Standing>,
     ending: Option<Ending>,
     /// What was last told to process 0.
     told: Option<Traffic>,
+    /// The look that found this process idle, and the traffic then.
+    found: Option<(usize, Traffic)>,
     /// On process 0, by process: what it told when it became idle.
     idle: Vec<Option<Traffic>>,
     /// On process 0: the number of times that all were asked, and when they were last.
@@ -85,9 +98,10 @@ impl Control {
     pub(super) fn new(processes: usize, later: Later, caller: Unparker) -> Self {
         Control {
             state: Mutex::new(State {
-                left: vec![false; processes],
+                standing: vec![Standing::Running; processes],
                 ending: None,
                 told: None,
+                found: None,
                 idle: vec![None; processes],
                 wave: 0,
                 asked: None,
@@ -102,8 +116,9 @@ impl Control {
         self.later.lock().push((process, header, payload));
     }
 
-    pub(super) fn has_left(&self, process: usize) -> bool {
-        self.state.lock().left[process]
+    /// Whether the process has ended the run early, or is lost.
+    pub(super) fn is_gone(&self, process: usize) -> bool {
+        self.state.lock().standing[process] == Standing::Gone
     }
 }
 
@@ -131,11 +146,24 @@ impl Processes {
         let control = &self.control;
         match header.tag {
             DONE => {
-                control.state.lock().left[process] = true;
+                control.state.lock().is_done(process);
                 control.caller.unpark();
             }
+            LOSS => {
+                let state = control.state.lock();
+                // Where the ranks have ended others may leave; and who says it may not have heard of that.
+                if state.standing[self.own()] == Standing::Running {
+                    drop(state);
+                    let (process, reason) =
+                        (header.source as usize, String::from_utf8_lossy(payload));
+                    self.end(Ending::Lost {
+                        process,
+                        reason: reason.into_owned(),
+                    });
+                }
+            }
             ENDED => {
-                control.state.lock().left[process] = true;
+                control.state.lock().standing[process] = Standing::Gone;
                 let message = String::from_utf8_lossy(payload).into_owned();
                 self.end(Ending::Elsewhere { process, message });
             }
@@ -161,7 +189,7 @@ impl Processes {
 
     fn tell_all(&self, tag: u32, payload: &[u8]) {
         for process in self.others() {
-            if !self.control.has_left(process) || tag != ENDED {
+            if !self.control.is_gone(process) {
                 self.tell(process, tag, 0, payload.to_vec());
             }
         }
@@ -170,6 +198,32 @@ impl Processes {
     fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let own = self.own();
         (0..self.transport.processes()).filter(move |&process| process != own)
+    }
+
+    /// A process is lost. If its ranks had ended well, and all others have, it has only left; and that they have may
+    /// not be known here yet.
+    pub(super) fn lost(&self, process: usize, reason: String) {
+        let running: Vec<usize> = {
+            let mut state = self.control.state.lock();
+            let standing = std::mem::replace(&mut state.standing[process], Standing::Gone);
+            let may_leave = state.standing[self.own()] == Standing::Done;
+            match (standing, may_leave) {
+                (Standing::Gone, _) => return,
+                (Standing::Done, true) => self
+                    .others()
+                    .filter(|&other| state.standing[other] == Standing::Running)
+                    .collect(),
+                _ => {
+                    drop(state);
+                    return self.end(Ending::Lost { process, reason });
+                }
+            }
+        };
+        // One of them whose ranks go on needs it.
+        for other in running {
+            self.tell(other, LOSS, number(process), reason.clone().into_bytes());
+        }
+        self.control.caller.unpark();
     }
 
     /// The run ends early; the first reason is kept.
@@ -187,7 +241,7 @@ impl Processes {
                 return;
             }
             if let Ending::Lost { process, .. } = &ending {
-                state.left[*process] = true;
+                state.standing[*process] = Standing::Gone;
             }
             state.ending = Some(ending);
         }
@@ -211,14 +265,14 @@ impl Processes {
 
     /// All ranks here have ended well: the other processes are told.
     pub(crate) fn done(&self) {
-        self.control.state.lock().left[self.own()] = true;
+        self.control.state.lock().is_done(self.own());
         self.tell_all(DONE, &[]);
     }
 
     /// Whether all processes have ended the run, or it ends early.
     pub(crate) fn is_over(&self) -> bool {
         let state = self.control.state.lock();
-        state.ending.is_some() || state.left.iter().all(|left| *left)
+        state.ending.is_some() || !state.someone_runs()
     }
 
     fn traffic(&self) -> Traffic {
@@ -228,24 +282,29 @@ impl Processes {
         }
     }
 
-    /// The ranks here, if all of them wait or have ended, and the traffic until then.
-    fn idle(&self, watch: &IdleWatch) -> Option<(Traffic, WaitReport)> {
+    /// The traffic, if all ranks here wait or have ended. Where they wait is kept.
+    fn idle(&self, watch: &IdleWatch) -> Option<Traffic> {
         let (traffic, before) = (self.traffic(), watch.look()?);
+        if self.control.state.lock().found == Some((before, traffic)) {
+            return Some(traffic);
+        }
         let report = self.hall.hopeless()?;
-        (watch.look() == Some(before) && self.traffic() == traffic).then_some((traffic, report))
+        if watch.look() != Some(before) || self.traffic() != traffic {
+            return None;
+        }
+        let mut state = self.control.state.lock();
+        state.still[self.own()] = Some(report);
+        state.found = Some((before, traffic));
+        Some(traffic)
     }
 
     /// Looks whether this process is idle, and on process 0 whether all are. Called from time to time.
     pub(crate) fn look_for_idleness(&self, watch: &IdleWatch) {
-        let Some((traffic, report)) = self.idle(watch) else {
+        let Some(traffic) = self.idle(watch) else {
             return;
         };
         let own = self.own();
-        let news = {
-            let mut state = self.control.state.lock();
-            state.still[own] = Some(report);
-            state.told.replace(traffic) != Some(traffic)
-        };
+        let news = self.control.state.lock().told.replace(traffic) != Some(traffic);
         if own != 0 {
             if news {
                 self.tell(0, IDLE, 0, traffic.write());
@@ -258,10 +317,9 @@ impl Processes {
             let told: Option<Vec<Traffic>> = state.idle.iter().copied().collect();
             let sum = |of: fn(&Traffic) -> u64| told.iter().flatten().map(of).sum::<u64>();
             let balanced = sum(|traffic| traffic.sent) == sum(|traffic| traffic.received);
-            let someone_waits = !state.left.iter().all(|left| *left);
             // An answer may take its time: it is waited for before they are asked again.
             let asked = state.asked.is_some_and(|asked| asked.elapsed() < PATIENCE);
-            if told.is_none() || !balanced || !someone_waits || asked {
+            if told.is_none() || !balanced || !state.someone_runs() || asked {
                 return;
             }
             state.wave += 1;
@@ -273,6 +331,8 @@ impl Processes {
         };
         self.others()
             .for_each(|process| self.tell(process, CHECK, wave, Vec::new()));
+        // Without others there is nobody to answer.
+        self.conclude();
     }
 
     /// Process 0 asks whether this one is still idle, as it has told: the answer says so, or nothing.
@@ -295,22 +355,45 @@ impl Processes {
         let Some((report, traffic)) = payload.split_last_chunk::<16>() else {
             return;
         };
-        let report = {
+        {
             let mut state = self.control.state.lock();
             if state.wave != wave || Traffic::read(traffic) != state.idle[process] {
                 return;
             }
             state.still[process] = written::read(report);
+        }
+        self.conclude();
+    }
+
+    /// On process 0: if all are still idle, the run ends.
+    fn conclude(&self) {
+        let report = {
+            let state = self.control.state.lock();
             let all: Option<Vec<WaitReport>> = state.still.iter().cloned().collect();
             let (Some(all), true) = (all, state.idle[0] == Some(self.traffic())) else {
                 return;
             };
             all.into_iter().reduce(WaitReport::followed_by)
         };
-        if let Some(report) = report {
+        // Their ranks may all have finished, and processes not have come to say so.
+        if let Some(report) = report.filter(WaitReport::has_waiting) {
             self.tell_all(STUCK, &written::write(&report));
             self.end(Ending::Stuck(report));
         }
+    }
+}
+
+impl State {
+    /// A process's ranks have ended well.
+    fn is_done(&mut self, process: usize) {
+        if self.standing[process] == Standing::Running {
+            self.standing[process] = Standing::Done;
+        }
+    }
+
+    /// Whether there are ranks that have not ended.
+    fn someone_runs(&self) -> bool {
+        self.standing.contains(&Standing::Running)
     }
 }
 
@@ -325,5 +408,80 @@ impl Traffic {
             sent: u64::from_le_bytes(*sent),
             received: u64::from_le_bytes(received.try_into().ok()?),
         })
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+    use crate::fabric::Hall;
+    use crate::report::RankState;
+    use crate::transport::{Transport, TransportError};
+    use motet_sync::Parker;
+
+    /// The first of two processes; the other says nothing by itself.
+    struct First;
+
+    impl Transport for First {
+        fn process(&self) -> usize {
+            0
+        }
+
+        fn processes(&self) -> usize {
+            2
+        }
+
+        fn send(&self, _: usize, _: Header, _: Vec<u8>) -> Result<(), TransportError> {
+            Ok(())
+        }
+
+        fn progress(
+            &self,
+            _: &mut dyn FnMut(usize, Header, Vec<u8>),
+        ) -> Result<usize, TransportError> {
+            Ok(0)
+        }
+    }
+
+    /// How a run ends whose processes have one rank each, when both say that they are idle.
+    fn ending_of(here: RankState, there: RankState) -> Option<Ending> {
+        let (hall, caller) = (Arc::new(Hall::new(1, 1)), Parker::new());
+        let limit = Duration::from_secs(60);
+        let processes = Processes::new(
+            hall,
+            Arc::new(First),
+            1,
+            Box::new([0, 1, 2]),
+            Later::default(),
+            caller.unparker(),
+            limit,
+        );
+        let quiet = Traffic {
+            sent: 0,
+            received: 0,
+        };
+        let report = |rank| WaitReport {
+            ranks: vec![rank],
+            unmatched: vec![],
+        };
+        {
+            let mut state = processes.control.state.lock();
+            state.idle = vec![Some(quiet); 2];
+            state.still[0] = Some(report(here));
+            state.wave = 1;
+        }
+        let mut answer = written::write(&report(there));
+        answer.extend(quiet.write());
+        processes.answered(1, 1, &answer);
+        processes.ending()
+    }
+
+    #[test]
+    fn a_run_whose_ranks_have_all_finished_is_not_stuck() {
+        let ending = ending_of(RankState::Finished, RankState::Finished);
+        assert!(ending.is_none(), "{ending:?}");
+        let waiting = RankState::Waiting(vec![]);
+        let ending = ending_of(RankState::Finished, waiting);
+        assert!(matches!(ending, Some(Ending::Stuck(_))), "{ending:?}");
     }
 }

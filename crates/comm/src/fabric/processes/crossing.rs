@@ -41,6 +41,8 @@ struct State {
     parts: Vec<Part>,
     /// Messages for later steps.
     early: Vec<(usize, u32, Vec<Part>)>,
+    /// Whether nobody here wants to know the outcome.
+    abandoned: bool,
 }
 
 struct Begun {
@@ -114,6 +116,16 @@ impl Crossings {
         Arc::clone(&all[at].1)
     }
 
+    /// Nobody here wants to know the crossing's outcome; it goes on for the others.
+    pub(crate) fn abandon(&self, key: Key, crossing: &Crossing) {
+        let mut state = crossing.state.lock();
+        state.abandoned = true;
+        if crossing.is_done() {
+            drop(state);
+            self.forget(key);
+        }
+    }
+
     /// The crossing's outcome is taken care of.
     pub(crate) fn forget(&self, key: Key) {
         let mut all = self.0.lock();
@@ -163,12 +175,22 @@ impl Processes {
 
     fn go_on(&self, key: Key, crossing: &Crossing) {
         let mut messages = Vec::new();
-        let over = crossing.state.lock().go_on(&mut messages);
+        let (over, abandoned) = {
+            let mut state = crossing.state.lock();
+            let over = state.go_on(&mut messages);
+            if over.is_some() {
+                // Under the lock: whoever abandons it sees this, or is seen here.
+                crossing.done.store(true, Ordering::Release);
+            }
+            (over, state.abandoned)
+        };
         for (process, step, payload) in messages {
             self.cross(process, key, step, payload);
         }
         if let Some(route) = over {
-            crossing.done.store(true, Ordering::Release);
+            if abandoned {
+                self.crossings.forget(key);
+            }
             route.here.iter().for_each(|&rank| self.wake(rank));
         }
     }
@@ -286,6 +308,7 @@ mod tests {
                     bytes: vec![own as u8; own],
                 }],
                 early: Vec::new(),
+                abandoned: false,
             };
             let mut states: Vec<State> = hosts.iter().map(begin).collect();
             let (mut over, mut moved) = (0, true);

@@ -1,6 +1,6 @@
 //! How the processes of a run begin together.
 
-use super::control::{ENDED, Ending, HELLO, Later};
+use super::control::{ENDED, Ending, HELLO, Later, Parcel};
 use super::{CONTROL, context, number};
 use crate::transport::{Header, Transport, TransportError};
 use motet_sync::thread;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// within the limit; the first rank of each, then the number of all.
 ///
 /// # Errors
-/// [`Ending::Silent`], [`Ending::Lost`], [`Ending::Transport`].
+/// [`Ending::Silent`], [`Ending::Lost`], [`Ending::Transport`], [`Ending::Elsewhere`]; the others are told.
 pub(crate) fn greet(
     transport: &dyn Transport,
     run: u16,
@@ -19,67 +19,124 @@ pub(crate) fn greet(
     limit: Duration,
 ) -> Result<Box<[usize]>, Ending> {
     let own = transport.process();
-    let mut counts: Vec<Option<usize>> = vec![None; transport.processes()];
-    counts[own] = Some(ranks);
-    let failed = |error| match error {
-        TransportError::Lost { process, reason } => Ending::Lost { process, reason },
-        TransportError::Failed { reason } => Ending::Transport { reason },
-    };
     let hello = Header {
         context: context(run, CONTROL, 0),
         source: number(ranks),
         destination: 0,
         tag: HELLO,
     };
-    for process in (0..counts.len()).filter(|&process| process != own) {
-        transport.send(process, hello, Vec::new()).map_err(failed)?;
+    let mut heard = Heard {
+        hello,
+        counts: vec![None; transport.processes()],
+        ended: None,
+    };
+    heard.counts[own] = Some(ranks);
+    let mut refused = None;
+    for process in (0..transport.processes()).filter(|&process| process != own) {
+        // The others are told all the same: first that this one was here, then why the run ends.
+        let sent = transport.send(process, hello, Vec::new()).map_err(failed);
+        refused = refused.or(sent.err());
     }
-    let is_hello = |header: &Header| (header.context, header.tag) == (hello.context, HELLO);
-    later.lock().retain(|(process, header, _)| {
-        if is_hello(header) {
-            counts[*process] = Some(header.source as usize);
-        }
-        !is_hello(header)
-    });
-    let begun = Instant::now();
-    while counts.contains(&None) {
-        let mut deliver = |process: usize, header: Header, payload| {
-            if is_hello(&header) {
-                counts[process] = Some(header.source as usize);
-            } else {
-                later.lock().push((process, header, payload));
-            }
-        };
-        if transport.progress(&mut deliver).map_err(failed)? == 0 {
-            thread::yield_now();
-        }
-        let waited = begun.elapsed();
-        if waited >= limit {
-            let missing = counts
-                .iter()
-                .enumerate()
-                .filter(|(_, count)| count.is_none());
-            let processes: Vec<usize> = missing.map(|(process, _)| process).collect();
-            say_ended(transport, run, &processes, waited);
-            return Err(Ending::Silent { processes, waited });
-        }
+    let met = refused.map_or_else(|| heard.wait(transport, later, limit), Err);
+    if let Err(ending) = met {
+        say_ended(transport, hello, &ending);
+        return Err(ending);
     }
     let mut firsts = vec![0];
-    for count in counts.into_iter().flatten() {
+    for count in heard.counts.into_iter().flatten() {
         firsts.push(firsts[firsts.len() - 1] + count);
     }
     Ok(firsts.into_boxed_slice())
 }
 
+/// What has been heard of the others.
+struct Heard {
+    hello: Header,
+    /// By process: its ranks.
+    counts: Vec<Option<usize>>,
+    ended: Option<Ending>,
+}
+
+impl Heard {
+    /// A message has come; it again if it is for later.
+    fn hear(&mut self, (process, header, payload): Parcel) -> Option<Parcel> {
+        let of_this_run = header.context == self.hello.context;
+        match header.tag {
+            HELLO if of_this_run => self.counts[process] = Some(header.source as usize),
+            ENDED if of_this_run => {
+                let message = String::from_utf8_lossy(&payload).into_owned();
+                self.ended
+                    .get_or_insert(Ending::Elsewhere { process, message });
+            }
+            _ => return Some((process, header, payload)),
+        }
+        None
+    }
+
+    fn missing(&self) -> Vec<usize> {
+        let all = self.counts.iter().enumerate();
+        all.filter_map(|(process, count)| count.is_none().then_some(process))
+            .collect()
+    }
+
+    /// Waits for the hello of all, or for one that has given the run up.
+    fn wait(
+        &mut self,
+        transport: &dyn Transport,
+        later: &Later,
+        limit: Duration,
+    ) -> Result<(), Ending> {
+        later.lock().retain_mut(|(process, header, payload)| {
+            let early = (*process, *header, std::mem::take(payload));
+            let kept = self.hear(early);
+            kept.map(|(_, _, kept)| *payload = kept).is_some()
+        });
+        let begun = Instant::now();
+        loop {
+            let came = transport.progress(&mut |process, header, payload| {
+                let kept = self.hear((process, header, payload));
+                later.lock().extend(kept);
+            });
+            if let Some(ended) = self.ended.take() {
+                return Err(ended);
+            }
+            let (processes, waited) = (self.missing(), begun.elapsed());
+            if processes.is_empty() {
+                return Ok(());
+            }
+            if came.map_err(failed)? == 0 {
+                thread::yield_now();
+            }
+            if waited >= limit {
+                return Err(Ending::Silent { processes, waited });
+            }
+        }
+    }
+}
+
+fn failed(error: TransportError) -> Ending {
+    match error {
+        TransportError::Lost { process, reason } => Ending::Lost { process, reason },
+        TransportError::Failed { reason } => Ending::Transport { reason },
+    }
+}
+
 /// Tells all that this process has given the run up: who comes later must not wait for it.
-fn say_ended(transport: &dyn Transport, run: u16, missing: &[usize], waited: Duration) {
-    let ended = Header {
-        context: context(run, CONTROL, 0),
-        source: 0,
-        destination: 0,
-        tag: ENDED,
+fn say_ended(transport: &dyn Transport, hello: Header, ending: &Ending) {
+    let text = match ending {
+        Ending::Lost { process, reason } => format!("process {process} is lost: {reason}"),
+        Ending::Silent { processes, waited } => {
+            format!("processes {processes:?} had not come after {waited:.1?}")
+        }
+        Ending::Transport { reason } => reason.clone(),
+        // Whoever has said it has said it to all.
+        Ending::Elsewhere { .. } | Ending::Stuck(_) => return,
     };
-    let text = format!("processes {missing:?} had not come after {waited:.1?}");
+    let ended = Header {
+        source: 0,
+        tag: ENDED,
+        ..hello
+    };
     for process in (0..transport.processes()).filter(|&process| process != transport.process()) {
         // Who is gone need not be told.
         let _ = transport.send(process, ended, text.clone().into_bytes());

@@ -5,7 +5,7 @@
 //! to one elsewhere: there the silence is noticed, and all are told. So it takes two messages a second for each
 //! machine, however many there are and however many processes are on them.
 
-use super::control::{ALIVE, Ending};
+use super::control::ALIVE;
 use super::{Processes, Transport};
 use motet_sync::Mutex;
 use std::time::{Duration, Instant};
@@ -91,14 +91,14 @@ impl Processes {
     /// Called from time to time.
     pub(crate) fn beat(&self) {
         for (process, silence) in self.pulse.due(Instant::now()) {
-            if self.control.has_left(process) {
+            if self.control.is_gone(process) {
                 continue;
             }
             if silence >= self.pulse.limit {
-                let reason = format!("it has said nothing for {silence:.1?}");
-                return self.end(Ending::Lost { process, reason });
+                self.lost(process, format!("it has said nothing for {silence:.1?}"));
+            } else {
+                self.tell(process, ALIVE, 0, Vec::new());
             }
-            self.tell(process, ALIVE, 0, Vec::new());
         }
     }
 }
