@@ -1,7 +1,7 @@
 //! Where a peer is better than motet.
 
 use super::causes;
-use crate::suite::{Outcome, Point, Row};
+use crate::suite::{Outcome, Point, Row, Value};
 
 /// A peer that is better by more than this is a loss.
 const MORE: f64 = 1.1;
@@ -68,7 +68,7 @@ impl Losses<'_> {
             let (Some(motet), Some(better)) = (values(row), better(row)) else {
                 continue;
             };
-            if is_ingredient(row, rows) {
+            if is_ingredient(row, rows) || is_nothing_by_definition(row) {
                 continue;
             }
             let peers = rows.iter().filter(|peer| is_beside(row, peer));
@@ -145,6 +145,11 @@ fn better(row: &Row) -> Option<Better> {
     }
 }
 
+/// The overhead of one stage is a run less the same run: noise.
+fn is_nothing_by_definition(row: &Row) -> bool {
+    row.quantity == "overhead per stage" && row.point.get("stages") == Some(&Value::Count(1))
+}
+
 fn values(row: &Row) -> Option<[f64; 3]> {
     match row.outcome {
         Outcome::Measured {
@@ -201,6 +206,14 @@ mod tests {
             us("C", 3, 0.5),
             us("motet", 4, 9.0),
             us("C", 5, 0.5),
+            Row {
+                point: Point::new().with("stages", 1),
+                ..us("motet", 1, 900.0)
+            },
+            Row {
+                point: Point::new().with("stages", 1),
+                ..us("C", 1, 1.0)
+            },
         ];
         let Losses { losses, compared } = Losses::of(&rows);
         assert_eq!(compared, 3);

@@ -7,6 +7,7 @@ mod results;
 mod sheet;
 mod suite;
 mod suite_args;
+mod texts;
 
 pub use args::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
