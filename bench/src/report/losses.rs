@@ -254,8 +254,8 @@ mod tests {
         let rows = [
             f("motet", 1, 0.3),
             f("peer", 1, -0.01),
-            f("motet", 2, 0.3),
-            f("peer", 2, 0.1),
+            f("motet", 2, 0.6),
+            f("peer", 2, 0.2),
             f("motet", 4, -0.02),
             f("peer", 4, -0.5),
         ];

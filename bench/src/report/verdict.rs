@@ -32,8 +32,21 @@ pub(super) struct Verdict {
     pub(super) bound: String,
 }
 
-/// `found` is at most `limit`.
+/// A cost, or a ratio of costs, is at most `limit`. One of 0 or less is the noise of a subtraction and decides nothing.
 pub(super) fn at_most(found: Result<f64, String>, limit: f64, unit: &str) -> Judged {
+    match found? {
+        found if found > 0.0 => not_above(Ok(found), limit, unit),
+        found => {
+            let found = quantity(found, unit);
+            Err(format!(
+                "{found} is no cost: it is lost in the spread of the run times"
+            ))
+        }
+    }
+}
+
+/// `found`, which may be less than 0, is at most `limit`.
+pub(super) fn not_above(found: Result<f64, String>, limit: f64, unit: &str) -> Judged {
     let found = found?;
     Ok(Verdict {
         holds: found <= limit,

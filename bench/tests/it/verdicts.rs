@@ -107,6 +107,24 @@ fn a_cost_holds_up_to_the_papers_value_and_not_beyond() {
 }
 
 #[test]
+fn noise_decides_nothing() {
+    let falling = said(&results(2, pipelines(-3.0)), "C01");
+    assert!(
+        falling.contains("cannot be told -3 µs is no cost"),
+        "{falling}"
+    );
+    let mut rows = pipelines(0.5);
+    if let Outcome::Measured { median, .. } = &mut rows[1].outcome {
+        *median += 0.3;
+    }
+    let scattered = said(&results(2, rows), "C01");
+    assert!(
+        scattered.contains("cannot be told no line goes through"),
+        "{scattered}"
+    );
+}
+
+#[test]
 fn other_load_is_said_with_the_verdict() {
     let mut rows = pipelines(0.5);
     rows[1].disturbed = true;
