@@ -8,6 +8,7 @@ use super::row::Point;
 use super::setting::Setting;
 use crate::program::{Pattern, Program};
 use motet_patterns::{Work, spawned};
+use motet_sync::atomic::{AtomicU64, Ordering};
 use motet_sync::thread;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 pub(super) const RUN_TIME: Quantity = Quantity::new("run time", "s");
 /// T of the same messages with nothing to copy.
 pub(super) const WITHOUT: Quantity = Quantity::new("run time without copies", "s");
-/// Bytes copied, counted once, over the difference.
+/// Bytes copied, counted once, over the time that the threads spend copying.
 pub(super) const BANDWIDTH: Quantity = Quantity::new("copy bandwidth", "GB/s");
 
 /// The parameters of such points, with their meaning.
@@ -66,6 +67,8 @@ struct Parcel {
     payload: Arc<Payload>,
     to: Vec<f64>,
     at: usize,
+    /// Time that all computations of the run have spent copying, in ns.
+    spent: Arc<AtomicU64>,
 }
 
 impl Place {
@@ -134,17 +137,19 @@ impl Copies {
         run: fn(Copies, Vec<Parcel>) -> Result<Duration, String>,
     ) -> Result<Vec<f64>, String> {
         let nothing = Copies { words: 0, ..self };
-        let without = run(nothing, nothing.parcels(large))?.as_secs_f64();
-        let time = run(self, self.parcels(large))?.as_secs_f64();
-        let stages = self.program.stages as f64 * self.program.parallel as f64;
-        let bytes = 8.0 * self.words as f64 * stages;
-        // A copy may be lost in the spread of both runs: what is left then bounds the bandwidth from below.
-        let copying = (time - without).max(0.001 * time);
-        Ok(vec![time, without, bytes / copying / 1e9])
+        let without = run(nothing, nothing.parcels(large, &Arc::default()))?.as_secs_f64();
+        let spent = Arc::default();
+        let time = run(self, self.parcels(large, &spent))?.as_secs_f64();
+        let program = &self.program;
+        let bytes = 8.0 * self.words as f64 * program.stages as f64 * program.parallel as f64;
+        // So many copy at once.
+        let threads = program.threads.min(program.parallel) as f64;
+        let copying = spent.load(Ordering::Relaxed).max(1) as f64 / threads;
+        Ok(vec![time, without, bytes / copying])
     }
 
     /// The first message of each computation; making them is not timed.
-    fn parcels(self, large: usize) -> Vec<Parcel> {
+    fn parcels(self, large: usize, spent: &Arc<AtomicU64>) -> Vec<Parcel> {
         let length = match self.place {
             Place::Inside => 0,
             Place::Outside => self.words,
@@ -158,12 +163,14 @@ impl Copies {
             // Written once, so that the pages are there.
             to: vec![1.0; length],
             at: 0,
+            spent: Arc::clone(spent),
         };
         (0..self.program.parallel).map(parcel).collect()
     }
 
     /// One copy.
     fn copy(self, mut parcel: Parcel) -> Parcel {
+        let started = Instant::now();
         let from = &parcel.payload.values;
         black_box(parcel.payload.header);
         match self.place {
@@ -183,6 +190,9 @@ impl Copies {
             }
         }
         black_box(&mut parcel.to);
+        let spent = started.elapsed().as_nanos() as u64;
+        // Relaxed: it is read when all have ended.
+        parcel.spent.fetch_add(spent, Ordering::Relaxed);
         parcel
     }
 }
@@ -237,7 +247,7 @@ mod tests {
         let setting = Setting::new(SuiteConfig::default());
         for place in Place::ALL {
             let copies = Copies::new(place, 4, (1, 1, 0), &setting);
-            let parcel = copies.parcels(10).pop().unwrap();
+            let parcel = copies.parcels(10, &Arc::default()).pop().unwrap();
             let once = copies.copy(parcel);
             let twice = copies.copy(once);
             match place {

@@ -22,7 +22,7 @@ use motet_bench::{crowded, idle, soak, stages};
 use motet_sync::thread;
 
 use crate::bench::sheet::Sheet;
-use crate::error::{CliError, OptionError};
+use crate::error::{BenchError, CliError};
 use crate::progress::Bar;
 use crate::stdout::print;
 use crate::text::grouped;
@@ -140,7 +140,7 @@ fn configs(args: &StagesArgs) -> Result<Vec<StagesConfig>, CliError> {
 }
 
 fn unmeasurable(error: StagesError) -> CliError {
-    CliError::Options(OptionError::Unmeasurable { source: error })
+    BenchError::from(error).into()
 }
 
 fn stages_cells(record: &StagesRecord) -> [String; 13] {

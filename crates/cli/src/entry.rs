@@ -8,7 +8,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use crate::args::{Cli, Command};
-use crate::error::{CliError, OptionError, OutputError};
+use crate::error::{BenchError, CliError, OptionError, OutputError};
 use crate::{bench, cluster, doctor, run};
 
 /// Runs the program with these arguments, the first of which is its own name.
@@ -85,15 +85,15 @@ fn refuse(error: &CliError) -> ExitCode {
     // Nothing is left to do when standard error is gone too.
     let _ = writeln!(io::stderr(), "motet: {text}");
     ExitCode::from(match error {
-        CliError::Cancelled | CliError::Interrupted { .. } => 130,
+        CliError::Cancelled | CliError::Bench(BenchError::Interrupted { .. }) => 130,
         CliError::Run(_) => 1,
         CliError::Options(_)
         | CliError::Input(_)
         | CliError::Output(_)
         | CliError::Data(_)
-        | CliError::Results(_)
         | CliError::Mpi(_)
         | CliError::World(_)
-        | CliError::Start(_) => 2,
+        | CliError::Start(_)
+        | CliError::Bench(_) => 2,
     })
 }

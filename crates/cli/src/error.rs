@@ -1,19 +1,16 @@
 //! What can go wrong, in one line each: what, where, what to do.
 
-mod input;
+mod bench;
+
+pub use bench::BenchError;
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use motet::CurrentError;
-use motet_bench::results::ReadError;
-use motet_bench::stages::StagesError;
-use motet_bench::suite::{StoreError, Unknown};
 use motet_mpi::MpiError;
 use thiserror::Error;
-
-pub use input::InputError;
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,18 +77,12 @@ pub enum CliError {
     /// Something cannot be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The rows of a run cannot be used.
-    #[error("{0}")]
-    Results(#[from] ReadError),
     /// The run was cancelled by the user.
     #[error("cancelled: nothing was written")]
     Cancelled,
-    /// A measurement was cancelled by the user.
-    #[error("cancelled: the rows before are in {out}")]
-    Interrupted {
-        /// The folder.
-        out: String,
-    },
+    /// Something cannot be measured as asked, or has ended early.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
     /// The run failed though data and options are right.
     #[error("the run failed: {0}: please report it")]
     Run(String),
@@ -123,15 +114,6 @@ pub enum OptionError {
         /// What it can be.
         advice: &'static str,
     },
-    /// There is no experiment of this name.
-    #[error("{0}: see motet bench list")]
-    Experiment(#[from] Unknown),
-    /// The experiment is not defined for these options.
-    #[error("{source}")]
-    Unmeasurable {
-        /// What is undefined, and what to give instead.
-        source: StagesError,
-    },
     /// Two options do not go together.
     #[error("{option} does not go with {other}: {advice}")]
     Conflict {
@@ -141,6 +123,182 @@ pub enum OptionError {
         other: &'static str,
         /// What to give instead.
         advice: &'static str,
+    },
+}
+
+/// A file cannot be read as a table of numbers.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// There is no such file.
+    #[error("no such file: {file}: check the path")]
+    Missing {
+        /// The path as given.
+        file: String,
+    },
+    /// The path is a directory.
+    #[error("{file} is a directory: give a CSV file in it")]
+    Directory {
+        /// The path as given.
+        file: String,
+    },
+    /// The file cannot be opened.
+    #[error("cannot open {file}: {source}: check its permissions")]
+    Open {
+        /// The path as given.
+        file: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Reading failed on the way.
+    #[error("cannot read {file}: {source}: check the disk or the connection")]
+    Read {
+        /// The path as given.
+        file: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The file is damaged or cut.
+    #[error("broken gzip data in {file}: {source}: fetch or pack the file again")]
+    BrokenGzip {
+        /// The path as given.
+        file: String,
+        /// What is wrong with it.
+        source: io::Error,
+    },
+    /// The text is in another encoding, or no text at all.
+    #[error("the text is not UTF-8: {place}: convert it, or unpack it if it is an archive")]
+    NotUtf8 {
+        /// Where the first such row begins.
+        place: Place,
+    },
+    /// Lines end in bare carriage returns.
+    #[error("lines end in bare carriage returns: {place}: convert them, as tr '\\r' '\\n' does")]
+    LineEnds {
+        /// Where the first such line begins.
+        place: Place,
+    },
+    /// A quotation mark is never closed.
+    #[error("a quotation mark is not closed: {place}: close it")]
+    OpenQuote {
+        /// Where the row begins.
+        place: Place,
+    },
+    /// There is no row at all.
+    #[error("{file} is empty: give a table with one row per point")]
+    Empty {
+        /// The path as given.
+        file: String,
+    },
+    /// There is a header and nothing below it.
+    #[error("{file} has a header and no rows: add rows, or --no-header if line 1 is a point")]
+    HeaderOnly {
+        /// The path as given.
+        file: String,
+    },
+    /// A row has another number of fields than the first.
+    #[error("{found} fields instead of {expected}: {place}: correct the row, or try --delimiter")]
+    Ragged {
+        /// Where the row begins.
+        place: Place,
+        /// Its number of fields.
+        found: usize,
+        /// That of the first row.
+        expected: usize,
+    },
+    /// A field is not a number.
+    #[error("'{text}' is not a number: {place}: {advice}")]
+    NotANumber {
+        /// The field.
+        place: Place,
+        /// Its text.
+        text: String,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// A field is NaN, infinite, or too large for a number of 64 bits.
+    #[error("'{text}' is not finite: {place}: drop the row or correct it")]
+    NotFinite {
+        /// The field.
+        place: Place,
+        /// Its text.
+        text: String,
+    },
+    /// A latitude or a longitude is out of range.
+    #[error("{what} {text} is not between {least} and {most}: {place}: is --geo LAT,LON in order?")]
+    Degrees {
+        /// The field.
+        place: Place,
+        /// Latitude or longitude.
+        what: &'static str,
+        /// Its text.
+        text: String,
+        /// The least it can be.
+        least: f64,
+        /// The most it can be.
+        most: f64,
+    },
+    /// A weight is negative.
+    #[error("weight {text} is negative: {place}: give weights of 0 or more")]
+    NegativeWeight {
+        /// The field.
+        place: Place,
+        /// Its text.
+        text: String,
+    },
+    /// Every weight is zero.
+    #[error("all weights are 0: {file}, column {column}: give at least one row a weight")]
+    NoWeight {
+        /// The path as given.
+        file: String,
+        /// The column of weights.
+        column: String,
+    },
+    /// There is no such column.
+    #[error("no column {name} in {file}: {advice}")]
+    UnknownColumn {
+        /// The path as given.
+        file: String,
+        /// The column asked for.
+        name: String,
+        /// The nearest name and the names there are.
+        advice: String,
+    },
+    /// Two columns have the name asked for.
+    #[error("columns {first} and {second} of {file} are both called {name}: give the number")]
+    AmbiguousColumn {
+        /// The path as given.
+        file: String,
+        /// The column asked for.
+        name: String,
+        /// Number of the first, from 1.
+        first: usize,
+        /// Number of the second, from 1.
+        second: usize,
+    },
+    /// A column is asked for twice.
+    #[error("column {name} of {file} is asked for twice: name each column once")]
+    ColumnTwice {
+        /// The path as given.
+        file: String,
+        /// The column.
+        name: String,
+    },
+    /// There are fewer rows than clusters asked for.
+    #[error("{clusters} clusters are asked for, {file} has {points} points: ask for fewer")]
+    FewPoints {
+        /// The path as given.
+        file: String,
+        /// The rows there are.
+        points: usize,
+        /// The clusters asked for.
+        clusters: usize,
+    },
+    /// No column holds numbers.
+    #[error("no column of {file} holds numbers in every row: name columns with --columns")]
+    NoNumbers {
+        /// The path as given.
+        file: String,
     },
 }
 
@@ -176,12 +334,6 @@ pub enum OutputError {
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
-    },
-    /// The folder of rows cannot be used.
-    #[error("{source}")]
-    Rows {
-        /// What is wrong with it, and what to do.
-        source: StoreError,
     },
     /// Nobody reads standard output any more.
     #[error("standard output is closed: nobody reads the results")]

@@ -61,7 +61,7 @@ pub use bench::{
 };
 pub use doctor::DoctorArgs;
 pub use entry::main;
-pub use error::{CliError, InputError, OptionError, OutputError, Place, StartError};
+pub use error::{BenchError, CliError, InputError, OptionError, OutputError, Place, StartError};
 pub use run::RunArgs;
 pub use spread::SpreadArgs;
 pub use summary::{Cluster, Scaling, Step, Summary};

@@ -20,11 +20,11 @@ impl Experiment for StageBandwidth {
             question: "How many bytes a second are copied when each stage copies a thousand words that its message \
                        refers to?",
             definition: "Pipeline of four computations with 20 units per stage; each stage copies 1000 words and six integers to the next \
-                         part of a large array. Bandwidth = 4 * 1000 * 8 * S / (T with copies - T without), both in the same \
-                         process; 1e9 bytes, counted once. Beside: the same copies on threads that send no messages.",
+                         part of a large array. Bandwidth: all bytes, counted once, over the time that the threads spend copying, in 1e9 bytes \
+                         a second; the papers' 4 * 1000 * 8 * S / (T with copies - T without) follows from the run times. Beside: the same copies on threads that send no messages.",
             parameters: PARAMETERS,
-            threats: "A copy of 8 kB takes less than the work of its stage: the difference of two run times has the spread \
-                      of both, most of all with few stages.",
+            threats: "A copy of 8 kB takes less than a tenth of the work of its stage, so the difference of two run \
+                      times has the spread of both; the time of a copy by the clock has the clock's 25 ns in it.",
             sources: &["P0 Fig. 8"],
         }
     }

@@ -17,12 +17,13 @@ impl Experiment for SizeBandwidth {
             question: "How many bytes a second are copied from messages of growing size, to a new array, to a fixed one, and \
                        to the next part of a large one?",
             definition: "Pipeline of four computations; each stage copies the N words that its message refers to, then computes. \
-                         Bandwidth = 4 * 8 * N * S / (T(N) - T(0)), both in the same process; 1e9 bytes, counted once. The slope of a \
-                         line through T(N) gives the same over all sizes. Beside: the same copies on threads that send no \
+                         Bandwidth: all bytes, counted once, over the time that the threads spend copying, in 1e9 bytes a \
+                         second. The papers' 4 * 8 * S over the slope of a line through T(N) follows from the run times. Beside: the same copies on threads that send no \
                          messages.",
             parameters: PARAMETERS,
             threats: "Small arrays stay in a cache. A new array costs its allocation too, and large ones come from the system page \
-                      by page. With few words the copy is lost in the spread of the run times.",
+                      by page. With few words the copy is lost in the spread of the run times, and has the \
+                      clock's 25 ns in it.",
             sources: &["P0 Fig. 9 to 12", "P0 Table 3"],
         }
     }

@@ -7,7 +7,7 @@ use motet_bench::plot::{self, File};
 use motet_bench::report;
 use motet_bench::results::Results;
 
-use crate::error::CliError;
+use crate::error::{BenchError, CliError};
 use crate::files::{Content, Folder};
 use crate::stdout::print;
 
@@ -50,7 +50,7 @@ pub(super) fn run_report(args: &ResultsArgs) -> Result<(), CliError> {
 }
 
 fn read(dir: &Path) -> Result<Results, CliError> {
-    let results = Results::read(dir)?;
+    let results = Results::read(dir).map_err(BenchError::from)?;
     if results.cut_off {
         eprintln!(
             "motet: the last line of {} is cut off and left out: a run was ended in the middle; run its experiment again",

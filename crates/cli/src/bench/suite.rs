@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::bench::args::PrintArgs;
 use crate::bench::sheet::Sheet;
 use crate::bench::suite_args::SuiteArgs;
-use crate::error::{CliError, OptionError, OutputError};
+use crate::error::{BenchError, CliError};
 use crate::interrupt::cancel_on_first_interrupt;
 use crate::progress::Bar;
 use crate::stdout::print;
@@ -51,7 +51,7 @@ pub(super) fn list(args: PrintArgs) -> Result<(), CliError> {
 pub(super) fn run(args: &SuiteArgs) -> Result<(), CliError> {
     let mut experiments: Vec<&'static dyn Experiment> = Vec::new();
     for name in &args.names {
-        for experiment in find(name).map_err(OptionError::from)? {
+        for experiment in find(name).map_err(BenchError::from)? {
             let key = experiment.about().key;
             if !experiments.iter().any(|known| known.about().key == key) {
                 experiments.push(experiment);
@@ -72,14 +72,14 @@ pub(super) fn run(args: &SuiteArgs) -> Result<(), CliError> {
             print(|to| writeln!(to, "the rows are in {out}"))
         }),
         Err(Stop::Failed(error)) => Err(refused(error)),
-        Err(_) => Err(CliError::Interrupted { out }),
+        Err(_) => Err(BenchError::Interrupted { out }.into()),
     }
 }
 
 /// A folder that cannot be used.
 fn refused(error: Box<dyn std::error::Error + Send + Sync>) -> CliError {
     match error.downcast::<StoreError>() {
-        Ok(source) => OutputError::Rows { source: *source }.into(),
+        Ok(source) => BenchError::Rows(*source).into(),
         Err(other) => CliError::Run(other.to_string()),
     }
 }

@@ -14,6 +14,7 @@ mod greeting;
 mod labels;
 mod pulse;
 mod receipts;
+mod stuck;
 
 pub(crate) use control::{Ending, Later};
 pub(super) use crossing::{Crossing, Key, Part, Route};
@@ -32,6 +33,7 @@ use pulse::Pulse;
 use receipts::Receipts;
 use std::sync::Arc;
 use std::time::Duration;
+use stuck::Stuck;
 
 pub(crate) struct Processes {
     pub(crate) hall: Arc<Hall>,
@@ -44,6 +46,7 @@ pub(crate) struct Processes {
     receipts: Receipts,
     labels: Labels,
     control: Control,
+    stuck: Stuck,
     pulse: Pulse,
     /// Messages of the program, and for it, that went to other processes and came from them.
     sent: AtomicU64,
@@ -91,6 +94,7 @@ impl Processes {
             crossings: Crossings::default(),
             receipts: Receipts::default(),
             labels: Labels::new(processes),
+            stuck: Stuck::new(processes),
             control: Control::new(processes, later, caller),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),

@@ -1,22 +1,12 @@
-//! How the processes of a run end together, and find out that all of them wait.
-//!
-//! A process is idle when all its ranks wait for messages or have ended. Each tells process 0 when it becomes idle,
-//! with the number of messages it has sent and received. When all are idle and as many were received as sent,
-//! process 0 asks them all once more: if nothing has moved, nothing ever will (the four-counter method: F. Mattern,
-//! Algorithms for distributed termination detection, 1987). The run then ends with one report for all ranks.
+//! What the processes of a run tell each other about it, and how they end it together.
 
 use super::{CONTROL, Processes, number, run_of};
 use crate::WaitReport;
 use crate::report::written;
 use crate::transport::Header;
-use motet_dispatch::IdleWatch;
-use motet_sync::atomic::Ordering;
 use motet_sync::{Mutex, Unparker};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// How long process 0 waits for answers.
-const PATIENCE: Duration = Duration::from_millis(300);
+use std::time::Duration;
 
 /// Why a run ends early, if not by a rank of this process.
 #[derive(Debug, Clone)]
@@ -46,10 +36,10 @@ pub(crate) type Later = Arc<Mutex<Vec<Parcel>>>;
 pub(super) const HELLO: u32 = 1;
 const DONE: u32 = 2;
 pub(super) const ENDED: u32 = 3;
-const IDLE: u32 = 4;
-const CHECK: u32 = 5;
-const STILL: u32 = 6;
-const STUCK: u32 = 7;
+pub(super) const IDLE: u32 = 4;
+pub(super) const CHECK: u32 = 5;
+pub(super) const STILL: u32 = 6;
+pub(super) const STUCK: u32 = 7;
 pub(super) const ALIVE: u32 = 8;
 const LOSS: u32 = 9;
 
@@ -63,13 +53,6 @@ enum Standing {
     Gone,
 }
 
-/// Messages that a process's ranks have sent to others and received from them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Traffic {
-    sent: u64,
-    received: u64,
-}
-
 pub(super) struct Control {
     state: Mutex<State>,
     later: Later,
@@ -81,17 +64,6 @@ struct State {
     /// By process.
     standing: Vec<Standing>,
     ending: Option<Ending>,
-    /// What was last told to process 0.
-    told: Option<Traffic>,
-    /// The look that found this process idle, and the traffic then.
-    found: Option<(usize, Traffic)>,
-    /// On process 0, by process: what it told when it became idle.
-    idle: Vec<Option<Traffic>>,
-    /// On process 0: the number of times that all were asked, and when they were last.
-    wave: u32,
-    asked: Option<Instant>,
-    /// On process 0, by process: the reports of those that have answered and are still idle.
-    still: Vec<Option<WaitReport>>,
 }
 
 impl Control {
@@ -100,12 +72,6 @@ impl Control {
             state: Mutex::new(State {
                 standing: vec![Standing::Running; processes],
                 ending: None,
-                told: None,
-                found: None,
-                idle: vec![None; processes],
-                wave: 0,
-                asked: None,
-                still: vec![None; processes],
             }),
             later,
             caller,
@@ -114,6 +80,11 @@ impl Control {
 
     pub(super) fn keep_for_later(&self, process: usize, header: Header, payload: Vec<u8>) {
         self.later.lock().push((process, header, payload));
+    }
+
+    /// Whether there are ranks that have not ended.
+    pub(super) fn someone_runs(&self) -> bool {
+        self.state.lock().someone_runs()
     }
 
     /// Whether the process has ended the run early, or is lost.
@@ -167,7 +138,7 @@ impl Processes {
                 let message = String::from_utf8_lossy(payload).into_owned();
                 self.end(Ending::Elsewhere { process, message });
             }
-            IDLE => control.state.lock().idle[process] = Traffic::read(payload),
+            IDLE => self.became_idle(process, payload),
             ALIVE => self.pulse.heard(process),
             CHECK => self.answer(header.source),
             STILL => self.answered(process, header.source, payload),
@@ -187,7 +158,7 @@ impl Processes {
         self.pass(process, header, payload);
     }
 
-    fn tell_all(&self, tag: u32, payload: &[u8]) {
+    pub(super) fn tell_all(&self, tag: u32, payload: &[u8]) {
         for process in self.others() {
             if !self.control.is_gone(process) {
                 self.tell(process, tag, 0, payload.to_vec());
@@ -195,7 +166,7 @@ impl Processes {
         }
     }
 
-    fn others(&self) -> impl Iterator<Item = usize> + use<> {
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> + use<> {
         let own = self.own();
         (0..self.transport.processes()).filter(move |&process| process != own)
     }
@@ -274,113 +245,6 @@ impl Processes {
         let state = self.control.state.lock();
         state.ending.is_some() || !state.someone_runs()
     }
-
-    fn traffic(&self) -> Traffic {
-        Traffic {
-            sent: self.sent.load(Ordering::Acquire),
-            received: self.received.load(Ordering::Acquire),
-        }
-    }
-
-    /// The traffic, if all ranks here wait or have ended. Where they wait is kept.
-    fn idle(&self, watch: &IdleWatch) -> Option<Traffic> {
-        let (traffic, before) = (self.traffic(), watch.look()?);
-        if self.control.state.lock().found == Some((before, traffic)) {
-            return Some(traffic);
-        }
-        let report = self.hall.hopeless()?;
-        if watch.look() != Some(before) || self.traffic() != traffic {
-            return None;
-        }
-        let mut state = self.control.state.lock();
-        state.still[self.own()] = Some(report);
-        state.found = Some((before, traffic));
-        Some(traffic)
-    }
-
-    /// Looks whether this process is idle, and on process 0 whether all are. Called from time to time.
-    pub(crate) fn look_for_idleness(&self, watch: &IdleWatch) {
-        let Some(traffic) = self.idle(watch) else {
-            return;
-        };
-        let own = self.own();
-        let news = self.control.state.lock().told.replace(traffic) != Some(traffic);
-        if own != 0 {
-            if news {
-                self.tell(0, IDLE, 0, traffic.write());
-            }
-            return;
-        }
-        let wave = {
-            let mut state = self.control.state.lock();
-            state.idle[0] = Some(traffic);
-            let told: Option<Vec<Traffic>> = state.idle.iter().copied().collect();
-            let sum = |of: fn(&Traffic) -> u64| told.iter().flatten().map(of).sum::<u64>();
-            let balanced = sum(|traffic| traffic.sent) == sum(|traffic| traffic.received);
-            // An answer may take its time: it is waited for before they are asked again.
-            let asked = state.asked.is_some_and(|asked| asked.elapsed() < PATIENCE);
-            if told.is_none() || !balanced || !state.someone_runs() || asked {
-                return;
-            }
-            state.wave += 1;
-            state.asked = Some(Instant::now());
-            for process in 1..state.still.len() {
-                state.still[process] = None;
-            }
-            state.wave
-        };
-        self.others()
-            .for_each(|process| self.tell(process, CHECK, wave, Vec::new()));
-        // Without others there is nobody to answer.
-        self.conclude();
-    }
-
-    /// Process 0 asks whether this one is still idle, as it has told: the answer says so, or nothing.
-    fn answer(&self, wave: u32) {
-        let (told, report) = {
-            let state = self.control.state.lock();
-            (state.told, state.still[self.own()].clone())
-        };
-        if let (Some(told), Some(report)) = (told, report)
-            && told == self.traffic()
-        {
-            let mut payload = written::write(&report);
-            payload.extend(told.write());
-            self.tell(0, STILL, wave, payload);
-        }
-    }
-
-    /// On process 0: another one is still idle.
-    fn answered(&self, process: usize, wave: u32, payload: &[u8]) {
-        let Some((report, traffic)) = payload.split_last_chunk::<16>() else {
-            return;
-        };
-        {
-            let mut state = self.control.state.lock();
-            if state.wave != wave || Traffic::read(traffic) != state.idle[process] {
-                return;
-            }
-            state.still[process] = written::read(report);
-        }
-        self.conclude();
-    }
-
-    /// On process 0: if all are still idle, the run ends.
-    fn conclude(&self) {
-        let report = {
-            let state = self.control.state.lock();
-            let all: Option<Vec<WaitReport>> = state.still.iter().cloned().collect();
-            let (Some(all), true) = (all, state.idle[0] == Some(self.traffic())) else {
-                return;
-            };
-            all.into_iter().reduce(WaitReport::followed_by)
-        };
-        // Their ranks may all have finished, and processes not have come to say so.
-        if let Some(report) = report.filter(WaitReport::has_waiting) {
-            self.tell_all(STUCK, &written::write(&report));
-            self.end(Ending::Stuck(report));
-        }
-    }
 }
 
 impl State {
@@ -394,94 +258,5 @@ impl State {
     /// Whether there are ranks that have not ended.
     fn someone_runs(&self) -> bool {
         self.standing.contains(&Standing::Running)
-    }
-}
-
-impl Traffic {
-    fn write(self) -> Vec<u8> {
-        [self.sent.to_le_bytes(), self.received.to_le_bytes()].concat()
-    }
-
-    fn read(bytes: &[u8]) -> Option<Self> {
-        let (sent, received) = bytes.split_first_chunk()?;
-        Some(Traffic {
-            sent: u64::from_le_bytes(*sent),
-            received: u64::from_le_bytes(received.try_into().ok()?),
-        })
-    }
-}
-
-#[cfg(all(test, not(motet_loom)))]
-mod tests {
-    use super::*;
-    use crate::fabric::Hall;
-    use crate::report::RankState;
-    use crate::transport::{Transport, TransportError};
-    use motet_sync::Parker;
-
-    /// The first of two processes; the other says nothing by itself.
-    struct First;
-
-    impl Transport for First {
-        fn process(&self) -> usize {
-            0
-        }
-
-        fn processes(&self) -> usize {
-            2
-        }
-
-        fn send(&self, _: usize, _: Header, _: Vec<u8>) -> Result<(), TransportError> {
-            Ok(())
-        }
-
-        fn progress(
-            &self,
-            _: &mut dyn FnMut(usize, Header, Vec<u8>),
-        ) -> Result<usize, TransportError> {
-            Ok(0)
-        }
-    }
-
-    /// How a run ends whose processes have one rank each, when both say that they are idle.
-    fn ending_of(here: RankState, there: RankState) -> Option<Ending> {
-        let (hall, caller) = (Arc::new(Hall::new(1, 1)), Parker::new());
-        let limit = Duration::from_secs(60);
-        let processes = Processes::new(
-            hall,
-            Arc::new(First),
-            1,
-            Box::new([0, 1, 2]),
-            Later::default(),
-            caller.unparker(),
-            limit,
-        );
-        let quiet = Traffic {
-            sent: 0,
-            received: 0,
-        };
-        let report = |rank| WaitReport {
-            ranks: vec![rank],
-            unmatched: vec![],
-        };
-        {
-            let mut state = processes.control.state.lock();
-            state.idle = vec![Some(quiet); 2];
-            state.still[0] = Some(report(here));
-            state.wave = 1;
-        }
-        let mut answer = written::write(&report(there));
-        answer.extend(quiet.write());
-        processes.answered(1, 1, &answer);
-        processes.ending()
-    }
-
-    #[test]
-    fn a_run_whose_ranks_have_all_finished_is_not_stuck() {
-        let ending = ending_of(RankState::Finished, RankState::Finished);
-        assert!(ending.is_none(), "{ending:?}");
-        let waiting = RankState::Waiting(vec![]);
-        let ending = ending_of(RankState::Finished, waiting);
-        assert!(matches!(ending, Some(Ending::Stuck(_))), "{ending:?}");
     }
 }
