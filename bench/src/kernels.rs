@@ -1,12 +1,8 @@
 //! What the experiments of the suite compute: loops over blocks, products of matrices, clustering. Each with motet's forms of
 //! it, and with what tells that a peer has computed the same.
 
-pub(crate) mod contenders;
-pub(crate) mod layouts;
 pub(crate) mod loops;
 pub(crate) mod matrices;
-pub(crate) mod overhead;
-pub(crate) mod synchronised;
 
 use motet_sync::thread;
 use std::cell::OnceCell;

@@ -35,6 +35,7 @@ pub mod unit;
 mod contest;
 mod fingerprints;
 mod kernels;
+mod mixture;
 mod peers;
 mod program;
 mod rank_program;

@@ -8,7 +8,6 @@ use motet_sync::{spin_loop, thread};
 use std::hint::black_box;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
-use std::{env, fs};
 
 /// A cache line to another core and back, in µs: two pinned threads hand a number to and fro.
 /// `None` on a machine with one core.
@@ -94,17 +93,6 @@ pub fn copy_gb_per_s() -> f64 {
     (0..5).map(|_| copy()).fold(0.0, f64::max)
 }
 
-/// The processor's model as the system names it; its architecture where the system does not.
-#[must_use]
-pub fn processor() -> String {
-    let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = told.lines().find_map(|line| {
-        let (name, model) = line.split_once(':')?;
-        (name.trim() == "model name").then(|| model.trim().to_owned())
-    });
-    model.unwrap_or_else(|| env::consts::ARCH.to_owned())
-}
-
 fn wait_for(line: &AtomicU32, value: u32) {
     let mut rounds = 0u32;
     while line.load(Ordering::Acquire) != value {
@@ -126,7 +114,6 @@ mod tests {
     fn limits_are_measured() {
         assert!(spawn_us() > 0.0);
         assert!(wakeup_us() > 0.0);
-        assert!(!processor().is_empty());
         assert!(copy_gb_per_s() > 0.0);
         if thread::cores() > 1 {
             assert!(roundtrip_us().unwrap() > 0.0);

@@ -14,12 +14,15 @@
 
 mod against_stages;
 mod case;
+mod contenders;
 mod copies;
 mod experiment;
 mod experiments;
+mod layouts;
 mod load;
 mod machine;
 mod method;
+mod overhead;
 mod picture;
 mod registry;
 mod row;
@@ -28,6 +31,7 @@ mod setting;
 mod shown;
 mod stages;
 mod store;
+mod synchronised;
 
 pub use case::{Case, Program, Quantity, Series};
 pub use experiment::{About, Experiment};

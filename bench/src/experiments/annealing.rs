@@ -24,12 +24,11 @@
 //! the peer does not, and points in heaps are where that helps. The points are a mixture of
 //! normals: heaps without overlap would be cheaper, uniform points dearer.
 
-mod mixture;
 mod plan;
 
+use crate::mixture::mixture;
 use crate::peers::scikit_learn::ScikitLearn;
 use crate::statistics::Spread;
-pub(crate) use mixture::mixture;
 use motet_comm::RunError;
 use motet_mining::{Annealing, Clusters, MiningError, Points};
 pub(crate) use plan::Plan;

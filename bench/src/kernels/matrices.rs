@@ -135,7 +135,7 @@ fn right(row: usize, column: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::peers::rayon;
+    use ::rayon::ThreadPoolBuilder;
 
     /// The product as it is defined.
     fn plain(size: usize) -> Vec<f64> {
@@ -172,7 +172,8 @@ mod tests {
                     assert_eq!(matrices.checksum(), Matrices::known(size));
                 }
                 let matrices = Matrices::new(size, threads.min(size));
-                matrices.multiply_by_rayon(&rayon::pool(threads, false).unwrap());
+                let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+                matrices.multiply_by_rayon(&pool.unwrap());
                 assert_eq!(
                     product(&matrices),
                     known,

@@ -23,7 +23,9 @@ impl ScikitLearn {
     /// Sends it the points on which steps are made from now on.
     pub(crate) fn points(&mut self, points: &Points) -> Result<(), String> {
         let head = format!("{} {}", points.len(), points.dim());
-        self.0.send(&head, points.values()).map_err(ended)
+        self.0
+            .send(&head, points.values())
+            .map_err(|error| ended(&error))
     }
 
     /// The version of scikit-learn.
@@ -41,14 +43,14 @@ impl ScikitLearn {
     ) -> Result<f64, String> {
         self.0
             .send(&format!("{clusters} {threads} {steps}"), centres)
-            .map_err(ended)?;
-        let said = self.0.line().map_err(ended)?;
+            .map_err(|error| ended(&error))?;
+        let said = self.0.line().map_err(|error| ended(&error))?;
         said.parse()
             .map_err(|_| format!("scikit-learn said {said:?} where seconds belong"))
     }
 }
 
-fn ended(error: io::Error) -> String {
+fn ended(error: &io::Error) -> String {
     format!("scikit-learn ended: {error}")
 }
 

@@ -6,10 +6,10 @@
 //! measuring them.
 
 use crate::contest::{Bar, Contest, Program};
-use crate::kernels::layouts;
 use crate::peers::mpi::Mpi;
 use crate::program::Pattern;
 use crate::rank_program::{RankMeasured, RankProgram};
+use crate::rows::annealing_steps;
 use crate::rows::rank_collectives::{Operation, run_on};
 use crate::rows::rank_stages::Peers;
 use motet_comm::World;
@@ -159,13 +159,13 @@ impl RankProgram {
             RankProgram::Allreduce(length) => run_on(world, Operation::Allreduce, length, rounds),
             RankProgram::Barrier => run_on(world, Operation::Barrier, 1, rounds),
             RankProgram::Annealing { points, clusters } => {
-                layouts::run_on(world, (points, clusters), None, rounds)
+                annealing_steps::run_on(world, (points, clusters), None, rounds)
             }
             RankProgram::AnnealingByRayon {
                 points,
                 clusters,
                 threads,
-            } => layouts::run_on(world, (points, clusters), Some(threads), rounds),
+            } => annealing_steps::run_on(world, (points, clusters), Some(threads), rounds),
         }
     }
 }

@@ -67,6 +67,14 @@ fn parallel_loop(
 
 /// Collatz's steps from a number to 1.
 fn steps(from: usize) -> u32 {
-    let next = |n: &usize| (*n > 1).then(|| if n % 2 == 0 { n / 2 } else { 3 * n + 1 });
+    let next = |n: &usize| {
+        (*n > 1).then(|| {
+            if n.is_multiple_of(2) {
+                n / 2
+            } else {
+                3 * n + 1
+            }
+        })
+    };
     std::iter::successors(Some(from), next).skip(1).count() as u32
 }

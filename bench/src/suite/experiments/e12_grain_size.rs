@@ -1,8 +1,8 @@
 //! E12: the overhead of clustering against the inverse of the grain size.
 
-use crate::kernels::overhead::{Clusterings, Data, OVERHEAD};
 use crate::kernels::thread_counts;
 use crate::selection::Missing;
+use crate::suite::overhead::{Clusterings, Data, OVERHEAD};
 use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
 
 /// Overhead against points per thread.

@@ -1,8 +1,8 @@
 //! E18: the overhead of clustering against the number of clusters.
 
 use super::e12_grain_size::several_threads;
-use crate::kernels::overhead::{Clusterings, Data, OVERHEAD};
 use crate::selection::Missing;
+use crate::suite::overhead::{Clusterings, Data, OVERHEAD};
 use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
 use motet_sync::thread;
 

@@ -1,8 +1,8 @@
 //! E20: the clustering kernel with more points and more threads at once.
 
-use crate::experiments::annealing::mixture;
-use crate::kernels::synchronised::Kernel;
+use crate::mixture::mixture;
 use crate::selection::Missing;
+use crate::suite::synchronised::Kernel;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Quantity, Setting};
 
 /// Scaled run time of the kernel.

@@ -1,7 +1,7 @@
 //! E22: fluctuation of the clustering kernel: deviation between synchronisations.
 
-use crate::kernels::synchronised::Kernel;
 use crate::selection::Missing;
+use crate::suite::synchronised::Kernel;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Quantity, Setting};
 
 /// How far the times of a thread lie from their mean.

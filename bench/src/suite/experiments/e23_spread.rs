@@ -1,7 +1,7 @@
 //! E23: fluctuation of the clustering kernel: spread between synchronisations.
 
-use crate::kernels::synchronised::Kernel;
 use crate::selection::Missing;
+use crate::suite::synchronised::Kernel;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Quantity, Setting};
 
 /// How far the threads lie apart.

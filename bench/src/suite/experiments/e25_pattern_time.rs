@@ -1,7 +1,7 @@
 //! E25: execution time by pattern of threads and processes.
 
-use crate::kernels::layouts::{self, Layout};
 use crate::selection::Missing;
+use crate::suite::layouts::{self, Layout};
 use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
 
 /// Time of a step in each layout.

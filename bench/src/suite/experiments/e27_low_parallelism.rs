@@ -1,7 +1,7 @@
 //! E27: overhead at low parallelism.
 
-use crate::kernels::layouts;
 use crate::selection::Missing;
+use crate::suite::layouts;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
 
 /// Overhead f of all patterns of few cores.

@@ -1,7 +1,7 @@
 //! E28: overhead by the size of the data, threads in a node.
 
-use crate::kernels::layouts;
 use crate::selection::Missing;
+use crate::suite::layouts;
 use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
 
 /// Overhead f of t x 1 x 1 for three sizes.

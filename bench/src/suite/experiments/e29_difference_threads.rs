@@ -1,7 +1,7 @@
 //! E29: static less dynamic split, threads in a node.
 
-use crate::kernels::layouts;
 use crate::selection::Missing;
+use crate::suite::layouts;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
 
 /// f with a static split less f with a dynamic one, t x 1 x 1.

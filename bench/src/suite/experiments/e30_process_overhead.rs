@@ -1,7 +1,7 @@
 //! E30: overhead of processes in a node.
 
-use crate::kernels::layouts;
 use crate::selection::Missing;
+use crate::suite::layouts;
 use crate::suite::{About, Axis, Case, Experiment, Fit, Picture, Setting};
 
 /// Overhead f of 1 x m x 1.

@@ -1,7 +1,7 @@
 //! E32: static less dynamic split, processes in a node.
 
-use crate::kernels::layouts;
 use crate::selection::Missing;
+use crate::suite::layouts;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Setting};
 
 /// f with a static split less f with a dynamic one, 1 x m x 1.

@@ -1,9 +1,9 @@
 //! E33: the product of two matrices with a static and a dynamic split, against their size.
 
-use crate::kernels::contenders::Products;
 use crate::kernels::matrices::Matrices;
 use crate::kernels::thread_counts;
 use crate::selection::Missing;
+use crate::suite::contenders::Products;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Point, Quantity, Setting};
 
 /// Time and rate of a product.

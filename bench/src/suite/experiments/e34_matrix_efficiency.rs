@@ -1,8 +1,8 @@
 //! E34: the efficiency of the product of matrices with a static and a dynamic split.
 
-use crate::kernels::contenders::Products;
 use crate::kernels::thread_counts;
 use crate::selection::Missing;
+use crate::suite::contenders::Products;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Point, Quantity, Setting};
 
 /// How much of so many threads a product gets.

@@ -1,9 +1,8 @@
 //! E35: the efficiency of the product of matrices on different processors.
 
 use super::e34_matrix_efficiency;
-use crate::limits;
 use crate::selection::Missing;
-use crate::suite::{About, Axis, Case, Experiment, Picture, Quantity, Setting};
+use crate::suite::{About, Axis, Case, Experiment, Identity, Picture, Quantity, Setting};
 
 /// The same as E34, by processor.
 #[derive(Debug)]
@@ -31,7 +30,12 @@ impl Experiment for MatrixMachines {
     }
 
     fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
-        let processor = limits::processor();
+        let Identity {
+            model,
+            architecture,
+            ..
+        } = Identity::here();
+        let processor = model.unwrap_or(architecture);
         e34_matrix_efficiency::cases(setting, &[EFFICIENCY], |point| {
             point.with("processor", processor.as_str())
         })

@@ -1,12 +1,14 @@
 //! Who multiplies the matrices of E33 to E35, and how long it takes.
 
+use super::case::{Case, Quantity};
+use super::row::Point;
+use super::setting::Setting;
 use crate::kernels::loops::{Loops, Split};
 use crate::kernels::matrices::Matrices;
 use crate::kernels::time_us;
 use crate::peers::openblas::OpenBlas;
 use crate::peers::openmp::OpenMp;
 use crate::peers::rayon;
-use crate::suite::{Case, Point, Quantity, Setting};
 use ::rayon::ThreadPool;
 use motet_sync::thread;
 use std::cell::RefCell;

@@ -1,11 +1,13 @@
 //! The overhead of clustering on several threads, on real points (E12, E18).
 
+use super::case::{Case, Quantity};
+use super::row::Point;
+use super::setting::Setting;
 use crate::experiments::annealing::Plan;
 use crate::experiments::quality::census;
 use crate::fingerprints::{Fingerprints, spread};
 use crate::kernels::Lazy;
 use crate::peers::scikit_learn::ScikitLearn;
-use crate::suite::{Case, Point, Quantity, Setting};
 use motet_mining::Points;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The points that are clustered.
+//! Points to cluster, where no data are named.
 
 use motet_mining::Points;
 

@@ -1,20 +1,15 @@
 //! Steps of annealing on t threads in each of m processes (E25 to E32), split by hand over ranks or handed out by rayon.
 
-use crate::experiments::annealing::mixture;
-use crate::kernels::{TEMPERATURE, thread_counts};
+use super::case::{Case, Quantity};
+use super::row::Point;
+use super::setting::Setting;
+use crate::kernels::thread_counts;
 use crate::peers::mpi::Mpi;
-use crate::peers::rayon;
 use crate::rank_program::RankProgram;
 use crate::selection::Missing;
-use crate::suite::{Case, Point, Quantity, Setting};
-use ::rayon::ThreadPool;
-use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
-use motet_comm::{Communicator, World};
-use motet_mining::{MiningError, Points, SoftStep, Steps};
-use motet_sync::thread;
+use motet_comm::World;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::Instant;
 
 /// Who computes a process's points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -254,7 +249,7 @@ impl Layouts {
         let motet = self
             .motet
             .as_ref()
-            .ok_or("the program motet is not known here")?;
+            .ok_or("the program motet, which starts processes, is not named")?;
         let found = self
             .mpi
             .as_ref()
@@ -306,97 +301,10 @@ impl Times<'_> {
     }
 }
 
-/// The time of one of so many steps of annealing on the ranks of `world`, in µs; `threads` of rayon compute the blocks of each
-/// rank, if they are given.
-pub(crate) fn run_on(
-    world: &World,
-    (points, clusters): (usize, usize),
-    threads: Option<usize>,
-    rounds: u64,
-) -> Result<f64, String> {
-    let (points, pool) = (mixture(points), threads.map(pool).transpose()?);
-    let times = world.run(async |comm| {
-        let (us, _) = steps(&comm, &points, clusters, pool.as_ref(), rounds).await?;
-        Ok::<_, MiningError>(us)
-    });
-    let times = times.map_err(|error| error.to_string())?;
-    Ok(times.into_iter().fold(0.0, f64::max))
-}
-
-fn pool(threads: usize) -> Result<ThreadPool, String> {
-    rayon::pool(threads, threads == thread::cores())
-}
-
-/// The time of a step in µs, and the last one's result.
-async fn steps(
-    comm: &Communicator,
-    points: &Points,
-    clusters: usize,
-    pool: Option<&ThreadPool>,
-    rounds: u64,
-) -> Result<(f64, SoftStep), MiningError> {
-    let mut pass = Steps::new(comm, points).await?;
-    let masses = vec![1.0 / clusters as f64; clusters];
-    let centres = &points.values()[..clusters * points.dim()];
-    let mut started = Instant::now();
-    let mut round = 0;
-    loop {
-        let step = match pool {
-            None => pass.soft(TEMPERATURE, &masses, centres).await?,
-            Some(pool) => {
-                let by = |blocks, compute: &(dyn Fn(usize) -> Vec<f64> + Sync)| {
-                    let sums = (0..blocks).into_par_iter().map(compute);
-                    pool.install(|| sums.reduce_with(add)).unwrap_or_default()
-                };
-                pass.soft_by(TEMPERATURE, &masses, centres, by).await?
-            }
-        };
-        if round == rounds {
-            return Ok((started.elapsed().as_secs_f64() * 1e6 / rounds as f64, step));
-        }
-        if round == 0 {
-            // The first one brings the points into the caches and the ranks together.
-            started = Instant::now();
-        }
-        round += 1;
-    }
-}
-
-fn add(mut left: Vec<f64>, right: Vec<f64>) -> Vec<f64> {
-    left.iter_mut().zip(&right).for_each(|(l, r)| *l += r);
-    left
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn both_splits_compute_the_same_step() {
-        let points = mixture(20_000);
-        let step = |ranks: usize, threads: Option<usize>| {
-            let pool = threads.map(|threads| pool(threads).unwrap());
-            let mut all = World::threads(ranks)
-                .run(async |comm| {
-                    let (us, step) = steps(&comm, &points, 7, pool.as_ref(), 2).await?;
-                    assert!(us > 0.0);
-                    Ok::<_, MiningError>(step)
-                })
-                .unwrap();
-            all.remove(0)
-        };
-        let alone = step(1, None);
-        for (ranks, threads) in [(3, None), (1, Some(2)), (2, Some(3))] {
-            let here = step(ranks, threads);
-            for (here, alone) in here.centres.iter().zip(&alone.centres) {
-                assert!(
-                    (here - alone).abs() < 1e-12,
-                    "{ranks} ranks, {threads:?} threads"
-                );
-            }
-            assert!((here.free_energy - alone.free_energy).abs() < 1e-12);
-        }
-    }
+    use motet_sync::thread;
 
     #[test]
     fn every_layout_has_its_threads() {

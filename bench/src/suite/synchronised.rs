@@ -1,9 +1,11 @@
 //! The clustering kernel between synchronisations (E20, E22, E23): every thread computes one step of annealing over points of its
 //! own, then all meet, and so on.
 
-use crate::experiments::annealing::mixture;
+use super::case::{Case, Quantity};
+use super::row::Point;
+use super::setting::Setting;
 use crate::kernels::{TEMPERATURE, thread_counts};
-use crate::suite::{Case, Point, Quantity, Setting};
+use crate::mixture::mixture;
 use motet_comm::{Communicator, World};
 use motet_mining::{MiningError, Points, Steps};
 use std::rc::Rc;
