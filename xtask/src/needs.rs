@@ -1,10 +1,11 @@
 //! What some tests need of the machine, and whether it is there.
 //!
-//! A test says what it needs by its name: `needs_data`, `needs_python`, `needs_sklearn`, `needs_mpi`, `needs_chromium`.
+//! A test says what it needs by its name: `needs_data`, `needs_python`, `needs_sklearn`, `needs_mpi`, `needs_hosts`,
+//! `needs_chromium`.
 //! Where the need is missing the test is left out, and that is said; in CI it is a failure.
 
 use crate::source::Tree;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -21,12 +22,26 @@ pub(crate) struct Need {
     pub(crate) tests: Vec<String>,
 }
 
-const NAMES: [(&str, &str); 5] = [
+const NAMES: [(&str, &str); 6] = [
     ("data", "needs_data"),
     ("python", "needs_python"),
     ("scikit-learn", "needs_sklearn"),
     ("mpi", "needs_mpi"),
     ("chromium", "needs_chromium"),
+    ("hosts", "needs_hosts"),
+];
+
+/// Plays two machines for a moment: namespaces of their own, and a cable.
+const HOSTS: [&str; 9] = [
+    "--net",
+    "--mount",
+    "--uts",
+    "--pid",
+    "--fork",
+    "--mount-proc",
+    "sh",
+    "-c",
+    "mount --make-rprivate / && ip link add cable0 type veth peer name cable1",
 ];
 
 /// Where `.ci/run` puts MPI libraries, below the folder of what is built.
@@ -43,6 +58,8 @@ pub(crate) struct Machine {
     /// Paths of MPI libraries, as `MOTET_MPI` lists them.
     mpi: OsString,
     chromium: OsString,
+    /// What gives a program namespaces of its own.
+    unshare: OsString,
 }
 
 impl Machine {
@@ -67,6 +84,7 @@ impl Machine {
                 std::env::join_paths(there).unwrap_or_default()
             }),
             chromium: std::env::var_os("MOTET_CHROMIUM").unwrap_or_else(|| "chromium".into()),
+            unshare: "unshare".into(),
         }
     }
 
@@ -116,6 +134,9 @@ impl Machine {
             "python" => (!self.python_runs("pass"))
                 .then(|| format!("`{python}` does not run; install Python or set MOTET_PYTHON")),
             "mpi" => self.mpi_lacks(),
+            "hosts" => (!runs(&self.unshare, &HOSTS)).then(|| {
+                "this machine cannot play two; that needs root, `unshare` (util-linux) and `ip` (iproute2)".to_owned()
+            }),
             _ => (!self.python_runs("import sklearn")).then(|| {
                 format!("`{python}` has no scikit-learn; run `.ci/run` once or set MOTET_PYTHON")
             }),
@@ -141,8 +162,8 @@ impl Machine {
     }
 }
 
-/// Whether a program ends well.
-fn runs(program: &OsString, arguments: &[&str]) -> bool {
+/// Whether a program runs with these arguments and ends well.
+fn runs(program: &OsStr, arguments: &[&str]) -> bool {
     let mut command = Command::new(program);
     command
         .args(arguments)
@@ -173,7 +194,7 @@ pub(crate) fn tests_named(tree: &Tree, folder: &str, marker: &str) -> Vec<String
 mod tests {
     use super::*;
 
-    const CODE: &str = "#[test]\nfn blocks_needs_data() {}\n#[test]\nfn peer_needs_sklearn() {}\n#[test]\nfn needs_mpi_ping() {}\n#[test]\nfn page_needs_chromium() {}\nfn needs_python() {}";
+    const CODE: &str = "#[test]\nfn blocks_needs_data() {}\n#[test]\nfn peer_needs_sklearn() {}\n#[test]\nfn needs_mpi_ping() {}\n#[test]\nfn page_needs_chromium() {}\n#[test]\nfn needs_hosts_cut() {}\nfn needs_python() {}";
 
     fn machine(data: &str, python: &str, mpi: &str) -> Machine {
         Machine {
@@ -182,6 +203,8 @@ mod tests {
             mpi: mpi.into(),
             // Whatever stands for Python stands for the browser too.
             chromium: python.into(),
+            // As Python: a program that does what it is told, or is not there.
+            unshare: python.into(),
         }
     }
 
@@ -199,7 +222,7 @@ mod tests {
         let bare = machine("/nowhere", "/nowhere/python3", "");
         assert_eq!(
             missing(&bare, ""),
-            ["data", "scikit-learn", "mpi", "chromium"]
+            ["data", "scikit-learn", "mpi", "chromium", "hosts"]
         );
         assert!(missing(&bare, "crates/b/").is_empty());
     }
@@ -210,7 +233,7 @@ mod tests {
         assert!(missing(&machine(".", "true", ".:.."), "").is_empty());
         assert_eq!(
             missing(&machine(".", "false", ".:.."), ""),
-            ["scikit-learn", "chromium"]
+            ["scikit-learn", "chromium", "hosts"]
         );
     }
 
@@ -224,7 +247,7 @@ mod tests {
 
     #[test]
     fn only_known_names_may_be_optional() {
-        let known = ["data", "scikit-learn", "mpi", "chromium"];
+        let known = ["data", "scikit-learn", "mpi", "hosts", "chromium"];
         assert!(known.into_iter().all(is_known) && !is_known("sklearn"));
     }
 }

@@ -3,6 +3,7 @@
 
 use super::workshop::{Workshop, output};
 use crate::program::Program;
+use motet_mpi::Search;
 use motet_sync::thread;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -139,20 +140,12 @@ impl Mpi {
         arguments: &[String],
     ) -> Result<Measured, String> {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let measured = self.measure(program, processes, &arguments)?;
-        if measured.processes != processes {
-            let started = measured.processes;
-            return Err(format!("it started {started} processes, not {processes}"));
-        }
-        Ok(measured)
+        self.measure(program, processes, &arguments)?.of(processes)
     }
 
     /// The library with the standard ABI, if the installation has one.
     pub(crate) fn library(&self) -> Option<PathBuf> {
-        let folder = self.prefix.as_ref()?.join("lib");
-        let names = ["libmpi_abi.so.1", "libmpi_abi.so"];
-        let mut libraries = names.into_iter().map(|name| folder.join(name));
-        libraries.find(|library| library.exists())
+        Search::named(self.prefix.clone()?).find().ok()
     }
 
     /// The time of a round of motet's own program on processes of this library, with so many ranks in each of so many
@@ -170,7 +163,7 @@ impl Mpi {
             .args(["bench", "rank-program", program, &budget_us.to_string()])
             .env("MOTET_THREADS", threads.to_string())
             .env("MOTET_MPI_LIB", library);
-        told(command, "motet").map(|measured| measured.us)
+        Ok(told(command, "motet")?.of(processes)?.us)
     }
 
     fn measure(
@@ -230,6 +223,17 @@ fn told(command: Command, program: &str) -> Result<Measured, String> {
             first.unwrap_or("it says nothing")
         )
     })
+}
+
+impl Measured {
+    /// The same, if as many processes have run as were to.
+    fn of(self, processes: usize) -> Result<Measured, String> {
+        if self.processes != processes {
+            let ran = self.processes;
+            return Err(format!("{ran} processes ran together, not {processes}"));
+        }
+        Ok(self)
+    }
 }
 
 /// The compilers there may be, each with its launcher.
@@ -356,6 +360,20 @@ mod tests {
         let (_, absent) = Mpi::all(&[PathBuf::from("/nowhere")]);
         let nowhere = absent.iter().find(|a| a.name == "/nowhere/bin/mpicc");
         assert!(nowhere.unwrap().reason.contains("does not run"));
+    }
+
+    #[test]
+    fn a_time_of_other_processes_than_were_asked_for_is_refused() {
+        let measured = |processes| Measured {
+            us: 2.5,
+            work_us: 0.0,
+            processes,
+            mpi: String::new(),
+        };
+        assert_eq!(measured(2).of(2).unwrap().us, 2.5);
+        // A library that was started by another one's launcher finds each process alone.
+        let refused = measured(1).of(2).unwrap_err();
+        assert_eq!(refused, "1 processes ran together, not 2");
     }
 
     #[test]

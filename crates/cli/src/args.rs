@@ -157,7 +157,7 @@ pub struct MethodArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub restarts: Option<i64>,
 
-    /// Threads to run on [default: the cores there are]
+    /// Threads of each process [default: the cores, shared by the processes of a machine]
     #[arg(short = 't', long, value_name = "N", allow_negative_numbers = true)]
     pub threads: Option<i64>,
 }

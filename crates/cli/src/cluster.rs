@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
-use motet_comm::World;
+use motet::{Current, World};
 use motet_mining::{CancelToken, Clustering, Control, Progress};
 
 use crate::args::ClusterArgs;
@@ -13,6 +13,7 @@ use crate::fit::{Fit, fit};
 use crate::interrupt::cancel_on_interrupt;
 use crate::map::{self, Picture};
 use crate::plan::{Plan, Search};
+use crate::processes;
 use crate::progress::Bar;
 use crate::read::{self, LeftOut, Table};
 use crate::report;
@@ -27,27 +28,53 @@ const CENTRES: &str = "centres.csv";
 const TRACE: &str = "trace.json";
 const MAP: &str = "map.svg";
 
+/// What a process has when all is well with options and data.
+struct Ready {
+    plan: Plan,
+    /// In the first process, if files are wanted.
+    folder: Option<Folder>,
+    placed: Placed,
+    /// What is to be said of columns that are left out.
+    left_out: String,
+}
+
 /// Runs the command to its end.
 ///
 /// # Errors
-/// Any [`CliError`]; then nothing has been written to the folder and to standard output.
+/// Any [`CliError`]; then nothing has been written to the folder and to standard output. Of several processes one has
+/// the error of all.
 pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
-    let mut plan = Plan::of(args)?;
-    let folder = match &plan.out {
-        Some(path) => Some(Folder::check(path, &[LABELS, CENTRES, TRACE, MAP])?),
-        None => None,
+    let launched = World::is_one_of_several();
+    let spread = args.spread.clone();
+    let several = launched || spread.total() > 1;
+    let plan = Plan::of(args, several).map_err(CliError::from);
+    let (plan, world) = if launched {
+        let threads = plan.as_ref().map_or(None, |plan| plan.threads);
+        (plan, processes::current(&spread, threads)?)
+    } else {
+        let plan = plan?;
+        if several {
+            // What would fail in every process, or in one that the others wait for, fails here.
+            folder(&plan)?;
+            read::open_file(&plan.request.file)?;
+        }
+        let world = processes::start(spread.clone(), plan.threads)?;
+        (Ok(plan), world)
     };
-    let world = plan.spread.clone().world(plan.threads)?;
-    // One process speaks for all.
-    plan.quiet |= world.process().0 > 0;
-    let bar = Bar::new(plan.quiet);
-    let table = read::read_table(&plan.request, |rows| bar.read(rows));
-    // An error must not be printed beside the bar.
-    bar.clear();
-    let table = table?;
-    check_size(&table, plan.search)?;
-    remark(&plan, &left_out(&table.left_out));
-    let placed = Placed::new(table, plan.geo, plan.standardise)?;
+    let ready = plan.and_then(|plan| {
+        processes::check(&spread, &world)?;
+        prepare(plan, &world)
+    });
+    let Some(ready) = processes::agree(&world, ready)? else {
+        return Ok(());
+    };
+    let Ready {
+        plan,
+        folder,
+        placed,
+        left_out,
+    } = ready;
+    remark(&plan, &left_out);
     let cancel = cancel_on_interrupt();
     let Some((fit, scaling)) = cluster(&plan, &world, &placed, &cancel)? else {
         return Ok(());
@@ -71,6 +98,35 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
             report::write_text(to, &summary)
         }
     })
+}
+
+/// Checks what can be checked before the run, and reads the table.
+fn prepare(mut plan: Plan, world: &World) -> Result<Ready, CliError> {
+    // One process speaks for all, and writes.
+    let first = world.process().0 == 0;
+    plan.quiet |= !first;
+    let folder = if first { folder(&plan)? } else { None };
+    let bar = Bar::new(plan.quiet);
+    let table = read::read_table(&plan.request, |rows| bar.read(rows));
+    // An error must not be printed beside the bar.
+    bar.clear();
+    let table = table?;
+    check_size(&table, plan.search)?;
+    let left_out = left_out(&table.left_out);
+    let placed = Placed::new(table, plan.geo, plan.standardise)?;
+    Ok(Ready {
+        plan,
+        folder,
+        placed,
+        left_out,
+    })
+}
+
+/// The folder of `--out`, if it can be written.
+fn folder(plan: &Plan) -> Result<Option<Folder>, CliError> {
+    let names = [LABELS, CENTRES, TRACE, MAP];
+    let checked = plan.out.as_ref().map(|path| Folder::check(path, &names));
+    Ok(checked.transpose()?)
 }
 
 fn check_size(table: &Table, search: Search) -> Result<(), CliError> {

@@ -93,6 +93,7 @@ fn refuse(error: &CliError) -> ExitCode {
         | CliError::Data(_)
         | CliError::Mpi(_)
         | CliError::World(_)
+        | CliError::Elsewhere { .. }
         | CliError::Start(_)
         | CliError::Bench(_) => 2,
     })

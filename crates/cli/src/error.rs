@@ -77,6 +77,14 @@ pub enum CliError {
     /// Something cannot be started.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// Another process of the run has refused.
+    #[error("process {process}: {message}")]
+    Elsewhere {
+        /// The process.
+        process: usize,
+        /// What it says.
+        message: String,
+    },
     /// The run was cancelled by the user.
     #[error("cancelled: nothing was written")]
     Cancelled,

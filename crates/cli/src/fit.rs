@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
-use motet_comm::{Communicator, RunError, World};
+use motet_comm::{CommError, Communicator, World};
 use motet_mining::{Annealing, Clustering, Clusters, Control, KMeans, MiningError, Points};
 
 use crate::error::CliError;
 use crate::plan::Search;
+use crate::processes;
 
 /// A clustering and how long it took.
 #[derive(Debug)]
@@ -33,7 +34,7 @@ pub(crate) fn fit(
                 clusters: Clusters::Exactly(clusters),
                 ..Annealing::default()
             };
-            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await?).await)
+            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await).await)
         }
         Search::Found { t_min, at_most } => {
             let clusters = Clusters::Found { t_min, at_most };
@@ -41,7 +42,7 @@ pub(crate) fn fit(
                 clusters,
                 ..Annealing::default()
             };
-            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await?).await)
+            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await).await)
         }
         Search::KMeans {
             clusters,
@@ -54,12 +55,21 @@ pub(crate) fn fit(
                 restarts,
                 ..KMeans::default()
             };
-            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await?).await)
+            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await).await)
         }
     };
     let seconds = start.elapsed().as_secs_f64();
-    let Some(parts) = parts.map_err(failure)?.remove(0) else {
-        return Ok(None);
+    let parts = match parts {
+        Ok(mut parts) => parts.swap_remove(0),
+        Err(error) if processes::speaks(world, &error) => {
+            return Err(CliError::Run(error.to_string()));
+        }
+        Err(_) => return Ok(None),
+    };
+    let parts = match parts {
+        Err(error) if world.process().0 == 0 => return Err(refusal(error)),
+        Ok(Some(parts)) => parts,
+        Ok(None) | Err(_) => return Ok(None),
     };
     let threads = parts.len();
     let clustering = Clustering::join(parts)
@@ -71,38 +81,30 @@ pub(crate) fn fit(
     }))
 }
 
-/// The parts of all ranks, on rank 0.
+/// The parts of all ranks, on rank 0. What all ranks find alike is a result; an error is what ends their run.
 async fn gather(
     comm: &Communicator,
-    part: Clustering,
-) -> Result<Option<Vec<Clustering>>, MiningError> {
-    Ok(comm.gather(0, part).await?)
+    part: Result<Clustering, MiningError>,
+) -> Result<Result<Option<Vec<Clustering>>, MiningError>, CommError> {
+    match part {
+        Ok(part) => Ok(Ok(comm.gather(0, part).await?)),
+        Err(MiningError::Comm(error)) => Err(error),
+        Err(alike) => Ok(Err(alike)),
+    }
 }
 
 /// Tells apart what the user can mend and what is a fault of the program.
-fn failure(error: RunError<MiningError>) -> CliError {
+fn refusal(error: MiningError) -> CliError {
     match error {
-        RunError::Rank {
-            error: MiningError::Cancelled,
-            ..
-        } => CliError::Cancelled,
-        RunError::Rank {
-            error: MiningError::FewPoints { clusters, points },
-            ..
-        } => CliError::Data(format!(
+        MiningError::Cancelled => CliError::Cancelled,
+        MiningError::FewPoints { clusters, points } => CliError::Data(format!(
             "{clusters} clusters are asked for and there are {points} points: ask for fewer"
         )),
-        RunError::Rank {
-            error: MiningError::FewDistinctPoints { clusters, distinct },
-            ..
-        } => CliError::Data(format!(
+        MiningError::FewDistinctPoints { clusters, distinct } => CliError::Data(format!(
             "{clusters} clusters are asked for and only {distinct} points of positive weight \
                  are different: ask for fewer"
         )),
-        RunError::Rank {
-            error: MiningError::Parameter(error),
-            ..
-        } => CliError::Data(error.to_string()),
+        MiningError::Parameter(error) => CliError::Data(error.to_string()),
         other => CliError::Run(format!("{other:?}")),
     }
 }

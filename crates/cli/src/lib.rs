@@ -35,6 +35,7 @@
 mod args;
 mod bench;
 mod cluster;
+mod count;
 mod doctor;
 mod entry;
 mod error;
@@ -44,6 +45,7 @@ mod interrupt;
 mod map;
 mod mpi_search;
 mod plan;
+mod processes;
 mod progress;
 mod read;
 mod report;

@@ -1,12 +1,10 @@
 //! The options, checked: what `motet cluster` will do.
 
 use std::path::PathBuf;
-use std::thread::available_parallelism;
 
 use crate::args::{ClusterArgs, Method, MethodArgs, TableArgs};
 use crate::error::OptionError;
 use crate::read::{Choice, ColumnChoice, Request};
-use crate::spread::SpreadArgs;
 
 /// What to do.
 #[derive(Debug)]
@@ -19,10 +17,8 @@ pub(crate) struct Plan {
     pub(crate) standardise: bool,
     /// How to cluster.
     pub(crate) search: Search,
-    /// Threads to run on, in each process.
-    pub(crate) threads: usize,
-    /// Processes to run on.
-    pub(crate) spread: SpreadArgs,
+    /// Threads to run on, in each process, if somebody says so.
+    pub(crate) threads: Option<usize>,
     /// Whether to run with one thread too.
     pub(crate) scaling: bool,
     /// Where the files go.
@@ -57,16 +53,16 @@ pub(crate) enum Search {
 }
 
 impl Plan {
-    /// Checks the options that can be checked without the data.
-    pub(crate) fn of(args: ClusterArgs) -> Result<Plan, OptionError> {
+    /// Checks the options that can be checked without the data. `several` processes have been, or will be, started.
+    pub(crate) fn of(args: ClusterArgs, several: bool) -> Result<Plan, OptionError> {
         let ClusterArgs {
             file,
             table,
             method,
-            spread,
             results,
+            ..
         } = args;
-        if spread.is_several() && file.as_os_str() == "-" {
+        if several && file.as_os_str() == "-" {
             return Err(OptionError::Value {
                 option: "FILE",
                 value: "-".to_owned(),
@@ -74,17 +70,14 @@ impl Plan {
             });
         }
         let search = search(&method)?;
-        let threads = match method.threads {
-            Some(threads) => at_least_one("--threads", threads)?,
-            None => available_parallelism().map_or(1, usize::from),
-        };
+        let threads = method.threads.map(|t| at_least_one("--threads", t));
+        let threads = threads.transpose()?;
         Ok(Plan {
             geo: !table.geo.is_empty(),
             standardise: table.standardise,
             request: request(file, table)?,
             search,
             threads,
-            spread,
             scaling: results.scaling,
             out: results.out,
             json: results.json,

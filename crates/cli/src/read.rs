@@ -12,6 +12,7 @@ mod source;
 use std::path::PathBuf;
 
 pub(crate) use layout::{Choice, ColumnChoice, LeftOut};
+pub(crate) use source::open_file;
 
 use crate::error::{InputError, Place};
 use layout::Layout;

@@ -17,14 +17,6 @@ use crate::error::{CliError, OptionError, StartError};
 use crate::mpi_search::search;
 use crate::stdout::print;
 
-/// Variables by which launchers learn the nodes of a batch job.
-const BATCH: [&str; 4] = [
-    "SLURM_JOB_ID",
-    "PBS_NODEFILE",
-    "PE_HOSTFILE",
-    "LSB_MCPU_HOSTS",
-];
-
 /// Runs the command to its end. On Unix this process becomes the launcher, so only a refusal returns.
 ///
 /// # Errors
@@ -33,34 +25,34 @@ const BATCH: [&str; 4] = [
 pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     let RunArgs {
         threads,
-        processes,
-        nodes,
-        hostfile,
-        mpi_lib,
+        spread,
         slurm,
         dry_run,
         quiet,
         program,
     } = args;
-    let in_batch = slurm || BATCH.iter().any(|name| env::var_os(name).is_some());
-    if let Some(file) = hostfile.as_ref().filter(|file| !file.is_file()) {
+    let local = !slurm && spread.is_local();
+    let cores = match slurm {
+        true => thread::cores(),
+        false => spread.cores(),
+    };
+    if let Some(file) = spread.hostfile.as_ref().filter(|file| !file.is_file()) {
         return Err(CliError::Options(OptionError::Value {
             option: "--hostfile",
             value: file.display().to_string(),
             advice: "there is no such file; name one with a machine on each line",
         }));
     }
-    let library = search(mpi_lib.as_deref()).find()?;
+    let library = search(spread.mpi_lib.as_deref()).find()?;
     let opened = Library::open(&library)?;
     let version = opened.version();
     let family = Family::of(&version);
-    let local = hostfile.is_none() && !in_batch;
     let launch = Launch {
         threads,
-        processes,
-        nodes,
-        hostfile,
-        cores: cores(local, nodes),
+        processes: spread.processes,
+        nodes: spread.nodes,
+        hostfile: spread.hostfile,
+        cores,
         ..Launch::new(family, &library, family.launcher(&library)?)
     };
     if dry_run {
@@ -85,7 +77,8 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     }
     if !quiet {
         eprintln!("motet: {version} in {}", library.display());
-        if local && nodes > 1 {
+        if local && spread.nodes > 1 {
+            let nodes = spread.nodes;
             eprintln!("motet: no --hostfile: all {nodes} nodes are this machine");
         }
     }
@@ -96,15 +89,6 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).envs(launch.variables());
     become_it(command)
-}
-
-/// Processors of a node; 0 when the nodes share this machine and there are too few for all.
-fn cores(local: bool, nodes: usize) -> usize {
-    if local {
-        thread::cores() / nodes
-    } else {
-        thread::cores()
-    }
 }
 
 /// Whether a program can be started by this name here.

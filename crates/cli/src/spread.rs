@@ -1,17 +1,14 @@
-//! Commands that run on several processes: they start themselves again by the launcher of an MPI library.
+//! Options that say on which processes and nodes something runs.
 
 use std::env;
 use std::path::PathBuf;
-use std::process;
 
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
-use motet::{Current, World};
+use motet_sync::thread;
 
-use crate::error::CliError;
-use crate::run::{self, RunArgs};
+use crate::count::count;
 
-/// Options that say on which processes a command runs.
+/// Options that say on which processes a command or a program runs.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Processes")]
 pub struct SpreadArgs {
@@ -32,50 +29,69 @@ pub struct SpreadArgs {
     pub mpi_lib: Option<PathBuf>,
 }
 
+/// Variables by which launchers learn the nodes of a batch job.
+const BATCH: [&str; 4] = [
+    "SLURM_JOB_ID",
+    "PBS_NODEFILE",
+    "PE_HOSTFILE",
+    "LSB_MCPU_HOSTS",
+];
+
 impl SpreadArgs {
-    /// Whether several processes are asked for.
-    pub(crate) fn is_several(&self) -> bool {
-        self.processes * self.nodes > 1
+    /// All processes.
+    pub(crate) fn total(&self) -> usize {
+        self.processes * self.nodes
     }
 
-    /// The world to run on, with so many ranks in each process. Where processes are still to be started this process
-    /// becomes their launcher, and does not come back.
-    ///
-    /// # Errors
-    /// [`CliError::Mpi`], [`CliError::Start`], [`CliError::World`].
-    pub(crate) fn world(self, threads: usize) -> Result<World, CliError> {
-        if World::is_one_of_several() {
-            return Ok(World::current()?);
+    /// Whether all nodes are this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        self.hostfile.is_none() && !BATCH.iter().any(|name| env::var_os(name).is_some())
+    }
+
+    /// Processors of a node; 0 when the nodes share this machine and there are too few for all.
+    pub(crate) fn cores(&self) -> usize {
+        match self.is_local() {
+            true => thread::cores() / self.nodes,
+            false => thread::cores(),
         }
-        if !self.is_several() {
-            return Ok(World::threads(threads));
-        }
-        let own = env::current_exe()
-            .map_err(|source| run::not_started(PathBuf::from("motet"), source))?;
-        let program = [own.into_os_string()]
-            .into_iter()
-            .chain(env::args_os().skip(1));
-        let SpreadArgs {
-            processes,
-            nodes,
-            hostfile,
-            mpi_lib,
-        } = self;
-        run::run(RunArgs {
-            threads,
-            processes,
-            nodes,
-            hostfile,
-            mpi_lib,
-            slurm: false,
-            dry_run: false,
-            quiet: true,
-            program: program.collect(),
-        })?;
-        process::exit(0)
+    }
+
+    /// The threads of each process where nobody says how many: its share of the cores of its machine.
+    pub(crate) fn share(&self) -> usize {
+        (self.cores() / self.processes).max(1)
     }
 }
 
-fn count() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=1_000_000)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spread(processes: usize, nodes: usize) -> SpreadArgs {
+        SpreadArgs {
+            processes,
+            nodes,
+            hostfile: None,
+            mpi_lib: None,
+        }
+    }
+
+    #[test]
+    fn sem_g454_processes_of_a_machine_share_its_cores() {
+        let cores = thread::cores();
+        assert_eq!(spread(1, 1).share(), cores);
+        assert_eq!(spread(cores, 1).share(), 1);
+        assert_eq!(spread(2 * cores, 1).share(), 1);
+        let apart = SpreadArgs {
+            hostfile: Some("hosts".into()),
+            ..spread(1, 4)
+        };
+        assert_eq!(apart.share(), cores, "each node has its own");
+        if spread(1, 1).is_local() {
+            assert_eq!(
+                spread(1, 2 * cores).share(),
+                1,
+                "nodes that are one machine"
+            );
+        }
+    }
 }

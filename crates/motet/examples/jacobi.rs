@@ -13,6 +13,7 @@
 //! of a program without ranks, for any number of ranks, on threads and on processes (`motet run -t 2 -m 2 -- jacobi`).
 
 use motet::{CommError, Communicator, Current, World};
+use motet_testkit::mark;
 use std::ops::Range;
 
 /// Rows and columns inside the edges.
@@ -141,12 +142,4 @@ fn solve_alone() -> Rows {
         }
     }
     rows
-}
-
-/// What a value at a place adds to the checksum, whoever has it (SplitMix64).
-fn mark(place: usize, value: u64) -> u64 {
-    let mut mixed = value ^ (place as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
 }

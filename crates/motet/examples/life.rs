@@ -12,6 +12,7 @@
 
 use motet::comm::{Cartesian, dims_create};
 use motet::{CommError, Communicator, Current, World};
+use motet_testkit::mark;
 use std::ops::Range;
 
 const ROWS: usize = 48;
@@ -169,12 +170,4 @@ impl Block {
         let both = |a: (usize, u64), b: (usize, u64)| (a.0 + b.0, a.1.wrapping_add(b.1));
         comm.allreduce((alive.len(), sum), both).await
     }
-}
-
-/// What a value at a place adds to the checksum, whoever has it (SplitMix64).
-fn mark(place: usize, value: u64) -> u64 {
-    let mut mixed = value ^ (place as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
 }

@@ -17,6 +17,7 @@
 
 use motet::comm::{Cartesian, dims_create};
 use motet::{CommError, Current, World};
+use motet_testkit::mark;
 use std::f64::consts::PI;
 use std::ops::Range;
 
@@ -140,12 +141,4 @@ fn plain_product() -> Matrix {
     };
     let row = |row| (0..SIZE).map(|column| number(row, column)).collect();
     (0..SIZE).map(row).collect()
-}
-
-/// What a value at a place adds to the checksum, whoever has it (SplitMix64).
-fn mark(place: usize, value: u64) -> u64 {
-    let mut mixed = value ^ (place as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
 }

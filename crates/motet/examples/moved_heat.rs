@@ -1,8 +1,10 @@
 //! `docs/moving/heat.c`, a program in C with MPI, moved line by line as `docs/MOVING.md` tells: ghost cells by
 //! started receives, a residual by allreduce, halves by split, the whole rod by gather.
+//!
+//! It runs on ranks of its own, and on the world that it was started in: `motet run -t 2 -m 2 -- moved_heat`.
 
 use motet::comm::{Requests, Tag};
-use motet::{CommError, Communicator, World};
+use motet::{CommError, Communicator, Current, World};
 use std::slice;
 
 const CELLS: usize = 60;
@@ -21,36 +23,52 @@ struct Found {
 }
 
 fn main() {
+    let started = World::current().expect("an MPI library, if there are several processes");
     let alone = World::solo().run(heat).expect("one rank does not fail");
     for ranks in [2, 4, 5] {
         for world in [World::threads(ranks), World::ports(ranks)] {
-            let found = world.run(heat).expect("60 cells can be cut");
-            for (rank, found) in found.iter().enumerate() {
-                if let Some(mean) = found.mean {
-                    println!("the half from rank {rank} of {ranks} on: mean {mean:.6}");
-                }
-            }
-            // The same steps and the same bits, however the rod is cut.
-            assert_eq!(found[0].steps, alone[0].steps);
-            assert_eq!(found[0].rod, alone[0].rod);
+            check(&world, &alone[0]);
         }
     }
+    check(&started, &alone[0]);
     let (steps, rod) = (alone[0].steps, &alone[0].rod);
-    println!(
-        "{CELLS} cells after {steps} steps: {:.6} … {:.6}",
-        rod[0],
-        rod[CELLS - 1]
-    );
     // In the end the temperature falls evenly from one end to the other.
     for (i, cell) in rod.iter().enumerate() {
         let even = 1.0 - (i + 1) as f64 / (CELLS + 1) as f64;
         assert!((cell - even).abs() < 1e-4, "cell {i}: {cell}, not {even}");
+    }
+    if started.process().0 == 0 {
+        let (first, last) = (rod[0], rod[CELLS - 1]);
+        println!("moved_heat: {CELLS} cells after {steps} steps: {first:.6} … {last:.6}");
     }
     // What MPI_Abort ended is an error of the run.
     World::threads(7)
         .run(heat)
         .err()
         .expect("60 cells cannot be cut into 7");
+}
+
+/// Runs the program on a world, and compares what its ranks find with what one finds alone.
+fn check(world: &World, alone: &Found) {
+    let ranks = world.size() * world.process().1;
+    let found = world.run(heat);
+    if !CELLS.is_multiple_of(ranks) {
+        return assert!(found.is_err(), "{CELLS} cells cannot be cut into {ranks}");
+    }
+    let first = world.size() * world.process().0;
+    for (rank, found) in (first..).zip(found.expect("60 cells can be cut")) {
+        // The same steps and the same bits, however the rod is cut.
+        assert_eq!(found.steps, alone.steps);
+        if rank == 0 {
+            assert_eq!(found.rod, alone.rod);
+        }
+        let Some(mean) = found.mean else { continue };
+        let (near, far) = alone.rod.split_at(ranks.div_ceil(2) * (CELLS / ranks));
+        let half = if rank == 0 { near } else { far };
+        let expected = half.iter().sum::<f64>() / half.len() as f64;
+        // The sum was made in another order.
+        assert!((mean - expected).abs() < 1e-12, "{mean}, not {expected}");
+    }
 }
 
 /// What `main` of heat.c does between MPI_Init and MPI_Finalize.

@@ -1,8 +1,10 @@
 //! `docs/moving/workers.py`, a program in Python with mpi4py, moved line by line as `docs/MOVING.md` tells: objects
 //! by broadcast and gather, numbers by reduce, tasks handed out to whoever asks.
+//!
+//! It runs on ranks of its own, and on the world that it was started in: `motet run -t 2 -m 2 -- moved_workers`.
 
 use motet::comm::{ANY_SOURCE, ANY_TAG, Tag};
-use motet::{CommError, Communicator, World};
+use motet::{CommError, Communicator, Current, World};
 use serde::{Deserialize, Serialize};
 
 const READY: Tag = 1;
@@ -41,25 +43,38 @@ struct Found {
 }
 
 fn main() {
+    let started = World::current().expect("an MPI library, if there are several processes");
     let alone = alone(&SETTINGS);
     for ranks in [2, 3, 5] {
         for world in [World::threads(ranks), World::ports(ranks)] {
-            let found = world.run(pi).expect("no rank fails");
-            assert_eq!(found[0].as_ref(), Some(&alone));
-            assert!(found[1..].iter().all(Option::is_none));
+            check(&world, &alone);
         }
     }
+    check(&World::solo(), &alone);
+    check(&started, &alone);
     let points = SETTINGS.count * SETTINGS.tasks;
     let pi_is = 4.0 * alone.inside as f64 / points as f64;
-    println!(
-        "{} of {points} points inside: pi is about {pi_is:.4}",
-        alone.inside
-    );
-    println!("by distance: {:?}", alone.by_distance);
     assert!((pi_is - std::f64::consts::PI).abs() < 0.02);
-    World::solo()
-        .run(pi)
-        .expect_err("nobody is there to work for rank 0");
+    if started.process().0 == 0 {
+        println!(
+            "moved_workers: {} of {points} points inside: pi is about {pi_is:.4}; by distance: {:?}",
+            alone.inside, alone.by_distance
+        );
+    }
+}
+
+/// Runs the program on a world, and compares what its first rank finds with what is found without ranks.
+fn check(world: &World, alone: &Found) {
+    let (process, processes) = world.process();
+    let found = world.run(pi);
+    if world.size() * processes < 2 {
+        found.expect_err("nobody is there to work for rank 0");
+        return;
+    }
+    let found = found.expect("no rank fails");
+    let (first, others) = found.split_first().expect("there are ranks");
+    assert_eq!(first.as_ref(), (process == 0).then_some(alone));
+    assert!(others.iter().all(Option::is_none));
 }
 
 /// The program that every rank runs.

@@ -12,6 +12,7 @@
 
 use motet::comm::{ExactSum, Ring};
 use motet::{CommError, Communicator, Current, World};
+use motet_testkit::mark;
 use std::f64::consts::{PI, TAU};
 
 const BODIES: usize = 24;
@@ -151,12 +152,4 @@ async fn energy(comm: &Communicator, bodies: &Bodies, field: &Field) -> Result<f
     let parts =
         both.map(|(speed, depth)| 0.5 * MASS * (speed[0] * speed[0] + speed[1] * speed[1] + depth));
     comm.reproducible_sum(&parts.collect::<Vec<f64>>()).await
-}
-
-/// What a value at a place adds to the checksum, whoever has it (SplitMix64).
-fn mark(place: usize, value: u64) -> u64 {
-    let mut mixed = value ^ (place as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
 }

@@ -16,6 +16,7 @@
 //! The answers are the same for any number of ranks, on threads and on processes (`motet run -t 2 -m 2 -- patterns`).
 
 use motet::{CommError, Communicator, Current, World};
+use motet_testkit::mark;
 use std::ops::Range;
 
 const CELLS: usize = 180;
@@ -193,12 +194,4 @@ async fn final_reduction(
     let items = comm.gather(0, item).await?;
     let both = |a: (u64, u64), b: (u64, u64)| (a.0 + b.0, a.1.wrapping_add(b.1));
     Ok(items.map(|items| items.into_iter().fold((0, 0), both)))
-}
-
-/// What a value at a place adds to the checksum, whoever has it (SplitMix64).
-fn mark(place: usize, value: u64) -> u64 {
-    let mut mixed = value ^ (place as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
 }

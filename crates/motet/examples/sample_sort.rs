@@ -12,6 +12,7 @@
 //! (Shi and Schaeffer, *Parallel sorting by regular sampling*, 1992).
 
 use motet::{CommError, Communicator, Current, World};
+use motet_testkit::mark;
 
 const KEYS: usize = 60_000;
 /// Samples of each rank.
@@ -84,12 +85,4 @@ async fn sort(comm: &Communicator) -> Result<Vec<Key>, CommError> {
 fn most(ranks: usize) -> usize {
     let keys = KEYS.div_ceil(ranks).div_ceil(SAMPLES);
     (SAMPLES + ranks) * keys
-}
-
-/// What a value at a place adds to the checksum, whoever has it (SplitMix64).
-fn mark(place: usize, value: u64) -> u64 {
-    let mut mixed = value ^ (place as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
 }

@@ -1,11 +1,11 @@
 //! The world that a program was started in.
 
-use motet_comm::{WeakWorld, World};
+use motet_comm::{Transport, WeakWorld, World};
 use motet_mpi::{Library, MpiError, Processes, Search};
 use motet_sync::Mutex;
 use std::env;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Gives a program the world that it was started in.
@@ -31,21 +31,56 @@ pub trait Current: Sized {
     ///
     /// # Errors
     /// [`CurrentError`].
-    fn current() -> Result<Self, CurrentError>;
+    fn current() -> Result<Self, CurrentError> {
+        Self::current_with(&CurrentConfig::default())
+    }
+
+    /// The same, by what the program says of it. Where there is a current world already it is that one, whatever it
+    /// was started with.
+    ///
+    /// ```
+    /// use motet::{Current, CurrentConfig, World};
+    ///
+    /// let config = CurrentConfig { threads: Some(3), ..CurrentConfig::default() };
+    /// assert_eq!(World::current_with(&config)?.size(), 3);
+    /// # Ok::<(), motet::CurrentError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`CurrentError`].
+    fn current_with(config: &CurrentConfig) -> Result<Self, CurrentError>;
 
     /// Whether a launcher has started this process beside others.
     #[must_use]
     fn is_one_of_several() -> bool;
 }
 
+/// What a program says of its current world; what it leaves open the environment says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CurrentConfig {
+    /// Ranks in each process, from 1; `None`: as `MOTET_THREADS` says.
+    pub threads: Option<usize>,
+    /// The MPI library, a file or a folder that holds it; `None`: as `MOTET_MPI_LIB` says, else it is looked for.
+    pub library: Option<PathBuf>,
+}
+
 /// Why there is no current world.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CurrentError {
-    /// `MOTET_THREADS` is no number of ranks.
+    /// What `MOTET_THREADS` or [`CurrentConfig::threads`] says is no number of ranks.
     Threads(String),
     /// The processes cannot talk to each other.
     Mpi(MpiError),
+    /// The launcher has started another number of processes than the MPI library knows of: it is not the library's.
+    Launcher {
+        /// How many the launcher says there are.
+        launched: usize,
+        /// How many the library says there are.
+        found: usize,
+        /// The library.
+        library: PathBuf,
+    },
 }
 
 /// What launchers set in the processes that they start: how many there are, or which one this is.
@@ -58,44 +93,61 @@ const SIZES: [&str; 4] = [
 const RANKS: [&str; 2] = ["PMI_RANK", "PMIX_RANK"];
 
 impl Current for World {
-    fn current() -> Result<World, CurrentError> {
+    fn current_with(config: &CurrentConfig) -> Result<World, CurrentError> {
         static CURRENT: OnceLock<Mutex<Option<WeakWorld>>> = OnceLock::new();
         let mut current = CURRENT.get_or_init(Mutex::default).lock();
         if let Some(world) = current.as_ref().and_then(WeakWorld::upgrade) {
             return Ok(world);
         }
-        let world = start()?;
+        let world = start(config)?;
         *current = Some(world.downgrade());
         Ok(world)
     }
 
     fn is_one_of_several() -> bool {
-        let size = |name| {
-            env::var(name)
-                .ok()
-                .and_then(|text| text.parse::<usize>().ok())
-        };
-        match SIZES.iter().find_map(size) {
-            Some(size) => size > 1,
+        match launched().first() {
+            Some(&size) => size > 1,
             None => RANKS.iter().any(|name| env::var_os(name).is_some()),
         }
     }
 }
 
-fn start() -> Result<World, CurrentError> {
-    let threads = match env::var("MOTET_THREADS") {
-        Ok(text) => Some(ranks(&text)?),
-        Err(_) => None,
+/// What launchers say of how many processes there are: a launcher that was started by another leaves that one's word.
+fn launched() -> Vec<usize> {
+    let said = SIZES.iter().filter_map(|name| env::var(name).ok());
+    said.filter_map(|text| text.parse().ok()).collect()
+}
+
+fn start(config: &CurrentConfig) -> Result<World, CurrentError> {
+    let threads = match (config.threads, env::var("MOTET_THREADS")) {
+        (Some(threads), _) => Some(ranks(&threads.to_string())?),
+        (None, Ok(text)) => Some(ranks(&text)?),
+        (None, Err(_)) => None,
     };
     if !World::is_one_of_several() {
         return Ok(World::threads(threads.unwrap_or(0)));
     }
     let named = env::var_os("MOTET_MPI_LIB").map(PathBuf::from);
+    let named = config.library.clone().or(named);
     let search = Search::usual(named, |name| env::var_os(name));
     let path = search.find().map_err(CurrentError::Mpi)?;
     let processes = Library::open(&path).and_then(|library| Processes::start(&library));
     let processes = processes.map_err(CurrentError::Mpi)?;
+    belongs(&launched(), processes.processes(), &path)?;
     Ok(World::over(processes, threads.unwrap_or(1)))
+}
+
+/// A library that was started by another launcher than its own finds each process alone.
+fn belongs(launched: &[usize], found: usize, library: &Path) -> Result<(), CurrentError> {
+    let several = launched.iter().find(|&&size| size > 1);
+    match several {
+        Some(&several) if !launched.contains(&found) => Err(CurrentError::Launcher {
+            launched: several,
+            found,
+            library: library.to_owned(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 fn ranks(text: &str) -> Result<usize, CurrentError> {
@@ -110,11 +162,23 @@ impl fmt::Display for CurrentError {
         match self {
             CurrentError::Threads(text) => write!(
                 f,
-                "MOTET_THREADS is {text:?}: it must be the number of ranks in each process, from 1"
+                "MOTET_THREADS, or what the program says in its place, is {text:?}: it must be the number of ranks \
+                 in each process, from 1"
             ),
             CurrentError::Mpi(error) => {
                 write!(f, "the processes cannot talk to each other: {error}")
             }
+            CurrentError::Launcher {
+                launched,
+                found,
+                library,
+            } => write!(
+                f,
+                "the launcher has started {launched} processes, but the MPI library {} finds {found}: they do not \
+                 belong together; use the mpiexec beside the library, as `motet run` does, or name the launcher's \
+                 own library by MOTET_MPI_LIB",
+                library.display()
+            ),
         }
     }
 }
@@ -124,6 +188,19 @@ impl std::error::Error for CurrentError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sem_g452_a_launcher_and_a_library_that_differ_are_named() {
+        let library = Path::new("/m/libmpi_abi.so.1");
+        // Nothing is known, all is well, and a launcher inside another one.
+        for (launched, found) in [(&[][..], 1), (&[1], 1), (&[4], 4), (&[2, 4], 4)] {
+            assert_eq!(belongs(launched, found, library), Ok(()));
+        }
+        let told = belongs(&[4], 1, library).unwrap_err().to_string();
+        for words in ["4 processes", "finds 1", "/m/libmpi_abi.so.1", "motet run"] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+    }
 
     #[test]
     fn ranks_are_numbers_from_one() {

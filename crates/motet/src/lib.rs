@@ -45,7 +45,7 @@
 
 mod current;
 
-pub use current::{Current, CurrentError};
+pub use current::{Current, CurrentConfig, CurrentError};
 pub use motet_comm as comm;
 pub use motet_dispatch as dispatch;
 pub use motet_mining as mining;

@@ -17,8 +17,8 @@
 //! [`Engine::progress`], and so does a busy one from time to time.
 
 mod arrivals;
-mod cables;
 mod closing;
+mod connections;
 mod envelope;
 mod peers;
 mod shared;
@@ -268,6 +268,8 @@ impl Engine {
         deliver: &mut impl FnMut(Envelope),
     ) -> Result<(), MpiError> {
         match came {
+            // Whoever waited for it has been told that it is lost.
+            Came::Message(..) if self.sides.get(process) == Side::Lost => {}
             Came::Message(header, payload) => deliver(Envelope {
                 process,
                 header,
@@ -295,6 +297,7 @@ impl Engine {
             });
         };
         match kind {
+            Kind::Message if self.sides.get(process) == Side::Lost => {}
             Kind::Message => deliver(Envelope {
                 process,
                 header,

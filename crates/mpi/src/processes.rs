@@ -11,7 +11,8 @@ use std::time::Duration;
 
 /// The processes that were started together, as a [`Transport`] between them.
 ///
-/// Dropping it ends MPI, when all processes have come to that; a process that has lost another does not wait for it.
+/// Dropping it ends MPI when all processes have come to that, however long they take: a process that is not lost is
+/// waited for, at next to no cost. A process that has lost another does not wait for it.
 ///
 /// ```no_run
 /// use motet_comm::{CommError, World};
@@ -39,8 +40,8 @@ struct Started {
     _mpi: Environment,
 }
 
-/// How long the end waits for messages that nobody has taken in.
-const LIMIT: Duration = Duration::from_secs(10);
+/// How long a process that leaves waits before it asks whether another one is lost.
+const STEP: Duration = Duration::from_secs(1);
 
 impl Processes {
     /// Starts MPI in this process, with the others that `mpiexec` has started. Any thread may use it; they take turns in
@@ -75,6 +76,24 @@ impl Processes {
     fn engine(&self) -> &Engine {
         let started = self.started.as_ref();
         &started.expect("it is there until it is dropped").engine
+    }
+
+    /// Says farewell, and waits until all others have, however long they work: were this process to end while they do,
+    /// without MPI_Finalize, its launcher would end them. Who has lost another waits for nobody: one that is not seen
+    /// from here may be gone too.
+    fn leave(&self) -> Result<(), MpiError> {
+        // Relaxed: nobody else is left.
+        let limit = match self.broken.load(Ordering::Relaxed) {
+            true => Duration::ZERO,
+            false => STEP,
+        };
+        loop {
+            // What comes now nobody wants; whoever is lost now need not be told.
+            match self.engine().close(limit, |_| ()) {
+                Err(MpiError::Silent { .. }) if !limit.is_zero() && !self.engine().has_lost() => {}
+                ended => return ended,
+            }
+        }
     }
 
     fn failed(&self, error: MpiError) -> TransportError {
@@ -124,14 +143,8 @@ impl Transport for Processes {
 
 impl Drop for Processes {
     fn drop(&mut self) {
-        // A thread that panics must not wait for others. Nor does one that has lost another, but it says farewell: the
-        // rest need not wait for it then.
-        let limit = match self.broken.load(Ordering::Relaxed) {
-            true => Duration::ZERO,
-            false => LIMIT,
-        };
-        // What comes now nobody wants; whoever is lost now need not be told.
-        if std::thread::panicking() || self.engine().close(limit, |_| ()).is_err() {
+        // A thread that panics must not wait for others.
+        if std::thread::panicking() || self.leave().is_err() {
             // MPI would wait for all: it is left as it is, and ends with the process.
             Box::leak(Box::new(self.started.take()));
         }

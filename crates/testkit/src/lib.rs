@@ -8,8 +8,9 @@
 //! - [`Drops`] counts how many values were made and dropped;
 //! - [`History`] tells whether what threads saw is linearizable;
 //! - [`stress`] repeats a round with seeds for as long as it is told, [`Random`] makes it of its seed;
+//! - [`mark`] is what a value adds to a checksum that does not know who has it;
 //! - [`explore`] runs a test under many schedules and makes the first that fails small;
-//! - [`data`] finds the folder of the large data sets.
+//! - [`data`] finds the folder of the large data sets, [`mpi_libraries`] the MPI libraries to start processes with.
 //!
 //! ```
 //! use motet_testkit::{Log, within};
@@ -30,6 +31,7 @@ mod gate;
 mod guard;
 mod history;
 mod log;
+mod mpi;
 mod overlap;
 mod stress;
 
@@ -40,5 +42,6 @@ pub use gate::Gate;
 pub use guard::{patience, within};
 pub use history::{History, Sequential};
 pub use log::Log;
+pub use mpi::mpi_libraries;
 pub use overlap::Overlap;
-pub use stress::{Random, stress};
+pub use stress::{Random, mark, stress};

@@ -29,12 +29,33 @@ impl Random {
         reason = "the remainder is below limit"
     )]
     pub fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((mixed ^ (mixed >> 31)) % limit as u64) as usize
+        self.0 = self.0.wrapping_add(GAMMA);
+        (mix(self.0) % limit as u64) as usize
     }
+}
+
+/// What a value at a place adds to a checksum, whoever has it: the sum of the marks is the same however values are cut
+/// over ranks, and no other values or places give it but by chance.
+///
+/// ```
+/// use motet_testkit::mark;
+///
+/// let sum = |values: &[u64]| (0..).zip(values).map(|(at, &v)| mark(at, v)).fold(0, u64::wrapping_add);
+/// assert_eq!(sum(&[7, 8]), mark(1, 8).wrapping_add(mark(0, 7)));
+/// assert_ne!(sum(&[7, 8]), sum(&[8, 7]));
+/// ```
+#[must_use]
+pub fn mark(place: usize, value: u64) -> u64 {
+    mix(value ^ (place as u64 + 1).wrapping_mul(GAMMA))
+}
+
+/// The step of SplitMix64.
+const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+
+fn mix(seed: u64) -> u64 {
+    let mixed = (seed ^ (seed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
 }
 
 /// Calls `round` with the seeds from 0 to `rounds`, and then, for as many seconds as the environment

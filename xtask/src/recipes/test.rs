@@ -22,7 +22,7 @@ const STRESS_SECONDS: f64 = 30.0;
 pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
     if let Some(name) = options.optional.iter().find(|name| !is_known(name)) {
         return Err(format!(
-            "test: `--optional {name}` is not one of data, python, scikit-learn, mpi, chromium"
+            "test: `--optional {name}` is not one of data, python, scikit-learn, mpi, hosts, chromium"
         ));
     }
     let project = Project::find()?;

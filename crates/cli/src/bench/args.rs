@@ -10,6 +10,7 @@ use motet_bench::stages::{Mode, Pattern};
 use crate::bench::results::{self, ResultsArgs};
 use crate::bench::suite_args::{self, SuiteArgs};
 use crate::bench::texts::{CORE, CORE_TAIL, RANKS, RANKS_TAIL, STAGES, STAGES_TAIL};
+use crate::count::count;
 
 /// Options of `motet bench`.
 #[derive(Debug, Clone, Args)]
@@ -332,10 +333,6 @@ fn named<T: Copy + Send + Sync + 'static>(
         let found = all.iter().find(|&&value| name(value) == text);
         found.copied().ok_or("is none of these")
     })
-}
-
-fn count() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=1_000_000)
 }
 
 fn long_count() -> RangedU64ValueParser<u64> {

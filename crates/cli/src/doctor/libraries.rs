@@ -51,41 +51,54 @@ enum Told {
 }
 
 impl Found {
-    /// Asks the library in another process.
-    pub(super) fn ask(path: &Path) -> Found {
-        let mut found = Found {
+    /// A library of which only its place is known.
+    fn unknown(path: &Path) -> Found {
+        Found {
             path: path.to_owned(),
             version: None,
             standard: None,
             launcher: None,
             threads: None,
             problem: None,
-        };
-        let (told, problem) = match asking(path).and_then(told_by) {
-            Ok(told) => told,
-            Err(error) => (String::new(), Some(error.to_string())),
-        };
-        found.problem = problem;
+        }
+    }
+
+    /// Asks the library in another process.
+    pub(super) fn ask(path: &Path) -> Found {
+        let mut found = Found::unknown(path);
+        match asking(path).and_then(told_by) {
+            Ok((told, ended)) => found.hear(&told, ended),
+            Err(error) => found.problem = Some(error.to_string()),
+        }
+        found
+    }
+
+    /// Takes in what the process has said, and whether it has ended by itself.
+    fn hear(&mut self, told: &str, ended: bool) {
         for line in told.lines() {
             // Libraries print warnings of their own.
             match serde_json::from_str(line) {
                 Ok(Told::Opened { version, standard }) => {
-                    match Family::of(&version).launcher(path) {
-                        Ok(launcher) => found.launcher = Some(launcher),
-                        Err(error) => found.problem = Some(error.to_string()),
+                    match Family::of(&version).launcher(&self.path) {
+                        Ok(launcher) => self.launcher = Some(launcher),
+                        Err(error) => self.problem = Some(error.to_string()),
                     }
-                    found.version = Some(version);
-                    found.standard = Some(standard);
+                    self.version = Some(version);
+                    self.standard = Some(standard);
                 }
-                Ok(Told::Started { threads }) => found.threads = Some(threads),
-                Ok(Told::Failed { problem }) => found.problem = Some(problem),
+                Ok(Told::Started { threads }) => self.threads = Some(threads),
+                Ok(Told::Failed { problem }) => self.problem = Some(problem),
                 Err(_) => {}
             }
         }
-        if found.threads.is_none() && found.problem.is_none() {
-            found.problem = Some("it ended the process that started it".to_owned());
-        }
-        found
+        let seconds = PATIENCE.as_secs();
+        let problem = match (self.threads.is_some(), ended) {
+            (true, true) => return,
+            (true, false) => format!("it starts, but does not end within {seconds} s"),
+            (false, true) => "it ended the process that started it".to_owned(),
+            (false, false) => format!("it does not start within {seconds} s"),
+        };
+        self.problem.get_or_insert(problem);
     }
 
     /// A library that was opened has said its version.
@@ -145,8 +158,8 @@ fn asking(path: &Path) -> io::Result<Command> {
     Ok(command)
 }
 
-/// What a process prints until it ends, and what is wrong when it has to be ended.
-fn told_by(mut command: Command) -> io::Result<(String, Option<String>)> {
+/// What a process prints until it ends, and whether it ends by itself.
+fn told_by(mut command: Command) -> io::Result<(String, bool)> {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -164,8 +177,7 @@ fn told_by(mut command: Command) -> io::Result<(String, Option<String>)> {
         thread::park_timeout(PAUSE);
     }
     let text = String::from_utf8_lossy(&told.lock()).into_owned();
-    let problem = (!ended).then(|| format!("it does not start within {} s", PATIENCE.as_secs()));
-    Ok((text, problem))
+    Ok((text, ended))
 }
 
 /// Reads to the end and keeps the first part.
@@ -200,13 +212,38 @@ fn wait(child: &mut Child) -> bool {
 mod tests {
     use super::*;
 
-    /// What a shell prints, and whether something was wrong; how long it took.
+    /// What a shell prints, and whether it has to be ended; how long it took.
     fn shell(words: &str) -> (String, bool, Duration) {
         let mut command = Command::new("sh");
         command.args(["-c", words]);
         let begun = Instant::now();
-        let (told, problem) = told_by(command).unwrap();
-        (told, problem.is_some(), begun.elapsed())
+        let (told, ended) = told_by(command).unwrap();
+        (told, !ended, begun.elapsed())
+    }
+
+    #[test]
+    fn how_far_a_library_came_is_told() {
+        const STARTED: &str = r#"{"started":{"threads":"MPI_THREAD_MULTIPLE"}}"#;
+        const FAILED: &str = r#"{"failed":{"problem":"its own words"}}"#;
+        for (told, ended, problem) in [
+            (STARTED, true, None),
+            (
+                STARTED,
+                false,
+                Some("it starts, but does not end within 20 s"),
+            ),
+            ("", false, Some("it does not start within 20 s")),
+            (
+                "a warning",
+                true,
+                Some("it ended the process that started it"),
+            ),
+            (FAILED, false, Some("its own words")),
+        ] {
+            let mut found = Found::unknown(Path::new("/m/libmpi_abi.so.1"));
+            found.hear(told, ended);
+            assert_eq!(found.problem.as_deref(), problem, "{told}, {ended}");
+        }
     }
 
     #[test]

@@ -29,23 +29,8 @@ impl Source {
         if path.as_os_str() == "-" {
             return Source::from_reader("<stdin>".to_owned(), io::stdin().lock());
         }
-        let label = path.display().to_string();
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                return Err(InputError::Missing { file: label });
-            }
-            Err(source) => {
-                return Err(InputError::Open {
-                    file: label,
-                    source,
-                });
-            }
-        };
-        if file.metadata().is_ok_and(|data| data.is_dir()) {
-            return Err(InputError::Directory { file: label });
-        }
-        Source::from_reader(label, file)
+        let file = open_file(path)?;
+        Source::from_reader(path.display().to_string(), file)
     }
 
     /// Unpacks when the first two bytes are gzip's, whatever the name says.
@@ -82,6 +67,30 @@ impl Source {
             text,
         })
     }
+}
+
+/// Opens a file that is to be read.
+///
+/// # Errors
+/// [`InputError::Missing`], [`InputError::Open`], [`InputError::Directory`].
+pub(crate) fn open_file(path: &Path) -> Result<File, InputError> {
+    let label = path.display().to_string();
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            return Err(InputError::Missing { file: label });
+        }
+        Err(source) => {
+            return Err(InputError::Open {
+                file: label,
+                source,
+            });
+        }
+    };
+    if file.metadata().is_ok_and(|data| data.is_dir()) {
+        return Err(InputError::Directory { file: label });
+    }
+    Ok(file)
 }
 
 /// The error for a read that failed. gzip's own complaints carry no code of the operating system.

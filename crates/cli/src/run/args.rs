@@ -1,10 +1,11 @@
 //! The command line of `motet run`.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
+
+use crate::count::count;
+use crate::spread::SpreadArgs;
 
 /// Options of `motet run`.
 #[derive(Debug, Clone, Args)]
@@ -19,24 +20,12 @@ pub struct RunArgs {
     #[arg(short = 't', long, value_name = "T", default_value_t = 1, value_parser = count())]
     pub threads: usize,
 
-    /// Processes on each node
-    #[arg(short = 'm', long, value_name = "M", default_value_t = 1, value_parser = count())]
-    pub processes: usize,
-
-    /// Nodes
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = count())]
-    pub nodes: usize,
-
-    /// File with the names of the nodes, one per line [default: the batch system's, else this machine]
-    #[arg(long, value_name = "FILE", conflicts_with = "slurm")]
-    pub hostfile: Option<PathBuf>,
-
-    /// The MPI library: a file, or a folder that holds it [default: found]
-    #[arg(long, value_name = "PATH", env = "MOTET_MPI_LIB")]
-    pub mpi_lib: Option<PathBuf>,
+    /// Processes and nodes.
+    #[command(flatten)]
+    pub spread: SpreadArgs,
 
     /// Submit a batch job to Slurm
-    #[arg(long)]
+    #[arg(long, conflicts_with = "hostfile")]
     pub slurm: bool,
 
     /// Print the line, with --slurm the batch script, and start nothing
@@ -50,10 +39,6 @@ pub struct RunArgs {
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
-}
-
-fn count() -> RangedU64ValueParser<usize> {
-    RangedU64ValueParser::new().range(1..=1_000_000)
 }
 
 const ABOUT: &str = "\

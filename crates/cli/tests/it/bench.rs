@@ -1,7 +1,9 @@
 //! The experiments as a user runs them; what they measure is tested where they are.
 
 use crate::program::Place;
-use motet_testkit::data;
+use motet_bench::ranks::{RanksConfig, measure};
+use motet_bench::{Effort, Selection};
+use motet_testkit::{data, mpi_libraries};
 use serde_json::Value;
 
 fn bench(arguments: &str) -> Vec<Value> {
@@ -135,6 +137,37 @@ fn ranks_give_the_objects_of_core_and_say_which_peer_is_absent() {
         "{}",
         run.err
     );
+}
+
+#[test]
+fn needs_mpi_rows_over_processes_run_beside_their_peers() {
+    let libraries = mpi_libraries();
+    let prefixes = libraries.iter().filter_map(|path| path.parent()?.parent());
+    // Some installations can run programs and build none.
+    let prefixes = prefixes.filter(|prefix| prefix.join("bin/mpicc").is_file());
+    let mpi: Vec<_> = prefixes.map(ToOwned::to_owned).collect();
+    let installations = mpi.len();
+    let config = RanksConfig {
+        selection: Selection {
+            effort: Effort::Trial,
+            rows: vec!["over ".to_owned()],
+            go: "no-such-go".into(),
+            ..Selection::default()
+        },
+        mpi,
+        motet: Some(env!("CARGO_BIN_EXE_motet").into()),
+    };
+    let (mut records, mut missing) = (Vec::new(), Vec::new());
+    let tell = |outcome| match outcome {
+        Ok(record) => records.push(record),
+        Err(absent) => missing.push(absent),
+    };
+    measure(&config, |_| (), tell);
+    assert_eq!(records.len(), 6 * installations, "{missing:?}");
+    for record in &records {
+        assert!(record.motet > 0.0 && record.absent.is_empty(), "{record:?}");
+        assert!(record.peers.values().all(|&time| time > 0.0), "{record:?}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the machine offers, as a user asks for it.
 
 use crate::program::Place;
-use crate::run::libraries;
+use motet_testkit::mpi_libraries;
 use serde_json::Value;
 
 #[test]
@@ -96,7 +96,7 @@ fn doctor_says_what_is_wrong_with_a_library_that_it_finds_by_itself() {
 
 #[test]
 fn needs_mpi_doctor_starts_each_library() {
-    for library in libraries() {
+    for library in mpi_libraries() {
         let place = Place::new();
         let mut command = place.command("doctor --json --mpi-lib");
         let out = command.arg(&library).output().unwrap();

@@ -1,17 +1,11 @@
 //! Programs on several processes, as a user starts them.
 
-use std::env;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::program::{Place, Run};
+use motet_testkit::mpi_libraries;
 
-/// The libraries that `MOTET_MPI` names; none where a test has to be left out.
-pub(crate) fn libraries() -> Vec<PathBuf> {
-    let named = env::var_os("MOTET_MPI").unwrap_or_default();
-    let paths = env::split_paths(&named);
-    paths.filter(|path| !path.as_os_str().is_empty()).collect()
-}
+use crate::program::{Place, Run};
 
 /// `motet run` with a library, options and the program and its arguments.
 fn started(library: &PathBuf, options: &str, program: &[&str]) -> Run {
@@ -60,7 +54,7 @@ fn sem_g410_a_library_of_another_kind_is_refused() {
 
 #[test]
 fn sem_g409_needs_mpi_a_dry_run_prints_the_line_and_starts_nothing() {
-    for library in libraries() {
+    for library in mpi_libraries() {
         let run = started(
             &library,
             "-t 3 -m 2 -n 4 --dry-run",
@@ -82,7 +76,7 @@ fn sem_g409_needs_mpi_a_dry_run_prints_the_line_and_starts_nothing() {
 
 #[test]
 fn sem_g409_needs_mpi_a_batch_script_is_printed() {
-    for library in libraries() {
+    for library in mpi_libraries() {
         let run = started(&library, "-t 3 -m 2 -n 4 --slurm --dry-run", &["prog"]);
         let script = run.quiet_success();
         let lines: Vec<&str> = script.lines().collect();
@@ -97,7 +91,7 @@ fn sem_g409_needs_mpi_a_batch_script_is_printed() {
 
 #[test]
 fn sem_g409_needs_mpi_every_process_knows_its_ranks_and_the_exit_code_comes_back() {
-    for library in libraries() {
+    for library in mpi_libraries() {
         let told = "echo \"ranks $MOTET_THREADS, library $MOTET_MPI_LIB\"";
         let run = started(&library, "-t 5 -m 3 --quiet", &["sh", "-c", told]);
         let line = format!("ranks 5, library {}\n", library.display());
@@ -114,7 +108,7 @@ fn sem_g409_needs_mpi_every_process_knows_its_ranks_and_the_exit_code_comes_back
 
 #[test]
 fn sem_g410_needs_mpi_a_program_that_is_not_there_is_refused() {
-    for library in libraries() {
+    for library in mpi_libraries() {
         for program in ["./no-such-program", "no-such-program"] {
             started(&library, "-m 2", &[program]).refusal(&["no program", program]);
         }
@@ -124,7 +118,7 @@ fn sem_g410_needs_mpi_a_program_that_is_not_there_is_refused() {
 #[cfg(unix)]
 #[test]
 fn sem_g410_needs_mpi_a_file_that_is_no_program_is_refused() {
-    for library in libraries() {
+    for library in mpi_libraries() {
         let place = Place::with("notes", "no program");
         let notes = place.path("notes").display().to_string();
         started(&library, "-m 2", &[&notes]).refusal(&["no program", &notes]);
@@ -134,7 +128,7 @@ fn sem_g410_needs_mpi_a_file_that_is_no_program_is_refused() {
 #[cfg(unix)]
 #[test]
 fn sem_g409_needs_mpi_a_signal_ends_the_processes() {
-    for library in libraries() {
+    for library in mpi_libraries() {
         let place = Place::new();
         let mut command = place.command("run -m 2 --mpi-lib");
         let program = ["--", "sh", "-c", "echo > started-$$; exec sleep 1000"];

@@ -70,6 +70,11 @@ impl Arrivals {
         self.busy.retain(|&from| from != process);
     }
 
+    /// Whether something is arriving.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.busy.is_empty()
+    }
+
     /// Begins to receive a message, and hands it over when it is here.
     fn take(
         &mut self,
@@ -98,12 +103,16 @@ impl Arrivals {
     ) -> Result<usize, MpiError> {
         let arriving = &mut self.arriving[process];
         let mut taken = 0;
-        while let Some(first) = arriving.front_mut() {
-            if first.test()?.is_none() {
-                break;
+        while let Some(mut first) = arriving.pop_front() {
+            match first.test() {
+                Ok(Some(_)) => hand(process, first)?,
+                // One that has failed has ended: it holds nothing, and those behind it come next.
+                Err(error) if !matches!(error, MpiError::WrongThread { .. }) => return Err(error),
+                waits => {
+                    arriving.push_front(first);
+                    return waits.map(|_| taken);
+                }
             }
-            let request = arriving.pop_front().expect("the first was just tested");
-            hand(process, request)?;
             taken += 1;
         }
         Ok(taken)

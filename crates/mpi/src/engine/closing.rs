@@ -29,6 +29,11 @@ pub(super) struct Closing {
 /// time: this process may have been stopped meanwhile.
 const ABSENCES: u32 = 10;
 
+/// So many looks in a row find nothing before this process rests between them.
+const FRUITLESS: u32 = 200;
+/// How long it rests. The others may work for hours, and want the processor.
+const REST: Duration = Duration::from_millis(1);
+
 impl Closing {
     pub(super) fn new(processes: usize) -> Closing {
         Closing {
@@ -59,6 +64,7 @@ impl Engine {
         let mut closing = self.closing.lock();
         self.sides.close_here();
         let mut told: Option<Result<(), MpiError>> = None;
+        let mut fruitless = 0_u32;
         loop {
             let idle = match self.progress(&mut deliver) {
                 Ok(taken) => taken == 0,
@@ -71,12 +77,10 @@ impl Engine {
                 told = Some(self.say_farewell(&mut closing));
             }
             let open = self.sides.all_in(Side::Open);
-            if open.is_empty() && told.is_some() {
-                if self.is_over(&mut closing)? {
-                    break;
-                }
-                self.look_for_closed(&mut closing, &mut deliver);
+            if open.is_empty() && told.is_some() && self.is_over(&mut closing)? {
+                break;
             }
+            self.look_for_closed(&mut closing, &mut deliver);
             let waited = begun.elapsed();
             if waited >= limit {
                 // Who could not be told waits, and so does everybody else.
@@ -86,13 +90,28 @@ impl Engine {
                     waited,
                 });
             }
-            if idle {
-                thread::yield_now();
-            }
+            fruitless = if idle { fruitless.saturating_add(1) } else { 0 };
+            self.rest(fruitless);
         }
         match self.receiving.lock().losses.first() {
             Some(lost) => Err(lost.clone()),
             None => told.transpose().map(|_| ()),
+        }
+    }
+
+    /// Whether a process was lost: all have not closed then, and never will.
+    pub(crate) fn has_lost(&self) -> bool {
+        !self.sides.all_in(Side::Lost).is_empty()
+    }
+
+    /// Gives way to others after so many looks in a row that have found nothing.
+    fn rest(&self, fruitless: u32) {
+        // A long message goes on when MPI is called.
+        let moves = || self.under_way() > 0 || self.receiving.lock().arrivals.is_busy();
+        if fruitless >= FRUITLESS && !moves() {
+            thread::park_timeout(REST);
+        } else if fruitless > 0 {
+            thread::yield_now();
         }
     }
 
@@ -115,7 +134,7 @@ impl Engine {
         if self.under_way() > 0 {
             return Ok(false);
         }
-        if !self.sides.all_in(Side::Lost).is_empty() {
+        if self.has_lost() {
             // There is one that comes to no barrier.
             return Ok(true);
         }

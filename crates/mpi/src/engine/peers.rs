@@ -4,7 +4,7 @@
 //! ever, and their launchers may or may not end the rest. Processes of the same machine can be seen, so
 //! they are looked at; of the others the neighbours are known by a connection, the rest by what MPI reports.
 
-use super::cables::Cables;
+use super::connections::Connections;
 use crate::binding::Comm;
 use crate::error::MpiError;
 use std::fs;
@@ -25,7 +25,7 @@ struct Identity {
 pub(super) struct Peers {
     here: u64,
     all: Vec<Identity>,
-    cables: Cables,
+    connections: Connections,
 }
 
 impl Peers {
@@ -44,7 +44,7 @@ impl Peers {
         let machines: Vec<u64> = all.iter().map(|identity| identity.machine).collect();
         Ok(Peers {
             here: own.machine,
-            cables: Cables::lay(comm, &machines)?,
+            connections: Connections::make(comm, &machines)?,
             all,
         })
     }
@@ -67,7 +67,7 @@ impl Peers {
 
     /// Why a process of another machine is gone; `None` when it is there, or cannot be seen. This costs little.
     pub(super) fn cut(&self, process: usize) -> Option<String> {
-        self.cables.gone(process)
+        self.connections.gone(process)
     }
 
     /// Why the process is gone; `None` when it runs, or cannot be seen from here.
@@ -165,7 +165,7 @@ mod tests {
         Peers {
             here: identity.machine,
             all: vec![identity],
-            cables: Cables::none(),
+            connections: Connections::none(),
         }
     }
 

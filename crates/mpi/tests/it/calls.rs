@@ -1,10 +1,11 @@
 //! The calls of MPI, between processes.
 
-use crate::started::{libraries, on_processes, on_processes_at};
+use crate::started::{on_processes, on_processes_at};
 use motet_mpi::{
     Comm, Environment, Family, Library, MpiError, Reduction, RequestSet, Search, ThreadLevel,
 };
 use motet_sync::thread;
+use motet_testkit::mpi_libraries;
 use std::sync::Arc;
 
 /// A tag that nothing else uses.
@@ -12,7 +13,7 @@ const TAG: i32 = 7;
 
 #[test]
 fn sem_g401_needs_mpi_a_library_says_what_it_is() {
-    for path in libraries() {
+    for path in mpi_libraries() {
         assert_eq!(Search::named(&path).find(), Ok(path.clone()));
         let library = Library::open(&path).unwrap();
         let version = library.version();

@@ -1,8 +1,9 @@
 //! How MPI ends.
 
-use crate::started::{DONE, in_process_with, libraries, run};
+use crate::started::{DONE, Left, in_process_with, run_each_to_its_end};
 use motet_mpi::{Environment, MpiError, ThreadLevel};
 use motet_sync::thread;
+use motet_testkit::mpi_libraries;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,16 +12,8 @@ fn ended(level: ThreadLevel, name: &str, processes: usize, body: fn(Environment)
     if in_process_with(level, name, body) {
         return;
     }
-    for library in libraries() {
-        // A launcher that sees a process end without MPI_Finalize may end all: it sees a shell.
-        let ran = run(
-            name,
-            processes,
-            &library,
-            &["sh", "-c", "\"$0\" \"$@\"; sleep 1"],
-        );
-        let out = String::from_utf8_lossy(&ran.stdout);
-        let err = String::from_utf8_lossy(&ran.stderr);
+    for library in mpi_libraries() {
+        let Left { out, err, .. } = run_each_to_its_end(name, processes, &library, &[]);
         assert_eq!(out.matches(DONE).count(), processes, "{out}{err}");
     }
 }

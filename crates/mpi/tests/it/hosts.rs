@@ -1,12 +1,11 @@
 //! Two machines: namespaces of the network, of names and of processes, with a cable between them. They need
-//! root, and `unshare` and `ip`; where that is missing the tests are left out and say so.
+//! root, and `unshare` and `ip`: tests that have `needs_hosts` in their names.
 
-use crate::killed::{NOTES, note};
-use crate::started::{STARTED, in_process_with, libraries};
+use crate::started::{NOTES, STARTED, in_process_with, note};
 use motet_comm::{CommError, RunError, World};
 use motet_mpi::{Environment, Family, Launch, Library, Processes, ThreadLevel};
 use motet_sync::thread;
-use motet_testkit::patience;
+use motet_testkit::{mpi_libraries, patience};
 use rustix::process::{Signal, getpid, kill_process};
 use std::env;
 use std::fs;
@@ -46,8 +45,11 @@ until [ "$(cat /sys/class/net/cable/operstate)" = up ]; do sleep 0.02; done
 until [ "$(ip netns exec h2 cat /sys/class/net/cable/operstate)" = up ]; do sleep 0.02; done
 "$@""#;
 
-/// The launcher must not see the death: it sees a shell, which stays until the other has ended.
-const SHELL: &str = r#""$0" "$@"; echo "code $?"; sleep 8"#;
+/// The launcher must not see the death: it sees a shell, which stays until the others have told how they ended.
+const SHELL: &str = r#""$0" "$@"; echo "code $?"
+until [ "$(grep -c "^told " "$MOTET_MPI_TEST_NOTES")" -ge "$MOTET_MPI_TEST_ENDS" ]; do sleep 0.05; done"#;
+/// How many will tell.
+const ENDS: &str = "MOTET_MPI_TEST_ENDS";
 
 const NAMESPACES: [&str; 6] = [
     "--net",
@@ -58,35 +60,19 @@ const NAMESPACES: [&str; 6] = [
     "--mount-proc",
 ];
 
-/// Whether this machine can play two.
-fn can_be_two() -> bool {
-    let tried = Command::new("unshare")
-        .args(NAMESPACES)
-        .args([
-            "sh",
-            "-c",
-            "mount --make-rprivate / && ip link add cable0 type veth peer name cable1",
-        ])
-        .output();
-    let can = tried.is_ok_and(|tried| tried.status.success());
-    if !can {
-        eprintln!("left out: this machine cannot play two (that needs root, unshare and ip)");
-    }
-    can
-}
-
 /// What happens while the ranks work.
 const EVENT: &str = "MOTET_MPI_TEST_EVENT";
 
 #[test]
-fn sem_g417_needs_mpi_a_process_that_is_killed_on_another_machine_is_named() {
-    let name = "hosts::sem_g417_needs_mpi_a_process_that_is_killed_on_another_machine_is_named";
+fn sem_g417_needs_mpi_needs_hosts_a_process_that_is_killed_on_another_machine_is_named() {
+    let name = "hosts::sem_g417_needs_mpi_needs_hosts_a_process_that_is_killed_on_another_machine_is_named";
     on_two(name, "kill", &[0]);
 }
 
 #[test]
-fn sem_g417_needs_mpi_a_cable_that_is_cut_ends_the_run_at_both_ends() {
-    let name = "hosts::sem_g417_needs_mpi_a_cable_that_is_cut_ends_the_run_at_both_ends";
+fn sem_g417_needs_mpi_needs_hosts_a_cable_that_is_cut_ends_the_run_at_both_ends() {
+    let name =
+        "hosts::sem_g417_needs_mpi_needs_hosts_a_cable_that_is_cut_ends_the_run_at_both_ends";
     on_two(name, "cut", &[0, 1]);
 }
 
@@ -95,14 +81,10 @@ fn on_two(name: &str, event: &str, ends: &[usize]) {
     if in_process_with(ThreadLevel::Multiple, name, live) {
         return;
     }
-    let libraries = libraries();
-    if libraries.is_empty() || !can_be_two() {
-        return;
-    }
-    for library in libraries {
+    for library in mpi_libraries() {
         let file = format!("motet-hosts-{}-{event}", std::process::id());
         let file = env::temp_dir().join(file);
-        let mut started = launch(&library, name, event, &file);
+        let mut started = launch(&library, name, event, ends.len(), &file);
         let begun = Instant::now();
         let notes = || fs::read_to_string(&file).unwrap_or_default();
         let told = |notes: &str| notes.matches("told ").count() == ends.len();
@@ -135,7 +117,7 @@ fn time(notes: &str, what: &str) -> Option<f64> {
 }
 
 /// Starts two processes on two machines.
-fn launch(library: &Path, name: &str, event: &str, notes: &Path) -> Child {
+fn launch(library: &Path, name: &str, event: &str, ends: usize, notes: &Path) -> Child {
     let family = Family::of(&Library::open(library).unwrap().version());
     let launch = Launch {
         threads: 2,
@@ -161,11 +143,13 @@ fn launch(library: &Path, name: &str, event: &str, notes: &Path) -> Child {
             .env("UCX_NET_DEVICES", "cable"),
     };
     let line = launch.line(&[]);
+    let ends = ends.to_string();
     command.args(["-hosts", "h1,h2"]).args(&line[1..]);
     for (name, value) in [
         (STARTED, name.as_ref()),
         (EVENT, event.as_ref()),
         (NOTES, notes.as_os_str()),
+        (ENDS, ends.as_ref()),
     ] {
         command.arg("-genv").arg(name).arg(value);
     }

@@ -1,10 +1,10 @@
 //! Processes that are killed in the middle of a collective: the others end, in time and by themselves.
 
-use crate::started::{in_process_with, joined, libraries, run, way};
+use crate::started::{Left, NOTES, in_process_with, joined, note, run_each_to_its_end, way};
 use motet_comm::{CommError, Communicator, Header, RunError, Transport, World};
 use motet_mpi::{Environment, ThreadLevel};
 use motet_sync::thread;
-use motet_testkit::Random;
+use motet_testkit::{Random, mpi_libraries};
 use rustix::process::{Signal, getpid, kill_process};
 use std::env;
 use std::fs;
@@ -39,16 +39,9 @@ const WORKS: [&str; 16] = [
     "long",
 ];
 
-/// What a process is told: the work, the seed, and where all note when they end.
+/// What a process is told: the work and the seed.
 const WORK: &str = "MOTET_MPI_TEST_WORK";
 const SEED: &str = "MOTET_MPI_TEST_SEED";
-pub(crate) const NOTES: &str = "MOTET_MPI_TEST_NOTES";
-
-/// The launcher must not see a death, or it would kill the rest: it sees a shell, which notes how its
-/// process ended, and when, and stays until all have.
-const SHELL: &str = r#""$0" "$@"; code=$?; read -r now rest < /proc/uptime
-echo "code $code at $now" >> "$MOTET_MPI_TEST_NOTES"
-until [ "$(grep -c code "$MOTET_MPI_TEST_NOTES")" -ge 3 ]; do sleep 0.02; done"#;
 
 /// How many times each work is tried; `MOTET_MPI_KILLS` says another number.
 fn rounds() -> u64 {
@@ -61,7 +54,7 @@ fn sem_g412_needs_mpi_a_kill_in_a_collective_ends_the_run_everywhere() {
     if in_process_with(ThreadLevel::Multiple, name, live) {
         return;
     }
-    for (turn, library) in libraries().iter().enumerate() {
+    for (turn, library) in mpi_libraries().iter().enumerate() {
         for round in 0..rounds() {
             for (number, work) in WORKS.iter().enumerate() {
                 let seed = round * 1000 + number as u64 * 2 + turn as u64;
@@ -77,7 +70,7 @@ fn sem_g412_needs_mpi_nobody_waits_for_the_others_after_a_kill() {
     if in_process_with(ThreadLevel::Multiple, name, leave) {
         return;
     }
-    for library in libraries() {
+    for library in mpi_libraries() {
         kill(name, &library, "leaving", 0);
         kill(name, &library, "leaving", 1);
     }
@@ -85,23 +78,15 @@ fn sem_g412_needs_mpi_nobody_waits_for_the_others_after_a_kill() {
 
 /// Runs three processes, of which one is killed, and looks at how they ended.
 fn kill(name: &str, library: &Path, work: &str, seed: u64) {
-    let file = format!("motet-killed-{}-{work}-{seed}", std::process::id());
-    let file = env::temp_dir().join(file);
     let settings = [
         format!("{WORK}={work}"),
         format!("{SEED}={seed}"),
-        format!("{NOTES}={}", file.display()),
         // Every work both ways, one with each library.
         way((seed / 2 + seed + seed / 1000).is_multiple_of(2)),
     ];
-    let mut wrapper = vec!["env"];
-    wrapper.extend(settings.iter().map(String::as_str));
-    wrapper.extend(["sh", "-c", SHELL]);
-    let ran = run(name, PROCESSES, library, &wrapper);
-    let said = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
-    let notes = fs::read_to_string(&file).unwrap_or_default();
-    let _ = fs::remove_file(&file);
-    let told = format!("{}, {settings:?}:\n{notes}{said}", library.display());
+    let Left { out, err, notes } = run_each_to_its_end(name, PROCESSES, library, &settings);
+    let library = library.display();
+    let told = format!("{library}, {settings:?}:\n{notes}{out}{err}");
     let times = |of: &str| -> Vec<f64> {
         let times = notes.lines().filter_map(|line| line.strip_prefix(of));
         times.map(|time| time.parse().unwrap()).collect()
@@ -200,22 +185,6 @@ fn leave(mpi: Environment) {
     if process == 0 {
         thread::park_timeout(STAY);
     }
-}
-
-/// Writes when this happened, by the machine's clock, for the test to read.
-pub(crate) fn note(what: &str) {
-    use std::io::Write;
-
-    let uptime = fs::read_to_string("/proc/uptime").unwrap();
-    let now = uptime.split_whitespace().next().unwrap();
-    let path = env::var_os(NOTES).expect("the launch says it");
-    let mut file = fs::OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(path)
-        .unwrap();
-    file.write_all(format!("{what} {now}\n").as_bytes())
-        .unwrap();
 }
 
 /// Does the work for ever; `each` is told the round.

@@ -1,9 +1,9 @@
 //! A process that is killed.
 
-use crate::started::{in_process, libraries, run};
+use crate::started::{Left, in_process, run_each_to_its_end};
 use motet_mpi::{Engine, EngineConfig, Environment, Header, MpiError, ThreadLevel};
 use motet_sync::thread;
-use motet_testkit::patience;
+use motet_testkit::{mpi_libraries, patience};
 use std::time::{Duration, Instant};
 
 /// Within this time after its end a killed process is named.
@@ -43,11 +43,8 @@ fn named_by_all(name: &str, body: fn(&Environment)) {
     if in_process(ThreadLevel::Multiple, name, body) {
         return;
     }
-    for library in libraries() {
-        // A launcher that sees a process end would end all: here it sees a shell, which stays.
-        let ran = run(name, 3, &library, &["sh", "-c", "\"$0\" \"$@\"; sleep 3"]);
-        let out = String::from_utf8_lossy(&ran.stdout);
-        let err = String::from_utf8_lossy(&ran.stderr);
+    for library in mpi_libraries() {
+        let Left { out, err, .. } = run_each_to_its_end(name, 3, &library, &[]);
         assert_eq!(out.matches("saw the loss").count(), 2, "{out}{err}");
         assert!(!err.contains("panicked"), "{err}");
     }

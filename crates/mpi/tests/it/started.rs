@@ -1,21 +1,36 @@
 //! Tests that run in several processes.
 //!
-//! A test starts its own binary under `mpiexec`, once for each library in `MOTET_MPI` (paths, a
-//! colon between them), and runs its body there. Without one it says so and does nothing; in CI
-//! `cargo xtask test` sees to it that there are some.
+//! A test starts its own binary under `mpiexec`, once for each library that the testkit's `mpi_libraries` gives, and
+//! runs its body there.
 
 use motet_mpi::{EngineConfig, Environment, Family, Launch, Library, Processes, ThreadLevel};
-use motet_testkit::{patience, within};
-use std::env;
+use motet_sync::atomic::{AtomicUsize, Ordering};
+use motet_testkit::{mpi_libraries, patience, within};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
+use std::{env, fs, process};
 
 /// Set in a process that was started by a test, to the test's name.
 pub(crate) const STARTED: &str = "MOTET_MPI_TEST";
 /// What such a process says when its body has ended.
 pub(crate) const DONE: &str = "the body has ended";
+/// The file to which processes write what the test reads later.
+pub(crate) const NOTES: &str = "MOTET_MPI_TEST_NOTES";
+
+/// A launcher that sees a process end without MPI_Finalize may end the rest. Here it sees a shell, which notes how its
+/// process has ended, and when, and stays until all have.
+const SHELL: &str = r#""$0" "$@"; code=$?; read -r now rest < /proc/uptime
+echo "code $code at $now" >> "$MOTET_MPI_TEST_NOTES"
+until [ "$(grep -c "^code " "$MOTET_MPI_TEST_NOTES")" -ge "$MOTET_MPI_TEST_PROCESSES" ]; do sleep 0.02; done"#;
+
+/// What processes have left that may end as they like.
+pub(crate) struct Left {
+    pub(crate) out: String,
+    pub(crate) err: String,
+    pub(crate) notes: String,
+}
 
 /// Runs `body` on so many processes of every library. `name` is the test's own, with its module.
 pub(crate) fn on_processes(name: &str, processes: usize, body: fn(&Environment)) {
@@ -32,7 +47,7 @@ pub(crate) fn on_processes_at(
     if in_process(level, name, body) {
         return;
     }
-    for library in libraries() {
+    for library in mpi_libraries() {
         let ran = run(name, processes, &library, &[]);
         let out = String::from_utf8_lossy(&ran.stdout);
         let err = String::from_utf8_lossy(&ran.stderr);
@@ -111,14 +126,48 @@ pub(crate) fn run(name: &str, processes: usize, library: &Path, wrapper: &[&str]
     command.output().unwrap()
 }
 
-/// The libraries to test with.
-pub(crate) fn libraries() -> Vec<PathBuf> {
-    let named = env::var_os("MOTET_MPI").unwrap_or_default();
-    let libraries: Vec<PathBuf> = env::split_paths(&named)
-        .filter(|path| !path.as_os_str().is_empty())
-        .collect();
-    if libraries.is_empty() {
-        eprintln!("left out: no MPI library is named by MOTET_MPI");
+/// Starts the test of this name in so many processes, each with these variables; none is ended because another one is.
+pub(crate) fn run_each_to_its_end(
+    name: &str,
+    processes: usize,
+    library: &Path,
+    variables: &[String],
+) -> Left {
+    static RUNS: AtomicUsize = AtomicUsize::new(0);
+    // Relaxed: only that no two get the same number counts.
+    let run_number = RUNS.fetch_add(1, Ordering::Relaxed);
+    let file = format!("motet-notes-{}-{run_number}", process::id());
+    let file = env::temp_dir().join(file);
+    let settings = [
+        format!("{NOTES}={}", file.display()),
+        format!("MOTET_MPI_TEST_PROCESSES={processes}"),
+    ];
+    let mut wrapper = vec!["env"];
+    wrapper.extend(settings.iter().chain(variables).map(String::as_str));
+    wrapper.extend(["sh", "-c", SHELL]);
+    let ran = run(name, processes, library, &wrapper);
+    let notes = fs::read_to_string(&file).unwrap_or_default();
+    // What cannot be removed stays for the system to clean up.
+    let _ = fs::remove_file(&file);
+    Left {
+        out: String::from_utf8_lossy(&ran.stdout).into_owned(),
+        err: String::from_utf8_lossy(&ran.stderr).into_owned(),
+        notes,
     }
-    libraries
+}
+
+/// Writes when this happened, by the machine's clock, for the test to read.
+pub(crate) fn note(what: &str) {
+    use std::io::Write;
+
+    let uptime = fs::read_to_string("/proc/uptime").unwrap();
+    let now = uptime.split_whitespace().next().unwrap();
+    let path = env::var_os(NOTES).expect("the launch says it");
+    let mut file = fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .unwrap();
+    file.write_all(format!("{what} {now}\n").as_bytes())
+        .unwrap();
 }

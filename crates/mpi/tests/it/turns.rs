@@ -1,8 +1,9 @@
 //! Calls that wait, where the library allows one thread at a time.
 
-use crate::started::{in_process, libraries, on_processes_at, run};
+use crate::started::{in_process, on_processes_at, run};
 use motet_mpi::{Environment, RequestSet, ThreadLevel};
 use motet_sync::thread;
+use motet_testkit::mpi_libraries;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,7 +70,7 @@ fn sem_g403_needs_mpi_nobody_s_turn_keeps_a_process_from_ending_all() {
     if in_process(ThreadLevel::Serialized, ABORTS, abort_beside_a_broadcast) {
         return;
     }
-    for library in libraries() {
+    for library in mpi_libraries() {
         let ran = run(ABORTS, 2, &library, &[]);
         let err = String::from_utf8_lossy(&ran.stderr);
         assert!(!ran.status.success(), "all are ended");

@@ -1,11 +1,11 @@
 //! Ranks of several processes: the same program as on threads.
 
-use crate::started::{in_process_with, joined, libraries, run, way};
+use crate::started::{in_process_with, joined, run, way};
 use motet_comm::{
     ANY_SOURCE, CommError, Communicator, Dyadic, Operation, RankState, RunError, Value, World,
 };
 use motet_mpi::{Environment, ThreadLevel};
-use motet_testkit::{patience, within};
+use motet_testkit::{mpi_libraries, patience, within};
 use std::fmt::Debug;
 
 /// Processes, ranks in each, and whether messages go through memory or over MPI.
@@ -20,7 +20,7 @@ fn on_layouts(name: &str, body: fn(Environment, usize)) {
     if in_process_with(ThreadLevel::Serialized, name, move |mpi| body(mpi, here)) {
         return;
     }
-    for library in libraries() {
+    for library in mpi_libraries() {
         for (processes, ranks, memory) in LAYOUTS {
             let (ranks, way) = (format!("{RANKS}={ranks}"), way(memory));
             let ran = run(name, processes, &library, &["env", &ranks, &way]);
