@@ -12,7 +12,7 @@ const WIDTH: f64 = 660.0;
 /// The height of what is inside the axes.
 const PLOT: f64 = 300.0;
 const MARGIN: f64 = 14.0;
-const RIGHT: f64 = 20.0;
+const RIGHT: f64 = 28.0;
 const SMALL: f64 = 15.0;
 const TITLE: f64 = 18.0;
 const ROW: f64 = 21.0;
@@ -180,8 +180,15 @@ fn curve<B: DrawingBackend>(
     let visible = |mark: &Mark| layout.at(panel, mark.x, mark.y);
     for run in line.marks.split(|mark| visible(mark).is_none()) {
         let places: Vec<[f64; 2]> = run.iter().filter_map(visible).collect();
-        if line.origin != Origin::Paper {
-            band(panel, layout, run, look, canvas);
+        match (line.origin, &line.fit) {
+            (Origin::Paper, _) => {}
+            // Values that a model goes through may lie at one x.
+            (_, Some(_)) => {
+                for mark in run {
+                    band(panel, layout, std::slice::from_ref(mark), look, canvas);
+                }
+            }
+            (_, None) => band(panel, layout, run, look, canvas),
         }
         let joined = line.origin != Origin::Paper || !matches!(panel.x, Scale::Words(_));
         if line.fit.is_none() && joined {

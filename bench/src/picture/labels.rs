@@ -12,7 +12,8 @@ pub(super) fn origin(row: &Row) -> Origin {
     }
 }
 
-/// The parameters that tell lines apart: those asked for, and any other that would give a line two values at one x.
+/// The parameters that tell lines apart: those asked for, and any other that would give a line two values at one x. A model goes through
+/// all values, so there the others stay together.
 pub(super) fn lines_by(picture: &Picture, rows: &[&Row]) -> Vec<String> {
     let mut by: Vec<String> = picture
         .series_by
@@ -22,6 +23,9 @@ pub(super) fn lines_by(picture: &Picture, rows: &[&Row]) -> Vec<String> {
     let named = |by: &[String], name: &str| {
         name == picture.x.of || picture.panels_by.contains(&name) || by.iter().any(|b| b == name)
     };
+    if picture.fit.is_some() {
+        return by;
+    }
     loop {
         let clash = rows.iter().enumerate().find_map(|(at, row)| {
             let same = |other: &&&Row| {

@@ -80,15 +80,23 @@ fn factors<const N: usize>(line: &Line, names: [&str; N]) -> Result<Fitted, FitE
         .map(|(factors, mark)| (std::array::from_fn(|at| factors[at]), mark.y))
         .collect();
     let model = fit::factors(&rows)?;
-    let terms = model.coefficients.iter().zip(names);
-    let terms = terms
-        .map(|(coefficient, name)| format!("{} {}", number(*coefficient), name.replace("^2", "²")));
+    let terms = model.coefficients.iter().zip(names).enumerate();
+    let terms = terms.map(|(at, (coefficient, name))| {
+        let sign = match (at, *coefficient < 0.0) {
+            (0, false) => "",
+            (0, true) => "-",
+            (_, false) => " + ",
+            (_, true) => " - ",
+        };
+        let name = name.replace("^2", "²");
+        format!("{sign}{} {name}", number(coefficient.abs()))
+    });
     let modelled = rows.iter().zip(&line.marks);
     Ok(Fitted {
         curve: modelled
             .map(|((x, _), mark)| (mark.x, model.at(*x)))
             .collect(),
-        text: terms.collect::<Vec<_>>().join(" + ") + &quality(line, N, model.r_squared),
+        text: terms.collect::<String>() + &quality(line, N, model.r_squared),
     })
 }
 

@@ -88,7 +88,9 @@ impl Scale {
         match self {
             Scale::Linear { low, high } => {
                 let step = step(high - low, count);
-                let (first, last) = ((low / step).round() as i64, (high / step).round() as i64);
+                // The ends may lie between two marks; a rounding error must not lose one.
+                let (first, last) = (low / step - 1e-6, high / step + 1e-6);
+                let (first, last) = (first.ceil() as i64, last.floor() as i64);
                 let values = (first..=last).map(|index| index as f64 * step);
                 values.map(|value| (value, short(value))).collect()
             }
@@ -192,6 +194,13 @@ mod tests {
         );
         let below = Scale::around([-0.4, 1.1].into_iter(), false, false);
         assert_eq!(texts(&below), ["-0.5", "0", "0.5", "1", "1.5"]);
+        let between = Scale::around([-0.021, 0.09].into_iter(), false, false);
+        let ends = (between.part(-0.05), between.part(0.05));
+        assert!(
+            ends.0.unwrap() < 0.0 && ends.1.unwrap() < 1.0,
+            "{between:?}"
+        );
+        assert_eq!(texts(&between)[0], "0");
         let bars = Scale::around([97.0, 99.0].into_iter(), false, true);
         assert!(matches!(bars, Scale::Linear { low: 0.0, .. }));
     }

@@ -74,16 +74,17 @@ impl Look {
                 hollow: true,
             },
             Origin::Motet | Origin::Peer => {
-                let colours: &[RGBColor] = match origin {
-                    Origin::Motet => &OWN,
-                    _ => &OTHERS,
+                // Neither colour nor mark of the first peer is motet's.
+                let (colours, first): (&[RGBColor], usize) = match origin {
+                    Origin::Motet => (&OWN, 0),
+                    _ => (&OTHERS, 1),
                 };
                 let round = turn / colours.len();
                 Look {
                     colour: colours[turn % colours.len()],
                     width: if origin == Origin::Motet { 2.5 } else { 1.5 },
                     dash: (round > 0).then_some(3.0 + 3.0 * round as f64),
-                    shape: SHAPES[(turn + round) % SHAPES.len()],
+                    shape: SHAPES[(first + turn + round) % SHAPES.len()],
                     hollow: false,
                 }
             }

@@ -140,6 +140,31 @@ fn models_of_factors_are_fitted_at_the_marks() {
         "{}",
         poor.lines[0].label
     );
+    // Values of different sizes at one x belong to one model.
+    let twice: Vec<Row> = [(2_u64, 1.0), (2, 1.2), (4, 2.2)]
+        .map(|(p, f)| {
+            row(
+                "motet",
+                Point::new().with("p", p).with("points", (100.0 * f) as u64),
+                f,
+            )
+        })
+        .to_vec();
+    let over_p = Picture::new(
+        "e28",
+        "Together",
+        Axis::linear("p", ""),
+        Axis::linear("time", ""),
+    );
+    let [together] = drawn(&over_p.clone().fit(Fit::ThroughOrigin), &twice)
+        .try_into()
+        .unwrap();
+    assert_eq!(
+        (together.lines.len(), together.lines[0].marks.len()),
+        (1, 3)
+    );
+    let [apart] = drawn(&over_p, &twice).try_into().unwrap();
+    assert_eq!(apart.lines.len(), 3);
     let lost = fitted(&["q"]);
     assert!(
         lost.notes[0].contains("not a finite number"),
