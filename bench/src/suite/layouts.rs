@@ -32,7 +32,7 @@ pub(crate) struct Layout {
 /// What measurements of layouts need.
 #[derive(Debug, Clone)]
 struct Layouts {
-    /// The first library that motet can open, among those that were found; nobody looks before it is needed.
+    /// The installations, where there are layouts of several processes; the first whose library motet can open is used.
     mpi: Option<Rc<[Mpi]>>,
     motet: Option<PathBuf>,
     budget_us: f64,

@@ -49,7 +49,7 @@ impl Experiment for GrainSize {
                         &[1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000],
                     ),
                     Data::Chemistry => {
-                        setting.by_effort(&[100], &[250, 500], &[250, 500, 1_000, 4_000, 16_000])
+                        setting.by_effort(&[100], &[100, 250], &[100, 250, 1_000, 4_000, 16_000])
                     }
                 };
                 for &size in sizes.iter().filter(|&&size| size * threads <= data.rows()) {

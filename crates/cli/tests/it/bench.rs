@@ -1,6 +1,7 @@
 //! The experiments as a user runs them; what they measure is tested where they are.
 
 use crate::program::Place;
+use crate::run::started;
 use motet_bench::ranks::{RanksConfig, measure};
 use motet_bench::{Effort, Selection};
 use motet_testkit::{data, mpi_libraries};
@@ -293,4 +294,45 @@ fn what_the_suite_cannot_do_is_one_line() {
     assert_eq!(run.code, 2);
     assert!(run.err.contains("rows have form 7 there"), "{}", run.err);
     assert_eq!(place.read("out/rows.jsonl"), "{\"schema\":7}\n");
+}
+
+/// The programs of steps of annealing, by ranks and by rayon.
+const ANNEALING: [&str; 2] = ["annealing:300:3", "annealing-by-rayon:300:3:2"];
+
+/// What a program of ranks has told: its processes, after a look at its time.
+fn processes(line: &str) -> u64 {
+    let told: Value = serde_json::from_str(line).unwrap();
+    assert!(told["us"].as_f64().unwrap() > 0.0, "{line}");
+    told["processes"].as_u64().unwrap()
+}
+
+#[test]
+fn programs_of_ranks_tell_the_time_of_a_round() {
+    for program in ANNEALING {
+        let out = Place::new().run(&format!("bench rank-program {program} 100"));
+        assert_eq!(processes(&out.quiet_success()), 1);
+    }
+    let refused = Place::new().run("bench rank-program annealing:300 100");
+    assert!(
+        refused.err.contains("annealing:POINTS:CLUSTERS"),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
+fn needs_mpi_steps_of_annealing_cross_processes() {
+    for library in mpi_libraries() {
+        for program in ANNEALING {
+            let line = [
+                env!("CARGO_BIN_EXE_motet"),
+                "bench",
+                "rank-program",
+                program,
+                "100",
+            ];
+            let out = started(&library, "-t 1 -m 2 --quiet", &line).quiet_success();
+            assert_eq!(processes(&out), 2, "{program}");
+        }
+    }
 }

@@ -8,7 +8,7 @@ use motet_testkit::mpi_libraries;
 use crate::program::{Place, Run};
 
 /// `motet run` with a library, options and the program and its arguments.
-fn started(library: &PathBuf, options: &str, program: &[&str]) -> Run {
+pub(crate) fn started(library: &PathBuf, options: &str, program: &[&str]) -> Run {
     let place = Place::new();
     let mut command = place.command(&format!("run {options} --mpi-lib"));
     command.arg(library).arg("--").args(program);
