@@ -102,7 +102,7 @@ mod tests {
         today(&fact, &results)
     }
 
-    fn e05(outcome: Outcome) -> Vec<Row> {
+    fn e05(outcome: &Outcome) -> Vec<Row> {
         let at = |stages: u64| Row {
             schema: SCHEMA,
             experiment: "E05".to_owned(),
@@ -126,7 +126,7 @@ mod tests {
             most: 1.0,
             runs: 1,
         };
-        let Today::Pictures(pictures) = found("P0-Fig6-AMD", e05(measured)) else {
+        let Today::Pictures(pictures) = found("P0-Fig6-AMD", e05(&measured)) else {
             panic!("there are values");
         };
         assert!(pictures[0].0.starts_with("fig-e05"), "{pictures:?}");
@@ -134,7 +134,7 @@ mod tests {
             absent: "no clock".to_owned(),
         };
         assert_eq!(
-            found("P0-Fig6-AMD", e05(absent)),
+            found("P0-Fig6-AMD", e05(&absent)),
             Today::Nothing("no clock".to_owned())
         );
         for (key, said) in [
