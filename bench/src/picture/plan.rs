@@ -348,6 +348,7 @@ fn heights(lines: &[Line]) -> impl Iterator<Item = f64> {
 fn titled(of: &str, given: &str) -> String {
     match unit(given) {
         "" => of.to_owned(),
+        unit if unit == of => of.to_owned(),
         unit => format!("{of} ({unit})"),
     }
 }
