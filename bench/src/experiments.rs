@@ -3,6 +3,7 @@
 pub mod annealing;
 pub mod core;
 pub mod crowded;
+pub mod exclusive;
 pub mod idle;
 pub mod quality;
 pub mod ranks;

@@ -45,6 +45,6 @@ mod selection;
 mod table;
 mod uts;
 
-pub use experiments::{annealing, core, crowded, idle, quality, ranks, soak, stages};
+pub use experiments::{annealing, core, crowded, exclusive, idle, quality, ranks, soak, stages};
 pub use rank_program::{RankMeasured, RankProgram};
 pub use selection::{Effort, Missing, Selection};

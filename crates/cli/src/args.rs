@@ -170,6 +170,10 @@ pub struct ResultArgs {
     #[arg(long)]
     pub scaling: bool,
 
+    /// Print where the time went: the overhead in parts, and every rank and stage
+    #[arg(long)]
+    pub profile: bool,
+
     /// Folder for labels.csv, centres.csv, trace.json and map.svg
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -213,6 +217,7 @@ Files in the folder of --out, all or none; files of these names are replaced:
 Fields of --json: points, columns, dimensions, method, clusters, inertia, spread_unit,
   square_unit (of inertia, temperature and free_energy), run_seconds, threads,
   scaling (threads, t1_seconds, tp_seconds, overhead, efficiency, same_result),
+  profile (seconds, threads, ranks with their stages, overhead, model),
   table (cluster, size, weight, centre, spread), trace (as in trace.json),
   file, geo, standardised, weight, constant_columns, motet (the version)
 

@@ -19,7 +19,7 @@ use crate::read::{self, LeftOut, Table};
 use crate::report;
 use crate::space::Placed;
 use crate::stdout::print;
-use crate::summary::{Cluster, Scaling, Step, Summary};
+use crate::summary::{Cluster, Profiled, Scaling, Step, Summary};
 use crate::text::grouped;
 
 /// The names of the files of `--out`.
@@ -170,7 +170,11 @@ fn cluster(
         bar.clear();
         fit
     };
-    let Some(parallel) = run(world)? else {
+    let parallel = match plan.profile {
+        true => run(&world.clone().profile())?,
+        false => run(world)?,
+    };
+    let Some(parallel) = parallel else {
         return Ok(None);
     };
     // The first process alone: the others have nothing more to do.
@@ -252,6 +256,7 @@ fn summarise(
         run_seconds: fit.seconds,
         threads: fit.threads,
         scaling,
+        profile: fit.profile.clone().map(Profiled::from),
         table,
         trace: trace.collect(),
     }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use motet_comm::{CommError, Communicator, World};
+use motet_comm::{CommError, Communicator, Profile, World};
 use motet_mining::{Annealing, Clustering, Clusters, Control, KMeans, MiningError, Points};
 
 use crate::error::CliError;
@@ -18,6 +18,8 @@ pub(crate) struct Fit {
     pub(crate) seconds: f64,
     /// The ranks it ran on.
     pub(crate) threads: usize,
+    /// Where the time went, if the world is to say so.
+    pub(crate) profile: Option<Profile>,
 }
 
 /// Clusters `points` on the ranks of `world`; the outcome in its first process, `None` in others.
@@ -28,13 +30,15 @@ pub(crate) fn fit(
     control: &Control<'_>,
 ) -> Result<Option<Fit>, CliError> {
     let start = Instant::now();
-    let parts = match search {
+    let outcome = match search {
         Search::Exactly(clusters) => {
             let method = Annealing {
                 clusters: Clusters::Exactly(clusters),
                 ..Annealing::default()
             };
-            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await).await)
+            world.run_outcome(async |comm| {
+                gather(&comm, method.fit(&comm, points, control).await).await
+            })
         }
         Search::Found { t_min, at_most } => {
             let clusters = Clusters::Found { t_min, at_most };
@@ -42,7 +46,9 @@ pub(crate) fn fit(
                 clusters,
                 ..Annealing::default()
             };
-            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await).await)
+            world.run_outcome(async |comm| {
+                gather(&comm, method.fit(&comm, points, control).await).await
+            })
         }
         Search::KMeans {
             clusters,
@@ -55,12 +61,14 @@ pub(crate) fn fit(
                 restarts,
                 ..KMeans::default()
             };
-            world.run(async |comm| gather(&comm, method.fit(&comm, points, control).await).await)
+            world.run_outcome(async |comm| {
+                gather(&comm, method.fit(&comm, points, control).await).await
+            })
         }
     };
     let seconds = start.elapsed().as_secs_f64();
-    let parts = match parts {
-        Ok(mut parts) => parts.swap_remove(0),
+    let (parts, profile) = match outcome {
+        Ok(mut outcome) => (outcome.results.swap_remove(0), outcome.profile),
         Err(error) if processes::speaks(world, &error) => {
             return Err(CliError::Run(error.to_string()));
         }
@@ -78,6 +86,7 @@ pub(crate) fn fit(
         clustering,
         seconds,
         threads,
+        profile,
     }))
 }
 

@@ -323,6 +323,7 @@ mod tests {
             run_seconds: 1.0,
             threads: 1,
             scaling: None,
+            profile: None,
             table: table.collect(),
             trace: Vec::new(),
         }

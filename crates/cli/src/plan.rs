@@ -21,6 +21,7 @@ pub(crate) struct Plan {
     pub(crate) threads: Option<usize>,
     /// Whether to run with one thread too.
     pub(crate) scaling: bool,
+    pub(crate) profile: bool,
     /// Where the files go.
     pub(crate) out: Option<PathBuf>,
     /// Whether to print JSON.
@@ -79,6 +80,7 @@ impl Plan {
             search,
             threads,
             scaling: results.scaling,
+            profile: results.profile,
             out: results.out,
             json: results.json,
             quiet: results.quiet,

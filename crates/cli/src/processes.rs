@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 use std::process;
 
-use motet::{CommError, Current, CurrentConfig, RunError, World};
+use motet::{CommError, Current, CurrentConfig, RunError, World, tell_why};
 
 use crate::error::{CliError, OptionError};
 use crate::run::{self, RunArgs};
@@ -29,7 +29,10 @@ pub(crate) fn current(spread: &SpreadArgs, threads: Option<usize>) -> Result<Wor
 pub(crate) fn start(spread: SpreadArgs, threads: Option<usize>) -> Result<World, CliError> {
     let threads = threads.unwrap_or_else(|| spread.share());
     if spread.total() == 1 {
-        return Ok(World::threads(threads));
+        let world = World::threads(threads);
+        // Without it the command does the same.
+        let _ = tell_why(&world, None);
+        return Ok(world);
     }
     let own =
         env::current_exe().map_err(|source| run::not_started(PathBuf::from("motet"), source))?;
@@ -41,6 +44,7 @@ pub(crate) fn start(spread: SpreadArgs, threads: Option<usize>) -> Result<World,
         spread,
         slurm: false,
         dry_run: false,
+        why: None,
         quiet: true,
         program: program.collect(),
     })?;

@@ -15,6 +15,9 @@ pub(crate) fn write_text(to: &mut dyn Write, summary: &Summary) -> io::Result<()
     for (name, value) in facts(summary) {
         writeln!(to, "{name:<12}{value}")?;
     }
+    if let Some(profiled) = &summary.profile {
+        writeln!(to, "\n{}", profiled.profile)?;
+    }
     Ok(())
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         spread,
         slurm,
         dry_run,
+        why,
         quiet,
         program,
     } = args;
@@ -53,6 +54,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         nodes: spread.nodes,
         hostfile: spread.hostfile,
         cores,
+        why,
         ..Launch::new(family, &library, family.launcher(&library)?)
     };
     if dry_run {

@@ -1,6 +1,7 @@
 //! What a run found, in the units of the user's columns: the source of the table, the JSON object
 //! and the files.
 
+use motet_comm::{Model, Overhead, Profile};
 use serde::Serialize;
 
 /// The result of `motet cluster`; with `--json` this object is printed.
@@ -45,6 +46,9 @@ pub struct Summary {
     /// The comparison with one thread, when asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scaling: Option<Scaling>,
+    /// Where the time went, when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profiled>,
     /// The clusters, the largest first.
     pub table: Vec<Cluster>,
     /// The steps of the method, in order.
@@ -82,6 +86,28 @@ pub struct Scaling {
     pub efficiency: f64,
     /// Whether both runs gave the same labels and the same bits of every centre.
     pub same_result: bool,
+}
+
+/// Where the time of the clustering went.
+#[derive(Debug, Clone, Serialize)]
+pub struct Profiled {
+    /// Of every rank and stage.
+    #[serde(flatten)]
+    pub profile: Profile,
+    /// f and its parts.
+    pub overhead: Overhead,
+    /// f at other grain sizes, as far as one run tells.
+    pub model: Option<Model>,
+}
+
+impl From<Profile> for Profiled {
+    fn from(profile: Profile) -> Self {
+        Profiled {
+            overhead: profile.overhead(),
+            model: profile.model(),
+            profile,
+        }
+    }
 }
 
 impl Scaling {

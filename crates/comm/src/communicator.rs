@@ -2,11 +2,14 @@
 
 use crate::CommError;
 use crate::envelope::{Context, Kind};
-use crate::fabric::{AnyFabric, Place, Team};
-use crate::report::{Operation, Wait};
+use crate::fabric::{AnyFabric, Fabric, Place, Team};
+use crate::pending::Spot;
+use crate::profile::{Called, Entered, Recorder};
+use crate::report::{Operation, Wait, Why};
 use std::cell::Cell;
 use std::fmt;
 use std::panic::Location;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// One rank's handle on its world, or on a part of it: who it is, and all it can say to the others.
@@ -32,6 +35,8 @@ pub struct Communicator {
     started: Cell<u32>,
     /// Rings and lines this rank has made.
     topologies: Cell<u32>,
+    /// Notes where the rank's time goes, if the run is profiled.
+    recorder: Option<Rc<Recorder>>,
 }
 
 impl Communicator {
@@ -44,7 +49,39 @@ impl Communicator {
             in_meeting: Cell::new(false),
             started: Cell::new(0),
             topologies: Cell::new(0),
+            recorder: None,
         }
+    }
+
+    /// The same, with what notes the rank's time.
+    pub(crate) fn recorded(self, recorder: Option<Rc<Recorder>>) -> Self {
+        Communicator { recorder, ..self }
+    }
+
+    /// What notes the rank's time, if the run is profiled.
+    #[inline]
+    pub(crate) fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_deref()
+    }
+
+    /// Where this rank waits.
+    #[inline]
+    pub(crate) fn spot(&self) -> Spot<'_> {
+        Spot {
+            slot: self.fabric.slot(),
+            recorder: self.recorder(),
+        }
+    }
+
+    /// A call that does not wait begins, and ends when what is returned is dropped.
+    #[inline]
+    pub(crate) fn entered(
+        &self,
+        name: &'static str,
+        location: &'static Location<'static>,
+    ) -> Option<Entered<'_>> {
+        self.recorder()
+            .map(|recorder| recorder.entered(Called::new(name, location)))
     }
 
     /// This rank, from 0.
@@ -101,11 +138,17 @@ impl Communicator {
         &self,
         operation: Operation,
         location: &'static Location<'static>,
-    ) -> Wait {
-        Wait {
-            operation,
-            location: location.into(),
-            communicator: self.number(),
+    ) -> Why {
+        let communicator = self.number();
+        Why {
+            wait: Wait {
+                operation,
+                location: location.into(),
+                communicator,
+            },
+            members: self.team.members().clone(),
+            peers: None,
+            started: false,
         }
     }
 
@@ -142,7 +185,7 @@ impl Communicator {
 
     /// This rank's handle on a communicator that it belongs to.
     pub(crate) fn member_of(&self, team: Arc<Team>, rank: usize) -> Communicator {
-        Communicator::new(self.fabric.clone(), team, rank)
+        Communicator::new(self.fabric.clone(), team, rank).recorded(self.recorder.clone())
     }
 }
 

@@ -100,6 +100,8 @@ pub(crate) struct Wanted {
     pub(crate) context: Context,
     pub(crate) source: Source,
     pub(crate) tag: TagMatch,
+    /// Whether a message that it gets is received by that; if not, whoever gets it signs for it later.
+    pub(crate) signs: bool,
 }
 
 impl Envelope {
@@ -330,6 +332,12 @@ impl Receipt {
 }
 
 impl Wanted {
+    /// The receipt of a message that it gets, if the sender is to be told now.
+    #[inline]
+    pub(crate) fn receipt_of(&self, envelope: &mut Envelope) -> Option<Arc<Receipt>> {
+        envelope.receipt.take_if(|_| self.signs)
+    }
+
     pub(crate) fn matches(&self, envelope: &Envelope) -> bool {
         let source = match self.source {
             Source::Any => true,

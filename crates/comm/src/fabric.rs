@@ -15,6 +15,7 @@ mod desk;
 mod farewells;
 mod hall;
 mod lane;
+mod look;
 mod meeting;
 mod place;
 mod ports;
@@ -30,7 +31,7 @@ pub(crate) use hall::Hall;
 pub(crate) use lane::{Closer, Lane, LaneReceiver, LaneSender};
 pub(crate) use place::{Agenda, Place, PlaceKind};
 pub(crate) use ports::Ports;
-pub(crate) use processes::{Ending, Later, Processes, greet};
+pub(crate) use processes::{Ending, Later, Processes, Told, greet};
 pub(crate) use remote::Remote;
 pub(crate) use solo::Solo;
 pub(crate) use team::Team;
@@ -41,6 +42,7 @@ use crate::envelope::{Envelope, Receipt, Sender, Wanted};
 use crate::mailbox::MailTicket;
 use crate::rank_slot::RankSlot;
 use motet_sync::atomic::{Ordering, fence};
+use std::sync::Arc;
 
 /// One rank's access to what carries its messages. Ranks are those of the world.
 pub(crate) trait Fabric {
@@ -75,6 +77,12 @@ pub(crate) trait Fabric {
             fence(Ordering::SeqCst);
             self.wake_if_sleeping(rank);
         }
+    }
+
+    /// Says so of several.
+    #[inline]
+    fn sign_all(&self, receipts: impl IntoIterator<Item = Arc<Receipt>>) {
+        receipts.into_iter().for_each(|receipt| self.sign(&receipt));
     }
 
     /// Looks for messages that this rank may wait for, where they do not come by themselves.

@@ -33,6 +33,8 @@
 //! | a sum with the same bits | [`reproducible_sum`](Communicator::reproducible_sum), [`ExactSum`], [`Dyadic`] |
 //! | talk among some of the ranks | [`split`](Communicator::split), [`dup`](Communicator::dup), [`create`](Communicator::create) |
 //! | find out why nothing goes on | [`RunError::Stuck`] |
+//! | see who waits for whom while it runs | [`World::watch`] |
+//! | learn where the time went | [`World::profile`] |
 //!
 //! Collectives also come in place (`allreduce_into`) and started to be waited for later (`iallreduce`).
 //!
@@ -56,6 +58,7 @@
 //! is fast).
 
 mod address;
+mod asks;
 mod call_site;
 mod collectives;
 mod communicator;
@@ -71,6 +74,7 @@ mod meet;
 mod pending;
 mod plain;
 mod point_to_point;
+mod profile;
 mod rank_slot;
 mod report;
 mod reproducible;
@@ -80,6 +84,7 @@ mod split;
 mod topology;
 mod transport;
 mod value;
+mod watch;
 mod wire;
 mod world;
 
@@ -91,10 +96,13 @@ pub use exact_sum::{ExactSum, Real};
 pub use group::Group;
 pub use plain::Plain;
 pub use point_to_point::{Message, PersistentRecv, PersistentSend, Probe};
+pub use profile::{Model, Overhead, Profile, RankProfile, StageProfile};
+pub use report::graph::{CollectiveNow, RankNow, WaitGraph, WaitNow};
 pub use report::{Operation, RankState, Unmatched, Wait, WaitReport};
 pub use reproducible::Dyadic;
 pub use request::{Request, Requests};
 pub use topology::{Cartesian, Line, Neighbourhood, Ring, dims_create};
 pub use transport::{Header, Transport, TransportError};
 pub use value::{Local, Value};
+pub use watch::Watch;
 pub use world::{Outcome, WeakWorld, World};

@@ -5,12 +5,13 @@
 //! sender that match the same receive the older is taken, and of two receives that match the same message
 //! the one posted first gets it.
 
-use crate::envelope::{Envelope, Wanted};
+use crate::envelope::{Envelope, Receipt, Wanted};
 use crate::report::Unmatched;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU32, Ordering};
 use std::collections::VecDeque;
 use std::mem;
+use std::sync::Arc;
 
 /// Messages for one rank.
 pub(crate) struct Mailbox {
@@ -45,6 +46,9 @@ pub(crate) struct MailTicket {
     seen: u32,
 }
 
+/// Receipts of messages that posted receives have got: their senders are to be told, when no lock is held.
+pub(crate) type Signed = Vec<Arc<Receipt>>;
+
 /// Mailboxes that have had fewer messages than this give their memory back when they are empty: most of a
 /// million ranks have a few messages at the start and none after it.
 const YOUNG: u64 = 16;
@@ -58,16 +62,18 @@ impl Mailbox {
     }
 
     /// A message arrives. Its receiver is to be woken.
-    pub(crate) fn push(&self, mut envelope: Envelope) {
+    pub(crate) fn push(&self, mut envelope: Envelope) -> Signed {
+        let mut signed = Signed::new();
         {
             let mut mail = self.mail.lock();
             envelope.place = mail.arrived;
             mail.arrived += 1;
-            if let Some(envelope) = mail.hand_over(envelope) {
+            if let Some(envelope) = mail.hand_over(envelope, &mut signed) {
                 mail.unexpected.push_back(envelope);
             }
         }
         self.arrivals.fetch_add(1, Ordering::Release);
+        signed
     }
 
     /// The number of messages that have arrived so far.
@@ -93,13 +99,14 @@ impl Mailbox {
     }
 
     /// Posts a receive; the oldest message that is wanted, if it is there, is the receive's from now on.
-    pub(crate) fn request(&self, wanted: &Wanted) -> MailTicket {
+    pub(crate) fn request(&self, wanted: &Wanted) -> (MailTicket, Option<Arc<Receipt>>) {
         let mut mail = self.mail.lock();
-        let came = mail.take(wanted);
+        let mut came = mail.take(wanted);
+        let signed = came.as_mut().and_then(|came| wanted.receipt_of(came));
         // What is there shows at the first look, as if it had come after the receive.
         let seen = self.arrivals().wrapping_sub(came.is_some().into());
         let number = mail.register(wanted, came);
-        MailTicket { number, seen }
+        (MailTicket { number, seen }, signed)
     }
 
     /// What a posted receive has got; the receive is then over.
@@ -116,21 +123,13 @@ impl Mailbox {
         mail.unregister(at)
     }
 
-    /// Gives a posted receive up; what it has got is there again for others. `false` when it had got
-    /// something.
-    pub(crate) fn withdraw(&self, ticket: &MailTicket) -> bool {
+    /// Gives a posted receive up; what it has got, if anything, is there again for others.
+    pub(crate) fn withdraw(&self, ticket: &MailTicket) -> Option<Signed> {
         let mut mail = self.mail.lock();
-        let Some(at) = mail.find(ticket) else {
-            return true;
-        };
-        match mail.unregister(at) {
-            None => true,
-            Some(envelope) => {
-                drop(mail);
-                self.put_back(envelope);
-                false
-            }
-        }
+        let at = mail.find(ticket)?;
+        let envelope = mail.unregister(at)?;
+        drop(mail);
+        Some(self.put_back(envelope))
     }
 
     /// Brings a message back that nobody could use, as if it had not been taken: to the oldest receive that
@@ -139,10 +138,11 @@ impl Mailbox {
     ///
     /// The rank whose mailbox it is, which is the only one to call this, may sleep in another receive: it is
     /// to be woken.
-    pub(crate) fn put_back(&self, envelope: Envelope) {
+    pub(crate) fn put_back(&self, envelope: Envelope) -> Signed {
+        let mut signed = Signed::new();
         {
             let mut mail = self.mail.lock();
-            if let Some(envelope) = mail.hand_over(envelope) {
+            if let Some(envelope) = mail.hand_over(envelope, &mut signed) {
                 let older = |other: &Envelope| other.place < envelope.place;
                 let at = mail.unexpected.partition_point(older);
                 mail.unexpected.insert(at, envelope);
@@ -150,6 +150,7 @@ impl Mailbox {
         }
         // Another receive of this rank may have it now.
         self.arrivals.fetch_add(1, Ordering::Release);
+        signed
     }
 
     /// Shows `look` the oldest message that is wanted and leaves it there.
@@ -162,12 +163,14 @@ impl Mailbox {
         found.map(look)
     }
 
-    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive.
-    pub(crate) fn unmatched(&self, dest: usize) -> Vec<Unmatched> {
+    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive; at most so
+    /// many.
+    pub(crate) fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched> {
         let mail = self.mail.lock();
         let came = mail.posted.iter().filter_map(|posted| posted.came.as_ref());
         let left = came.chain(&mail.unexpected);
         left.filter_map(|envelope| envelope.unmatched(dest))
+            .take(most)
             .collect()
     }
 }
@@ -175,17 +178,21 @@ impl Mailbox {
 impl Mail {
     /// Gives the message to the oldest receive that waits for it, if there is one. A receive that has got a
     /// younger message takes the older one instead, and the younger goes on from there.
-    fn hand_over(&mut self, mut envelope: Envelope) -> Option<Envelope> {
+    fn hand_over(&mut self, mut envelope: Envelope, signed: &mut Signed) -> Option<Envelope> {
         for posted in &mut self.posted {
             if !posted.wanted.matches(&envelope) {
                 continue;
             }
             match &mut posted.came {
                 None => {
+                    signed.extend(posted.wanted.receipt_of(&mut envelope));
                     posted.came = Some(envelope);
                     return None;
                 }
-                Some(came) if came.place > envelope.place => mem::swap(came, &mut envelope),
+                Some(came) if came.place > envelope.place => {
+                    signed.extend(posted.wanted.receipt_of(&mut envelope));
+                    mem::swap(came, &mut envelope);
+                }
                 Some(_) => {}
             }
         }
@@ -251,6 +258,7 @@ mod tests {
             context: CONTEXT,
             source: source.into(),
             tag: tag.into(),
+            signs: true,
         }
     }
 
@@ -259,7 +267,7 @@ mod tests {
         match mail.post(&wanted(source, tag)) {
             Ok(envelope) => envelope.open().ok(),
             Err(ticket) => {
-                assert!(mail.withdraw(&ticket), "nothing has come");
+                assert!(mail.withdraw(&ticket).is_none(), "nothing has come");
                 None
             }
         }
@@ -282,7 +290,7 @@ mod tests {
     #[test]
     fn what_is_put_back_takes_its_old_place() {
         let mail = Mailbox::new();
-        (0..3).for_each(|tag| mail.push(envelope(0, tag, tag)));
+        (0..3).for_each(|tag| drop(mail.push(envelope(0, tag, tag))));
         let taken = mail.post(&wanted(ANY_SOURCE, 1)).ok().unwrap();
         mail.put_back(taken);
         assert_eq!(
@@ -313,7 +321,7 @@ mod tests {
         let mut second = mail.post(&wanted(0, ANY_TAG)).err().unwrap();
         mail.push(envelope(0, 7, 5));
         assert!(mail.collect(&mut second).is_none());
-        assert!(!mail.withdraw(&first), "it had got the message");
+        assert!(mail.withdraw(&first).is_some(), "it had got the message");
         assert!(mail.collect(&mut second).is_some());
     }
 

@@ -3,6 +3,8 @@
 
 use crate::fabric::{Agenda, Call, Fabric, Place};
 use crate::pending::{Pending, Waiting, Whys};
+use crate::profile::Called;
+use crate::report::Why;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
 use std::sync::Arc;
@@ -148,7 +150,7 @@ where
 {
     #[inline]
     fn now(self) -> Waiting<'c, Self> {
-        Waiting::new(self.comm.fabric().slot(), self)
+        Waiting::new(self.comm.spot(), self)
     }
 
     fn started(mut self) -> Request<'c, T> {
@@ -156,8 +158,11 @@ where
         if self.refused.is_none() && !matches!(self.place, At::Nowhere) {
             self.place = At::Started(comm.next_started_place());
         }
-        self.come();
-        Request::new(comm.fabric().slot(), self)
+        {
+            let _entered = comm.entered(self.call.name(), self.call.location());
+            self.come();
+        }
+        Request::new(comm.spot(), self)
     }
 }
 
@@ -214,6 +219,16 @@ where
         if let Some(place) = self.place.get() {
             place.add_sleeper(self.comm.rank());
         }
-        vec![self.call.wait(self.comm.number())]
+        let why = self
+            .comm
+            .waits_in(self.call.operation(), self.call.location());
+        vec![Why {
+            started: matches!(self.place, At::Started(_)),
+            ..why
+        }]
+    }
+
+    fn called(&self) -> Option<Called> {
+        Some(Called::new(self.call.name(), self.call.location()))
     }
 }

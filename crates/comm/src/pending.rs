@@ -1,7 +1,8 @@
 //! Something that a rank waits for: the one way in which calls of this crate wait.
 
+use crate::profile::{Called, Recorder};
 use crate::rank_slot::{RankSlot, RankWait};
-use crate::report::Wait;
+use crate::report::Why;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -16,6 +17,9 @@ pub(crate) trait Pending {
 
     /// Called before the rank sleeps for it, ahead of the last look; says what the rank waits for.
     fn why(&self) -> Whys;
+
+    /// What was called, for a profile; `None` when nothing was.
+    fn called(&self) -> Option<Called>;
 
     /// Gives it up; `false` when it cannot be given up, or has ended.
     fn cancel(&mut self) -> bool {
@@ -34,13 +38,17 @@ impl<P: Pending + ?Sized> Pending for Box<P> {
         (**self).why()
     }
 
+    fn called(&self) -> Option<Called> {
+        (**self).called()
+    }
+
     fn cancel(&mut self) -> bool {
         (**self).cancel()
     }
 }
 
 /// What a rank waits for: one thing, or one of several.
-pub(crate) type Whys = Vec<Wait>;
+pub(crate) type Whys = Vec<Why>;
 
 /// Something that has ended: its outcome.
 pub(crate) struct Ended<T>(pub(crate) Option<T>);
@@ -55,41 +63,82 @@ impl<T> Pending for Ended<T> {
     fn why(&self) -> Whys {
         Vec::new()
     }
+
+    fn called(&self) -> Option<Called> {
+        None
+    }
+}
+
+/// Where a rank waits, and what notes its time if the run is profiled.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot<'c> {
+    pub(crate) slot: &'c RankSlot,
+    pub(crate) recorder: Option<&'c Recorder>,
 }
 
 /// The future that waits for it.
-pub(crate) struct Waiting<'c, P> {
-    slot: &'c RankSlot,
+pub(crate) struct Waiting<'c, P: Pending> {
+    spot: Spot<'c>,
     pending: P,
     wait: RankWait,
+    /// The recorder has been told of the call.
+    entered: bool,
 }
 
 impl<'c, P: Pending> Waiting<'c, P> {
     #[inline]
-    pub(crate) fn new(slot: &'c RankSlot, pending: P) -> Self {
+    pub(crate) fn new(spot: Spot<'c>, pending: P) -> Self {
         Waiting {
-            slot,
+            spot,
             pending,
             wait: RankWait::default(),
+            entered: false,
+        }
+    }
+
+    /// The call begins, if this is its first poll.
+    #[cold]
+    fn enter(&mut self, recorder: &Recorder) {
+        if !self.entered
+            && let Some(called) = self.pending.called()
+        {
+            self.entered = true;
+            recorder.enter(called);
+        }
+    }
+
+    /// The call has ended, or is given up.
+    #[cold]
+    fn leave(&mut self, recorder: &Recorder) {
+        if std::mem::take(&mut self.entered) {
+            recorder.leave();
         }
     }
 }
 
 // Nothing in it is pinned.
-impl<P> Unpin for Waiting<'_, P> {}
+impl<P: Pending> Unpin for Waiting<'_, P> {}
 
 impl<P: Pending> Future for Waiting<'_, P> {
     type Output = P::Output;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<P::Output> {
+        let this = self.get_mut();
+        if let Some(recorder) = this.spot.recorder {
+            this.enter(recorder);
+        }
         let Waiting {
-            slot,
+            spot,
             pending,
             wait,
-        } = self.get_mut();
+            ..
+        } = this;
         let mut outcome = pending.look();
         if outcome.is_none() {
+            if let Some(recorder) = spot.recorder {
+                recorder.wait();
+            }
             let pending = std::cell::RefCell::new(pending);
             let ready = || {
                 if outcome.is_none() {
@@ -98,21 +147,27 @@ impl<P: Pending> Future for Waiting<'_, P> {
                 outcome.is_some()
             };
             if wait
-                .poll(slot, cx, ready, || pending.borrow().why())
+                .poll(spot.slot, cx, ready, || pending.borrow().why())
                 .is_pending()
             {
                 return Poll::Pending;
             }
         }
-        wait.end(slot);
+        wait.end(spot.slot);
+        if let Some(recorder) = spot.recorder {
+            this.leave(recorder);
+        }
         outcome.map_or(Poll::Pending, Poll::Ready)
     }
 }
 
-impl<P> Drop for Waiting<'_, P> {
+impl<P: Pending> Drop for Waiting<'_, P> {
     /// Takes the wait off the slot's list also when the future is dropped.
     #[inline]
     fn drop(&mut self) {
-        self.wait.give_up(self.slot);
+        self.wait.give_up(self.spot.slot);
+        if let Some(recorder) = self.spot.recorder {
+            self.leave(recorder);
+        }
     }
 }

@@ -14,13 +14,14 @@
 //! Of two SeqCst fences one comes first: either 3 sees a, or c sees 1. Ranks with the same home
 //! worker take turns on one thread and need no fence.
 
-use crate::report::Wait;
+use crate::report::{Wait, Why};
 use motet_dispatch::{Advice, FutureHandle, SpinWait};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 /// One rank's waiting place.
 pub(crate) struct RankSlot {
@@ -31,9 +32,30 @@ pub(crate) struct RankSlot {
     task: OnceLock<FutureHandle>,
     /// Wakers of parts of the rank that are polled with a waker of their own.
     wakers: Mutex<Vec<Waker>>,
-    /// The calls in which the rank sleeps.
-    waits: Mutex<Vec<(u64, Wait)>>,
+    /// The calls in which the rank sleeps; and the last one, until it sleeps again: its room would be idle.
+    waits: Mutex<Vec<Listed>>,
     next_wait: AtomicU64,
+}
+
+/// A call in which a rank sleeps.
+#[derive(Clone)]
+pub(crate) struct Listed {
+    /// The same for all that one call waits for: one of them will do.
+    pub(crate) number: u64,
+    pub(crate) why: Why,
+    pub(crate) since: Instant,
+    ended: Option<Instant>,
+}
+
+/// What a rank does, as others see it.
+pub(crate) struct Seen {
+    pub(crate) finished: bool,
+    /// The calls in which it sleeps.
+    pub(crate) waits: Vec<Listed>,
+    /// Neither runs nor is to run.
+    pub(crate) suspended: bool,
+    /// The last call in which it slept, and when that ended.
+    pub(crate) last: Option<(Wait, Instant)>,
 }
 
 /// One wait of a rank; held by the waiting future. Costs little until it sleeps.
@@ -102,7 +124,26 @@ impl RankSlot {
 
     /// The calls in which the rank sleeps.
     pub(crate) fn waits(&self) -> Vec<Wait> {
-        self.waits.lock().iter().map(|(_, wait)| *wait).collect()
+        let waits = self.waits.lock();
+        let waits = waits.iter().filter(|listed| listed.ended.is_none());
+        waits.map(|listed| listed.why.wait).collect()
+    }
+
+    /// What the rank does now.
+    pub(crate) fn look(&self) -> Seen {
+        // First: a rank that begins to wait after this shows at least that it runs.
+        let suspended = self.task.get().is_some_and(FutureHandle::is_waiting);
+        let all = self.waits.lock().clone();
+        let (waits, ended) = all.into_iter().partition(|listed| listed.ended.is_none());
+        let ended: Vec<Listed> = ended;
+        Seen {
+            finished: self.is_finished(),
+            waits,
+            suspended,
+            last: ended
+                .first()
+                .and_then(|last| Some((last.why.wait, last.ended?))),
+        }
     }
 
     /// The number of wakers left here.
@@ -124,7 +165,7 @@ impl RankSlot {
 impl RankWait {
     /// Ready when `ready` says so. `why` is asked before the rank sleeps, ahead of the last look.
     #[inline]
-    pub(crate) fn poll<W: IntoIterator<Item = Wait>>(
+    pub(crate) fn poll<W: IntoIterator<Item = Why>>(
         &mut self,
         slot: &RankSlot,
         cx: &Context<'_>,
@@ -168,11 +209,21 @@ impl RankWait {
     }
 
     #[cold]
-    fn list(&mut self, slot: &RankSlot, waits: impl IntoIterator<Item = Wait>) {
+    fn list(&mut self, slot: &RankSlot, whys: impl IntoIterator<Item = Why>) {
         if self.listed.is_none() {
             let number = slot.next_wait.fetch_add(1, Ordering::Relaxed);
-            let waits = waits.into_iter().map(|wait| (number, wait));
-            slot.waits.lock().extend(waits);
+            let since = Instant::now();
+            let listed = whys.into_iter().map(|why| Listed {
+                number,
+                why,
+                since,
+                ended: None,
+            });
+            let mut waits = slot.waits.lock();
+            waits.retain(|listed| listed.ended.is_none());
+            // Most ranks wait in one call at a time, and there may be millions.
+            waits.reserve_exact(listed.size_hint().0);
+            waits.extend(listed);
             self.listed = NonZeroU64::new(number);
         }
     }
@@ -180,9 +231,16 @@ impl RankWait {
     #[cold]
     fn unlist(&mut self, slot: &RankSlot) {
         if let Some(number) = self.listed.take() {
-            slot.waits
-                .lock()
-                .retain(|(other, _)| *other != number.get());
+            let mut waits = slot.waits.lock();
+            let is_it = |listed: &Listed| listed.number == number.get();
+            let last = waits.iter().position(is_it);
+            let mut last = last.map(|at| waits.remove(at));
+            waits.retain(|listed| !is_it(listed) && listed.ended.is_none());
+            if let Some(last) = &mut last {
+                last.ended = Some(Instant::now());
+                (last.why.members, last.why.peers) = (None, None);
+            }
+            waits.extend(last);
         }
     }
 }
@@ -229,16 +287,21 @@ pub(crate) mod loom_tests {
         }
     }
 
-    fn why() -> [Wait; 1] {
+    fn why() -> [Why; 1] {
         let operation = Operation::Collective {
             name: "model",
             root: None,
         };
         let location = Location::caller();
-        [Wait {
-            operation,
-            location: location.into(),
-            communicator: 0,
+        [Why {
+            wait: Wait {
+                operation,
+                location: location.into(),
+                communicator: 0,
+            },
+            members: None,
+            peers: None,
+            started: false,
         }]
     }
 

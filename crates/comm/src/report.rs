@@ -1,10 +1,12 @@
 //! Who waits for what: the answer to a program that does not go on.
 
+pub(crate) mod graph;
 pub(crate) mod written;
 
 use crate::CallSite;
 use crate::address::{Source, Tag, TagMatch};
 use std::fmt;
+use std::sync::Arc;
 
 /// Why a run was ended: every rank waited and nothing was in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +55,21 @@ pub struct Wait {
     /// The number of the communicator, whose ranks the operation names; 0 is the world.
     pub communicator: u32,
 }
+
+/// A wait, and what a report about several ranks needs to know beside it.
+#[derive(Debug, Clone)]
+pub(crate) struct Why {
+    pub(crate) wait: Wait,
+    /// The members of the communicator as ranks of the world; `None`: all ranks in their order.
+    pub(crate) members: Members,
+    /// The ranks of the communicator that have still to send, where the operation does not say it.
+    pub(crate) peers: Option<Vec<usize>>,
+    /// Whether it is a collective that was started beside others.
+    pub(crate) started: bool,
+}
+
+/// Members of a communicator, as ranks of the world; `None` when they are all, in their order.
+pub(crate) type Members = Option<Arc<[usize]>>;
 
 /// A call that can wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Requests: what has been started and is waited for later.
 
 use crate::CommError;
-use crate::pending::{Pending, Waiting, Whys};
-use crate::rank_slot::RankSlot;
+use crate::pending::{Pending, Spot, Waiting, Whys};
+use crate::profile::Called;
 use std::fmt;
 
 /// A call that was started and has not been waited for: a send, a receive or a collective (MPI_Request).
@@ -30,7 +30,7 @@ use std::fmt;
 /// ```
 #[must_use = "a request that is dropped is given up"]
 pub struct Request<'c, T> {
-    slot: &'c RankSlot,
+    spot: Spot<'c>,
     pending: Box<dyn Pending<Output = Result<T, CommError>> + 'c>,
 }
 
@@ -55,18 +55,18 @@ pub struct Request<'c, T> {
 /// ```
 #[must_use = "requests that are dropped are given up"]
 pub struct Requests<'c, T> {
-    slot: Option<&'c RankSlot>,
+    spot: Option<Spot<'c>>,
     /// `None`: it has ended and its outcome was handed out.
     pending: Vec<Option<Request<'c, T>>>,
 }
 
 impl<'c, T> Request<'c, T> {
     pub(crate) fn new(
-        slot: &'c RankSlot,
+        spot: Spot<'c>,
         pending: impl Pending<Output = Result<T, CommError>> + 'c,
     ) -> Self {
         Request {
-            slot,
+            spot,
             pending: Box::new(pending),
         }
     }
@@ -76,7 +76,7 @@ impl<'c, T> Request<'c, T> {
     /// # Errors
     /// Those of the call that has made the request.
     pub async fn wait(self) -> Result<T, CommError> {
-        Waiting::new(self.slot, self.pending).await
+        Waiting::new(self.spot, self.pending).await
     }
 
     /// Its outcome if it has ended, or the request again (MPI_TEST). Does not wait.
@@ -98,14 +98,14 @@ impl<'c, T> Requests<'c, T> {
     /// None yet.
     pub fn new() -> Self {
         Requests {
-            slot: None,
+            spot: None,
             pending: Vec::new(),
         }
     }
 
     /// Adds one; its number.
     pub fn push(&mut self, request: Request<'c, T>) -> usize {
-        self.slot = Some(request.slot);
+        self.spot = Some(request.spot);
         self.pending.push(Some(request));
         self.pending.len() - 1
     }
@@ -156,8 +156,8 @@ impl<'c, T> Requests<'c, T> {
     }
 
     async fn ended(&mut self, all: bool) -> Option<Vec<(usize, Result<T, CommError>)>> {
-        let slot = self.slot.filter(|_| !self.is_empty())?;
-        Some(Waiting::new(slot, Any { of: self, all }).await)
+        let spot = self.spot.filter(|_| !self.is_empty())?;
+        Some(Waiting::new(spot, Any { of: self, all }).await)
     }
 
     fn take_ended(&mut self, all: bool) -> Vec<(usize, Result<T, CommError>)> {
@@ -192,6 +192,14 @@ impl<T> Pending for Any<'_, '_, T> {
     fn why(&self) -> Whys {
         let requests = self.of.pending.iter().flatten();
         requests.flat_map(|request| request.pending.why()).collect()
+    }
+
+    /// That of the first: what waits for several has no place of its own.
+    fn called(&self) -> Option<Called> {
+        let requests = self.of.pending.iter().flatten();
+        requests
+            .into_iter()
+            .find_map(|request| request.pending.called())
     }
 }
 

@@ -1,14 +1,24 @@
 //! How the ranks of a world are started, watched and waited for.
 
 mod between;
+mod links;
+mod profiling;
 mod solo;
 mod threads;
 
 pub(crate) use between::Way;
+pub(crate) use links::On;
 pub(crate) use solo::run_solo;
-pub(crate) use threads::{On, ThreadsConfig, run_threads};
+pub(crate) use threads::{ThreadsConfig, run_threads};
 
-use crate::Unmatched;
+use crate::{Profile, Unmatched};
 
-/// What the ranks have returned, in rank order, and the messages that nobody has received.
-type Ended<R> = (Vec<R>, Vec<Unmatched>);
+/// What a run has ended with.
+pub(crate) struct Ended<R> {
+    /// What the ranks have returned, in rank order.
+    pub(crate) results: Vec<R>,
+    /// The messages that nobody has received.
+    pub(crate) unmatched: Vec<Unmatched>,
+    /// If the run was profiled, in process 0.
+    pub(crate) profile: Option<Profile>,
+}

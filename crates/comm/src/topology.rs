@@ -6,6 +6,7 @@ mod line;
 mod link;
 mod neighbourhood;
 mod neighbours;
+mod parts;
 mod ring;
 
 pub use cartesian::{Cartesian, dims_create};

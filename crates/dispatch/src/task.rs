@@ -6,8 +6,7 @@
 //! queues carry; the [lists](crate::TaskList) are made of the nodes' own links.
 //!
 //! Who may touch what: a node has exactly one owner (a `TaskBox`, a `Task`, a list or an injector);
-//! only the owner reads or writes `next`, the causalities and the body. `vtable` never
-//! changes.
+//! only the owner reads or writes `next`, the causalities and the body; `vtable` never changes.
 
 use crate::Causalities;
 use crate::causality;
@@ -116,12 +115,13 @@ impl Header {
             .with_mut(|cell| unsafe { ptr::replace(cell, causalities) })
     }
 
-    // Relaxed everywhere: only the owner touches the link, and ownership moves between threads
-    // through a queue that synchronises.
+    // Relaxed everywhere: only the owner touches the link; ownership moves by queues that synchronise.
+    #[inline]
     pub(crate) fn next(&self) -> *mut Header {
         self.next.load(Ordering::Relaxed)
     }
 
+    #[inline]
     pub(crate) fn set_next(&self, next: *mut Header) {
         self.next.store(next, Ordering::Relaxed);
     }

@@ -1,5 +1,6 @@
 //! The world that a program was started in.
 
+use crate::why::tell_why;
 use motet_comm::{Transport, WeakWorld, World};
 use motet_mpi::{Library, MpiError, Processes, Search};
 use motet_sync::Mutex;
@@ -7,12 +8,16 @@ use std::env;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// Gives a program the world that it was started in.
 ///
 /// Under `motet run`, `mpiexec` or `srun` with several processes that is all of them; a program that was started
 /// by itself has this process alone. The program is the same. How many ranks there are in each process says
 /// `MOTET_THREADS`; without it there is one per core where a process is alone, and otherwise one.
+///
+/// `SIGUSR1` to any of the processes makes the first one print who waits for whom, on standard error, and `MOTET_WHY` makes it
+/// do so every so many seconds: see [`tell_why`].
 ///
 /// Several processes need an MPI library with the MPI-5 standard ABI. It is looked for where `MOTET_MPI_LIB` says,
 /// else in the active environment of Python and where systems put libraries.
@@ -81,6 +86,10 @@ pub enum CurrentError {
         /// The library.
         library: PathBuf,
     },
+    /// `MOTET_WHY` is no time.
+    Why(String),
+    /// Nobody could print reports, for this reason.
+    Reports(String),
 }
 
 /// What launchers set in the processes that they start: how many there are, or which one this is.
@@ -99,7 +108,12 @@ impl Current for World {
         if let Some(world) = current.as_ref().and_then(WeakWorld::upgrade) {
             return Ok(world);
         }
+        let every = match env::var("MOTET_WHY") {
+            Ok(text) => Some(seconds(&text)?),
+            Err(_) => None,
+        };
         let world = start(config)?;
+        tell_why(&world, every).map_err(|error| CurrentError::Reports(error.to_string()))?;
         *current = Some(world.downgrade());
         Ok(world)
     }
@@ -150,6 +164,15 @@ fn belongs(launched: &[usize], found: usize, library: &Path) -> Result<(), Curre
     }
 }
 
+/// A time above zero.
+fn seconds(text: &str) -> Result<Duration, CurrentError> {
+    let seconds = text.trim().parse().ok();
+    seconds
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .filter(|time| !time.is_zero())
+        .ok_or_else(|| CurrentError::Why(text.to_owned()))
+}
+
 fn ranks(text: &str) -> Result<usize, CurrentError> {
     match text.trim().parse() {
         Ok(ranks) if ranks > 0 => Ok(ranks),
@@ -165,6 +188,13 @@ impl fmt::Display for CurrentError {
                 "MOTET_THREADS, or what the program says in its place, is {text:?}: it must be the number of ranks \
                  in each process, from 1"
             ),
+            CurrentError::Why(text) => write!(
+                f,
+                "MOTET_WHY is {text:?}: it must be the seconds between two reports, above 0"
+            ),
+            CurrentError::Reports(reason) => {
+                write!(f, "nobody could tell who waits for whom: {reason}")
+            }
             CurrentError::Mpi(error) => {
                 write!(f, "the processes cannot talk to each other: {error}")
             }
@@ -199,6 +229,15 @@ mod tests {
         let told = belongs(&[4], 1, library).unwrap_err().to_string();
         for words in ["4 processes", "finds 1", "/m/libmpi_abi.so.1", "motet run"] {
             assert!(told.contains(words), "{words}: {told}");
+        }
+    }
+
+    #[test]
+    fn times_are_seconds_above_zero() {
+        assert_eq!(seconds(" 0.5 "), Ok(Duration::from_millis(500)));
+        for wrong in ["0", "-1", "inf", "1e99", "often", ""] {
+            let error = seconds(wrong).unwrap_err();
+            assert!(error.to_string().contains(&format!("{wrong:?}")), "{error}");
         }
     }
 

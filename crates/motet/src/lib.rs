@@ -22,6 +22,7 @@
 //! | … on several processes and machines | [`Current`]: `World::current()` | `hello_ranks` under `motet run` |
 //! | a grid of cells whose edges are others' too | [`Ring`](comm::Ring), [`Line`](comm::Line), [`Cartesian`](comm::Cartesian) | `patterns`, `life`, `jacobi` |
 //! | data that all must exchange, or see once | [`alltoall`](Communicator::alltoall), [`Ring`](comm::Ring), [`sub`](comm::Cartesian::sub) | `sample_sort`, `nbody`, `matmul` |
+//! | a program whose ranks wait, and you ask for whom | [`tell_why`], `motet run --why` | |
 //! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
 //!
@@ -44,6 +45,7 @@
 #![forbid(unsafe_code)]
 
 mod current;
+mod why;
 
 pub use current::{Current, CurrentConfig, CurrentError};
 pub use motet_comm as comm;
@@ -51,6 +53,7 @@ pub use motet_dispatch as dispatch;
 pub use motet_mining as mining;
 pub use motet_mpi as mpi;
 pub use motet_ports as ports;
+pub use why::tell_why;
 
 pub use motet_comm::{CommError, Communicator, Local, RunError, Value, World};
 pub use motet_dispatch::{

@@ -8,6 +8,7 @@ use crate::error::MpiError;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A program on `threads` × `processes` × `nodes`.
 ///
@@ -38,6 +39,8 @@ pub struct Launch {
     pub cores: usize,
     /// Whose launcher it is.
     pub family: Family,
+    /// How often the program is to print who waits for whom.
+    pub why: Option<Duration>,
     /// The MPI library that the program is to open.
     pub library: PathBuf,
     /// The launcher.
@@ -60,6 +63,8 @@ pub enum Family {
 pub(crate) const THREADS: &str = "MOTET_THREADS";
 /// Tells a program which MPI library to open.
 pub(crate) const LIBRARY: &str = "MOTET_MPI_LIB";
+/// Tells a program how often it is to print who waits for whom, in seconds.
+const WHY: &str = "MOTET_WHY";
 
 impl Launch {
     /// One rank in one process on one node.
@@ -70,6 +75,7 @@ impl Launch {
             nodes: 1,
             hostfile: None,
             cores: 0,
+            why: None,
             family,
             library: library.into(),
             mpiexec: mpiexec.into(),
@@ -89,6 +95,9 @@ impl Launch {
             (THREADS, self.threads.to_string().into()),
             (LIBRARY, self.library.clone().into_os_string()),
         ];
+        if let Some(why) = self.why {
+            variables.push((WHY, why.as_secs_f64().to_string().into()));
+        }
         if self.family == Family::Intel {
             // Without it the library does not find its parts.
             if let Some(root) = self.mpiexec.parent().and_then(Path::parent) {
@@ -300,6 +309,12 @@ mod tests {
         );
         let script = other.batch_script(&["p".into()]);
         assert!(script.contains("\nexport MOTET_THREADS=8\n"), "{script}");
+        let told = Launch {
+            why: Some(Duration::from_millis(2500)),
+            ..launch(Family::Mpich)
+        };
+        let line = told.shell_line(&["p".into()]);
+        assert!(line.contains(" -genv MOTET_WHY 2.5 "), "{line}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::delivery::QueueHandle;
 use motet_dispatch::{Causalities, Exception, QueueError, Room, Task, announce};
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
@@ -27,7 +28,8 @@ pub(crate) struct Deferred {
 struct Effects {
     first: Option<Effect>,
     second: Option<Effect>,
-    others: VecDeque<Effect>,
+    /// Boxed: that there are none is one look then, also when this is dropped.
+    others: Option<Box<VecDeque<Effect>>>,
 }
 
 /// An arbiter that has decided among its branches.
@@ -181,6 +183,12 @@ impl Deferred {
         }
     }
 
+    /// Whether nothing is left that would have to be dropped.
+    #[inline]
+    pub(crate) fn is_done(&self) -> bool {
+        self.effects.is_none() && self.granted.is_none() && self.full.is_none()
+    }
+
     /// Apart from the way of most posts, which have queued their task and leave nothing to do.
     #[inline(never)]
     fn carry_out_effects(&mut self) {
@@ -190,11 +198,13 @@ impl Deferred {
             }
             if let Some(second) = effects.second.take() {
                 second.carry_out();
-                if !effects.others.is_empty() {
+                if effects.others.is_some() {
                     effects.carry_out_others();
                 }
             }
         }
+        // All have been carried out: there is nothing to drop, and no need to look for it.
+        let _done = ManuallyDrop::new(self.effects.take());
         // Room that nobody has used goes to the next.
         self.granted = None;
     }
@@ -206,11 +216,11 @@ impl Deferred {
                 self.effects = Some(Effects {
                     first: Some(effect),
                     second: None,
-                    others: VecDeque::new(),
+                    others: None,
                 });
             }
             Some(effects) if effects.second.is_none() => effects.second = Some(effect),
-            Some(effects) => effects.others.push_back(effect),
+            Some(effects) => effects.others.get_or_insert_default().push_back(effect),
         }
     }
 }
@@ -246,14 +256,15 @@ impl Effects {
     #[inline]
     fn next(&mut self) -> Option<Effect> {
         let one = self.first.take().or_else(|| self.second.take());
-        one.or_else(|| self.others.pop_front())
+        one.or_else(|| self.others.as_mut()?.pop_front())
     }
 
     #[cold]
     fn carry_out_others(&mut self) {
-        while let Some(other) = self.others.pop_front() {
+        while let Some(other) = self.next() {
             other.carry_out();
         }
+        self.others = None;
     }
 
     /// Does what a panic has left undone. The panic is on its way to the poster; a second one has been
@@ -269,7 +280,7 @@ impl Effects {
 impl Drop for Effects {
     #[inline]
     fn drop(&mut self) {
-        if self.first.is_some() || self.second.is_some() || !self.others.is_empty() {
+        if self.first.is_some() || self.second.is_some() || self.others.is_some() {
             self.catch_up();
         }
     }

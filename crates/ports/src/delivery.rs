@@ -49,6 +49,11 @@ pub(crate) fn token<T: Send + 'static>(item: T) -> Parcel<T> {
     TaskBox::build(Causalities::none(), || Delivery::new(item))
 }
 
+/// Makes a node around an item, which carries `causalities`.
+pub(crate) fn parcel_under<T: Send + 'static>(causalities: Causalities, item: T) -> Parcel<T> {
+    TaskBox::build(causalities, || Delivery::new(item))
+}
+
 /// Brings an item of a handler run that was skipped back by `put_back`, unless it was itself
 /// cancelled: then nobody wants it any more.
 pub(crate) fn put_back_wanted<T: Send + 'static>(

@@ -77,7 +77,7 @@ impl Wake for Wakes {
     }
 }
 
-fn poll(recv: &mut Recv<u32>, waker: &Waker) -> Poll<u32> {
+fn poll(recv: &mut Recv<'_, u32>, waker: &Waker) -> Poll<u32> {
     Pin::new(recv).poll(&mut Context::from_waker(waker))
 }
 

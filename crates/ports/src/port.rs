@@ -2,7 +2,9 @@
 
 mod bound;
 mod counters;
+mod heap;
 mod hungry;
+mod pile;
 mod post_wait;
 mod state;
 
@@ -22,9 +24,12 @@ use crate::receiver::Receiver;
 use crate::stamps::Entry;
 use bound::Bound;
 use motet_dispatch::BoxList;
+use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Mutex, Serial};
+use pile::Front;
 use state::Refusal;
 use std::any::type_name;
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, OnceLock, Weak};
 
 /// Takes items from anyone and keeps each until a receiver takes it.
@@ -56,9 +61,13 @@ pub(crate) struct PortCore<T: Send + 'static> {
     domain: OnceLock<Arc<Domain>>,
     /// Its items carry no causalities.
     tokens: bool,
+    /// Whether items may lie on a pile: a hint for posters, who look again under the lock.
+    piles: AtomicBool,
     state: Mutex<PortState<T>>,
     id: u64,
     origin: Origin,
+    /// Set when the first pile begins.
+    front: OnceLock<Arc<Front<T>>>,
 }
 
 #[cfg(not(any(motet_loom, motet_shuttle)))]
@@ -95,8 +104,11 @@ impl<T: Send + 'static> Port<T> {
     /// Inside a predicate: predicates must not use ports.
     #[inline]
     pub fn post(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.core.place(self.core.parcel(item), Entry::Posted);
-        refused.map_err(Refusal::into_error)
+        // Relaxed: it is looked up under the lock.
+        if self.core.piles.load(Ordering::Relaxed) {
+            return self.core.post_on_pile(item);
+        }
+        self.core.post(item)
     }
 
     /// Puts an item at the front of the queue (un-receive), whatever the port's capacity. The receivers
@@ -161,14 +173,16 @@ impl<T: Send + 'static> PortCore<T> {
         Arc::new_cyclic(|this| PortCore {
             id: IDS.next(),
             tokens,
+            piles: AtomicBool::new(false),
             state: Mutex::new(PortState::new(Bound::new(config), this)),
             domain: OnceLock::new(),
+            front: OnceLock::new(),
             origin,
         })
     }
 
     pub(crate) fn item_count(&self) -> usize {
-        self.state().items.len()
+        self.state().item_count()
     }
 
     pub(crate) fn origin(&self) -> &Origin {
@@ -213,7 +227,8 @@ impl<T: Send + 'static> PortCore<T> {
     fn make_domain(&self) -> &Arc<Domain> {
         // Under the port's lock, so that nobody is inside the port without the domain's lock once
         // there is a domain.
-        let _state = self.state();
+        let mut state = self.state();
+        state.unpile();
         self.domain.get_or_init(Domain::new)
     }
 
@@ -251,14 +266,35 @@ impl<T: Send + 'static> PortCore<T> {
         let mut deferred = Deferred::default();
         let placed = self.locked(|state| state.place(parcel, entry, &mut deferred));
         deferred.carry_out();
+        if deferred.is_done() {
+            // Nearly always: what drops it has not to look again.
+            let _nothing = ManuallyDrop::new(deferred);
+        }
         placed
+    }
+
+    #[inline]
+    fn post(&self, item: T) -> Result<(), PostError<T>> {
+        let refused = self.place(self.parcel(item), Entry::Posted);
+        refused.map_err(Refusal::into_error)
+    }
+
+    /// Takes the oldest waiting item that does not lie on a pile's front.
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<Parcel<T>> {
+        self.take_from(PortState::pop)
     }
 
     /// Takes waiting items.
     #[inline]
     pub(crate) fn take<R>(&self, take: impl FnOnce(&mut BoxList<Delivery<T>>) -> R) -> R {
+        self.take_from(|state| take(state.items_mut()))
+    }
+
+    #[inline]
+    fn take_from<R>(&self, take: impl FnOnce(&mut PortState<T>) -> R) -> R {
         let mut state = self.state();
-        let taken = take(state.items_mut());
+        let taken = take(&mut state);
         let has_posters = state.has_posters();
         drop(state);
         if has_posters {

@@ -1,6 +1,6 @@
 //! Reading a port without a receiver: looking at what waits, and taking it.
 
-use crate::delivery::{Delivery, Parcel, item_of, items_of};
+use crate::delivery::{Delivery, item_of, items_of};
 use crate::port::Port;
 use crate::predicate;
 use motet_dispatch::BoxList;
@@ -10,7 +10,10 @@ impl<T: Send + 'static> Port<T> {
     /// Takes the oldest waiting item, if there is one. Its causalities do not become active.
     #[must_use]
     pub fn test(&self) -> Option<T> {
-        self.take().map(item_of)
+        if let Some((item, _)) = self.core().pop_bare() {
+            return Some(item);
+        }
+        self.core().pop().map(item_of)
     }
 
     /// Takes the oldest `count` items, or none when fewer wait.
@@ -38,11 +41,6 @@ impl<T: Send + 'static> Port<T> {
         // Dropped outside the lock: an item's destructor may use the port.
         let items = self.core().take(std::mem::take);
         items.len()
-    }
-
-    /// Takes the oldest waiting item in its node.
-    pub(crate) fn take(&self) -> Option<Parcel<T>> {
-        self.core().take(BoxList::pop_front)
     }
 
     /// Takes the oldest `count` items in their nodes, or none when fewer wait.

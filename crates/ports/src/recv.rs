@@ -5,8 +5,7 @@ use crate::delivery::Parcel;
 use crate::port::{Port, PortCore, label};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{
-    Awaited, BoxList, Cancelled, Causalities, Causality, WaitPart, Waiter, is_task_context,
-    watch_here,
+    Awaited, Cancelled, Causalities, Causality, WaitPart, Waiter, is_task_context, watch_here,
 };
 use motet_sync::Mutex;
 use std::borrow::Cow;
@@ -20,17 +19,21 @@ use std::task::{Context, Poll, Waker};
 
 /// The future of [`Port::recv`].
 #[must_use = "a receive that is not awaited receives nothing"]
-pub struct Recv<T: Send + 'static> {
-    port: Port<T>,
-    /// There from the first time nothing was waiting.
-    waits: Option<Arc<Waiting<T>>>,
-    created: &'static Location<'static>,
+pub struct Recv<'a, T: Send + 'static> {
+    port: &'a Port<T>,
+    turn: Turn<T>,
 }
 
 /// The future of [`Port::ready`].
 #[must_use = "a wait that is not awaited does not wait"]
-pub struct Ready<T: Send + 'static> {
-    port: Port<T>,
+pub struct Ready<'a, T: Send + 'static> {
+    port: &'a Port<T>,
+    turn: Turn<T>,
+}
+
+/// What a future needs to wait at a port, wherever it has the port.
+pub(crate) struct Turn<T: Send + 'static> {
+    /// There from the first time nothing was waiting.
     waits: Option<Arc<Waiting<T>>>,
     created: &'static Location<'static>,
 }
@@ -76,28 +79,25 @@ impl<T: Send + 'static> Port<T> {
     /// assert_eq!(answers.test(), Some(42));
     /// ```
     #[track_caller]
-    pub fn recv(&self) -> Recv<T> {
-        Recv::new(self.clone())
+    pub fn recv(&self) -> Recv<'_, T> {
+        Recv {
+            port: self,
+            turn: Turn::new(),
+        }
     }
 
     /// Waits until an item waits in the port, and leaves it there (CCR's `Receive()` without a
     /// handler). Someone else may take the item before the awaiting code does.
     #[track_caller]
-    pub fn ready(&self) -> Ready<T> {
-        Ready::new(self.clone())
+    pub fn ready(&self) -> Ready<'_, T> {
+        Ready {
+            port: self,
+            turn: Turn::new(),
+        }
     }
 }
 
-impl<T: Send + 'static> Recv<T> {
-    #[track_caller]
-    fn new(port: Port<T>) -> Self {
-        Recv {
-            port,
-            waits: None,
-            created: Location::caller(),
-        }
-    }
-
+impl<T: Send + 'static> Recv<'_, T> {
     /// Gives up the wait when an active causality is cancelled. An item that is there already is
     /// received all the same.
     ///
@@ -124,94 +124,112 @@ impl<T: Send + 'static> Recv<T> {
     pub fn or_cancelled(self) -> impl Future<Output = Result<T, Cancelled>> {
         Causality::unless_cancelled(self)
     }
-
-    pub(crate) fn port(&self) -> &Port<T> {
-        &self.port
-    }
-
-    /// Ends the wait; an item that was meant for it goes back to the front of the port.
-    pub(crate) fn give_up(&mut self) {
-        if let Some(waits) = self.waits.take()
-            && let Some(parcel) = waits.give_up(&self.port)
-        {
-            self.port.core().put_back(parcel);
-        }
-    }
 }
 
-impl<T: Send + 'static> Future for Recv<T> {
+impl<T: Send + 'static> Future for Recv<'_, T> {
     type Output = T;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         let this = &mut *self;
-        let parcel = match &this.waits {
-            None => this.port.core().take_or_wait(&mut this.waits, cx),
-            Some(waiting) => match waiting.look(cx) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(parcel) => {
-                    this.waits = None;
-                    Some(parcel.expect("a receive that takes has got something when it ends"))
-                }
-            },
-        };
-        if let Some(parcel) = parcel {
-            return Poll::Ready(received(parcel, cx));
-        }
-        if let Some(waiting) = &this.waits {
-            watch_here(Arc::downgrade(waiting) as Weak<dyn Waiter>, this.created);
-        }
-        Poll::Pending
+        this.turn.take(this.port, cx)
     }
 }
 
-impl<T: Send + 'static> Drop for Recv<T> {
+impl<T: Send + 'static> Drop for Recv<'_, T> {
+    #[inline]
     fn drop(&mut self) {
-        self.give_up();
+        self.turn.give_up(self.port);
     }
 }
 
-impl<T: Send + 'static> Ready<T> {
-    #[track_caller]
-    fn new(port: Port<T>) -> Self {
-        Ready {
-            port,
-            waits: None,
-            created: Location::caller(),
-        }
-    }
-}
-
-impl<T: Send + 'static> Future for Ready<T> {
+impl<T: Send + 'static> Future for Ready<'_, T> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        if this.waits.is_none() && this.port.item_count() > 0 {
-            return Poll::Ready(());
-        }
-        let begins = this.waits.is_none();
-        let waiting = this.waits.get_or_insert_with(|| {
-            let waiting = Waiting::new(this.port.core(), false, cx);
-            // An item that was posted since the last look is offered, and seen, here.
-            let receiver = Arc::clone(&waiting) as Arc<dyn Receiver<T>>;
-            this.port.register(receiver);
-            waiting
-        });
-        let looked = waiting.look(cx);
-        if looked.is_ready() {
-            this.waits = None;
-        } else if begins {
-            watch_here(Arc::downgrade(waiting) as Weak<dyn Waiter>, this.created);
-        }
-        looked.map(|_nothing| ())
+        this.turn.look(this.port, cx)
     }
 }
 
-impl<T: Send + 'static> Drop for Ready<T> {
+impl<T: Send + 'static> Drop for Ready<'_, T> {
     fn drop(&mut self) {
+        // A look has no item that would have to go back.
+        self.turn.give_up(self.port);
+    }
+}
+
+impl<T: Send + 'static> Turn<T> {
+    #[inline]
+    #[track_caller]
+    pub(crate) fn new() -> Self {
+        Turn {
+            waits: None,
+            created: Location::caller(),
+        }
+    }
+
+    /// Takes the oldest item, as soon as there is one. After that it begins anew.
+    #[inline]
+    pub(crate) fn take(&mut self, port: &Port<T>, cx: &mut Context<'_>) -> Poll<T> {
+        if self.waits.is_some() {
+            return self.take_after_wait(cx);
+        }
+        if let Some((item, causalities)) = port.core().pop_bare() {
+            adopt(&causalities, cx);
+            return Poll::Ready(item);
+        }
+        match port.core().take_or_wait(&mut self.waits, cx) {
+            Some(parcel) => Poll::Ready(received(parcel, cx)),
+            None => self.noted(),
+        }
+    }
+
+    fn take_after_wait(&mut self, cx: &mut Context<'_>) -> Poll<T> {
+        let Some(Poll::Ready(parcel)) = self.waits.as_ref().map(|waiting| waiting.look(cx)) else {
+            return Poll::Pending;
+        };
+        self.waits = None;
+        let parcel = parcel.expect("a receive that takes has got something when it ends");
+        Poll::Ready(received(parcel, cx))
+    }
+
+    /// Waits until there is an item, and leaves it there.
+    fn look(&mut self, port: &Port<T>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.waits.is_none() && port.item_count() > 0 {
+            return Poll::Ready(());
+        }
+        let begins = self.waits.is_none();
+        let waiting = self.waits.get_or_insert_with(|| {
+            let waiting = Waiting::new(port.core(), false, cx);
+            // An item that was posted since the last look is offered, and seen, here.
+            let receiver = Arc::clone(&waiting) as Arc<dyn Receiver<T>>;
+            port.register(receiver);
+            waiting
+        });
+        match waiting.look(cx) {
+            Poll::Ready(_nothing) => {
+                self.waits = None;
+                Poll::Ready(())
+            }
+            Poll::Pending if begins => self.noted(),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// The wait that has just begun can be listed.
+    fn noted<R>(&self) -> Poll<R> {
+        if let Some(waiting) = &self.waits {
+            watch_here(Arc::downgrade(waiting) as Weak<dyn Waiter>, self.created);
+        }
+        Poll::Pending
+    }
+
+    /// Ends the wait; an item that was meant for it goes back to the front of the port.
+    #[inline]
+    pub(crate) fn give_up(&mut self, port: &Port<T>) {
         if let Some(waits) = self.waits.take() {
-            // A look has no item that would have to go back.
-            let _nothing = waits.give_up(&self.port);
+            waits.give_up(port);
         }
     }
 }
@@ -225,13 +243,13 @@ impl<T: Send + 'static> PortCore<T> {
     ) -> Option<Parcel<T>> {
         // An item that waits is taken under the port's own lock: only a wait that begins is for joins to see.
         if self.has_domain()
-            && let Some(parcel) = self.take(BoxList::pop_front)
+            && let Some(parcel) = self.pop()
         {
             return Some(parcel);
         }
         let mut deferred = Deferred::default();
         let taken = self.locked(|state| {
-            let taken = state.items_mut().pop_front();
+            let taken = state.pop();
             if taken.is_some() {
                 state.let_in_later(&mut deferred);
             } else {
@@ -246,14 +264,26 @@ impl<T: Send + 'static> PortCore<T> {
 }
 
 /// The item; what it carried becomes active in the task that gets it.
-pub(crate) fn received<T: Send + 'static>(parcel: Parcel<T>, cx: &Context<'_>) -> T {
+#[inline]
+fn received<T: Send + 'static>(parcel: Parcel<T>, cx: &Context<'_>) -> T {
     let (delivery, causalities) = parcel.into_parts();
     adopt(&causalities, cx);
     delivery.item
 }
 
+/// Takes the oldest item, if there is one, as a receive does.
+pub(crate) fn take<T: Send + 'static>(port: &Port<T>, cx: &Context<'_>) -> Option<T> {
+    if let Some((item, causalities)) = port.core().pop_bare() {
+        adopt(&causalities, cx);
+        return Some(item);
+    }
+    let parcel = port.core().pop()?;
+    Some(received(parcel, cx))
+}
+
 /// They become active in the task that is polled. Another executor's threads are left alone: what is
 /// active there would go on to whatever they poll next.
+#[inline]
 pub(crate) fn adopt(causalities: &Causalities, cx: &Context<'_>) {
     if !causalities.is_empty() && is_task_context(cx) {
         causalities.add();
@@ -280,15 +310,16 @@ impl<T: Send + 'static> Waiting<T> {
         }
     }
 
-    /// Ends the wait; gives an item that was meant for it.
-    fn give_up(self: &Arc<Self>, port: &Port<T>) -> Option<Parcel<T>> {
+    /// Ends the wait; an item that was meant for it goes back to the front of the port.
+    #[cold]
+    fn give_up(self: &Arc<Self>, port: &Port<T>) {
         let stage = mem::replace(&mut *self.stage.lock(), Stage::Ended(None));
         match stage {
             Stage::Waits(_waker) => {
                 port.unregister(&(Arc::clone(self) as Arc<dyn Receiver<T>>));
-                None
             }
-            Stage::Ended(parcel) => parcel,
+            Stage::Ended(Some(parcel)) => port.core().put_back(parcel),
+            Stage::Ended(None) => (),
         }
     }
 }
@@ -332,7 +363,7 @@ impl<T: Send + 'static> Waiter for Waiting<T> {
     }
 }
 
-impl<T: Send + 'static> fmt::Debug for Recv<T> {
+impl<T: Send + 'static> fmt::Debug for Recv<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Recv")
             .field("port", &self.port)
@@ -340,7 +371,7 @@ impl<T: Send + 'static> fmt::Debug for Recv<T> {
     }
 }
 
-impl<T: Send + 'static> fmt::Debug for Ready<T> {
+impl<T: Send + 'static> fmt::Debug for Ready<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ready")
             .field("port", &self.port)

@@ -26,6 +26,17 @@ impl Stamps {
         self.last.abs_diff(self.first)
     }
 
+    /// The last that was given to an item which was posted.
+    pub(crate) fn last(&self) -> i64 {
+        self.last
+    }
+
+    /// Gives a stamp to a posted item, which is where it says itself.
+    #[inline]
+    pub(crate) fn give(&mut self) {
+        self.last += 1;
+    }
+
     /// Stamps an item that comes in, and says at which end it is offered.
     #[inline]
     pub(crate) fn stamp(&mut self, stamp: &mut i64, entry: Entry) -> End {

@@ -1,7 +1,7 @@
 //! A port as a stream: for the combinators of `futures` and its relatives.
 
 use crate::port::Port;
-use crate::recv::{Recv, received};
+use crate::recv::{Turn, take};
 use futures_core::Stream;
 use std::fmt;
 use std::future::Future;
@@ -18,7 +18,8 @@ use std::task::{Context, Poll};
 /// of the port.
 #[must_use = "a stream that is not polled takes nothing"]
 pub struct PortStream<T: Send + 'static> {
-    recv: Recv<T>,
+    port: Port<T>,
+    turn: Turn<T>,
 }
 
 /// A stream that ends; made by [`PortStream::until`].
@@ -50,8 +51,12 @@ impl<T: Send + 'static> Port<T> {
     /// assert_eq!(squares, [1, 4, 9]);
     /// assert_eq!(port.items(), [4]);
     /// ```
+    #[track_caller]
     pub fn stream(&self) -> PortStream<T> {
-        PortStream { recv: self.recv() }
+        PortStream {
+            port: self.clone(),
+            turn: Turn::new(),
+        }
     }
 }
 
@@ -83,8 +88,8 @@ impl<T: Send + 'static> Stream for PortStream<T> {
     type Item = T;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        // A receive that has given its item begins anew when it is polled again.
-        Pin::new(&mut self.recv).poll(cx).map(Some)
+        let this = &mut *self;
+        this.turn.take(&this.port, cx).map(Some)
     }
 }
 
@@ -98,26 +103,31 @@ impl<T: Send + 'static, F: Future> Stream for Until<T, F> {
                 return Pin::new(&mut this.stream).poll_next(cx);
             }
             // An item that is meant for the stream already goes back and counts with the others.
-            this.stream.recv.give_up();
-            this.end = End::After(this.stream.recv.port().item_count());
+            this.stream.turn.give_up(&this.stream.port);
+            this.end = End::After(this.stream.port.item_count());
         }
         let End::After(left) = &mut this.end else {
             unreachable!("the end has just come")
         };
         let item = left
             .checked_sub(1)
-            .and_then(|_| this.stream.recv.port().take())
-            .map(|parcel| received(parcel, cx));
+            .and_then(|_| take(&this.stream.port, cx));
         // Somebody else may have taken the rest.
         *left = if item.is_some() { *left - 1 } else { 0 };
         Poll::Ready(item)
     }
 }
 
+impl<T: Send + 'static> Drop for PortStream<T> {
+    fn drop(&mut self) {
+        self.turn.give_up(&self.port);
+    }
+}
+
 impl<T: Send + 'static> fmt::Debug for PortStream<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PortStream")
-            .field("port", self.recv.port())
+            .field("port", &self.port)
             .finish_non_exhaustive()
     }
 }
@@ -129,7 +139,7 @@ impl<T: Send + 'static, F> fmt::Debug for Until<T, F> {
             End::After(left) => Some(left),
         };
         f.debug_struct("Until")
-            .field("port", self.stream.recv.port())
+            .field("port", &self.stream.port)
             .field("left", &left)
             .finish_non_exhaustive()
     }

@@ -19,6 +19,13 @@ use std::sync as imp;
 
 pub use imp::MutexGuard;
 
+/// Pauses before each further try. Many: a try takes the lock's cache line from whoever holds it, who
+/// meanwhile goes through dozens of short holds at the speed of his cache.
+const PAUSES: [u32; 2] = [32, 64];
+
+/// Then whoever has the lock does not run, or many want it: so often the core is offered to others.
+const YIELDS: u32 = 16;
+
 /// Mutual exclusion for a `T`.
 pub struct Mutex<T>(imp::Mutex<T>);
 
@@ -31,7 +38,15 @@ impl<T> Mutex<T> {
     /// Waits for the lock and takes it.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        // In a model it does not matter how one waits.
+        if cfg!(any(motet_loom, motet_shuttle)) {
+            return self.lock_asleep();
+        }
+        match self.0.try_lock() {
+            Ok(guard) => guard,
+            Err(TryLockError::WouldBlock) => self.lock_contended(),
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+        }
     }
 
     /// Takes the lock if it is free now.
@@ -42,6 +57,29 @@ impl<T> Mutex<T> {
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         }
+    }
+
+    /// Tries again a few times before it sleeps: to wake a sleeper costs more than thousands of short holds.
+    #[cold]
+    #[inline(never)]
+    fn lock_contended(&self) -> MutexGuard<'_, T> {
+        for pauses in PAUSES {
+            (0..pauses).for_each(|_| crate::spin_loop());
+            if let Some(guard) = self.try_lock() {
+                return guard;
+            }
+        }
+        for _ in 0..YIELDS {
+            crate::thread::yield_now();
+            if let Some(guard) = self.try_lock() {
+                return guard;
+            }
+        }
+        self.lock_asleep()
+    }
+
+    fn lock_asleep(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The value, when no one else can hold the lock any more.

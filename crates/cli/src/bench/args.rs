@@ -139,6 +139,11 @@ pub struct CoreArgs {
     #[arg(long, value_name = "DIR", env = "MOTET_DATA")]
     pub data: Option<PathBuf>,
 
+    /// No rows: exclusive handlers from eight posters for so many seconds; none hangs or overtakes
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "600")]
+    #[arg(conflicts_with_all = ["rows", "quick", "runs"])]
+    pub soak: Option<f64>,
+
     /// How results are printed.
     #[command(flatten)]
     pub print: PrintArgs,

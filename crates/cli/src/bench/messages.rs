@@ -1,6 +1,7 @@
 //! `motet bench core` and `motet bench ranks`: messages, joins, tasks and ranks beside their peers.
 
 use motet_bench::core::{self, CoreConfig, CoreRecord};
+use motet_bench::exclusive;
 use motet_bench::ranks::{self, RanksConfig};
 use motet_bench::{Effort, Missing, Selection};
 
@@ -8,8 +9,13 @@ use crate::bench::args::{CoreArgs, PrintArgs, RanksArgs, SelectionArgs};
 use crate::bench::sheet::Sheet;
 use crate::error::CliError;
 use crate::progress::Bar;
+use crate::text::grouped;
+use std::time::Duration;
 
 pub(super) fn run_core(args: CoreArgs) -> Result<(), CliError> {
+    if let Some(seconds) = args.soak {
+        return soak(seconds, args.print);
+    }
     let config = CoreConfig {
         selection: selection(args.selection),
         data: args.data,
@@ -28,6 +34,42 @@ pub(super) fn run_ranks(args: RanksArgs) -> Result<(), CliError> {
     rows_of(args.print, |begin, tell| {
         ranks::measure(&config, begin, tell);
     })
+}
+
+/// Exclusive handlers for as long as one says.
+fn soak(seconds: f64, print: PrintArgs) -> Result<(), CliError> {
+    let span = Duration::try_from_secs_f64(seconds)
+        .map_err(|error| CliError::Run(format!("--soak {seconds}: {error}; give it seconds")))?;
+    let mut sheet = Sheet::new(
+        print,
+        &[
+            "posters",
+            "seconds",
+            "   exclusive",
+            "  concurrent",
+            "  MB",
+            "at most",
+        ],
+    );
+    let bar = Bar::new(print.quiet);
+    let record = exclusive::run(span, |passed, handled| {
+        let share = passed.as_secs_f64() / seconds;
+        let name = format!("{} exclusive handlers", grouped(handled as usize));
+        bar.at(share.min(1.0), name);
+    });
+    bar.clear();
+    let record = record.map_err(|error| CliError::Run(error.to_string()))?;
+    let mb =
+        |bytes: Option<f64>| bytes.map_or("-".to_owned(), |bytes| format!("{:.0}", bytes / 1e6));
+    let cells = [
+        record.posters.to_string(),
+        format!("{:.1}", record.seconds),
+        grouped(record.exclusive as usize),
+        grouped(record.concurrent as usize),
+        mb(record.resident_bytes),
+        mb(record.resident_bytes_most),
+    ];
+    sheet.row(&record, &cells)
 }
 
 fn selection(args: SelectionArgs) -> Selection {

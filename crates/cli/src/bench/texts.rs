@@ -40,11 +40,14 @@ Examples:
       every row, in less than a minute
   motet bench core --rows 'spawned shift;join' --json
       some rows, thoroughly
+  motet bench core --soak
+      ten minutes of load; --soak 30 takes half a minute
 
 Fields of --json: row, unit, motet (the median), motet_range, limit (of the machine; null where none
   bounds the row), limit_name (R, a cache line to another core and back, or A, an allocation plus a
   push and pop), peers and ratios (motet over the peer) by name, absent (peers that could not run, and
-  why), bar, holds (null without a bar), runs";
+  why), bar, holds (null without a bar), runs; with --soak: posters, seconds, exclusive and concurrent
+  (handlers), resident_bytes (after a tenth of the time), resident_bytes_most";
 
 pub(super) const RANKS: &str = "\
 What ranks cost that wait for each other, beside MPI.

@@ -1,6 +1,7 @@
 //! The command line of `motet run`.
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -32,6 +33,10 @@ pub struct RunArgs {
     #[arg(long)]
     pub dry_run: bool,
 
+    /// Print who waits for whom on standard error, every so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub why: Option<Duration>,
+
     /// No remarks on standard error
     #[arg(short, long)]
     pub quiet: bool,
@@ -41,12 +46,22 @@ pub struct RunArgs {
     pub program: Vec<OsString>,
 }
 
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().map_err(|_| "it must be a number of seconds")?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        _ => Err("it must be above 0".to_owned()),
+    }
+}
+
 const ABOUT: &str = "\
 Start a program on threads, processes and nodes.
 
 Starts M processes on each of N nodes by the mpiexec of an MPI library, and tells each that it is to have \
 T ranks (T × M × N in all). Any library with the MPI-5 standard ABI will do; pip install mpich brings \
 one. This program becomes mpiexec: signals go to it, and its exit code is the one that is returned.
+
+--why has a program that asks for World::current() say who waits for whom: every rank with its call, the rank and the tag it waits for, the line of the program and the time; collectives with who has come and who has not; cycles, and the ranks nobody waits for. Ranks that compute need not help. Without --why, SIGUSR1 makes it say so once.
 
 In a program that asks for World::current() all ranks of all processes are one world. Other programs \
 run as they would under mpiexec.";
@@ -59,7 +74,10 @@ Examples:
       two processes on each of the four machines that the file hosts names, with eight ranks in each
   motet run -t 8 -m 2 -n 4 --slurm --dry-run -- ./heat
       the batch script for the same on a cluster
+  motet run -t 2 -m 2 --why 10 -- ./heat
+      says every ten seconds where the four ranks are
 
-Environment of the program: MOTET_THREADS (ranks of each process), MOTET_MPI_LIB (the library)
+Environment of the program: MOTET_THREADS (ranks of each process), MOTET_MPI_LIB (the library), \
+MOTET_WHY (seconds)
 
 Exit codes: that of mpiexec, which is the program's; 2 when nothing was started";

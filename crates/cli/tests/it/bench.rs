@@ -104,6 +104,19 @@ fn core_gives_one_object_per_row_with_every_field() {
 }
 
 #[test]
+fn core_soaks_for_as_long_as_one_says() {
+    let row = &bench("core --soak 0.2")[0];
+    assert!(row["seconds"].as_f64().unwrap() >= 0.2);
+    assert!(row["exclusive"].as_u64() == row["concurrent"].as_u64().map(|handlers| 4 * handlers));
+    let run = Place::new().run("bench core --soak=-1");
+    assert!(
+        run.code != 0 && run.err.contains("--soak -1"),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
 fn core_says_what_it_leaves_out_and_why() {
     let run = Place::new().run("bench core --quick --runs 1 --rows UTS --data nowhere");
     assert_eq!((run.code, run.out.as_str()), (0, ""));

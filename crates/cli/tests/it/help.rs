@@ -18,7 +18,7 @@ fn the_help_names_the_commands_and_has_an_example() {
 fn the_help_of_cluster_names_every_option_and_has_examples() {
     let help = Place::new().run("cluster --help").quiet_success();
     let options = "--columns --geo --weight --standardise --delimiter --header --no-header \
-                   --clusters --t-min --at-most --method --seed --restarts --threads --scaling \
+                   --clusters --t-min --at-most --method --seed --restarts --threads --scaling --profile \
                    --out --json --quiet";
     for words in options
         .split(' ')

@@ -150,6 +150,33 @@ fn scaling_compares_with_one_thread() {
 }
 
 #[test]
+fn sem_g438_a_profile_is_printed_and_its_parts_add_up() {
+    let place = Place::with("points.csv", three_groups());
+    let options = "cluster points.csv -k 3 --threads 2 --profile";
+    let result = json(&place, &format!("{options} --json"));
+    let profile = &result["profile"];
+    let f = |name: &str| profile["overhead"][name].as_f64().unwrap();
+    let parts = f("messaging") + f("imbalance") + f("jitter") + f("waiting");
+    assert!((f("overhead") - parts).abs() < 1e-9, "{profile}");
+    assert_eq!(
+        (&profile["threads"], &profile["ranks"][1]["rank"]),
+        (&2.into(), &1.into())
+    );
+    let stages = profile["ranks"][0]["stages"].as_array().unwrap();
+    assert!(
+        stages.iter().any(|stage| stage["call"] == "allreduce"),
+        "{profile}"
+    );
+    let text = place.run(options).quiet_success();
+    for words in ["overhead f = ", "allreduce at ", "model f = a/grain + b"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let plain = json(&place, "cluster points.csv -k 3 --threads 2 --json");
+    assert!(plain.get("profile").is_none());
+    assert_eq!(plain["table"], result["table"], "the same clusters");
+}
+
+#[test]
 fn wide_tables_are_cut_on_paper_only() {
     let header: Vec<String> = (1..=12).map(|i| format!("c{i}")).collect();
     let row = |value: &str| [value; 12].join(",");

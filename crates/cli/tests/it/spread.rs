@@ -183,3 +183,25 @@ fn sem_g452_needs_mpi_a_library_of_another_launcher_is_named() {
         run.refusal(&["5 processes", "finds 1", &library, "MOTET_MPI_LIB"]);
     }
 }
+
+#[test]
+fn sem_g439_needs_mpi_a_profile_has_the_ranks_of_all_processes() {
+    for library in mpi_libraries() {
+        let place = Place::with("points.csv", three_groups());
+        let mut command =
+            place.command("cluster points.csv -k 3 --json --profile -t 2 -m 2 --mpi-lib");
+        let command = command.arg(&library).stdin(Stdio::null());
+        let result = clustering(command.output().unwrap().into());
+        let profile = &result["profile"];
+        let ranks = profile["ranks"].as_array().unwrap();
+        let numbers = |name: &str| {
+            ranks
+                .iter()
+                .map(|rank| rank[name].as_u64().unwrap())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(numbers("rank"), [0, 1, 2, 3], "{profile}");
+        assert_eq!(numbers("thread"), [0, 1, 2, 3], "{profile}");
+        assert_eq!(profile["threads"], 4);
+    }
+}

@@ -1,6 +1,6 @@
 //! What a rank calls when it comes to a meeting, so that ranks in different calls can be told.
 
-use crate::report::{Operation, Wait};
+use crate::report::Operation;
 use crate::wire::{Tail, known, put_number, put_text};
 use crate::{CallSite, CommError};
 use std::any::type_name;
@@ -64,13 +64,8 @@ impl Call {
         self.name
     }
 
-    /// What the rank waits for in it.
-    pub(crate) fn wait(&self, communicator: u32) -> Wait {
-        Wait {
-            operation: self.operation(),
-            location: self.location.into(),
-            communicator,
-        }
+    pub(crate) fn location(&self) -> &'static Location<'static> {
+        self.location
     }
 
     pub(crate) fn operation(&self) -> Operation {

@@ -5,6 +5,7 @@
 
 use super::{Posted, Ticket};
 use crate::envelope::{Envelope, Wanted};
+use crate::mailbox::Signed;
 use crate::report::Unmatched;
 use motet_dispatch::{Causalities, Inline};
 use motet_ports::{Activation, Port, Receive};
@@ -20,6 +21,8 @@ pub(crate) struct Desk {
     /// Held while the port is used: a message that is put back goes to its old place, for which others must
     /// be taken out for a moment.
     order: Mutex<Order>,
+    /// Receipts of messages that receives have got, until their senders are told.
+    signed: Arc<Mutex<Signed>>,
     /// Goes up with each message, so that a waiting rank need not take the lock to look.
     pub(super) arrivals: AtomicU32,
 }
@@ -54,8 +57,15 @@ impl Desk {
             port: Port::new(),
             inline: Inline::new("receives"),
             order: Mutex::default(),
+            signed: Arc::default(),
             arrivals: AtomicU32::new(0),
         }
+    }
+
+    /// The receipts of messages that receives have got since this was last asked. Asked after every call that may let a
+    /// receive get one.
+    pub(super) fn take_signed(&self) -> Signed {
+        std::mem::take(&mut *self.signed.lock())
     }
 
     /// A message comes.
@@ -91,9 +101,13 @@ impl Desk {
 
     /// Has the port keep the next message that is wanted in `came`.
     fn register(&self, wanted: Wanted, came: &Came) -> Activation {
-        let came = Arc::clone(came);
-        let receive = Receive::once(&self.port, move |envelope| *came.lock() = Some(envelope))
-            .when(move |envelope| wanted.matches(envelope));
+        let (came, signed) = (Arc::clone(came), Arc::clone(&self.signed));
+        let keep_it = move |mut envelope: Envelope| {
+            signed.lock().extend(wanted.receipt_of(&mut envelope));
+            *came.lock() = Some(envelope);
+        };
+        let receive =
+            Receive::once(&self.port, keep_it).when(move |envelope| wanted.matches(envelope));
         let receive = apart(|| receive.activate(&self.inline));
         receive.expect("an inline queue takes every task")
     }
@@ -163,12 +177,14 @@ impl Desk {
         }
     }
 
-    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive.
-    pub(crate) fn unmatched(&self, dest: usize) -> Vec<Unmatched> {
+    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive; at most so
+    /// many.
+    pub(crate) fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched> {
         let unmatched = |envelope: &Envelope| envelope.unmatched(dest);
         let came = |registered: &Registered| registered.came.lock().as_ref().and_then(unmatched);
         let mut all: Vec<_> = self.order.lock().posted.iter().filter_map(came).collect();
         all.extend(self.all(|items| items.iter().filter_map(unmatched).collect::<Vec<_>>()));
+        all.truncate(most);
         all
     }
 }

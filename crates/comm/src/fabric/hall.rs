@@ -7,6 +7,7 @@ use crate::report::{RankState, Unmatched, WaitReport};
 use motet_sync::CachePadded;
 use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use std::sync::OnceLock;
+use std::time::Instant;
 
 pub(crate) struct Hall {
     pub(crate) slots: Box<[CachePadded<RankSlot>]>,
@@ -22,6 +23,7 @@ pub(crate) struct Hall {
     homes: Box<[u32]>,
     /// Set once: the run ends early.
     over: AtomicBool,
+    pub(super) begun: Instant,
     stuck: OnceLock<WaitReport>,
 }
 
@@ -55,6 +57,7 @@ impl Hall {
             communicators: AtomicU32::new(1),
             homes: (0..ranks).map(home).collect(),
             over: AtomicBool::new(false),
+            begun: Instant::now(),
             stuck: OnceLock::new(),
         }
     }
@@ -113,19 +116,21 @@ impl Hall {
             }
         };
         let ranks = self.slots.iter().map(state).collect::<Option<Vec<_>>>()?;
-        let unmatched = self.unmatched();
+        let unmatched = self.unmatched(usize::MAX);
         Some(WaitReport { ranks, unmatched })
     }
 
-    /// The program's messages that nobody has received.
-    pub(crate) fn unmatched(&self) -> Vec<Unmatched> {
+    /// The program's messages that nobody has received, at most so many of each rank.
+    pub(crate) fn unmatched(&self, most: usize) -> Vec<Unmatched> {
         let boxes = self.mailboxes.iter().enumerate();
         let boxes = boxes.flat_map(|(rank, mailbox)| {
             let mailbox = mailbox.get();
-            mailbox.map_or_else(Vec::new, |mailbox| mailbox.unmatched(self.first + rank))
+            mailbox.map_or_else(Vec::new, |mailbox| {
+                mailbox.unmatched(self.first + rank, most)
+            })
         });
         let desks = self.desks.iter().enumerate();
-        let desks = desks.flat_map(|(rank, desk)| desk.unmatched(rank));
+        let desks = desks.flat_map(|(rank, desk)| desk.unmatched(rank, most));
         boxes.chain(desks).collect()
     }
 

@@ -70,9 +70,11 @@ impl Fabric for Ports {
     }
 
     fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
-        self.hall.desks[to].post(envelope);
+        let desk = &self.hall.desks[to];
+        desk.post(envelope);
         fence(Ordering::SeqCst);
         self.wake_if_sleeping(to);
+        self.sign_all(desk.take_signed());
         Ok(())
     }
 
@@ -81,11 +83,15 @@ impl Fabric for Ports {
     }
 
     fn post(&self, wanted: &Wanted) -> Posted {
-        self.desk().receive(*wanted)
+        let posted = self.desk().receive(*wanted);
+        self.sign_all(self.desk().take_signed());
+        posted
     }
 
     fn request(&self, wanted: &Wanted) -> Ticket {
-        Ticket::Port(Box::new(self.desk().request(*wanted)))
+        let ticket = self.desk().request(*wanted);
+        self.sign_all(self.desk().take_signed());
+        Ticket::Port(Box::new(ticket))
     }
 
     fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
@@ -101,6 +107,7 @@ impl Fabric for Ports {
             Ticket::Mail(_) => true,
         };
         if !was_free {
+            self.sign_all(self.desk().take_signed());
             self.slot().wake_if_sleeping();
         }
         was_free
@@ -112,6 +119,7 @@ impl Fabric for Ports {
 
     fn put_back(&self, envelope: Envelope) {
         self.desk().put_back(envelope);
+        self.sign_all(self.desk().take_signed());
         self.slot().wake_if_sleeping();
     }
 

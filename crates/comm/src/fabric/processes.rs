@@ -8,10 +8,12 @@
 //!
 //! Whoever waits calls [`Processes::poll`]; when all ranks sleep or compute, a thread of the run's own does.
 
+mod asking;
 mod control;
 mod crossing;
 mod greeting;
 mod labels;
+mod profiles;
 mod pulse;
 mod receipts;
 mod stuck;
@@ -22,13 +24,16 @@ pub(crate) use greeting::greet;
 
 use super::hall::Hall;
 use crate::address::Status;
-use crate::envelope::{Context, Envelope, Kind, Sender};
+use crate::asks::Asks;
+use crate::envelope::{Context, Envelope, Kind, Receipt, Sender};
 use crate::transport::{Header, Transport, TransportError};
+use asking::Asking;
 use control::Control;
 use crossing::Crossings;
 use labels::Labels;
 use motet_sync::Unparker;
 use motet_sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use profiles::Profiles;
 use pulse::Pulse;
 use receipts::Receipts;
 use std::sync::Arc;
@@ -48,11 +53,21 @@ pub(crate) struct Processes {
     control: Control,
     stuck: Stuck,
     pulse: Pulse,
+    asking: Asking,
+    profiles: Profiles,
     /// Messages of the program, and for it, that went to other processes and came from them.
     sent: AtomicU64,
     received: AtomicU64,
     /// Goes up when a rank looks for messages.
     polls: AtomicU32,
+}
+
+/// Who is told what comes from other processes, beside the ranks.
+pub(crate) struct Told {
+    /// The thread that has started the run.
+    pub(crate) caller: Unparker,
+    /// Whoever makes reports.
+    pub(crate) asks: Arc<Asks>,
 }
 
 /// What a message between processes is, by the third byte of its context.
@@ -79,7 +94,7 @@ impl Processes {
         run: u16,
         firsts: Box<[usize]>,
         later: Later,
-        caller: Unparker,
+        told: Told,
         limit: Duration,
     ) -> Self {
         let (process, processes) = (transport.process(), transport.processes());
@@ -95,7 +110,9 @@ impl Processes {
             receipts: Receipts::default(),
             labels: Labels::new(processes),
             stuck: Stuck::new(processes),
-            control: Control::new(processes, later, caller),
+            control: Control::new(processes, later, told.caller),
+            asking: Asking::new(told.asks),
+            profiles: Profiles::default(),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
             polls: AtomicU32::new(0),
@@ -177,10 +194,15 @@ impl Processes {
         Ok(())
     }
 
-    /// Says to the sender that its message has been received.
-    pub(super) fn sign(&self, process: usize, receipt: u64) {
-        let header = self.header(RECEIPT, 0, 0, 0);
-        self.program_sends(process, header, receipt.to_le_bytes().to_vec());
+    /// Says to the sender, here or there, that its message has been received.
+    pub(super) fn sign(&self, receipt: &Receipt) {
+        match receipt.sign() {
+            Sender::Here(rank) => self.wake(rank),
+            Sender::There(process, number) => {
+                let header = self.header(RECEIPT, 0, 0, 0);
+                self.program_sends(process, header, number.to_le_bytes().to_vec());
+            }
+        }
     }
 
     /// Sends what has been brought to a meeting to another process, in this step of the crossing.
@@ -276,8 +298,8 @@ impl Processes {
             RECEIPT => {
                 let kept = payload.as_slice().try_into().map(u64::from_le_bytes);
                 let receipt = kept.ok().and_then(|kept| self.receipts.take(kept));
-                if let Some(Sender::Here(rank)) = receipt.map(|receipt| receipt.sign()) {
-                    self.wake(rank);
+                if let Some(receipt) = receipt {
+                    self.sign(&receipt);
                 }
             }
             kind => self.arrived(process, header, kind, communicator, payload),
@@ -309,8 +331,9 @@ impl Processes {
         if let Some(receipt) = receipt {
             envelope.expects_receipt(process, receipt);
         }
-        self.hall.mailbox(place).push(envelope);
+        let signed = self.hall.mailbox(place).push(envelope);
         self.wake(header.destination as usize);
+        signed.iter().for_each(|receipt| self.sign(receipt));
     }
 
     fn strange(&self, process: usize) {

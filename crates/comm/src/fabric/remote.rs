@@ -4,7 +4,7 @@
 use super::processes::Processes;
 use super::{Closer, Fabric, Farewells, Posted, Ticket};
 use crate::CommError;
-use crate::envelope::{Envelope, Receipt, Sender, Wanted};
+use crate::envelope::{Envelope, Receipt, Wanted};
 use crate::mailbox::Mailbox;
 use crate::rank_slot::RankSlot;
 use motet_sync::atomic::{Ordering, fence};
@@ -99,22 +99,17 @@ impl Fabric for Remote {
             return self.send_away(to, &envelope);
         };
         let hall = &self.processes.hall;
-        hall.mailbox(place).push(envelope);
+        let signed = hall.mailbox(place).push(envelope);
         if hall.home(place) != hall.home(self.place) {
             fence(Ordering::SeqCst);
         }
         hall.slots[place].wake_if_sleeping();
+        self.sign_all(signed);
         Ok(())
     }
 
     fn sign(&self, receipt: &Receipt) {
-        match receipt.sign() {
-            Sender::Here(rank) => {
-                fence(Ordering::SeqCst);
-                self.wake_if_sleeping(rank);
-            }
-            Sender::There(process, number) => self.processes.sign(process, number),
-        }
+        self.processes.sign(receipt);
     }
 
     fn poll(&self) {
@@ -131,7 +126,9 @@ impl Fabric for Remote {
     }
 
     fn request(&self, wanted: &Wanted) -> Ticket {
-        Ticket::Mail(self.mailbox().request(wanted))
+        let (ticket, signed) = self.mailbox().request(wanted);
+        self.sign_all(signed);
+        Ticket::Mail(ticket)
     }
 
     fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
@@ -145,14 +142,15 @@ impl Fabric for Remote {
     }
 
     fn withdraw(&self, ticket: Ticket) -> bool {
-        let was_free = match ticket {
-            Ticket::Mail(ticket) => self.mailbox().withdraw(&ticket),
-            Ticket::Port(_) => true,
+        let Ticket::Mail(ticket) = ticket else {
+            return true;
         };
-        if !was_free {
-            self.slot().wake_if_sleeping();
-        }
-        was_free
+        let Some(signed) = self.mailbox().withdraw(&ticket) else {
+            return true;
+        };
+        self.sign_all(signed);
+        self.slot().wake_if_sleeping();
+        false
     }
 
     fn farewell(&self, peer: usize, closer: Closer) {
@@ -162,7 +160,7 @@ impl Fabric for Remote {
     }
 
     fn put_back(&self, envelope: Envelope) {
-        self.mailbox().put_back(envelope);
+        self.sign_all(self.mailbox().put_back(envelope));
         self.slot().wake_if_sleeping();
     }
 

@@ -55,7 +55,7 @@ impl Fabric for Solo {
     }
 
     fn send(&self, _: usize, envelope: Envelope) -> Result<(), CommError> {
-        self.0.mailbox.push(envelope);
+        self.sign_all(self.0.mailbox.push(envelope));
         self.0.slot.wake_if_sleeping();
         Ok(())
     }
@@ -69,7 +69,9 @@ impl Fabric for Solo {
     }
 
     fn request(&self, wanted: &Wanted) -> Ticket {
-        Ticket::Mail(self.0.mailbox.request(wanted))
+        let (ticket, signed) = self.0.mailbox.request(wanted);
+        self.sign_all(signed);
+        Ticket::Mail(ticket)
     }
 
     fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
@@ -80,18 +82,19 @@ impl Fabric for Solo {
     }
 
     fn withdraw(&self, ticket: Ticket) -> bool {
-        let was_free = match ticket {
-            Ticket::Mail(ticket) => self.0.mailbox.withdraw(&ticket),
-            Ticket::Port(_) => true,
+        let Ticket::Mail(ticket) = ticket else {
+            return true;
         };
-        if !was_free {
-            self.slot().wake_if_sleeping();
-        }
-        was_free
+        let Some(signed) = self.0.mailbox.withdraw(&ticket) else {
+            return true;
+        };
+        self.sign_all(signed);
+        self.slot().wake_if_sleeping();
+        false
     }
 
     fn put_back(&self, envelope: Envelope) {
-        self.0.mailbox.put_back(envelope);
+        self.sign_all(self.0.mailbox.put_back(envelope));
         self.slot().wake_if_sleeping();
     }
 

@@ -1,6 +1,7 @@
 //! What the ranks of a communicator share.
 
 use super::place::{Place, PlaceKind};
+use crate::report::Members;
 use motet_sync::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ pub(crate) struct Team {
     pub(crate) communicator: u32,
     size: usize,
     /// The members' ranks in the world, in the order of their ranks here; `None` when they are the same.
-    members: Option<Box<[usize]>>,
+    members: Members,
     /// `None` when there is one rank only.
     place: Option<Place>,
     kind: PlaceKind,
@@ -26,7 +27,7 @@ impl Team {
         Team::new(0, size, None, kind)
     }
 
-    fn new(communicator: u32, size: usize, members: Option<Box<[usize]>>, kind: PlaceKind) -> Self {
+    fn new(communicator: u32, size: usize, members: Members, kind: PlaceKind) -> Self {
         let mut team = Team {
             communicator,
             size,
@@ -56,6 +57,11 @@ impl Team {
             Some(ranks.iter().map(|&rank| self.world_rank(rank)).collect())
         };
         Team::new(communicator, ranks.len(), members, self.kind.clone())
+    }
+
+    /// The members as ranks of the world.
+    pub(crate) fn members(&self) -> &Members {
+        &self.members
     }
 
     #[inline]

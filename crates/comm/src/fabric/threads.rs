@@ -59,11 +59,12 @@ impl Fabric for Threads {
     }
 
     fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
-        self.hall.mailbox(to).push(envelope);
+        let signed = self.hall.mailbox(to).push(envelope);
         if !self.share_thread(self.rank, to) {
             fence(Ordering::SeqCst);
         }
         self.wake_if_sleeping(to);
+        self.sign_all(signed);
         Ok(())
     }
 
@@ -77,7 +78,9 @@ impl Fabric for Threads {
     }
 
     fn request(&self, wanted: &Wanted) -> Ticket {
-        Ticket::Mail(self.mailbox().request(wanted))
+        let (ticket, signed) = self.mailbox().request(wanted);
+        self.sign_all(signed);
+        Ticket::Mail(ticket)
     }
 
     #[inline]
@@ -89,14 +92,15 @@ impl Fabric for Threads {
     }
 
     fn withdraw(&self, ticket: Ticket) -> bool {
-        let was_free = match ticket {
-            Ticket::Mail(ticket) => self.mailbox().withdraw(&ticket),
-            Ticket::Port(_) => true,
+        let Ticket::Mail(ticket) = ticket else {
+            return true;
         };
-        if !was_free {
-            self.slot().wake_if_sleeping();
-        }
-        was_free
+        let Some(signed) = self.mailbox().withdraw(&ticket) else {
+            return true;
+        };
+        self.sign_all(signed);
+        self.slot().wake_if_sleeping();
+        false
     }
 
     fn farewell(&self, peer: usize, closer: Closer) {
@@ -104,7 +108,7 @@ impl Fabric for Threads {
     }
 
     fn put_back(&self, envelope: Envelope) {
-        self.mailbox().put_back(envelope);
+        self.sign_all(self.mailbox().put_back(envelope));
         self.slot().wake_if_sleeping();
     }
 
@@ -167,6 +171,28 @@ mod loom_tests {
             });
             take_part(&hall, &team, 0, 2);
             other.join().unwrap();
+        });
+    }
+
+    /// A receive is posted while the sender of its message, which waits for that, falls asleep.
+    #[test]
+    fn loom_sem_g430_a_synchronous_send_ends_when_a_receive_has_the_message() {
+        loom::model(|| {
+            let hall = Arc::new(Hall::new(2, 2));
+            let team = Arc::new(Team::world(2, PlaceKind::Tree));
+            // Loom does not see the `OnceLock` that holds the mailbox.
+            hall.mailbox(1);
+            let receiver = thread::spawn({
+                let (hall, team) = (Arc::clone(&hall), Arc::clone(&team));
+                move || {
+                    let comm = communicator(&hall, &team, 1);
+                    let posted = comm.irecv::<()>(0, 5);
+                    block_on(async { assert_eq!(posted.wait().await, Ok(())) });
+                }
+            });
+            let comm = communicator(&hall, &team, 0);
+            block_on(async { assert_eq!(comm.ssend(1, 5, ()).await, Ok(())) });
+            receiver.join().unwrap();
         });
     }
 

@@ -2,7 +2,6 @@
 
 use crate::address::{Dest, Source, Tag, TagMatch};
 use crate::envelope::{Kind, Wanted};
-use crate::fabric::Fabric;
 use crate::pending::Ended;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
@@ -100,7 +99,7 @@ impl<'c, T: Value> PersistentSend<'c, T> {
     pub fn start(&self, value: T) -> Request<'c, ()> {
         let comm = self.comm;
         let sent = comm.send_in(Kind::User, self.dest, self.tag, value, self.location);
-        Request::new(comm.fabric().slot(), Ended(Some(sent)))
+        Request::new(comm.spot(), Ended(Some(sent)))
     }
 }
 
@@ -110,6 +109,6 @@ impl<'c, T: Value> PersistentRecv<'c, T> {
         let opened = open(|value, _| value);
         let mut receiving = Receiving::new(self.comm, self.wanted, self.location, opened);
         receiving.post();
-        Request::new(self.comm.fabric().slot(), receiving)
+        Request::new(self.comm.spot(), receiving)
     }
 }

@@ -5,6 +5,7 @@ use crate::address::{Source, Status, TagMatch};
 use crate::envelope::{Envelope, Kind, Wanted};
 use crate::fabric::Fabric;
 use crate::pending::{Pending, Waiting, Whys};
+use crate::profile::Called;
 use crate::report::Operation;
 use crate::{CommError, Communicator, Value};
 use std::fmt;
@@ -68,7 +69,7 @@ impl Communicator {
             location: Location::caller(),
             seen: None,
         };
-        Waiting::new(self.fabric().slot(), probing)
+        Waiting::new(self.spot(), probing)
     }
 
     /// Looks whether a message from `source` with `tag` is there, and leaves it there (MPI_IPROBE).
@@ -96,14 +97,14 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
     ) -> impl Future<Output = Result<Message<'_>, CommError>> {
-        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let wanted = self.taken(source.into(), tag.into());
         let receiving = Receiving::new(self, wanted, Location::caller(), |envelope| {
             Ok(Message {
                 comm: self,
                 envelope: Some(envelope),
             })
         });
-        Waiting::new(self.fabric().slot(), receiving.unsigned())
+        Waiting::new(self.spot(), receiving)
     }
 
     /// Takes a message from `source` with `tag`, if one is there, whatever it holds (MPI_IMPROBE).
@@ -115,7 +116,7 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagMatch>,
     ) -> Result<Option<Message<'_>>, CommError> {
-        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let wanted = self.taken(source.into(), tag.into());
         self.check_source(wanted.source)?;
         Ok(match self.fabric().post(&wanted) {
             Ok(envelope) => Some(Message {
@@ -127,6 +128,14 @@ impl Communicator {
                 None
             }
         })
+    }
+
+    /// What a matched probe waits for: it only takes the message, and whoever receives it signs for it.
+    fn taken(&self, source: Source, tag: TagMatch) -> Wanted {
+        Wanted {
+            signs: false,
+            ..self.wanted(Kind::User, source, tag)
+        }
     }
 }
 
@@ -231,5 +240,9 @@ impl Pending for Probing<'_> {
             tag: self.wanted.tag,
         };
         vec![self.comm.waits_in(operation, self.location)]
+    }
+
+    fn called(&self) -> Option<Called> {
+        Some(Called::new("probe", self.location))
     }
 }

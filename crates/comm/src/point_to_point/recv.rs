@@ -4,6 +4,7 @@ use crate::address::{Source, Status, Tag, TagMatch};
 use crate::envelope::{Envelope, Kind, Wanted};
 use crate::fabric::{Fabric, Ticket};
 use crate::pending::{Pending, Waiting, Whys};
+use crate::profile::Called;
 use crate::report::Operation;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
@@ -59,7 +60,7 @@ impl Communicator {
         let mut receiving =
             Receiving::new(self, wanted, Location::caller(), open(|value, _| value));
         receiving.post();
-        Request::new(self.fabric().slot(), receiving)
+        Request::new(self.spot(), receiving)
     }
 
     /// What a receive of this communicator waits for.
@@ -69,6 +70,7 @@ impl Communicator {
             context: self.context(kind),
             source,
             tag,
+            signs: true,
         }
     }
 
@@ -81,7 +83,7 @@ impl Communicator {
         give: impl FnOnce(T, Status) -> R + 'c,
     ) -> Waiting<'c, impl Pending<Output = Result<R, CommError>> + 'c> {
         let receiving = Receiving::new(self, wanted, location, open(give));
-        Waiting::new(self.fabric().slot(), receiving)
+        Waiting::new(self.spot(), receiving)
     }
 }
 
@@ -125,8 +127,6 @@ pub(crate) struct Receiving<'c, U> {
     wanted: Wanted,
     location: &'static Location<'static>,
     use_it: Option<U>,
-    /// Whether using the message is receiving it.
-    signs: bool,
     /// The collective of which it is a part, if it is not a call of the program.
     part_of: Option<&'static str>,
     state: State,
@@ -155,16 +155,9 @@ where
             wanted,
             location,
             use_it: Some(use_it),
-            signs: true,
             part_of: None,
             state: State::New,
         }
-    }
-
-    /// The message is only taken; whoever receives it signs for it.
-    pub(crate) fn unsigned(mut self) -> Self {
-        self.signs = false;
-        self
     }
 
     /// What it receives.
@@ -200,7 +193,12 @@ where
             return Some(Err(refused));
         }
         match self.comm.fabric().post(&self.wanted) {
-            Ok(envelope) => Some(Ok(envelope)),
+            Ok(mut envelope) => {
+                if let Some(receipt) = self.wanted.receipt_of(&mut envelope) {
+                    self.comm.fabric().sign(&receipt);
+                }
+                Some(Ok(envelope))
+            }
             Err(ticket) => {
                 self.state = State::Posted(ticket);
                 None
@@ -210,19 +208,12 @@ where
 
     /// Makes the result of what has come.
     #[inline]
-    fn open(&mut self, mut envelope: Envelope) -> Option<Result<R, CommError>> {
-        let receipt = envelope.receipt.take_if(|_| self.signs);
+    fn open(&mut self, envelope: Envelope) -> Option<Result<R, CommError>> {
         let used = self.use_it.take()?(envelope);
         match used {
-            Ok(result) => {
-                if let Some(receipt) = receipt {
-                    self.comm.fabric().sign(&receipt);
-                }
-                Some(Ok(result))
-            }
+            Ok(result) => Some(Ok(result)),
             Err(refused) => {
-                let (mut envelope, error) = *refused;
-                envelope.receipt = receipt;
+                let (envelope, error) = *refused;
                 self.comm.fabric().put_back(envelope);
                 Some(Err(error))
             }
@@ -277,12 +268,24 @@ where
         vec![self.comm.waits_in(operation, self.location)]
     }
 
+    fn called(&self) -> Option<Called> {
+        Some(Called::new(self.part_of.unwrap_or("recv"), self.location))
+    }
+
     fn cancel(&mut self) -> bool {
         self.give_up()
     }
 }
 
 impl<U> Receiving<'_, U> {
+    /// Who is to send, if it is one rank.
+    pub(crate) fn source(&self) -> Option<usize> {
+        match self.wanted.source {
+            Source::Rank(rank) => Some(rank),
+            Source::Any | Source::Null => None,
+        }
+    }
+
     /// Nobody waits for it any more, and it stays posted: its ticket, if it has been.
     pub(crate) fn leave(&mut self) -> Option<Ticket> {
         match std::mem::replace(&mut self.state, State::Ended) {

@@ -4,6 +4,7 @@ use crate::address::{Dest, Status, Tag};
 use crate::envelope::{Envelope, Kind, Receipt};
 use crate::fabric::Fabric;
 use crate::pending::{Ended, Pending, Waiting, Whys};
+use crate::profile::Called;
 use crate::report::Operation;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
@@ -51,7 +52,8 @@ impl Communicator {
         async move { self.send_in(Kind::User, dest, tag, value, location) }
     }
 
-    /// Sends `value` and waits until it has been received: MPI's synchronous mode.
+    /// Sends `value` and waits until a receive has got it: MPI's synchronous mode (MPI-3.1, 3.4). That the receiver has
+    /// waited for a receive that it has posted by `irecv`, and looked at the value, it does not say.
     ///
     /// # Errors
     /// [`CommError::NoSuchRank`].
@@ -81,7 +83,7 @@ impl Communicator {
         value: T,
     ) -> impl Future<Output = Result<(), CommError>> {
         let sending = Sending::new(self, dest.into(), tag, value, Location::caller());
-        Waiting::new(self.fabric().slot(), sending)
+        Waiting::new(self.spot(), sending)
     }
 
     /// Sends `value` and returns a request that has ended (MPI_ISEND).
@@ -91,10 +93,10 @@ impl Communicator {
     #[track_caller]
     pub fn isend<T: Value>(&self, dest: impl Into<Dest>, tag: Tag, value: T) -> Request<'_, ()> {
         let sent = self.send_in(Kind::User, dest.into(), tag, value, Location::caller());
-        Request::new(self.fabric().slot(), Ended(Some(sent)))
+        Request::new(self.spot(), Ended(Some(sent)))
     }
 
-    /// Sends `value` and returns a request that ends when it has been received (MPI_ISSEND).
+    /// Sends `value` and returns a request that ends when a receive has got it (MPI_ISSEND).
     ///
     /// # Errors
     /// The request's: [`CommError::NoSuchRank`].
@@ -102,7 +104,7 @@ impl Communicator {
     pub fn issend<T: Value>(&self, dest: impl Into<Dest>, tag: Tag, value: T) -> Request<'_, ()> {
         let mut sending = Sending::new(self, dest.into(), tag, value, Location::caller());
         sending.send();
-        Request::new(self.fabric().slot(), sending)
+        Request::new(self.spot(), sending)
     }
 
     /// Sends now.
@@ -115,20 +117,59 @@ impl Communicator {
         value: T,
         location: &'static Location<'static>,
     ) -> Result<(), CommError> {
+        self.post(dest, Letter::new(kind, tag, location), || value)
+    }
+
+    /// Sends the value that `make` makes, in a letter.
+    #[inline]
+    pub(super) fn post<T: Value>(
+        &self,
+        dest: Dest,
+        letter: Letter,
+        make: impl FnOnce() -> T,
+    ) -> Result<(), CommError> {
         let Dest::Rank(dest) = dest else {
             return Ok(());
         };
         self.check_rank(dest)?;
+        let Letter {
+            kind,
+            tag,
+            location,
+            length,
+            receipt,
+        } = letter;
+        let _entered = self.entered("send", location);
         let source = self.rank();
         let status = Status { source, tag };
-        let envelope = Envelope::new(self.context(kind), status, location, value);
-        self.carry(dest, envelope)
-    }
-
-    /// Hands an envelope to the fabric.
-    #[inline]
-    pub(crate) fn carry(&self, dest: usize, envelope: Envelope) -> Result<(), CommError> {
+        let mut envelope = Envelope::new(self.context(kind), status, location, make());
+        envelope.label.length = length;
+        envelope.receipt = receipt;
         self.fabric().send(self.team().world_rank(dest), envelope)
+    }
+}
+
+/// What is written on a message before it is sent.
+pub(super) struct Letter {
+    pub(super) kind: Kind,
+    pub(super) tag: Tag,
+    pub(super) location: &'static Location<'static>,
+    /// The number of elements of a slice.
+    pub(super) length: usize,
+    pub(super) receipt: Option<Arc<Receipt>>,
+}
+
+impl Letter {
+    /// Of one value.
+    #[inline]
+    pub(super) fn new(kind: Kind, tag: Tag, location: &'static Location<'static>) -> Self {
+        Letter {
+            kind,
+            tag,
+            location,
+            length: 1,
+            receipt: None,
+        }
     }
 }
 
@@ -164,21 +205,13 @@ impl<'c, T: Value> Sending<'c, T> {
     }
 
     fn send(&mut self) {
-        let (Some(value), Dest::Rank(dest)) = (self.value.take(), self.dest) else {
-            return;
-        };
-        if let Err(refused) = self.comm.check_rank(dest) {
-            self.refused = Some(refused);
-            return;
+        if let Some(value) = self.value.take() {
+            let letter = Letter {
+                receipt: Some(Arc::clone(&self.receipt)),
+                ..Letter::new(Kind::User, self.tag, self.location)
+            };
+            self.refused = self.comm.post(self.dest, letter, || value).err();
         }
-        let status = Status {
-            source: self.comm.rank(),
-            tag: self.tag,
-        };
-        let context = self.comm.context(Kind::User);
-        let mut envelope = Envelope::new(context, status, self.location, value);
-        envelope.receipt = Some(Arc::clone(&self.receipt));
-        self.refused = self.comm.carry(dest, envelope).err();
     }
 }
 
@@ -208,5 +241,9 @@ impl<T: Value> Pending for Sending<'_, T> {
             tag: self.tag,
         };
         vec![self.comm.waits_in(operation, self.location)]
+    }
+
+    fn called(&self) -> Option<Called> {
+        Some(Called::new("ssend", self.location))
     }
 }

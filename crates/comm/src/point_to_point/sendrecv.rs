@@ -3,8 +3,8 @@
 use super::recv::{NO_TAG, Receiving, Unused, open};
 use crate::address::{Dest, Source, Tag};
 use crate::envelope::{Envelope, Kind, Wanted};
-use crate::fabric::Fabric;
 use crate::pending::{Pending, Waiting, Whys};
+use crate::profile::Called;
 use crate::{CommError, Communicator, Value};
 use std::future::Future;
 use std::panic::Location;
@@ -112,7 +112,7 @@ impl Communicator {
             location,
             receiving,
         };
-        Waiting::new(self.fabric().slot(), both)
+        Waiting::new(self.spot(), both)
     }
 }
 
@@ -144,5 +144,13 @@ where
 
     fn why(&self) -> Whys {
         self.receiving.why()
+    }
+
+    fn called(&self) -> Option<Called> {
+        let name = match self.receiving.kind() {
+            Kind::Shift => "shift",
+            _ => "sendrecv",
+        };
+        Some(Called::new(name, self.location))
     }
 }

@@ -1,9 +1,9 @@
 //! Slices of plain numbers, sent from where they are and received where they shall be.
 
 use super::recv::{Receiving, Unused};
+use super::send::Letter;
 use crate::address::{Dest, Source, Status, Tag, TagMatch};
 use crate::envelope::{Envelope, Kind};
-use crate::fabric::Fabric;
 use crate::pending::{Ended, Waiting};
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain};
@@ -42,7 +42,7 @@ impl Communicator {
         numbers: &[T],
     ) -> Request<'_, ()> {
         let sent = self.send_numbers(dest.into(), tag, numbers, Location::caller());
-        Request::new(self.fabric().slot(), Ended(Some(sent)))
+        Request::new(self.spot(), Ended(Some(sent)))
     }
 
     /// Receives numbers into the beginning of `room`; how many they were, and who sent them. From
@@ -81,7 +81,7 @@ impl Communicator {
         let own = self.rank();
         async move {
             match receiving {
-                Some(receiving) => Waiting::new(self.fabric().slot(), receiving).await,
+                Some(receiving) => Waiting::new(self.spot(), receiving).await,
                 None => Ok((0, null_status(own, tag))),
             }
         }
@@ -99,14 +99,14 @@ impl Communicator {
         tag: impl Into<TagMatch>,
     ) -> Request<'c, (usize, Status)> {
         let (source, tag, location) = (source.into(), tag.into(), Location::caller());
-        let slot = self.fabric().slot();
+        let spot = self.spot();
         if source == Source::Null {
             let nothing = Ok((0, null_status(self.rank(), tag)));
-            return Request::new(slot, Ended(Some(nothing)));
+            return Request::new(spot, Ended(Some(nothing)));
         }
         let mut receiving = self.receiving_into(room, source, tag, location);
         receiving.post();
-        Request::new(slot, receiving)
+        Request::new(spot, receiving)
     }
 
     fn send_numbers<T: Plain>(
@@ -116,16 +116,11 @@ impl Communicator {
         numbers: &[T],
         location: &'static Location<'static>,
     ) -> Result<(), CommError> {
-        let Dest::Rank(dest) = dest else {
-            return Ok(());
+        let letter = Letter {
+            length: numbers.len(),
+            ..Letter::new(Kind::User, tag, location)
         };
-        self.check_rank(dest)?;
-        let source = self.rank();
-        let status = Status { source, tag };
-        let context = self.context(Kind::User);
-        let mut envelope = Envelope::new(context, status, location, numbers.to_vec());
-        envelope.label.length = numbers.len();
-        self.carry(dest, envelope)
+        self.post(dest, letter, || numbers.to_vec())
     }
 
     fn receiving_into<'c, T: Plain>(

@@ -14,7 +14,7 @@ struct Written {
 }
 
 #[derive(Serialize, Deserialize)]
-struct WrittenWait {
+pub(super) struct WrittenWait {
     operation: WrittenOperation,
     site: WrittenSite,
     communicator: u32,
@@ -38,7 +38,7 @@ enum WrittenSource {
 }
 
 #[derive(Serialize, Deserialize)]
-struct WrittenMessage {
+pub(super) struct WrittenMessage {
     dest: usize,
     source: usize,
     tag: u32,
@@ -56,14 +56,6 @@ pub(crate) fn write(report: &WaitReport) -> Vec<u8> {
         RankState::Finished => None,
         RankState::Waiting(waits) => Some(waits.iter().map(wait).collect()),
     };
-    let message = |message: &Unmatched| WrittenMessage {
-        dest: message.dest,
-        source: message.source,
-        tag: message.tag,
-        communicator: message.communicator,
-        type_name: message.type_name.to_owned(),
-        site: site(message.location),
-    };
     let written = Written {
         ranks: report.ranks.iter().map(rank).collect(),
         unmatched: report.unmatched.iter().map(message).collect(),
@@ -78,23 +70,37 @@ pub(crate) fn read(bytes: &[u8]) -> Option<WaitReport> {
     let written: Written = decode(bytes).ok()?;
     let rank = |waits: Option<Vec<WrittenWait>>| match waits {
         None => RankState::Finished,
-        Some(waits) => RankState::Waiting(waits.into_iter().map(read_wait).collect()),
+        Some(waits) => RankState::Waiting(waits.iter().map(read_wait).collect()),
     };
-    let message = |message: WrittenMessage| Unmatched {
+    Some(WaitReport {
+        ranks: written.ranks.into_iter().map(rank).collect(),
+        unmatched: written.unmatched.iter().map(read_message).collect(),
+    })
+}
+
+pub(super) fn message(message: &Unmatched) -> WrittenMessage {
+    WrittenMessage {
+        dest: message.dest,
+        source: message.source,
+        tag: message.tag,
+        communicator: message.communicator,
+        type_name: message.type_name.to_owned(),
+        site: site(message.location),
+    }
+}
+
+pub(super) fn read_message(message: &WrittenMessage) -> Unmatched {
+    Unmatched {
         dest: message.dest,
         source: message.source,
         tag: message.tag,
         communicator: message.communicator,
         type_name: known(&message.type_name),
         location: read_site(&message.site),
-    };
-    Some(WaitReport {
-        ranks: written.ranks.into_iter().map(rank).collect(),
-        unmatched: written.unmatched.into_iter().map(message).collect(),
-    })
+    }
 }
 
-fn wait(wait: &Wait) -> WrittenWait {
+pub(super) fn wait(wait: &Wait) -> WrittenWait {
     let operation = match wait.operation {
         Operation::Recv { source, tag } => {
             WrittenOperation::Recv(write_source(source), write_tag(tag))
@@ -114,25 +120,25 @@ fn wait(wait: &Wait) -> WrittenWait {
     }
 }
 
-fn read_wait(written: WrittenWait) -> Wait {
-    let operation = match written.operation {
+pub(super) fn read_wait(written: &WrittenWait) -> Wait {
+    let operation = match &written.operation {
         WrittenOperation::Recv(source, tag) => Operation::Recv {
-            source: read_source(&source),
+            source: read_source(source),
             tag: tag.map_or(TagMatch::Any, TagMatch::Only),
         },
-        WrittenOperation::Ssend(dest, tag) => Operation::Ssend { dest, tag },
+        &WrittenOperation::Ssend(dest, tag) => Operation::Ssend { dest, tag },
         WrittenOperation::Probe(source, tag) => Operation::Probe {
-            source: read_source(&source),
+            source: read_source(source),
             tag: tag.map_or(TagMatch::Any, TagMatch::Only),
         },
-        WrittenOperation::NeighbourRoom(peer) => Operation::NeighbourRoom { peer },
+        &WrittenOperation::NeighbourRoom(peer) => Operation::NeighbourRoom { peer },
         WrittenOperation::Neighbour(peer, name) => Operation::Neighbour {
-            peer,
-            name: known(&name),
+            peer: *peer,
+            name: known(name),
         },
         WrittenOperation::Collective(name, root) => Operation::Collective {
-            name: known(&name),
-            root,
+            name: known(name),
+            root: *root,
         },
     };
     Wait {

@@ -1,9 +1,11 @@
 //! The part of a run that is between processes: beginning and ending together, and messages while no rank looks for
 //! them.
 
-use crate::RunError;
-use crate::fabric::{Ending, Hall, Later, Processes, greet};
+use crate::fabric::{Ending, Hall, Later, Processes, Told, greet};
 use crate::transport::Transport;
+use crate::watch::Runs;
+use crate::wire::decode;
+use crate::{Profile, RunError};
 use motet_dispatch::IdleWatch;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread::{self, JoinHandle};
@@ -51,6 +53,7 @@ impl Way {
         workers: usize,
         watch: IdleWatch,
         caller: Unparker,
+        runs: &Runs,
     ) -> Result<Between, RunError<E>> {
         let Way {
             transport,
@@ -62,7 +65,11 @@ impl Way {
         let mut hall = Hall::new(ranks, workers);
         hall.first = firsts[transport.process()];
         let (hall, closing) = (Arc::new(hall), Arc::new(AtomicBool::new(false)));
-        let processes = Processes::new(hall, transport, run, firsts, later, caller, patience);
+        let told = Told {
+            caller,
+            asks: Arc::clone(runs.asks()),
+        };
+        let processes = Processes::new(hall, transport, run, firsts, later, told, patience);
         let processes = Arc::new(processes);
         processes.deliver_early();
         let (served, told) = (Arc::clone(&processes), Arc::clone(&closing));
@@ -81,12 +88,20 @@ impl Way {
 }
 
 impl Between {
-    /// The ranks here have ended, with this failure or well. Waits until those of all other processes have; why the
+    /// The ranks here have ended, with this failure or well, and this profile if there is one. Waits until those of all other processes have; why the
     /// run ends early if no rank here is to blame.
-    pub(crate) fn end(&self, failure: Option<String>, caller: &Parker) -> Option<Ending> {
+    pub(crate) fn end(
+        &self,
+        failure: Option<String>,
+        profile: Option<Vec<u8>>,
+        caller: &Parker,
+    ) -> Option<Ending> {
         match failure {
             Some(message) => self.processes.failed(&message),
             None if self.processes.ending().is_none() => {
+                if let Some(profile) = profile {
+                    self.processes.send_profile(profile);
+                }
                 self.processes.done();
                 while !self.processes.is_over() {
                     caller.park();
@@ -94,6 +109,7 @@ impl Between {
             }
             None => {}
         }
+        self.processes.stop_asking();
         if let Some(Server { thread, closing }) = self.server.lock().take() {
             // The last messages, by which others end, leave while the server looks for messages.
             let begun = Instant::now();
@@ -104,6 +120,19 @@ impl Between {
             thread.join().expect("taking messages in does not panic");
         }
         self.processes.ending()
+    }
+}
+
+impl Between {
+    /// In process 0: the profile of all ranks, given that of the ranks here.
+    pub(crate) fn all_profiles(&self, mut all: Profile) -> Option<Profile> {
+        if !self.processes.is_first() {
+            return None;
+        }
+        for bytes in self.processes.take_profiles() {
+            all.append(decode(&bytes).ok()?);
+        }
+        Some(all)
     }
 }
 

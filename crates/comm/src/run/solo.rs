@@ -1,7 +1,9 @@
 //! A run of one rank, on the calling thread.
 
 use super::Ended;
+use super::profiling::Profiling;
 use crate::fabric::{AnyFabric, Fabric, Solo};
+use crate::profile::{ProfileClock, Recorder};
 use crate::report::{RankState, WaitReport};
 use crate::{Communicator, RunError};
 use motet_sync::atomic::{AtomicBool, Ordering, fence};
@@ -14,23 +16,35 @@ use std::task::{Context, Poll, Wake, Waker};
 
 /// Runs `body` as the only rank, on the calling thread.
 pub(crate) fn run_solo<R, E>(
+    profile: Option<ProfileClock>,
     body: impl AsyncFn(Communicator) -> Result<R, E>,
 ) -> Result<Ended<R>, RunError<E>> {
     let fabric = Solo::new();
+    let profiling = profile.map(|clock| Profiling::new(clock, 1));
+    let recorder = profiling.as_ref().map(Profiling::begin);
     let comm = Communicator::new(AnyFabric::Solo(fabric.clone()), Arc::new(Solo::team()), 0);
-    let mut rank = Box::pin(body(comm));
-    let outcome = drive(rank.as_mut(), &fabric);
+    let mut rank = Box::pin(body(comm.recorded(recorder.clone())));
+    let outcome = drive(rank.as_mut(), &fabric, recorder.as_deref());
     // What the rank still holds may panic when it is dropped; an earlier failure goes first.
     let dropped = catch_unwind(AssertUnwindSafe(|| drop(rank)));
     let result = outcome?;
     dropped.map_err(|payload| RunError::panicked(0, payload))?;
-    Ok((vec![result], fabric.mailbox().unmatched(0)))
+    let profile = profiling.zip(recorder).map(|(profiling, recorder)| {
+        profiling.end(0, 0, 0, &recorder);
+        profiling.profile(1)
+    });
+    Ok(Ended {
+        results: vec![result],
+        unmatched: fabric.mailbox().unmatched(0, usize::MAX),
+        profile,
+    })
 }
 
 /// Polls the rank until it ends or nobody can wake it.
 fn drive<R, E>(
     mut rank: Pin<&mut impl Future<Output = Result<R, E>>>,
     fabric: &Solo,
+    recorder: Option<&Recorder>,
 ) -> Result<R, RunError<E>> {
     let caller = Arc::new(Caller {
         woken: AtomicBool::new(false),
@@ -42,7 +56,7 @@ fn drive<R, E>(
         match catch_unwind(AssertUnwindSafe(|| rank.as_mut().poll(&mut cx))) {
             Ok(Poll::Ready(Ok(result))) => return Ok(result),
             Ok(Poll::Ready(Err(error))) => return Err(RunError::Rank { rank: 0, error }),
-            Ok(Poll::Pending) => {}
+            Ok(Poll::Pending) => recorder.into_iter().for_each(Recorder::suspend),
             Err(payload) => return Err(RunError::panicked(0, payload)),
         }
         // Wakers held elsewhere than in the rank's own slot (and here, twice) may still wake it.
@@ -55,11 +69,12 @@ fn drive<R, E>(
                 let waits = RankState::Waiting(fabric.slot().waits());
                 return Err(RunError::Stuck(WaitReport {
                     ranks: vec![waits],
-                    unmatched: fabric.mailbox().unmatched(0),
+                    unmatched: fabric.mailbox().unmatched(0, usize::MAX),
                 }));
             }
             thread::park();
         }
+        recorder.into_iter().for_each(Recorder::resume);
     }
 }
 

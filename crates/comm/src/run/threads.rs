@@ -1,8 +1,12 @@
 //! One run of a world on threads: the ranks borrow what the caller lent, the caller waits for them.
 
 use super::Ended;
-use super::between::{Between, Way};
-use crate::fabric::{AnyFabric, Ending, Farewells, Hall, PlaceKind, Ports, Remote, Team, Threads};
+use super::links::{Links, On};
+use super::profiling::Profiling;
+use crate::fabric::{Ending, Farewells, Hall, Team};
+use crate::profile::ProfileClock;
+use crate::watch::Runs;
+use crate::wire::encode;
 use crate::{Communicator, RunError};
 use motet_dispatch::{
     Causalities, Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task,
@@ -25,14 +29,10 @@ pub(crate) struct ThreadsConfig {
     pub(crate) workers: usize,
     pub(crate) pin: bool,
     pub(crate) on: On,
-}
-
-/// What carries the messages of the ranks.
-pub(crate) enum On {
-    Threads,
-    Ports,
-    /// Shared memory here, and a transport to the ranks of other processes.
-    Processes(Way),
+    /// Where the run is shown.
+    pub(crate) runs: Arc<Runs>,
+    /// What tells the time, if the run is profiled.
+    pub(crate) profile: Option<ProfileClock>,
 }
 
 /// Runs `body` on every rank and waits for all of them.
@@ -45,6 +45,8 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Debug>(
         workers,
         pin,
         on,
+        runs,
+        profile,
     } = config;
     let dispatcher = Dispatcher::with(DispatcherConfig {
         threads: workers,
@@ -54,26 +56,9 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Debug>(
     })
     .map_err(RunError::Start)?;
     let caller = Parker::new();
-    let (hall, links) = match on {
-        On::Threads => (Arc::new(Hall::new(ranks, workers)), Links::Memory),
-        On::Ports => (Arc::new(Hall::with_ports(ranks, workers)), Links::Ports),
-        On::Processes(way) => {
-            let between = way.begin(ranks, workers, dispatcher.idle_watch(), caller.unparker())?;
-            (
-                Arc::clone(&between.processes.hall),
-                Links::Processes(between),
-            )
-        }
-    };
-    // Between processes it takes more to know that a run is stuck: `between` does it.
-    if !matches!(links, Links::Processes(_)) {
-        let (watch, watched) = (dispatcher.idle_watch(), Arc::clone(&hall));
-        dispatcher.on_idle(move || {
-            if let Some(before) = watch.look() {
-                watched.check_stuck(|| watch.look() == Some(before));
-            }
-        });
-    }
+    let (hall, links) = Links::new(on, ranks, workers, &dispatcher, &caller, &runs)?;
+    links.watch_over(&hall, &dispatcher);
+    let shown = runs.show(links.ranks(&hall));
     let queue = dispatcher.queue(QueueConfig::named("ranks"));
     let run = Run {
         body,
@@ -81,6 +66,8 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Debug>(
         team: Arc::new(links.world(ranks)),
         links,
         causalities: Causalities::active(),
+        profiling: profile.map(|clock| Profiling::new(clock, ranks)),
+        workers,
         results: (0..ranks).map(|_| Mutex::new(None)).collect(),
         failure: Mutex::new(None),
         running: AtomicUsize::new(ranks),
@@ -99,43 +86,10 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Debug>(
     // too: it is taken away, or none of them would ever be freed.
     dispatcher.on_idle(|| ());
     let ending = run.end_between(&caller);
+    drop(shown);
     let unstarted = dispatcher.stop();
     debug_assert!(unstarted.is_empty(), "every rank has ended");
     run.into_outcome(ending)
-}
-
-/// What joins the ranks.
-enum Links {
-    Memory,
-    Ports,
-    Processes(Between),
-}
-
-impl Links {
-    /// The world of `ranks` ranks here, and those of other processes.
-    fn world(&self, ranks: usize) -> Team {
-        match self {
-            Links::Memory => Team::world(ranks, PlaceKind::Tree),
-            Links::Ports => Team::world(ranks, PlaceKind::Port),
-            Links::Processes(between) => {
-                let processes = Arc::clone(&between.processes);
-                Team::world(processes.size(), PlaceKind::Bridge(processes))
-            }
-        }
-    }
-
-    /// What a rank talks over, given its place here; and its number in the world.
-    fn fabric(&self, hall: &Arc<Hall>, place: usize, farewells: Rc<Farewells>) -> AnyFabric {
-        let hall = || Arc::clone(hall);
-        match self {
-            Links::Memory => AnyFabric::Threads(Threads::new(hall(), place, farewells)),
-            Links::Ports => AnyFabric::Ports(Ports::new(hall(), place, farewells)),
-            Links::Processes(between) => {
-                let processes = Arc::clone(&between.processes);
-                AnyFabric::Remote(Remote::new(processes, place, farewells))
-            }
-        }
-    }
 }
 
 /// What the ranks of a run share with the caller.
@@ -147,6 +101,9 @@ struct Run<F, R, E> {
     links: Links,
     /// The caller's, under which the ranks run.
     causalities: Causalities,
+    profiling: Option<Profiling>,
+    /// The threads of the ranks.
+    workers: usize,
     results: Vec<Mutex<Option<R>>>,
     /// The first one.
     failure: Mutex<Option<RunError<E>>>,
@@ -202,16 +159,24 @@ where
         self.causalities.add();
         let fabric = self.links.fabric(&self.hall, place, Rc::clone(&farewells));
         let rank = self.hall.first + place;
+        let recorder = self.profiling.as_ref().map(Profiling::begin);
         let comm = Communicator::new(fabric, Arc::clone(&self.team), rank);
+        let comm = comm.recorded(recorder.clone());
         let outcome = {
             let mut body = pin!((self.body)(comm));
             poll_fn(|cx| {
                 if self.hall.is_over() {
                     return Poll::Ready(None);
                 }
+                if let Some(recorder) = &recorder {
+                    recorder.resume();
+                }
                 match catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(cx))) {
                     Ok(Poll::Pending) => {
                         farewells.tell(&self.hall);
+                        if let Some(recorder) = &recorder {
+                            recorder.suspend();
+                        }
                         Poll::Pending
                     }
                     Ok(Poll::Ready(Ok(result))) => Poll::Ready(Some(Ok(result))),
@@ -224,6 +189,9 @@ where
             .await
         };
         farewells.forget();
+        if let (Some(profiling), Some(recorder)) = (&self.profiling, &recorder) {
+            profiling.end(place, rank, self.hall.home(place), recorder);
+        }
         match outcome {
             Some(Ok(result)) => *self.results[place].lock() = Some(result),
             Some(Err(failure)) => self.fail(failure),
@@ -248,13 +216,19 @@ impl<F, R, E> Run<F, R, E> {
         let Links::Processes(between) = &self.links else {
             return None;
         };
+        let profile = self.profiling.as_ref().map(|profiling| {
+            let mut bytes = Vec::new();
+            let written = encode(&profiling.profile(self.workers), &mut bytes);
+            written.expect("a profile can be written");
+            bytes
+        });
         let failure = self.failure.lock();
         let message = failure.as_ref().map(|failure| match failure {
             RunError::Rank { rank, error } => format!("rank {rank}: {error:?}"),
             RunError::Panicked { rank, message } => format!("rank {rank} panicked: {message}"),
             failure => format!("{failure:?}"),
         });
-        between.end(message, caller)
+        between.end(message, profile, caller)
     }
 
     fn into_outcome(self, ending: Option<Ending>) -> Result<Ended<R>, RunError<E>> {
@@ -271,7 +245,15 @@ impl<F, R, E> Run<F, R, E> {
         let results = results
             .map(|result| result.expect("a rank that ended well has a result"))
             .collect();
-        Ok((results, self.hall.unmatched()))
+        let here = |profiling: &Profiling| profiling.profile(self.workers);
+        Ok(Ended {
+            results,
+            unmatched: self.hall.unmatched(usize::MAX),
+            profile: self
+                .profiling
+                .as_ref()
+                .and_then(|profiling| self.links.all_profiles(here(profiling))),
+        })
     }
 }
 

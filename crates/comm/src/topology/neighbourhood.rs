@@ -1,13 +1,14 @@
 //! Exchanges with the neighbours of a topology.
 
+use super::parts::{lay_out, part};
 use crate::address::Tag;
-use crate::collectives::copy;
 use crate::envelope::{Envelope, Kind};
 use crate::fabric::{Fabric, Ticket};
 use crate::meet::Collective;
 use crate::pending::{Pending, Waiting, Whys};
 use crate::point_to_point::{Receiving, Unused, open};
-use crate::report::Operation;
+use crate::profile::Called;
+use crate::report::{Operation, Why};
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain, Value};
 use std::cell::{Cell, RefCell};
@@ -225,6 +226,9 @@ impl fmt::Debug for Neighbourhood {
 trait Receive<T>: Pending<Output = Result<T, CommError>> {
     /// Nobody waits for it any more; what has been posted.
     fn leave(&mut self) -> Option<Ticket>;
+
+    /// Who is to send.
+    fn source(&self) -> Option<usize>;
 }
 
 impl<T, U> Receive<T> for Receiving<'_, U>
@@ -233,6 +237,10 @@ where
 {
     fn leave(&mut self) -> Option<Ticket> {
         Receiving::leave(self)
+    }
+
+    fn source(&self) -> Option<usize> {
+        Receiving::source(self)
     }
 }
 
@@ -321,10 +329,18 @@ where
 
     fn why(&self) -> Whys {
         let (name, root) = (self.name, None);
-        vec![
-            self.of
-                .waits_in(Operation::Collective { name, root }, self.location),
-        ]
+        let why = self
+            .of
+            .waits_in(Operation::Collective { name, root }, self.location);
+        let missing = self.receives.iter().flatten();
+        vec![Why {
+            peers: Some(missing.filter_map(Receive::source).collect()),
+            ..why
+        }]
+    }
+
+    fn called(&self) -> Option<Called> {
+        Some(Called::new(self.name, self.location))
     }
 }
 
@@ -335,15 +351,20 @@ where
     G: FnOnce(Vec<Option<T>>) -> Result<R, CommError> + 'c,
 {
     fn now(self) -> Waiting<'c, Self> {
-        Waiting::new(self.of.comm.fabric().slot(), self)
+        Waiting::new(self.of.comm.spot(), self)
     }
 
     fn started(mut self) -> Request<'c, R> {
-        let slot = self.of.comm.fabric().slot();
+        let spot = self.of.comm.spot();
+        let comm = &self.of.comm;
         self.started = true;
-        match self.look() {
-            Some(outcome) => Request::new(slot, crate::pending::Ended(Some(outcome))),
-            None => Request::new(slot, self),
+        let looked = {
+            let _entered = comm.entered(self.name, self.location);
+            self.look()
+        };
+        match looked {
+            Some(outcome) => Request::new(spot, crate::pending::Ended(Some(outcome))),
+            None => Request::new(spot, self),
         }
     }
 }
@@ -358,29 +379,4 @@ impl<T, P: Receive<T>, G> Drop for Exchange<'_, T, P, G> {
             self.of.out_of_step.set(true);
         }
     }
-}
-
-/// The length of each part when so many elements are cut into equal ones.
-fn part(name: &'static str, way: &str, elements: usize, parts: usize) -> Result<usize, CommError> {
-    if elements.is_multiple_of(parts) {
-        return Ok(elements.checked_div(parts).unwrap_or(0));
-    }
-    let problem =
-        format!("{name} {way} {elements} elements cannot be cut into {parts} equal parts");
-    Err(CommError::Arguments { problem })
-}
-
-/// Puts each part where it belongs: into `length` elements of its own.
-fn lay_out<T: Plain>(
-    name: &'static str,
-    parts: &[Option<Vec<T>>],
-    length: usize,
-    came: &mut [T],
-) -> Result<(), CommError> {
-    for (at, part) in parts.iter().enumerate() {
-        if let Some(part) = part {
-            copy(name, part, &mut came[at * length..][..length])?;
-        }
-    }
-    Ok(())
 }

@@ -1,15 +1,19 @@
 //! The neighbours of one rank in one dimension, and one step of messages with them.
 
+mod step;
+
+pub(super) use step::step;
+
 use super::link::{Incoming, Outgoing, Post};
 use crate::address::Tag;
 use crate::fabric::{Call, Fabric, Lane, LaneReceiver, LaneSender};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Pending, Waiting};
+use crate::profile::Recorder;
 use crate::rank_slot::{RankSlot, RankWait};
 use crate::report::Operation;
 use crate::{CommError, Communicator, Value};
 use motet_sync::atomic::{Ordering, fence};
-use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::task::{Context, Poll, ready};
@@ -33,6 +37,8 @@ pub(super) struct Neighbours<'c, T: Value> {
     incoming: [Option<T>; 2],
     location: &'static Location<'static>,
     wait: RankWait,
+    /// Notes where the rank's time goes, if the run is profiled.
+    recorder: Option<&'c Recorder>,
 }
 
 /// The lanes to and from one neighbour.
@@ -109,6 +115,7 @@ impl<'c, T: Value> Neighbours<'c, T> {
             incoming: [None, None],
             location,
             wait: RankWait::default(),
+            recorder: comm.recorder(),
         }
     }
 }
@@ -246,6 +253,9 @@ impl<T: Value> Neighbours<'_, T> {
             let slot = self.slot;
             let operation = Operation::NeighbourRoom { peer: link.peer };
             let why = || [self.comm.waits_in(operation, self.location)];
+            if let Some(recorder) = self.recorder {
+                recorder.wait();
+            }
             if self
                 .wait
                 .poll(slot, cx, || link.to.has_room() || link.to.is_closed(), why)
@@ -299,6 +309,9 @@ impl<T: Value> Neighbours<'_, T> {
             [self.comm.waits_in(operation, self.location)]
         };
         let slot = self.slot;
+        if let Some(recorder) = self.recorder {
+            recorder.wait();
+        }
         if self
             .wait
             .poll(
@@ -341,31 +354,6 @@ impl<T: Value> Neighbours<'_, T> {
             _ => "exchange",
         }
     }
-}
-
-/// The future of the step that [`Neighbours::begin`] has prepared; `give` makes its result of what
-/// came from both sides.
-#[inline]
-pub(super) fn step<T: Value, R>(
-    neighbours: &mut Neighbours<'_, T>,
-    give: impl FnOnce([Option<T>; 2]) -> R,
-) -> impl Future<Output = Result<R, CommError>> {
-    /// Takes the wait off the slot's list also when the step is dropped.
-    struct Step<'a, 'c, T: Value>(&'a mut Neighbours<'c, T>);
-    impl<T: Value> Drop for Step<'_, '_, T> {
-        #[inline]
-        fn drop(&mut self) {
-            if self.0.stage != Stage::Ended {
-                self.0.wait.end(self.0.slot);
-            }
-        }
-    }
-    let (mut first, mut give, mut step) = (true, Some(give), Step(neighbours));
-    poll_fn(move |cx| {
-        let Step(neighbours) = &mut step;
-        let came = neighbours.poll(cx, std::mem::replace(&mut first, false));
-        came.map_ok(|came| give.take().expect("a future is not polled after its end")(came))
-    })
 }
 
 impl<T: Value> Drop for Neighbours<'_, T> {

@@ -102,6 +102,61 @@ fn sem_g303_an_ssend_that_nobody_receives_is_in_the_report() {
 }
 
 #[test]
+fn sem_g430_ssend_ends_when_a_posted_receive_has_got_the_message() {
+    everywhere(
+        async |comm| {
+            // Nobody waits for the receives until all sends have ended: of messages that come after their receive, and
+            // before it.
+            let early = comm.irecv::<usize>(last(&comm), 1);
+            comm.barrier().await?;
+            comm.ssend(next(&comm), 1, comm.rank()).await?;
+            let sent = comm.issend(next(&comm), 2, comm.rank());
+            comm.barrier().await?;
+            let late = comm.irecv::<usize>(last(&comm), 2);
+            sent.wait().await?;
+            comm.barrier().await?;
+            Ok((early.wait().await?, late.wait().await?))
+        },
+        |rank, size| ((rank + size - 1) % size, (rank + size - 1) % size),
+    );
+}
+
+#[test]
+fn sem_g430_a_message_that_a_matched_probe_has_taken_is_not_received_yet() {
+    everywhere(
+        async |comm| {
+            let sent = comm.issend(next(&comm), 0, comm.rank());
+            let message = comm.mprobe(last(&comm), 0).await?;
+            comm.barrier().await?;
+            let Err(sent) = sent.test() else {
+                panic!("nobody has received it");
+            };
+            comm.barrier().await?;
+            // It goes to a receive that waits when it is there again.
+            let posted = comm.irecv::<usize>(last(&comm), 0);
+            drop(message);
+            sent.wait().await?;
+            posted.wait().await
+        },
+        |rank, size| (rank + size - 1) % size,
+    );
+}
+
+#[test]
+fn sem_g430_a_receive_of_another_type_has_got_the_message_too() {
+    everywhere(
+        async |comm| {
+            let sent = comm.issend(next(&comm), 0, comm.rank());
+            let refused = comm.recv::<String>(last(&comm), 0).await;
+            assert!(matches!(refused, Err(CommError::WrongType { .. })));
+            sent.wait().await?;
+            comm.recv::<usize>(last(&comm), 0).await
+        },
+        |rank, size| (rank + size - 1) % size,
+    );
+}
+
+#[test]
 fn sem_g304_a_receive_that_is_given_up_leaves_its_message_to_others() {
     everywhere(
         async |comm| {

@@ -1,6 +1,6 @@
 //! A handle to an async task.
 
-use super::prefix::{DONE, Prefix, release, waits_with_one_reference};
+use super::prefix::{DONE, Prefix, release, waits, waits_with_one_reference};
 use motet_sync::atomic::Ordering;
 use std::fmt;
 use std::ptr::NonNull;
@@ -19,6 +19,12 @@ impl FutureHandle {
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.prefix().state.load(Ordering::Acquire) & DONE != 0
+    }
+
+    /// Whether the task waits: it neither runs nor is queued, and has not ended.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        waits(self.prefix().state.load(Ordering::Acquire))
     }
 
     /// Whether the task waits and only this handle can wake it: no waker of it is held anywhere.

@@ -30,6 +30,11 @@ pub(super) struct Prefix {
     pub(super) queue: Arc<dyn Enqueue>,
 }
 
+/// Whether the task waits.
+pub(super) fn waits(state: usize) -> bool {
+    state & (SCHEDULED | RUNNING | DONE | ABANDONED) == 0
+}
+
 /// Whether the task waits and there is one reference to it.
 pub(super) fn waits_with_one_reference(state: usize) -> bool {
     state & !FACTS == REFERENCE

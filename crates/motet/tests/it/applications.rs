@@ -47,7 +47,12 @@ fn same_on_processes(name: &'static str) {
 }
 
 /// The line of `motet run`.
-fn launched(program: &Path, library: &Path, threads: usize, processes: usize) -> Command {
+pub(crate) fn launched(
+    program: &Path,
+    library: &Path,
+    threads: usize,
+    processes: usize,
+) -> Command {
     let family = Family::of(&Library::open(library).unwrap().version());
     let launch = Launch {
         threads,
@@ -85,7 +90,7 @@ fn line_of(label: String, mut command: Command) -> String {
 }
 
 /// The example's program, which Cargo puts beside the folder of the tests.
-fn program(name: &str) -> PathBuf {
+pub(crate) fn program(name: &str) -> PathBuf {
     let test = env::current_exe().unwrap();
     let folder = test.parent().and_then(Path::parent).unwrap();
     let program = folder

@@ -1,3 +1,5 @@
 //! Tests of the facade as programs use it.
 
 mod applications;
+#[cfg(target_os = "linux")]
+mod why;

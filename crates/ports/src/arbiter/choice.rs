@@ -212,8 +212,7 @@ impl<H> Parent for Core<H> {
 
 impl<H> Settle for Core<H> {
     fn settle(&self) {
-        self.roster.lock().settles = true;
-        self.branches().for_each(|branch| branch.leave());
+        self.settled().for_each(|branch| branch.leave());
     }
 }
 
@@ -226,18 +225,28 @@ impl<H> Core<H> {
         Outlet::by_way_of(parent, self.outlet.queue())
     }
 
-    /// Those that have begun to register, and are still there.
-    fn branches(&self) -> impl Iterator<Item = Arc<dyn Active>> {
-        let roster = self.roster.lock();
-        let few = roster
-            .few
-            .each_ref()
-            .map(|branch| branch.as_ref()?.upgrade());
-        let others: Vec<_> = roster.others.iter().filter_map(Weak::upgrade).collect();
-        few.into_iter().flatten().chain(others)
+    /// Those that have begun to register, and are still there; no others will.
+    fn settled(&self) -> impl Iterator<Item = Arc<dyn Active>> {
+        let mut roster = self.roster.lock();
+        roster.settles = true;
+        roster.branches()
     }
 
-    /// Registers a branch, with its ports. `false` when the choice has been decided.
+    /// Registers the first branch, with its ports. `false` when the choice has been decided.
+    ///
+    /// Nobody looks for it before it has come to its port and has to wait there: alone, it has no losers.
+    fn register_first(&self, branch: Arc<dyn Active>, ports: &mut dyn Any) -> bool {
+        Arc::clone(&branch).start(ports);
+        let waits =
+            Parent::is_open(self) && self.roster.lock().begin(&branch, &self.claim).is_some();
+        // One that has decided the choice has left its port by itself.
+        if !waits && !self.claim.is_taken() {
+            branch.leave();
+        }
+        waits
+    }
+
+    /// Registers a further branch, with its ports. `false` when the choice has been decided.
     fn register_next(&self, branch: Arc<dyn Active>, ports: &mut dyn Any) -> bool {
         let Some(number) = self.roster.lock().begin(&branch, &self.claim) else {
             return false;
@@ -246,11 +255,8 @@ impl<H> Core<H> {
         if Parent::is_open(self) {
             return true;
         }
-        // Alone so far, it has decided the choice itself, and has left its port.
-        if number > 0 || !self.claim.is_taken() {
-            let branch = self.roster.lock().get(number);
-            branch.into_iter().for_each(|branch| branch.leave());
-        }
+        let branch = self.roster.lock().get(number);
+        branch.into_iter().for_each(|branch| branch.leave());
         false
     }
 }
@@ -260,7 +266,8 @@ impl<H> Waiter for Core<H> {
         if !Parent::is_open(self) {
             return None;
         }
-        let awaited = self.branches().filter_map(|b| b.awaits());
+        let branches = self.roster.lock().branches();
+        let awaited = branches.filter_map(|branch| branch.awaits());
         let parts = awaited.flat_map(|awaited| awaited.parts).collect();
         Some(Awaited {
             who: "Choice",
@@ -278,16 +285,21 @@ impl<H: Held> Active for Core<H> {
     fn start(self: Arc<Self>, ports: &mut dyn Any) {
         let held = ports.downcast_mut::<H>();
         let held = held.expect("a choice is registered with its branches");
-        let mut register =
-            |branch: Arc<dyn Active>, ports: &mut dyn Any| self.register_next(branch, ports);
+        let mut first = true;
+        let mut register = |branch: Arc<dyn Active>, ports: &mut dyn Any| {
+            if std::mem::take(&mut first) {
+                self.register_first(branch, ports)
+            } else {
+                self.register_next(branch, ports)
+            }
+        };
         held.each(&|| self.outlet_of_branch(), &mut register);
     }
 
     fn cleanup(&self) {
         self.claim.close();
-        self.roster.lock().settles = true;
         // Also those that have taken their items: they have sent them on before this returns.
-        self.branches().for_each(|branch| branch.cleanup());
+        self.settled().for_each(|branch| branch.cleanup());
     }
 
     fn leave(&self) {
@@ -313,6 +325,13 @@ impl Roster {
         }
         self.others.push(branch);
         Some(self.few.len() + self.others.len() - 1)
+    }
+
+    /// Those that have begun to register, and are still there.
+    fn branches(&self) -> impl Iterator<Item = Arc<dyn Active>> + use<> {
+        let few = self.few.each_ref().map(|branch| branch.as_ref()?.upgrade());
+        let others: Vec<_> = self.others.iter().filter_map(Weak::upgrade).collect();
+        few.into_iter().flatten().chain(others)
     }
 
     fn get(&self, number: usize) -> Option<Arc<dyn Active>> {

@@ -69,7 +69,7 @@ impl<T: Send + 'static> Port<T> {
     pub fn counters(&self) -> PortCounters {
         let state = self.core.state();
         let posted = state.stamps.given() - state.turned_away.all;
-        let waiting = state.items.len() as u64;
+        let waiting = state.item_count() as u64;
         let dropped = state.bound.as_ref().map_or(0, |bound| bound.dropped);
         PortCounters {
             posted,

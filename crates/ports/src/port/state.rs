@@ -4,6 +4,7 @@ use super::PortCore;
 use super::bound::Bound;
 use super::counters::TurnedAway;
 use super::hungry::Hungry;
+use super::pile::{ENOUGH, Pile};
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, QueueHandle, item_of};
 use crate::receiver::{Offer, Receiver, Verdict};
@@ -22,7 +23,10 @@ pub(crate) struct PortState<T: Send + 'static> {
     pub(super) bound: Option<Box<Bound<T>>>,
     /// In the order in which they are asked.
     pub(super) receivers: VecDeque<Arc<dyn Receiver<T>>>,
+    /// Those that have nodes, which are older than those of the pile.
     pub(super) items: BoxList<Delivery<T>>,
+    /// There while items lie on it.
+    pub(super) pile: Option<Box<Pile<T>>>,
     /// Receivers that wait for room in their queues, to be offered the waiting items.
     pub(super) hungry: Vec<Hungry<T>>,
     pub(super) this: Weak<PortCore<T>>,
@@ -41,6 +45,7 @@ impl<T: Send + 'static> PortState<T> {
     pub(super) fn new(bound: Option<Box<Bound<T>>>, this: &Weak<PortCore<T>>) -> Self {
         PortState {
             items: BoxList::new(),
+            pile: None,
             receivers: VecDeque::new(),
             hungry: Vec::new(),
             bound,
@@ -108,6 +113,9 @@ impl<T: Send + 'static> PortState<T> {
         deferred: &mut Deferred,
     ) -> Result<Option<Parcel<T>>, Refusal<T>> {
         let end = self.stamps.stamp(&mut parcel.stamp, entry);
+        if self.receivers.is_empty() {
+            return Ok(Some(parcel));
+        }
         let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
         let mut at = 0;
         while let Some(receiver) = self.receivers.get(at) {
@@ -141,12 +149,16 @@ impl<T: Send + 'static> PortState<T> {
     }
 
     /// Keeps a parcel whatever the capacity.
+    #[inline]
     pub(super) fn insert(&mut self, parcel: Parcel<T>, entry: Entry) {
         match entry {
+            Entry::Posted if self.items.len() >= ENOUGH || self.pile.is_some() => {
+                self.keep_on_pile(parcel)
+            }
             Entry::Posted => self.items.push_back(parcel),
-            Entry::First => self.items.push_front(parcel),
+            Entry::First => self.older_items().push_front(parcel),
             Entry::Returned => self
-                .items
+                .older_items()
                 .insert(parcel, |one, other| one.stamp < other.stamp),
         }
     }
@@ -167,6 +179,7 @@ impl<T: Send + 'static> PortState<T> {
         receiver: &Arc<dyn Receiver<T>>,
         deferred: &mut Deferred,
     ) -> bool {
+        self.unpile();
         let (mut kept, mut stays, mut hungry) = (BoxList::new(), true, None);
         while stays
             && hungry.is_none()
@@ -205,6 +218,7 @@ impl<T: Send + 'static> PortState<T> {
 
     /// Adds a receiver that has been offered, in its own way, what waits.
     pub(crate) fn push_receiver(&mut self, receiver: Arc<dyn Receiver<T>>) {
+        self.unpile();
         self.receivers.push_back(receiver);
     }
 
@@ -212,10 +226,44 @@ impl<T: Send + 'static> PortState<T> {
         self.receivers.iter()
     }
 
-    /// The waiting items. Who takes some then lets those in who wait for room
+    /// The waiting items, all in nodes. Who takes some then lets those in who wait for room
     /// ([`PortState::let_in_later`]).
+    #[inline]
     pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
+        self.unpile();
         &mut self.items
+    }
+
+    /// The number of waiting items.
+    #[inline]
+    pub(crate) fn item_count(&self) -> usize {
+        self.items.len() + self.pile.as_ref().map_or(0, |pile| pile.len())
+    }
+
+    /// Takes the oldest waiting item. Who does then lets those in who wait for room
+    /// ([`PortState::let_in_later`]).
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Parcel<T>> {
+        match self.items.pop_front() {
+            None if self.pile.is_some() => self.pop_pile(),
+            oldest => oldest,
+        }
+    }
+
+    /// The items in nodes, for one that is older than the pile.
+    fn older_items(&mut self) -> &mut BoxList<Delivery<T>> {
+        if let Some(pile) = &self.pile {
+            pile.close();
+        }
+        &mut self.items
+    }
+
+    /// Gives nodes to all items.
+    #[inline]
+    pub(super) fn unpile(&mut self) {
+        if let Some(pile) = self.pile.take() {
+            pile.into_nodes(&mut self.items, self.stamps.last());
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::delivery::items_of;
 use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
-use crate::recv::{adopt, received};
+use crate::recv::{adopt, take};
 use motet_sync::Mutex;
 use std::any::Any;
 use std::sync::Arc;
@@ -154,8 +154,8 @@ where
     R: Send + 'static,
 {
     fn look(&mut self, cx: &Context<'_>) -> Look<R> {
-        match self.port.take() {
-            Some(parcel) => Look::Found(self.map.take()(received(parcel, cx))),
+        match take(&self.port, cx) {
+            Some(item) => Look::Found(self.map.take()(item)),
             None => Look::Nothing,
         }
     }
@@ -183,8 +183,8 @@ where
 {
     fn look(&mut self, cx: &Context<'_>) -> Look<R> {
         let mut ports = self.ports.iter().enumerate();
-        match ports.find_map(|(place, port)| Some((place, port.take()?))) {
-            Some((place, parcel)) => Look::Found(self.map.take()(place, received(parcel, cx))),
+        match ports.find_map(|(place, port)| Some((place, take(port, cx)?))) {
+            Some((place, item)) => Look::Found(self.map.take()(place, item)),
             None => Look::Nothing,
         }
     }

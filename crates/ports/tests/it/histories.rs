@@ -30,6 +30,12 @@ enum Answer {
     Count(usize),
 }
 
+impl Answer {
+    fn done(self) {
+        assert_eq!(self, Answer::Done);
+    }
+}
+
 impl Sequential for Queue {
     type Call = Call;
     type Answer = Answer;
@@ -82,9 +88,26 @@ const CALLS: usize = 8;
 
 #[test]
 fn lin_stress_sem_g01_a_port() {
-    within(patience(), || {
+    check(|_| 0);
+}
+
+/// Around the number from which on items lie on a pile.
+#[test]
+fn lin_stress_sem_g420_a_port_in_which_many_wait() {
+    check(|seed| 60 + seed as usize % 10);
+}
+
+/// Random calls of a port in which so many items wait.
+fn check(before: fn(u64) -> usize) {
+    within(patience(), move || {
         stress(60, |seed| {
             let (port, history) = (Port::new(), Arc::new(History::<Queue>::new()));
+            let waiting = (0..before(seed)).map(|n| THREADS * CALLS + n);
+            let begin = Queue(waiting.collect());
+            begin
+                .0
+                .iter()
+                .for_each(|&item| ask(&port, &Call::Post(item)).done());
             let together = Arc::new(AtomicUsize::new(0));
             let threads: Vec<_> = (0..THREADS)
                 .map(|name| {
@@ -106,7 +129,7 @@ fn lin_stress_sem_g01_a_port() {
             for thread in threads {
                 thread.join().expect("asking does not panic");
             }
-            if let Err(history) = history.check(&Queue::default()) {
+            if let Err(history) = history.check(&begin) {
                 panic!("seed {seed}: {history}");
             }
         });

@@ -23,6 +23,7 @@ mod join_of_many;
 mod join_under_load;
 mod model;
 mod own;
+mod pile;
 mod port;
 mod port_sets;
 mod programs;

@@ -98,17 +98,17 @@ fn activate(
 }
 
 /// A receiver of the real thing, by the model's number.
-enum Real {
+enum Real<'a> {
     Active(Activation),
     /// `None` when it has ended.
-    Waiting(Option<Recv<u32>>),
+    Waiting(Option<Recv<'a, u32>>),
 }
 
 /// Runs a program on real ports and on the model, step by step.
-struct Twins {
+struct Twins<'a> {
     model: Model,
-    ports: Vec<Port<u32>>,
-    receivers: Vec<Real>,
+    ports: &'a [Port<u32>],
+    receivers: Vec<Real<'a>>,
     handled: Handled,
     posted: u32,
     /// Items that the program has taken out and not put back.
@@ -116,11 +116,11 @@ struct Twins {
     waker: std::task::Waker,
 }
 
-impl Twins {
-    fn new() -> Self {
+impl<'a> Twins<'a> {
+    fn new(ports: &'a [Port<u32>]) -> Self {
         Twins {
             model: Model::new(PORTS),
-            ports: (0..PORTS).map(|_| Port::new()).collect(),
+            ports,
             receivers: Vec::new(),
             handled: Log::new(),
             posted: 0,
@@ -171,7 +171,7 @@ impl Twins {
     fn receive(&mut self, port: usize, want: Want, once: bool) {
         let number = self.receivers.len();
         let active = activate(
-            &self.ports,
+            self.ports,
             (port, want, once),
             (number, &self.handled),
             &here(),
@@ -233,13 +233,36 @@ proptest! {
     fn prop_sem_g02_programs_do_what_the_model_does(
         program in prop::collection::vec(step(), 1..80),
     ) {
-        let mut twins = Twins::new();
+        let ports = ports();
+        let mut twins = Twins::new(&ports);
         for step in &program {
             twins.step(step);
             twins.check();
         }
         twins.end();
     }
+
+    /// Where so many wait that most lie on a pile. A look at them makes nodes of all: it is rare.
+    #[test]
+    fn prop_sem_g420_programs_do_what_the_model_does_where_many_wait(
+        many in 62_u32..600,
+        program in prop::collection::vec((step(), 0..8), 1..80),
+    ) {
+        let ports = ports();
+        let mut twins = Twins::new(&ports);
+        (0..many * PORTS as u32).for_each(|n| twins.step(&Step::Post(n as usize % PORTS)));
+        for (step, look) in &program {
+            twins.step(step);
+            if *look == 0 {
+                twins.check();
+            }
+        }
+        twins.end();
+    }
+}
+
+fn ports() -> Vec<Port<u32>> {
+    (0..PORTS).map(|_| Port::new()).collect()
 }
 
 proptest! {
@@ -256,7 +279,7 @@ proptest! {
 /// Runs the programs side by side on one set of ports and a dispatcher of four threads.
 fn conserve(programs: &[Vec<Step>]) {
     let (dispatcher, queue) = dispatcher(4);
-    let ports: Vec<Port<u32>> = (0..PORTS).map(|_| Port::new()).collect();
+    let ports = ports();
     let handled = Handled::new();
     let shared = (programs.to_vec(), ports.clone(), handled.clone(), queue);
     let left = in_parallel(programs.len(), move |number| {

@@ -102,9 +102,9 @@ fn sem_g70_combinators_run_in_handlers() {
     within(patience(), || {
         let (dispatcher, queue) = dispatcher(2);
         let (numbers, sums, end) = (Port::new(), Port::new(), Port::new());
-        let (port, mut out, until) = (numbers.clone(), sums.sink(), end.recv());
+        let (port, mut out, until) = (numbers.clone(), sums.sink(), end.clone());
         FromHandler::new_async(move || async move {
-            let mut pairs = port.stream().until(until).chunks(2);
+            let mut pairs = port.stream().until(until.recv()).chunks(2);
             while let Some(pair) = pairs.next().await {
                 out.send(pair.iter().sum::<u32>()).await.unwrap();
             }

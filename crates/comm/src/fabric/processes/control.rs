@@ -1,5 +1,6 @@
 //! What the processes of a run tell each other about it, and how they end it together.
 
+use super::profiles::PROFILE;
 use super::{CONTROL, Processes, number, run_of};
 use crate::WaitReport;
 use crate::report::written;
@@ -82,6 +83,11 @@ impl Control {
         self.later.lock().push((process, header, payload));
     }
 
+    /// Whether the ranks of the process have all ended, well or not.
+    fn has_left(&self, process: usize) -> bool {
+        self.state.lock().standing[process] != Standing::Running
+    }
+
     /// Whether there are ranks that have not ended.
     pub(super) fn someone_runs(&self) -> bool {
         self.state.lock().someone_runs()
@@ -148,8 +154,8 @@ impl Processes {
                     reason: format!("process {process} has sent a report that cannot be read"),
                 }),
             },
-            // A hello that was said twice says nothing new.
-            _ => {}
+            PROFILE => self.profile_came(process, payload),
+            tag => self.told_why(process, tag, header.source, payload),
         }
     }
 
@@ -164,6 +170,11 @@ impl Processes {
                 self.tell(process, tag, 0, payload.to_vec());
             }
         }
+    }
+
+    /// Whether the ranks of a process have all ended.
+    pub(super) fn has_left(&self, process: usize) -> bool {
+        self.control.has_left(process)
     }
 
     pub(super) fn others(&self) -> impl Iterator<Item = usize> + use<> {

@@ -186,6 +186,7 @@ impl Traffic {
 mod tests {
     use super::*;
     use crate::fabric::Hall;
+    use crate::fabric::Told;
     use crate::fabric::processes::Later;
     use crate::report::RankState;
     use crate::transport::{Header, Transport, TransportError};
@@ -226,7 +227,10 @@ mod tests {
             1,
             Box::new([0, 1, 2]),
             Later::default(),
-            caller.unparker(),
+            Told {
+                caller: caller.unparker(),
+                asks: Arc::default(),
+            },
             limit,
         );
         let quiet = Traffic {

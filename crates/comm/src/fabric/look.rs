@@ -1,0 +1,51 @@
+//! What the ranks here do, seen from another thread.
+
+use super::hall::Hall;
+use crate::rank_slot::Seen;
+use crate::report::graph::{RankNow, WaitGraph, WaitNow};
+use std::time::Instant;
+
+/// Messages of one rank that nobody has received: more are not looked at, since their mailbox is locked meanwhile.
+const MESSAGES: usize = 4;
+
+impl Hall {
+    /// What the ranks here do now. They need not help, and do not notice.
+    pub(crate) fn look(&self) -> WaitGraph {
+        let now = Instant::now();
+        let after = now.saturating_duration_since(self.begun);
+        let mut graph = WaitGraph::of(after, Vec::new(), self.unmatched(MESSAGES));
+        graph.ranks.reserve(self.size());
+        for slot in &self.slots {
+            let seen = slot.look();
+            for listed in &seen.waits {
+                graph.note(listed.why.wait.communicator, &listed.why.members);
+            }
+            graph.ranks.push(self.rank_now(&seen, now));
+        }
+        graph
+    }
+
+    fn rank_now(&self, seen: &Seen, now: Instant) -> RankNow {
+        if seen.finished {
+            return RankNow::Finished;
+        }
+        let waits = seen.waits.iter().map(|listed| {
+            let waited = now.saturating_duration_since(listed.since);
+            WaitNow::new(listed.number, &listed.why, waited)
+        });
+        let waits: Vec<WaitNow> = waits.collect();
+        if !waits.is_empty() {
+            let woken = !seen.suspended;
+            return RankNow::Waiting { waits, woken };
+        }
+        let since = seen.last.map_or(self.begun, |(_, ended)| ended);
+        let (lasted, after) = (
+            now.saturating_duration_since(since),
+            seen.last.map(|(wait, _)| wait),
+        );
+        match seen.suspended {
+            true => RankNow::Elsewhere { lasted, after },
+            false => RankNow::Running { lasted, after },
+        }
+    }
+}

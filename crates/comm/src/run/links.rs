@@ -1,0 +1,110 @@
+//! What joins the ranks of a run.
+
+use super::between::{Between, Way};
+use crate::fabric::{AnyFabric, Farewells, Hall, PlaceKind, Ports, Remote, Team, Threads};
+use crate::watch::{Ranks, Runs};
+use crate::{Profile, RunError};
+use motet_dispatch::Dispatcher;
+use motet_sync::Parker;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What carries the messages of the ranks.
+pub(crate) enum On {
+    Threads,
+    Ports,
+    /// Shared memory here, and a transport to the ranks of other processes.
+    Processes(Way),
+}
+
+/// What joins the ranks.
+pub(super) enum Links {
+    Memory,
+    Ports,
+    Processes(Between),
+}
+
+impl Links {
+    /// Joins `ranks` ranks on so many workers: where they meet, and how.
+    ///
+    /// # Errors
+    /// Other processes do not come.
+    pub(super) fn new<E>(
+        on: On,
+        ranks: usize,
+        workers: usize,
+        dispatcher: &Dispatcher,
+        caller: &Parker,
+        runs: &Runs,
+    ) -> Result<(Arc<Hall>, Links), RunError<E>> {
+        Ok(match on {
+            On::Threads => (Arc::new(Hall::new(ranks, workers)), Links::Memory),
+            On::Ports => (Arc::new(Hall::with_ports(ranks, workers)), Links::Ports),
+            On::Processes(way) => {
+                let watch = dispatcher.idle_watch();
+                let between = way.begin(ranks, workers, watch, caller.unparker(), runs)?;
+                let hall = Arc::clone(&between.processes.hall);
+                (hall, Links::Processes(between))
+            }
+        })
+    }
+
+    /// Ends the run when all its ranks wait for each other.
+    pub(super) fn watch_over(&self, hall: &Arc<Hall>, dispatcher: &Dispatcher) {
+        // Between processes it takes more to know that a run is stuck: `between` does it.
+        if !matches!(self, Links::Processes(_)) {
+            let (watch, watched) = (dispatcher.idle_watch(), Arc::clone(hall));
+            dispatcher.on_idle(move || {
+                if let Some(before) = watch.look() {
+                    watched.check_stuck(|| watch.look() == Some(before));
+                }
+            });
+        }
+    }
+
+    /// The profile of all ranks, given that of the ranks here; `None` where another process has it.
+    pub(super) fn all_profiles(&self, here: Profile) -> Option<Profile> {
+        match self {
+            Links::Memory | Links::Ports => Some(here),
+            Links::Processes(between) => between.all_profiles(here),
+        }
+    }
+
+    /// The world of `ranks` ranks here, and those of other processes.
+    pub(super) fn world(&self, ranks: usize) -> Team {
+        match self {
+            Links::Memory => Team::world(ranks, PlaceKind::Tree),
+            Links::Ports => Team::world(ranks, PlaceKind::Port),
+            Links::Processes(between) => {
+                let processes = Arc::clone(&between.processes);
+                Team::world(processes.size(), PlaceKind::Bridge(processes))
+            }
+        }
+    }
+
+    /// The ranks, for whoever looks at them.
+    pub(super) fn ranks(&self, hall: &Arc<Hall>) -> Ranks {
+        match self {
+            Links::Memory | Links::Ports => Ranks::Here(Arc::clone(hall)),
+            Links::Processes(between) => Ranks::Everywhere(Arc::clone(&between.processes)),
+        }
+    }
+
+    /// What a rank talks over, given its place here; and its number in the world.
+    pub(super) fn fabric(
+        &self,
+        hall: &Arc<Hall>,
+        place: usize,
+        farewells: Rc<Farewells>,
+    ) -> AnyFabric {
+        let hall = || Arc::clone(hall);
+        match self {
+            Links::Memory => AnyFabric::Threads(Threads::new(hall(), place, farewells)),
+            Links::Ports => AnyFabric::Ports(Ports::new(hall(), place, farewells)),
+            Links::Processes(between) => {
+                let processes = Arc::clone(&between.processes);
+                AnyFabric::Remote(Remote::new(processes, place, farewells))
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! How items come onto a port's pile, and who takes them from there.
+
+use super::PortCore;
+use super::pile::{Bare, Front, Pile};
+use super::state::PortState;
+use crate::PostError;
+use crate::delivery::{Parcel, parcel_under};
+use crate::predicate;
+use motet_dispatch::Causalities;
+use motet_sync::atomic::Ordering;
+use std::sync::Arc;
+
+impl<T: Send + 'static> PortCore<T> {
+    /// Puts an item on the pile, if there is one; else it goes the usual way.
+    #[inline(never)]
+    pub(super) fn post_on_pile(&self, item: T) -> Result<(), PostError<T>> {
+        let carries = || match self.tokens {
+            true => Causalities::none(),
+            false => Causalities::active(),
+        };
+        let mut state = self.state();
+        let Some(item) = state.heap(item, carries) else {
+            return Ok(());
+        };
+        // Under the lock, as where it is set.
+        self.piles.store(false, Ordering::Relaxed);
+        drop(state);
+        self.post(item)
+    }
+
+    /// Items may lie on a pile from now on, unless a join connects the port. The caller has the lock.
+    #[cold]
+    fn begin_pile(&self) -> Option<&Arc<Front<T>>> {
+        if self.has_domain() {
+            return None;
+        }
+        self.piles.store(true, Ordering::Relaxed);
+        Some(self.front.get_or_init(|| Arc::new(Front::new())))
+    }
+
+    /// Takes the oldest item, if it lies on a pile, without the port's lock.
+    #[inline]
+    pub(crate) fn pop_bare(&self) -> Option<Bare<T>> {
+        let front = self.front.get()?;
+        predicate::assert_outside();
+        front.pop()
+    }
+}
+
+impl<T: Send + 'static> PortState<T> {
+    /// Puts a posted item on the pile. Gives it back when there is none.
+    #[inline]
+    fn heap(&mut self, item: T, carries: impl FnOnce() -> Causalities) -> Option<T> {
+        let Some(pile) = &mut self.pile else {
+            return Some(item);
+        };
+        pile.push(item, carries());
+        self.stamps.give();
+        None
+    }
+
+    /// Keeps a posted item behind many others: on the pile, if there may be one.
+    #[inline(never)]
+    pub(super) fn keep_on_pile(&mut self, parcel: Parcel<T>) {
+        if self.pile.is_none() {
+            self.begin_pile();
+        }
+        let Some(pile) = &mut self.pile else {
+            return self.items.push_back(parcel);
+        };
+        let (delivery, causalities) = parcel.into_parts();
+        pile.push(delivery.item, causalities);
+    }
+
+    /// Begins a pile, if there may be one.
+    fn begin_pile(&mut self) {
+        let alone = self.receivers.is_empty() && self.bound.is_none();
+        let port = if alone { self.this.upgrade() } else { None };
+        let front = port.as_ref().and_then(|port| port.begin_pile());
+        self.pile = front.map(|front| Box::new(Pile::new(front)));
+    }
+
+    /// Takes the oldest item of the pile; nothing is in a node.
+    #[inline(never)]
+    pub(super) fn pop_pile(&mut self) -> Option<Parcel<T>> {
+        let Some((item, causalities)) = self.pile.as_mut()?.pop() else {
+            self.pile = None;
+            return None;
+        };
+        // Without a stamp: who takes an item by hand does not bring its node back.
+        Some(parcel_under(causalities, item))
+    }
+}

@@ -1,0 +1,180 @@
+//! Items that pile up where nobody asks for them.
+//!
+//! An item comes in a node of its own, which becomes its handler's task. Where many items wait and there is
+//! no receiver, they are more likely taken by hand ([`Port::recv`](crate::Port::recv),
+//! [`Port::test`](crate::Port::test)), and the nodes are for nothing: allocated on one thread, freed on
+//! another. So from [`ENOUGH`] waiting items on, what is posted lies on a pile, without nodes. Whoever needs
+//! nodes has them made, for all.
+//!
+//! ```text
+//!   oldest ──> in nodes │ front ──────────── │ rows ── back │ <── post
+//!              port's lock, its own lock ────┴─ port's lock ┘
+//! ```
+//!
+//! The oldest rows are the front, which has a lock of its own: those who take and those who post do not meet
+//! until it is empty. It is *open*, that is anybody may take from it, while nothing older waits in nodes.
+//! Only who has the port's lock puts something into the front or opens it.
+//!
+//! There is a pile only while there is no receiver, no limit and no domain: nobody is asked then who may
+//! want an item, and a post needs nothing but the port's lock.
+
+use crate::delivery::{Delivery, parcel_under};
+use motet_dispatch::{BoxList, Causalities};
+use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicBool, Ordering};
+use std::collections::VecDeque;
+use std::mem;
+use std::sync::Arc;
+
+/// So many items wait in nodes before there is a pile: a port in which few wait pays nothing for it.
+pub(super) const ENOUGH: usize = if cfg!(any(motet_loom, motet_shuttle)) {
+    1
+} else {
+    64
+};
+
+/// Items of a row: memory for many is asked for at once, and they are never copied.
+const ROW: usize = if cfg!(any(motet_loom, motet_shuttle)) {
+    2
+} else {
+    256
+};
+
+/// An item without a node, with what it carries.
+pub(crate) type Bare<T> = (T, Causalities);
+
+type Row<T> = VecDeque<Bare<T>>;
+
+/// The youngest items of a port. Under the port's lock.
+pub(super) struct Pile<T> {
+    front: Arc<Front<T>>,
+    /// Full, older than the last one.
+    rows: VecDeque<Row<T>>,
+    back: Row<T>,
+}
+
+/// The oldest items of a pile. Alone in its cache lines, which are those of who takes.
+#[repr(align(64))]
+pub(super) struct Front<T> {
+    /// Whether something may be in it: a hint.
+    holds: AtomicBool,
+    head: Mutex<Head<T>>,
+}
+
+struct Head<T> {
+    first: Row<T>,
+    rows: VecDeque<Row<T>>,
+    open: bool,
+}
+
+impl<T: Send + 'static> Pile<T> {
+    pub(super) fn new(front: &Arc<Front<T>>) -> Self {
+        Pile {
+            front: Arc::clone(front),
+            rows: VecDeque::new(),
+            back: Row::with_capacity(ROW),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let head = self.front.head.lock();
+        count(&head.first, &head.rows) + count(&self.back, &self.rows)
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, item: T, causalities: Causalities) {
+        if self.back.len() == ROW {
+            self.begin_row();
+        }
+        self.back.push_back((item, causalities));
+    }
+
+    /// Takes the oldest; nothing is in a node.
+    pub(super) fn pop(&mut self) -> Option<Bare<T>> {
+        let mut head = self.front.head.lock();
+        head.open = true;
+        // Relaxed: who misses it finds the item under the port's lock.
+        self.front.holds.store(true, Ordering::Relaxed);
+        head.pop().or_else(|| {
+            mem::swap(&mut head.rows, &mut self.rows);
+            let last = if head.rows.is_empty() {
+                &mut head.first
+            } else {
+                head.rows.push_back(Row::with_capacity(ROW));
+                head.rows.back_mut()?
+            };
+            mem::swap(last, &mut self.back);
+            head.pop()
+        })
+    }
+
+    /// Something older comes into a node.
+    pub(super) fn close(&self) {
+        self.front.head.lock().open = false;
+    }
+
+    /// Makes nodes for all and puts them behind `items`. The last gets the stamp `last`.
+    pub(super) fn into_nodes(mut self, items: &mut BoxList<Delivery<T>>, last: i64) {
+        let mut stamp = last - self.len() as i64;
+        while let Some((item, causalities)) = self.pop() {
+            let mut parcel = parcel_under(causalities, item);
+            stamp += 1;
+            parcel.stamp = stamp;
+            items.push_back(parcel);
+        }
+    }
+
+    #[cold]
+    fn begin_row(&mut self) {
+        let full = mem::replace(&mut self.back, Row::with_capacity(ROW));
+        self.rows.push_back(full);
+    }
+}
+
+impl<T: Send + 'static> Front<T> {
+    pub(super) fn new() -> Self {
+        Front {
+            holds: AtomicBool::new(false),
+            head: Mutex::new(Head {
+                first: Row::new(),
+                rows: VecDeque::new(),
+                open: false,
+            }),
+        }
+    }
+
+    /// Takes the oldest item of the port, if it is here.
+    pub(super) fn pop(&self) -> Option<Bare<T>> {
+        // Relaxed: only a hint.
+        if !self.holds.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut head = self.head.lock();
+        let taken = if head.open { head.pop() } else { None };
+        if taken.is_none() {
+            self.holds.store(false, Ordering::Relaxed);
+        }
+        taken
+    }
+}
+
+impl<T: Send + 'static> Head<T> {
+    #[inline]
+    fn pop(&mut self) -> Option<Bare<T>> {
+        if self.first.is_empty() {
+            self.next_row();
+        }
+        self.first.pop_front()
+    }
+
+    #[cold]
+    fn next_row(&mut self) {
+        if let Some(row) = self.rows.pop_front() {
+            self.first = row;
+        }
+    }
+}
+
+fn count<T>(one: &Row<T>, rows: &VecDeque<Row<T>>) -> usize {
+    one.len() + rows.iter().map(Row::len).sum::<usize>()
+}
