@@ -163,7 +163,8 @@ impl Mpi {
             .args(["bench", "rank-program", program, &budget_us.to_string()])
             .env("MOTET_THREADS", threads.to_string())
             .env("MOTET_MPI_LIB", library);
-        Ok(told(command, "motet")?.of(processes)?.us)
+        let measured = told(command, "motet")?.of(processes)?;
+        Ok(measured.us)
     }
 
     fn measure(
@@ -226,7 +227,7 @@ fn told(command: Command, program: &str) -> Result<Measured, String> {
 }
 
 impl Measured {
-    /// The same, if as many processes have run as were to.
+    /// This, if as many processes have run as were to.
     fn of(self, processes: usize) -> Result<Measured, String> {
         if self.processes != processes {
             let ran = self.processes;
@@ -370,7 +371,7 @@ mod tests {
             processes,
             mpi: String::new(),
         };
-        assert_eq!(measured(2).of(2).unwrap().us, 2.5);
+        assert_eq!(measured(2).of(2).map(|measured| measured.us), Ok(2.5));
         // A library that was started by another one's launcher finds each process alone.
         let refused = measured(1).of(2).unwrap_err();
         assert_eq!(refused, "1 processes ran together, not 2");
