@@ -38,13 +38,13 @@ impl Experiment for ClusterCount {
         for data in Data::ALL.into_iter().filter(|_| threads > 1) {
             let rows = match data {
                 Data::Census => setting.by_effort(200, 20_000, 200_000),
-                Data::Chemistry => setting.by_effort(200, 500, 40_000),
+                Data::Chemistry => setting.by_effort(200, 250, 40_000),
             };
             let counts: &[usize] = match data {
                 Data::Census => {
                     setting.by_effort(&[2], &[2, 5, 10, 20, 40], &[2, 5, 10, 20, 40, 80])
                 }
-                Data::Chemistry => setting.by_effort(&[2], &[2, 5, 10], &[2, 5, 10, 20, 40]),
+                Data::Chemistry => setting.by_effort(&[2], &[2, 5, 10], &[2, 5, 10, 20]),
             };
             for &clusters in counts {
                 let number = cases.len();
