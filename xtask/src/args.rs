@@ -28,7 +28,7 @@ The project's recipes.
       --seconds N            in all (600)
   cargo xtask counts         instructions that the core's paths take, beside the baseline (valgrind)
       --bless                what is counted becomes the baseline
-  cargo xtask sanitize [CRATE]   the tests under AddressSanitizer
+  cargo xtask sanitize [CRATE]   the tests under AddressSanitizer and, with nightly, ThreadSanitizer
       --keep-going
   cargo xtask docs           the API documentation, warnings are errors
       --open                 show it in a browser

@@ -2,7 +2,7 @@
 
 use crate::CommError;
 use crate::envelope::{Context, Kind};
-use crate::fabric::{AnyFabric, Fabric, Place, Team};
+use crate::fabric::{AnyFabric, Place, Team};
 use crate::pending::Spot;
 use crate::profile::{Called, Entered, Recorder};
 use crate::report::{Operation, Wait, Why};

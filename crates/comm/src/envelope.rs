@@ -146,16 +146,24 @@ impl Envelope {
         }
     }
 
-    /// Shows `look` the numbers inside, if it holds numbers of this type; a vector that was written is read for it.
-    pub(crate) fn numbers<T: Plain, R>(&self, look: impl FnOnce(&[T]) -> R) -> Option<R> {
+    /// Shows `look` the numbers inside; a vector that was written is read for it. The error is that of
+    /// [`Envelope::open`].
+    pub(crate) fn numbers<T: Plain, R>(
+        &self,
+        look: impl FnOnce(&[T]) -> R,
+    ) -> Result<R, Option<String>> {
         if !self.holds::<Vec<T>>() {
-            return None;
+            return Err(None);
         }
         match &self.payload {
-            Payload::Here(value) => value.downcast_ref::<Vec<T>>().map(|numbers| look(numbers)),
-            Payload::Written(written) => decode::<Vec<T>>(written.value())
-                .ok()
-                .map(|numbers| look(&numbers)),
+            Payload::Here(value) => {
+                let numbers = value.downcast_ref::<Vec<T>>();
+                Ok(look(numbers.expect("it holds numbers")))
+            }
+            Payload::Written(written) => {
+                let numbers = decode::<Vec<T>>(written.value()).map_err(Some)?;
+                Ok(look(&numbers))
+            }
         }
     }
 

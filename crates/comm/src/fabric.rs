@@ -16,6 +16,7 @@ mod farewells;
 mod hall;
 mod lane;
 mod look;
+mod mailbox;
 mod meeting;
 mod place;
 mod ports;
@@ -29,8 +30,11 @@ pub(crate) use call::Call;
 pub(crate) use farewells::Farewells;
 pub(crate) use hall::Hall;
 pub(crate) use lane::{Closer, Lane, LaneReceiver, LaneSender};
+pub(crate) use mailbox::Steps;
 pub(crate) use place::{Agenda, Place, PlaceKind};
 pub(crate) use ports::Ports;
+#[cfg(all(test, not(motet_loom)))]
+pub(crate) use processes::tests::first_of_two;
 pub(crate) use processes::{Ending, Later, Processes, Told, greet};
 pub(crate) use remote::Remote;
 pub(crate) use solo::Solo;
@@ -39,13 +43,16 @@ pub(crate) use threads::Threads;
 
 use crate::CommError;
 use crate::envelope::{Envelope, Receipt, Sender, Wanted};
-use crate::mailbox::MailTicket;
 use crate::rank_slot::RankSlot;
+use crate::report::Unmatched;
 use motet_sync::atomic::{Ordering, fence};
 use std::sync::Arc;
 
 /// One rank's access to what carries its messages. Ranks are those of the world.
 pub(crate) trait Fabric {
+    /// Where this rank's messages are.
+    type Mail: Mail;
+
     /// The rank.
     fn world_rank(&self) -> usize;
 
@@ -64,6 +71,9 @@ pub(crate) trait Fabric {
     fn wake_if_sleeping(&self, rank: usize) {
         self.slot_of(rank).wake_if_sleeping();
     }
+
+    /// This rank's messages.
+    fn mail(&self) -> &Self::Mail;
 
     /// Carries an envelope to a rank that exists. Never waits.
     ///
@@ -90,35 +100,122 @@ pub(crate) trait Fabric {
     fn poll(&self) {}
 
     /// A number that changes with each message that comes to this rank.
-    fn arrivals(&self) -> u32;
+    #[inline]
+    fn arrivals(&self) -> u32 {
+        self.mail().arrivals()
+    }
 
     /// Takes the oldest message that is wanted, or posts a receive for it.
-    fn post(&self, wanted: &Wanted) -> Posted;
+    #[inline]
+    fn post(&self, wanted: &Wanted) -> Posted {
+        self.signing(|mail, signed| mail.post(wanted, signed))
+    }
 
     /// Posts a receive for later: the oldest message that is wanted, if it is there, is the receive's from now
     /// on, and somebody else's if the receive is given up.
-    fn request(&self, wanted: &Wanted) -> Ticket;
+    fn request(&self, wanted: &Wanted) -> Ticket {
+        self.signing(|mail, signed| mail.request(wanted, signed))
+    }
 
     /// What a posted receive has got; the receive is then over.
-    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope>;
+    #[inline]
+    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+        self.mail().collect(ticket)
+    }
 
     /// Gives a posted receive up. What it had got is there again; then the answer is `false`, and this rank
     /// is woken: it may sleep in another receive, which gets the message.
-    fn withdraw(&self, ticket: Ticket) -> bool;
+    fn withdraw(&self, ticket: Ticket) -> bool {
+        let was_free = self.signing(|mail, signed| mail.withdraw(ticket, signed));
+        if !was_free {
+            self.slot().wake_if_sleeping();
+        }
+        was_free
+    }
+
+    /// Nobody waits for what a posted receive gets: it is dropped, now or when it comes.
+    fn leave(&self, ticket: Ticket) {
+        self.mail().leave(ticket);
+    }
+
+    /// Brings an envelope back that was received and could not be used; this rank is woken, as above.
+    fn put_back(&self, envelope: Envelope) {
+        self.signing(|mail, signed| mail.put_back(envelope, signed));
+        self.slot().wake_if_sleeping();
+    }
+
+    /// Shows `look` the oldest message that is wanted, and leaves it there.
+    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+        self.mail().peek(wanted, look)
+    }
+
+    /// Drops all messages that are wanted and wait for a receive.
+    fn clear(&self, wanted: &Wanted) {
+        self.mail().clear(wanted);
+    }
+
+    /// Does something with this rank's messages, and tells those whose messages receives have got by it.
+    #[inline]
+    fn signing<R>(&self, act: impl FnOnce(&Self::Mail, &mut Signed) -> R) -> R {
+        let mut signed = Signed::new();
+        let result = act(self.mail(), &mut signed);
+        self.sign_all(signed);
+        result
+    }
 
     /// The lane to or from `peer` is gone for good. The peer is told when the rank waits next: a rank that
     /// ends, well or not, has the run say so. One rank alone has nobody to tell.
     fn farewell(&self, _peer: usize, _closer: Closer) {}
 
-    /// Brings an envelope back that was received and could not be used; this rank is woken, as above.
-    fn put_back(&self, envelope: Envelope);
-
-    /// Shows `look` the oldest message that is wanted, and leaves it there.
-    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R>;
-
     /// Numbers for so many new communicators; the first of them.
     fn new_communicators(&self, count: u32) -> u32;
 }
+
+/// The messages of one rank that nobody has received, and its receives that wait. What happens to it may let
+/// receives get messages, whose receipts are then to be [signed](Fabric::sign_all); no lock is held meanwhile.
+pub(crate) trait Mail {
+    /// A message arrives. Its receiver is to be woken.
+    fn push(&self, envelope: Envelope, signed: &mut Signed);
+
+    /// A number that changes with each message that comes.
+    fn arrivals(&self) -> u32;
+
+    /// As [`Fabric::post`].
+    fn post(&self, wanted: &Wanted, signed: &mut Signed) -> Posted;
+
+    /// As [`Fabric::request`].
+    fn request(&self, wanted: &Wanted, signed: &mut Signed) -> Ticket;
+
+    /// As [`Fabric::collect`].
+    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope>;
+
+    /// As [`Fabric::withdraw`]; after `false` this rank is to be woken.
+    fn withdraw(&self, ticket: Ticket, signed: &mut Signed) -> bool;
+
+    /// As [`Fabric::leave`].
+    fn leave(&self, ticket: Ticket);
+
+    /// Brings a message back that nobody could use, as if it had not been taken: to the oldest receive that
+    /// waits for it or has got a younger one, or to its old place. A receive with a narrower tag may have taken
+    /// it past older ones.
+    ///
+    /// The rank whose messages these are, which is the only one to call this, may sleep in another receive: it is
+    /// to be woken.
+    fn put_back(&self, envelope: Envelope, signed: &mut Signed);
+
+    /// As [`Fabric::peek`].
+    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R>;
+
+    /// As [`Fabric::clear`].
+    fn clear(&self, wanted: &Wanted);
+
+    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive; at
+    /// most so many.
+    fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched>;
+}
+
+/// Receipts of messages that posted receives have got: their senders are to be told, when no lock is held.
+pub(crate) type Signed = Vec<Arc<Receipt>>;
 
 /// What comes of posting a receive: the message, or a ticket for it.
 pub(crate) type Posted = Result<Envelope, Ticket>;
@@ -126,7 +223,7 @@ pub(crate) type Posted = Result<Envelope, Ticket>;
 /// A posted receive.
 pub(crate) enum Ticket {
     /// In a mailbox.
-    Mail(MailTicket),
+    Mail(mailbox::MailTicket),
     /// At a port.
     Port(Box<desk::PortTicket>),
 }
@@ -167,80 +264,89 @@ impl AnyFabric {
     }
 }
 
-impl Fabric for AnyFabric {
+/// As [`Fabric`] has them.
+impl AnyFabric {
     #[inline]
-    fn world_rank(&self) -> usize {
+    pub(crate) fn world_rank(&self) -> usize {
         each_fabric!(self, fabric => fabric.world_rank())
     }
 
     #[inline]
-    fn slot(&self) -> &RankSlot {
+    pub(crate) fn slot(&self) -> &RankSlot {
         each_fabric!(self, fabric => fabric.slot())
     }
 
-    fn share_thread(&self, one: usize, other: usize) -> bool {
+    pub(crate) fn share_thread(&self, one: usize, other: usize) -> bool {
         each_fabric!(self, fabric => fabric.share_thread(one, other))
     }
 
     #[inline]
-    fn slot_of(&self, rank: usize) -> &RankSlot {
+    pub(crate) fn slot_of(&self, rank: usize) -> &RankSlot {
         each_fabric!(self, fabric => fabric.slot_of(rank))
     }
 
-    fn wake_if_sleeping(&self, rank: usize) {
+    pub(crate) fn wake_if_sleeping(&self, rank: usize) {
         each_fabric!(self, fabric => fabric.wake_if_sleeping(rank));
     }
 
     #[inline]
-    fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
+    pub(crate) fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
         each_fabric!(self, fabric => fabric.send(to, envelope))
     }
 
-    fn sign(&self, receipt: &Receipt) {
+    pub(crate) fn sign(&self, receipt: &Receipt) {
         each_fabric!(self, fabric => fabric.sign(receipt));
     }
 
     #[inline]
-    fn poll(&self) {
+    pub(crate) fn poll(&self) {
         each_fabric!(self, fabric => fabric.poll());
     }
 
     #[inline]
-    fn arrivals(&self) -> u32 {
+    pub(crate) fn arrivals(&self) -> u32 {
         each_fabric!(self, fabric => fabric.arrivals())
     }
 
     #[inline]
-    fn post(&self, wanted: &Wanted) -> Posted {
+    pub(crate) fn post(&self, wanted: &Wanted) -> Posted {
         each_fabric!(self, fabric => fabric.post(wanted))
     }
 
-    fn request(&self, wanted: &Wanted) -> Ticket {
+    pub(crate) fn request(&self, wanted: &Wanted) -> Ticket {
         each_fabric!(self, fabric => fabric.request(wanted))
     }
 
     #[inline]
-    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+    pub(crate) fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
         each_fabric!(self, fabric => fabric.collect(ticket))
     }
 
-    fn withdraw(&self, ticket: Ticket) -> bool {
+    pub(crate) fn withdraw(&self, ticket: Ticket) -> bool {
         each_fabric!(self, fabric => fabric.withdraw(ticket))
     }
 
-    fn farewell(&self, peer: usize, closer: Closer) {
-        each_fabric!(self, fabric => fabric.farewell(peer, closer));
+    pub(crate) fn leave(&self, ticket: Ticket) {
+        each_fabric!(self, fabric => fabric.leave(ticket));
     }
 
-    fn put_back(&self, envelope: Envelope) {
+    pub(crate) fn put_back(&self, envelope: Envelope) {
         each_fabric!(self, fabric => fabric.put_back(envelope));
     }
 
-    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+    pub(crate) fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
         each_fabric!(self, fabric => fabric.peek(wanted, look))
     }
 
-    fn new_communicators(&self, count: u32) -> u32 {
+    pub(crate) fn clear(&self, wanted: &Wanted) {
+        each_fabric!(self, fabric => fabric.clear(wanted));
+    }
+
+    pub(crate) fn farewell(&self, peer: usize, closer: Closer) {
+        each_fabric!(self, fabric => fabric.farewell(peer, closer));
+    }
+
+    pub(crate) fn new_communicators(&self, count: u32) -> u32 {
         each_fabric!(self, fabric => fabric.new_communicators(count))
     }
 }

@@ -69,7 +69,6 @@ mod error;
 mod exact_sum;
 mod fabric;
 mod group;
-mod mailbox;
 mod meet;
 mod pending;
 mod plain;

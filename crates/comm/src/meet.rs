@@ -1,7 +1,7 @@
 //! One rank's part in a collective: it comes to the meeting place with a value, and reads what the ranks have
 //! made of all values.
 
-use crate::fabric::{Agenda, Call, Fabric, Place};
+use crate::fabric::{Agenda, Call, Place};
 use crate::pending::{Pending, Waiting, Whys};
 use crate::profile::Called;
 use crate::report::Why;

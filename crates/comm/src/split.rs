@@ -1,6 +1,6 @@
 //! Communicators made of others.
 
-use crate::fabric::{Call, Fabric, Team};
+use crate::fabric::{Call, Team};
 use crate::meet::{Collective, Meet};
 use crate::{CommError, Communicator, Group};
 use motet_sync::Mutex;

@@ -135,9 +135,7 @@ impl Blocking {
 
     /// A call catches its own panic; this is for the destructors of what it holds, and for wakers.
     fn guarded(&self, body: impl FnOnce()) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
-            route::route(Exception::new(payload, &self.name), &self.name, &[]);
-        }
+        route::guarded(&self.name, &[], body);
     }
 
     /// The life of a thread.

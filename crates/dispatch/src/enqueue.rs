@@ -105,9 +105,7 @@ pub trait Enqueue: Send + Sync + 'static {
     /// start any more, and its panic is [raised](Enqueue::raise). For tasks that do the work of several.
     fn start(&self, task: Task) {
         let name = || self.name().to_owned();
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| span::start(task, name))) {
-            self.raise(Exception::new(payload, self.name()));
-        }
+        guarded(self, || span::start(task, name));
     }
 
     /// Claims room and queues the task. What becomes of it then, and of others, is up to the queue's
@@ -184,6 +182,28 @@ pub trait Enqueue: Send + Sync + 'static {
             });
         }
         motet_sync::block_on(self.enqueue_wait(task))
+    }
+}
+
+impl dyn Enqueue {
+    /// Runs code for the sake of this queue that is not its own, or holds such (a destructor, a waker), while the
+    /// caller has work of others in hand: its panic is [raised](Enqueue::raise) as that of a task.
+    ///
+    /// ```
+    /// use motet_dispatch::{Enqueue, Inline};
+    ///
+    /// let queue = Inline::new("here");
+    /// queue.on_exception(|exception| assert_eq!(exception.message(), "broken"));
+    /// queue.handle().guarded(|| panic!("broken"));
+    /// ```
+    pub fn guarded(&self, body: impl FnOnce()) {
+        guarded(self, body);
+    }
+}
+
+fn guarded<Q: Enqueue + ?Sized>(queue: &Q, body: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+        queue.raise(Exception::new(payload, queue.name()));
     }
 }
 

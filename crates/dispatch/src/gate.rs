@@ -5,6 +5,7 @@ use crate::limit::{Limit, nanoseconds};
 use crate::line::RoomLine;
 use crate::policy::{ExecutionPolicy, Notifications};
 use crate::rate::TokenBucket;
+use crate::route::Routes;
 use crate::store::Store;
 use crate::{QueueError, Task};
 use motet_sync::atomic::AtomicUsize;
@@ -24,25 +25,25 @@ pub(crate) enum Gate {
 }
 
 impl Gate {
-    /// The gate of the queue `name`, whose rates are those of `clock`.
+    /// The gate of a queue, whose rates are those of `clock` and whose panics go by `routes`.
     pub(crate) fn new(
         policy: ExecutionPolicy,
         workers: usize,
         clock: Clock,
         told: &Arc<Notifications>,
-        name: &str,
+        routes: &Arc<Routes>,
     ) -> Self {
         let depth = |depth| Limit::Depth(depth, AtomicUsize::new(0));
         match policy {
             ExecutionPolicy::Unconstrained => Gate::Open,
             ExecutionPolicy::RejectTasks { depth: most } => {
-                Gate::Line(RoomLine::new(depth(most), None, name))
+                Gate::Line(RoomLine::new(depth(most), None, routes))
             }
             ExecutionPolicy::ConstrainQueueDepthDiscardTasks { depth } => {
                 Gate::DiscardOldest(Store::new(depth, workers))
             }
             ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth: most } => Gate::Line(
-                RoomLine::new(depth(most.get()), Some(Arc::clone(told)), name),
+                RoomLine::new(depth(most.get()), Some(Arc::clone(told)), routes),
             ),
             ExecutionPolicy::ConstrainSchedulingRateDiscardTasks { rate } => {
                 let begun = clock.now();
@@ -51,7 +52,7 @@ impl Gate {
             ExecutionPolicy::ConstrainSchedulingRateThrottleExecution { rate } => {
                 let begun = clock.now();
                 let limit = Limit::Rate(TokenBucket::new(rate), clock, begun);
-                Gate::Line(RoomLine::new(limit, Some(Arc::clone(told)), name))
+                Gate::Line(RoomLine::new(limit, Some(Arc::clone(told)), routes))
             }
         }
     }

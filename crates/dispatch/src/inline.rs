@@ -2,12 +2,10 @@
 
 use crate::clock::Clock;
 use crate::route::{self, ExceptionRoute};
-use crate::span;
 use crate::{Enqueue, Exception, QueueError, Task};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Runs each task on the thread that enqueues it, in order, before `enqueue` returns.
@@ -68,14 +66,6 @@ impl Inline {
     pub fn on_exception(&self, handler: impl Fn(Exception) + Send + Sync + 'static) {
         self.shared.exceptions.set(Arc::new(handler));
     }
-
-    fn run(&self, task: Task) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
-            span::start(task, || self.shared.name.clone())
-        })) {
-            self.raise(Exception::new(payload, self.name()));
-        }
-    }
 }
 
 impl Enqueue for Inline {
@@ -90,10 +80,10 @@ impl Enqueue for Inline {
             let later = (self.clone(), task);
             return WAITING.with(|waiting| waiting.borrow_mut().push_back(later));
         }
-        self.run(task);
+        self.start(task);
         let next = || WAITING.with(|waiting| waiting.borrow_mut().pop_front());
         while let Some((queue, next)) = next() {
-            queue.run(next);
+            queue.start(next);
         }
         RUNNING.with(|running| running.set(false));
     }

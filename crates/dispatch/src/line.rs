@@ -13,7 +13,8 @@
 //! room up changes the limit before it looks at `waiters`; with a fence between the two steps on both
 //! sides one sees the other.
 //!
-//! Lock order: the line, then the slot of one waiter. Wakers are called under neither.
+//! Lock order: the line, then the slot of one waiter. Wakers are called under neither. They are others' code, and
+//! who gives room up has work in hand that is not theirs: what they panic with goes the way of a handler's panic.
 
 mod room_wait;
 
@@ -22,12 +23,13 @@ pub use room_wait::RoomWait;
 use crate::QueueError;
 use crate::limit::Limit;
 use crate::policy::Notifications;
+use crate::route::Routes;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicUsize, Ordering, fence};
 use room_wait::InLine;
 use std::collections::VecDeque;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::panic::Location;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Duration;
@@ -52,8 +54,8 @@ struct Line {
     state: Mutex<State>,
     /// Who is told that someone begins to wait.
     throttled: Option<Arc<Notifications>>,
-    /// The queue's name.
-    queue: Box<str>,
+    /// Who hears of a waker that panics.
+    routes: Arc<Routes>,
 }
 
 #[derive(Default)]
@@ -65,14 +67,18 @@ struct State {
 }
 
 impl RoomLine {
-    /// The line of the queue with this name.
-    pub(crate) fn new(limit: Limit, throttled: Option<Arc<Notifications>>, queue: &str) -> Self {
+    /// The line of the queue whose panics go by `routes`.
+    pub(crate) fn new(
+        limit: Limit,
+        throttled: Option<Arc<Notifications>>,
+        routes: &Arc<Routes>,
+    ) -> Self {
         RoomLine(Arc::new(Line {
             limit,
             waiters: AtomicUsize::new(0),
             state: Mutex::default(),
             throttled,
-            queue: queue.into(),
+            routes: Arc::clone(routes),
         }))
     }
 
@@ -154,7 +160,7 @@ impl RoomLine {
     #[cold]
     pub(crate) fn serve(&self) {
         let (_, wakers) = self.0.serve(&mut self.0.state.lock());
-        wake_all(wakers);
+        self.0.wake_all(wakers);
     }
 
     /// Nobody gets room any more.
@@ -165,7 +171,7 @@ impl RoomLine {
         self.0.waiters.store(0, Ordering::Relaxed);
         drop(state);
         let tell = |waiter: Arc<InLine>| waiter.settle(Err(QueueError::Stopped));
-        wake_all(line.into_iter().filter_map(tell).collect());
+        self.0.wake_all(line.into_iter().filter_map(tell).collect());
     }
 }
 
@@ -209,7 +215,7 @@ impl Line {
         let timed = line.wants_time(&mut state, next);
         drop(state);
         Line::come_back(line, timed);
-        wake_all(wakers);
+        line.wake_all(wakers);
     }
 
     /// Takes a waiter out of the line; `false` when it is not there any more.
@@ -247,9 +253,16 @@ impl Line {
             let timed = line.wants_time(&mut state, next);
             drop(state);
             Line::come_back(&line, timed);
-            wake_all(wakers);
+            line.wake_all(wakers);
         });
         drop(timer);
+    }
+
+    /// Wakes all. They have been told their outcome: the panic of one keeps it from nobody.
+    fn wake_all(&self, wakers: Vec<Waker>) {
+        for waker in wakers {
+            self.routes.guarded(|| waker.wake());
+        }
     }
 }
 
@@ -263,18 +276,6 @@ impl Room {
     #[must_use]
     pub fn is_of(&self, line: &RoomLine) -> bool {
         self.line.as_ref().is_some_and(|own| own.is(line))
-    }
-}
-
-/// Wakes all. They have been told their outcome, so the panic of one waker must not keep it from the others.
-fn wake_all(wakers: Vec<Waker>) {
-    let mut panicked = None;
-    for waker in wakers {
-        let woken = catch_unwind(AssertUnwindSafe(|| waker.wake()));
-        panicked = panicked.or(woken.err());
-    }
-    if let Some(payload) = panicked {
-        resume_unwind(payload);
     }
 }
 
@@ -309,7 +310,8 @@ mod loom_tests {
     use std::task::Context;
 
     fn full_line() -> RoomLine {
-        let line = RoomLine::new(Limit::Depth(1, AtomicUsize::new(0)), None, "narrow");
+        let routes = Routes::new("narrow", &Arc::default());
+        let line = RoomLine::new(Limit::Depth(1, AtomicUsize::new(0)), None, &routes);
         line.claim().unwrap();
         line
     }

@@ -1,14 +1,12 @@
 //! Execution policies: what a queue does with a task for which it has no room.
 
 use crate::Task;
-use crate::exception::Exception;
 use crate::rate::Rate;
 use crate::route;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// The limit of a queue, and what happens beyond it. The names are CCR's, but for
@@ -129,13 +127,10 @@ impl Notifications {
     /// who posted: a panic there ends at standard error.
     fn tell(&self, notification: ExecutionPolicyNotification) {
         let handler = self.handler.lock().clone();
-        let told = catch_unwind(AssertUnwindSafe(|| match handler {
+        route::guarded("on_notification", &[], || match handler {
             Some(handler) => handler(notification),
             None => drop(notification),
-        }));
-        if let Err(payload) = told {
-            route::route(Exception::new(payload, "on_notification"), "", &[]);
-        }
+        });
     }
 }
 

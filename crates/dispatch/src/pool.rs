@@ -1,14 +1,12 @@
 //! What the workers of a dispatcher and its queues share: their sleep, and what has changed.
 
 use crate::blocking::Blocking;
-use crate::exception::Exception;
 use crate::route::{self, ExceptionRoute};
 use crate::sleep::Sleep;
 use crate::stall::Watch;
 use crate::waiting::Roll;
 use motet_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use motet_sync::{CachePadded, Condvar, Mutex};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 pub(crate) struct Pool {
@@ -106,11 +104,8 @@ impl Pool {
     /// which is on the roster already.
     pub(crate) fn went_idle(&self) {
         let hook = self.idle.hook.lock().clone();
-        if let Some(hook) = hook
-            && let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook()))
-        {
-            let exception = Exception::new(payload, "on_idle");
-            route::route(exception, "on_idle", &[&self.exceptions]);
+        if let Some(hook) = hook {
+            route::guarded("on_idle", &[&self.exceptions], || hook());
         }
         // Whoever waits has either not looked yet or is woken.
         drop(self.idle.lock.lock());

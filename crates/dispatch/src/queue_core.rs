@@ -9,14 +9,13 @@ use crate::injector::Injector;
 use crate::line::RoomLine;
 use crate::policy::{ExecutionPolicy, Notifications};
 use crate::pool::Pool;
-use crate::route::{self, ExceptionHandler, ExceptionRoute};
+use crate::route::{ExceptionHandler, Routes};
 use crate::store::Store;
 use crate::{QueueError, Task};
 use crossbeam_deque as deque;
 use motet_sync::atomic::{AtomicBool, AtomicU8, Ordering, fence};
 use motet_sync::{CachePadded, Mutex};
 use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
 /// How a [`DispatcherQueue`](crate::DispatcherQueue), or a [`ReplayQueue`](crate::ReplayQueue), is to be.
@@ -83,7 +82,7 @@ pub(crate) struct QueueCore {
     ended: Box<[AtomicBool]>,
     pub(crate) counters: Counters,
     pub(crate) notifications: Arc<Notifications>,
-    exceptions: ExceptionRoute,
+    routes: Arc<Routes>,
 }
 
 const OPEN: u8 = 0;
@@ -98,6 +97,7 @@ impl QueueCore {
         let workers = pool.workers();
         let deques: Vec<_> = (0..workers).map(|_| deque::Worker::new_fifo()).collect();
         let notifications = Arc::default();
+        let routes = Routes::new(&config.name, &pool.exceptions);
         Arc::new_cyclic(|this| QueueCore {
             this: Weak::clone(this),
             gate: Gate::new(
@@ -105,7 +105,7 @@ impl QueueCore {
                 workers,
                 Clock::real(),
                 &notifications,
-                &config.name,
+                &routes,
             ),
             config,
             slot,
@@ -121,7 +121,7 @@ impl QueueCore {
             ended: (0..workers).map(|_| AtomicBool::new(false)).collect(),
             counters: Counters::new(workers),
             notifications,
-            exceptions: ExceptionRoute::default(),
+            routes,
         })
     }
 
@@ -266,15 +266,13 @@ impl QueueCore {
         self.state.store(STOPPED, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         if let Some(line) = self.gate.line() {
-            self.guarded(|| line.close());
+            line.close();
         }
     }
 
     /// Runs code that is not motet's; its panic goes the way of a handler's.
     pub(crate) fn guarded(&self, body: impl FnOnce()) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
-            self.raise_panic(payload);
-        }
+        self.routes.guarded(body);
     }
 
     /// Routes a panic that happened for the sake of this queue.
@@ -366,13 +364,12 @@ impl QueueCore {
     }
 
     pub(crate) fn on_exception(&self, handler: Arc<ExceptionHandler>) {
-        self.exceptions.set(handler);
+        self.routes.set(handler);
     }
 
     /// Routes a panic of a task of this queue.
     pub(crate) fn raise(&self, exception: Exception) {
-        let routes = [&self.exceptions, &self.pool.exceptions];
-        route::route(exception, &self.config.name, &routes);
+        self.routes.raise(exception);
     }
 
     fn change_state(&self, from: u8, to: u8) -> bool {
@@ -385,7 +382,7 @@ impl QueueCore {
 impl Drop for QueueCore {
     fn drop(&mut self) {
         if let Some(line) = self.gate.line() {
-            self.guarded(|| line.close());
+            line.close();
         }
         // No worker keeps the queue any more.
         for ended in &self.ended {

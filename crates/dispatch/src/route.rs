@@ -16,6 +16,44 @@ pub(crate) type ExceptionHandler = dyn Fn(Exception) + Send + Sync;
 #[derive(Default)]
 pub(crate) struct ExceptionRoute(Mutex<Option<Arc<ExceptionHandler>>>);
 
+/// The way of the panics of one queue, shared by all that run code for its sake.
+pub(crate) struct Routes {
+    queue: Box<str>,
+    own: ExceptionRoute,
+    /// The dispatcher's, or the replay's.
+    above: Arc<ExceptionRoute>,
+}
+
+impl Routes {
+    /// The way from the queue with this name, which has no handler yet.
+    pub(crate) fn new(queue: &str, above: &Arc<ExceptionRoute>) -> Arc<Self> {
+        Arc::new(Routes {
+            queue: queue.into(),
+            own: ExceptionRoute::default(),
+            above: Arc::clone(above),
+        })
+    }
+
+    /// The queue's name.
+    pub(crate) fn queue(&self) -> &str {
+        &self.queue
+    }
+
+    /// Sets the queue's own handler.
+    pub(crate) fn set(&self, handler: Arc<ExceptionHandler>) {
+        self.own.set(handler);
+    }
+
+    pub(crate) fn raise(&self, exception: Exception) {
+        route(exception, &self.queue, &[&self.own, &self.above]);
+    }
+
+    /// As [`guarded`], for the sake of the queue.
+    pub(crate) fn guarded(&self, body: impl FnOnce()) {
+        guarded(&self.queue, &[&self.own, &self.above], body);
+    }
+}
+
 impl ExceptionRoute {
     pub(crate) fn set(&self, handler: Arc<ExceptionHandler>) {
         *self.0.lock() = Some(handler);
@@ -31,6 +69,13 @@ impl ExceptionRoute {
             }
             None => Err(exception),
         }
+    }
+}
+
+/// Runs code that is not motet's, or holds such; its panic goes the way of a handler's of `queue`.
+pub(crate) fn guarded(queue: &str, routes: &[&ExceptionRoute], body: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+        route(Exception::new(payload, queue), queue, routes);
     }
 }
 

@@ -289,13 +289,12 @@ impl Worker {
         None
     }
 
-    /// Somebody waits for the room of a task that has been taken. Wakers are others' code: what they panic
-    /// with goes the way of a handler's panic, and the task in hand is run.
+    /// Somebody waits for the room of a task that has been taken.
     #[cold]
     fn serve(&self, slot: usize) {
         let queue = Arc::clone(&self.locals.borrow()[slot].queue);
         if let Some(line) = queue.line() {
-            queue.guarded(|| line.serve());
+            line.serve();
         }
     }
 

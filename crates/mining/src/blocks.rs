@@ -1,8 +1,10 @@
 //! Rows cut into fixed blocks, of which a rank holds its share as tiles.
 //!
 //! Rows come in an order in which neighbours are neighbours in space, and what a block costs depends
-//! on where it lies: far centres are left out. So blocks are dealt out in bit-reversed order, of
-//! which every stretch is spread evenly over all rows, and all ranks have the same to do.
+//! on where it lies: far centres are left out. So runs of blocks are dealt out in bit-reversed order, of
+//! which every stretch of several runs is spread over all rows. Runs are as short as it takes for 16 ranks to get four
+//! each, if there are as many blocks: ranks then have about the same to do. Where a rank gets a single run, nothing is
+//! spread.
 
 use crate::MiningError;
 use crate::team::Team;
@@ -12,8 +14,10 @@ use std::ops::Range;
 
 /// From this many rows on, a block has eight tiles instead of one.
 const MANY: usize = 16_384;
-/// Blocks in a row that stay neighbours.
+/// Blocks in a row that stay neighbours, at most.
 const RUN: usize = 8;
+/// Runs are shorter where there would be fewer.
+const RUNS: usize = 64;
 
 /// This rank's share of some rows.
 ///
@@ -113,13 +117,14 @@ impl Blocks {
 
 /// The blocks as they are dealt out: runs of full ones in bit-reversed order, then the one that is not full.
 fn deal(full: usize, count: usize) -> Vec<u32> {
-    let runs = full.div_ceil(RUN);
+    let run_length = (full / RUNS).clamp(1, RUN);
+    let runs = full.div_ceil(run_length);
     let bits = runs.next_power_of_two().trailing_zeros();
     let reversed =
         (0..1_u64 << bits).map(|place| (place.reverse_bits() >> 1 >> (63 - bits)) as usize);
     reversed
         .filter(|&run| run < runs)
-        .flat_map(|run| run * RUN..full.min((run + 1) * RUN))
+        .flat_map(|run| run * run_length..full.min((run + 1) * run_length))
         .chain(full..count)
         .map(|block| block as u32)
         .collect()
@@ -143,13 +148,28 @@ mod tests {
     }
 
     #[test]
+    fn few_blocks_are_spread_over_many_ranks_too() {
+        for (blocks, ranks) in [(64, 8), (60, 6), (100, 10), (160, 20), (200, 16), (512, 16)] {
+            let dealt = deal(blocks, blocks);
+            for share in dealt.chunks_exact(blocks / ranks) {
+                let sum: usize = share.iter().map(|&block| block as usize).sum();
+                let middle = sum as f64 / (share.len() * blocks) as f64;
+                assert!(
+                    (0.3..0.7).contains(&middle),
+                    "{blocks} among {ranks}: {share:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
     fn a_share_is_spread_over_all_blocks() {
-        let blocks = 64 * RUN;
+        let blocks = RUNS * RUN;
         let dealt = deal(blocks, blocks);
         for ranks in [2, 4, 8, 16] {
             for share in dealt.chunks_exact(blocks / ranks) {
                 // As many in each stretch of `ranks` runs as there are.
-                for stretch in 0..64 / ranks {
+                for stretch in 0..RUNS / ranks {
                     let inside = share
                         .iter()
                         .filter(|&&b| b as usize / (ranks * RUN) == stretch);

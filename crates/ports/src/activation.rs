@@ -2,7 +2,6 @@
 
 use crate::outlet::Outlet;
 use motet_dispatch::{Enqueue, QueueError, Task, Waiter};
-use std::any::Any;
 use std::fmt;
 use std::panic::Location;
 use std::sync::{Arc, Weak};
@@ -53,14 +52,6 @@ pub trait Active: Waiter {
     /// Registers the arbiter's receivers on their ports.
     fn register(&self);
 
-    /// As [`Active::register`], with what [`Attach::attach`] has given beside the arbiter: one above others makes
-    /// these of it, each when its turn comes.
-    #[doc(hidden)]
-    fn start(self: Arc<Self>, ports: &mut dyn Any) {
-        let _kept_until_then = ports;
-        self.register();
-    }
-
     /// Takes them off again; nothing new starts. May be called more than once, before the registration
     /// and beside it.
     fn cleanup(&self);
@@ -84,10 +75,10 @@ impl Activation {
         let starter = Arc::clone(&arbiter);
         queue.reserve()?;
         queue.admit_kept(Task::new(move || {
-            let mut ports = ports;
             if starter.is_active() {
-                starter.start(&mut ports);
+                starter.register();
             }
+            drop(ports);
         }));
         let waiter = Arc::downgrade(&arbiter) as Weak<dyn Waiter>;
         queue.watch(waiter, Location::caller());

@@ -22,7 +22,7 @@ mod seats;
 
 pub use after::After;
 pub use choice::Choice;
-pub(crate) use choice::{Branches, Held, Visit};
+pub(crate) use choice::{Branches, Held, Kept, Visit};
 pub use from_handler::FromHandler;
 pub use interleave::{ActiveInterleave, CombineError, Fairness, Interleave};
 pub(crate) use is_ready::IsReady;

@@ -28,8 +28,8 @@ pub(crate) struct Deferred {
 struct Effects {
     first: Option<Effect>,
     second: Option<Effect>,
-    /// Boxed: that there are none is one look then, also when this is dropped.
-    others: Option<Box<VecDeque<Effect>>>,
+    /// That there are none is one look, also when this is dropped.
+    others: Option<VecDeque<Effect>>,
 }
 
 /// An arbiter that has decided among its branches.
@@ -63,9 +63,13 @@ enum Effect {
 struct AdmitLast(Option<(QueueHandle, Task)>);
 
 impl Deferred {
-    /// Queues a task: at once if that takes no more than a few instructions, else later.
+    /// Queues a task: at once if that takes no more than a few instructions, else later; and after what was decided
+    /// before, which the task may count on.
     #[inline]
     pub(crate) fn admit(&mut self, queue: &QueueHandle, task: Task) {
+        if self.effects.is_some() {
+            return self.push(Effect::Admit(QueueHandle::clone(queue), task));
+        }
         match queue.admit_here(task) {
             Ok(visible) => self.announce |= visible,
             Err(task) => self.push(Effect::Admit(QueueHandle::clone(queue), task)),

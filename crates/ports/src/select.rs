@@ -179,15 +179,16 @@ impl<R: Send + 'static> Select<R> {
     ) -> Waits<R> {
         let mailbox = Mailbox::new();
         let outlet = Outlet::direct(Arc::clone(&mailbox) as _);
-        let (arbiter, mut ports): Attached = match alternatives {
+        let (arbiter, kept): Attached = match alternatives {
             [only] => only.attach(&mailbox, outlet),
             several => {
                 let branches = Several::new(several, &mailbox);
-                let (choice, branches) = Choice::among(branches).attach(outlet);
-                (choice, Box::new(branches))
+                let (choice, kept) = Choice::among(branches).attach(outlet);
+                (choice, Some(kept))
             }
         };
-        Arc::clone(&arbiter).start(&mut *ports);
+        arbiter.register();
+        drop(kept);
         watch_here(Arc::downgrade(&arbiter) as Weak<dyn Waiter>, created);
         Waits { mailbox, arbiter }
     }

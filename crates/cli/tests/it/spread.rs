@@ -191,7 +191,8 @@ fn sem_g439_needs_mpi_a_profile_has_the_ranks_of_all_processes() {
         let mut command =
             place.command("cluster points.csv -k 3 --json --profile -t 2 -m 2 --mpi-lib");
         let command = command.arg(&library).stdin(Stdio::null());
-        let result = clustering(command.output().unwrap().into());
+        let run: Run = command.output().unwrap().into();
+        let result: Value = serde_json::from_str(&run.quiet_success()).unwrap();
         let profile = &result["profile"];
         let ranks = profile["ranks"].as_array().unwrap();
         let numbers = |name: &str| {

@@ -3,9 +3,8 @@
 //! Receives are registered at the port and messages are posted to it, in the order of both. A receive stays in a
 //! list here until its outcome is seen, so that all can be registered anew when a message comes back.
 
-use super::{Posted, Ticket};
+use super::{Mail, Posted, Signed, Ticket};
 use crate::envelope::{Envelope, Wanted};
-use crate::mailbox::Signed;
 use crate::report::Unmatched;
 use motet_dispatch::{Causalities, Inline};
 use motet_ports::{Activation, Port, Receive};
@@ -23,8 +22,10 @@ pub(crate) struct Desk {
     order: Mutex<Order>,
     /// Receipts of messages that receives have got, until their senders are told.
     signed: Arc<Mutex<Signed>>,
+    /// What receives have got that nobody waits for, until it is dropped under no lock: values may be anything.
+    left: Arc<Mutex<Vec<Envelope>>>,
     /// Goes up with each message, so that a waiting rank need not take the lock to look.
-    pub(super) arrivals: AtomicU32,
+    arrivals: AtomicU32,
 }
 
 /// What came in which order.
@@ -58,110 +59,64 @@ impl Desk {
             inline: Inline::new("receives"),
             order: Mutex::default(),
             signed: Arc::default(),
+            left: Arc::default(),
             arrivals: AtomicU32::new(0),
         }
     }
 
-    /// The receipts of messages that receives have got since this was last asked. Asked after every call that may let a
-    /// receive get one.
-    pub(super) fn take_signed(&self) -> Signed {
-        std::mem::take(&mut *self.signed.lock())
-    }
-
-    /// A message comes.
-    pub(super) fn post(&self, mut envelope: Envelope) {
-        {
-            let mut order = self.order.lock();
-            envelope.place = order.arrived;
-            order.arrived += 1;
-            apart(|| keep(&self.port.post(envelope)));
-        }
-        self.arrivals.fetch_add(1, Ordering::Release);
-    }
-
-    /// Takes the oldest message that is wanted, or posts a receive for it.
-    pub(super) fn receive(&self, wanted: Wanted) -> Posted {
-        let ticket = self.request(wanted);
-        let there = self.collect(&ticket);
-        there.ok_or_else(|| Ticket::Port(Box::new(ticket)))
-    }
-
-    /// Posts a receive.
-    pub(super) fn request(&self, wanted: Wanted) -> PortTicket {
-        let mut order = self.order.lock();
-        let came = Came::default();
-        let receive = self.register(wanted, &came);
-        order.posted.push(Registered {
-            wanted,
-            came: Arc::clone(&came),
-            receive,
-        });
-        PortTicket { came }
+    /// Uses the port; receipts of messages that receives get by it are `signed`.
+    fn signing<R>(&self, signed: &mut Signed, act: impl FnOnce(&mut Order) -> R) -> R {
+        let result = act(&mut self.order.lock());
+        signed.append(&mut self.signed.lock());
+        let left = std::mem::take(&mut *self.left.lock());
+        drop(left);
+        result
     }
 
     /// Has the port keep the next message that is wanted in `came`.
     fn register(&self, wanted: Wanted, came: &Came) -> Activation {
         let (came, signed) = (Arc::clone(came), Arc::clone(&self.signed));
-        let keep_it = move |mut envelope: Envelope| {
+        self.receive(wanted, move |mut envelope: Envelope| {
             signed.lock().extend(wanted.receipt_of(&mut envelope));
             *came.lock() = Some(envelope);
-        };
+        })
+    }
+
+    fn receive(
+        &self,
+        wanted: Wanted,
+        keep_it: impl FnOnce(Envelope) + Send + 'static,
+    ) -> Activation {
         let receive =
             Receive::once(&self.port, keep_it).when(move |envelope| wanted.matches(envelope));
         let receive = apart(|| receive.activate(&self.inline));
         receive.expect("an inline queue takes every task")
     }
 
-    /// What the receive has got; it is then over.
-    pub(super) fn collect(&self, ticket: &PortTicket) -> Option<Envelope> {
+    fn post_receive(&self, wanted: &Wanted, signed: &mut Signed) -> PortTicket {
+        self.signing(signed, |order| {
+            let came = Came::default();
+            let receive = self.register(*wanted, &came);
+            order.posted.push(Registered {
+                wanted: *wanted,
+                came: Arc::clone(&came),
+                receive,
+            });
+            PortTicket { came }
+        })
+    }
+
+    fn collect_of(&self, ticket: &PortTicket) -> Option<Envelope> {
         let came = ticket.came.lock().take()?;
         self.order.lock().remove(ticket);
         Some(came)
     }
 
-    pub(super) fn withdraw(&self, ticket: &PortTicket) -> bool {
-        let came = {
-            let mut order = self.order.lock();
-            if let Some(registered) = order.remove(ticket) {
-                registered.receive.cleanup();
-            }
-            ticket.came.lock().take()
-        };
-        match came {
-            None => true,
-            Some(envelope) => {
-                self.put_back(envelope);
-                false
-            }
-        }
-    }
-
-    /// Brings a message back, as if it had not been taken. Receives may have got younger messages that another
-    /// of them would have had, or none, with this one there: all are registered anew, in their order, and choose
-    /// again among all messages, in theirs.
-    pub(super) fn put_back(&self, envelope: Envelope) {
-        {
-            let mut order = self.order.lock();
-            let mut items = self.take_all();
-            items.push(envelope);
-            for registered in &order.posted {
-                registered.receive.cleanup();
-                items.extend(registered.came.lock().take());
-            }
-            items.sort_unstable_by_key(|item| item.place);
-            self.lay_back(items);
-            for registered in &mut order.posted {
-                registered.receive = self.register(registered.wanted, &registered.came);
-            }
-        }
-        self.arrivals.fetch_add(1, Ordering::Release);
-    }
-
-    /// Looks at all messages that wait, the oldest first.
-    pub(super) fn all<R>(&self, look: impl FnOnce(&[Envelope]) -> R) -> R {
+    /// Shows `look` all messages that wait, the oldest first, and leaves there what it leaves.
+    fn all<R>(&self, look: impl FnOnce(&mut Vec<Envelope>) -> R) -> R {
         let _order = self.order.lock();
-        let items = self.take_all();
-        let result = look(&items);
+        let mut items = self.take_all();
+        let result = look(&mut items);
         self.lay_back(items);
         result
     }
@@ -176,16 +131,123 @@ impl Desk {
             apart(|| keep(&self.port.put_back(envelope)));
         }
     }
+}
 
-    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive; at most so
-    /// many.
-    pub(crate) fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched> {
+impl Mail for Desk {
+    fn push(&self, mut envelope: Envelope, signed: &mut Signed) {
+        self.signing(signed, |order| {
+            envelope.place = order.arrived;
+            order.arrived += 1;
+            apart(|| keep(&self.port.post(envelope)));
+        });
+        self.arrivals.fetch_add(1, Ordering::Release);
+    }
+
+    fn arrivals(&self) -> u32 {
+        self.arrivals.load(Ordering::Acquire)
+    }
+
+    fn post(&self, wanted: &Wanted, signed: &mut Signed) -> Posted {
+        let ticket = self.post_receive(wanted, signed);
+        let there = self.collect_of(&ticket);
+        there.ok_or_else(|| Ticket::Port(Box::new(ticket)))
+    }
+
+    fn request(&self, wanted: &Wanted, signed: &mut Signed) -> Ticket {
+        Ticket::Port(Box::new(self.post_receive(wanted, signed)))
+    }
+
+    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
+        self.collect_of(ticket.at_port())
+    }
+
+    fn withdraw(&self, mut ticket: Ticket, signed: &mut Signed) -> bool {
+        let ticket = ticket.at_port();
+        let came = {
+            let mut order = self.order.lock();
+            if let Some(registered) = order.remove(ticket) {
+                registered.receive.cleanup();
+            }
+            ticket.came.lock().take()
+        };
+        let was_free = came.is_none();
+        if let Some(envelope) = came {
+            self.put_back(envelope, signed);
+        }
+        was_free
+    }
+
+    /// Another receive takes its place, which the port keeps until it has got the message, and nobody else knows.
+    fn leave(&self, mut ticket: Ticket) {
+        let ticket = ticket.at_port();
+        let came = {
+            let mut order = self.order.lock();
+            let Some(registered) = order.remove(ticket) else {
+                return;
+            };
+            registered.receive.cleanup();
+            let came = ticket.came.lock().take();
+            if came.is_none() {
+                let left = Arc::clone(&self.left);
+                self.receive(registered.wanted, move |envelope| {
+                    left.lock().push(envelope)
+                });
+            }
+            came
+        };
+        drop(came);
+    }
+
+    /// Receives may have got younger messages that another of them would have had, or none, with this one there: all
+    /// are registered anew, in their order, and choose again among all messages, in theirs.
+    fn put_back(&self, envelope: Envelope, signed: &mut Signed) {
+        self.signing(signed, |order| {
+            let mut items = self.take_all();
+            items.push(envelope);
+            for registered in &order.posted {
+                registered.receive.cleanup();
+                items.extend(registered.came.lock().take());
+            }
+            items.sort_unstable_by_key(|item| item.place);
+            self.lay_back(items);
+            for registered in &mut order.posted {
+                registered.receive = self.register(registered.wanted, &registered.came);
+            }
+        });
+        self.arrivals.fetch_add(1, Ordering::Release);
+    }
+
+    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
+        self.all(|items| {
+            let found = items.iter().find(|envelope| wanted.matches(envelope));
+            found.map(look)
+        })
+    }
+
+    fn clear(&self, wanted: &Wanted) {
+        // What is taken out is dropped under no lock.
+        let _taken: Vec<Envelope> = self.all(|items| {
+            let wants = |envelope: &mut Envelope| wanted.matches(envelope);
+            items.extract_if(.., wants).collect()
+        });
+    }
+
+    fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched> {
         let unmatched = |envelope: &Envelope| envelope.unmatched(dest);
         let came = |registered: &Registered| registered.came.lock().as_ref().and_then(unmatched);
         let mut all: Vec<_> = self.order.lock().posted.iter().filter_map(came).collect();
         all.extend(self.all(|items| items.iter().filter_map(unmatched).collect::<Vec<_>>()));
         all.truncate(most);
         all
+    }
+}
+
+impl Ticket {
+    fn at_port(&mut self) -> &mut PortTicket {
+        match self {
+            Ticket::Port(ticket) => ticket,
+            Ticket::Mail(_) => unreachable!("the receive was posted at a port"),
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! What the ranks of a world on threads share: where they wait, their mail, and how the run ends.
 
+use super::Mail;
 use super::desk::Desk;
-use crate::mailbox::Mailbox;
+use super::mailbox::Mailbox;
 use crate::rank_slot::RankSlot;
 use crate::report::{RankState, Unmatched, WaitReport};
 use motet_sync::CachePadded;
@@ -14,7 +15,7 @@ pub(crate) struct Hall {
     /// On the fabric `threads`; otherwise none.
     mailboxes: Box<[OnceLock<Box<CachePadded<Mailbox>>>]>,
     /// On the fabric `ports`; otherwise none.
-    pub(crate) desks: Box<[Desk]>,
+    desks: Box<[Desk]>,
     /// The rank in the world of the first rank here.
     pub(crate) first: usize,
     /// Numbers of communicators that have been given out.
@@ -25,6 +26,25 @@ pub(crate) struct Hall {
     over: AtomicBool,
     pub(super) begun: Instant,
     stuck: OnceLock<WaitReport>,
+}
+
+/// Messages that a hall keeps for its ranks.
+pub(crate) trait InHall: Mail {
+    /// Those of a rank.
+    fn of(hall: &Hall, rank: usize) -> &Self;
+}
+
+impl InHall for Mailbox {
+    #[inline]
+    fn of(hall: &Hall, rank: usize) -> &Self {
+        hall.mailbox(rank)
+    }
+}
+
+impl InHall for Desk {
+    fn of(hall: &Hall, rank: usize) -> &Self {
+        &hall.desks[rank]
+    }
 }
 
 impl Hall {

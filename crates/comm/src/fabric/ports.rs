@@ -14,127 +14,19 @@
 
 use super::call::{Call, mismatch, other_type};
 use super::desk::{Desk, apart, keep};
-use super::hall::Hall;
 use super::meeting::FAN;
 use super::place::Agenda;
-use super::{Closer, Fabric, Farewells, Posted, Ticket};
+use super::threads::Threads;
 use crate::CommError;
-use crate::envelope::{Envelope, Wanted};
-use crate::rank_slot::RankSlot;
 use motet_dispatch::Inline;
 use motet_ports::{MultipleItemReceive, Port};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU32, Ordering, fence};
 use std::any::Any;
-use std::rc::Rc;
 use std::sync::Arc;
 
-/// One rank among others, each of which has a port.
-#[derive(Clone)]
-pub(crate) struct Ports {
-    hall: Arc<Hall>,
-    rank: usize,
-    farewells: Rc<Farewells>,
-}
-
-impl Ports {
-    /// `farewells` keeps what the rank has to tell its neighbours.
-    pub(crate) fn new(hall: Arc<Hall>, rank: usize, farewells: Rc<Farewells>) -> Self {
-        Ports {
-            hall,
-            rank,
-            farewells,
-        }
-    }
-
-    fn desk(&self) -> &Desk {
-        &self.hall.desks[self.rank]
-    }
-}
-
-impl Fabric for Ports {
-    fn world_rank(&self) -> usize {
-        self.rank
-    }
-
-    fn slot(&self) -> &RankSlot {
-        &self.hall.slots[self.rank]
-    }
-
-    fn share_thread(&self, one: usize, other: usize) -> bool {
-        self.hall.home(one) == self.hall.home(other)
-    }
-
-    fn slot_of(&self, rank: usize) -> &RankSlot {
-        &self.hall.slots[rank]
-    }
-
-    fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
-        let desk = &self.hall.desks[to];
-        desk.post(envelope);
-        fence(Ordering::SeqCst);
-        self.wake_if_sleeping(to);
-        self.sign_all(desk.take_signed());
-        Ok(())
-    }
-
-    fn arrivals(&self) -> u32 {
-        self.desk().arrivals.load(Ordering::Acquire)
-    }
-
-    fn post(&self, wanted: &Wanted) -> Posted {
-        let posted = self.desk().receive(*wanted);
-        self.sign_all(self.desk().take_signed());
-        posted
-    }
-
-    fn request(&self, wanted: &Wanted) -> Ticket {
-        let ticket = self.desk().request(*wanted);
-        self.sign_all(self.desk().take_signed());
-        Ticket::Port(Box::new(ticket))
-    }
-
-    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
-        match ticket {
-            Ticket::Port(ticket) => self.desk().collect(ticket),
-            Ticket::Mail(_) => None,
-        }
-    }
-
-    fn withdraw(&self, ticket: Ticket) -> bool {
-        let was_free = match ticket {
-            Ticket::Port(ticket) => self.desk().withdraw(&ticket),
-            Ticket::Mail(_) => true,
-        };
-        if !was_free {
-            self.sign_all(self.desk().take_signed());
-            self.slot().wake_if_sleeping();
-        }
-        was_free
-    }
-
-    fn farewell(&self, peer: usize, closer: Closer) {
-        self.farewells.add(peer, closer);
-    }
-
-    fn put_back(&self, envelope: Envelope) {
-        self.desk().put_back(envelope);
-        self.sign_all(self.desk().take_signed());
-        self.slot().wake_if_sleeping();
-    }
-
-    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
-        self.desk().all(|items| {
-            let found = items.iter().find(|envelope| wanted.matches(envelope));
-            found.map(look)
-        })
-    }
-
-    fn new_communicators(&self, count: u32) -> u32 {
-        // Relaxed: the numbers need only differ.
-        self.hall.communicators.fetch_add(count, Ordering::Relaxed)
-    }
-}
+/// One rank among others, each of which has a port, its [`Desk`].
+pub(crate) type Ports = Threads<Desk>;
 
 /// Where the ranks of a communicator meet: a port to which each posts one item per meeting.
 pub(crate) struct Gathering {

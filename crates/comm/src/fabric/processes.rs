@@ -23,6 +23,7 @@ pub(super) use crossing::{Crossing, Key, Part, Route};
 pub(crate) use greeting::greet;
 
 use super::hall::Hall;
+use super::{Mail, Signed};
 use crate::address::Status;
 use crate::asks::Asks;
 use crate::envelope::{Context, Envelope, Kind, Receipt, Sender};
@@ -331,7 +332,8 @@ impl Processes {
         if let Some(receipt) = receipt {
             envelope.expects_receipt(process, receipt);
         }
-        let signed = self.hall.mailbox(place).push(envelope);
+        let mut signed = Signed::new();
+        self.hall.mailbox(place).push(envelope, &mut signed);
         self.wake(header.destination as usize);
         signed.iter().for_each(|receipt| self.sign(receipt));
     }
@@ -360,4 +362,46 @@ fn first_number(process: usize, processes: usize) -> u32 {
 /// A rank as it stands on a message.
 fn number(rank: usize) -> u32 {
     u32::try_from(rank).expect("there are fewer than 2^32 ranks")
+}
+
+#[cfg(all(test, not(motet_loom)))]
+pub(crate) mod tests {
+    use super::*;
+    use motet_sync::Parker;
+
+    /// The first of two; the other says nothing by itself.
+    struct First;
+
+    impl Transport for First {
+        fn process(&self) -> usize {
+            0
+        }
+
+        fn processes(&self) -> usize {
+            2
+        }
+
+        fn send(&self, _: usize, _: Header, _: Vec<u8>) -> Result<(), TransportError> {
+            Ok(())
+        }
+
+        fn progress(
+            &self,
+            _: &mut dyn FnMut(usize, Header, Vec<u8>),
+        ) -> Result<usize, TransportError> {
+            Ok(0)
+        }
+    }
+
+    /// The first of two processes with one rank each, in run 1.
+    pub(crate) fn first_of_two() -> Arc<Processes> {
+        let (hall, limit) = (Arc::new(Hall::new(1, 1)), Duration::from_secs(60));
+        let told = Told {
+            caller: Parker::new().unparker(),
+            asks: Arc::default(),
+        };
+        let (firsts, later) = (Box::new([0, 1, 2]), Later::default());
+        let made = Processes::new(hall, Arc::new(First), 1, firsts, later, told, limit);
+        Arc::new(made)
+    }
 }

@@ -1,13 +1,12 @@
 //! The fabric of ranks in several processes: inside a process as [`Threads`](super::Threads), between them over a
 //! [`Transport`](crate::Transport).
 
+use super::mailbox::{Mailbox, Steps};
 use super::processes::Processes;
-use super::{Closer, Fabric, Farewells, Posted, Ticket};
+use super::{Closer, Fabric, Farewells, Mail, Threads, Ticket};
 use crate::CommError;
 use crate::envelope::{Envelope, Receipt, Wanted};
-use crate::mailbox::Mailbox;
 use crate::rank_slot::RankSlot;
-use motet_sync::atomic::{Ordering, fence};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -15,23 +14,14 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) struct Remote {
     processes: Arc<Processes>,
-    /// The place here of the rank.
-    place: usize,
-    farewells: Rc<Farewells>,
+    /// The rank among those of this process, where its number is its place here.
+    here: Threads,
 }
 
 impl Remote {
     pub(crate) fn new(processes: Arc<Processes>, place: usize, farewells: Rc<Farewells>) -> Self {
-        Remote {
-            processes,
-            place,
-            farewells,
-        }
-    }
-
-    #[inline]
-    fn mailbox(&self) -> &Mailbox {
-        self.processes.hall.mailbox(self.place)
+        let here = Threads::new(Arc::clone(&processes.hall), place, farewells);
+        Remote { processes, here }
     }
 
     /// Whether a rank lives in this process.
@@ -48,10 +38,15 @@ impl Remote {
 
     /// Takes the oldest message that is wanted, if it is there.
     pub(crate) fn take(&self, wanted: &Wanted) -> Option<Envelope> {
-        self.mailbox().take(wanted).or_else(|| {
+        self.mail().take(wanted).or_else(|| {
             self.processes.poll();
-            self.mailbox().take(wanted)
+            self.mail().take(wanted)
         })
+    }
+
+    /// Nobody receives these steps any more.
+    pub(crate) fn end_steps(&self, steps: Steps) {
+        self.mail().end_steps(steps);
     }
 
     /// Sends an envelope to a rank of another process when it is called.
@@ -65,45 +60,47 @@ impl Remote {
 }
 
 impl Fabric for Remote {
+    type Mail = Mailbox;
+
     #[inline]
     fn world_rank(&self) -> usize {
-        self.processes.first() + self.place
+        self.processes.first() + self.here.world_rank()
     }
 
     #[inline]
     fn slot(&self) -> &RankSlot {
-        &self.processes.hall.slots[self.place]
+        self.here.slot()
     }
 
     fn share_thread(&self, one: usize, other: usize) -> bool {
-        let hall = &self.processes.hall;
         match [one, other].map(|rank| self.processes.place_of(rank)) {
-            [Some(one), Some(other)] => hall.home(one) == hall.home(other),
+            [Some(one), Some(other)] => self.here.share_thread(one, other),
             _ => false,
         }
     }
 
     fn slot_of(&self, rank: usize) -> &RankSlot {
         let place = self.processes.place_of(rank);
-        &self.processes.hall.slots[place.expect("only ranks of one process see each other's slots")]
+        let place = place.expect("only ranks of one process see each other's slots");
+        self.here.slot_of(place)
     }
 
     fn wake_if_sleeping(&self, rank: usize) {
         if let Some(place) = self.processes.place_of(rank) {
-            self.processes.hall.slots[place].wake_if_sleeping();
+            self.here.wake_if_sleeping(place);
         }
+    }
+
+    #[inline]
+    fn mail(&self) -> &Mailbox {
+        self.here.mail()
     }
 
     fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
         let Some(place) = self.processes.place_of(to) else {
             return self.send_away(to, &envelope);
         };
-        let hall = &self.processes.hall;
-        let signed = hall.mailbox(place).push(envelope);
-        if hall.home(place) != hall.home(self.place) {
-            fence(Ordering::SeqCst);
-        }
-        hall.slots[place].wake_if_sleeping();
+        let signed = self.here.bring(place, envelope);
         self.sign_all(signed);
         Ok(())
     }
@@ -118,61 +115,30 @@ impl Fabric for Remote {
 
     fn arrivals(&self) -> u32 {
         self.processes.poll();
-        self.mailbox().arrivals()
-    }
-
-    fn post(&self, wanted: &Wanted) -> Posted {
-        self.mailbox().post(wanted).map_err(Ticket::Mail)
-    }
-
-    fn request(&self, wanted: &Wanted) -> Ticket {
-        let (ticket, signed) = self.mailbox().request(wanted);
-        self.sign_all(signed);
-        Ticket::Mail(ticket)
+        self.mail().arrivals()
     }
 
     fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
-        let Ticket::Mail(ticket) = ticket else {
-            return None;
-        };
-        self.mailbox().collect(ticket).or_else(|| {
+        self.mail().collect(ticket).or_else(|| {
             self.processes.poll();
-            self.mailbox().collect(ticket)
+            self.mail().collect(ticket)
         })
-    }
-
-    fn withdraw(&self, ticket: Ticket) -> bool {
-        let Ticket::Mail(ticket) = ticket else {
-            return true;
-        };
-        let Some(signed) = self.mailbox().withdraw(&ticket) else {
-            return true;
-        };
-        self.sign_all(signed);
-        self.slot().wake_if_sleeping();
-        false
     }
 
     fn farewell(&self, peer: usize, closer: Closer) {
         // Whose neighbour lives elsewhere has nobody to wake but itself.
-        let place = self.processes.place_of(peer).unwrap_or(self.place);
-        self.farewells.add(place, closer);
-    }
-
-    fn put_back(&self, envelope: Envelope) {
-        self.sign_all(self.mailbox().put_back(envelope));
-        self.slot().wake_if_sleeping();
+        let place = self.processes.place_of(peer);
+        self.here
+            .farewell(place.unwrap_or(self.here.world_rank()), closer);
     }
 
     fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
         self.processes.poll();
-        self.mailbox().peek(wanted, look)
+        self.mail().peek(wanted, look)
     }
 
     fn new_communicators(&self, count: u32) -> u32 {
-        // Relaxed: the numbers need only differ.
-        let numbers = &self.processes.hall.communicators;
-        let first = numbers.fetch_add(count, Ordering::Relaxed);
+        let first = self.here.new_communicators(count);
         self.processes.check_numbers(first, count);
         first
     }

@@ -1,9 +1,9 @@
 //! The fabric of one rank: messages to itself, on the calling thread.
 
-use super::{Fabric, Posted, Team, Ticket};
+use super::mailbox::Mailbox;
+use super::{Fabric, Mail, Team};
 use crate::CommError;
-use crate::envelope::{Envelope, Wanted};
-use crate::mailbox::Mailbox;
+use crate::envelope::Envelope;
 use crate::rank_slot::RankSlot;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -31,13 +31,11 @@ impl Solo {
     pub(crate) fn team() -> Team {
         Team::world(1, super::PlaceKind::Tree)
     }
-
-    pub(crate) fn mailbox(&self) -> &Mailbox {
-        &self.0.mailbox
-    }
 }
 
 impl Fabric for Solo {
+    type Mail = Mailbox;
+
     fn world_rank(&self) -> usize {
         0
     }
@@ -54,52 +52,14 @@ impl Fabric for Solo {
         &self.0.slot
     }
 
+    fn mail(&self) -> &Mailbox {
+        &self.0.mailbox
+    }
+
     fn send(&self, _: usize, envelope: Envelope) -> Result<(), CommError> {
-        self.sign_all(self.0.mailbox.push(envelope));
+        self.signing(|mail, signed| mail.push(envelope, signed));
         self.0.slot.wake_if_sleeping();
         Ok(())
-    }
-
-    fn arrivals(&self) -> u32 {
-        self.0.mailbox.arrivals()
-    }
-
-    fn post(&self, wanted: &Wanted) -> Posted {
-        self.0.mailbox.post(wanted).map_err(Ticket::Mail)
-    }
-
-    fn request(&self, wanted: &Wanted) -> Ticket {
-        let (ticket, signed) = self.0.mailbox.request(wanted);
-        self.sign_all(signed);
-        Ticket::Mail(ticket)
-    }
-
-    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
-        match ticket {
-            Ticket::Mail(ticket) => self.0.mailbox.collect(ticket),
-            Ticket::Port(_) => None,
-        }
-    }
-
-    fn withdraw(&self, ticket: Ticket) -> bool {
-        let Ticket::Mail(ticket) = ticket else {
-            return true;
-        };
-        let Some(signed) = self.0.mailbox.withdraw(&ticket) else {
-            return true;
-        };
-        self.sign_all(signed);
-        self.slot().wake_if_sleeping();
-        false
-    }
-
-    fn put_back(&self, envelope: Envelope) {
-        self.sign_all(self.0.mailbox.put_back(envelope));
-        self.slot().wake_if_sleeping();
-    }
-
-    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
-        self.0.mailbox.peek(wanted, look)
     }
 
     fn new_communicators(&self, count: u32) -> u32 {

@@ -1,43 +1,54 @@
-//! The fabric of ranks that share memory: async tasks on the workers of a dispatcher.
+//! The fabrics of ranks that share memory: async tasks on the workers of a dispatcher.
 //!
 //! Each rank has a home worker, the only thread that polls it; so a rank's future need not be
 //! `Send`, and neighbours in rank order share a thread where they can.
 
-use super::hall::Hall;
-use super::{Closer, Fabric, Farewells, Posted, Ticket};
+use super::hall::{Hall, InHall};
+use super::mailbox::Mailbox;
+use super::{Closer, Fabric, Farewells, Signed};
 use crate::CommError;
-use crate::envelope::{Envelope, Wanted};
-use crate::mailbox::Mailbox;
+use crate::envelope::Envelope;
 use crate::rank_slot::RankSlot;
 use motet_sync::atomic::{Ordering, fence};
+use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// One rank among others in the same memory.
-#[derive(Clone)]
-pub(crate) struct Threads {
+/// One rank among others in the same memory. What keeps the messages, `M`, is all in which the fabrics `threads` and
+/// [`ports`](super::Ports) differ.
+pub(crate) struct Threads<M = Mailbox> {
     hall: Arc<Hall>,
     rank: usize,
     farewells: Rc<Farewells>,
+    _messages: PhantomData<fn() -> M>,
 }
 
-impl Threads {
+impl<M: InHall> Threads<M> {
     /// `farewells` keeps what the rank has to tell its neighbours.
     pub(crate) fn new(hall: Arc<Hall>, rank: usize, farewells: Rc<Farewells>) -> Self {
         Threads {
             hall,
             rank,
             farewells,
+            _messages: PhantomData,
         }
     }
 
-    #[inline]
-    fn mailbox(&self) -> &Mailbox {
-        self.hall.mailbox(self.rank)
+    /// Brings a message to a rank and wakes it. The receipts are to be signed.
+    pub(super) fn bring(&self, to: usize, envelope: Envelope) -> Signed {
+        let mut signed = Signed::new();
+        M::of(&self.hall, to).push(envelope, &mut signed);
+        if !self.share_thread(self.rank, to) {
+            fence(Ordering::SeqCst);
+        }
+        self.wake_if_sleeping(to);
+        signed
     }
 }
 
-impl Fabric for Threads {
+impl<M: InHall> Fabric for Threads<M> {
+    type Mail = M;
+
     #[inline]
     fn world_rank(&self) -> usize {
         self.rank
@@ -58,67 +69,35 @@ impl Fabric for Threads {
         &self.hall.slots[rank]
     }
 
+    #[inline]
+    fn mail(&self) -> &M {
+        M::of(&self.hall, self.rank)
+    }
+
     fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
-        let signed = self.hall.mailbox(to).push(envelope);
-        if !self.share_thread(self.rank, to) {
-            fence(Ordering::SeqCst);
-        }
-        self.wake_if_sleeping(to);
+        let signed = self.bring(to, envelope);
         self.sign_all(signed);
         Ok(())
-    }
-
-    #[inline]
-    fn arrivals(&self) -> u32 {
-        self.mailbox().arrivals()
-    }
-
-    fn post(&self, wanted: &Wanted) -> Posted {
-        self.mailbox().post(wanted).map_err(Ticket::Mail)
-    }
-
-    fn request(&self, wanted: &Wanted) -> Ticket {
-        let (ticket, signed) = self.mailbox().request(wanted);
-        self.sign_all(signed);
-        Ticket::Mail(ticket)
-    }
-
-    #[inline]
-    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope> {
-        match ticket {
-            Ticket::Mail(ticket) => self.mailbox().collect(ticket),
-            Ticket::Port(_) => None,
-        }
-    }
-
-    fn withdraw(&self, ticket: Ticket) -> bool {
-        let Ticket::Mail(ticket) = ticket else {
-            return true;
-        };
-        let Some(signed) = self.mailbox().withdraw(&ticket) else {
-            return true;
-        };
-        self.sign_all(signed);
-        self.slot().wake_if_sleeping();
-        false
     }
 
     fn farewell(&self, peer: usize, closer: Closer) {
         self.farewells.add(peer, closer);
     }
 
-    fn put_back(&self, envelope: Envelope) {
-        self.sign_all(self.mailbox().put_back(envelope));
-        self.slot().wake_if_sleeping();
-    }
-
-    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
-        self.mailbox().peek(wanted, look)
-    }
-
     fn new_communicators(&self, count: u32) -> u32 {
         // Relaxed: the numbers need only differ.
         self.hall.communicators.fetch_add(count, Ordering::Relaxed)
+    }
+}
+
+impl<M> Clone for Threads<M> {
+    fn clone(&self) -> Self {
+        Threads {
+            hall: Arc::clone(&self.hall),
+            rank: self.rank,
+            farewells: Rc::clone(&self.farewells),
+            _messages: PhantomData,
+        }
     }
 }
 
@@ -207,9 +186,9 @@ mod loom_tests {
             let sender = thread::spawn({
                 let hall = Arc::clone(&hall);
                 move || {
-                    let fabric = Threads::new(hall, 1, Rc::default());
+                    let fabric = <Threads>::new(hall, 1, Rc::default());
                     for tag in [5, 6] {
-                        fabric.send(0, message(1, tag));
+                        fabric.send(0, message(1, tag)).unwrap();
                     }
                 }
             });

@@ -3,7 +3,6 @@
 use super::recv::{Receiving, open};
 use crate::address::{Source, Status, TagMatch};
 use crate::envelope::{Envelope, Kind, Wanted};
-use crate::fabric::Fabric;
 use crate::pending::{Pending, Waiting, Whys};
 use crate::profile::Called;
 use crate::report::Operation;

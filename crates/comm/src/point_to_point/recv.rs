@@ -2,7 +2,7 @@
 
 use crate::address::{Source, Status, Tag, TagMatch};
 use crate::envelope::{Envelope, Kind, Wanted};
-use crate::fabric::{Fabric, Ticket};
+use crate::fabric::Ticket;
 use crate::pending::{Pending, Waiting, Whys};
 use crate::profile::Called;
 use crate::report::Operation;
@@ -100,24 +100,31 @@ pub(crate) fn open<T: Value, R>(
         match envelope.open() {
             Ok(value) => Ok(give(value, Status { source, tag })),
             Err((envelope, reason)) => {
-                let found = envelope.type_name();
-                let error = match reason {
-                    None => CommError::WrongType {
-                        source,
-                        tag,
-                        wanted: std::any::type_name::<T>(),
-                        found,
-                    },
-                    Some(reason) => CommError::Unreadable {
-                        source,
-                        tag,
-                        type_name: found,
-                        reason,
-                    },
-                };
+                let error = unopened::<T>(&envelope, reason);
                 Err(Box::new((envelope, error)))
             }
         }
+    }
+}
+
+/// Why no `T` came out of an envelope: it cannot be read, if there is a reason for that; else it holds something
+/// else.
+pub(crate) fn unopened<T>(envelope: &Envelope, reason: Option<String>) -> CommError {
+    let Status { source, tag } = envelope.status;
+    let found = envelope.type_name();
+    match reason {
+        None => CommError::WrongType {
+            source,
+            tag,
+            wanted: std::any::type_name::<T>(),
+            found,
+        },
+        Some(reason) => CommError::Unreadable {
+            source,
+            tag,
+            type_name: found,
+            reason,
+        },
     }
 }
 
@@ -193,12 +200,7 @@ where
             return Some(Err(refused));
         }
         match self.comm.fabric().post(&self.wanted) {
-            Ok(mut envelope) => {
-                if let Some(receipt) = self.wanted.receipt_of(&mut envelope) {
-                    self.comm.fabric().sign(&receipt);
-                }
-                Some(Ok(envelope))
-            }
+            Ok(envelope) => Some(Ok(envelope)),
             Err(ticket) => {
                 self.state = State::Posted(ticket);
                 None
@@ -286,11 +288,12 @@ impl<U> Receiving<'_, U> {
         }
     }
 
-    /// Nobody waits for it any more, and it stays posted: its ticket, if it has been.
+    /// Nobody waits for it any more, and its message comes all the same: its ticket, if it has not ended.
     pub(crate) fn leave(&mut self) -> Option<Ticket> {
         match std::mem::replace(&mut self.state, State::Ended) {
+            State::New => Some(self.comm.fabric().request(&self.wanted)),
             State::Posted(ticket) => Some(ticket),
-            State::New | State::Refused(_) | State::Ended => None,
+            State::Refused(_) | State::Ended => None,
         }
     }
 

@@ -2,7 +2,6 @@
 
 use crate::address::{Dest, Status, Tag};
 use crate::envelope::{Envelope, Kind, Receipt};
-use crate::fabric::Fabric;
 use crate::pending::{Ended, Pending, Waiting, Whys};
 use crate::profile::Called;
 use crate::report::Operation;
@@ -117,59 +116,36 @@ impl Communicator {
         value: T,
         location: &'static Location<'static>,
     ) -> Result<(), CommError> {
-        self.post(dest, Letter::new(kind, tag, location), || value)
+        self.deliver(dest, location, || self.message(kind, tag, value, location))
     }
 
-    /// Sends the value that `make` makes, in a letter.
+    /// A message of this rank.
     #[inline]
-    pub(super) fn post<T: Value>(
+    pub(crate) fn message<T: Value>(
+        &self,
+        kind: Kind,
+        tag: Tag,
+        value: T,
+        location: &'static Location<'static>,
+    ) -> Envelope {
+        let source = self.rank();
+        Envelope::new(self.context(kind), Status { source, tag }, location, value)
+    }
+
+    /// Hands a message to the fabric, if it goes to somebody who exists; else it is not made.
+    #[inline]
+    pub(crate) fn deliver(
         &self,
         dest: Dest,
-        letter: Letter,
-        make: impl FnOnce() -> T,
+        location: &'static Location<'static>,
+        message: impl FnOnce() -> Envelope,
     ) -> Result<(), CommError> {
         let Dest::Rank(dest) = dest else {
             return Ok(());
         };
         self.check_rank(dest)?;
-        let Letter {
-            kind,
-            tag,
-            location,
-            length,
-            receipt,
-        } = letter;
         let _entered = self.entered("send", location);
-        let source = self.rank();
-        let status = Status { source, tag };
-        let mut envelope = Envelope::new(self.context(kind), status, location, make());
-        envelope.label.length = length;
-        envelope.receipt = receipt;
-        self.fabric().send(self.team().world_rank(dest), envelope)
-    }
-}
-
-/// What is written on a message before it is sent.
-pub(super) struct Letter {
-    pub(super) kind: Kind,
-    pub(super) tag: Tag,
-    pub(super) location: &'static Location<'static>,
-    /// The number of elements of a slice.
-    pub(super) length: usize,
-    pub(super) receipt: Option<Arc<Receipt>>,
-}
-
-impl Letter {
-    /// Of one value.
-    #[inline]
-    pub(super) fn new(kind: Kind, tag: Tag, location: &'static Location<'static>) -> Self {
-        Letter {
-            kind,
-            tag,
-            location,
-            length: 1,
-            receipt: None,
-        }
+        self.fabric().send(self.team().world_rank(dest), message())
     }
 }
 
@@ -205,13 +181,17 @@ impl<'c, T: Value> Sending<'c, T> {
     }
 
     fn send(&mut self) {
-        if let Some(value) = self.value.take() {
-            let letter = Letter {
-                receipt: Some(Arc::clone(&self.receipt)),
-                ..Letter::new(Kind::User, self.tag, self.location)
-            };
-            self.refused = self.comm.post(self.dest, letter, || value).err();
-        }
+        let Some(value) = self.value.take() else {
+            return;
+        };
+        let sent = self.comm.deliver(self.dest, self.location, || {
+            let mut envelope = self
+                .comm
+                .message(Kind::User, self.tag, value, self.location);
+            envelope.receipt = Some(Arc::clone(&self.receipt));
+            envelope
+        });
+        self.refused = sent.err();
     }
 }
 

@@ -1,7 +1,6 @@
 //! Slices of plain numbers, sent from where they are and received where they shall be.
 
-use super::recv::{Receiving, Unused};
-use super::send::Letter;
+use super::recv::{Receiving, Unused, unopened};
 use crate::address::{Dest, Source, Status, Tag, TagMatch};
 use crate::envelope::{Envelope, Kind};
 use crate::pending::{Ended, Waiting};
@@ -116,11 +115,11 @@ impl Communicator {
         numbers: &[T],
         location: &'static Location<'static>,
     ) -> Result<(), CommError> {
-        let letter = Letter {
-            length: numbers.len(),
-            ..Letter::new(Kind::User, tag, location)
-        };
-        self.post(dest, letter, || numbers.to_vec())
+        self.deliver(dest, location, || {
+            let mut envelope = self.message(Kind::User, tag, numbers.to_vec(), location);
+            envelope.label.length = numbers.len();
+            envelope
+        })
     }
 
     fn receiving_into<'c, T: Plain>(
@@ -146,19 +145,14 @@ fn copy_out<T: Plain>(envelope: Envelope, room: &mut [T]) -> Result<(usize, Stat
         None => Err(numbers.len()),
     });
     let error = match copied {
-        Some(Ok(length)) => return Ok((length, Status { source, tag })),
-        Some(Err(length)) => CommError::Truncated {
+        Ok(Ok(length)) => return Ok((length, Status { source, tag })),
+        Ok(Err(length)) => CommError::Truncated {
             source,
             tag,
             length,
             room: room.len(),
         },
-        None => CommError::WrongType {
-            source,
-            tag,
-            wanted: std::any::type_name::<Vec<T>>(),
-            found: envelope.type_name(),
-        },
+        Err(reason) => unopened::<Vec<T>>(&envelope, reason),
     };
     Err(Box::new((envelope, error)))
 }
@@ -170,4 +164,41 @@ fn null_status(own: usize, tag: TagMatch) -> Status {
         TagMatch::Only(tag) => tag,
     };
     Status { source: own, tag }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+    use crate::envelope::Context;
+
+    #[test]
+    fn numbers_that_cannot_be_read_are_not_of_another_type() {
+        let context = Context {
+            communicator: 0,
+            kind: Kind::User,
+        };
+        let status = Status { source: 3, tag: 4 };
+        let envelope = Envelope::new(context, status, Location::caller(), vec![1_u32, 2]);
+        let came = |bytes| {
+            let read = Envelope::read(context, status, bytes, |_, words| words);
+            read.unwrap().0
+        };
+        let bytes = envelope.write(0, true, None).unwrap();
+        let mut room = [0_u32; 2];
+        let copied = copy_out(came(bytes.clone()), &mut room).ok().unwrap();
+        assert_eq!((copied.0, room), (2, [1, 2]));
+        // One byte of the first number is missing.
+        let (_, error) = *copy_out(came(bytes[1..].to_vec()), &mut room).unwrap_err();
+        match error {
+            CommError::Unreadable {
+                source: 3,
+                tag: 4,
+                reason,
+                ..
+            } => assert_eq!(reason, "7 bytes are no whole numbers"),
+            other => panic!("{other}"),
+        }
+        let (_, error) = *copy_out::<u16>(came(bytes), &mut []).unwrap_err();
+        assert!(matches!(error, CommError::WrongType { .. }), "{error}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::Ended;
 use super::profiling::Profiling;
-use crate::fabric::{AnyFabric, Fabric, Solo};
+use crate::fabric::{AnyFabric, Fabric, Mail, Solo};
 use crate::profile::{ProfileClock, Recorder};
 use crate::report::{RankState, WaitReport};
 use crate::{Communicator, RunError};
@@ -35,7 +35,7 @@ pub(crate) fn run_solo<R, E>(
     });
     Ok(Ended {
         results: vec![result],
-        unmatched: fabric.mailbox().unmatched(0, usize::MAX),
+        unmatched: fabric.mail().unmatched(0, usize::MAX),
         profile,
     })
 }
@@ -69,7 +69,7 @@ fn drive<R, E>(
                 let waits = RankState::Waiting(fabric.slot().waits());
                 return Err(RunError::Stuck(WaitReport {
                     ranks: vec![waits],
-                    unmatched: fabric.mailbox().unmatched(0, usize::MAX),
+                    unmatched: fabric.mail().unmatched(0, usize::MAX),
                 }));
             }
             thread::park();

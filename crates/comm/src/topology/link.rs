@@ -1,8 +1,9 @@
 //! The two directions between neighbours: a lane where they share memory, messages where they do not.
 
 use crate::address::{Status, Tag};
-use crate::envelope::{Envelope, Kind, Receipt, Wanted};
-use crate::fabric::{Closer, Fabric, LaneReceiver, LaneSender, Remote};
+use crate::envelope::{Kind, Receipt, Wanted};
+use crate::fabric::{Closer, Fabric, LaneReceiver, LaneSender, Remote, Steps};
+use crate::point_to_point::unopened;
 use crate::{CommError, Communicator, Value};
 use std::collections::VecDeque;
 use std::panic::Location;
@@ -91,7 +92,7 @@ impl<'c> Post<'c> {
         let Some(value) = message.take() else {
             return false;
         };
-        let mut envelope = self.envelope(Kind::Step, location, value);
+        let mut envelope = self.comm.message(Kind::Step, self.tag, value, location);
         self.sent = self.sent.wrapping_add(1);
         if self.sent.is_multiple_of(RECEIPT_EVERY) {
             let receipt = Arc::new(Receipt::new(self.remote.world_rank()));
@@ -105,19 +106,6 @@ impl<'c> Post<'c> {
             return false;
         }
         true
-    }
-
-    fn envelope<T: Value>(
-        &self,
-        kind: Kind,
-        location: &'static Location<'static>,
-        value: T,
-    ) -> Envelope {
-        let status = Status {
-            source: self.comm.rank(),
-            tag: self.tag,
-        };
-        Envelope::new(self.comm.context(kind), status, location, value)
     }
 
     fn wanted(&self, kind: Kind, tag: Tag) -> Wanted {
@@ -136,16 +124,10 @@ impl<'c> Post<'c> {
         if let Some(receipt) = envelope.receipt.take() {
             self.remote.sign(&receipt);
         }
-        let Status { source, tag } = envelope.status;
         match envelope.open() {
             Ok(value) => Some(value),
             Err((envelope, reason)) => {
-                self.failed = Some(CommError::Unreadable {
-                    source,
-                    tag,
-                    type_name: envelope.type_name(),
-                    reason: reason.unwrap_or_else(|| "it is of another type".to_owned()),
-                });
+                self.failed = Some(unopened::<T>(&envelope, reason));
                 None
             }
         }
@@ -160,8 +142,20 @@ impl<'c> Post<'c> {
                 .is_some()
     }
 
+    /// What the neighbour still sends this way is received by nobody.
+    fn end_receives(&self) {
+        self.remote.end_steps(Steps {
+            communicator: self.comm.number(),
+            status: Status {
+                source: self.peer,
+                tag: self.tag,
+            },
+        });
+    }
+
     fn closer(&self) -> Closer {
-        let envelope = self.envelope(Kind::StepsEnd, Location::caller(), ());
+        let here = Location::caller();
+        let envelope = self.comm.message(Kind::StepsEnd, self.tag, (), here);
         self.remote
             .later(self.comm.team().world_rank(self.peer), envelope)
     }
@@ -254,6 +248,86 @@ impl<T: Value> Incoming<'_, T> {
         match self {
             Incoming::Lane(lane) => Some(lane.closer()),
             Incoming::Far(_) => None,
+        }
+    }
+}
+
+impl<T> Drop for Incoming<'_, T> {
+    fn drop(&mut self) {
+        if let Incoming::Far(post) = self {
+            post.end_receives();
+        }
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+    use crate::envelope::{Context, Envelope};
+    use crate::fabric::{AnyFabric, PlaceKind, Processes, Team, first_of_two};
+    use crate::transport::Header;
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    /// The other rank.
+    struct There {
+        to: Arc<Processes>,
+        /// Messages that have come from it: each has a label of its own.
+        messages: Cell<u32>,
+    }
+
+    impl There {
+        /// Sends a message of this kind with this tag.
+        fn sends(&self, kind: Kind, tag: Tag) {
+            let (status, location) = (Status { source: 1, tag }, Location::caller());
+            let communicator = 0;
+            let context = Context { communicator, kind };
+            let envelope = Envelope::new(context, status, location, 7_u32);
+            let header = Header {
+                context: 1 << 48 | (kind as u64) << 40,
+                source: 1,
+                destination: 0,
+                tag,
+            };
+            let label = self.messages.replace(self.messages.get() + 1);
+            let written = envelope.write(label, true, None);
+            self.to.deliver(1, header, written.unwrap());
+        }
+    }
+
+    #[test]
+    fn sem_g462_steps_that_nobody_receives_do_not_stay() {
+        let processes = first_of_two();
+        let there = There {
+            to: Arc::clone(&processes),
+            messages: Cell::new(0),
+        };
+        let mailbox = processes.hall.mailbox(0);
+        let remote = Remote::new(Arc::clone(&processes), 0, Rc::default());
+        let kind = PlaceKind::Bridge(Arc::clone(&processes));
+        let team = Arc::new(Team::world(2, kind));
+        let comm = Communicator::new(AnyFabric::Remote(remote.clone()), team, 0);
+        for (round, early) in [0, 1, 2, 3].into_iter().zip([true, false, true, false]) {
+            let (from, to) = (2 * round, 2 * round + 1);
+            let mut steps =
+                Incoming::<u32>::Far(Box::new(Post::new(&comm, &remote, 1, (from, to))));
+            (0..3).for_each(|_| there.sends(Kind::Step, from));
+            there.sends(Kind::Step, 99);
+            assert_eq!(steps.try_receive(), Some((7, false)));
+            if early {
+                there.sends(Kind::StepsEnd, from);
+            }
+            drop(steps);
+            if !early {
+                assert_eq!(mailbox.left(), (1, 1), "more may come");
+                there.sends(Kind::Step, from);
+                assert_eq!(mailbox.left(), (1, 1));
+                there.sends(Kind::StepsEnd, from);
+            }
+            assert_eq!(mailbox.left(), (1, 0), "what is of another ring stays");
+            let mut other = Incoming::<u32>::Far(Box::new(Post::new(&comm, &remote, 1, (99, 98))));
+            assert_eq!(other.try_receive(), Some((7, false)));
+            there.sends(Kind::StepsEnd, 99);
         }
     }
 }

@@ -1,14 +1,15 @@
 //! Exchanges with the neighbours of a topology.
 
+mod exchange;
+
+use exchange::{Exchange, Receive};
+
 use super::parts::{lay_out, part};
-use crate::address::Tag;
-use crate::envelope::{Envelope, Kind};
-use crate::fabric::{Fabric, Ticket};
+use crate::address::{Source, Tag, TagMatch};
+use crate::envelope::Kind;
+use crate::fabric::Ticket;
 use crate::meet::Collective;
-use crate::pending::{Pending, Waiting, Whys};
-use crate::point_to_point::{Receiving, Unused, open};
-use crate::profile::Called;
-use crate::report::{Operation, Why};
+use crate::point_to_point::{Receiving, open};
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain, Value};
 use std::cell::{Cell, RefCell};
@@ -32,7 +33,7 @@ pub struct Neighbourhood {
     edges: Edges,
     /// An exchange was dropped before its end, or failed.
     out_of_step: Cell<bool>,
-    /// What exchanges that were started and dropped have still to receive.
+    /// What exchanges that were dropped, or have failed, have still to receive.
     left: RefCell<Vec<Ticket>>,
 }
 
@@ -164,18 +165,8 @@ impl Neighbourhood {
         give: impl FnOnce(Vec<Option<T>>) -> Result<R, CommError> + 'c,
         location: &'static Location<'static>,
     ) -> impl Collective<'c, R> {
-        let came = self.edges.sources.iter().map(|_| None).collect();
-        Exchange {
-            of: self,
-            name,
-            location,
-            values: Some(values),
-            receives: self.receives(name, location),
-            came,
-            give: Some(give),
-            begun: false,
-            started: false,
-        }
+        let receives = self.receives(name, location);
+        Exchange::new(self, (name, location), values, receives, give)
     }
 
     /// A receive for each neighbour, not posted yet.
@@ -201,15 +192,17 @@ impl Deref for Neighbourhood {
     }
 }
 
-/// Nobody receives any more what exchanges have left.
+/// Nobody receives any more what exchanges have left, now or when it comes.
 impl Drop for Neighbourhood {
     fn drop(&mut self) {
-        for mut ticket in self.left.take() {
-            let fabric = self.comm.fabric();
-            if fabric.collect(&mut ticket).is_none() {
-                fabric.withdraw(ticket);
-            }
+        let fabric = self.comm.fabric();
+        for ticket in self.left.take() {
+            fabric.leave(ticket);
         }
+        let all = self
+            .comm
+            .wanted(Kind::Neighbourhood, Source::Any, TagMatch::Any);
+        fabric.clear(&all);
     }
 }
 
@@ -219,164 +212,5 @@ impl fmt::Debug for Neighbourhood {
             .field("comm", &self.comm)
             .field("edges", &self.edges)
             .finish_non_exhaustive()
-    }
-}
-
-/// A receive of a `T`.
-trait Receive<T>: Pending<Output = Result<T, CommError>> {
-    /// Nobody waits for it any more; what has been posted.
-    fn leave(&mut self) -> Option<Ticket>;
-
-    /// Who is to send.
-    fn source(&self) -> Option<usize>;
-}
-
-impl<T, U> Receive<T> for Receiving<'_, U>
-where
-    U: FnOnce(Envelope) -> Result<T, Unused>,
-{
-    fn leave(&mut self) -> Option<Ticket> {
-        Receiving::leave(self)
-    }
-
-    fn source(&self) -> Option<usize> {
-        Receiving::source(self)
-    }
-}
-
-/// One exchange of one rank.
-struct Exchange<'c, T, P: Receive<T>, G> {
-    of: &'c Neighbourhood,
-    name: &'static str,
-    location: &'static Location<'static>,
-    /// Until they are sent.
-    values: Option<Result<Vec<T>, CommError>>,
-    /// One per source; `None` when it has ended, or nobody is there.
-    receives: Vec<Option<P>>,
-    came: Vec<Option<T>>,
-    give: Option<G>,
-    /// The values have been sent, and not all have come.
-    begun: bool,
-    /// Takes place also if nobody waits for it.
-    started: bool,
-}
-
-impl<T, P, G> Exchange<'_, T, P, G>
-where
-    T: Value,
-    P: Receive<T>,
-{
-    /// Sends the values.
-    fn begin(&mut self, values: Result<Vec<T>, CommError>) -> Result<(), CommError> {
-        let Neighbourhood { comm, edges, .. } = self.of;
-        if self.of.out_of_step.get() {
-            let operation = self.name;
-            return Err(CommError::OutOfStep { operation });
-        }
-        let values = values?;
-        let waits = |ticket: &mut Ticket| comm.fabric().collect(ticket).is_none();
-        self.of.left.borrow_mut().retain_mut(waits);
-        if values.len() != edges.destinations.len() {
-            let (name, given, asked) = (self.name, values.len(), edges.destinations.len());
-            let problem = format!("{name} of {given} values among {asked} neighbours");
-            return Err(CommError::Arguments { problem });
-        }
-        self.begun = true;
-        for (&(dest, tag), value) in edges.destinations.iter().zip(values) {
-            let kind = Kind::Neighbourhood;
-            comm.send_in(kind, dest.into(), tag, value, self.location)?;
-        }
-        Ok(())
-    }
-}
-
-impl<T, P, G, R> Pending for Exchange<'_, T, P, G>
-where
-    T: Value,
-    P: Receive<T>,
-    G: FnOnce(Vec<Option<T>>) -> Result<R, CommError>,
-{
-    type Output = Result<R, CommError>;
-
-    fn look(&mut self) -> Option<Result<R, CommError>> {
-        if let Some(values) = self.values.take()
-            && let Err(refused) = self.begin(values)
-        {
-            return Some(Err(refused));
-        }
-        let mut all = true;
-        for (place, came) in self.receives.iter_mut().zip(&mut self.came) {
-            let Some(receive) = place else { continue };
-            match receive.look() {
-                None => all = false,
-                Some(Err(error)) => {
-                    self.begun = false;
-                    self.of.out_of_step.set(true);
-                    return Some(Err(error));
-                }
-                Some(Ok(value)) => {
-                    *came = Some(value);
-                    *place = None;
-                }
-            }
-        }
-        if !all {
-            return None;
-        }
-        self.begun = false;
-        Some(self.give.take()?(std::mem::take(&mut self.came)))
-    }
-
-    fn why(&self) -> Whys {
-        let (name, root) = (self.name, None);
-        let why = self
-            .of
-            .waits_in(Operation::Collective { name, root }, self.location);
-        let missing = self.receives.iter().flatten();
-        vec![Why {
-            peers: Some(missing.filter_map(Receive::source).collect()),
-            ..why
-        }]
-    }
-
-    fn called(&self) -> Option<Called> {
-        Some(Called::new(self.name, self.location))
-    }
-}
-
-impl<'c, T, P, G, R: 'c> Collective<'c, R> for Exchange<'c, T, P, G>
-where
-    T: Value,
-    P: Receive<T> + 'c,
-    G: FnOnce(Vec<Option<T>>) -> Result<R, CommError> + 'c,
-{
-    fn now(self) -> Waiting<'c, Self> {
-        Waiting::new(self.of.comm.spot(), self)
-    }
-
-    fn started(mut self) -> Request<'c, R> {
-        let spot = self.of.comm.spot();
-        let comm = &self.of.comm;
-        self.started = true;
-        let looked = {
-            let _entered = comm.entered(self.name, self.location);
-            self.look()
-        };
-        match looked {
-            Some(outcome) => Request::new(spot, crate::pending::Ended(Some(outcome))),
-            None => Request::new(spot, self),
-        }
-    }
-}
-
-impl<T, P: Receive<T>, G> Drop for Exchange<'_, T, P, G> {
-    fn drop(&mut self) {
-        if self.begun && self.started {
-            let receives = self.receives.iter_mut().flatten();
-            let tickets = receives.filter_map(Receive::leave);
-            self.of.left.borrow_mut().extend(tickets);
-        } else if self.begun {
-            self.of.out_of_step.set(true);
-        }
     }
 }

@@ -6,7 +6,7 @@ pub(super) use step::step;
 
 use super::link::{Incoming, Outgoing, Post};
 use crate::address::Tag;
-use crate::fabric::{Call, Fabric, Lane, LaneReceiver, LaneSender};
+use crate::fabric::{Call, Lane, LaneReceiver, LaneSender};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Pending, Waiting};
 use crate::profile::Recorder;

@@ -1,25 +1,78 @@
 //! Receives that are given up: for everything else it is as if they had never been.
 
 use crate::topology::pause;
-use crate::waking::both;
 use crate::worlds::{Outcome, everywhere, on, worlds_of};
 use motet_comm::{
     ANY_TAG, CommError, Communicator, Request, RunError, Source, Tag, TagMatch, World,
 };
+use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_testkit::{patience, within};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
-/// Long enough for another part of the rank to fall asleep.
-async fn rest() {
-    for _ in 0..2_000 {
-        pause().await;
+/// A receive of a message of this rank to itself that sleeps: it is polled again only when it is woken.
+struct Sleeper<'c> {
+    receive: Pin<Box<dyn Future<Output = Outcome<i32>> + 'c>>,
+    bell: Arc<Bell>,
+    waker: Waker,
+}
+
+/// Passes on that the receive is woken.
+#[derive(Default)]
+struct Bell {
+    rung: AtomicBool,
+    rank: Mutex<Option<Waker>>,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.rung.store(true, Ordering::SeqCst);
+        let rank = self.rank.lock().take();
+        rank.into_iter().for_each(Waker::wake);
     }
 }
 
-/// Runs `later` beside a receive that sleeps by then, and gives what it receives.
-async fn asleep(comm: &Communicator, later: impl Future<Output = Outcome<()>>) -> Outcome<i32> {
-    let (got, done) = both(comm.recv::<i32>(comm.rank(), 0), later).await;
-    done?;
-    got
+impl<'c> Sleeper<'c> {
+    fn new(comm: &'c Communicator) -> Self {
+        let bell = Arc::<Bell>::default();
+        Sleeper {
+            receive: Box::pin(comm.recv(comm.rank(), 0)),
+            waker: Waker::from(Arc::clone(&bell)),
+            bell,
+        }
+    }
+
+    fn poll(&mut self) -> Poll<Outcome<i32>> {
+        let mut cx = Context::from_waker(&self.waker);
+        self.receive.as_mut().poll(&mut cx)
+    }
+
+    /// Polls it until it has left its waker with the rank: it sleeps then.
+    async fn falls_asleep(&mut self) {
+        loop {
+            assert!(self.poll().is_pending(), "nothing is there for it");
+            if Arc::strong_count(&self.bell) > 2 {
+                // What has woken it before does not count.
+                return self.bell.rung.store(false, Ordering::SeqCst);
+            }
+            pause().await;
+        }
+    }
+
+    /// Waits until it is woken, and for what it receives then.
+    async fn wakes(mut self) -> Outcome<i32> {
+        poll_fn(|cx| {
+            *self.bell.rank.lock() = Some(cx.waker().clone());
+            if self.bell.rung.swap(false, Ordering::SeqCst) {
+                return self.poll();
+            }
+            Poll::Pending
+        })
+        .await
+    }
 }
 
 #[test]
@@ -28,13 +81,12 @@ fn sem_g304_a_receive_that_sleeps_is_woken_for_what_another_gives_up() {
         async |comm| {
             let me = comm.rank();
             let first = comm.irecv::<i32>(me, 0);
-            asleep(&comm, async {
-                comm.send(me, 0, 5).await?;
-                rest().await;
-                drop(first);
-                Ok(())
-            })
-            .await
+            let mut sleeper = Sleeper::new(&comm);
+            sleeper.falls_asleep().await;
+            comm.send(me, 0, 5).await?;
+            sleeper.falls_asleep().await;
+            drop(first);
+            sleeper.wakes().await
         },
         |_, _| 5,
     );
@@ -46,12 +98,10 @@ fn sem_g305_a_receive_that_sleeps_is_woken_for_a_matched_message_that_is_dropped
         async |comm| {
             comm.send(comm.rank(), 0, 6).await?;
             let message = comm.improbe(comm.rank(), 0)?.expect("it was sent");
-            asleep(&comm, async {
-                rest().await;
-                drop(message);
-                Ok(())
-            })
-            .await
+            let mut sleeper = Sleeper::new(&comm);
+            sleeper.falls_asleep().await;
+            drop(message);
+            sleeper.wakes().await
         },
         |_, _| 6,
     );
@@ -63,14 +113,13 @@ fn sem_g28_a_receive_that_sleeps_is_woken_for_a_message_of_another_type() {
         async |comm| {
             let me = comm.rank();
             let first = comm.irecv::<String>(me, 0);
-            asleep(&comm, async {
-                comm.send(me, 0, 7).await?;
-                rest().await;
-                let wrong = first.wait().await;
-                assert!(matches!(wrong, Err(CommError::WrongType { .. })));
-                Ok(())
-            })
-            .await
+            let mut sleeper = Sleeper::new(&comm);
+            sleeper.falls_asleep().await;
+            comm.send(me, 0, 7).await?;
+            sleeper.falls_asleep().await;
+            let wrong = first.wait().await;
+            assert!(matches!(wrong, Err(CommError::WrongType { .. })));
+            sleeper.wakes().await
         },
         |_, _| 7,
     );

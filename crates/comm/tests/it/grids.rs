@@ -1,24 +1,22 @@
 //! Grids, graphs and exchanges with neighbours.
 
-use crate::worlds::{everywhere, on, worlds_of};
-use motet_comm::{CommError, World, dims_create};
+use crate::network::processes;
+use crate::worlds::{Outcome, everywhere, on, with_ranks, worlds_of};
+use motet_comm::{CommError, Communicator, Local, World, dims_create};
+use motet_testkit::{Dropped, Drops, patience, within};
 use proptest::prelude::*;
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Waker};
 
-fn grids() -> Vec<World> {
-    [1, 2, 3, 4, 6, 8, 12]
-        .into_iter()
-        .flat_map(worlds_of)
-        .chain([World::solo()])
-        .collect()
-}
+/// Numbers of ranks that make grids.
+const GRIDS: [usize; 7] = [1, 2, 3, 4, 6, 8, 12];
 
 #[test]
 fn sem_g312_a_grid_brings_what_each_neighbour_has_sent_to_this_side() {
-    on(
-        grids(),
+    with_ranks(
+        &GRIDS,
         async |comm| {
             for periodic in [true, false] {
                 let dims = dims_create(comm.size(), &[0, 0])?;
@@ -58,8 +56,8 @@ fn sem_g312_a_grid_brings_what_each_neighbour_has_sent_to_this_side() {
 
 #[test]
 fn sem_g312_numbers_of_neighbours_arrive_where_they_shall() {
-    on(
-        grids(),
+    with_ranks(
+        &GRIDS,
         async |comm| {
             let line = comm
                 .cartesian(&[comm.size()], &[false])
@@ -85,8 +83,8 @@ fn sem_g312_numbers_of_neighbours_arrive_where_they_shall() {
 
 #[test]
 fn grids_know_their_places_and_their_parts() {
-    on(
-        [12, 13].into_iter().flat_map(worlds_of).collect(),
+    with_ranks(
+        &[12, 13],
         async |comm| {
             let made = comm.cartesian(&[3, 2, 2], &[true, false, false]).await?;
             let Some(grid) = made else { return Ok(None) };
@@ -160,8 +158,8 @@ fn sem_g312_a_graph_may_have_the_same_edge_twice() {
 
 #[test]
 fn sem_g312_a_dropped_exchange_is_told_at_the_next_one() {
-    on(
-        worlds_of(2),
+    with_ranks(
+        &[2],
         async |comm| {
             let graph = comm.graph(&[1 - comm.rank()], &[1 - comm.rank()]).await?;
             if comm.rank() == 0 {
@@ -185,8 +183,8 @@ fn sem_g312_a_dropped_exchange_is_told_at_the_next_one() {
 
 #[test]
 fn sem_g312_exchanges_may_be_started_and_are_waited_for_in_any_order() {
-    on(
-        worlds_of(3),
+    with_ranks(
+        &[3],
         async |comm| {
             let (rank, size) = (comm.rank(), comm.size());
             let (next, last) = ((rank + 1) % size, (rank + size - 1) % size);
@@ -209,8 +207,8 @@ fn sem_g312_exchanges_may_be_started_and_are_waited_for_in_any_order() {
 
 #[test]
 fn sem_g309_a_started_exchange_that_is_dropped_takes_place() {
-    on(
-        worlds_of(2),
+    with_ranks(
+        &[2],
         async |comm| {
             let (rank, peer) = (comm.rank(), 1 - comm.rank());
             let graph = comm.graph(&[peer], &[peer]).await?;
@@ -246,9 +244,52 @@ fn sem_g309_a_started_exchange_that_is_dropped_takes_place() {
 }
 
 #[test]
-fn sem_g312_an_exchange_of_another_type_leaves_the_rank_out_of_step() {
+fn sem_g462_what_comes_when_its_topology_is_gone_is_dropped() {
     on(
         worlds_of(2),
+        async |comm| {
+            type Token = Local<Option<Arc<Dropped>>>;
+            let (rank, peer, drops) = (comm.rank(), 1 - comm.rank(), Drops::new());
+            for polled in [false, true] {
+                let graph = comm.graph(&[peer], &[peer]).await?;
+                if rank == 0 {
+                    // Rank 1 has not sent anything yet, and has not got anything when it does.
+                    if polled {
+                        let exchange = pin!(graph.neighbour_allgather::<Token>(Local(None)));
+                        let poll = exchange.poll(&mut Context::from_waker(Waker::noop()));
+                        assert!(poll.is_pending());
+                    } else {
+                        drop(graph.ineighbour_allgather::<Token>(Local(None)));
+                    }
+                    drop(graph);
+                    comm.send(1, 0, ()).await?;
+                } else {
+                    comm.recv::<()>(0, 0).await?;
+                    let token = Local(Some(Arc::new(drops.make())));
+                    let came = graph.neighbour_allgather(token).await?;
+                    assert!(matches!(came[..], [Some(Local(None))]));
+                }
+                // The other one sends once more than this one receives.
+                let graph = comm.graph(&[peer], &[peer]).await?;
+                if rank == 1 {
+                    let token = Local(Some(Arc::new(drops.make())));
+                    drop(graph.ineighbour_allgather(token));
+                }
+                comm.barrier().await?;
+                drop(graph);
+                comm.barrier().await?;
+                assert_eq!(drops.dropped(), drops.made(), "{polled}");
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
+#[test]
+fn sem_g312_an_exchange_of_another_type_leaves_the_rank_out_of_step() {
+    with_ranks(
+        &[2],
         async |comm| {
             let peer = 1 - comm.rank();
             let graph = comm.graph(&[peer], &[peer]).await?;
@@ -275,10 +316,55 @@ fn sem_g312_an_exchange_of_another_type_leaves_the_rank_out_of_step() {
     );
 }
 
+/// An exchange must end so.
+fn unportable<R>(ended: Result<R, CommError>) {
+    match ended.map(drop) {
+        Err(CommError::Unportable { .. }) => {}
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn sem_g312_sem_g461_an_exchange_that_cannot_be_written_leaves_the_rank_out_of_step() {
+    within(patience(), || {
+        for started in [true, false] {
+            processes(2, move |end| {
+                let world = World::over(end, 2);
+                let ended = world.run(async |comm: Communicator| -> Outcome<()> {
+                    let (rank, size) = (comm.rank(), comm.size());
+                    // The first one is in this process and gets its value, the second is not.
+                    let others = [rank ^ 1, (rank + 2) % size];
+                    let graph = comm.graph(&others, &others).await?;
+                    let values = vec![Local(rank); 2];
+                    if started {
+                        unportable(graph.ineighbour_alltoall(values).wait().await);
+                    } else {
+                        unportable(graph.neighbour_alltoall(values).await);
+                    }
+                    for round in 0..3 {
+                        let operation = "neighbour_allgather";
+                        let next = graph.neighbour_allgather(Local(round)).await;
+                        assert_eq!(next.map(drop), Err(CommError::OutOfStep { operation }));
+                        let operation = "ineighbour_allgather";
+                        let next = graph.ineighbour_allgather(Local(round)).wait().await;
+                        assert_eq!(next.map(drop), Err(CommError::OutOfStep { operation }));
+                    }
+                    // Another topology of the same ranks is not concerned.
+                    let graph = comm.graph(&others, &others).await?;
+                    let came = graph.neighbour_allgather(rank).await?;
+                    assert_eq!(came, others.map(Some));
+                    Ok(())
+                });
+                ended.unwrap();
+            });
+        }
+    });
+}
+
 #[test]
 fn numbers_that_do_not_fit_the_neighbours_are_refused() {
-    on(
-        worlds_of(3),
+    with_ranks(
+        &[3],
         async |comm| {
             let (rank, size) = (comm.rank(), comm.size());
             let others = [(rank + 1) % size, (rank + 2) % size];
@@ -329,8 +415,8 @@ fn numbers_beyond_all_grids_are_refused_and_shifts_beyond_all_ends_meet_nobody()
     for dims in [[half, half], [usize::MAX, usize::MAX]] {
         assert!(dims_create(1, &dims).is_err(), "{dims:?}");
     }
-    on(
-        worlds_of(3),
+    with_ranks(
+        &[3],
         async move |comm| {
             let wrong = comm.cartesian(&[usize::MAX, usize::MAX], &[true; 2]).await;
             assert!(

@@ -42,10 +42,41 @@ where
     R: Send + PartialEq + Debug + 'static,
     F: AsyncFn(Communicator) -> Outcome<R> + Send + Sync + 'static,
 {
+    everywhere_in(worlds(), LAYOUTS.to_vec(), body, expected);
+}
+
+/// As [`everywhere`], with these numbers of ranks only.
+pub(crate) fn with_ranks<R, F>(
+    sizes: &[usize],
+    body: F,
+    expected: impl Fn(usize, usize) -> R + Send + 'static,
+) where
+    R: Send + PartialEq + Debug + 'static,
+    F: AsyncFn(Communicator) -> Outcome<R> + Send + Sync + 'static,
+{
+    let of_size = |&size: &usize| {
+        let counts = (2..=size.min(5)).filter(move |count| size.is_multiple_of(*count));
+        counts.map(move |count| (count, size / count))
+    };
+    let layouts = sizes.iter().flat_map(of_size).collect();
+    let worlds = sizes.iter().copied().flat_map(worlds_of);
+    let alone = sizes.contains(&1).then(World::solo);
+    everywhere_in(worlds.chain(alone).collect(), layouts, body, expected);
+}
+
+fn everywhere_in<R, F>(
+    worlds: Vec<World>,
+    layouts: Vec<(usize, usize)>,
+    body: F,
+    expected: impl Fn(usize, usize) -> R + Send + 'static,
+) where
+    R: Send + PartialEq + Debug + 'static,
+    F: AsyncFn(Communicator) -> Outcome<R> + Send + Sync + 'static,
+{
     let body = Arc::new(body);
     within(patience(), move || {
-        run_on(worlds(), &*body, &expected);
-        for (count, ranks) in LAYOUTS {
+        run_on(worlds, &*body, &expected);
+        for (count, ranks) in layouts {
             let body = Arc::clone(&body);
             let results = processes(count, move |end| {
                 let world = World::over(end, ranks);

@@ -5,11 +5,9 @@
 //! them, and none is left that somebody would have to stop.
 
 use super::timers::{Key, Timers};
-use crate::exception::Exception;
 use crate::route;
 use crate::task::Task;
 use motet_sync::{Condvar, Mutex, thread};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -92,9 +90,7 @@ impl RealTime {
 
 /// Runs a call whose time has come. A panic must not take the thread with it.
 fn fire(due: Task) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| due.run())) {
-        route::route(Exception::new(payload, NAME), NAME, &[]);
-    }
+    route::guarded(NAME, &[], || due.run());
 }
 
 #[cfg(all(test, motet_loom))]

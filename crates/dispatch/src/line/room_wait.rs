@@ -135,7 +135,7 @@ impl Waiter for InLine {
             who: self.who,
             queue: None,
             parts: vec![WaitPart {
-                port: format!("room in queue '{}'", line.queue),
+                port: format!("room in queue '{}'", line.routes.queue()),
                 there: 0,
                 needed: 1,
             }],

@@ -5,25 +5,23 @@ use super::schedule::{Decision, Schedule};
 use super::trace::Trace;
 use crate::clock::{Clock, Timescale, VirtualTime};
 use crate::counters::QueueCounters;
-use crate::exception::Exception;
 use crate::gate::{Gate, Passage};
 use crate::line::RoomLine;
 use crate::policy::{ExecutionPolicy, Notifications};
 use crate::queue_core::QueueConfig;
-use crate::route::{self, ExceptionRoute};
+use crate::route::{self, ExceptionRoute, Routes};
 use crate::span;
 use crate::waiting::{Here, Roll};
 use crate::{QueueError, Task};
 use motet_sync::{Mutex, MutexGuard};
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
 pub(super) struct ReplayCore {
     pub(super) config: ReplayConfig,
     pub(super) time: Arc<VirtualTime>,
-    pub(super) exceptions: ExceptionRoute,
+    pub(super) exceptions: Arc<ExceptionRoute>,
     pub(super) roll: Arc<Roll>,
     /// Locked by the thread that runs the replay.
     running: Mutex<()>,
@@ -45,7 +43,7 @@ struct State {
 pub(super) struct Owner {
     pub(super) name: String,
     pub(super) timescale: Timescale,
-    pub(super) exceptions: ExceptionRoute,
+    pub(super) routes: Arc<Routes>,
     pub(super) notifications: Arc<Notifications>,
 }
 
@@ -102,7 +100,7 @@ impl ReplayCore {
         ReplayCore {
             config,
             time: Arc::new(VirtualTime::new()),
-            exceptions: ExceptionRoute::default(),
+            exceptions: Arc::default(),
             roll: Arc::new(Roll::new(0)),
             running: Mutex::default(),
             state: Mutex::new(state),
@@ -151,7 +149,8 @@ impl ReplayCore {
                     if let Some(room) = room {
                         room.serve();
                     }
-                    self.run(task, &owner);
+                    let name = || owner.name.clone();
+                    owner.routes.guarded(|| span::start(task, name));
                 });
                 self.let_time_pass(&clock);
                 return true;
@@ -167,9 +166,9 @@ impl ReplayCore {
     /// Adds a queue; returns its place among them.
     pub(super) fn add(&self, config: QueueConfig) -> (usize, Arc<Owner>) {
         let owner = Arc::new(Owner {
+            routes: Routes::new(&config.name, &self.exceptions),
             name: config.name,
             timescale: config.timescale,
-            exceptions: ExceptionRoute::default(),
             notifications: Arc::default(),
         });
         // The replay keeps the tasks of all its queues itself, so it finds the oldest of one itself too.
@@ -179,7 +178,7 @@ impl ReplayCore {
             }
             other => (None, other),
         };
-        let gate = Gate::new(policy, 0, self.clock(), &owner.notifications, &owner.name);
+        let gate = Gate::new(policy, 0, self.clock(), &owner.notifications, &owner.routes);
         let mut state = self.state.lock();
         state.trace.name_queue(&owner.name);
         state.lines.push(Line {
@@ -279,15 +278,6 @@ impl ReplayCore {
         self.time.close();
     }
 
-    /// Routes a panic of a task.
-    pub(super) fn raise(&self, exception: Exception, owner: &Owner) {
-        route::route(
-            exception,
-            &owner.name,
-            &[&owner.exceptions, &self.exceptions],
-        );
-    }
-
     /// Takes the task that is next, and the line that is to be served for its room.
     fn take(&self) -> Option<(Task, Arc<Owner>, Option<RoomLine>)> {
         let mut state = self.state.lock();
@@ -304,20 +294,9 @@ impl ReplayCore {
         Some((task, Arc::clone(&line.owner), room))
     }
 
-    fn run(&self, task: Task, owner: &Owner) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| {
-            span::start(task, || owner.name.clone())
-        })) {
-            self.raise(Exception::new(payload, &owner.name), owner);
-        }
-    }
-
     /// Runs a call whose time has come.
     fn fire(&self, due: Task) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| due.run())) {
-            let exception = Exception::new(payload, "timer");
-            route::route(exception, "timer", &[&self.exceptions]);
-        }
+        route::guarded("timer", &[&self.exceptions], || due.run());
     }
 
     /// A task has taken its time.

@@ -83,7 +83,7 @@ impl ReplayQueue {
     /// Tells `handler` of each panic of a task of this queue, instead of the replay's handler and
     /// standard error.
     pub fn on_exception(&self, handler: impl Fn(Exception) + Send + Sync + 'static) {
-        self.owner.exceptions.set(Arc::new(handler));
+        self.owner.routes.set(Arc::new(handler));
     }
 }
 
@@ -147,7 +147,7 @@ impl Enqueue for ReplayQueue {
     }
 
     fn raise(&self, exception: Exception) {
-        self.core.raise(exception, &self.owner);
+        self.owner.routes.raise(exception);
     }
 }
 

@@ -2,10 +2,13 @@
 
 use crate::policed::{queue_with, rate, some, throttled, told};
 use crate::support::{go, hold, note, until, with_queue};
-use motet_dispatch::{Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, QueueError, Task, spawn};
+use motet_dispatch::{
+    Dispatcher, Enqueue, EnqueueWait, ExecutionPolicy, QueueConfig, QueueError, Replay, Task, spawn,
+};
 use motet_sync::{Arc, thread};
 use motet_testkit::{Gate, Log, patience, within};
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -271,6 +274,88 @@ fn sem_g16_sem_g55_a_waker_that_panics_takes_neither_the_worker_nor_the_task_in_
         assert_eq!(log.take(), [0, 1, 2]);
         assert_eq!(told.take(), ["a waker is broken"]);
     });
+}
+
+/// A full queue, someone with a broken waker who waits for its room, and what the queue's handler is told.
+fn waited_for(queue: &impl Enqueue, told: &Log<String>) -> EnqueueWait {
+    assert_eq!(queue.reserve(), Ok(()));
+    let mut waits = queue.enqueue_wait(Task::new(|| ()));
+    let waker = Waker::from(Arc::new(Broken));
+    let poll = Pin::new(&mut waits).poll(&mut Context::from_waker(&waker));
+    assert!(poll.is_pending() && told.is_empty());
+    waits
+}
+
+/// Room that is given back in each way; nobody but the queue's handler hears of the waker.
+fn give_back_room(queue: &impl Enqueue, told: &Log<String>) {
+    let line = queue.room().unwrap();
+    let waits = waited_for(queue, told);
+    queue.release();
+    assert_eq!(told.take(), ["a waker is broken"]);
+    drop(waits);
+    // It joins the line, has its room granted, and gives it up for another one.
+    let first = waited_for(queue, told);
+    let mut second = queue.enqueue_wait(Task::new(|| ()));
+    let waker = Waker::from(Arc::new(Broken));
+    assert!(
+        Pin::new(&mut second)
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    queue.release();
+    assert_eq!(told.take(), ["a waker is broken"]);
+    drop(first);
+    assert_eq!(told.take(), ["a waker is broken"]);
+    drop(second);
+    // While another panic is under way.
+    let room = motet_sync::block_on(line.wait()).unwrap();
+    let mut last = queue.enqueue_wait(Task::new(|| ()));
+    assert!(
+        Pin::new(&mut last)
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    let unwound = catch_unwind(AssertUnwindSafe(|| {
+        let _room = room;
+        panic!("another");
+    }));
+    assert_eq!(*unwound.unwrap_err().downcast::<&str>().unwrap(), "another");
+    assert_eq!(told.take(), ["a waker is broken"]);
+}
+
+#[test]
+fn sem_g16_sem_g460_who_gives_room_back_does_not_hear_of_a_waker_that_panics() {
+    with_queue(1, |dispatcher, _| {
+        let (queue, told) = (throttled(&dispatcher, 1), Log::new());
+        let exceptions = told.clone();
+        queue.on_exception(move |e| exceptions.push(e.message().to_owned()));
+        give_back_room(&queue, &told);
+    });
+}
+
+#[test]
+fn sem_g16_sem_g460_nor_in_a_replay() {
+    let (replay, told) = (Replay::new(1), Log::new());
+    let queue = replay.queue(QueueConfig {
+        policy: ExecutionPolicy::ConstrainQueueDepthThrottleExecution { depth: some(1) },
+        ..QueueConfig::named("narrow")
+    });
+    let exceptions = told.clone();
+    queue.on_exception(move |e| exceptions.push(e.message().to_owned()));
+    give_back_room(&queue, &told);
+    // And when a task is taken.
+    let mut waits = waited_for(&queue, &told);
+    queue.admit(Task::new(|| ()));
+    replay.run();
+    assert_eq!(told.take(), ["a waker is broken"]);
+    let waker = Waker::from(Arc::new(Broken));
+    assert!(
+        Pin::new(&mut waits)
+            .poll(&mut Context::from_waker(&waker))
+            .is_ready()
+    );
+    replay.run();
+    assert_eq!(queue.counters().executed, 2);
 }
 
 #[test]

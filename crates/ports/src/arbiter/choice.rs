@@ -1,6 +1,7 @@
 //! Choice: exactly one of several branches runs.
 
 mod branches;
+mod roster;
 
 pub(crate) use branches::{Branches, Held, Visit};
 
@@ -11,13 +12,13 @@ use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
 use crate::outlet::Outlet;
 use crate::parent::{Parent, Pass};
-use motet_dispatch::{Awaited, Enqueue, QueueError, Task, Waiter};
+use motet_dispatch::{Awaited, Enqueue, QueueError, Task, WaitPart, Waiter};
 use motet_sync::Mutex;
-use std::any::Any;
+use motet_sync::atomic::{AtomicBool, Ordering};
+use roster::Roster;
 use std::fmt;
-use std::marker::PhantomData;
 use std::panic::Location;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Exactly one of several branches runs, once (papers R012, CCR's `Choice`): the first that has all it
@@ -55,25 +56,19 @@ struct Core<H> {
     claim: Claim,
     outlet: Outlet,
     roster: Mutex<Roster>,
-    held: PhantomData<fn(H)>,
+    /// The branches until the registration, and the choice's own handle for it.
+    held: Mutex<Option<(Arc<Self>, H)>>,
+    /// For looking without the lock; it is changed after the branches have been taken.
+    is_held: AtomicBool,
 }
 
-/// The branches that have begun to register, which live as long as they are on their ports. A branch
-/// begins only before the choice settles, so whoever settles knows whom to look at.
-///
-/// ```text
-///   registering:  begin ──> on its port ──> decided meanwhile? it leaves again
-///   settling:     decide ──> settle ──> those that have begun leave
-/// ```
-///
-/// A branch that both miss (it was looked for before it came to its port) finds the choice decided: the lock of
-/// its port, which both have held, orders that.
-#[derive(Default)]
-struct Roster {
-    /// As many as most choices have; the others are behind them.
-    few: [Option<Weak<dyn Active>>; 2],
-    others: Vec<Weak<dyn Active>>,
-    settles: bool,
+/// Keeps the branches of a choice, which hold their ports, until it is registered.
+pub struct Kept(Arc<dyn Release>);
+
+/// Something that holds branches.
+trait Release: Send + Sync {
+    /// Lets them go.
+    fn release(&self);
 }
 
 impl Choice {
@@ -155,17 +150,20 @@ impl<L: Branches> Choice<L> {
 }
 
 impl<L: Branches> Attach for Choice<L> {
-    type Ports = L::Held;
+    type Ports = Kept;
 
-    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, L::Held) {
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Kept) {
         let core = Arc::new(Core {
             claim: Claim::new(),
             outlet,
             roster: Mutex::default(),
-            held: PhantomData::<fn(L::Held)>,
+            held: Mutex::new(None),
+            is_held: AtomicBool::new(true),
         });
-        let held = self.branches.hold(&|| core.outlet_of_branch());
-        (core, held)
+        let held = self.branches.hold(&|| outlet_of_branch(&core));
+        *core.held.lock() = Some((Arc::clone(&core), held));
+        let kept = Kept(Arc::clone(&core) as Arc<dyn Release>);
+        (core, kept)
     }
 
     fn is_once(&self) -> bool {
@@ -173,7 +171,7 @@ impl<L: Branches> Attach for Choice<L> {
     }
 }
 
-impl<H> Parent for Core<H> {
+impl<H: Held> Parent for Core<H> {
     #[inline]
     fn is_open(&self) -> bool {
         self.claim.is_open() && self.outlet.is_open()
@@ -192,7 +190,8 @@ impl<H> Parent for Core<H> {
         task: Task,
         deferred: &mut Deferred,
     ) {
-        // The winner leaves its port by itself. An item that waited at the activation leaves no losers.
+        // The winner leaves the port of its item by itself. Who decides alone has no losers, and leaves its other ports
+        // by whoever registers it.
         if self.claim.is_shared() {
             let this = Arc::clone(this);
             self.outlet.send_settled(this, queue, task, deferred);
@@ -210,68 +209,97 @@ impl<H> Parent for Core<H> {
     }
 }
 
-impl<H> Settle for Core<H> {
+impl<H: Held> Settle for Core<H> {
     fn settle(&self) {
         self.settled().for_each(|branch| branch.leave());
     }
 }
 
-impl<H> Core<H> {
-    fn outlet_of_branch(self: &Arc<Self>) -> Outlet
-    where
-        H: 'static,
-    {
-        let parent = Arc::clone(self) as Arc<dyn Parent>;
-        Outlet::by_way_of(parent, self.outlet.queue())
+impl<H: Held> Release for Core<H> {
+    fn release(&self) {
+        // Relaxed: nobody is misled by an old answer.
+        if self.is_held.load(Ordering::Relaxed) {
+            drop(self.take_held());
+        }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
+fn outlet_of_branch<H: Held>(core: &Arc<Core<H>>) -> Outlet {
+    let parent = Arc::clone(core) as Arc<dyn Parent>;
+    Outlet::by_way_of(parent, core.outlet.queue())
+}
+
+impl<H: Held> Core<H> {
+    /// The branches, which are others' code: they are used and dropped under no lock.
+    fn take_held(&self) -> Option<(Arc<Self>, H)> {
+        let held = self.held.lock().take();
+        self.is_held.store(false, Ordering::Relaxed);
+        held
     }
 
     /// Those that have begun to register, and are still there; no others will.
-    fn settled(&self) -> impl Iterator<Item = Arc<dyn Active>> {
+    fn settled(&self) -> impl Iterator<Item = Arc<dyn Active>> + use<H> {
         let mut roster = self.roster.lock();
         roster.settles = true;
         roster.branches()
     }
 
-    /// Registers the first branch, with its ports. `false` when the choice has been decided.
+    /// Registers the first branch. `false` when the choice has been decided.
     ///
     /// Nobody looks for it before it has come to its port and has to wait there: alone, it has no losers.
-    fn register_first(&self, branch: Arc<dyn Active>, ports: &mut dyn Any) -> bool {
-        Arc::clone(&branch).start(ports);
-        let waits =
-            Parent::is_open(self) && self.roster.lock().begin(&branch, &self.claim).is_some();
-        // One that has decided the choice has left its port by itself.
-        if !waits && !self.claim.is_taken() {
+    fn register_first(&self, branch: &Arc<dyn Active>) -> bool {
+        branch.register();
+        let waits = Parent::is_open(self) && self.roster.lock().begin(branch, &self.claim);
+        if !waits {
+            // Also when it has decided the choice itself: it may stand on other ports.
             branch.leave();
         }
         waits
     }
 
-    /// Registers a further branch, with its ports. `false` when the choice has been decided.
-    fn register_next(&self, branch: Arc<dyn Active>, ports: &mut dyn Any) -> bool {
-        let Some(number) = self.roster.lock().begin(&branch, &self.claim) else {
+    /// Registers a further branch. `false` when the choice has been decided.
+    fn register_next(&self, branch: &Arc<dyn Active>) -> bool {
+        if !self.roster.lock().begin(branch, &self.claim) {
+            // Whoever was alone when it decided has not settled.
+            self.settle();
             return false;
-        };
-        branch.start(ports);
-        if Parent::is_open(self) {
-            return true;
         }
-        let branch = self.roster.lock().get(number);
-        branch.into_iter().for_each(|branch| branch.leave());
-        false
+        branch.register();
+        let open = Parent::is_open(self);
+        if !open {
+            // Also when it has decided the choice itself: it may stand on other ports.
+            branch.leave();
+        }
+        open
     }
 }
 
-impl<H> Waiter for Core<H> {
+impl<H: Held> Waiter for Core<H> {
     fn awaits(&self) -> Option<Awaited> {
         if !Parent::is_open(self) {
             return None;
         }
-        let branches = self.roster.lock().branches();
-        let awaited = branches.filter_map(|branch| branch.awaits());
-        let parts = awaited.flat_map(|awaited| awaited.parts).collect();
+        let queue = self.outlet.queue().name().to_owned();
+        let parts = if self.is_held.load(Ordering::Relaxed) {
+            vec![WaitPart {
+                port: format!("its registration by queue '{queue}'"),
+                there: 0,
+                needed: 1,
+            }]
+        } else {
+            let branches = self.roster.lock().branches();
+            let awaited = branches.filter_map(|branch| branch.awaits());
+            awaited.flat_map(|awaited| awaited.parts).collect()
+        };
         Some(Awaited {
             who: "Choice",
-            queue: Some(self.outlet.queue().name().to_owned()),
+            queue: Some(queue),
             parts,
         })
     }
@@ -279,21 +307,22 @@ impl<H> Waiter for Core<H> {
 
 impl<H: Held> Active for Core<H> {
     fn register(&self) {
-        unreachable!("a choice is registered by `start`, with its branches");
-    }
-
-    fn start(self: Arc<Self>, ports: &mut dyn Any) {
-        let held = ports.downcast_mut::<H>();
-        let held = held.expect("a choice is registered with its branches");
-        let mut first = true;
-        let mut register = |branch: Arc<dyn Active>, ports: &mut dyn Any| {
-            if std::mem::take(&mut first) {
-                self.register_first(branch, ports)
-            } else {
-                self.register_next(branch, ports)
+        let Some((this, mut held)) = self.take_held() else {
+            return;
+        };
+        let mut count = 0;
+        let mut register = |branch: Arc<dyn Active>| {
+            count += 1;
+            match count {
+                1 => self.register_first(&branch),
+                _ => self.register_next(&branch),
             }
         };
-        held.each(&|| self.outlet_of_branch(), &mut register);
+        let all = held.each(&|| outlet_of_branch(&this), &mut register);
+        // A branch that stays alone is to settle when it decides: it may stand on several ports.
+        if all && count == 1 && !self.claim.share() {
+            self.settle();
+        }
     }
 
     fn cleanup(&self) {
@@ -312,34 +341,6 @@ impl<H: Held> Active for Core<H> {
     }
 }
 
-impl Roster {
-    /// Another branch is about to register: its number. `None`: it must not any more.
-    fn begin(&mut self, branch: &Arc<dyn Active>, claim: &Claim) -> Option<usize> {
-        if self.settles || (self.few[0].is_some() && !claim.share()) {
-            return None;
-        }
-        let branch = Arc::downgrade(branch);
-        if let Some(free) = self.few.iter().position(Option::is_none) {
-            self.few[free] = Some(branch);
-            return Some(free);
-        }
-        self.others.push(branch);
-        Some(self.few.len() + self.others.len() - 1)
-    }
-
-    /// Those that have begun to register, and are still there.
-    fn branches(&self) -> impl Iterator<Item = Arc<dyn Active>> + use<> {
-        let few = self.few.each_ref().map(|branch| branch.as_ref()?.upgrade());
-        let others: Vec<_> = self.others.iter().filter_map(Weak::upgrade).collect();
-        few.into_iter().flatten().chain(others)
-    }
-
-    fn get(&self, number: usize) -> Option<Arc<dyn Active>> {
-        let mut branches = self.few.iter().flatten().chain(&self.others);
-        branches.nth(number)?.upgrade()
-    }
-}
-
 fn refuse_persistent(branch: &impl Attach, caller: &Location<'_>) {
     assert!(
         branch.is_once(),
@@ -351,6 +352,12 @@ fn refuse_persistent(branch: &impl Attach, caller: &Location<'_>) {
 impl Default for Choice {
     fn default() -> Self {
         Choice::new()
+    }
+}
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kept").finish_non_exhaustive()
     }
 }
 

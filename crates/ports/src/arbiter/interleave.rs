@@ -25,7 +25,7 @@ use group::{Group, Kind};
 use motet_dispatch::{Enqueue, QueueError, Task, Waiter};
 use shared::Shared;
 use state::{Look, Phase};
-use std::any::{Any, type_name};
+use std::any::type_name;
 use std::fmt;
 use std::panic::{Location, resume_unwind};
 use std::sync::{Arc, Weak};
@@ -108,8 +108,8 @@ struct Member {
     attach: Box<dyn FnOnce(Outlet) -> Attached + Send>,
 }
 
-/// A member that is not registered yet, and what keeps it until then.
-type Attached = (Arc<dyn Active>, Box<dyn Any + Send>);
+/// A member that is not registered yet, and its [ports](Attach::Ports).
+type Attached = (Arc<dyn Active>, Box<dyn Send>);
 
 impl Interleave {
     /// Without members.
@@ -311,10 +311,11 @@ fn attach(members: Vec<Member>, shared: &Arc<Shared>, queue: &impl Enqueue) -> V
 }
 
 fn register(members: Vec<Attached>) {
-    for (active, mut ports) in members {
+    for (active, ports) in members {
         if active.is_active() {
-            active.start(&mut *ports);
+            active.register();
         }
+        drop(ports);
     }
 }
 

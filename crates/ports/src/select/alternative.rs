@@ -2,7 +2,7 @@
 
 use crate::activation::{Active, Attach};
 use crate::arbiter::{
-    After, Branches, Choice, Held, IntoParts, IsReady, JoinedReceive, Kit, KitPorts,
+    After, Branches, Choice, Held, IntoParts, IsReady, JoinedReceive, Kept, Kit, KitPorts,
     MultipleItemReceive, Receive, Visit,
 };
 use crate::delivery::items_of;
@@ -11,7 +11,6 @@ use crate::outlet::Outlet;
 use crate::port::Port;
 use crate::recv::{adopt, take};
 use motet_sync::Mutex;
-use std::any::Any;
 use std::sync::Arc;
 use std::task::Context;
 use std::time::Duration;
@@ -25,8 +24,8 @@ pub(super) trait Alternative<R>: Send {
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached;
 }
 
-/// An arbiter that is to be [registered](Active::start), with what that takes.
-pub(super) type Attached = (Arc<dyn Active>, Box<dyn Any + Send>);
+/// An arbiter that is to be [registered](Active::register), and the branches that it has until then, if it is a choice.
+pub(super) type Attached = (Arc<dyn Active>, Option<Kept>);
 
 /// What a look at an alternative finds.
 pub(super) enum Look<R> {
@@ -129,13 +128,13 @@ impl<R> Branches for Several<'_, R> {
 
 impl Held for std::vec::IntoIter<Attached> {
     fn each(&mut self, _: &impl Fn() -> Outlet, visit: &mut impl Visit) -> bool {
-        self.all(|(branch, mut ports)| visit(branch, &mut *ports))
+        self.all(|(branch, _kept)| visit(branch))
     }
 }
 
 /// Of which nothing need be kept: the alternative keeps its ports.
 fn attached(arbiter: impl Attach, outlet: Outlet) -> Attached {
-    (arbiter.attach(outlet).0, Box::new(()))
+    (arbiter.attach(outlet).0, None)
 }
 
 impl<T: Send + 'static, M> Item<T, M> {
@@ -201,8 +200,8 @@ where
                 leave.expect("one branch runs, once")((place, item));
             })
         });
-        let (choice, branches) = Choice::any(branches).attach(outlet);
-        (choice, Box::new(branches))
+        let (choice, kept) = Choice::any(branches).attach(outlet);
+        (choice, Some(kept))
     }
 }
 
@@ -264,7 +263,7 @@ where
         let kit = self.kit.take().expect("a join is attached once");
         let (join, ports) = JoinedReceive::of(kit, leave).attach(outlet);
         self.ports = Some(ports);
-        (join, Box::new(()))
+        (join, None)
     }
 }
 

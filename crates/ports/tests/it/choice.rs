@@ -1,6 +1,6 @@
 //! Choices: behaviours 43 to 48 and 51; see also `choice_under_load.rs`.
 
-use crate::support::{dispatcher, here, port_with, post_all};
+use crate::support::{Bomb, dispatcher, here, port_with, post_all};
 use motet_dispatch::{Dispatcher, Enqueue, QueueConfig, Task};
 use motet_ports::{Attach, Choice, JoinedReceive, MultipleItemReceive, Port, Receive};
 use motet_testkit::{Drops, Gate, Log, patience, within};
@@ -318,12 +318,6 @@ fn sem_g79_a_choice_that_is_cleaned_up_before_its_registration_never_registers()
 
 #[test]
 fn sem_g79_a_destructor_that_panics_costs_nobody_the_item() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("a destructor's panic");
-        }
-    }
     let (a, b, log) = (Port::new(), Port::new(), Log::new());
     let bomb = Bomb;
     Choice::new()

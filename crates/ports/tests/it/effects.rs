@@ -1,10 +1,10 @@
 //! What is decided under a port's lock and done after it, when others' code gets in between.
 
-use crate::support::{dispatcher, here, post_all, take_all};
+use crate::support::{Bomb, dispatcher, here, post_all, take_all};
 use motet_dispatch::{
     Dispatcher, Enqueue, Exception, ExecutionPolicy, QueueConfig, QueueError, RoomLine, Task, spawn,
 };
-use motet_ports::{Interleave, Offer, Port, Receive, Receiver, Verdict};
+use motet_ports::{Choice, Interleave, Port, Receive};
 use motet_sync::{Arc, thread};
 use motet_testkit::{Gate, Log, patience, within};
 use std::num::NonZeroUsize;
@@ -86,12 +86,20 @@ fn sem_g87_a_cleanup_waits_for_the_post_that_has_decided() {
         let posting = thread::spawn(move || port.post(1).unwrap());
         gate.wait_for(1);
         // The receive has taken the item and not sent it on yet.
-        let off = log.clone();
+        let (off, begun) = (log.clone(), Log::new());
+        let begins = begun.clone();
         let cleaning = thread::spawn(move || {
+            begins.push(());
             active.cleanup();
             off.push("off");
         });
+        begun.wait_for(1);
+        // Time to do it, if it does not wait.
         thread::park_timeout(Duration::from_millis(20));
+        assert!(
+            log.is_empty(),
+            "the post has not sent it, and holds the cleanup up"
+        );
         gate.open();
         cleaning.join().unwrap();
         posting.join().unwrap();
@@ -99,20 +107,33 @@ fn sem_g87_a_cleanup_waits_for_the_post_that_has_decided() {
     });
 }
 
-/// Leaves its port at the first offer, and panics when it is dropped.
-struct Bomb;
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        panic!("a bomb is dropped");
-    }
-}
-
-impl Receiver<u32> for Bomb {
-    fn offer(&self, offer: &mut Offer<'_, u32>) -> Verdict {
-        offer.leave_port();
-        Verdict::Reject
-    }
+#[test]
+fn sem_g79_the_losers_of_a_choice_inside_a_choice_have_left_when_its_winner_is_queued() {
+    let (loser, winner, other, seen) = (Port::new(), Port::new(), Port::new(), Log::new());
+    let (looks_at, sees) = (loser.clone(), seen.clone());
+    let queue = Hooked {
+        inner: here(),
+        reserved: || (),
+        // From here on another worker may run it.
+        admits: move || sees.push(looks_at.receiver_count()),
+    };
+    let (looks_at, sees) = (loser.clone(), seen.clone());
+    winner.post(1).unwrap();
+    let inner = Choice::new()
+        .or(Receive::once(&loser, |_: u32| ()))
+        .or(Receive::once(&winner, move |_: u32| {
+            sees.push(looks_at.receiver_count());
+        }));
+    Choice::new()
+        .or(inner)
+        .or(Receive::once(&other, |_: u32| ()))
+        .activate(&queue)
+        .unwrap();
+    let seen = seen.take();
+    assert!(
+        !seen.is_empty() && seen.iter().all(|&left| left == 0),
+        "{seen:?}"
+    );
 }
 
 #[test]

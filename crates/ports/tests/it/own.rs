@@ -295,3 +295,207 @@ fn sem_g79_a_choice_as_a_branch_registers_its_own_branches_in_turn() {
         }
     }
 }
+
+/// Counts the registrations of another arbiter, which does everything else.
+struct Counting<A> {
+    inner: A,
+    registrations: Log<()>,
+}
+
+struct CountingCore {
+    inner: Arc<dyn Active>,
+    registrations: Log<()>,
+}
+
+impl<A: Attach> Attach for Counting<A> {
+    type Ports = A::Ports;
+
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, A::Ports) {
+        let (inner, ports) = self.inner.attach(outlet);
+        let registrations = self.registrations;
+        let core = CountingCore {
+            inner,
+            registrations,
+        };
+        (Arc::new(core), ports)
+    }
+
+    fn is_once(&self) -> bool {
+        self.inner.is_once()
+    }
+}
+
+impl Waiter for CountingCore {
+    fn awaits(&self) -> Option<Awaited> {
+        self.inner.awaits()
+    }
+}
+
+impl Active for CountingCore {
+    fn register(&self) {
+        self.registrations.push(());
+        self.inner.register();
+    }
+
+    fn cleanup(&self) {
+        self.inner.cleanup();
+    }
+
+    fn is_active(&self) -> bool {
+        self.inner.is_active()
+    }
+}
+
+#[test]
+fn sem_g82_an_own_arbiter_may_be_made_of_a_choice() {
+    let (a, b, log, registrations) = (Port::new(), Port::new(), Log::new(), Log::new());
+    let logs = |port: &Port<u32>| {
+        let log = log.clone();
+        Receive::once(port, move |n| log.push(n))
+    };
+    for early in [true, false] {
+        let choice = Choice::new().or(logs(&a)).or(logs(&b));
+        let counting = Counting {
+            inner: choice,
+            registrations: registrations.clone(),
+        };
+        if early {
+            b.post(1).unwrap();
+        }
+        let active = counting.activate(&here()).unwrap();
+        if !early {
+            assert!(active.is_active());
+            assert_eq!((a.receiver_count(), b.receiver_count()), (1, 1));
+            b.post(1).unwrap();
+        }
+        assert_eq!((log.take(), registrations.take().len()), (vec![1], 1));
+        assert_eq!((a.receiver_count(), b.receiver_count()), (0, 0));
+        assert!(!active.is_active());
+    }
+}
+
+#[test]
+fn sem_g82_what_is_never_registered_keeps_no_ports() {
+    let (dispatcher, queue) = dispatcher(1);
+    queue.suspend();
+    let (drops, port) = (Drops::new(), Port::new());
+    port.post(drops.make()).unwrap();
+    let choice = Choice::new().or(Receive::once(&port, drop));
+    let active = choice.activate(&queue).unwrap();
+    drop((port, dispatcher));
+    assert_eq!(drops.dropped(), 1, "with the registration");
+    assert!(active.is_active());
+}
+
+/// Takes an item of either of two ports, once.
+struct Either {
+    ports: [Port<u32>; 2],
+    log: Log<u32>,
+}
+
+struct EitherCore {
+    this: Weak<Self>,
+    ports: [WeakPort<u32>; 2],
+    outlet: Outlet,
+    log: Log<u32>,
+    done: AtomicBool,
+}
+
+impl Attach for Either {
+    type Ports = [Port<u32>; 2];
+
+    fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Self::Ports) {
+        let core = Arc::new_cyclic(|this| EitherCore {
+            this: Weak::clone(this),
+            ports: self.ports.each_ref().map(Port::downgrade),
+            outlet,
+            log: self.log,
+            done: AtomicBool::new(false),
+        });
+        (core, self.ports)
+    }
+
+    fn is_once(&self) -> bool {
+        true
+    }
+}
+
+impl Receiver<u32> for EitherCore {
+    fn offer(&self, offer: &mut Offer<'_, u32>) -> Verdict {
+        if !self.is_active() {
+            return Verdict::Reject;
+        }
+        if let Err(verdict) = offer.claim(&self.outlet) {
+            return verdict;
+        }
+        self.done.store(true, Ordering::Release);
+        offer.leave_port();
+        let (item, log) = (offer.accept(), self.log.clone());
+        offer.send(&self.outlet, Task::new(move || log.push(item)));
+        Verdict::Accept
+    }
+}
+
+impl Waiter for EitherCore {
+    fn awaits(&self) -> Option<Awaited> {
+        None
+    }
+}
+
+impl Active for EitherCore {
+    fn register(&self) {
+        for port in self.ports.iter().filter_map(WeakPort::upgrade) {
+            port.register(self.this.upgrade().expect("it is being registered"));
+        }
+    }
+
+    fn cleanup(&self) {
+        self.done.store(true, Ordering::Release);
+        let this = self.this.upgrade().expect("it is being cleaned up");
+        let this: Arc<dyn Receiver<u32>> = this;
+        for port in self.ports.iter().filter_map(WeakPort::upgrade) {
+            port.unregister(&this);
+        }
+    }
+
+    fn is_active(&self) -> bool {
+        !self.done.load(Ordering::Acquire) && self.outlet.is_open()
+    }
+}
+
+#[test]
+fn sem_g463_a_branch_that_wins_leaves_all_its_ports() {
+    let (ports, other) = ([Port::new(), Port::new()], Port::new());
+    let log = Log::new();
+    let either = || Either {
+        ports: ports.clone(),
+        log: log.clone(),
+    };
+    let told = log.clone();
+    let silent = || {
+        let told = told.clone();
+        Receive::once(&other, move |n: u32| told.push(n))
+    };
+    let receivers = || ports.each_ref().map(Port::receiver_count);
+    for (number, winner) in ports.iter().enumerate() {
+        for early in [true, false] {
+            for alone in [true, false] {
+                if early {
+                    winner.post(3).unwrap();
+                }
+                if alone {
+                    Choice::new().or(either()).activate(&here()).unwrap();
+                } else {
+                    let choice = Choice::new().or(either()).or(silent());
+                    choice.activate(&here()).unwrap();
+                }
+                if !early {
+                    winner.post(3).unwrap();
+                }
+                assert_eq!(log.take(), [3]);
+                assert_eq!(receivers(), [0, 0], "{number} {early} {alone}");
+                assert_eq!(other.receiver_count(), 0);
+            }
+        }
+    }
+}

@@ -1,6 +1,6 @@
 //! Queues, receivers and futures as the tests need them.
 
-use motet_dispatch::{Dispatcher, DispatcherQueue, Inline, QueueConfig};
+use motet_dispatch::{Dispatcher, DispatcherQueue, Exception, Inline, QueueConfig};
 use motet_ports::{Offer, Port, Receiver, Verdict};
 use motet_sync::Arc;
 use motet_sync::atomic::{AtomicUsize, Ordering};
@@ -135,6 +135,39 @@ impl<T: Clone + Send + Sync + 'static> Receiver<T> for Probe<T> {
 pub(crate) fn accept<T: Send + 'static>(offer: &mut Offer<'_, T>) -> Verdict {
     let _taken = offer.accept();
     Verdict::Accept
+}
+
+/// Leaves its port at the first offer, and panics when it is dropped.
+pub(crate) struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("a bomb is dropped");
+    }
+}
+
+impl Receiver<u32> for Bomb {
+    fn offer(&self, offer: &mut Offer<'_, u32>) -> Verdict {
+        offer.leave_port();
+        Verdict::Reject
+    }
+}
+
+/// A waker that panics.
+pub(crate) fn broken() -> Waker {
+    struct Broken;
+    impl Wake for Broken {
+        fn wake(self: Arc<Self>) {
+            panic!("a waker is broken");
+        }
+    }
+    Waker::from(Arc::new(Broken))
+}
+
+/// Takes what a queue's exceptions have said.
+pub(crate) fn told(exceptions: &Port<Exception>) -> Vec<String> {
+    let all = take_all(exceptions);
+    all.iter().map(|told| told.message().to_owned()).collect()
 }
 
 /// Counts how often it is woken.

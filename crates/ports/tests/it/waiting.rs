@@ -69,6 +69,30 @@ fn sem_g91_who_waits_for_what() {
 }
 
 #[test]
+fn sem_g91_a_choice_that_is_not_registered_waits_for_that() {
+    within(patience(), || {
+        let dispatcher = Dispatcher::new(1);
+        let queue = dispatcher.queue(QueueConfig::named("kitchen"));
+        queue.suspend();
+        let port = Port::<u32>::named("orders");
+        Choice::new()
+            .or(Receive::once(&port, drop))
+            .activate(&queue)
+            .unwrap();
+        let part = || {
+            let waiting = dispatcher.waiting();
+            let parts = &waiting.waits()[0].awaited.parts;
+            assert_eq!((parts.len(), parts[0].is_missing()), (1, true));
+            parts[0].port.clone()
+        };
+        assert_eq!(part(), "its registration by queue 'kitchen'");
+        queue.resume();
+        dispatcher.wait_idle();
+        assert_eq!(part(), "port \"orders\" of u32");
+    });
+}
+
+#[test]
 fn sem_g92_a_wait_that_is_over_is_not_listed() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);

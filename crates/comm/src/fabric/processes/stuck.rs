@@ -185,54 +185,12 @@ impl Traffic {
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
-    use crate::fabric::Hall;
-    use crate::fabric::Told;
-    use crate::fabric::processes::Later;
+    use crate::fabric::processes::tests::first_of_two;
     use crate::report::RankState;
-    use crate::transport::{Header, Transport, TransportError};
-    use motet_sync::Parker;
-    use std::sync::Arc;
-
-    /// The first of two processes; the other says nothing by itself.
-    struct First;
-
-    impl Transport for First {
-        fn process(&self) -> usize {
-            0
-        }
-
-        fn processes(&self) -> usize {
-            2
-        }
-
-        fn send(&self, _: usize, _: Header, _: Vec<u8>) -> Result<(), TransportError> {
-            Ok(())
-        }
-
-        fn progress(
-            &self,
-            _: &mut dyn FnMut(usize, Header, Vec<u8>),
-        ) -> Result<usize, TransportError> {
-            Ok(0)
-        }
-    }
 
     /// How a run ends whose processes have one rank each, when both say that they are idle.
     fn ending_of(here: RankState, there: RankState) -> Option<Ending> {
-        let (hall, caller) = (Arc::new(Hall::new(1, 1)), Parker::new());
-        let limit = Duration::from_secs(60);
-        let processes = Processes::new(
-            hall,
-            Arc::new(First),
-            1,
-            Box::new([0, 1, 2]),
-            Later::default(),
-            Told {
-                caller: caller.unparker(),
-                asks: Arc::default(),
-            },
-            limit,
-        );
+        let processes = first_of_two();
         let quiet = Traffic {
             sent: 0,
             received: 0,

@@ -2,7 +2,6 @@
 
 use crate::activation::{Active, Attach};
 use crate::outlet::Outlet;
-use std::any::Any;
 use std::sync::Arc;
 use std::vec;
 
@@ -21,15 +20,15 @@ pub trait Branches {
 
 /// Branches that are to be registered.
 pub trait Held: Send + 'static {
-    /// Makes the branches that go to work, each with an outlet of its own and just before it is shown to `visit`
-    /// with its [`Attach::Ports`], in order, until that says `false`.
+    /// Makes the branches that go to work, each with an outlet of its own and just before it is shown to `visit`,
+    /// while its [`Attach::Ports`] are kept; in order, until that says `false`.
     fn each(&mut self, outlet: &impl Fn() -> Outlet, visit: &mut impl Visit) -> bool;
 }
 
-/// What is done with a branch and its ports; `false`: the next ones are not wanted.
-pub trait Visit: FnMut(Arc<dyn Active>, &mut dyn Any) -> bool {}
+/// What is done with a branch; `false`: the next ones are not wanted.
+pub trait Visit: FnMut(Arc<dyn Active>) -> bool {}
 
-impl<F: FnMut(Arc<dyn Active>, &mut dyn Any) -> bool> Visit for F {}
+impl<F: FnMut(Arc<dyn Active>) -> bool> Visit for F {}
 
 impl Branches for () {
     type Held = ();
@@ -75,8 +74,8 @@ impl<L: Held, B: Attach + Send + 'static> Held for (L, Option<B>) {
     fn each(&mut self, outlet: &impl Fn() -> Outlet, visit: &mut impl Visit) -> bool {
         self.0.each(outlet, visit)
             && self.1.take().is_none_or(|branch| {
-                let (branch, mut ports) = branch.attach(outlet());
-                visit(branch, &mut ports)
+                let (branch, _ports) = branch.attach(outlet());
+                visit(branch)
             })
     }
 }
@@ -84,8 +83,8 @@ impl<L: Held, B: Attach + Send + 'static> Held for (L, Option<B>) {
 impl<B: Attach + Send + 'static> Held for vec::IntoIter<B> {
     fn each(&mut self, outlet: &impl Fn() -> Outlet, visit: &mut impl Visit) -> bool {
         self.all(|branch| {
-            let (branch, mut ports) = branch.attach(outlet());
-            visit(branch, &mut ports)
+            let (branch, _ports) = branch.attach(outlet());
+            visit(branch)
         })
     }
 }

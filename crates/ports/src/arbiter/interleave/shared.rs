@@ -38,9 +38,6 @@ struct Members {
 /// The task that has the floor; at rest without its interleave, which would else keep itself alive.
 pub(super) struct Turn(Option<(Arc<Shared>, QueueHandle)>);
 
-/// What a destructor panicked with.
-type Payload = Box<dyn Any + Send>;
-
 /// A task that was held and has been let in.
 struct Admitted {
     task: Task,
@@ -81,7 +78,7 @@ impl Shared {
     }
 
     /// Takes all members off their ports, and tells what destructors of theirs panic with.
-    pub(super) fn close_members(&self, mut panicked: impl FnMut(Payload)) {
+    pub(super) fn close_members(&self, mut panicked: impl FnMut(Box<dyn Any + Send>)) {
         let members = self.members.lock().list.clone();
         for member in members.iter().filter_map(Weak::upgrade) {
             let closed = catch_unwind(AssertUnwindSafe(move || member.cleanup()));
@@ -141,7 +138,7 @@ impl Shared {
             Next::Admit(held) => {
                 for (queue, task) in held {
                     let pass = AdmittedPass(Arc::clone(self));
-                    queue.release();
+                    queue.guarded(|| queue.release());
                     let admitted = Admitted { task, pass };
                     // The task has its own causalities.
                     queue.readmit(TaskBox::under(Causalities::none(), admitted).into_task());
@@ -167,7 +164,9 @@ impl Shared {
             {
                 Step::Run(taken) => tasks = taken,
                 Step::Close => {
-                    self.close_members(|payload| raise(queue, payload));
+                    self.close_members(|payload| {
+                        queue.raise(Exception::new(payload, queue.name()));
+                    });
                     if self.floor.collect(&mut node) {
                         continue;
                     }
@@ -206,7 +205,7 @@ impl Shared {
         left: &mut TaskList,
         node: &mut Option<TaskBox<Turn>>,
     ) -> bool {
-        queue.release();
+        queue.guarded(|| queue.release());
         queue.start(task);
         self.floor.ran(queue, left, node)
     }
@@ -227,19 +226,12 @@ impl Members {
 }
 
 /// Brings items of tasks that hold room back to their ports, oldest first. Who does that has the floor, or
-/// others' tasks in hand: a destructor that panics there must not keep it.
+/// others' tasks in hand: a destructor or a waker that panics there must not keep it.
 fn bring_back(tasks: impl IntoIterator<Item = Work>) {
     for (queue, task) in tasks {
-        queue.release();
-        let back = catch_unwind(AssertUnwindSafe(|| task.cleanup()));
-        back.unwrap_or_else(|payload| raise(&queue, payload));
+        queue.guarded(|| queue.release());
+        queue.guarded(|| task.cleanup());
     }
-}
-
-/// Routes a panic as that of a task of `queue`.
-#[cold]
-fn raise(queue: &QueueHandle, payload: Payload) {
-    queue.raise(Exception::new(payload, queue.name()));
 }
 
 impl Turn {

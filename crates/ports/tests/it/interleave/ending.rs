@@ -1,11 +1,10 @@
 //! How interleaves are combined, and what is left when one is torn down or its dispatcher stops.
 
 use super::{Three, says, stage, until, with_three};
-use crate::support::{dispatcher, here, on_dispatchers, port_with, post_all, take_all};
+use crate::support::{Bomb, dispatcher, here, on_dispatchers, port_with, post_all, take_all, told};
 use motet_dispatch::{Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, QueueError, Rate, Task};
 use motet_ports::{
-    CombineError, ExceptionPort, Fairness, Interleave, MultipleItemReceive, Offer, Port, Receive,
-    Receiver, Verdict,
+    CombineError, ExceptionPort, Fairness, Interleave, MultipleItemReceive, Port, Receive,
 };
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Arc, thread};
@@ -451,22 +450,6 @@ fn sem_g52_the_registration_of_an_interleave_is_not_discarded() {
     });
 }
 
-/// Leaves its port at the first offer, and panics when it is dropped.
-struct Bomb;
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        panic!("a bomb is dropped");
-    }
-}
-
-impl Receiver<u32> for Bomb {
-    fn offer(&self, offer: &mut Offer<'_, u32>) -> Verdict {
-        offer.leave_port();
-        Verdict::Reject
-    }
-}
-
 /// Makes a handler own what it mentions.
 fn keep(_: &Bomb) {}
 
@@ -492,9 +475,7 @@ fn sem_g16_sem_g87_destructors_that_panic_at_the_teardown_do_not_keep_it_from_ru
         assert_eq!(stage.0.take(), ["E1", "-E1", "T"]);
         assert_eq!((waits.items(), waits.receiver_count()), (vec![2, 3], 0));
         assert_eq!(doomed.receiver_count(), 0);
-        let told = std::iter::from_fn(|| exceptions.test());
-        let told: Vec<_> = told.map(|told| told.message().to_owned()).collect();
-        assert_eq!(told, ["a bomb is dropped"; 2]);
+        assert_eq!(told(&exceptions), ["a bomb is dropped"; 2]);
     });
 }
 
