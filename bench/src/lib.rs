@@ -19,10 +19,18 @@
 //! Read next: [`stages`] (overhead per stage, the papers' measure), [`suite`], `README.md` (the list).
 
 mod experiments;
+pub mod fit;
 pub mod limits;
+pub mod papers;
+pub mod picture;
+pub mod plot;
+pub mod report;
+pub mod results;
 pub mod statistics;
 pub mod suite;
 pub mod system;
+pub mod tables;
+pub mod text;
 pub mod unit;
 
 mod contest;

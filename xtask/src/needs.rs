@@ -1,6 +1,7 @@
 //! What some tests need of the machine, and whether it is there.
 //!
-//! A test says what it needs by its name: `needs_data`, `needs_python`, `needs_sklearn`, `needs_mpi`, `needs_hosts`.
+//! A test says what it needs by its name: `needs_data`, `needs_python`, `needs_sklearn`, `needs_mpi`, `needs_hosts`,
+//! `needs_chromium`.
 //! Where the need is missing the test is left out, and that is said; in CI it is a failure.
 
 use crate::source::Tree;
@@ -21,11 +22,12 @@ pub(crate) struct Need {
     pub(crate) tests: Vec<String>,
 }
 
-const NAMES: [(&str, &str); 5] = [
+const NAMES: [(&str, &str); 6] = [
     ("data", "needs_data"),
     ("python", "needs_python"),
     ("scikit-learn", "needs_sklearn"),
     ("mpi", "needs_mpi"),
+    ("chromium", "needs_chromium"),
     ("hosts", "needs_hosts"),
 ];
 
@@ -55,6 +57,7 @@ pub(crate) struct Machine {
     python: OsString,
     /// Paths of MPI libraries, as `MOTET_MPI` lists them.
     mpi: OsString,
+    chromium: OsString,
     /// What gives a program namespaces of its own.
     unshare: OsString,
 }
@@ -62,7 +65,7 @@ pub(crate) struct Machine {
 impl Machine {
     /// The machine as the environment describes it: `MOTET_DATA`, else `../shared/data`;
     /// `MOTET_PYTHON`, else the environment of the benchmarks' peers, else `python3`; `MOTET_MPI`, else
-    /// the libraries that are where `.ci/run` puts them.
+    /// the libraries that are where `.ci/run` puts them; `MOTET_CHROMIUM`, else `chromium`.
     pub(crate) fn of_environment(root: &Path, target: &Path) -> Machine {
         let peers = target.join("peers/bin/python");
         Machine {
@@ -80,6 +83,7 @@ impl Machine {
                 let there = there.filter(|path| path.exists());
                 std::env::join_paths(there).unwrap_or_default()
             }),
+            chromium: std::env::var_os("MOTET_CHROMIUM").unwrap_or_else(|| "chromium".into()),
             unshare: "unshare".into(),
         }
     }
@@ -87,6 +91,11 @@ impl Machine {
     /// The MPI libraries that tests should use.
     pub(crate) fn mpi(&self) -> &OsString {
         &self.mpi
+    }
+
+    /// The browser that tests should use.
+    pub(crate) fn chromium(&self) -> &OsString {
+        &self.chromium
     }
 
     /// The Python that tests should use.
@@ -118,6 +127,10 @@ impl Machine {
         match need {
             "data" => (!self.data.is_dir())
                 .then(|| format!("there is no folder {}; set MOTET_DATA", self.data.display())),
+            "chromium" => (!runs(&self.chromium, &["--version"])).then(|| {
+                let chromium = self.chromium.to_string_lossy();
+                format!("`{chromium}` does not run; run `.ci/run` once or set MOTET_CHROMIUM")
+            }),
             "python" => (!self.python_runs("pass"))
                 .then(|| format!("`{python}` does not run; install Python or set MOTET_PYTHON")),
             "mpi" => self.mpi_lacks(),
@@ -181,13 +194,15 @@ pub(crate) fn tests_named(tree: &Tree, folder: &str, marker: &str) -> Vec<String
 mod tests {
     use super::*;
 
-    const CODE: &str = "#[test]\nfn blocks_needs_data() {}\n#[test]\nfn peer_needs_sklearn() {}\n#[test]\nfn needs_mpi_ping() {}\n#[test]\nfn needs_hosts_cut() {}\nfn needs_python() {}";
+    const CODE: &str = "#[test]\nfn blocks_needs_data() {}\n#[test]\nfn peer_needs_sklearn() {}\n#[test]\nfn needs_mpi_ping() {}\n#[test]\nfn page_needs_chromium() {}\n#[test]\nfn needs_hosts_cut() {}\nfn needs_python() {}";
 
     fn machine(data: &str, python: &str, mpi: &str) -> Machine {
         Machine {
             data: data.into(),
             python: python.into(),
             mpi: mpi.into(),
+            // Whatever stands for Python stands for the browser too.
+            chromium: python.into(),
             // As Python: a program that does what it is told, or is not there.
             unshare: python.into(),
         }
@@ -205,7 +220,10 @@ mod tests {
     #[test]
     fn only_needs_that_some_test_has_are_missed() {
         let bare = machine("/nowhere", "/nowhere/python3", "");
-        assert_eq!(missing(&bare, ""), ["data", "scikit-learn", "mpi", "hosts"]);
+        assert_eq!(
+            missing(&bare, ""),
+            ["data", "scikit-learn", "mpi", "chromium", "hosts"]
+        );
         assert!(missing(&bare, "crates/b/").is_empty());
     }
 
@@ -215,7 +233,7 @@ mod tests {
         assert!(missing(&machine(".", "true", ".:.."), "").is_empty());
         assert_eq!(
             missing(&machine(".", "false", ".:.."), ""),
-            ["scikit-learn", "hosts"]
+            ["scikit-learn", "chromium", "hosts"]
         );
     }
 
@@ -229,11 +247,7 @@ mod tests {
 
     #[test]
     fn only_known_names_may_be_optional() {
-        assert!(
-            ["data", "scikit-learn", "mpi", "hosts"]
-                .iter()
-                .all(|name| is_known(name))
-                && !is_known("sklearn")
-        );
+        let known = ["data", "scikit-learn", "mpi", "hosts", "chromium"];
+        assert!(known.into_iter().all(is_known) && !is_known("sklearn"));
     }
 }

@@ -55,6 +55,9 @@ pub enum Fit {
     Line,
     /// A straight line through the origin.
     ThroughOrigin,
+    /// A sum of one or two of the points' parameters, each with a coefficient and no constant term; `p^2` is the square of
+    /// the parameter `p`.
+    Factors(&'static [&'static str]),
 }
 
 /// Rows of a table of the papers that are drawn beside.

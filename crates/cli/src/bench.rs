@@ -5,15 +5,18 @@ mod clustering;
 mod help;
 mod messages;
 mod rank_program;
+mod results;
 mod sheet;
 mod suite;
 mod suite_args;
+mod texts;
 
 pub use args::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
     RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
 };
 pub use rank_program::RankProgramArgs;
+pub use results::ResultsArgs;
 pub use suite_args::SuiteArgs;
 
 use motet_bench::stages::{Mode, Pattern, StagesConfig, StagesError, StagesRecord};
@@ -33,6 +36,8 @@ pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
     match args.experiment {
         Experiment::List(print) => suite::list(print),
         Experiment::Run(args) => suite::run(&args),
+        Experiment::Plot(args) => results::run_plot(&args),
+        Experiment::Report(args) => results::run_report(&args),
         Experiment::Stages(args) => run_stages(&args),
         Experiment::Core(args) => messages::run_core(args),
         Experiment::Ranks(args) => messages::run_ranks(args),

@@ -59,7 +59,7 @@ mod text;
 pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, ResultArgs, TableArgs};
 pub use bench::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
-    RankProgramArgs, RanksArgs, SelectionArgs, SoakArgs, StagesArgs, SuiteArgs,
+    RankProgramArgs, RanksArgs, ResultsArgs, SelectionArgs, SoakArgs, StagesArgs, SuiteArgs,
 };
 pub use doctor::DoctorArgs;
 pub use entry::main;

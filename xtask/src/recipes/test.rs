@@ -22,7 +22,7 @@ const STRESS_SECONDS: f64 = 30.0;
 pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
     if let Some(name) = options.optional.iter().find(|name| !is_known(name)) {
         return Err(format!(
-            "test: `--optional {name}` is not one of data, python, scikit-learn, mpi, hosts"
+            "test: `--optional {name}` is not one of data, python, scikit-learn, mpi, hosts, chromium"
         ));
     }
     let project = Project::find()?;
@@ -109,7 +109,8 @@ fn tests(
     command
         .args(scope.words())
         .env("MOTET_PYTHON", machine.python())
-        .env("MOTET_MPI", machine.mpi());
+        .env("MOTET_MPI", machine.mpi())
+        .env("MOTET_CHROMIUM", machine.chromium());
     if !missing.is_empty() {
         command.arg("--");
         command.args(missing.iter().flat_map(|need| ["--skip", need.marker]));

@@ -50,15 +50,15 @@ impl Experiment for ExchangeLatency {
         let latency = Picture::new(
             "e21-latency",
             "The latency of an exchange",
-            Axis::linear("units", "units of work between exchanges"),
+            Axis::linear("series", ""),
             Axis::log("overhead per stage", "us"),
         );
-        vec![latency.bars().beside(Beside {
+        vec![latency.bars().panels_by(&["units"]).beside(Beside {
             table: "p3_table3_exchange",
             only: &[("status", "ok")],
-            x: "parallel",
+            x: "runtime",
             y: "value",
-            series_by: &["machine", "os", "runtime"],
+            series_by: &["machine", "os"],
         })]
     }
 }

@@ -43,6 +43,15 @@ impl Experiment for ThreadOverhead {
             Axis::linear("p", "cores"),
             Axis::linear("overhead f", ""),
         );
-        vec![picture.series_by(&["points"]).fit(Fit::ThroughOrigin)]
+        let two = Picture::new(
+            "e26-two-factors",
+            "Overhead of threads in a node, model of p and n",
+            Axis::linear("p", "cores"),
+            Axis::linear("overhead f", ""),
+        );
+        let two = two
+            .series_by(&["points"])
+            .fit(Fit::Factors(&["p", "nodes"]));
+        vec![picture.series_by(&["points"]).fit(Fit::ThroughOrigin), two]
     }
 }

@@ -41,6 +41,13 @@ impl Experiment for SizeThreads {
             Axis::linear("p/N", "1/points"),
             Axis::linear("overhead f", ""),
         );
-        vec![picture.fit(Fit::ThroughOrigin)]
+        let two = Picture::new(
+            "e28-two-factors",
+            "Overhead of threads against p / N, model of p / N and n",
+            Axis::linear("p/N", "1/points"),
+            Axis::linear("overhead f", ""),
+        );
+        let two = two.fit(Fit::Factors(&["p/N", "nodes"]));
+        vec![picture.fit(Fit::ThroughOrigin), two]
     }
 }

@@ -41,6 +41,13 @@ impl Experiment for ProcessOverhead {
             Axis::linear("p", "cores"),
             Axis::linear("overhead f", ""),
         );
-        vec![picture.series_by(&["points"]).fit(Fit::ThroughOrigin)]
+        let two = Picture::new(
+            "e30-two-factors",
+            "Overhead of processes in a node, model of p and p²",
+            Axis::linear("p", "cores"),
+            Axis::linear("overhead f", ""),
+        );
+        let two = two.series_by(&["points"]).fit(Fit::Factors(&["p", "p^2"]));
+        vec![picture.series_by(&["points"]).fit(Fit::ThroughOrigin), two]
     }
 }

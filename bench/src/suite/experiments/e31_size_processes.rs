@@ -40,6 +40,13 @@ impl Experiment for SizeProcesses {
             Axis::linear("p/N", "1/points"),
             Axis::linear("overhead f", ""),
         );
-        vec![picture.fit(Fit::ThroughOrigin)]
+        let two = Picture::new(
+            "e31-two-factors",
+            "Overhead of processes against p / N, model of p / N and n",
+            Axis::linear("p/N", "1/points"),
+            Axis::linear("overhead f", ""),
+        );
+        let two = two.fit(Fit::Factors(&["p/N", "nodes"]));
+        vec![picture.fit(Fit::ThroughOrigin), two]
     }
 }

@@ -8,7 +8,9 @@ use motet_bench::stages::{Mode, Pattern};
 
 use crate::bench::help::{CORE, CORE_TAIL, RANKS, RANKS_TAIL, STAGES, STAGES_TAIL};
 use crate::bench::rank_program::RankProgramArgs;
+use crate::bench::results::{self, ResultsArgs};
 use crate::bench::suite_args::{self, SuiteArgs};
+use crate::bench::texts::{CORE, CORE_TAIL, RANKS, RANKS_TAIL, STAGES, STAGES_TAIL};
 use crate::count::count;
 
 /// Options of `motet bench`.
@@ -35,6 +37,12 @@ pub enum Experiment {
     /// Some of the papers' experiments, or all, with today's peers beside
     #[command(long_about = suite_args::RUN, after_long_help = suite_args::RUN_TAIL)]
     Run(SuiteArgs),
+    /// The pictures and tables of a run
+    #[command(long_about = results::PLOT)]
+    Plot(ResultsArgs),
+    /// One page about a run: what is lost, the machine, the experiments, the papers' claims
+    #[command(long_about = results::REPORT)]
+    Report(ResultsArgs),
     /// What it costs to cut fixed work into stages at whose ends messages are exchanged
     #[command(long_about = STAGES, after_long_help = STAGES_TAIL)]
     Stages(StagesArgs),

@@ -1,5 +1,6 @@
 //! What keeps `motet bench` from its end.
 
+use motet_bench::results::ReadError;
 use motet_bench::stages::StagesError;
 use motet_bench::suite::{StoreError, Unknown};
 use thiserror::Error;
@@ -17,6 +18,9 @@ pub enum BenchError {
     /// The folder of rows cannot be used.
     #[error("{0}")]
     Rows(#[from] StoreError),
+    /// The rows of a run cannot be drawn or told.
+    #[error("{0}")]
+    Results(#[from] ReadError),
     /// It was cancelled by the user.
     #[error("cancelled: the rows before are in {out}")]
     Interrupted {

@@ -13,8 +13,8 @@ pub(crate) type Writer<'a> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'a>;
 
 /// A file to write.
 pub(crate) struct Content<'a> {
-    /// Its name in the folder.
-    pub(crate) name: &'static str,
+    /// Its path below the folder.
+    pub(crate) name: &'a str,
     /// Writes its bytes.
     pub(crate) write: Writer<'a>,
 }
@@ -64,7 +64,7 @@ impl Folder {
         files: &[Content<'_>],
         stop: impl Fn() -> bool,
     ) -> Result<bool, OutputError> {
-        let made = self.make()?;
+        let made = self.make(files)?;
         let written = self.stage(files, &stop).and_then(|staged| match staged {
             Some(staged) => commit(staged).map(|()| true),
             None => Ok(false),
@@ -78,17 +78,21 @@ impl Folder {
         written
     }
 
-    /// Makes the folder and those above it; returns the new ones from the top down.
-    fn make(&self) -> Result<Vec<PathBuf>, OutputError> {
-        let missing = self.path.ancestors().take_while(|path| !is_there(path));
-        let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
-        missing.reverse();
-        let made = fs::create_dir_all(&self.path);
-        made.map_err(|source| OutputError::Write {
-            path: self.path.clone(),
-            source,
-        })?;
-        Ok(missing)
+    /// Makes the folders of the files and those above; returns the new ones from the top down.
+    fn make(&self, files: &[Content<'_>]) -> Result<Vec<PathBuf>, OutputError> {
+        let targets: Vec<PathBuf> = files.iter().map(|file| self.path.join(file.name)).collect();
+        let mut made: Vec<PathBuf> = Vec::new();
+        let folders = targets.iter().filter_map(|target| target.parent());
+        for folder in [self.path.as_path()].into_iter().chain(folders) {
+            let missing = folder.ancestors().take_while(|path| !is_there(path));
+            let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+            made.extend(missing.into_iter().rev());
+            fs::create_dir_all(folder).map_err(|source| OutputError::Write {
+                path: folder.to_owned(),
+                source,
+            })?;
+        }
+        Ok(made)
     }
 
     /// Writes every file under a temporary name.
@@ -192,7 +196,7 @@ fn public_temporary(folder: &Path) -> io::Result<NamedTempFile> {
 mod tests {
     use super::*;
 
-    fn content<'a>(name: &'static str, text: &'a str) -> Content<'a> {
+    fn content<'a>(name: &'a str, text: &'a str) -> Content<'a> {
         Content {
             name,
             write: Box::new(move |to| to.write_all(text.as_bytes())),
@@ -229,6 +233,18 @@ mod tests {
         );
         assert!(folder.write(&[content("x", "3")], || false).unwrap());
         assert_eq!(listing(&path), [pair("x", "3"), pair("y", "2")]);
+    }
+
+    #[test]
+    fn folders_of_files_are_made_too_and_go_with_them() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = Folder::check(root.path(), &["a/x", "b/y"]).unwrap();
+        let files = [content("a/x", "1"), content("b/y", "2")];
+        assert!(!folder.write(&files, || true).unwrap());
+        assert_eq!(listing(root.path()), []);
+        assert!(folder.write(&files, || false).unwrap());
+        assert_eq!(listing(&root.path().join("a")), [pair("x", "1")]);
+        assert_eq!(listing(&root.path().join("b")), [pair("y", "2")]);
     }
 
     #[test]

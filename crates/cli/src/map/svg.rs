@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use motet_bench::text::escape;
+
 /// Where a text is attached.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Anchor {
@@ -87,34 +89,5 @@ impl Page {
     pub(crate) fn finish(mut self) -> String {
         self.text.push_str("</svg>\n");
         self.text
-    }
-}
-
-/// Text as XML holds it: marks escaped, control characters replaced.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-#[cfg(test)]
-mod tests {
-    use super::escape;
-
-    #[test]
-    fn marks_and_control_characters_cannot_break_the_page() {
-        assert_eq!(
-            escape("a<b & \"c\">\u{1}"),
-            "a&lt;b &amp; &quot;c&quot;&gt;\u{fffd}"
-        );
     }
 }

@@ -9,6 +9,7 @@ mod input;
 mod output;
 mod places;
 mod program;
+mod report;
 mod results;
 mod run;
 mod spread;

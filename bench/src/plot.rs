@@ -1,0 +1,73 @@
+//! The pictures and tables of a folder of results, as files.
+
+use crate::picture::{Panel, panels};
+use crate::results::Results;
+use crate::suite::{About, Experiment, all};
+use crate::tables::{Sheet, csv, sheets};
+
+/// A file to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Its path below the folder, with `/`.
+    pub path: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+}
+
+/// Every picture as SVG and PNG below `pictures`, and a table of every experiment as Markdown and CSV below `tables`.
+///
+/// The same results give the same bytes.
+#[must_use]
+pub fn files(results: &Results) -> Vec<File> {
+    let mut files = Vec::new();
+    for experiment in measured(results) {
+        for panel in drawn(experiment, results) {
+            let path = |ending: &str| format!("pictures/{}.{ending}", panel.file);
+            files.push(File {
+                path: path("svg"),
+                bytes: panel.svg().into_bytes(),
+            });
+            files.push(File {
+                path: path("png"),
+                bytes: panel.png(),
+            });
+        }
+        let about = experiment.about();
+        let rows = results.of(about.key);
+        let path = |ending: &str| format!("tables/{}.{ending}", about.key.to_lowercase());
+        let mut text = format!("# {} {}\n\n{}\n", about.key, about.title, about.question);
+        for sheet in tables(&about, results) {
+            text += &format!("\n{}", sheet.markdown());
+        }
+        files.push(File {
+            path: path("md"),
+            bytes: text.into_bytes(),
+        });
+        files.push(File {
+            path: path("csv"),
+            bytes: csv(&rows),
+        });
+    }
+    files
+}
+
+/// The experiments that have rows, in the papers' order.
+pub(crate) fn measured(results: &Results) -> Vec<&'static dyn Experiment> {
+    let all = all().iter().copied();
+    let measured = all.filter(|experiment| !results.of(experiment.about().key).is_empty());
+    measured.collect()
+}
+
+/// The pictures of an experiment that can be drawn.
+pub(crate) fn drawn(experiment: &dyn Experiment, results: &Results) -> Vec<Panel> {
+    let rows = results.of(experiment.about().key);
+    let pictures = experiment.pictures();
+    let drawn = pictures.iter().flat_map(|picture| panels(picture, &rows));
+    drawn.collect()
+}
+
+/// The tables of an experiment.
+pub(crate) fn tables(about: &About, results: &Results) -> Vec<Sheet> {
+    let order: Vec<&str> = about.parameters.iter().map(|(name, _)| *name).collect();
+    sheets(&order, &results.of(about.key))
+}

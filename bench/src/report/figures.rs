@@ -1,0 +1,151 @@
+//! Every figure and table of the papers, with what stands for it today.
+
+use super::experiments::{anchor, picture_anchor};
+use super::html::Html;
+use crate::papers::{self, Fact};
+use crate::picture::Panel;
+use crate::plot::drawn;
+use crate::results::Results;
+use crate::suite::{Outcome, find};
+
+/// What stands for a figure.
+#[derive(Debug, PartialEq)]
+enum Today {
+    /// Pictures, by anchor and heading.
+    Pictures(Vec<(String, String)>),
+    /// The section of its experiment.
+    Section(String),
+    /// Nothing, for a reason.
+    Nothing(String),
+}
+
+pub(super) fn section(html: &mut Html, results: &Results) {
+    html.open("section", &[]);
+    html.heading(2, "figures", "The papers' figures and tables, today");
+    html.p(
+        "Most curves of the papers are lost: what survives of each figure, and the picture that shows the same with the values measured here.",
+    );
+    let table = papers::table("figures");
+    let facts: Vec<Fact<'_>> = table.iter().flat_map(|table| table.rows()).collect();
+    html.open("details", &[("open", "")]);
+    html.element(
+        "summary",
+        &[],
+        &format!("{} figures and tables", facts.len()),
+    );
+    let headings = ["figure", "subject", "survives", "here"];
+    html.table(&headings, facts, |html, fact| {
+        html.cell(&fact.source());
+        html.cell(fact.get("subject"));
+        html.cell(fact.get("values"));
+        html.open("td", &[]);
+        match today(&fact, results) {
+            Today::Pictures(pictures) => {
+                for (at, (anchor, title)) in pictures.iter().enumerate() {
+                    html.text(if at > 0 { "; " } else { "" });
+                    html.link(&format!("#{anchor}"), title);
+                }
+            }
+            Today::Section(key) => html.link(&format!("#{}", anchor(&key)), &key),
+            Today::Nothing(reason) => html.text(&reason),
+        }
+        html.close("td");
+    });
+    html.close("details");
+    html.close("section");
+}
+
+fn today(fact: &Fact<'_>, results: &Results) -> Today {
+    let key = fact.get("experiment");
+    if fact.get("key") == "P4-Fig7" {
+        return Today::Nothing("what it showed is lost with its caption".to_owned());
+    }
+    let Some(experiment) = find(key).ok().and_then(|found| found.into_iter().next()) else {
+        return Today::Nothing(match key {
+            "E24" => "a picture of clusters in gene sequences: annealing of pairwise distances is not built yet".to_owned(),
+            key => format!("{key} is not built yet"),
+        });
+    };
+    let rows = results.of(key);
+    let panels = drawn(experiment, results);
+    if !panels.is_empty() && fact.get("values") != "diagram" {
+        let title = |panel: &Panel| (picture_anchor(panel), panel.title.clone());
+        return Today::Pictures(panels.iter().map(title).collect());
+    }
+    let reason = rows.iter().find_map(|row| match &row.outcome {
+        Outcome::Absent { absent } => Some(absent.clone()),
+        Outcome::Measured { .. } => None,
+    });
+    let has_values = rows
+        .iter()
+        .any(|row| matches!(row.outcome, Outcome::Measured { .. }));
+    match (rows.is_empty(), has_values, reason) {
+        (true, ..) => Today::Nothing(format!("not measured: motet bench run {key}")),
+        (false, false, Some(reason)) if fact.get("values") != "diagram" => Today::Nothing(reason),
+        _ => Today::Section(key.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suite::{Point, Row, SCHEMA};
+
+    fn found(key: &str, rows: Vec<Row>) -> Today {
+        let results = Results {
+            rows,
+            machine: None,
+            cut_off: false,
+        };
+        let table = papers::table("figures").unwrap();
+        let fact = table.rows().find(|fact| fact.get("key") == key).unwrap();
+        today(&fact, &results)
+    }
+
+    fn e05(outcome: &Outcome) -> Vec<Row> {
+        let at = |stages: u64| Row {
+            schema: SCHEMA,
+            experiment: "E05".to_owned(),
+            series: "motet".to_owned(),
+            point: Point::new()
+                .with("pattern", "exchange")
+                .with("stages", stages),
+            quantity: "run time".to_owned(),
+            unit: "s".to_owned(),
+            outcome: outcome.clone(),
+            disturbed: false,
+        };
+        vec![at(1), at(100)]
+    }
+
+    #[test]
+    fn a_lost_figure_has_a_picture_or_a_reason() {
+        let measured = Outcome::Measured {
+            median: 1.0,
+            least: 1.0,
+            most: 1.0,
+            runs: 1,
+        };
+        let Today::Pictures(pictures) = found("P0-Fig6-AMD", e05(&measured)) else {
+            panic!("there are values");
+        };
+        assert!(pictures[0].0.starts_with("fig-e05"), "{pictures:?}");
+        let absent = Outcome::Absent {
+            absent: "no clock".to_owned(),
+        };
+        assert_eq!(
+            found("P0-Fig6-AMD", e05(&absent)),
+            Today::Nothing("no clock".to_owned())
+        );
+        for (key, said) in [
+            ("P0-Fig6-AMD", "motet bench run E05"),
+            ("P4-Fig7", "lost"),
+            ("P4-Fig1", "not built"),
+        ] {
+            let Today::Nothing(reason) = found(key, Vec::new()) else {
+                panic!("{key}");
+            };
+            assert!(reason.contains(said), "{key}: {reason}");
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The page: what stands first, and where everything is found.
+
+use super::claims::CLAIMS;
+use super::evidence::Evidence;
+use super::experiments::{self, anchor};
+use super::html::Html;
+use super::losses::{Loss, Losses};
+use super::verdict::Claim;
+use super::{figures, machine};
+use crate::plot::measured;
+use crate::results::Results;
+use crate::suite::{Value, all};
+use crate::text::{number, slug, unit};
+
+/// So many losses are shown at once.
+const SHOWN: usize = 15;
+
+/// The page as HTML. It holds everything that it shows.
+///
+/// ```
+/// use motet_bench::results::Results;
+///
+/// let row = r#"{"schema":1,"experiment":"E01","series":"motet","point":{"what":"unit"},"quantity":"time","unit":"us","median":1.4,"least":1.3,"most":1.5,"runs":5,"disturbed":false}"#;
+/// let rows = vec![serde_json::from_str(row).unwrap()];
+/// let page = motet_bench::report::page(&Results { rows, machine: None, cut_off: false });
+/// assert!(page.starts_with("<!DOCTYPE html>") && page.contains("What motet loses") && page.contains("C50"));
+/// ```
+#[must_use]
+pub fn page(results: &Results) -> String {
+    let mut html = Html::default();
+    html.markup("<!DOCTYPE html>\n<html lang=\"en-GB\">\n<head>\n<meta charset=\"utf-8\">\n");
+    html.markup("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    html.markup("<meta name=\"color-scheme\" content=\"light dark\">\n");
+    let title = format!(
+        "motet measured on {}",
+        machine::line(results.machine.as_ref())
+    );
+    html.element("title", &[], &title);
+    html.markup("<style>\n");
+    html.markup(include_str!("style.css"));
+    html.markup("</style>\n</head>\n<body>\n");
+    let losses = Losses::of(&results.rows);
+    let judged = judged(results);
+    header(&mut html, results, &losses, &judged);
+    contents(&mut html, results);
+    html.open("main", &[]);
+    lost(&mut html, results, &losses);
+    machine::section(&mut html, results.machine.as_ref());
+    for experiment in measured(results) {
+        experiments::section(&mut html, experiment, results);
+    }
+    claims(&mut html, &judged);
+    figures::section(&mut html, results);
+    html.close("main");
+    html.markup("</body>\n</html>\n");
+    html.finish()
+}
+
+/// A claim with what is said of it.
+struct JudgedClaim {
+    claim: &'static Claim,
+    answer: Answer,
+    found: String,
+    why: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Holds,
+    DoesNot,
+    CannotTell,
+}
+
+impl Answer {
+    fn text(self) -> &'static str {
+        match self {
+            Answer::Holds => "holds",
+            Answer::DoesNot => "does not hold",
+            Answer::CannotTell => "cannot be told",
+        }
+    }
+}
+
+fn judged(results: &Results) -> Vec<JudgedClaim> {
+    let evidence = Evidence::of(results);
+    let judge = |claim: &'static Claim| {
+        let judged = (claim.judge)(&evidence);
+        let beside = if evidence.take_disturbed() {
+            "; measured beside other load"
+        } else {
+            ""
+        };
+        match judged {
+            Ok(verdict) => JudgedClaim {
+                claim,
+                answer: if verdict.holds {
+                    Answer::Holds
+                } else {
+                    Answer::DoesNot
+                },
+                found: verdict.found,
+                why: format!("{}{beside}", verdict.bound),
+            },
+            Err(why) => JudgedClaim {
+                claim,
+                answer: Answer::CannotTell,
+                found: String::new(),
+                why,
+            },
+        }
+    };
+    CLAIMS.iter().map(judge).collect()
+}
+
+fn header(html: &mut Html, results: &Results, losses: &Losses<'_>, judged: &[JudgedClaim]) {
+    html.open("header", &[]);
+    html.element("h1", &[], "What motet costs, measured here");
+    html.element(
+        "p",
+        &[("class", "lede")],
+        &machine::line(results.machine.as_ref()),
+    );
+    let count = |answer| judged.iter().filter(|claim| claim.answer == answer).count();
+    let disturbed = results.rows.iter().filter(|row| row.disturbed).count();
+    let tiles = [
+        (
+            losses.losses.len(),
+            format!("of {} comparisons lost", losses.compared),
+        ),
+        (count(Answer::Holds), "claims of the papers hold".to_owned()),
+        (count(Answer::DoesNot), "do not".to_owned()),
+        (count(Answer::CannotTell), "cannot be told".to_owned()),
+        (
+            results.measured(),
+            format!("values, {disturbed} beside other load"),
+        ),
+    ];
+    html.open("ul", &[("class", "tiles")]);
+    for (value, text) in tiles {
+        html.open("li", &[]);
+        html.element("strong", &[], &value.to_string());
+        html.text(&text);
+        html.close("li");
+    }
+    html.close("ul");
+    html.close("header");
+}
+
+fn contents(html: &mut Html, results: &Results) {
+    html.open("nav", &[("aria-label", "Contents")]);
+    html.open("ul", &[]);
+    let mut entry = |to: &str, text: &str| {
+        html.open("li", &[]);
+        html.link(&format!("#{to}"), text);
+        html.close("li");
+    };
+    entry("loses", "What motet loses");
+    entry("machine", "Machine");
+    for experiment in measured(results) {
+        let about = experiment.about();
+        entry(
+            &anchor(about.key),
+            &format!("{} {}", about.key, about.title),
+        );
+    }
+    entry("claims", "Claims");
+    entry("figures", "Figures");
+    html.close("ul");
+    let all = all().iter().map(|experiment| experiment.about().key);
+    let missing: Vec<&str> = all.filter(|key| results.of(key).is_empty()).collect();
+    if !missing.is_empty() {
+        let text = format!("Not measured: {}.", missing.join(", "));
+        html.element("p", &[("class", "small")], &text);
+    }
+    html.close("nav");
+}
+
+fn lost(html: &mut Html, results: &Results, losses: &Losses<'_>) {
+    html.open("section", &[]);
+    html.heading(2, "loses", "What motet loses");
+    let Losses { losses, compared } = losses;
+    html.p(&format!(
+        "A peer is better by more than 10 % in {} of {compared} comparisons, each motet's value against the best peer's at the same point \
+         and in the same run, the most severe first. ≈ marks those whose ranges, from least to most, overlap: they may be chance; † those \
+         measured beside other load. Where the peer's values reach 0, as differences of run times may, a ratio says nothing; these stand last.",
+        losses.len(),
+    ));
+    let (first, rest) = losses.split_at(losses.len().min(SHOWN));
+    if first.is_empty() {
+        html.p("Nothing, in these rows.");
+    } else {
+        loss_table(html, results, first);
+    }
+    if !rest.is_empty() {
+        html.open("details", &[]);
+        html.element("summary", &[], &format!("{} more", rest.len()));
+        loss_table(html, results, rest);
+        html.close("details");
+    }
+    causes(html, losses);
+    html.close("section");
+}
+
+fn loss_table(html: &mut Html, results: &Results, losses: &[Loss<'_>]) {
+    let headings = ["loses by", "to", "motet", "peer", "in", "at"];
+    html.table(&headings, losses, |html, loss| {
+        let factor = loss
+            .factor
+            .map_or("–".to_owned(), |factor| format!("{}×", number(factor)));
+        let marks = match (loss.overlaps, loss.disturbed) {
+            (true, true) => " ≈ †",
+            (true, false) => " ≈",
+            (false, true) => " †",
+            (false, false) => "",
+        };
+        html.element("td", &[("class", "value")], &format!("{factor}{marks}"));
+        html.cell(loss.peer);
+        let value = |value: f64| format!("{} {}", number(value), unit(loss.unit));
+        let name = loss.series.trim_start_matches("motet").trim();
+        let motet = format!("{} {name}", value(loss.motet[0]));
+        html.element("td", &[("class", "value")], motet.trim());
+        html.element("td", &[("class", "value")], value(loss.theirs[0]).trim());
+        html.open("td", &[("class", "says")]);
+        html.link(&format!("#{}", anchor(loss.experiment)), loss.experiment);
+        html.text(&format!(" {}", loss.quantity));
+        html.close("td");
+        html.element("td", &[("class", "says")], &place(results, loss));
+    });
+}
+
+/// The point, without what is the same in all rows of its experiment.
+fn place(results: &Results, loss: &Loss<'_>) -> String {
+    let rows = results.of(loss.experiment);
+    let varies = |name: &str| {
+        let here = loss.point.get(name);
+        rows.iter().any(|row| row.point.get(name) != here)
+    };
+    let varying = loss.point.iter().filter(|(name, _)| varies(name));
+    let texts = varying.map(|(name, value)| match value {
+        Value::Word(word) => word.clone(),
+        Value::Count(_) | Value::Number(_) => format!("{name} {value}"),
+    });
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// Why, as far as it is known.
+fn causes(html: &mut Html, losses: &[Loss<'_>]) {
+    let mut told: Vec<(&str, Option<&str>)> = Vec::new();
+    for loss in losses {
+        if !told.contains(&(loss.peer, loss.cause)) {
+            told.push((loss.peer, loss.cause));
+        }
+    }
+    if told.is_empty() {
+        return;
+    }
+    html.heading(3, "causes", "Why");
+    html.open("ul", &[]);
+    for (peer, cause) in told {
+        html.open("li", &[]);
+        html.element("strong", &[], &format!("{peer}: "));
+        html.text(cause.unwrap_or("the cause is not known."));
+        html.close("li");
+    }
+    html.close("ul");
+}
+
+fn claims(html: &mut Html, judged: &[JudgedClaim]) {
+    html.open("section", &[]);
+    html.heading(2, "claims", "The papers' claims, today");
+    html.p(
+        "Each claim in our own words, with the value of the papers, the value found here, and a verdict that follows from the rows. \
+         A cost that the papers found is read as a bound.",
+    );
+    let headings = [
+        "claim",
+        "what it says",
+        "then",
+        "here",
+        "verdict",
+        "tested by",
+    ];
+    html.table(&headings, judged, |html, judged| {
+        let claim = judged.claim;
+        html.open("td", &[("id", &slug(claim.key))]);
+        html.link(&format!("#{}", slug(claim.key)), claim.key);
+        html.close("td");
+        html.open("td", &[("class", "says")]);
+        html.text(claim.says);
+        html.element("small", &[], claim.source);
+        html.close("td");
+        html.cell(claim.then);
+        html.cell(&judged.found);
+        html.open("td", &[("class", "says")]);
+        let class = slug(judged.answer.text());
+        html.element(
+            "span",
+            &[("class", &format!("verdict {class}"))],
+            judged.answer.text(),
+        );
+        html.element("small", &[], &judged.why);
+        html.close("td");
+        html.open("td", &[]);
+        for test in claim.tests {
+            html.link(&format!("#{}", anchor(test)), test);
+            html.text(" ");
+        }
+        html.close("td");
+    });
+    html.close("section");
+}

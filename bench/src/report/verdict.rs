@@ -1,0 +1,95 @@
+//! What is said of a claim.
+
+use super::evidence::Evidence;
+use crate::text::number;
+
+/// A claim of the papers.
+pub(super) struct Claim {
+    /// The papers' number, such as `C01`.
+    pub(super) key: &'static str,
+    /// In our own words, and how it is read today.
+    pub(super) says: &'static str,
+    /// The papers' value.
+    pub(super) then: &'static str,
+    /// Paper and place.
+    pub(super) source: &'static str,
+    /// Where it is tested.
+    pub(super) tests: &'static [&'static str],
+    /// The verdict on it, or why there can be none.
+    pub(super) judge: fn(&Evidence<'_>) -> Judged,
+}
+
+/// A verdict, or why the claim cannot be told on this machine.
+pub(super) type Judged = Result<Verdict, String>;
+
+/// Whether a claim holds here.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Verdict {
+    pub(super) holds: bool,
+    /// The number found here.
+    pub(super) found: String,
+    /// The bound that it was held against.
+    pub(super) bound: String,
+}
+
+/// A cost, or a ratio of costs, is at most `limit`. One of 0 or less is the noise of a subtraction and decides nothing.
+pub(super) fn at_most(found: Result<f64, String>, limit: f64, unit: &str) -> Judged {
+    match found? {
+        found if found > 0.0 => not_above(Ok(found), limit, unit),
+        found => {
+            let found = quantity(found, unit);
+            Err(format!(
+                "{found} is no cost: it is lost in the spread of the run times"
+            ))
+        }
+    }
+}
+
+/// `found`, which may be less than 0, is at most `limit`.
+pub(super) fn not_above(found: Result<f64, String>, limit: f64, unit: &str) -> Judged {
+    let found = found?;
+    Ok(Verdict {
+        holds: found <= limit,
+        found: quantity(found, unit),
+        bound: format!("at most {}", quantity(limit, unit)),
+    })
+}
+
+/// `found` is at least `limit`.
+pub(super) fn at_least(found: Result<f64, String>, limit: f64, unit: &str) -> Judged {
+    let found = found?;
+    Ok(Verdict {
+        holds: found >= limit,
+        found: quantity(found, unit),
+        bound: format!("at least {}", quantity(limit, unit)),
+    })
+}
+
+/// `a` over `b`, both more than 0: anything else is the noise of a subtraction.
+pub(super) fn ratio(a: Result<f64, String>, b: Result<f64, String>) -> Result<f64, String> {
+    let (a, b) = (a?, b?);
+    if a > 0.0 && b > 0.0 {
+        return Ok(a / b);
+    }
+    let (a, b) = (number(a), number(b));
+    Err(format!(
+        "{a} over {b} is no ratio: an overhead of 0 or less is lost in the spread of the run times"
+    ))
+}
+
+/// What this machine or program can never tell.
+pub(super) fn never(why: &str) -> Judged {
+    Err(why.to_owned())
+}
+
+pub(super) fn quantity(value: f64, unit: &str) -> String {
+    format!("{} {unit}", number(value)).trim_end().to_owned()
+}
+
+impl Verdict {
+    /// With more said of the number.
+    pub(super) fn found(mut self, more: &str) -> Verdict {
+        self.found = format!("{} ({more})", self.found);
+        self
+    }
+}
