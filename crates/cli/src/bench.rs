@@ -3,6 +3,7 @@
 mod args;
 mod clustering;
 mod messages;
+mod rank_program;
 mod results;
 mod sheet;
 mod suite;
@@ -11,12 +12,12 @@ mod texts;
 
 pub use args::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
-    RankProgramArgs, RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
+    RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
 };
+pub use rank_program::RankProgramArgs;
 pub use results::ResultsArgs;
 pub use suite_args::SuiteArgs;
 
-use motet::{Current, World};
 use motet_bench::stages::{Mode, Pattern, StagesConfig, StagesError, StagesRecord};
 use motet_bench::{crowded, idle, soak, stages};
 use motet_sync::thread;
@@ -24,7 +25,6 @@ use motet_sync::thread;
 use crate::bench::sheet::Sheet;
 use crate::error::{BenchError, CliError};
 use crate::progress::Bar;
-use crate::stdout::print;
 use crate::text::grouped;
 
 /// Runs the command to its end.
@@ -45,20 +45,8 @@ pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
         Experiment::Idle(args) => run_idle(&args),
         Experiment::Annealing(args) => clustering::run_annealing(&args),
         Experiment::Quality(args) => clustering::run_quality(&args),
-        Experiment::RankProgram(args) => run_rank_program(&args),
+        Experiment::RankProgram(args) => rank_program::run(&args),
     }
-}
-
-/// Runs a program of ranks on the world that this process was started in; the first process tells the time.
-fn run_rank_program(args: &RankProgramArgs) -> Result<(), CliError> {
-    let world = World::current()?;
-    let measured = args.program.measure(&world, args.budget_us);
-    let measured = measured.map_err(CliError::Run)?;
-    if world.process().0 > 0 {
-        return Ok(());
-    }
-    let line = serde_json::to_string(&measured).expect("numbers can be written");
-    print(|to| writeln!(to, "{line}"))
 }
 
 fn run_stages(args: &StagesArgs) -> Result<(), CliError> {

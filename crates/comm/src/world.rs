@@ -198,7 +198,8 @@ impl World {
     /// the overhead and its parts.
     ///
     /// Over several processes all of them ask for it, and process 0 gets the profile of all ranks. Each call that communicates
-    /// then costs some looks at the clock more: two, or three when it waits; about COST ns. Without this it costs nothing.
+    /// then costs some looks at the clock more: two, or three when it waits. Measured on a busy virtual machine, where a look
+    /// takes up to 80 ns: 80 ns more for a send or a receive of what is there, 100 to 280 ns for an exchange of neighbours on one thread.
     ///
     /// ```
     /// use motet_comm::{CommError, World};

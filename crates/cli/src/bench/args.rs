@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
-use motet_bench::RankProgram;
 use motet_bench::stages::{Mode, Pattern};
 
+use crate::bench::rank_program::RankProgramArgs;
 use crate::bench::results::{self, ResultsArgs};
 use crate::bench::suite_args::{self, SuiteArgs};
 use crate::bench::texts::{CORE, CORE_TAIL, RANKS, RANKS_TAIL, STAGES, STAGES_TAIL};
@@ -163,18 +163,6 @@ pub struct RanksArgs {
     /// How results are printed.
     #[command(flatten)]
     pub print: PrintArgs,
-}
-
-/// Arguments of `motet bench rank-program`.
-#[derive(Debug, Clone, Args)]
-pub struct RankProgramArgs {
-    /// exchange, barrier, allreduce:LENGTH, annealing:POINTS:CLUSTERS or annealing-by-rayon:POINTS:CLUSTERS:THREADS
-    #[arg(value_name = "PROGRAM")]
-    pub program: RankProgram,
-
-    /// How long the rounds are to last, in µs
-    #[arg(value_name = "BUDGET")]
-    pub budget_us: f64,
 }
 
 /// Options of `motet bench soak`.

@@ -39,6 +39,8 @@ pub(super) struct Neighbours<'c, T: Value> {
     wait: RankWait,
     /// Notes where the rank's time goes, if the run is profiled.
     recorder: Option<&'c Recorder>,
+    /// The recorder has been told of the step.
+    entered: bool,
 }
 
 /// The lanes to and from one neighbour.
@@ -116,6 +118,7 @@ impl<'c, T: Value> Neighbours<'c, T> {
             location,
             wait: RankWait::default(),
             recorder: comm.recorder(),
+            entered: false,
         }
     }
 }
@@ -193,6 +196,9 @@ impl<T: Value> Neighbours<'_, T> {
                 operation: self.name(),
             }));
         }
+        if first && self.recorder.is_some() {
+            self.enter();
+        }
         if self.stage != Stage::Receives {
             self.stage = Stage::Sends;
             self.send();
@@ -208,6 +214,9 @@ impl<T: Value> Neighbours<'_, T> {
         }
         self.stage = Stage::Ended;
         self.wait.end(self.slot);
+        if self.recorder.is_some() {
+            self.leave();
+        }
         Poll::Ready(Ok([
             self.incoming[LEFT].take(),
             self.incoming[RIGHT].take(),

@@ -1,7 +1,7 @@
 //! One step of messages with the neighbours, as a future.
 
 use super::{Neighbours, Stage};
-use crate::profile::{Called, Entered};
+use crate::profile::Called;
 use crate::{CommError, Value};
 use std::future::{Future, poll_fn};
 
@@ -13,27 +13,39 @@ pub(in crate::topology) fn step<T: Value, R>(
     give: impl FnOnce([Option<T>; 2]) -> R,
 ) -> impl Future<Output = Result<R, CommError>> {
     /// Takes the wait off the slot's list also when the step is dropped.
-    struct Step<'a, 'c, T: Value>(&'a mut Neighbours<'c, T>, Option<Entered<'c>>);
+    struct Step<'a, 'c, T: Value>(&'a mut Neighbours<'c, T>);
     impl<T: Value> Drop for Step<'_, '_, T> {
         #[inline]
         fn drop(&mut self) {
             if self.0.stage != Stage::Ended {
                 self.0.wait.end(self.0.slot);
+                self.0.leave();
             }
         }
     }
-    let (mut first, mut give, mut step) = (true, Some(give), Step(neighbours, None));
+    let (mut first, mut give, mut step) = (true, Some(give), Step(neighbours));
     poll_fn(move |cx| {
-        let Step(neighbours, entered) = &mut step;
-        let first = std::mem::replace(&mut first, false);
-        if let Some(recorder) = neighbours.recorder.filter(|_| first) {
-            let (name, location) = (neighbours.name(), neighbours.location);
-            *entered = Some(recorder.entered(Called { name, location }));
-        }
-        let came = neighbours.poll(cx, first);
-        if came.is_ready() {
-            *entered = None;
-        }
+        let Step(neighbours) = &mut step;
+        let came = neighbours.poll(cx, std::mem::replace(&mut first, false));
         came.map_ok(|came| give.take().expect("a future is not polled after its end")(came))
     })
+}
+
+impl<T: Value> Neighbours<'_, T> {
+    /// The recorder is told of the step.
+    #[cold]
+    pub(super) fn enter(&mut self) {
+        if let Some(recorder) = self.recorder {
+            recorder.enter(Called::new(self.name(), self.location));
+            self.entered = true;
+        }
+    }
+
+    /// The step has ended, or is given up.
+    #[cold]
+    pub(super) fn leave(&mut self) {
+        if let Some(recorder) = self.recorder.filter(|_| std::mem::take(&mut self.entered)) {
+            recorder.leave();
+        }
+    }
 }
