@@ -2,7 +2,6 @@
 
 mod args;
 mod clustering;
-mod help;
 mod messages;
 mod rank_program;
 mod results;

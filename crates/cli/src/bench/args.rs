@@ -6,7 +6,6 @@ use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser
 use clap::{Args, Subcommand};
 use motet_bench::stages::{Mode, Pattern};
 
-use crate::bench::help::{CORE, CORE_TAIL, RANKS, RANKS_TAIL, STAGES, STAGES_TAIL};
 use crate::bench::rank_program::RankProgramArgs;
 use crate::bench::results::{self, ResultsArgs};
 use crate::bench::suite_args::{self, SuiteArgs};
