@@ -289,10 +289,7 @@ impl Processes {
                     started: header.destination != 0,
                     number: header.source,
                 };
-                if self
-                    .parts_came(process, key, header.tag, &payload)
-                    .is_none()
-                {
+                if self.parts_came(process, key, header.tag, payload).is_none() {
                     return self.strange(process);
                 }
             }

@@ -2,9 +2,10 @@
 
 use crate::address::{Status, Tag};
 use crate::envelope::{Kind, Receipt, Wanted};
-use crate::fabric::{Closer, Fabric, LaneReceiver, LaneSender, Remote, Steps};
+use crate::fabric::{Closer, Fabric, LaneReceiver, LaneSender, Mail, Remote, Steps};
 use crate::point_to_point::unopened;
 use crate::{CommError, Communicator, Value};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;
@@ -35,6 +36,9 @@ pub(super) struct Post<'c> {
     receipts: VecDeque<Arc<Receipt>>,
     /// Why the direction cannot go on; until it is told.
     failed: Option<CommError>,
+    /// How many messages had arrived here when none of this direction was there; and none that says that it ends.
+    no_message: Cell<Option<u32>>,
+    no_end: Cell<Option<u32>>,
 }
 
 /// Every so many steps a receipt is asked for, and so many may be missing: a rank runs ahead of its neighbour by
@@ -58,6 +62,8 @@ impl<'c> Post<'c> {
             sent: 0,
             receipts: VecDeque::new(),
             failed: None,
+            no_message: Cell::new(None),
+            no_end: Cell::new(None),
         }
     }
 
@@ -113,13 +119,28 @@ impl<'c> Post<'c> {
     }
 
     fn has_message(&self) -> bool {
-        self.remote
-            .peek(&self.wanted(Kind::Step, self.tag), |_| ())
-            .is_some()
+        self.remote.poll();
+        self.sees(&self.no_message, Kind::Step, self.tag)
+    }
+
+    /// Whether there is such a message. `in_vain` is the count of arrivals when there was none.
+    fn sees(&self, in_vain: &Cell<Option<u32>>, kind: Kind, tag: Tag) -> bool {
+        let mail = self.remote.mail();
+        // First: what comes while this looks is looked for again.
+        let arrivals = Some(mail.arrivals());
+        if in_vain.get() == arrivals {
+            return false;
+        }
+        let there = mail.peek(&self.wanted(kind, tag), |_| ()).is_some();
+        in_vain.set(arrivals.filter(|_| !there));
+        there
     }
 
     #[cold]
     fn try_receive<T: Value>(&mut self) -> Option<T> {
+        if !self.has_message() {
+            return None;
+        }
         let mut envelope = self.remote.take(&self.wanted(Kind::Step, self.tag))?;
         if let Some(receipt) = envelope.receipt.take() {
             self.remote.sign(&receipt);
@@ -135,11 +156,7 @@ impl<'c> Post<'c> {
 
     /// Whether the neighbour has dropped its end. `from` is the direction in which it says so.
     fn is_closed(&self, from: Tag) -> bool {
-        self.failed.is_some()
-            || self
-                .remote
-                .peek(&self.wanted(Kind::StepsEnd, from), |_| ())
-                .is_some()
+        self.failed.is_some() || self.sees(&self.no_end, Kind::StepsEnd, from)
     }
 
     /// What the neighbour still sends this way is received by nobody.

@@ -14,10 +14,18 @@ type Message = (usize, Header, Vec<u8>);
 /// What all processes share.
 struct Network {
     /// By receiver, then by sender.
-    lines: Vec<Vec<Mutex<VecDeque<Message>>>>,
+    lines: Vec<Vec<Line>>,
     killed: Vec<AtomicBool>,
     /// Whose end nobody is told.
     vanished: Vec<AtomicBool>,
+}
+
+/// What is on its way from one process to another.
+#[derive(Default)]
+struct Line {
+    messages: Mutex<VecDeque<Message>>,
+    /// Held while one is delivered: two threads must not deliver two of them in the wrong order.
+    turn: Mutex<()>,
 }
 
 /// One process's end.
@@ -32,7 +40,7 @@ pub(crate) struct Endpoint {
 
 /// The ends of a network of so many processes.
 pub(crate) fn network(processes: usize) -> Vec<Arc<Endpoint>> {
-    let lines = || (0..processes).map(|_| Mutex::default()).collect();
+    let lines = || (0..processes).map(|_| Line::default()).collect();
     let flags = || (0..processes).map(|_| AtomicBool::new(false)).collect();
     let network = Arc::new(Network {
         lines: (0..processes).map(|_| lines()).collect(),
@@ -92,7 +100,7 @@ impl Transport for Endpoint {
 
     fn send(&self, process: usize, header: Header, payload: Vec<u8>) -> Result<(), TransportError> {
         if !self.is_killed(self.process) {
-            let line = &self.network.lines[process][self.process];
+            let line = &self.network.lines[process][self.process].messages;
             line.lock().push_back((self.process, header, payload));
         }
         Ok(())
@@ -114,12 +122,14 @@ impl Transport for Endpoint {
         let lines = &self.network.lines[self.process];
         let mut delivered = 0;
         for turn in 0..lines.len() {
-            // One message of each at a time, beginning with another process each time. The line stays locked: two
-            // threads must not deliver two of its messages in the wrong order.
-            let from = (calls + turn) % lines.len();
-            if let Some(mut line) = lines[from].try_lock()
-                && let Some((process, header, payload)) = line.pop_front()
-            {
+            // One message of each at a time, beginning with another process each time.
+            let line = &lines[(calls + turn) % lines.len()];
+            let Some(_turn) = line.turn.try_lock() else {
+                continue;
+            };
+            // Whoever delivers may send: the messages are not locked then.
+            let message = line.messages.lock().pop_front();
+            if let Some((process, header, payload)) = message {
                 deliver(process, header, payload);
                 delivered += 1;
             }
@@ -128,7 +138,7 @@ impl Transport for Endpoint {
         let gone = others.find(|&process| {
             self.is_killed(process)
                 && !self.network.vanished[process].load(Ordering::Acquire)
-                && lines[process].lock().is_empty()
+                && lines[process].messages.lock().is_empty()
                 && !self.told.lock().contains(&process)
         });
         match gone {

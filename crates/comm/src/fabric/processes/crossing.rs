@@ -164,7 +164,7 @@ impl Processes {
         process: usize,
         key: Key,
         step: u32,
-        payload: &[u8],
+        payload: Vec<u8>,
     ) -> Option<()> {
         let parts = read_parts(payload)?;
         let crossing = self.crossings.of(key);
@@ -237,11 +237,20 @@ fn write_parts(parts: &[Part]) -> Vec<u8> {
     to
 }
 
-fn read_parts(bytes: &[u8]) -> Option<Vec<Part>> {
-    let (mut tail, mut parts) = (Tail(bytes), Vec::new());
+fn read_parts(mut message: Vec<u8>) -> Option<Vec<Part>> {
+    let (mut tail, mut parts) = (Tail(&message), Vec::new());
     while !tail.0.is_empty() {
         let process = usize::try_from(tail.number()?).ok()?;
-        let bytes = tail.bytes()?.to_vec();
+        let bytes = tail.bytes()?;
+        if tail.0.is_empty() {
+            // The first in the message, and often the only one, stays where it is.
+            let length = bytes.len();
+            message.truncate(length);
+            let bytes = message;
+            parts.push(Part { process, bytes });
+            break;
+        }
+        let bytes = bytes.to_vec();
         parts.push(Part { process, bytes });
     }
     Some(parts)
@@ -317,7 +326,7 @@ mod tests {
                     let mut messages = Vec::new();
                     over += usize::from(states[own].go_on(&mut messages).is_some());
                     for (process, step, payload) in messages {
-                        let parts = read_parts(&payload).unwrap();
+                        let parts = read_parts(payload).unwrap();
                         states[process / 3].early.push((hosts[own], step, parts));
                         moved = true;
                     }
@@ -341,8 +350,8 @@ mod tests {
 
     #[test]
     fn other_bytes_are_no_parts() {
-        assert!(read_parts(&[1, 2, 3]).is_none());
-        assert!(read_parts(&[255; 16]).is_none());
-        assert_eq!(read_parts(&[]).map(|parts| parts.len()), Some(0));
+        assert!(read_parts(vec![1, 2, 3]).is_none());
+        assert!(read_parts(vec![255; 16]).is_none());
+        assert_eq!(read_parts(vec![]).map(|parts| parts.len()), Some(0));
     }
 }
