@@ -114,9 +114,16 @@ impl<T: Send + 'static> Pile<T> {
     }
 
     /// Makes nodes for all and puts them behind `items`. The last gets the stamp `last`.
-    pub(super) fn into_nodes(mut self, items: &mut BoxList<Delivery<T>>, last: i64) {
-        let mut stamp = last - self.len() as i64;
-        while let Some((item, causalities)) = self.pop() {
+    pub(super) fn into_nodes(self, items: &mut BoxList<Delivery<T>>, last: i64) {
+        let (first, rows) = {
+            let mut head = self.front.head.lock();
+            // What is older gets nodes first: from now on nobody takes from the front.
+            head.open = false;
+            (mem::take(&mut head.first), mem::take(&mut head.rows))
+        };
+        let mut stamp = last - (count(&first, &rows) + count(&self.back, &self.rows)) as i64;
+        let all = [first].into_iter().chain(rows).chain(self.rows);
+        for (item, causalities) in all.chain([self.back]).flatten() {
             let mut parcel = parcel_under(causalities, item);
             stamp += 1;
             parcel.stamp = stamp;
