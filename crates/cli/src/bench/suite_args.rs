@@ -15,7 +15,7 @@ pub struct SuiteArgs {
     #[arg(value_name = "NAME", required = true)]
     pub names: Vec<String>,
 
-    /// Little work and few rounds: all experiments within five minutes [default]
+    /// Little work and few rounds: all experiments within five minutes (the default)
     #[arg(long, conflicts_with_all = ["full", "trial"])]
     pub quick: bool,
 
