@@ -109,7 +109,6 @@ fn sem_g431_every_rank_is_named_with_what_it_waits_for_while_one_computes() {
                 "of 4 ranks 1 run, 3 wait for ranks",
                 "\n  rank 0: runs for ",
                 "\n  rank 1: waits in recv(source 0, tag 7) at ",
-                "\n  ranks 2-3: wait in barrier at ",
                 "\n  barrier: 2, 3 have come, 0, 1 have not",
                 "\n  others wait for, and it runs: 0",
                 "\n  nobody waits for: 2, 3",
@@ -117,6 +116,16 @@ fn sem_g431_every_rank_is_named_with_what_it_waits_for_while_one_computes() {
             ] {
                 assert!(text.contains(words), "{words}: {text}");
             }
+            // One line for both, unless one has a message already and its thread is the one that computes.
+            let alike = "\n  ranks 2-3: wait in barrier at ";
+            let apart = [
+                "\n  rank 2: waits in barrier at ",
+                "\n  rank 3: waits in barrier at ",
+            ];
+            assert!(
+                text.contains(alike) || apart.iter().all(|words| text.contains(words)),
+                "{text}"
+            );
         }
     });
 }
