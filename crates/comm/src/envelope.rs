@@ -45,12 +45,19 @@ enum Payload {
 
 /// A value from another process, and what was written on it.
 struct Written {
-    bytes: Vec<u8>,
-    /// Where the value ends.
-    end: usize,
+    value: Bytes,
     type_name: &'static str,
     site: CallSite,
 }
+
+/// The bytes of a value: where they came if they are many, else in place.
+enum Bytes {
+    Few([u8; FEW], u8),
+    Many(Vec<u8>),
+}
+
+/// So many bytes are few: most numbers and small tuples.
+const FEW: usize = 32;
 
 /// What a message between processes has behind its value, by the bits above its label's number.
 const WORDS: u64 = 1 << 32;
@@ -161,7 +168,7 @@ impl Envelope {
                 Ok(look(numbers.expect("it holds numbers")))
             }
             Payload::Written(written) => {
-                let numbers = decode::<Vec<T>>(written.value()).map_err(Some)?;
+                let numbers = decode::<Vec<T>>(written.value.all()).map_err(Some)?;
                 Ok(look(&numbers))
             }
         }
@@ -174,7 +181,7 @@ impl Envelope {
         }
         match self.payload {
             Payload::Here(value) => Ok(*value.downcast().expect("it holds a T")),
-            Payload::Written(ref written) => match decode(written.value()) {
+            Payload::Written(ref written) => match decode(written.value.all()) {
                 Ok(value) => Ok(value),
                 Err(reason) => Err((self, Some(reason))),
             },
@@ -186,42 +193,15 @@ impl Envelope {
         self.label.here
     }
 
-    /// The bytes by which another process makes the same envelope, where its label has this number, with the label's words
-    /// if they are new there; `receipt` is the number under which this one keeps the receipt, if there is one.
+    /// Appends the bytes of the value, for another process.
     ///
     /// # Errors
     /// Why the value cannot be written.
-    pub(crate) fn write(
-        &self,
-        label: u32,
-        with_words: bool,
-        receipt: Option<u64>,
-    ) -> Result<Vec<u8>, String> {
-        let (Some((typed, location)), Payload::Here(value)) = (self.label.here, &self.payload)
-        else {
-            return Err("it is from another process".to_owned());
-        };
-        // Most values are short; and a transport may append a little.
-        let mut bytes = Vec::with_capacity(64);
-        (typed.encode)(value.as_ref(), &mut bytes)?;
-        let mut last = u64::from(label);
-        if with_words {
-            put_text(&mut bytes, (typed.name)());
-            put_text(&mut bytes, location.file());
-            let place = u64::from(location.line()) << 32 | u64::from(location.column());
-            put_number(&mut bytes, place);
-            last |= WORDS;
+    pub(crate) fn encode(&self, to: &mut Vec<u8>) -> Result<(), String> {
+        match (self.label.here, &self.payload) {
+            (Some((typed, _)), Payload::Here(value)) => (typed.encode)(value.as_ref(), to),
+            _ => Err("it is from another process".to_owned()),
         }
-        if self.label.length != 1 {
-            put_number(&mut bytes, self.label.length as u64);
-            last |= LENGTH;
-        }
-        if let Some(receipt) = receipt {
-            put_number(&mut bytes, receipt);
-            last |= RECEIPT;
-        }
-        put_number(&mut bytes, last);
-        Ok(bytes)
     }
 
     /// The process that has sent it keeps a receipt under this number.
@@ -232,15 +212,15 @@ impl Envelope {
         }));
     }
 
-    /// The envelope of such bytes, and the number of the receipt that the sender keeps, if it does; `None` if they are
-    /// none. `label` gives the label of a number, with its words when they came.
+    /// The envelope of a value with what [`Behind`] has written behind it, and the number of the receipt that the sender
+    /// keeps, if it does; `None` if they are none. `label` gives the label of a number, with its words when they came.
     pub(crate) fn read(
         context: Context,
         status: Status,
-        bytes: Vec<u8>,
+        bytes: &mut Vec<u8>,
         label: impl FnOnce(u32, Option<Label>) -> Option<Label>,
     ) -> Option<(Self, Option<u64>)> {
-        let mut tail = Tail(&bytes);
+        let mut tail = Tail(bytes);
         let last = tail.number()?;
         let mut number = |bit| {
             let there = last & bit != 0;
@@ -263,8 +243,7 @@ impl Envelope {
         let Label { type_name, site } = label(last as u32, words)?;
         let length = usize::try_from(length.unwrap_or(1)).ok()?;
         let written = Box::new(Written {
-            bytes,
-            end,
+            value: Bytes::take(bytes, end),
             type_name,
             site,
         });
@@ -300,9 +279,58 @@ impl Envelope {
     }
 }
 
-impl Written {
-    fn value(&self) -> &[u8] {
-        &self.bytes[..self.end]
+impl Bytes {
+    /// The first so many of these bytes; many are taken away.
+    fn take(from: &mut Vec<u8>, length: usize) -> Self {
+        if length <= FEW {
+            let mut few = [0; FEW];
+            few[..length].copy_from_slice(&from[..length]);
+            return Bytes::Few(few, length as u8);
+        }
+        from.truncate(length);
+        Bytes::Many(std::mem::take(from))
+    }
+
+    fn all(&self) -> &[u8] {
+        match self {
+            Bytes::Few(bytes, length) => &bytes[..usize::from(*length)],
+            Bytes::Many(bytes) => bytes,
+        }
+    }
+}
+
+/// What stands behind a value on its way to another process.
+pub(crate) struct Behind {
+    /// The number of its label there, if that is known.
+    pub(crate) label: Option<u32>,
+    pub(crate) typed: &'static Typed,
+    pub(crate) location: &'static Location<'static>,
+    /// The number of elements of a slice; 1 for a value.
+    pub(crate) length: usize,
+    /// The number under which the sender keeps the receipt, if there is one.
+    pub(crate) receipt: Option<u64>,
+}
+
+impl Behind {
+    /// Appends it. Its label has this number, and comes with its words if they are new there.
+    pub(crate) fn write(&self, label: u32, with_words: bool, bytes: &mut Vec<u8>) {
+        let mut last = u64::from(label);
+        if with_words {
+            put_text(bytes, (self.typed.name)());
+            put_text(bytes, self.location.file());
+            let place = u64::from(self.location.line()) << 32 | u64::from(self.location.column());
+            put_number(bytes, place);
+            last |= WORDS;
+        }
+        if self.length != 1 {
+            put_number(bytes, self.length as u64);
+            last |= LENGTH;
+        }
+        if let Some(receipt) = self.receipt {
+            put_number(bytes, receipt);
+            last |= RECEIPT;
+        }
+        put_number(bytes, last);
     }
 }
 

@@ -13,23 +13,29 @@ pub trait Transport: Send + Sync {
     fn processes(&self) -> usize;
 
     /// Sends a message to another process. It goes on in the background; messages from here to one process come
-    /// in the order in which they were sent. A payload with room for a few bytes more may be taken as it is.
+    /// in the order in which they were sent. The bytes are taken away or copied: what `payload` holds afterwards means
+    /// nothing, and its memory may be used again. (A payload with room for a few bytes more may be taken as it is.)
     ///
     /// # Errors
     /// [`TransportError`]; the message is then lost.
-    fn send(&self, process: usize, header: Header, payload: Vec<u8>) -> Result<(), TransportError>;
+    fn send(
+        &self,
+        process: usize,
+        header: Header,
+        payload: &mut Vec<u8>,
+    ) -> Result<(), TransportError>;
 
     /// Takes in what has come and gives it to `deliver`, with the process it comes from; the number of messages.
     /// Also finishes sends. Any thread may call it, and several at once: whoever finds another at it gets 0.
     ///
-    /// `deliver` may send; it does not wait.
+    /// `deliver` may take the payload away, and it may send; it does not wait.
     ///
     /// # Errors
     /// [`TransportError::Lost`] once for each process that is found to be gone, after all that came from it was
     /// delivered; [`TransportError::Failed`].
     fn progress(
         &self,
-        deliver: &mut dyn FnMut(usize, Header, Vec<u8>),
+        deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
     ) -> Result<usize, TransportError>;
 
     /// Messages that were sent and need further calls of [`Transport::progress`] to leave this process.

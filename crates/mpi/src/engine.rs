@@ -36,6 +36,7 @@ use crate::engine::sides::{Side, Sides};
 use crate::error::MpiError;
 use motet_comm::Header;
 use motet_sync::Mutex;
+use std::mem;
 use std::time::{Duration, Instant};
 
 /// How an engine works.
@@ -144,12 +145,23 @@ impl Engine {
     }
 
     /// Sends a message. It goes on in the background; messages from here to one process come in the
-    /// order in which they were sent. (A payload with room for 24 bytes more is not copied here.)
+    /// order in which they were sent. What `payload` holds afterwards means nothing; its memory may be used again. (One
+    /// with room for 24 bytes more is taken away rather than copied where MPI carries it.)
     ///
     /// # Errors
     /// [`MpiError::NoSuchProcess`]; [`MpiError::Closed`] when this process has closed;
     /// [`MpiError::PeerLost`] when the other is gone; [`MpiError::Call`].
-    pub fn send(&self, process: usize, header: Header, payload: Vec<u8>) -> Result<(), MpiError> {
+    pub fn send(
+        &self,
+        process: usize,
+        header: Header,
+        payload: &mut Vec<u8>,
+    ) -> Result<(), MpiError> {
+        if self.shared.reach(process) {
+            // Nobody need count it: nothing goes into a ring behind the farewell.
+            self.sides.check(process)?;
+            return self.start(process, Kind::Message, header, payload);
+        }
         let _sender = self.sides.enter(process)?;
         self.start(process, Kind::Message, header, payload)
     }
@@ -162,7 +174,7 @@ impl Engine {
     /// # Errors
     /// [`MpiError::PeerLost`] once for each process that is found to be gone, after all that came
     /// from it was delivered; [`MpiError::Malformed`]; [`MpiError::Call`].
-    pub fn progress(&self, mut deliver: impl FnMut(Envelope)) -> Result<usize, MpiError> {
+    pub fn progress(&self, mut deliver: impl FnMut(Envelope<'_>)) -> Result<usize, MpiError> {
         let Some(mut receiving) = self.receiving.try_lock() else {
             return Ok(0);
         };
@@ -185,7 +197,7 @@ impl Engine {
         process: usize,
         kind: Kind,
         header: Header,
-        payload: Vec<u8>,
+        payload: &mut Vec<u8>,
     ) -> Result<(), MpiError> {
         if self.shared.reach(process) {
             let message = match kind {
@@ -193,14 +205,16 @@ impl Engine {
                 Kind::Farewell => None,
             };
             let open = || self.sides.get(process) != Side::Lost;
-            self.shared.send(process, message, open);
-            return Ok(());
+            let sent = self.shared.send(process, message, open);
+            return if sent { Ok(()) } else { Err(MpiError::Closed) };
         }
         // There are libraries that break when they send to a process of another machine that has gone.
         if let Some(reason) = self.peers.cut(process) {
             return Err(MpiError::PeerLost { process, reason });
         }
-        let mut request = self.comm.isend(pack(kind, header, payload), process, TAG)?;
+        let mut request = self
+            .comm
+            .isend(pack(kind, header, mem::take(payload)), process, TAG)?;
         // Most short messages are gone at once.
         if request.test()?.is_some() {
             return Ok(());
@@ -218,7 +232,7 @@ impl Engine {
     fn finish_sends(
         &self,
         receiving: &mut Receiving,
-        deliver: &mut impl FnMut(Envelope),
+        deliver: &mut impl FnMut(Envelope<'_>),
     ) -> Result<(), MpiError> {
         self.shared.go_on();
         if !self.asks_mpi {
@@ -243,7 +257,7 @@ impl Engine {
     fn take_in(
         &self,
         receiving: &mut Receiving,
-        deliver: &mut impl FnMut(Envelope),
+        deliver: &mut impl FnMut(Envelope<'_>),
     ) -> Result<usize, MpiError> {
         let at_once = self.config.at_once;
         let taken = receiving.shared.take_in(at_once, &mut |process, came| {
@@ -264,8 +278,8 @@ impl Engine {
     fn hand_over_shared(
         &self,
         process: usize,
-        came: Came,
-        deliver: &mut impl FnMut(Envelope),
+        came: Came<'_>,
+        deliver: &mut impl FnMut(Envelope<'_>),
     ) -> Result<(), MpiError> {
         match came {
             // Whoever waited for it has been told that it is lost.
@@ -286,11 +300,11 @@ impl Engine {
         &self,
         process: usize,
         request: Request,
-        deliver: &mut impl FnMut(Envelope),
+        deliver: &mut impl FnMut(Envelope<'_>),
     ) -> Result<(), MpiError> {
         let bytes = request.into_bytes().expect("it has ended");
         let length = bytes.len();
-        let Some((kind, header, payload)) = unpack(bytes) else {
+        let Some((kind, header, mut payload)) = unpack(bytes) else {
             return Err(MpiError::Malformed {
                 process,
                 bytes: length,
@@ -301,7 +315,7 @@ impl Engine {
             Kind::Message => deliver(Envelope {
                 process,
                 header,
-                payload,
+                payload: &mut payload,
             }),
             Kind::Farewell => self.sides.close(process),
         }
@@ -309,7 +323,7 @@ impl Engine {
     }
 
     /// Loses the processes that are gone without having closed.
-    fn find_lost(&self, receiving: &mut Receiving, deliver: &mut impl FnMut(Envelope)) {
+    fn find_lost(&self, receiving: &mut Receiving, deliver: &mut impl FnMut(Envelope<'_>)) {
         for process in self.sides.all_in(Side::Open) {
             if process == self.process() {
                 continue;
@@ -330,7 +344,7 @@ impl Engine {
         &self,
         receiving: &mut Receiving,
         process: usize,
-        deliver: &mut impl FnMut(Envelope),
+        deliver: &mut impl FnMut(Envelope<'_>),
     ) {
         // What cannot be received of it is lost with it.
         let _ = receiving.shared.take_last(process, &mut |process, came| {
@@ -349,7 +363,7 @@ impl Engine {
         receiving: &mut Receiving,
         process: usize,
         reason: String,
-        deliver: &mut impl FnMut(Envelope),
+        deliver: &mut impl FnMut(Envelope<'_>),
     ) {
         self.take_last(receiving, process, deliver);
         if !self.sides.lose(process) {

@@ -117,7 +117,12 @@ impl Transport for Processes {
         self.engine().processes()
     }
 
-    fn send(&self, process: usize, header: Header, payload: Vec<u8>) -> Result<(), TransportError> {
+    fn send(
+        &self,
+        process: usize,
+        header: Header,
+        payload: &mut Vec<u8>,
+    ) -> Result<(), TransportError> {
         self.engine()
             .send(process, header, payload)
             .map_err(|error| self.failed(error))
@@ -125,7 +130,7 @@ impl Transport for Processes {
 
     fn progress(
         &self,
-        deliver: &mut dyn FnMut(usize, Header, Vec<u8>),
+        deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
     ) -> Result<usize, TransportError> {
         self.engine()
             .progress(|envelope| deliver(envelope.process, envelope.header, envelope.payload))

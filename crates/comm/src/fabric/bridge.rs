@@ -14,6 +14,7 @@ use crate::wire::{Tail, decode, encode, known, put_number, put_text};
 use crate::{CommError, Value};
 use motet_sync::Mutex;
 use motet_sync::atomic::{Ordering, fence};
+use smallvec::{SmallVec, smallvec};
 use std::any::{Any, type_name};
 use std::sync::Arc;
 
@@ -26,8 +27,16 @@ pub(crate) struct Bridge {
     /// Whether this is the place of one started collective; then its number.
     started: Option<u32>,
     route: Arc<Route>,
-    /// The meeting to which all ranks here have come, until it takes place.
-    under_way: Mutex<Option<UnderWay>>,
+    between: Mutex<Between>,
+}
+
+/// What lies between the coming of all ranks here and the meeting's taking place.
+#[derive(Default)]
+struct Between {
+    /// The meeting to which all ranks here have come.
+    under_way: Option<UnderWay>,
+    /// What was called last, and its bytes.
+    written: Option<(Call, Vec<u8>)>,
 }
 
 struct UnderWay {
@@ -44,8 +53,8 @@ struct Run<V> {
     value: V,
 }
 
-/// In the order of ranks; no two runs are neighbours.
-struct Runs<V>(Vec<Run<V>>);
+/// In the order of ranks; no two runs are neighbours. Most often there is one, and then that of another process.
+struct Runs<V>(SmallVec<[Run<V>; 2]>);
 
 impl Bridge {
     /// A place for the members of a communicator, given as ranks of the world; `None` when none lives here.
@@ -77,7 +86,7 @@ impl Bridge {
             here,
             started,
             route: Arc::new(route),
-            under_way: Mutex::new(None),
+            between: Mutex::default(),
         })
     }
 
@@ -98,7 +107,7 @@ impl Bridge {
         number: u32,
         combine: impl Fn(V, V) -> V,
     ) {
-        let runs = Runs(vec![Run {
+        let runs = Runs(smallvec![Run {
             first: rank,
             ranks: 1,
             value,
@@ -115,14 +124,20 @@ impl Bridge {
             started: self.started.is_some(),
             number: self.started.unwrap_or(number),
         };
-        let calls = match &mine {
-            Ok(_) => vec![(self.here[0], call)],
-            // SAFETY: as above.
-            Err(_) => unsafe { self.meeting.calls() },
+        let mut between = self.between.lock();
+        let bytes = match &mine {
+            Ok(_) => write(between.one_call(self.here[0], call), 1, &mine),
+            Err(_) => {
+                let (mut all, mut calls) = (Vec::new(), 0);
+                // SAFETY: as above.
+                for (rank, call) in unsafe { self.meeting.calls() } {
+                    call.write(rank, &mut all);
+                    calls += 1;
+                }
+                write(&all, calls, &mine)
+            }
         };
-        let bytes = write(&calls, &mine);
-        let mut under_way = self.under_way.lock();
-        *under_way = Some(UnderWay {
+        between.under_way = Some(UnderWay {
             key,
             crossing: self.processes.begin_crossing(key, &self.route, bytes),
             mine: Box::new(mine),
@@ -138,7 +153,8 @@ impl Bridge {
     ) -> Vec<usize> {
         // Who has it combines and publishes without the lock: that runs the program's code.
         let taken = {
-            let mut under_way = self.under_way.lock();
+            let mut between = self.between.lock();
+            let under_way = &mut between.under_way;
             under_way.take_if(|under_way| under_way.crossing.is_done())
         };
         let Some(UnderWay {
@@ -149,8 +165,10 @@ impl Bridge {
         else {
             return Vec::new();
         };
+        let parts = crossing.take_parts();
+        drop(crossing);
         self.processes.crossings.forget(key);
-        let combined = self.combine(mine, &crossing.take_parts(), combine);
+        let combined = self.combine(mine, &parts, combine);
         // SAFETY: all ranks have come, and only who takes the crossing away publishes.
         unsafe { self.meeting.publish(combined.map(finish)) };
         fence(Ordering::SeqCst);
@@ -170,12 +188,12 @@ impl Bridge {
         let parts = parts
             .iter()
             .map(read)
-            .collect::<Result<Vec<_>, Box<CommError>>>()?;
+            .collect::<Result<SmallVec<[_; 2]>, Box<CommError>>>()?;
         let mut calls = parts.iter().flat_map(|((calls, _), _)| calls);
         if let Some(first) = calls.next() {
             calls.try_for_each(|call| first.compare(call))?;
         }
-        let mut bodies = Vec::with_capacity(parts.len());
+        let mut bodies = SmallVec::<[_; 2]>::new();
         for ((_, body), process) in parts {
             bodies.push((body?, process));
         }
@@ -222,15 +240,28 @@ impl Bridge {
 
 impl Drop for Bridge {
     fn drop(&mut self) {
-        if let Some(UnderWay { key, crossing, .. }) = self.under_way.lock().take() {
+        if let Some(UnderWay { key, crossing, .. }) = self.between.lock().under_way.take() {
             self.processes.crossings.abandon(key, &crossing);
         }
     }
 }
 
-/// What the ranks of a process have brought, or why they cannot go on; and what they have called: that of the first, if
-/// the others have called the same.
-fn write<V: Value>(calls: &[(usize, Call)], mine: &Result<Runs<V>, Box<CommError>>) -> Vec<u8> {
+impl Between {
+    /// The bytes of what a rank has called.
+    fn one_call(&mut self, rank: usize, call: Call) -> &[u8] {
+        let written = self.written.take().filter(|(last, _)| last.is(&call));
+        let written = written.unwrap_or_else(|| {
+            let mut bytes = Vec::new();
+            call.write(rank, &mut bytes);
+            (call, bytes)
+        });
+        &self.written.insert(written).1
+    }
+}
+
+/// What the ranks of a process have brought, or why they cannot go on; and the bytes of what they have called: that of the
+/// first, if the others have called the same.
+fn write<V: Value>(calls: &[u8], count: u64, mine: &Result<Runs<V>, Box<CommError>>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(256);
     let written = match mine {
         Ok(runs) => runs.write(&mut bytes).map_err(unreadable::<V>),
@@ -243,24 +274,23 @@ fn write<V: Value>(calls: &[(usize, Call)], mine: &Result<Runs<V>, Box<CommError
             write_failure(failed, &mut bytes)
         }
     };
-    calls
-        .iter()
-        .for_each(|(rank, call)| call.write(*rank, &mut bytes));
-    put_number(&mut bytes, calls.len() as u64);
+    bytes.extend_from_slice(calls);
+    put_number(&mut bytes, count);
     put_number(&mut bytes, kind);
     bytes
 }
 
+type Calls<'a> = SmallVec<[WrittenCall<'a>; 1]>;
 type Body<'a> = Result<Tail<'a>, Box<CommError>>;
 
 /// What a process's ranks have called, and the bytes of what they have brought, or why they cannot go on.
-fn read(part: &Part) -> Result<(Vec<WrittenCall<'_>>, Body<'_>), Box<CommError>> {
+fn read(part: &Part) -> Result<(Calls<'_>, Body<'_>), Box<CommError>> {
     let mut tail = Tail(&part.bytes);
     let (kind, count) = (tail.number(), tail.number());
     let call = |_| WrittenCall::read(&mut tail);
     let calls = (0..count.unwrap_or(0))
         .map(call)
-        .collect::<Option<Vec<_>>>();
+        .collect::<Option<Calls<'_>>>();
     let mut calls = calls.ok_or_else(|| unreadable::<()>(CUT_OFF.to_owned()))?;
     calls.reverse();
     let body = match kind {
@@ -281,7 +311,7 @@ impl<V: Value> Runs<V> {
         let mut all = self.0;
         all.extend(other.0);
         all.sort_unstable_by_key(|run| run.first);
-        let mut joined: Vec<Run<V>> = Vec::with_capacity(all.len());
+        let mut joined: SmallVec<[Run<V>; 2]> = SmallVec::new();
         for run in all {
             match joined.pop() {
                 Some(last) if last.first + last.ranks == run.first => joined.push(Run {
@@ -316,7 +346,7 @@ impl<V: Value> Runs<V> {
     fn read(tail: &mut Tail<'_>) -> Result<Self, String> {
         let number = |tail: &mut Tail<'_>| tail.number().and_then(|n| usize::try_from(n).ok());
         let count = number(tail).ok_or(CUT_OFF)?;
-        let mut runs = Vec::new();
+        let mut runs = SmallVec::new();
         for _ in 0..count {
             let [length, ranks, first] = [(); 3].map(|()| number(tail));
             let (length, ranks, first) = (
@@ -389,8 +419,8 @@ mod tests {
         };
         let join = |a: String, b: String| a + &b;
         let (one, other) = (
-            Runs(vec![run(0, "ab"), run(5, "f")]),
-            Runs(vec![run(2, "c"), run(4, "e")]),
+            Runs(smallvec![run(0, "ab"), run(5, "f")]),
+            Runs(smallvec![run(2, "c"), run(4, "e")]),
         );
         let all = one.join(other, &join);
         let texts: Vec<&str> = all.0.iter().map(|run| run.value.as_str()).collect();
@@ -398,7 +428,7 @@ mod tests {
         let mut bytes = Vec::new();
         all.write(&mut bytes).unwrap();
         let read = Runs::<String>::read(&mut Tail(&bytes)).unwrap();
-        let whole = read.join(Runs(vec![run(3, "d")]), &join);
+        let whole = read.join(Runs(smallvec![run(3, "d")]), &join);
         assert_eq!((whole.0.len(), whole.0[0].value.as_str()), (1, "abcdef"));
         assert!(Runs::<String>::read(&mut Tail(&bytes[1..])).is_err());
     }

@@ -60,6 +60,13 @@ impl Call {
         put_number(to, rank as u64);
     }
 
+    /// Whether it is the same call, from the same place.
+    pub(crate) fn is(&self, other: &Call) -> bool {
+        std::ptr::eq(self.location, other.location)
+            && std::ptr::fn_addr_eq(self.type_name, other.type_name)
+            && (self.name, self.length, self.root) == (other.name, other.length, other.root)
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }

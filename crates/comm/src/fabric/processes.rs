@@ -26,7 +26,7 @@ use super::hall::Hall;
 use super::{Mail, Signed};
 use crate::address::Status;
 use crate::asks::Asks;
-use crate::envelope::{Context, Envelope, Kind, Receipt, Sender};
+use crate::envelope::{Behind, Context, Envelope, Kind, Receipt, Sender};
 use crate::transport::{Header, Transport, TransportError};
 use asking::Asking;
 use control::Control;
@@ -77,7 +77,7 @@ const RECEIPT: u8 = 0x11;
 const CONTROL: u8 = 0x12;
 
 /// The context of messages: of which run, what, of which communicator.
-fn context(run: u16, what: u8, communicator: u32) -> u64 {
+fn context_of(run: u16, what: u8, communicator: u32) -> u64 {
     u64::from(run) << 48 | u64::from(what) << 40 | u64::from(communicator)
 }
 
@@ -169,30 +169,60 @@ impl Processes {
     /// # Errors
     /// Why its value cannot be written.
     pub(super) fn send(&self, rank: usize, envelope: &Envelope) -> Result<(), String> {
+        // Most values are short; and a transport may append a little.
+        let mut bytes = Vec::with_capacity(64);
+        envelope.encode(&mut bytes)?;
         let Some((typed, location)) = envelope.label_here() else {
             return Err("it is from another process".to_owned());
         };
+        let mut behind = Behind {
+            label: None,
+            typed,
+            location,
+            length: envelope.label.length,
+            receipt: envelope.receipt.as_ref().map(|it| self.keep(it)),
+        };
+        let (context, status) = (envelope.context, envelope.status);
+        self.send_written(rank, context, status, &mut behind, &mut bytes);
+        Ok(())
+    }
+
+    /// Sends a value, of which `bytes` has the bytes, to a rank of another process. Further values with the same label for
+    /// that rank go with the same `behind`.
+    pub(super) fn send_written(
+        &self,
+        rank: usize,
+        context: Context,
+        status: Status,
+        behind: &mut Behind,
+        bytes: &mut Vec<u8>,
+    ) {
         let process = self.process_of(rank);
-        let label = self.labels.number(process, typed, location);
-        let kept = envelope.receipt.as_ref();
-        let kept = kept.map(|receipt| self.receipts.keep(receipt));
-        let written = match envelope.write(label.number, label.is_fresh(), kept) {
-            Ok(written) => written,
-            Err(reason) => {
-                label.take_back();
-                kept.map(|kept| self.receipts.take(kept));
-                return Err(reason);
+        // A label that is new is held until its words have gone.
+        let _new = match behind.label {
+            Some(number) => {
+                behind.write(number, false, bytes);
+                None
+            }
+            None => {
+                let label = self.labels.number(process, behind.typed, behind.location);
+                behind.write(label.number, label.is_fresh(), bytes);
+                behind.label = Some(label.number);
+                Some(label)
             }
         };
-        let Context { communicator, kind } = envelope.context;
         let header = Header {
-            context: context(self.run, kind as u8, communicator),
-            source: number(envelope.status.source),
+            context: context_of(self.run, context.kind as u8, context.communicator),
+            source: number(status.source),
             destination: number(rank),
-            tag: envelope.status.tag,
+            tag: status.tag,
         };
-        self.program_sends(process, header, written);
-        Ok(())
+        self.program_sends(process, header, bytes);
+    }
+
+    /// Keeps a receipt that is expected from another process; the number under which it asks for it.
+    pub(super) fn keep(&self, receipt: &Arc<Receipt>) -> u64 {
+        self.receipts.keep(receipt)
     }
 
     /// Says to the sender, here or there, that its message has been received.
@@ -201,15 +231,15 @@ impl Processes {
             Sender::Here(rank) => self.wake(rank),
             Sender::There(process, number) => {
                 let header = self.header(RECEIPT, 0, 0, 0);
-                self.program_sends(process, header, number.to_le_bytes().to_vec());
+                self.program_sends(process, header, &mut number.to_le_bytes().to_vec());
             }
         }
     }
 
     /// Sends what has been brought to a meeting to another process, in this step of the crossing.
-    fn cross(&self, process: usize, key: Key, step: u32, payload: Vec<u8>) {
+    fn cross(&self, process: usize, key: Key, step: u32, payload: &mut Vec<u8>) {
         let header = Header {
-            context: context(self.run, CROSSING, key.communicator),
+            context: context_of(self.run, CROSSING, key.communicator),
             source: key.number,
             destination: u32::from(key.started),
             tag: step,
@@ -217,21 +247,21 @@ impl Processes {
         self.program_sends(process, header, payload);
     }
 
-    fn program_sends(&self, process: usize, header: Header, payload: Vec<u8>) {
+    fn program_sends(&self, process: usize, header: Header, payload: &mut Vec<u8>) {
         self.sent.fetch_add(1, Ordering::Relaxed);
         self.pass(process, header, payload);
     }
 
     fn header(&self, what: u8, source: u32, destination: u32, tag: u32) -> Header {
         Header {
-            context: context(self.run, what, 0),
+            context: context_of(self.run, what, 0),
             source,
             destination,
             tag,
         }
     }
 
-    fn pass(&self, process: usize, header: Header, payload: Vec<u8>) {
+    fn pass(&self, process: usize, header: Header, payload: &mut Vec<u8>) {
         if let Err(error) = self.transport.send(process, header, payload) {
             self.broken(error);
         }
@@ -240,8 +270,9 @@ impl Processes {
     /// Looks for messages, for a rank that waits.
     #[inline]
     pub(super) fn poll(&self) {
-        // Relaxed: it only says that somebody looks.
-        self.polls.fetch_add(1, Ordering::Relaxed);
+        // Relaxed, and not as one operation: it only says that somebody looks.
+        let polls = self.polls.load(Ordering::Relaxed);
+        self.polls.store(polls.wrapping_add(1), Ordering::Relaxed);
         self.progress();
     }
 
@@ -252,7 +283,9 @@ impl Processes {
 
     /// Takes in what has come; the number of messages.
     pub(crate) fn progress(&self) -> usize {
-        let mut deliver = |process, header, payload| self.deliver(process, header, payload);
+        let mut deliver = |process, header, payload: &mut Vec<u8>| {
+            self.deliver(process, header, payload);
+        };
         match self.transport.progress(&mut deliver) {
             Ok(messages) => messages,
             Err(error) => {
@@ -276,13 +309,14 @@ impl Processes {
     }
 
     /// A message has come.
-    pub(crate) fn deliver(&self, process: usize, header: Header, payload: Vec<u8>) {
+    pub(crate) fn deliver(&self, process: usize, header: Header, payload: &mut Vec<u8>) {
         if run_of(&header) != self.run {
+            let payload = std::mem::take(payload);
             return self.control.keep_for_later(process, header, payload);
         }
         let (what, communicator) = ((header.context >> 40) as u8, header.context as u32);
         match what {
-            CONTROL => return self.told(process, header, &payload),
+            CONTROL => return self.told(process, header, payload),
             CROSSING => {
                 let key = Key {
                     communicator,
@@ -313,7 +347,7 @@ impl Processes {
         header: Header,
         kind: u8,
         communicator: u32,
-        payload: Vec<u8>,
+        payload: &mut Vec<u8>,
     ) {
         let context = Kind::of(kind).map(|kind| Context { communicator, kind });
         let status = Status {
@@ -378,13 +412,13 @@ pub(crate) mod tests {
             2
         }
 
-        fn send(&self, _: usize, _: Header, _: Vec<u8>) -> Result<(), TransportError> {
+        fn send(&self, _: usize, _: Header, _: &mut Vec<u8>) -> Result<(), TransportError> {
             Ok(())
         }
 
         fn progress(
             &self,
-            _: &mut dyn FnMut(usize, Header, Vec<u8>),
+            _: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
         ) -> Result<usize, TransportError> {
             Ok(0)
         }

@@ -5,7 +5,8 @@ use super::mailbox::{Mailbox, Steps};
 use super::processes::Processes;
 use super::{Closer, Fabric, Farewells, Mail, Threads, Ticket};
 use crate::CommError;
-use crate::envelope::{Envelope, Receipt, Wanted};
+use crate::address::Status;
+use crate::envelope::{Behind, Context, Envelope, Receipt, Wanted};
 use crate::rank_slot::RankSlot;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -36,12 +37,27 @@ impl Remote {
         sent.map_err(|reason| CommError::Unportable { type_name, reason })
     }
 
+    /// Carries a value, of which `bytes` has the bytes, to a rank of another process. What they hold afterwards means
+    /// nothing; `behind` is for further values of the same label for that rank.
+    pub(crate) fn send_written(
+        &self,
+        to: usize,
+        (context, status): (Context, Status),
+        behind: &mut Behind,
+        bytes: &mut Vec<u8>,
+    ) {
+        let processes = &self.processes;
+        processes.send_written(to, context, status, behind, bytes);
+    }
+
+    /// The number under which another process asks for a receipt.
+    pub(crate) fn keep(&self, receipt: &Arc<Receipt>) -> u64 {
+        self.processes.keep(receipt)
+    }
+
     /// Takes the oldest message that is wanted, if it is there.
     pub(crate) fn take(&self, wanted: &Wanted) -> Option<Envelope> {
-        self.mail().take(wanted).or_else(|| {
-            self.processes.poll();
-            self.mail().take(wanted)
-        })
+        self.mail().take(wanted)
     }
 
     /// Nobody receives these steps any more.

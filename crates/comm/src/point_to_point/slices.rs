@@ -169,7 +169,8 @@ fn null_status(own: usize, tag: TagMatch) -> Status {
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
-    use crate::envelope::Context;
+    use crate::envelope::{Behind, Context};
+    use crate::wire::Of;
 
     #[test]
     fn numbers_that_cannot_be_read_are_not_of_another_type() {
@@ -178,17 +179,25 @@ mod tests {
             kind: Kind::User,
         };
         let status = Status { source: 3, tag: 4 };
-        let envelope = Envelope::new(context, status, Location::caller(), vec![1_u32, 2]);
-        let came = |bytes| {
-            let read = Envelope::read(context, status, bytes, |_, words| words);
+        let behind = Behind {
+            label: None,
+            typed: Of::<Vec<u32>>::TYPE,
+            location: Location::caller(),
+            length: 1,
+            receipt: None,
+        };
+        let came = |value: &[u8]| {
+            let mut bytes = value.to_vec();
+            behind.write(0, true, &mut bytes);
+            let read = Envelope::read(context, status, &mut bytes, |_, words| words);
             read.unwrap().0
         };
-        let bytes = envelope.write(0, true, None).unwrap();
+        let bytes = [1_u32, 2].map(u32::to_ne_bytes).concat();
         let mut room = [0_u32; 2];
-        let copied = copy_out(came(bytes.clone()), &mut room).ok().unwrap();
+        let copied = copy_out(came(&bytes), &mut room).ok().unwrap();
         assert_eq!((copied.0, room), (2, [1, 2]));
         // One byte of the first number is missing.
-        let (_, error) = *copy_out(came(bytes[1..].to_vec()), &mut room).unwrap_err();
+        let (_, error) = *copy_out(came(&bytes[1..]), &mut room).unwrap_err();
         match error {
             CommError::Unreadable {
                 source: 3,
@@ -198,7 +207,7 @@ mod tests {
             } => assert_eq!(reason, "7 bytes are no whole numbers"),
             other => panic!("{other}"),
         }
-        let (_, error) = *copy_out::<u16>(came(bytes), &mut []).unwrap_err();
+        let (_, error) = *copy_out::<u16>(came(&bytes), &mut []).unwrap_err();
         assert!(matches!(error, CommError::WrongType { .. }), "{error}");
     }
 }

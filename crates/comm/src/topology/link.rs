@@ -1,11 +1,13 @@
 //! The two directions between neighbours: a lane where they share memory, messages where they do not.
 
 use crate::address::{Status, Tag};
-use crate::envelope::{Kind, Receipt, Wanted};
+use crate::envelope::{Behind, Envelope, Kind, Receipt, Wanted};
 use crate::fabric::{Closer, Fabric, LaneReceiver, LaneSender, Mail, Remote, Steps};
 use crate::point_to_point::unopened;
+use crate::wire::{Of, encode};
 use crate::{CommError, Communicator, Value};
-use std::cell::Cell;
+use std::any::type_name;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;
@@ -36,9 +38,14 @@ pub(super) struct Post<'c> {
     receipts: VecDeque<Arc<Receipt>>,
     /// Why the direction cannot go on; until it is told.
     failed: Option<CommError>,
+    /// The message that has come next.
+    next: RefCell<Option<Envelope>>,
     /// How many messages had arrived here when none of this direction was there; and none that says that it ends.
     no_message: Cell<Option<u32>>,
     no_end: Cell<Option<u32>>,
+    /// What was sent last: its memory is used again, and what stood behind it.
+    bytes: Vec<u8>,
+    behind: Option<Behind>,
 }
 
 /// Every so many steps a receipt is asked for, and so many may be missing: a rank runs ahead of its neighbour by
@@ -62,8 +69,11 @@ impl<'c> Post<'c> {
             sent: 0,
             receipts: VecDeque::new(),
             failed: None,
+            next: RefCell::new(None),
             no_message: Cell::new(None),
             no_end: Cell::new(None),
+            bytes: Vec::new(),
+            behind: None,
         }
     }
 
@@ -95,22 +105,37 @@ impl<'c> Post<'c> {
         if !self.has_room() {
             return false;
         }
-        let Some(value) = message.take() else {
+        let Some(value) = message else {
             return false;
         };
-        let mut envelope = self.comm.message(Kind::Step, self.tag, value, location);
-        self.sent = self.sent.wrapping_add(1);
-        if self.sent.is_multiple_of(RECEIPT_EVERY) {
-            let receipt = Arc::new(Receipt::new(self.remote.world_rank()));
-            envelope.receipt = Some(Arc::clone(&receipt));
-            self.receipts.push_back(receipt);
-        }
-        let to = self.comm.team().world_rank(self.peer);
-        if let Err(refused) = self.remote.send_away(to, &envelope) {
-            self.failed = Some(refused);
-            *message = envelope.open().ok();
+        self.bytes.clear();
+        if let Err(reason) = encode(value, &mut self.bytes) {
+            let type_name = type_name::<T>();
+            self.failed = Some(CommError::Unportable { type_name, reason });
             return false;
         }
+        self.sent = self.sent.wrapping_add(1);
+        let asks = self.sent.is_multiple_of(RECEIPT_EVERY).then(|| {
+            let receipt = Arc::new(Receipt::new(self.remote.world_rank()));
+            let number = self.remote.keep(&receipt);
+            self.receipts.push_back(receipt);
+            number
+        });
+        let last = self.behind.take();
+        let same = last.filter(|behind| std::ptr::eq(behind.location, location));
+        let behind = self.behind.insert(same.unwrap_or(Behind {
+            label: None,
+            typed: Of::<T>::TYPE,
+            location,
+            length: 1,
+            receipt: None,
+        }));
+        behind.receipt = asks;
+        let (source, tag) = (self.comm.rank(), self.tag);
+        let on = (self.comm.context(Kind::Step), Status { source, tag });
+        let to = self.comm.team().world_rank(self.peer);
+        self.remote.send_written(to, on, behind, &mut self.bytes);
+        *message = None;
         true
     }
 
@@ -118,22 +143,35 @@ impl<'c> Post<'c> {
         self.comm.wanted(kind, self.peer.into(), tag.into())
     }
 
+    /// Whether a message is here; it is taken out of the mailbox then.
     fn has_message(&self) -> bool {
-        self.remote.poll();
-        self.sees(&self.no_message, Kind::Step, self.tag)
+        let mut next = self.next.borrow_mut();
+        if next.is_none() {
+            self.remote.poll();
+            *next = self.look(&self.no_message, || {
+                self.remote.take(&self.wanted(Kind::Step, self.tag))
+            });
+        }
+        next.is_some()
     }
 
-    /// Whether there is such a message. `in_vain` is the count of arrivals when there was none.
-    fn sees(&self, in_vain: &Cell<Option<u32>>, kind: Kind, tag: Tag) -> bool {
-        let mail = self.remote.mail();
+    /// Whether the neighbour has said that nothing more comes in the direction with this tag.
+    fn has_end(&self, from: Tag) -> bool {
+        let wanted = self.wanted(Kind::StepsEnd, from);
+        self.look(&self.no_end, || self.remote.mail().peek(&wanted, |_| ()))
+            .is_some()
+    }
+
+    /// Looks into the mailbox if something has come since it was looked at in vain; `in_vain` is the count of arrivals then.
+    fn look<R>(&self, in_vain: &Cell<Option<u32>>, look: impl FnOnce() -> Option<R>) -> Option<R> {
         // First: what comes while this looks is looked for again.
-        let arrivals = Some(mail.arrivals());
+        let arrivals = Some(self.remote.mail().arrivals());
         if in_vain.get() == arrivals {
-            return false;
+            return None;
         }
-        let there = mail.peek(&self.wanted(kind, tag), |_| ()).is_some();
-        in_vain.set(arrivals.filter(|_| !there));
-        there
+        let seen = look();
+        in_vain.set(arrivals.filter(|_| seen.is_none()));
+        seen
     }
 
     #[cold]
@@ -141,7 +179,7 @@ impl<'c> Post<'c> {
         if !self.has_message() {
             return None;
         }
-        let mut envelope = self.remote.take(&self.wanted(Kind::Step, self.tag))?;
+        let mut envelope = self.next.take()?;
         if let Some(receipt) = envelope.receipt.take() {
             self.remote.sign(&receipt);
         }
@@ -156,7 +194,7 @@ impl<'c> Post<'c> {
 
     /// Whether the neighbour has dropped its end. `from` is the direction in which it says so.
     fn is_closed(&self, from: Tag) -> bool {
-        self.failed.is_some() || self.sees(&self.no_end, Kind::StepsEnd, from)
+        self.failed.is_some() || self.has_end(from)
     }
 
     /// What the neighbour still sends this way is received by nobody.
@@ -280,10 +318,8 @@ impl<T> Drop for Incoming<'_, T> {
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
-    use crate::envelope::{Context, Envelope};
     use crate::fabric::{AnyFabric, PlaceKind, Processes, Team, first_of_two};
     use crate::transport::Header;
-    use std::cell::Cell;
     use std::rc::Rc;
 
     /// The other rank.
@@ -296,10 +332,9 @@ mod tests {
     impl There {
         /// Sends a message of this kind with this tag.
         fn sends(&self, kind: Kind, tag: Tag) {
-            let (status, location) = (Status { source: 1, tag }, Location::caller());
-            let communicator = 0;
-            let context = Context { communicator, kind };
-            let envelope = Envelope::new(context, status, location, 7_u32);
+            let location = Location::caller();
+            let mut bytes = Vec::new();
+            encode(&7_u32, &mut bytes).unwrap();
             let header = Header {
                 context: 1 << 48 | (kind as u64) << 40,
                 source: 1,
@@ -307,8 +342,15 @@ mod tests {
                 tag,
             };
             let label = self.messages.replace(self.messages.get() + 1);
-            let written = envelope.write(label, true, None);
-            self.to.deliver(1, header, written.unwrap());
+            let behind = Behind {
+                label: None,
+                typed: Of::<u32>::TYPE,
+                location,
+                length: 1,
+                receipt: None,
+            };
+            behind.write(label, true, &mut bytes);
+            self.to.deliver(1, header, &mut bytes);
         }
     }
 

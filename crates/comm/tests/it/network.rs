@@ -98,9 +98,15 @@ impl Transport for Endpoint {
         self.network.lines.len()
     }
 
-    fn send(&self, process: usize, header: Header, payload: Vec<u8>) -> Result<(), TransportError> {
+    fn send(
+        &self,
+        process: usize,
+        header: Header,
+        payload: &mut Vec<u8>,
+    ) -> Result<(), TransportError> {
         if !self.is_killed(self.process) {
             let line = &self.network.lines[process][self.process].messages;
+            let payload = std::mem::take(payload);
             line.lock().push_back((self.process, header, payload));
         }
         Ok(())
@@ -108,7 +114,7 @@ impl Transport for Endpoint {
 
     fn progress(
         &self,
-        deliver: &mut dyn FnMut(usize, Header, Vec<u8>),
+        deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
     ) -> Result<usize, TransportError> {
         let calls = self.calls.fetch_add(1, Ordering::Relaxed) as usize;
         if self.is_killed(self.process) {
@@ -129,8 +135,8 @@ impl Transport for Endpoint {
             };
             // Whoever delivers may send: the messages are not locked then.
             let message = line.messages.lock().pop_front();
-            if let Some((process, header, payload)) = message {
-                deliver(process, header, payload);
+            if let Some((process, header, mut payload)) = message {
+                deliver(process, header, &mut payload);
                 delivered += 1;
             }
         }

@@ -58,7 +58,7 @@ impl Engine {
     pub fn close(
         &self,
         limit: Duration,
-        mut deliver: impl FnMut(Envelope),
+        mut deliver: impl FnMut(Envelope<'_>),
     ) -> Result<(), MpiError> {
         let begun = Instant::now();
         let mut closing = self.closing.lock();
@@ -122,7 +122,7 @@ impl Engine {
             if closing.told[process] || self.sides.get(process) == Side::Lost {
                 continue;
             }
-            let said = self.start(process, Kind::Farewell, NOTHING, Vec::new());
+            let said = self.start(process, Kind::Farewell, NOTHING, &mut Vec::new());
             closing.told[process] = said.is_ok();
             refused = refused.and(said);
         }
@@ -146,7 +146,7 @@ impl Engine {
     }
 
     /// From time to time looks whether those that have closed are there until all have.
-    fn look_for_closed(&self, closing: &mut Closing, deliver: &mut impl FnMut(Envelope)) {
+    fn look_for_closed(&self, closing: &mut Closing, deliver: &mut impl FnMut(Envelope<'_>)) {
         if closing.looked.elapsed() < self.config.look_every {
             return;
         }

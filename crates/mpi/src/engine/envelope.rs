@@ -10,14 +10,14 @@
 use motet_comm::Header;
 
 /// A message that has come from another process.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Envelope {
+#[derive(Debug, PartialEq, Eq)]
+pub struct Envelope<'a> {
     /// The process that sent it.
     pub process: usize,
     /// Between which ranks it goes.
     pub header: Header,
-    /// What was sent.
-    pub payload: Vec<u8>,
+    /// What was sent; it may be taken away.
+    pub payload: &'a mut Vec<u8>,
 }
 
 /// What a message is to the engine.

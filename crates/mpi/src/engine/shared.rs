@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
+use std::mem;
 use std::sync::Arc;
 
 pub(super) use ring::Came;
@@ -38,10 +39,12 @@ pub(super) struct Receivers(Vec<(usize, RingReceiver<Segment>)>);
 struct Outgoing {
     ring: RingSender<Segment>,
     waiting: VecDeque<Parcel>,
+    /// The farewell has been sent, or waits: it is the last.
+    ended: bool,
 }
 
 /// What is done with what comes: the sending process, and what it is.
-pub(super) type Taker<'a> = dyn FnMut(usize, Came) -> Result<(), MpiError> + 'a;
+pub(super) type Taker<'a> = dyn FnMut(usize, Came<'_>) -> Result<(), MpiError> + 'a;
 
 /// The words before the rings: what says that the memory is the one that was meant.
 const TOKEN: usize = 8;
@@ -51,9 +54,9 @@ const CELLS: usize = 1024;
 const INBOX: usize = 2 << 20;
 
 impl Senders {
-    /// Whether messages to the process go this way.
+    /// Whether messages to the process, if there is one, go this way.
     pub(super) fn reach(&self, process: usize) -> bool {
-        self.ways[process].is_some()
+        self.ways.get(process).is_some_and(Option::is_some)
     }
 
     /// Whether all messages of this process go this way.
@@ -69,23 +72,36 @@ impl Senders {
     }
 
     /// Sends a message, or the farewell, to a process that is reached; `open` is asked whether it is still to be had.
+    /// `false`: the farewell has been sent, and nothing follows it.
     pub(super) fn send(
         &self,
         process: usize,
-        message: Option<(Header, Vec<u8>)>,
+        message: Option<(Header, &mut Vec<u8>)>,
         open: impl FnOnce() -> bool,
-    ) {
+    ) -> bool {
         let way = self.ways[process].as_ref();
         let mut way = way.expect("only who is reached is sent to").lock();
+        if way.ended {
+            return false;
+        }
+        way.ended = message.is_none();
+        if let Some((header, payload)) = &message
+            && way.waiting.is_empty()
+            && way.ring.write_whole(header, payload)
+        {
+            return true;
+        }
+        let message = message.map(|(header, payload)| (header, mem::take(payload)));
         let mut parcel = Parcel::of(message);
         if way.waiting.is_empty() && way.ring.write(&mut parcel) {
-            return;
+            return true;
         }
         // Who has lost it since then gives up what waits under this lock: before this, or after.
         if open() {
             way.waiting.push_back(parcel);
             self.waiting.fetch_add(1, Ordering::Relaxed);
         }
+        true
     }
 
     /// Goes on with what waits for room.
@@ -214,6 +230,7 @@ pub(super) fn open_ways(
                 Some(Mutex::new(Outgoing {
                     ring,
                     waiting: VecDeque::new(),
+                    ended: false,
                 }))
             }
             _ => None,

@@ -85,15 +85,23 @@ impl Sides {
 
     /// Begins to send to `process`, if that may be.
     pub(super) fn enter(&self, process: usize) -> Result<Sender<'_>, MpiError> {
+        // SeqCst, first the count and then the look: as `close_here` says.
+        self.senders.fetch_add(1, Ordering::SeqCst);
+        let sender = Sender(&self.senders);
+        self.check(process)?;
+        Ok(sender)
+    }
+
+    /// Whether this process may send to `process`, as it looks now.
+    #[inline]
+    pub(super) fn check(&self, process: usize) -> Result<(), MpiError> {
         if process >= self.all.len() {
             return Err(MpiError::NoSuchProcess {
                 process,
                 processes: self.all.len(),
             });
         }
-        // SeqCst, first the count and then the look: as `close_here` says.
-        self.senders.fetch_add(1, Ordering::SeqCst);
-        let sender = Sender(&self.senders);
+        // SeqCst: as `enter` says.
         if self.all[self.here].load(Ordering::SeqCst) != OPEN {
             return Err(MpiError::Closed);
         }
@@ -103,7 +111,7 @@ impl Sides {
                 reason: "it was lost before".to_owned(),
             }),
             // One that has closed takes in what comes until all have.
-            Side::Open | Side::Closed => Ok(sender),
+            Side::Open | Side::Closed => Ok(()),
         }
     }
 }

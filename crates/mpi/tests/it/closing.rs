@@ -4,7 +4,9 @@ use crate::started::{
     DONE, Left, in_process, in_process_with, on_processes, run, run_each_to_its_end,
 };
 use motet_comm::Transport;
-use motet_mpi::{Engine, EngineConfig, Environment, Header, MpiError, Processes, ThreadLevel};
+use motet_mpi::{
+    Engine, EngineConfig, Envelope, Environment, Header, MpiError, Processes, ThreadLevel,
+};
 use motet_sync::atomic::{AtomicU64, Ordering};
 use motet_sync::thread;
 use motet_testkit::{mpi_libraries, patience};
@@ -74,10 +76,10 @@ fn sem_g407_needs_mpi_the_limit_holds_while_messages_come() {
             if engine.process() == 0 {
                 // Those to itself are here: every look finds one.
                 for _ in 0..MESSAGES {
-                    engine.send(0, NOBODY, Vec::new()).unwrap();
+                    engine.send(0, NOBODY, &mut Vec::new()).unwrap();
                 }
                 let mut came = 0;
-                let slowly = |_| {
+                let slowly = |_: Envelope<'_>| {
                     came += 1;
                     thread::park_timeout(EACH);
                 };
@@ -106,7 +108,7 @@ fn sem_g407_needs_mpi_what_a_thread_sends_while_another_closes_arrives_or_is_ref
                         let engine = Arc::clone(&engine);
                         thread::spawn(move || {
                             let mut sent = 0;
-                            while engine.send(peer, NOBODY, vec![1]).is_ok() {
+                            while engine.send(peer, NOBODY, &mut vec![1]).is_ok() {
                                 sent += 1;
                             }
                             sent
@@ -115,7 +117,7 @@ fn sem_g407_needs_mpi_what_a_thread_sends_while_another_closes_arrives_or_is_ref
                     .collect();
                 thread::park_timeout(Duration::from_micros(300));
                 let came = AtomicU64::new(0);
-                let take = |_| {
+                let take = |_: Envelope<'_>| {
                     came.fetch_add(1, Ordering::Relaxed);
                 };
                 engine.close(patience(), take).unwrap();
@@ -150,12 +152,12 @@ fn farewell_and_death(mpi: &Environment) {
         while met < 2 {
             engine.progress(|_| met += 1).unwrap();
         }
-        engine.send(0, NOBODY, Vec::new()).unwrap();
-        engine.send(2, NOBODY, Vec::new()).unwrap();
+        engine.send(0, NOBODY, &mut Vec::new()).unwrap();
+        engine.send(2, NOBODY, &mut Vec::new()).unwrap();
         assert_eq!(silent(engine.close(Duration::ZERO, |_| ())), [0, 2]);
         process::abort();
     }
-    engine.send(1, NOBODY, Vec::new()).unwrap();
+    engine.send(1, NOBODY, &mut Vec::new()).unwrap();
     let mut came = 0;
     while came == 0 {
         engine.progress(|_| came += 1).unwrap();

@@ -167,7 +167,7 @@ fn leave(mpi: Environment) {
         note("killed at");
         kill_process(getpid(), Signal::KILL).unwrap();
     }
-    world.send(1, header, Vec::new()).unwrap();
+    world.send(1, header, &mut Vec::new()).unwrap();
     if process == 0 {
         while world.progress(&mut |_, _, _| ()).is_ok() {
             thread::yield_now();

@@ -33,7 +33,7 @@ fn sem_g408_needs_mpi_it_is_named_while_messages_come() {
     named_by_all(TRAFFIC, |mpi| {
         survive(mpi, |engine| {
             let me = engine.process();
-            engine.send(me, header(me, me), Vec::new()).unwrap();
+            engine.send(me, header(me, me), &mut Vec::new()).unwrap();
         });
     });
 }
@@ -70,13 +70,15 @@ fn survive(mpi: &Environment, between: impl Fn(&Engine)) {
         while met < 2 {
             engine.progress(|_| met += 1).unwrap();
         }
-        engine.send(0, header(1, 0), vec![1]).unwrap();
-        engine.send(2, header(1, 2), vec![1]).unwrap();
+        engine.send(0, header(1, 0), &mut vec![1]).unwrap();
+        engine.send(2, header(1, 2), &mut vec![1]).unwrap();
         std::process::abort();
     }
-    engine.send(1, header(me, 1), vec![0]).unwrap();
+    engine.send(1, header(me, 1), &mut vec![0]).unwrap();
     // Longer than any library sends at once: it is under way when its receiver dies.
-    engine.send(1, header(me, 1), vec![0; 10 << 20]).unwrap();
+    engine
+        .send(1, header(me, 1), &mut vec![0; 10 << 20])
+        .unwrap();
     let begun = Instant::now();
     let (mut came, mut last) = (0, begun);
     let lost = loop {
@@ -99,7 +101,7 @@ fn survive(mpi: &Environment, between: impl Fn(&Engine)) {
     );
     assert_eq!(came, 1, "what it had sent came first");
     assert_eq!(engine.under_way(), 0, "nothing waits for it");
-    let refused = engine.send(1, header(me, 1), Vec::new());
+    let refused = engine.send(1, header(me, 1), &mut Vec::new());
     assert!(matches!(
         refused,
         Err(MpiError::PeerLost { process: 1, .. })

@@ -115,7 +115,7 @@ impl Processes {
             });
         early
             .into_iter()
-            .for_each(|(process, header, payload)| self.deliver(process, header, payload));
+            .for_each(|(process, header, mut payload)| self.deliver(process, header, &mut payload));
     }
 
     /// A process tells something about the run.
@@ -159,9 +159,9 @@ impl Processes {
         }
     }
 
-    pub(super) fn tell(&self, process: usize, tag: u32, source: u32, payload: Vec<u8>) {
+    pub(super) fn tell(&self, process: usize, tag: u32, source: u32, mut payload: Vec<u8>) {
         let header = self.header(CONTROL, source, 0, tag);
-        self.pass(process, header, payload);
+        self.pass(process, header, &mut payload);
     }
 
     pub(super) fn tell_all(&self, tag: u32, payload: &[u8]) {

@@ -11,6 +11,7 @@ use super::Processes;
 use crate::wire::{Tail, put_number};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Which meeting a crossing belongs to.
@@ -23,9 +24,17 @@ pub(crate) struct Key {
     pub(crate) number: u32,
 }
 
-/// Those that are under way here, or elsewhere already. A list: mostly there is one, and its place is used again.
+/// Those that are under way here, or elsewhere already.
 #[derive(Default)]
-pub(crate) struct Crossings(Mutex<Vec<(Key, Arc<Crossing>)>>);
+pub(crate) struct Crossings(Mutex<All>);
+
+#[derive(Default)]
+struct All {
+    /// A list: mostly there is one.
+    under_way: Vec<(Key, Arc<Crossing>)>,
+    /// Those that are over, whose memory is used again.
+    spare: Vec<Arc<Crossing>>,
+}
 
 #[derive(Default)]
 pub(crate) struct Crossing {
@@ -38,11 +47,13 @@ struct State {
     /// Once the ranks here have come.
     begun: Option<Begun>,
     /// What has come, of which processes; ours first.
-    parts: Vec<Part>,
+    parts: Parts,
     /// Messages for later steps.
-    early: Vec<(usize, u32, Vec<Part>)>,
+    early: Vec<(usize, u32, Parts)>,
     /// Whether nobody here wants to know the outcome.
     abandoned: bool,
+    /// For the next message.
+    memory: Vec<u8>,
 }
 
 struct Begun {
@@ -56,6 +67,18 @@ struct Begun {
 pub(crate) struct Part {
     pub(crate) process: usize,
     pub(crate) bytes: Vec<u8>,
+}
+
+/// Of two processes, most often.
+pub(crate) type Parts = SmallVec<[Part; 2]>;
+
+/// What a crossing does next.
+enum Next {
+    /// A message to a process, with the step's tag.
+    Send(usize, u32, Vec<u8>),
+    /// Nothing, before a message comes.
+    Wait,
+    Over(Arc<Route>),
 }
 
 /// How the meetings of a communicator cross.
@@ -73,6 +96,10 @@ struct Step {
     receives: bool,
     tag: u32,
 }
+
+/// So many crossings that are over are kept for others, each with so many bytes of memory.
+const SPARE: usize = 4;
+const KEPT: usize = 64 * 1024;
 
 /// The tag of the message that brings everything to those that stood aside.
 const RESULT: u32 = u32::MAX;
@@ -98,7 +125,7 @@ impl Crossing {
     }
 
     /// The parts of all processes, in their order.
-    pub(crate) fn take_parts(&self) -> Vec<Part> {
+    pub(crate) fn take_parts(&self) -> Parts {
         let mut parts = std::mem::take(&mut self.state.lock().parts);
         parts.sort_unstable_by_key(|part| part.process);
         parts
@@ -108,12 +135,13 @@ impl Crossing {
 impl Crossings {
     fn of(&self, key: Key) -> Arc<Crossing> {
         let mut all = self.0.lock();
-        let at = all.iter().position(|(other, _)| *other == key);
-        let at = at.unwrap_or_else(|| {
-            all.push((key, Arc::default()));
-            all.len() - 1
-        });
-        Arc::clone(&all[at].1)
+        let mut under_way = all.under_way.iter();
+        if let Some((_, known)) = under_way.find(|(other, _)| *other == key) {
+            return Arc::clone(known);
+        }
+        let new = all.spare.pop().unwrap_or_default();
+        all.under_way.push((key, Arc::clone(&new)));
+        new
     }
 
     /// Nobody here wants to know the crossing's outcome; it goes on for the others.
@@ -129,8 +157,18 @@ impl Crossings {
     /// The crossing's outcome is taken care of.
     pub(crate) fn forget(&self, key: Key) {
         let mut all = self.0.lock();
-        if let Some(at) = all.iter().position(|(other, _)| *other == key) {
-            all.swap_remove(at);
+        let mut under_way = all.under_way.iter();
+        if let Some(at) = under_way.position(|(other, _)| *other == key) {
+            let (_, mut over) = all.under_way.swap_remove(at);
+            // Who still has it is done with it, and lets go of it.
+            if all.spare.len() < SPARE
+                && let Some(over) = Arc::get_mut(&mut over)
+            {
+                over.clear();
+            } else {
+                return;
+            }
+            all.spare.push(over);
         }
     }
 }
@@ -144,8 +182,7 @@ impl Processes {
         bytes: Vec<u8>,
     ) -> Arc<Crossing> {
         let crossing = self.crossings.of(key);
-        {
-            let mut state = crossing.state.lock();
+        self.go_on(key, &crossing, |state| {
             let process = self.own();
             state.parts.push(Part { process, bytes });
             state.begun = Some(Begun {
@@ -153,8 +190,7 @@ impl Processes {
                 step: 0,
                 sent: false,
             });
-        }
-        self.go_on(key, &crossing);
+        });
         crossing
     }
 
@@ -164,53 +200,76 @@ impl Processes {
         process: usize,
         key: Key,
         step: u32,
-        payload: Vec<u8>,
+        payload: &mut Vec<u8>,
     ) -> Option<()> {
-        let parts = read_parts(payload)?;
+        let parts = read_parts(std::mem::take(payload))?;
         let crossing = self.crossings.of(key);
-        crossing.state.lock().early.push((process, step, parts));
-        self.go_on(key, &crossing);
+        self.go_on(key, &crossing, |state| {
+            state.early.push((process, step, parts));
+        });
         Some(())
     }
 
-    fn go_on(&self, key: Key, crossing: &Crossing) {
-        let mut messages = Vec::new();
-        let (over, abandoned) = {
-            let mut state = crossing.state.lock();
-            let over = state.go_on(&mut messages);
-            if over.is_some() {
-                // Under the lock: whoever abandons it sees this, or is seen here.
-                crossing.done.store(true, Ordering::Release);
+    /// After this change takes the crossing as far as it goes.
+    fn go_on(&self, key: Key, crossing: &Crossing, change: impl FnOnce(&mut State)) {
+        let mut state = crossing.state.lock();
+        change(&mut state);
+        loop {
+            match state.next() {
+                Next::Wait => return,
+                Next::Send(process, step, mut message) => {
+                    drop(state);
+                    self.cross(process, key, step, &mut message);
+                    state = crossing.state.lock();
+                    state.memory = message;
+                }
+                Next::Over(route) => {
+                    // Under the lock: whoever abandons it sees this, or is seen here.
+                    crossing.done.store(true, Ordering::Release);
+                    let abandoned = state.abandoned;
+                    drop(state);
+                    if abandoned {
+                        self.crossings.forget(key);
+                    }
+                    return route.here.iter().for_each(|&rank| self.wake(rank));
+                }
             }
-            (over, state.abandoned)
-        };
-        for (process, step, payload) in messages {
-            self.cross(process, key, step, payload);
-        }
-        if let Some(route) = over {
-            if abandoned {
-                self.crossings.forget(key);
-            }
-            route.here.iter().for_each(|&rank| self.wake(rank));
         }
     }
 }
 
+impl Crossing {
+    /// As a new one, but for the memory.
+    fn clear(&mut self) {
+        let mut state = self.state.lock();
+        state.parts.clear();
+        state.early.clear();
+        state.memory.shrink_to(KEPT);
+        (state.begun, state.abandoned) = (None, false);
+        self.done.store(false, Ordering::Relaxed);
+    }
+}
+
 impl State {
-    /// Takes all steps that can be taken; the route, when the last was. `messages` gets what is to be sent: process,
-    /// step, parts.
-    fn go_on(&mut self, messages: &mut Vec<(usize, u32, Vec<u8>)>) -> Option<Arc<Route>> {
-        let begun = self.begun.as_mut()?;
+    /// Takes the steps that can be taken up to the next message that is to be sent.
+    fn next(&mut self) -> Next {
+        let Some(begun) = self.begun.as_mut() else {
+            return Next::Wait;
+        };
         while let Some(step) = begun.route.steps.get(begun.step) {
             if step.sends && !begun.sent {
-                messages.push((step.process, step.tag, write_parts(&self.parts)));
                 begun.sent = true;
+                let mut message = std::mem::take(&mut self.memory);
+                write_parts(&self.parts, &mut message);
+                return Next::Send(step.process, step.tag, message);
             }
             if step.receives {
                 let fits = |(process, tag, _): &(usize, u32, _)| {
                     (*process, *tag) == (step.process, step.tag)
                 };
-                let at = self.early.iter().position(fits)?;
+                let Some(at) = self.early.iter().position(fits) else {
+                    return Next::Wait;
+                };
                 let (_, _, parts) = self.early.swap_remove(at);
                 for part in parts {
                     if self.parts.iter().all(|known| known.process != part.process) {
@@ -221,24 +280,26 @@ impl State {
             begun.step += 1;
             begun.sent = false;
         }
-        self.begun.take().map(|begun| begun.route)
+        self.begun
+            .take()
+            .map_or(Next::Wait, |begun| Next::Over(begun.route))
     }
 }
 
-fn write_parts(parts: &[Part]) -> Vec<u8> {
+fn write_parts(parts: &[Part], to: &mut Vec<u8>) {
     let bytes: usize = parts.iter().map(|part| part.bytes.len() + 16).sum();
+    to.clear();
     // With room for what a transport may append.
-    let mut to = Vec::with_capacity(bytes + 64);
+    to.reserve(bytes + 64);
     for part in parts {
         to.extend_from_slice(&part.bytes);
-        put_number(&mut to, part.bytes.len() as u64);
-        put_number(&mut to, part.process as u64);
+        put_number(to, part.bytes.len() as u64);
+        put_number(to, part.process as u64);
     }
-    to
 }
 
-fn read_parts(mut message: Vec<u8>) -> Option<Vec<Part>> {
-    let (mut tail, mut parts) = (Tail(&message), Vec::new());
+fn read_parts(mut message: Vec<u8>) -> Option<Parts> {
+    let (mut tail, mut parts) = (Tail(&message), Parts::new());
     while !tail.0.is_empty() {
         let process = usize::try_from(tail.number()?).ok()?;
         let bytes = tail.bytes()?;
@@ -300,6 +361,7 @@ fn steps(own: usize, processes: usize) -> Vec<Step> {
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
+    use smallvec::smallvec;
 
     /// Every process ends with the parts of all, whoever goes first.
     #[test]
@@ -312,23 +374,26 @@ mod tests {
                     step: 0,
                     sent: false,
                 }),
-                parts: vec![Part {
+                parts: smallvec![Part {
                     process: own,
                     bytes: vec![own as u8; own],
                 }],
-                early: Vec::new(),
-                abandoned: false,
+                ..State::default()
             };
             let mut states: Vec<State> = hosts.iter().map(begin).collect();
             let (mut over, mut moved) = (0, true);
             while std::mem::take(&mut moved) {
                 for own in 0..processes {
-                    let mut messages = Vec::new();
-                    over += usize::from(states[own].go_on(&mut messages).is_some());
-                    for (process, step, payload) in messages {
-                        let parts = read_parts(payload).unwrap();
-                        states[process / 3].early.push((hosts[own], step, parts));
-                        moved = true;
+                    loop {
+                        match states[own].next() {
+                            Next::Wait => break,
+                            Next::Over(_) => over += 1,
+                            Next::Send(process, step, payload) => {
+                                let parts = read_parts(payload).unwrap();
+                                states[process / 3].early.push((hosts[own], step, parts));
+                                moved = true;
+                            }
+                        }
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! How the processes of a run begin together.
 
 use super::control::{ENDED, Ending, HELLO, Later, Parcel};
-use super::{CONTROL, context, number};
+use super::{CONTROL, context_of, number};
 use crate::transport::{Header, Transport, TransportError};
 use motet_sync::thread;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ pub(crate) fn greet(
 ) -> Result<Box<[usize]>, Ending> {
     let own = transport.process();
     let hello = Header {
-        context: context(run, CONTROL, 0),
+        context: context_of(run, CONTROL, 0),
         source: number(ranks),
         destination: 0,
         tag: HELLO,
@@ -34,7 +34,9 @@ pub(crate) fn greet(
     let mut refused = None;
     for process in (0..transport.processes()).filter(|&process| process != own) {
         // The others are told all the same: first that this one was here, then why the run ends.
-        let sent = transport.send(process, hello, Vec::new()).map_err(failed);
+        let sent = transport
+            .send(process, hello, &mut Vec::new())
+            .map_err(failed);
         refused = refused.or(sent.err());
     }
     let met = refused.map_or_else(|| heard.wait(transport, later, limit), Err);
@@ -94,7 +96,7 @@ impl Heard {
         let begun = Instant::now();
         loop {
             let came = transport.progress(&mut |process, header, payload| {
-                let kept = self.hear((process, header, payload));
+                let kept = self.hear((process, header, std::mem::take(payload)));
                 later.lock().extend(kept);
             });
             if let Some(ended) = self.ended.take() {
@@ -139,6 +141,6 @@ fn say_ended(transport: &dyn Transport, hello: Header, ending: &Ending) {
     };
     for process in (0..transport.processes()).filter(|&process| process != transport.process()) {
         // Who is gone need not be told.
-        let _ = transport.send(process, ended, text.clone().into_bytes());
+        let _ = transport.send(process, ended, &mut text.clone().into_bytes());
     }
 }

@@ -10,14 +10,25 @@ use motet_sync::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::panic::Location;
+use std::sync::OnceLock;
 
 /// The labels of the messages to and from all other processes.
 pub(super) struct Labels {
     /// By process: the numbers of those that went there.
     to: Box<[Mutex<Numbers>]>,
     /// By process: those that came from there, by number.
-    from: Box<[Mutex<Vec<Label>>]>,
+    from: Box<[Known]>,
 }
+
+/// The labels that came from a process: the first few can be looked up without a lock.
+#[derive(Default)]
+struct Known {
+    few: [OnceLock<Label>; FEW],
+    more: Mutex<Vec<Label>>,
+}
+
+/// Most programs have fewer labels.
+const FEW: usize = 16;
 
 /// The numbers of labels, by the addresses of type and place.
 type Numbers = HashMap<(usize, usize), u32, BuildHasherDefault<Addresses>>;
@@ -26,7 +37,7 @@ type Numbers = HashMap<(usize, usize), u32, BuildHasherDefault<Addresses>>;
 pub(super) struct Numbered<'a> {
     pub(super) number: u32,
     /// The words go with it, and no other message with this number may go before.
-    fresh: Option<(MutexGuard<'a, Numbers>, (usize, usize))>,
+    fresh: Option<MutexGuard<'a, Numbers>>,
 }
 
 /// A hash of two addresses.
@@ -37,7 +48,7 @@ impl Labels {
     pub(super) fn new(processes: usize) -> Self {
         Labels {
             to: (0..processes).map(|_| Mutex::default()).collect(),
-            from: (0..processes).map(|_| Mutex::default()).collect(),
+            from: (0..processes).map(|_| Known::default()).collect(),
         }
     }
 
@@ -57,22 +68,37 @@ impl Labels {
         let number = *numbers.entry(key).or_insert(next);
         Numbered {
             number,
-            fresh: (number == next).then_some((numbers, key)),
+            fresh: (number == next).then_some(numbers),
         }
     }
 
     /// A message with this number has come from a process, with the words if they are new; its label, `None` if nobody
     /// has said what the number means, or it has another meaning.
     pub(super) fn of(&self, process: usize, number: u32, words: Option<Label>) -> Option<Label> {
-        let mut known = self.from[process].lock();
-        let at = number as usize;
+        let (known, at) = (&self.from[process], number as usize);
         if let Some(words) = words {
-            if at != known.len() {
-                return None;
-            }
-            known.push(words);
+            return known.add(at, words);
         }
-        known.get(at).copied()
+        match known.few.get(at) {
+            Some(label) => label.get().copied(),
+            None => known.more.lock().get(at - FEW).copied(),
+        }
+    }
+}
+
+impl Known {
+    /// The label with the next number.
+    fn add(&self, at: usize, words: Label) -> Option<Label> {
+        let mut more = self.more.lock();
+        let few = self.few.iter().take_while(|label| label.get().is_some());
+        if at != few.count() + more.len() {
+            return None;
+        }
+        match self.few.get(at) {
+            Some(label) => label.set(words).ok()?,
+            None => more.push(words),
+        }
+        Some(words)
     }
 }
 
@@ -80,13 +106,6 @@ impl Numbered<'_> {
     /// Whether the words are to go with the message.
     pub(super) fn is_fresh(&self) -> bool {
         self.fresh.is_some()
-    }
-
-    /// The message does not go: another one will take the words.
-    pub(super) fn take_back(self) {
-        if let Some((mut numbers, key)) = self.fresh {
-            numbers.remove(&key);
-        }
     }
 }
 
@@ -137,11 +156,23 @@ mod tests {
     }
 
     #[test]
-    fn words_that_did_not_go_go_with_the_next() {
-        let (labels, here) = (Labels::new(2), Location::caller());
-        labels.number(1, Of::<u8>::TYPE, here).take_back();
-        let next = labels.number(1, Of::<u8>::TYPE, here);
-        assert!(next.is_fresh() && next.number == 0);
+    fn many_labels_are_known_by_their_numbers() {
+        let labels = Labels::new(2);
+        let sites: Vec<Label> = (0..3 * FEW as u32)
+            .map(|line| Label {
+                type_name: "u8",
+                site: CallSite::new("file", line, 1),
+            })
+            .collect();
+        for (number, site) in sites.iter().enumerate() {
+            let number = number as u32;
+            assert_eq!(labels.of(1, number, None), None);
+            assert_eq!(labels.of(1, number + 1, Some(*site)), None, "not the next");
+            assert_eq!(labels.of(1, number, Some(*site)), Some(*site));
+        }
+        for (number, site) in sites.iter().enumerate() {
+            assert_eq!(labels.of(1, number as u32, None), Some(*site));
+        }
     }
 
     #[test]

@@ -124,13 +124,13 @@ mod tests {
             self.processes
         }
 
-        fn send(&self, _: usize, _: Header, _: Vec<u8>) -> Result<(), TransportError> {
+        fn send(&self, _: usize, _: Header, _: &mut Vec<u8>) -> Result<(), TransportError> {
             Ok(())
         }
 
         fn progress(
             &self,
-            _: &mut dyn FnMut(usize, Header, Vec<u8>),
+            _: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
         ) -> Result<usize, TransportError> {
             Ok(0)
         }

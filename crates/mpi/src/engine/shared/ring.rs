@@ -11,11 +11,15 @@
 //! left there is never read. `taken` says how many cells the receiver is done with; the sender asks for it when the
 //! ring seems full.
 //!
-//! Everything is read and written as atomic words: a process that misbehaves can send nonsense, and nothing worse.
+//! Stamps, headers and counts are read and written as atomic words. Payloads are copied as bytes, which the stamp hands
+//! over: a process that misbehaves can send nonsense, and nothing worse.
 
 use motet_comm::Header;
 use motet_sync::atomic::{AtomicU64, Ordering};
+use std::mem;
 use std::ops::Range;
+#[cfg(not(motet_loom))]
+use std::ptr;
 use std::sync::Arc;
 
 /// Memory that two processes see, as words of eight bytes; at first they are 0.
@@ -39,13 +43,16 @@ pub(super) struct RingReceiver<M> {
     read: u64,
     /// A message whose frames have not all come.
     begun: Option<Begun>,
+    /// What came last; its memory is used again.
+    payload: Vec<u8>,
     broken: bool,
 }
 
 /// What comes out of a ring.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Came {
-    Message(Header, Vec<u8>),
+pub(in crate::engine) enum Came<'a> {
+    /// The payload may be taken away.
+    Message(Header, &'a mut Vec<u8>),
     /// The sender will send nothing more.
     Farewell,
     /// A stamp that is none, or not one that can come now. Nothing more comes.
@@ -91,6 +98,9 @@ const CELL: usize = 8;
 /// At most so many bytes of a message in a frame: the receiver copies one while the sender copies the next.
 const PIECE: usize = 8 * 1024;
 
+/// A receiver keeps so many bytes of memory for further messages.
+const KEPT: usize = 2 * PIECE;
+
 /// What a frame is, in the highest byte of its stamp; below stands how many bytes it carries.
 const WHOLE: u64 = 1;
 const FIRST: u64 = 2;
@@ -125,10 +135,10 @@ impl<M: Memory> RingSender<M> {
             return self.write_frame(FAREWELL, &[], &[]);
         };
         let piece = self.ring.piece();
-        let [one, two] = words_of(header);
         if sent.is_none() && payload.len() <= piece {
-            return self.write_frame(WHOLE, &[header.context, one, two], payload);
+            return self.write_whole(header, payload);
         }
+        let [one, two] = words_of(header);
         loop {
             let begin = sent.unwrap_or(0);
             let end = payload.len().min(begin + piece);
@@ -150,6 +160,14 @@ impl<M: Memory> RingSender<M> {
         }
     }
 
+    /// Writes a message if it is short and there is room for it.
+    #[inline]
+    pub(super) fn write_whole(&mut self, header: &Header, payload: &[u8]) -> bool {
+        let [one, two] = words_of(header);
+        payload.len() <= self.ring.piece()
+            && self.write_frame(WHOLE, &[header.context, one, two], payload)
+    }
+
     /// Writes a frame if there is room for it.
     #[inline]
     fn write_frame(&mut self, kind: u64, head: &[u64], payload: &[u8]) -> bool {
@@ -166,11 +184,8 @@ impl<M: Memory> RingSender<M> {
         for (word, number) in data[at + 1..].iter().zip(head) {
             word.store(*number, Ordering::Relaxed);
         }
-        let begin = at + 1 + head.len();
-        let until_end = (data.len() - begin) * 8;
-        let (near, far) = payload.split_at(payload.len().min(until_end));
-        copy_in(near, &data[begin..]);
-        copy_in(far, data);
+        self.ring.copy_in(payload, at + 1 + head.len());
+        let data = self.ring.data();
         data[next].store(0, Ordering::Relaxed);
         let stamp = kind << KIND | payload.len() as u64;
         data[at].store(stamp, Ordering::Release);
@@ -199,14 +214,15 @@ impl<M: Memory> RingReceiver<M> {
             ring: Ring::new(memory, place),
             read: 0,
             begun: None,
+            payload: Vec::new(),
             broken: false,
         }
     }
 
     /// What has come next, if all of it has.
     #[inline]
-    pub(super) fn next(&mut self) -> Option<Came> {
-        loop {
+    pub(super) fn next(&mut self) -> Option<Came<'_>> {
+        let whole = loop {
             let at = self.ring.at(self.read);
             // Acquire: the frame was written before its stamp.
             let stamp = self.ring.data()[at].load(Ordering::Acquire);
@@ -214,18 +230,22 @@ impl<M: Memory> RingReceiver<M> {
                 return None;
             }
             match self.take_frame(at, stamp) {
+                Ok(Some(whole)) => break whole,
                 Ok(None) => {}
-                Ok(came) => return came,
                 Err(Nonsense) => {
                     self.broken = true;
                     return Some(Came::Nonsense);
                 }
             }
-        }
+        };
+        Some(match whole {
+            Whole::Message(header) => Came::Message(header, &mut self.payload),
+            Whole::Farewell => Came::Farewell,
+        })
     }
 
-    /// Takes the frame with this stamp; what is whole by it.
-    fn take_frame(&mut self, at: usize, stamp: u64) -> Result<Option<Came>, Nonsense> {
+    /// Takes the frame with this stamp; what is whole by it. A message's payload is then in its place.
+    fn take_frame(&mut self, at: usize, stamp: u64) -> Result<Option<Whole>, Nonsense> {
         let (kind, bytes) = (stamp >> KIND, stamp & ((1 << KIND) - 1));
         let bytes = usize::try_from(bytes).map_err(|_| Nonsense)?;
         let head = match kind {
@@ -238,11 +258,14 @@ impl<M: Memory> RingReceiver<M> {
             return Err(Nonsense);
         }
         let came = match kind {
-            FAREWELL => Some(Came::Farewell),
+            FAREWELL => Some(Whole::Farewell),
             WHOLE => {
-                let mut payload = Vec::with_capacity(bytes);
-                self.copy_out(at + 1 + head, bytes, &mut payload);
-                Some(Came::Message(self.header(at), payload))
+                let mut payload = mem::take(&mut self.payload);
+                payload.clear();
+                payload.shrink_to(KEPT);
+                self.ring.copy_out(at + 1 + head, bytes, &mut payload);
+                self.payload = payload;
+                Some(Whole::Message(self.header(at)))
             }
             _ => self.take_piece(kind, at, bytes)?,
         };
@@ -253,7 +276,12 @@ impl<M: Memory> RingReceiver<M> {
     }
 
     /// Takes a piece of a long message, which may be its last.
-    fn take_piece(&mut self, kind: u64, at: usize, bytes: usize) -> Result<Option<Came>, Nonsense> {
+    fn take_piece(
+        &mut self,
+        kind: u64,
+        at: usize,
+        bytes: usize,
+    ) -> Result<Option<Whole>, Nonsense> {
         let begun = match self.begun.take().filter(|_| kind == REST) {
             Some(begun) => begun,
             None => {
@@ -277,9 +305,10 @@ impl<M: Memory> RingReceiver<M> {
         if bytes == 0 || payload.len() + bytes > total {
             return Err(Nonsense);
         }
-        self.copy_out(at + 1 + head, bytes, &mut payload);
+        self.ring.copy_out(at + 1 + head, bytes, &mut payload);
         if payload.len() == total {
-            return Ok(Some(Came::Message(header, payload)));
+            self.payload = payload;
+            return Ok(Some(Whole::Message(header)));
         }
         self.begun = Some(Begun {
             header,
@@ -298,15 +327,6 @@ impl<M: Memory> RingReceiver<M> {
             destination: (one >> 32) as u32,
             tag: two as u32,
         }
-    }
-
-    /// Appends so many bytes from this word on.
-    #[inline]
-    fn copy_out(&self, begin: usize, bytes: usize, to: &mut Vec<u8>) {
-        let data = self.ring.data();
-        let near = bytes.min((data.len() - begin) * 8);
-        copy_out(&data[begin..], near, to);
-        copy_out(data, bytes - near, to);
     }
 }
 
@@ -344,6 +364,32 @@ impl<M: Memory> Ring<M> {
     fn at(&self, cell: u64) -> usize {
         (cell & (self.cells() - 1)) as usize * CELL
     }
+
+    /// Writes the bytes from this word on, round the end.
+    #[inline]
+    fn copy_in(&self, bytes: &[u8], begin: usize) {
+        let data = self.data();
+        let until_end = (data.len() - begin) * 8;
+        let (near, far) = bytes.split_at(bytes.len().min(until_end));
+        copy_in(near, &data[begin..]);
+        copy_in(far, data);
+    }
+
+    /// Appends so many bytes from this word on, round the end.
+    #[inline]
+    fn copy_out(&self, begin: usize, bytes: usize, to: &mut Vec<u8>) {
+        let data = self.data();
+        let near = bytes.min((data.len() - begin) * 8);
+        to.reserve(bytes);
+        copy_out(&data[begin..], near, to);
+        copy_out(data, bytes - near, to);
+    }
+}
+
+/// What is whole by a frame.
+enum Whole {
+    Message(Header),
+    Farewell,
 }
 
 /// A frame that the sender cannot have written, or not now.
@@ -361,30 +407,48 @@ fn words_of(header: &Header) -> [u64; 2] {
 }
 
 #[inline]
+#[cfg(not(motet_loom))]
 fn copy_in(bytes: &[u8], words: &[AtomicU64]) {
-    let (whole, tail) = bytes.as_chunks::<8>();
-    for (bytes, word) in whole.iter().zip(words) {
-        word.store(u64::from_ne_bytes(*bytes), Ordering::Relaxed);
-    }
-    if !tail.is_empty() {
-        let mut last = [0; 8];
-        last[..tail.len()].copy_from_slice(tail);
-        words[whole.len()].store(u64::from_ne_bytes(last), Ordering::Relaxed);
-    }
+    assert!(bytes.len() <= size_of_val(words));
+    let to = words.as_ptr().cast::<u8>().cast_mut();
+    // SAFETY: there is room, which the assertion says, and atomic words may be written through a shared reference. Nobody
+    // reads these before the stamp says that they are written, nor writes them; if a process that misbehaves does, it
+    // reads or makes other bytes, and any bytes are a payload.
+    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) }
 }
 
 #[inline]
+#[cfg(not(motet_loom))]
 fn copy_out(words: &[AtomicU64], bytes: usize, to: &mut Vec<u8>) {
+    assert!(bytes <= size_of_val(words));
+    to.reserve(bytes);
     let begin = to.len();
-    to.resize(begin + bytes, 0);
-    let (whole, tail) = to[begin..].as_chunks_mut::<8>();
-    for (bytes, word) in whole.iter_mut().zip(words) {
-        *bytes = word.load(Ordering::Relaxed).to_ne_bytes();
+    // SAFETY: as `copy_in`: the bytes are there and nobody writes them until this is done; there is room for them behind
+    // those that are in `to`.
+    unsafe {
+        let room = to.as_mut_ptr().add(begin);
+        ptr::copy_nonoverlapping(words.as_ptr().cast::<u8>(), room, bytes);
+        to.set_len(begin + bytes);
     }
-    if !tail.is_empty() {
-        let last = words[whole.len()].load(Ordering::Relaxed).to_ne_bytes();
-        tail.copy_from_slice(&last[..tail.len()]);
+}
+
+/// Loom's words are no memory: it sees each of them.
+#[cfg(motet_loom)]
+fn copy_in(bytes: &[u8], words: &[AtomicU64]) {
+    for (bytes, word) in bytes.chunks(8).zip(words) {
+        let mut all = [0; 8];
+        all[..bytes.len()].copy_from_slice(bytes);
+        word.store(u64::from_ne_bytes(all), Ordering::Relaxed);
     }
+}
+
+#[cfg(motet_loom)]
+fn copy_out(words: &[AtomicU64], bytes: usize, to: &mut Vec<u8>) {
+    let end = to.len() + bytes;
+    for word in &words[..bytes.div_ceil(8)] {
+        to.extend(word.load(Ordering::Relaxed).to_ne_bytes());
+    }
+    to.truncate(end);
 }
 
 #[cfg(all(test, not(motet_loom)))]
@@ -434,10 +498,13 @@ mod tests {
         for cells in [16, 64, 1024] {
             let (mut sender, mut receiver) = ring(cells);
             for number in 0..3000 {
-                let payload = bytes(number, number % 301);
+                let mut payload = bytes(number, number % 301);
                 assert!(sender.write(&mut parcel(number as u32, payload.clone())));
                 let came = receiver.next();
-                assert_eq!(came, Some(Came::Message(header(number as u32), payload)));
+                assert_eq!(
+                    came,
+                    Some(Came::Message(header(number as u32), &mut payload))
+                );
                 assert_eq!(receiver.next(), None);
             }
             assert!(sender.write(&mut Parcel::Farewell));
@@ -448,18 +515,18 @@ mod tests {
     #[test]
     fn what_has_no_room_goes_on_when_there_is() {
         let (mut sender, mut receiver) = ring(16);
-        let long = bytes(1, 100_000);
+        let mut long = bytes(1, 100_000);
         let mut first = parcel(1, long.clone());
         assert!(!sender.write(&mut first));
         let mut rounds = 0;
-        let came = loop {
+        loop {
             if let Some(came) = receiver.next() {
-                break came;
+                assert_eq!(came, Came::Message(header(1), &mut long));
+                break;
             }
             sender.write(&mut first);
             rounds += 1;
-        };
-        assert_eq!(came, Came::Message(header(1), long));
+        }
         assert!(rounds > 100, "a ring holds a kilobyte");
         // Full of short ones, to the last cell.
         let mut sent = 0;
@@ -468,7 +535,10 @@ mod tests {
         }
         assert_eq!(sent, 15);
         for tag in 0..sent {
-            assert_eq!(receiver.next(), Some(Came::Message(header(tag), vec![])));
+            assert_eq!(
+                receiver.next(),
+                Some(Came::Message(header(tag), &mut vec![]))
+            );
         }
         assert_eq!(receiver.next(), None);
     }
@@ -490,14 +560,14 @@ mod tests {
             }
         });
         for number in 0..COUNT {
-            let came = loop {
-                match receiver.next() {
-                    Some(came) => break came,
-                    None => thread::yield_now(),
-                }
-            };
-            let payload = bytes(number, lengths(number));
-            assert_eq!(came, Came::Message(header(number as u32), payload));
+            let mut payload = bytes(number, lengths(number));
+            let all = Came::Message(header(number as u32), &mut payload);
+            while !receiver.next().is_some_and(|came| {
+                assert_eq!(came, all);
+                true
+            }) {
+                thread::yield_now();
+            }
         }
         sending.join().unwrap();
     }
@@ -574,14 +644,14 @@ mod models {
                 }
             });
             for tag in 0..COUNT {
-                let came = loop {
-                    match receiver.next() {
-                        Some(came) => break came,
-                        None => loom::thread::yield_now(),
-                    }
-                };
-                let (header, payload) = parcel(tag);
-                assert_eq!(came, Came::Message(header, payload));
+                let (header, mut payload) = parcel(tag);
+                let all = Came::Message(header, &mut payload);
+                while !receiver.next().is_some_and(|came| {
+                    assert_eq!(came, all);
+                    true
+                }) {
+                    loom::thread::yield_now();
+                }
             }
             sending.join().unwrap();
         });
