@@ -7,15 +7,17 @@
 //! Ranks need not be numbered process by process: parts are runs of neighbouring ranks, which are combined in the
 //! order of ranks. So the operator need not commute.
 
+mod part;
+
 use super::call::{Call, WrittenCall};
 use super::meeting::Meeting;
 use super::processes::{Crossing, Key, Part, Processes, Route};
-use crate::wire::{Tail, decode, encode, known, put_number, put_text};
 use crate::{CommError, Value};
 use motet_sync::Mutex;
 use motet_sync::atomic::{Ordering, fence};
+use part::Calls;
 use smallvec::{SmallVec, smallvec};
-use std::any::{Any, type_name};
+use std::any::Any;
 use std::sync::Arc;
 
 pub(crate) struct Bridge {
@@ -35,8 +37,7 @@ pub(crate) struct Bridge {
 struct Between {
     /// The meeting to which all ranks here have come.
     under_way: Option<UnderWay>,
-    /// What was called last, and its bytes.
-    written: Option<(Call, Vec<u8>)>,
+    calls: Calls,
 }
 
 struct UnderWay {
@@ -125,18 +126,18 @@ impl Bridge {
             number: self.started.unwrap_or(number),
         };
         let mut between = self.between.lock();
-        let bytes = match &mine {
-            Ok(_) => write(between.one_call(self.here[0], call), 1, &mine),
-            Err(_) => {
-                let (mut all, mut calls) = (Vec::new(), 0);
-                // SAFETY: as above.
-                for (rank, call) in unsafe { self.meeting.calls() } {
-                    call.write(rank, &mut all);
-                    calls += 1;
-                }
-                write(&all, calls, &mine)
+        let (mut bytes, kind) = part::begin(&mine);
+        match &mine {
+            Ok(_) => {
+                let calls = &mut between.calls;
+                calls.end_with_one(self.here[0], call, (&mut bytes, kind));
             }
-        };
+            Err(_) => {
+                // SAFETY: as above.
+                let calls = unsafe { self.meeting.calls() };
+                part::end_with_all(&calls, (&mut bytes, kind));
+            }
+        }
         between.under_way = Some(UnderWay {
             key,
             crossing: self.processes.begin_crossing(key, &self.route, bytes),
@@ -184,25 +185,35 @@ impl Bridge {
         parts: &[Part],
         combine: impl Fn(V, V) -> V,
     ) -> Result<V, Box<CommError>> {
-        let read = |part| Ok((read(part)?, part.process));
-        let parts = parts
-            .iter()
-            .map(read)
-            .collect::<Result<SmallVec<[_; 2]>, Box<CommError>>>()?;
-        let mut calls = parts.iter().flat_map(|((calls, _), _)| calls);
-        if let Some(first) = calls.next() {
-            calls.try_for_each(|call| first.compare(call))?;
-        }
         let mut bodies = SmallVec::<[_; 2]>::new();
-        for ((_, body), process) in parts {
-            bodies.push((body?, process));
+        {
+            let mut between = self.between.lock();
+            let calls = &mut between.calls;
+            for (place, part) in parts.iter().enumerate() {
+                calls.learn(place, &part.bytes)?;
+            }
+            let mut first: Option<WrittenCall<'_>> = None;
+            for (place, part) in parts.iter().enumerate() {
+                let read = calls.read(place, &part.bytes)?;
+                for call in read.calls {
+                    match &first {
+                        Some(first) => first.compare(&call)?,
+                        None => first = Some(call),
+                    }
+                }
+                bodies.push((read.body, part.process));
+            }
         }
+        // The first failure of all, on every process.
+        let bodies = bodies
+            .into_iter()
+            .map(|(body, process)| Ok((body?, process)));
+        let bodies = bodies.collect::<Result<SmallVec<[_; 2]>, Box<CommError>>>()?;
         let mine = mine.downcast::<Result<Runs<V>, Box<CommError>>>();
         let mut runs = (*mine.expect("ranks that have called the same have brought the same"))?;
-        for (mut body, process) in bodies {
+        for (body, process) in bodies {
             if process != self.processes.own() {
-                let came = Runs::read(&mut body).map_err(unreadable::<V>)?;
-                runs = runs.join(came, &combine);
+                runs = runs.join(Runs::read(body)?, &combine);
             }
         }
         let whole = runs.0.pop().filter(|_| runs.0.is_empty());
@@ -246,65 +257,6 @@ impl Drop for Bridge {
     }
 }
 
-impl Between {
-    /// The bytes of what a rank has called.
-    fn one_call(&mut self, rank: usize, call: Call) -> &[u8] {
-        let written = self.written.take().filter(|(last, _)| last.is(&call));
-        let written = written.unwrap_or_else(|| {
-            let mut bytes = Vec::new();
-            call.write(rank, &mut bytes);
-            (call, bytes)
-        });
-        &self.written.insert(written).1
-    }
-}
-
-/// What the ranks of a process have brought, or why they cannot go on; and the bytes of what they have called: that of the
-/// first, if the others have called the same.
-fn write<V: Value>(calls: &[u8], count: u64, mine: &Result<Runs<V>, Box<CommError>>) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(256);
-    let written = match mine {
-        Ok(runs) => runs.write(&mut bytes).map_err(unreadable::<V>),
-        Err(failed) => Err(failed.clone()),
-    };
-    let kind = match &written {
-        Ok(()) => FINE,
-        Err(failed) => {
-            bytes.clear();
-            write_failure(failed, &mut bytes)
-        }
-    };
-    bytes.extend_from_slice(calls);
-    put_number(&mut bytes, count);
-    put_number(&mut bytes, kind);
-    bytes
-}
-
-type Calls<'a> = SmallVec<[WrittenCall<'a>; 1]>;
-type Body<'a> = Result<Tail<'a>, Box<CommError>>;
-
-/// What a process's ranks have called, and the bytes of what they have brought, or why they cannot go on.
-fn read(part: &Part) -> Result<(Calls<'_>, Body<'_>), Box<CommError>> {
-    let mut tail = Tail(&part.bytes);
-    let (kind, count) = (tail.number(), tail.number());
-    let call = |_| WrittenCall::read(&mut tail);
-    let calls = (0..count.unwrap_or(0))
-        .map(call)
-        .collect::<Option<Calls<'_>>>();
-    let mut calls = calls.ok_or_else(|| unreadable::<()>(CUT_OFF.to_owned()))?;
-    calls.reverse();
-    let body = match kind {
-        Some(FINE) => Ok(tail),
-        kind => Err(Box::new(read_failure(kind, &mut tail))),
-    };
-    Ok((calls, body))
-}
-
-fn unreadable<V>(reason: String) -> Box<CommError> {
-    let type_name = type_name::<V>();
-    Box::new(CommError::Unportable { type_name, reason })
-}
-
 impl<V: Value> Runs<V> {
     /// These and those, neighbours combined.
     fn join(self, other: Runs<V>, combine: &impl Fn(V, V) -> V) -> Runs<V> {
@@ -327,83 +279,6 @@ impl<V: Value> Runs<V> {
         }
         Runs(joined)
     }
-
-    /// Appends them, for [`Runs::read`].
-    fn write(&self, to: &mut Vec<u8>) -> Result<(), String> {
-        for run in &self.0 {
-            let begin = to.len();
-            encode(&run.value, to)?;
-            let length = to.len() - begin;
-            for number in [run.first, run.ranks, length] {
-                put_number(to, number as u64);
-            }
-        }
-        put_number(to, self.0.len() as u64);
-        Ok(())
-    }
-
-    /// Reads them off the end.
-    fn read(tail: &mut Tail<'_>) -> Result<Self, String> {
-        let number = |tail: &mut Tail<'_>| tail.number().and_then(|n| usize::try_from(n).ok());
-        let count = number(tail).ok_or(CUT_OFF)?;
-        let mut runs = SmallVec::new();
-        for _ in 0..count {
-            let [length, ranks, first] = [(); 3].map(|()| number(tail));
-            let (length, ranks, first) = (
-                length.ok_or(CUT_OFF)?,
-                ranks.ok_or(CUT_OFF)?,
-                first.ok_or(CUT_OFF)?,
-            );
-            let begin = tail.0.len().checked_sub(length).ok_or(CUT_OFF)?;
-            let (rest, body) = tail.0.split_at(begin);
-            tail.0 = rest;
-            let value = decode(body)?;
-            runs.push(Run {
-                first,
-                ranks,
-                value,
-            });
-        }
-        runs.reverse();
-        Ok(Runs(runs))
-    }
-}
-
-const CUT_OFF: &str = "the message is cut off";
-
-/// What ends a message between processes: whether ranks have come together, or why they cannot.
-const FINE: u64 = 0;
-const MISMATCH: u64 = 1;
-const UNPORTABLE: u64 = 2;
-const OTHER: u64 = 3;
-
-/// Appends a failure; its kind, for [`read_failure`].
-fn write_failure(failed: &CommError, to: &mut Vec<u8>) -> u64 {
-    let (texts, kind) = match failed {
-        CommError::Mismatch { one, other } => ([one.clone(), other.clone()], MISMATCH),
-        CommError::Unportable { type_name, reason } => {
-            ([(*type_name).to_owned(), reason.clone()], UNPORTABLE)
-        }
-        other => ([String::new(), other.to_string()], OTHER),
-    };
-    texts.iter().for_each(|text| put_text(to, text));
-    kind
-}
-
-fn read_failure(kind: Option<u64>, tail: &mut Tail<'_>) -> CommError {
-    let mut text = || tail.text().unwrap_or(CUT_OFF).to_owned();
-    let (second, first) = (text(), text());
-    match kind {
-        Some(MISMATCH) => CommError::Mismatch {
-            one: first,
-            other: second,
-        },
-        Some(UNPORTABLE) => CommError::Unportable {
-            type_name: known(&first),
-            reason: second,
-        },
-        _ => CommError::Arguments { problem: second },
-    }
 }
 
 #[cfg(all(test, not(motet_loom)))]
@@ -425,11 +300,14 @@ mod tests {
         let all = one.join(other, &join);
         let texts: Vec<&str> = all.0.iter().map(|run| run.value.as_str()).collect();
         assert_eq!(texts, ["abc", "ef"]);
-        let mut bytes = Vec::new();
-        all.write(&mut bytes).unwrap();
-        let read = Runs::<String>::read(&mut Tail(&bytes)).unwrap();
-        let whole = read.join(Runs(smallvec![run(3, "d")]), &join);
-        assert_eq!((whole.0.len(), whole.0[0].value.as_str()), (1, "abcdef"));
-        assert!(Runs::<String>::read(&mut Tail(&bytes[1..])).is_err());
+        let (mut bytes, kind) = part::begin(&Ok(all));
+        part::end_with_all(&[], (&mut bytes, kind));
+        let (calls, whole) = (Calls::default(), bytes.len());
+        let read = |bytes| Runs::<String>::read(calls.read(0, bytes)?.body?);
+        let joined = read(&bytes)
+            .unwrap()
+            .join(Runs(smallvec![run(3, "d")]), &join);
+        assert_eq!((joined.0.len(), joined.0[0].value.as_str()), (1, "abcdef"));
+        assert!(read(&bytes[1..whole]).is_err());
     }
 }

@@ -287,32 +287,38 @@ impl State {
 }
 
 fn write_parts(parts: &[Part], to: &mut Vec<u8>) {
-    let bytes: usize = parts.iter().map(|part| part.bytes.len() + 16).sum();
+    let bytes: usize = parts.iter().map(|part| part.bytes.len() + 8).sum();
     to.clear();
     // With room for what a transport may append.
     to.reserve(bytes + 64);
-    for part in parts {
-        to.extend_from_slice(&part.bytes);
-        put_number(to, part.bytes.len() as u64);
-        put_number(to, part.process as u64);
+    for Part { process, bytes } in parts {
+        to.extend_from_slice(bytes);
+        assert!(bytes.len() < 1 << LENGTH, "{} bytes", bytes.len());
+        put_number(to, (*process as u64) << LENGTH | bytes.len() as u64);
     }
 }
 
+/// Behind each part stand its process and below it, in so many bits, its length.
+const LENGTH: u32 = 40;
+
 fn read_parts(mut message: Vec<u8>) -> Option<Parts> {
-    let (mut tail, mut parts) = (Tail(&message), Parts::new());
-    while !tail.0.is_empty() {
-        let process = usize::try_from(tail.number()?).ok()?;
-        let bytes = tail.bytes()?;
-        if tail.0.is_empty() {
+    let (mut rest, mut parts) = (&message[..], Parts::new());
+    while !rest.is_empty() {
+        let mut tail = Tail(rest);
+        let last = tail.number()?;
+        let process = (last >> LENGTH) as usize;
+        let length = usize::try_from(last & ((1 << LENGTH) - 1)).ok()?;
+        let begin = tail.0.len().checked_sub(length)?;
+        if begin == 0 {
             // The first in the message, and often the only one, stays where it is.
-            let length = bytes.len();
             message.truncate(length);
             let bytes = message;
             parts.push(Part { process, bytes });
             break;
         }
-        let bytes = bytes.to_vec();
+        let bytes = tail.0[begin..].to_vec();
         parts.push(Part { process, bytes });
+        rest = &rest[..begin];
     }
     Some(parts)
 }
