@@ -14,7 +14,7 @@ use super::meeting::Meeting;
 use super::processes::{Crossing, Key, Part, Processes, Route};
 use crate::{CommError, Value};
 use motet_sync::Mutex;
-use motet_sync::atomic::{Ordering, fence};
+use motet_sync::atomic::{AtomicBool, Ordering, fence};
 use part::Calls;
 use smallvec::{SmallVec, smallvec};
 use std::any::Any;
@@ -30,6 +30,8 @@ pub(crate) struct Bridge {
     started: Option<u32>,
     route: Arc<Route>,
     between: Mutex<Between>,
+    /// What all processes have brought to that meeting is here.
+    all_here: Arc<AtomicBool>,
 }
 
 /// What lies between the coming of all ranks here and the meeting's taking place.
@@ -88,6 +90,7 @@ impl Bridge {
             started,
             route: Arc::new(route),
             between: Mutex::default(),
+            all_here: Arc::default(),
         })
     }
 
@@ -126,7 +129,8 @@ impl Bridge {
             number: self.started.unwrap_or(number),
         };
         let mut between = self.between.lock();
-        let (mut bytes, kind) = part::begin(&mine);
+        let mut bytes = self.processes.crossings.bytes();
+        let kind = part::begin(&mine, &mut bytes);
         match &mine {
             Ok(_) => {
                 let calls = &mut between.calls;
@@ -140,7 +144,9 @@ impl Bridge {
         }
         between.under_way = Some(UnderWay {
             key,
-            crossing: self.processes.begin_crossing(key, &self.route, bytes),
+            crossing: self
+                .processes
+                .begin_crossing(key, &self.route, bytes, &self.all_here),
             mine: Box::new(mine),
         });
     }
@@ -152,6 +158,9 @@ impl Bridge {
         combine: impl Fn(V, V) -> V,
         finish: impl FnOnce(V) -> S,
     ) -> Vec<usize> {
+        if !self.all_here.load(Ordering::Acquire) {
+            return Vec::new();
+        }
         // Who has it combines and publishes without the lock: that runs the program's code.
         let taken = {
             let mut between = self.between.lock();
@@ -166,10 +175,12 @@ impl Bridge {
         else {
             return Vec::new();
         };
+        // The next meeting begins when this one has been published.
+        self.all_here.store(false, Ordering::Relaxed);
         let parts = crossing.take_parts();
         drop(crossing);
-        self.processes.crossings.forget(key);
         let combined = self.combine(mine, &parts, combine);
+        self.processes.crossings.forget(key, parts);
         // SAFETY: all ranks have come, and only who takes the crossing away publishes.
         unsafe { self.meeting.publish(combined.map(finish)) };
         fence(Ordering::SeqCst);
@@ -300,7 +311,8 @@ mod tests {
         let all = one.join(other, &join);
         let texts: Vec<&str> = all.0.iter().map(|run| run.value.as_str()).collect();
         assert_eq!(texts, ["abc", "ef"]);
-        let (mut bytes, kind) = part::begin(&Ok(all));
+        let mut bytes = Vec::new();
+        let kind = part::begin(&Ok(all), &mut bytes);
         part::end_with_all(&[], (&mut bytes, kind));
         let (calls, whole) = (Calls::default(), bytes.len());
         let read = |bytes| Runs::<String>::read(calls.read(0, bytes)?.body?);

@@ -60,18 +60,16 @@ pub(super) struct Values<'a> {
     one: bool,
 }
 
-/// Begins a part: what the ranks of the process have brought, or why they cannot go on; and its kind.
-pub(super) fn begin<V: Value>(mine: &Result<Runs<V>, Box<CommError>>) -> (Vec<u8>, u64) {
-    let mut bytes = Vec::with_capacity(128);
+/// Begins a part: what the ranks of the process have brought, or why they cannot go on. Its kind.
+pub(super) fn begin<V: Value>(mine: &Result<Runs<V>, Box<CommError>>, bytes: &mut Vec<u8>) -> u64 {
     let written = match mine {
-        Ok(runs) => runs.write(&mut bytes).map_err(unreadable::<V>),
+        Ok(runs) => runs.write(bytes).map_err(unreadable::<V>),
         Err(failed) => Err(failed.clone()),
     };
-    let kind = written.unwrap_or_else(|failed| {
+    written.unwrap_or_else(|failed| {
         bytes.clear();
-        write_failure(&failed, &mut bytes)
-    });
-    (bytes, kind)
+        write_failure(&failed, bytes)
+    })
 }
 
 /// Ends a part of this kind: its ranks have called these.
@@ -252,7 +250,8 @@ mod tests {
             ranks: 2,
             value,
         };
-        let (mut bytes, kind) = begin(&Ok(Runs(smallvec![run])));
+        let mut bytes = Vec::new();
+        let kind = begin(&Ok(Runs(smallvec![run])), &mut bytes);
         calls.end_with_one(5, call, (&mut bytes, kind));
         bytes
     }

@@ -32,8 +32,9 @@ pub(crate) struct Crossings(Mutex<All>);
 struct All {
     /// A list: mostly there is one.
     under_way: Vec<(Key, Arc<Crossing>)>,
-    /// Those that are over, whose memory is used again.
+    /// Those that are over, whose memory is used again; and memory for parts.
     spare: Vec<Arc<Crossing>>,
+    bytes: Vec<Vec<u8>>,
 }
 
 #[derive(Default)]
@@ -58,6 +59,8 @@ struct State {
 
 struct Begun {
     route: Arc<Route>,
+    /// Who waits for the parts of all processes looks here.
+    here: Arc<AtomicBool>,
     /// The step that comes next, and whether its message has been sent.
     step: usize,
     sent: bool,
@@ -78,7 +81,7 @@ enum Next {
     Send(usize, u32, Vec<u8>),
     /// Nothing, before a message comes.
     Wait,
-    Over(Arc<Route>),
+    Over(Begun),
 }
 
 /// How the meetings of a communicator cross.
@@ -97,8 +100,8 @@ struct Step {
     tag: u32,
 }
 
-/// So many crossings that are over are kept for others, each with so many bytes of memory.
-const SPARE: usize = 4;
+/// So many crossings that are over are kept for others, and so much memory for parts: each of so many bytes at most.
+const SPARE: usize = 8;
 const KEPT: usize = 64 * 1024;
 
 /// The tag of the message that brings everything to those that stood aside.
@@ -133,6 +136,12 @@ impl Crossing {
 }
 
 impl Crossings {
+    /// Empty bytes with room for a few.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let spare = self.0.lock().bytes.pop();
+        spare.unwrap_or_else(|| Vec::with_capacity(128))
+    }
+
     fn of(&self, key: Key) -> Arc<Crossing> {
         let mut all = self.0.lock();
         let mut under_way = all.under_way.iter();
@@ -150,13 +159,19 @@ impl Crossings {
         state.abandoned = true;
         if crossing.is_done() {
             drop(state);
-            self.forget(key);
+            self.forget(key, Parts::new());
         }
     }
 
     /// The crossing's outcome is taken care of.
-    pub(crate) fn forget(&self, key: Key) {
+    pub(crate) fn forget(&self, key: Key, parts: Parts) {
         let mut all = self.0.lock();
+        for Part { mut bytes, .. } in parts {
+            if bytes.capacity() <= KEPT && all.bytes.len() < SPARE {
+                bytes.clear();
+                all.bytes.push(bytes);
+            }
+        }
         let mut under_way = all.under_way.iter();
         if let Some(at) = under_way.position(|(other, _)| *other == key) {
             let (_, mut over) = all.under_way.swap_remove(at);
@@ -180,6 +195,7 @@ impl Processes {
         key: Key,
         route: &Arc<Route>,
         bytes: Vec<u8>,
+        here: &Arc<AtomicBool>,
     ) -> Arc<Crossing> {
         let crossing = self.crossings.of(key);
         self.go_on(key, &crossing, |state| {
@@ -187,6 +203,7 @@ impl Processes {
             state.parts.push(Part { process, bytes });
             state.begun = Some(Begun {
                 route: Arc::clone(route),
+                here: Arc::clone(here),
                 step: 0,
                 sent: false,
             });
@@ -202,7 +219,7 @@ impl Processes {
         step: u32,
         payload: &mut Vec<u8>,
     ) -> Option<()> {
-        let parts = read_parts(std::mem::take(payload))?;
+        let parts = read_parts(std::mem::replace(payload, self.crossings.bytes()))?;
         let crossing = self.crossings.of(key);
         self.go_on(key, &crossing, |state| {
             state.early.push((process, step, parts));
@@ -223,13 +240,14 @@ impl Processes {
                     state = crossing.state.lock();
                     state.memory = message;
                 }
-                Next::Over(route) => {
+                Next::Over(Begun { route, here, .. }) => {
                     // Under the lock: whoever abandons it sees this, or is seen here.
                     crossing.done.store(true, Ordering::Release);
+                    here.store(true, Ordering::Release);
                     let abandoned = state.abandoned;
                     drop(state);
                     if abandoned {
-                        self.crossings.forget(key);
+                        self.crossings.forget(key, Parts::new());
                     }
                     return route.here.iter().for_each(|&rank| self.wake(rank));
                 }
@@ -280,9 +298,7 @@ impl State {
             begun.step += 1;
             begun.sent = false;
         }
-        self.begun
-            .take()
-            .map_or(Next::Wait, |begun| Next::Over(begun.route))
+        self.begun.take().map_or(Next::Wait, Next::Over)
     }
 }
 
@@ -377,6 +393,7 @@ mod tests {
             let begin = |&own: &usize| State {
                 begun: Route::new(own, &hosts, vec![]).map(|route| Begun {
                     route: Arc::new(route),
+                    here: Arc::default(),
                     step: 0,
                     sent: false,
                 }),
