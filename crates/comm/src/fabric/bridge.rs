@@ -271,23 +271,41 @@ impl Drop for Bridge {
 impl<V: Value> Runs<V> {
     /// These and those, neighbours combined.
     fn join(self, other: Runs<V>, combine: &impl Fn(V, V) -> V) -> Runs<V> {
-        let mut all = self.0;
-        all.extend(other.0);
-        all.sort_unstable_by_key(|run| run.first);
-        let mut joined: SmallVec<[Run<V>; 2]> = SmallVec::new();
-        for run in all {
-            match joined.pop() {
-                Some(last) if last.first + last.ranks == run.first => joined.push(Run {
-                    first: last.first,
-                    ranks: last.ranks + run.ranks,
-                    value: combine(last.value, run.value),
-                }),
-                last => {
-                    joined.extend(last);
-                    joined.push(run);
-                }
+        let (mut mine, mut others) = (self.0, other.0);
+        if mine.len() == 1 && others.len() == 1 {
+            // As most often: nothing to sort.
+            return match (mine.pop(), others.pop()) {
+                (Some(one), Some(other)) if one.first < other.first => one.join(other, combine),
+                (Some(one), Some(other)) => other.join(one, combine),
+                (one, other) => Runs(one.into_iter().chain(other).collect()),
+            };
+        }
+        mine.extend(others);
+        mine.sort_unstable_by_key(|run| run.first);
+        let mut joined = Runs(SmallVec::new());
+        for run in mine {
+            match joined.0.pop() {
+                Some(last) => joined.0.extend(last.join(run, combine).0),
+                None => joined.0.push(run),
             }
         }
+        joined
+    }
+}
+
+impl<V: Value> Run<V> {
+    /// This and the one behind it: one if they are neighbours.
+    #[inline]
+    fn join(self, next: Run<V>, combine: &impl Fn(V, V) -> V) -> Runs<V> {
+        if self.first + self.ranks != next.first {
+            return Runs(SmallVec::from_buf([self, next]));
+        }
+        let mut joined = SmallVec::new();
+        joined.push(Run {
+            first: self.first,
+            ranks: self.ranks + next.ranks,
+            value: combine(self.value, next.value),
+        });
         Runs(joined)
     }
 }

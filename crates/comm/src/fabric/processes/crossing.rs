@@ -12,6 +12,7 @@ use crate::wire::{Tail, put_number};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use smallvec::SmallVec;
+use std::mem;
 use std::sync::Arc;
 
 /// Which meeting a crossing belongs to.
@@ -129,7 +130,7 @@ impl Crossing {
 
     /// The parts of all processes, in their order.
     pub(crate) fn take_parts(&self) -> Parts {
-        let mut parts = std::mem::take(&mut self.state.lock().parts);
+        let mut parts = mem::take(&mut self.state.lock().parts);
         parts.sort_unstable_by_key(|part| part.process);
         parts
     }
@@ -164,12 +165,12 @@ impl Crossings {
     }
 
     /// The crossing's outcome is taken care of.
-    pub(crate) fn forget(&self, key: Key, parts: Parts) {
+    pub(crate) fn forget(&self, key: Key, mut parts: Parts) {
         let mut all = self.0.lock();
-        for Part { mut bytes, .. } in parts {
+        for Part { bytes, .. } in &mut parts {
             if bytes.capacity() <= KEPT && all.bytes.len() < SPARE {
                 bytes.clear();
-                all.bytes.push(bytes);
+                all.bytes.push(mem::take(bytes));
             }
         }
         let mut under_way = all.under_way.iter();
@@ -219,7 +220,7 @@ impl Processes {
         step: u32,
         payload: &mut Vec<u8>,
     ) -> Option<()> {
-        let parts = read_parts(std::mem::replace(payload, self.crossings.bytes()))?;
+        let parts = read_parts(mem::replace(payload, self.crossings.bytes()))?;
         let crossing = self.crossings.of(key);
         self.go_on(key, &crossing, |state| {
             state.early.push((process, step, parts));
@@ -277,7 +278,7 @@ impl State {
         while let Some(step) = begun.route.steps.get(begun.step) {
             if step.sends && !begun.sent {
                 begun.sent = true;
-                let mut message = std::mem::take(&mut self.memory);
+                let mut message = mem::take(&mut self.memory);
                 write_parts(&self.parts, &mut message);
                 return Next::Send(step.process, step.tag, message);
             }
@@ -405,7 +406,7 @@ mod tests {
             };
             let mut states: Vec<State> = hosts.iter().map(begin).collect();
             let (mut over, mut moved) = (0, true);
-            while std::mem::take(&mut moved) {
+            while mem::take(&mut moved) {
                 for own in 0..processes {
                     loop {
                         match states[own].next() {
