@@ -18,5 +18,5 @@ mod machine;
 mod page;
 mod verdict;
 
-pub use losses::{Loss, Losses};
+pub use losses::{Group, Loss, Losses};
 pub use page::page;

@@ -25,8 +25,8 @@ pub struct Loss<'a> {
     pub peer: &'a str,
     /// Its median, least and most.
     pub theirs: [f64; 3],
-    /// By how much it is better; `None` where the peer's values reach 0 or less, so that a ratio says nothing.
-    pub factor: Option<f64>,
+    /// By how much it is better.
+    pub factor: f64,
     /// The values of both overlap, from least to most: it may be chance.
     pub overlaps: bool,
     /// Either was measured beside other load.
@@ -38,17 +38,32 @@ pub struct Loss<'a> {
 /// All comparisons of the suite.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Losses<'a> {
-    /// Where a peer is better, the most severe first; those without a ratio last.
+    /// Where a peer is better, the most severe first.
     pub losses: Vec<Loss<'a>>,
     /// How many values of motet have a peer's beside them.
     pub compared: usize,
+    /// How many more would be compared if one of the two values were not lost in the spread of what it is a difference of.
+    pub untold: usize,
 }
 
-/// Quantities that others of the same experiment are computed from: they are no comparison of their own.
-const INGREDIENTS: [&str; 3] = [
-    "run time",
-    "run time in one stage",
-    "run time without copies",
+/// The losses in one quantity of one form of motet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group<'a, 'l> {
+    /// The most severe one.
+    pub worst: &'l Loss<'a>,
+    /// Points at which a peer is better.
+    pub lost: usize,
+    /// Those of them where the values of both overlap.
+    pub overlapping: usize,
+}
+
+/// Quantities from which the others, in the same experiment, are computed: they are no comparison of their own.
+const INGREDIENTS: [(&str, &str); 5] = [
+    ("run time", "overhead per stage"),
+    ("run time in one stage", "overhead per stage"),
+    ("run time without copies", "copy bandwidth"),
+    ("time of a loop", "overhead per block"),
+    ("time", "rate"),
 ];
 
 /// Which values are better.
@@ -63,7 +78,7 @@ impl Losses<'_> {
     #[must_use]
     pub fn of(rows: &[Row]) -> Losses<'_> {
         let mut losses = Vec::new();
-        let mut compared = 0;
+        let (mut compared, mut untold) = (0, 0);
         for row in rows.iter().filter(|row| row.series.starts_with("motet")) {
             let (Some(motet), Some(better)) = (values(row), better(row)) else {
                 continue;
@@ -72,16 +87,23 @@ impl Losses<'_> {
                 continue;
             }
             let peers = rows.iter().filter(|peer| is_beside(row, peer));
-            let peers = peers.filter_map(|peer| Some((peer, values(peer)?)));
+            let peers: Vec<_> = peers
+                .filter_map(|peer| Some((peer, values(peer)?)))
+                .collect();
+            let any = !peers.is_empty();
+            let says = |values: &[f64; 3]| !is_overhead(row) || values[1] > 0.0;
+            let peers = peers.into_iter().filter(|(_, values)| says(values));
             let order = |a: &[f64; 3], b: &[f64; 3]| match better {
                 Better::Less => a[0].total_cmp(&b[0]),
                 Better::More => b[0].total_cmp(&a[0]),
             };
-            let Some((peer, theirs)) = peers.min_by(|(_, a), (_, b)| order(a, b)) else {
+            let best = peers.min_by(|(_, a), (_, b)| order(a, b));
+            let Some((peer, theirs)) = best.filter(|_| says(&motet)) else {
+                untold += usize::from(any);
                 continue;
             };
             compared += 1;
-            if let Some(factor) = lost(better, motet[0], theirs) {
+            if let Some(factor) = lost(better, motet[0], theirs[0]) {
                 losses.push(Loss {
                     experiment: &row.experiment,
                     point: &row.point,
@@ -91,43 +113,68 @@ impl Losses<'_> {
                     motet,
                     peer: &peer.series,
                     theirs,
-                    factor: factor.is_finite().then_some(factor),
+                    factor,
                     overlaps: motet[1] <= theirs[2] && theirs[1] <= motet[2],
                     disturbed: row.disturbed || peer.disturbed,
                     cause: causes::of(row, peer),
                 });
             }
         }
-        let severity = |loss: &Loss<'_>| loss.factor.unwrap_or(0.0);
-        losses.sort_by(|a, b| severity(b).total_cmp(&severity(a)));
-        Losses { losses, compared }
+        losses.sort_by(|a, b| b.factor.total_cmp(&a.factor));
+        Losses {
+            losses,
+            compared,
+            untold,
+        }
+    }
+
+    /// The losses by quantity and form of motet, the most severe first.
+    #[must_use]
+    pub fn groups(&self) -> Vec<Group<'_, '_>> {
+        let mut groups: Vec<Group<'_, '_>> = Vec::new();
+        for loss in &self.losses {
+            let of =
+                |loss: &Loss<'_>| [loss.experiment, loss.quantity, loss.series].map(str::to_owned);
+            let known = groups.iter().position(|group| of(group.worst) == of(loss));
+            let at = known.unwrap_or_else(|| {
+                groups.push(Group {
+                    worst: loss,
+                    lost: 0,
+                    overlapping: 0,
+                });
+                groups.len() - 1
+            });
+            groups[at].lost += 1;
+            groups[at].overlapping += usize::from(loss.overlaps);
+        }
+        groups
     }
 }
 
-/// By how much motet loses, when it is by more than 10 %; infinite when the peer's values reach 0 or less, as those of a
-/// subtraction may: then a ratio says nothing.
-fn lost(better: Better, motet: f64, [median, least, _]: [f64; 3]) -> Option<f64> {
+/// By how much motet loses, when it is by more than 10 %.
+fn lost(better: Better, motet: f64, peer: f64) -> Option<f64> {
     let factor = match better {
-        Better::Less if motet <= 0.0 => return None,
-        Better::Less if least > 0.0 => motet / median,
-        Better::Less if motet > MORE * median.max(0.0) => f64::INFINITY,
-        Better::Less => return None,
-        Better::More if motet > 0.0 => median / motet,
-        Better::More => f64::INFINITY,
+        Better::Less => motet / peer,
+        Better::More => peer / motet,
     };
-    (factor > MORE).then_some(factor)
+    (factor.is_finite() && factor > MORE).then_some(factor)
+}
+
+/// Whether it is a difference of run times, or a part of one: where its values reach 0, it is lost in their spread.
+fn is_overhead(row: &Row) -> bool {
+    row.quantity.contains("overhead")
 }
 
 /// Whether its experiment has quantities that were computed from it.
 fn is_ingredient(row: &Row, rows: &[Row]) -> bool {
-    let computed = |other: &&Row| {
-        other.experiment == row.experiment
-            && matches!(
-                other.quantity.as_str(),
-                "overhead per stage" | "copy bandwidth"
-            )
+    let of = INGREDIENTS.iter().filter(|(of, _)| *of == row.quantity);
+    let computed = |quantity| {
+        let mut here = rows
+            .iter()
+            .filter(|other| other.experiment == row.experiment);
+        here.any(|other| other.quantity == quantity)
     };
-    INGREDIENTS.contains(&row.quantity.as_str()) && rows.iter().any(|other| computed(&other))
+    of.into_iter().any(|(_, quantity)| computed(*quantity))
 }
 
 /// Whether less of it is better, or more; `None` for what is not good or bad.
@@ -215,11 +262,15 @@ mod tests {
                 ..us("C", 1, 1.0)
             },
         ];
-        let Losses { losses, compared } = Losses::of(&rows);
-        assert_eq!(compared, 3);
+        let Losses {
+            losses,
+            compared,
+            untold,
+        } = Losses::of(&rows);
+        assert_eq!((compared, untold), (3, 0));
         let told: Vec<_> = losses
             .iter()
-            .map(|loss| (loss.peer, loss.factor.unwrap().round(), loss.disturbed))
+            .map(|loss| (loss.peer, loss.factor.round(), loss.disturbed))
             .collect();
         assert_eq!(told, [("C", 10.0, true), ("C", 3.0, false)]);
         assert!(!losses[1].overlaps);
@@ -249,21 +300,62 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_without_overhead_is_a_loss_without_a_ratio_and_stands_last() {
+    fn what_is_lost_in_the_spread_of_run_times_is_not_compared() {
         let f = |series, at, median| row(series, "overhead f", "", at, median);
         let rows = [
-            f("motet", 1, 0.3),
-            f("peer", 1, -0.01),
+            f("motet", 1, 0.4),
+            f("peer", 1, 0.05),
+            f("other", 1, 0.2),
             f("motet", 2, 0.6),
             f("peer", 2, 0.2),
-            f("motet", 4, -0.02),
-            f("peer", 4, -0.5),
+            f("motet", 4, 0.05),
+            f("peer", 4, 0.2),
+            f("motet", 5, 0.5),
         ];
-        let factors: Vec<_> = Losses::of(&rows)
+        let found = Losses::of(&rows);
+        assert_eq!((found.compared, found.untold), (2, 1));
+        let told: Vec<_> = found
             .losses
             .iter()
-            .map(|loss| loss.factor.map(f64::round))
+            .map(|loss| (loss.peer, loss.factor.round()))
             .collect();
-        assert_eq!(factors, [Some(3.0), None]);
+        assert_eq!(told, [("peer", 3.0), ("other", 2.0)]);
+    }
+
+    #[test]
+    fn losses_of_one_quantity_are_one_group() {
+        let of = |series, quantity, at, median| row(series, quantity, "us", at, median);
+        let rows = [
+            of("motet", "time of a loop", 1, 9.0),
+            of("peer", "time of a loop", 1, 1.0),
+            of("motet", "overhead per block", 1, 9.0),
+            of("peer", "overhead per block", 1, 1.0),
+            of("motet", "overhead per block", 2, 4.0),
+            of("peer", "overhead per block", 2, 1.0),
+            of("motet static", "overhead per block", 2, 1.15),
+            of("peer", "latency", 2, 1.0),
+            of("motet", "latency", 2, 1.15),
+        ];
+        let found = Losses::of(&rows);
+        let groups = found.groups();
+        let told: Vec<_> = groups
+            .iter()
+            .map(|group| {
+                (
+                    group.worst.quantity,
+                    group.worst.factor,
+                    group.lost,
+                    group.overlapping,
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("overhead per block", 9.0, 2, 0),
+                ("overhead per block", 1.15, 1, 1),
+                ("latency", 1.15, 1, 1)
+            ]
+        );
     }
 }

@@ -4,16 +4,13 @@ use super::claims::CLAIMS;
 use super::evidence::Evidence;
 use super::experiments::{self, anchor};
 use super::html::Html;
-use super::losses::{Loss, Losses};
+use super::losses::{Group, Loss, Losses};
 use super::verdict::Claim;
 use super::{figures, machine};
 use crate::plot::measured;
 use crate::results::Results;
 use crate::suite::{Value, all};
 use crate::text::{number, slug, unit};
-
-/// So many losses are shown at once.
-const SHOWN: usize = 15;
 
 /// The page as HTML. It holds everything that it shows.
 ///
@@ -124,8 +121,8 @@ fn header(html: &mut Html, results: &Results, losses: &Losses<'_>, judged: &[Jud
     let disturbed = results.rows.iter().filter(|row| row.disturbed).count();
     let tiles = [
         (
-            losses.losses.len(),
-            format!("of {} comparisons lost", losses.compared),
+            losses.losses.iter().filter(|loss| !loss.overlaps).count(),
+            format!("of {} comparisons lost beyond the spread", losses.compared),
         ),
         (count(Answer::Holds), "claims of the papers hold".to_owned()),
         (count(Answer::DoesNot), "do not".to_owned()),
@@ -178,23 +175,28 @@ fn contents(html: &mut Html, results: &Results) {
 fn lost(html: &mut Html, results: &Results, losses: &Losses<'_>) {
     html.open("section", &[]);
     html.heading(2, "loses", "What motet loses");
-    let Losses { losses, compared } = losses;
+    let groups = losses.groups();
+    let Losses {
+        losses,
+        compared,
+        untold,
+    } = losses;
+    let beyond = losses.iter().filter(|loss| !loss.overlaps).count();
     html.p(&format!(
         "A peer is better by more than 10 % in {} of {compared} comparisons, each motet's value against the best peer's at the same point \
-         and in the same run, the most severe first. ≈ marks those whose ranges, from least to most, overlap: they may be chance; † those \
-         measured beside other load. Where the peer's values reach 0, as differences of run times may, a ratio says nothing; these stand last.",
+         and in the same run: in {beyond} beyond the spread of the values, in the others (≈) their ranges, from least to most, overlap, and it may \
+         be chance. † marks what was measured beside other load. {untold} more cannot be compared: one of the two is a difference of run times \
+         and is lost in their spread.",
         losses.len(),
     ));
-    let (first, rest) = losses.split_at(losses.len().min(SHOWN));
-    if first.is_empty() {
+    if groups.is_empty() {
         html.p("Nothing, in these rows.");
     } else {
-        loss_table(html, results, first);
-    }
-    if !rest.is_empty() {
+        html.p("By quantity and form of motet, at the worst point of each, the most severe first:");
+        group_table(html, results, &groups);
         html.open("details", &[]);
-        html.element("summary", &[], &format!("{} more", rest.len()));
-        loss_table(html, results, rest);
+        html.element("summary", &[], &format!("All {}", losses.len()));
+        loss_table(html, results, losses);
         html.close("details");
     }
     causes(html, losses);
@@ -204,28 +206,42 @@ fn lost(html: &mut Html, results: &Results, losses: &Losses<'_>) {
 fn loss_table(html: &mut Html, results: &Results, losses: &[Loss<'_>]) {
     let headings = ["loses by", "to", "motet", "peer", "in", "at"];
     html.table(&headings, losses, |html, loss| {
-        let factor = loss
-            .factor
-            .map_or("–".to_owned(), |factor| format!("{}×", number(factor)));
-        let marks = match (loss.overlaps, loss.disturbed) {
-            (true, true) => " ≈ †",
-            (true, false) => " ≈",
-            (false, true) => " †",
-            (false, false) => "",
-        };
-        html.element("td", &[("class", "value")], &format!("{factor}{marks}"));
-        html.cell(loss.peer);
-        let value = |value: f64| format!("{} {}", number(value), unit(loss.unit));
-        let name = loss.series.trim_start_matches("motet").trim();
-        let motet = format!("{} {name}", value(loss.motet[0]));
-        html.element("td", &[("class", "value")], motet.trim());
-        html.element("td", &[("class", "value")], value(loss.theirs[0]).trim());
-        html.open("td", &[("class", "says")]);
-        html.link(&format!("#{}", anchor(loss.experiment)), loss.experiment);
-        html.text(&format!(" {}", loss.quantity));
-        html.close("td");
-        html.element("td", &[("class", "says")], &place(results, loss));
+        loss_cells(html, results, loss);
     });
+}
+
+fn group_table(html: &mut Html, results: &Results, groups: &[Group<'_, '_>]) {
+    let headings = ["loses by", "to", "motet", "peer", "in", "at", "points"];
+    html.table(&headings, groups, |html, group| {
+        loss_cells(html, results, group.worst);
+        let points = match group.overlapping {
+            0 => group.lost.to_string(),
+            overlapping => format!("{}, {overlapping} ≈", group.lost),
+        };
+        html.element("td", &[("class", "value")], &points);
+    });
+}
+
+fn loss_cells(html: &mut Html, results: &Results, loss: &Loss<'_>) {
+    let marks = match (loss.overlaps, loss.disturbed) {
+        (true, true) => " ≈ †",
+        (true, false) => " ≈",
+        (false, true) => " †",
+        (false, false) => "",
+    };
+    let factor = format!("{}×{marks}", number(loss.factor));
+    html.element("td", &[("class", "value")], &factor);
+    html.cell(loss.peer);
+    let value = |value: f64| format!("{} {}", number(value), unit(loss.unit));
+    let name = loss.series.trim_start_matches("motet").trim();
+    let motet = format!("{} {name}", value(loss.motet[0]));
+    html.element("td", &[("class", "value")], motet.trim());
+    html.element("td", &[("class", "value")], value(loss.theirs[0]).trim());
+    html.open("td", &[("class", "says")]);
+    html.link(&format!("#{}", anchor(loss.experiment)), loss.experiment);
+    html.text(&format!(" {}", loss.quantity));
+    html.close("td");
+    html.element("td", &[("class", "says")], &place(results, loss));
 }
 
 /// The point, without what is the same in all rows of its experiment.
