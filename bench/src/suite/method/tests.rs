@@ -4,6 +4,8 @@ use super::*;
 use crate::suite::load::Reading;
 use crate::suite::{Point, Quantity};
 use std::cell::RefCell;
+#[cfg(target_os = "linux")]
+use std::process::Command;
 use std::rc::Rc;
 
 /// Readings in which others have this share of one of two processors during each attempt in turn.
@@ -239,4 +241,52 @@ fn cancelling_leaves_the_rows_before_it() {
     assert!(matches!(stop, Stop::Cancelled));
     // Six runs are the first case's; it was stopped in the second.
     assert_eq!((asked.borrow().len(), told.rows.len()), (8, 2));
+}
+
+/// A program that computes and is not of this process's family: the shell that has started it has ended.
+#[cfg(target_os = "linux")]
+struct Load(String);
+
+#[cfg(target_os = "linux")]
+impl Load {
+    fn start() -> Load {
+        let script = "while :; do :; done >/dev/null 2>&1 & echo $!";
+        let told = Command::new("sh").args(["-c", script]).output().unwrap();
+        Load(String::from_utf8(told.stdout).unwrap().trim().to_owned())
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Load {
+    fn drop(&mut self) {
+        let script = format!("kill -9 {}", self.0);
+        // It ends with the machine if it cannot be ended here.
+        let _ = Command::new("sh").args(["-c", &script]).status();
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_load_that_somebody_starts_is_noticed_and_said() {
+    let _load = Load::start();
+    let mut measurer = Measurer::new(Method {
+        budget: Duration::from_secs(60),
+        least: 1,
+        most: 1,
+        warm: false,
+        watched: true,
+    });
+    let waits = || {
+        std::thread::park_timeout(Duration::from_millis(500));
+        Ok(vec![1.0])
+    };
+    let mut told = Told::default();
+    let case = Case::new(Point::new(), &[TIME]).with("motet", waits);
+    measurer.measure("E99", vec![case], &mut told).unwrap();
+    assert_eq!(
+        told.disturbed,
+        [true, false],
+        "once more, and then it is said"
+    );
+    assert!(told.rows.iter().all(|row| row.disturbed));
 }
