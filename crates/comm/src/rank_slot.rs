@@ -54,6 +54,8 @@ pub(crate) struct Seen {
     pub(crate) waits: Vec<Listed>,
     /// Neither runs nor is to run.
     pub(crate) suspended: bool,
+    /// Somebody has woken it from its sleep, and it has not run yet.
+    pub(crate) woken: bool,
     /// The last call in which it slept, and when that ended.
     pub(crate) last: Option<(Wait, Instant)>,
 }
@@ -131,15 +133,25 @@ impl RankSlot {
 
     /// What the rank does now.
     pub(crate) fn look(&self) -> Seen {
-        // First: a rank that begins to wait after this shows at least that it runs.
-        let suspended = self.task.get().is_some_and(FutureHandle::is_waiting);
-        let all = self.waits.lock().clone();
+        let (all, suspended, sleeping) = {
+            // While it is locked a rank that runs can neither come to the list nor leave it: what stands there is
+            // of the same moment. Relaxed: a rank says that it sleeps before it comes to the list.
+            let waits = self.waits.lock();
+            let suspended = self.task.get().is_some_and(FutureHandle::is_waiting);
+            (
+                waits.clone(),
+                suspended,
+                self.sleeping.load(Ordering::Relaxed),
+            )
+        };
         let (waits, ended) = all.into_iter().partition(|listed| listed.ended.is_none());
         let ended: Vec<Listed> = ended;
         Seen {
             finished: self.is_finished(),
             waits,
             suspended,
+            // One that is on the list and runs still, to its next await, was not woken.
+            woken: !suspended && !sleeping,
             last: ended
                 .first()
                 .and_then(|last| Some((last.why.wait, last.ended?))),
@@ -245,14 +257,53 @@ impl RankWait {
     }
 }
 
+#[cfg(test)]
+fn why() -> [Why; 1] {
+    let operation = crate::report::Operation::Collective {
+        name: "model",
+        root: None,
+    };
+    let location = std::panic::Location::caller();
+    [Why {
+        wait: Wait {
+            operation,
+            location: location.into(),
+            communicator: 0,
+        },
+        members: None,
+        peers: None,
+        started: false,
+    }]
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_that_is_on_the_list_and_has_not_left_its_thread_was_not_woken() {
+        let slot = RankSlot::new();
+        let mut wait = RankWait::default();
+        let cx = Context::from_waker(Waker::noop());
+        while slot.waits().is_empty() {
+            assert!(wait.poll(&slot, &cx, || false, why).is_pending());
+        }
+        // As one that runs: there is no task that could be suspended.
+        let seen = slot.look();
+        assert_eq!((seen.suspended, seen.woken), (false, false));
+        slot.wake();
+        assert!(slot.look().woken);
+        wait.end(&slot);
+        assert!(slot.look().waits.is_empty());
+    }
+}
+
 #[cfg(all(test, motet_loom))]
 pub(crate) mod loom_tests {
     use super::*;
-    use crate::report::Operation;
     use motet_sync::atomic::AtomicUsize;
     use motet_sync::{Arc, Condvar, thread};
     use std::future::poll_fn;
-    use std::panic::Location;
     use std::pin::pin;
     use std::task::Wake;
 
@@ -285,24 +336,6 @@ pub(crate) mod loom_tests {
             }
             *rung = false;
         }
-    }
-
-    fn why() -> [Why; 1] {
-        let operation = Operation::Collective {
-            name: "model",
-            root: None,
-        };
-        let location = Location::caller();
-        [Why {
-            wait: Wait {
-                operation,
-                location: location.into(),
-                communicator: 0,
-            },
-            members: None,
-            peers: None,
-            started: false,
-        }]
     }
 
     /// A rank falls asleep while two others bring what it waits for.

@@ -35,7 +35,7 @@ impl Hall {
         });
         let waits: Vec<WaitNow> = waits.collect();
         if !waits.is_empty() {
-            let woken = !seen.suspended;
+            let woken = seen.woken;
             return RankNow::Waiting { waits, woken };
         }
         let since = seen.last.map_or(self.begun, |(_, ended)| ended);

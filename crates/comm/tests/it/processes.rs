@@ -211,7 +211,7 @@ fn sem_g416_who_does_not_come_to_a_run_is_named_after_the_time_that_the_world_gi
                 }
                 // One that comes when others have given up does not wait for them.
                 (_, RunError::Elsewhere { message, .. }) => {
-                    assert!(message.contains("processes [2] had not come"), "{message}");
+                    assert!(message.contains("2] had not come"), "{message}");
                 }
                 (_, other) => panic!("process {process}: {other}"),
             }
@@ -219,81 +219,102 @@ fn sem_g416_who_does_not_come_to_a_run_is_named_after_the_time_that_the_world_gi
     });
 }
 
+/// How long silence is borne: a busy machine may keep the thread of a process that is well for longer than the first.
+const SILENCES: [Duration; 3] = [
+    Duration::from_millis(500),
+    Duration::from_secs(4),
+    Duration::from_secs(15),
+];
+
+/// One attempt after the other bears more, until one goes as it should: a fault spoils all of them.
+fn with_more_and_more_patience(attempt: impl Fn(Duration) -> Result<(), String>) {
+    let mut wrong = Vec::new();
+    for silence in SILENCES {
+        match attempt(silence) {
+            Ok(()) => return,
+            Err(what) => wrong.push(what),
+        }
+    }
+    panic!("{wrong:#?}");
+}
+
+/// Process 1 of so many vanishes; whether it is given up for its silence, and nobody else is.
+fn given_up(count: usize, silence: Duration) -> Result<(), String> {
+    let ended = processes(count, move |end| {
+        let vanishes = end.clone();
+        let begun = Instant::now();
+        let world = World::over(end, 2).patience(silence);
+        let ended = world.run(async |comm| -> Result<(), CommError> {
+            comm.barrier().await?;
+            if comm.rank() == 2 {
+                vanishes.vanish();
+            }
+            comm.barrier().await
+        });
+        (ended, begun.elapsed())
+    });
+    for (process, (ended, took)) in ended.into_iter().enumerate() {
+        let right = match &ended {
+            Err(RunError::Transport { .. }) => process == 1,
+            Err(RunError::Lost { process: 1, reason }) => {
+                process != 1 && reason.contains("has said nothing for") && took >= silence
+            }
+            Err(RunError::Elsewhere { message, .. }) => {
+                process != 1 && message.starts_with("process 1 is lost")
+            }
+            _ => false,
+        };
+        if !right {
+            return Err(format!(
+                "process {process} of {count}, {silence:?}: {ended:?} after {took:?}"
+            ));
+        }
+    }
+    Ok(())
+}
+
 #[test]
 fn sem_g417_a_process_that_nobody_sees_is_given_up_when_it_has_been_silent() {
-    const PATIENCE: Duration = Duration::from_millis(500);
     for count in [2, 3, 5] {
         within(patience(), move || {
-            let ended = processes(count, |end| {
-                let vanishes = end.clone();
-                let begun = Instant::now();
-                let world = World::over(end, 2).patience(PATIENCE);
-                let ended = world.run(async |comm| -> Result<(), CommError> {
-                    comm.barrier().await?;
-                    if comm.rank() == 2 {
-                        vanishes.vanish();
-                    }
-                    comm.barrier().await
-                });
-                (ended.unwrap_err(), begun.elapsed())
-            });
-            for (process, (ended, took)) in ended.into_iter().enumerate() {
-                match ended {
-                    RunError::Transport { .. } => assert_eq!(process, 1, "it is the one"),
-                    RunError::Lost { process: 1, reason } => {
-                        assert!(reason.contains("has said nothing for"), "{reason}");
-                        assert!(took >= PATIENCE, "{took:?}");
-                    }
-                    RunError::Elsewhere { message, .. } => {
-                        assert!(message.starts_with("process 1 is lost"), "{message}");
-                    }
-                    other => panic!("process {process}: {other}"),
-                }
-            }
+            with_more_and_more_patience(|silence| given_up(count, silence));
         });
     }
 }
 
+/// Rank `busy` of three holds its thread for longer than silence is borne, and then all meet, if they do; whether
+/// nobody takes another one for silent.
+fn nobody_is_silent(busy: usize, meet: bool, silence: Duration) -> Result<(), String> {
+    let ended = processes(3, move |end| {
+        let world = World::over(end, 1).patience(silence);
+        let ended = world.run(async |comm| -> Result<(), CommError> {
+            let begun = Instant::now();
+            while comm.rank() == busy && begun.elapsed() < 3 * silence {
+                thread::yield_now();
+            }
+            if meet {
+                comm.barrier().await?;
+            }
+            Ok(())
+        });
+        ended.map(drop)
+    });
+    let all: Result<Vec<()>, _> = ended.into_iter().collect();
+    all.map(drop)
+        .map_err(|error| format!("{silence:?}: {error}"))
+}
+
 #[test]
 fn sem_g417_who_waits_or_computes_is_not_silent() {
-    const PATIENCE: Duration = Duration::from_millis(500);
     within(patience(), || {
-        let ended = processes(3, |end| {
-            let world = World::over(end, 1).patience(PATIENCE);
-            let ended = world.run(async |comm| -> Result<(), CommError> {
-                let begun = Instant::now();
-                // Two wait, and one holds its thread, for longer than silence is borne.
-                while comm.rank() == 0 && begun.elapsed() < 3 * PATIENCE {
-                    thread::yield_now();
-                }
-                comm.barrier().await
-            });
-            ended.map(drop)
-        });
-        for ended in ended {
-            ended.unwrap();
-        }
+        with_more_and_more_patience(|silence| nobody_is_silent(0, true, silence));
     });
 }
 
 #[test]
 fn sem_g417_who_has_done_its_part_is_neither_silent_nor_takes_others_for_it() {
-    const PATIENCE: Duration = Duration::from_millis(500);
     within(patience(), || {
-        let ended = processes(3, |end| {
-            let world = World::over(end, 1).patience(PATIENCE);
-            let ended = world.run(async |comm| -> Result<(), CommError> {
-                let begun = Instant::now();
-                while comm.rank() == 1 && begun.elapsed() < 3 * PATIENCE {
-                    thread::yield_now();
-                }
-                Ok(())
-            });
-            ended.map(drop)
-        });
-        for ended in ended {
-            ended.unwrap();
-        }
+        with_more_and_more_patience(|silence| nobody_is_silent(1, false, silence));
     });
 }
 

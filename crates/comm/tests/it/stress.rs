@@ -32,8 +32,8 @@ fn sem_g36_a_million_stages_of_exchange() {
             for (world, stages) in [(world, stages), one_thread] {
                 // A machine that is busy with other things gets through fewer of them.
                 let start = Instant::now();
-                for _ in (0..stages).step_by(10_000) {
-                    let wrong = world.run(async |comm| exchange(&comm, 10_000).await);
+                for _ in (0..stages).step_by(1_000) {
+                    let wrong = world.run(async |comm| exchange(&comm, 1_000).await);
                     assert_eq!(wrong.expect("it ends well"), vec![0; size], "{world:?}");
                     if start.elapsed() > Duration::from_secs(3) {
                         break;
@@ -96,11 +96,11 @@ fn sem_g35_many_ranks_on_few_threads() {
 #[test]
 fn stress_a_barrier_that_ranks_sleep_in_wakes_them_every_time() {
     within(patience(), || {
-        stress(4, |seed| {
+        stress(16, |seed| {
             let world = World::threads(2 + seed as usize % 3).workers(2);
             let rounds = world.run(async |comm: Communicator| {
                 let mut random = Random::new(seed + 100 * comm.rank() as u64);
-                for round in 0..1_500 {
+                for round in 0..375 {
                     // Long enough, now and then, for the others to fall asleep.
                     let pause = if random.below(4) == 0 { 150 } else { 0 };
                     let start = Instant::now();

@@ -5,12 +5,12 @@ use crate::worlds::Outcome;
 use motet_comm::{Communicator, Operation, RankNow, Transport, WaitGraph, Watch, World};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread;
-use motet_testkit::{patience, within};
+use motet_testkit::{patience, stress, within};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::task::{Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// With a thread for each rank: some of them hold theirs.
 fn worlds_of_four() -> [World; 2] {
@@ -188,7 +188,9 @@ fn sem_g431_ranks_of_other_communicators_are_named_by_their_numbers_in_the_world
             let graph = watched(&world, body, |watch| {
                 seen(watch, |graph| {
                     let done = |rank: usize| graph.ranks[rank] == RankNow::Finished;
+                    // Rank 3 may have been woken from the split, and not have run yet.
                     waits(graph, 1)
+                        && !waits(graph, 3)
                         && done(0)
                         && done(2)
                         && graph.ranks[1].waits()[0].wait.communicator != 0
@@ -237,6 +239,43 @@ fn sem_g431_who_waits_for_no_rank_is_told_apart() {
 }
 
 #[test]
+fn stress_who_waits_for_messages_alone_is_never_shown_as_waiting_for_something_else() {
+    within(patience(), || {
+        stress(3, |_| {
+            let world = World::threads(2).workers(2);
+            let (over, watch) = (Arc::new(AtomicBool::new(false)), world.watch());
+            let told = Arc::clone(&over);
+            let looking = thread::spawn(move || {
+                while !told.load(Ordering::Acquire) {
+                    let elsewhere = |now: &RankNow| matches!(now, RankNow::Elsewhere { .. });
+                    let graph = watch.why();
+                    if let Some(graph) = graph.filter(|graph| graph.ranks.iter().any(elsewhere)) {
+                        return Some(graph.to_string());
+                    }
+                }
+                None
+            });
+            let ended = world.run(async |comm| -> Outcome<()> {
+                let other = 1 - comm.rank();
+                for round in 0..200 {
+                    // Long enough for the other one to fall asleep.
+                    let begun = Instant::now();
+                    while comm.rank() == round % 2 && begun.elapsed() < Duration::from_micros(100) {
+                        std::hint::spin_loop();
+                    }
+                    comm.send(other, 0, ()).await?;
+                    comm.recv::<()>(other, 0).await?;
+                }
+                Ok(())
+            });
+            over.store(true, Ordering::Release);
+            assert_eq!(looking.join().unwrap(), None);
+            ended.unwrap();
+        });
+    });
+}
+
+#[test]
 fn sem_g433_any_process_sees_the_ranks_of_all() {
     within(patience(), || {
         let seen_by = processes(3, |end| {
@@ -247,7 +286,8 @@ fn sem_g433_any_process_sees_the_ranks_of_all() {
                 // Rank 2 holds its thread; the others wait for it, and one of each process looks meanwhile.
                 if comm.rank() != 2 && comm.rank() % 2 == 1 {
                     let graph = seen(&watch, |graph| {
-                        [0, 4].iter().all(|&rank| waits(graph, rank))
+                        // A busy machine may take longer for an answer than it is waited for.
+                        graph.silent.is_empty() && [0, 4].iter().all(|&rank| waits(graph, rank))
                     });
                     comm.send(2, 0, ()).await?;
                     comm.barrier().await?;
@@ -296,8 +336,8 @@ fn sem_g434_a_process_that_does_not_answer_is_named() {
                     return Ok(());
                 }
                 if comm.rank() == 0 {
-                    // What was sent before it has vanished may still answer.
-                    let graph = seen(&watch, |graph| !graph.silent.is_empty());
+                    // What was sent before it has vanished may still answer, and process 1 may be slow to.
+                    let graph = seen(&watch, |graph| graph.silent == [(2, 4..6)]);
                     return Err(format!("{:?}: {graph}", graph.silent));
                 }
                 comm.barrier().await.map_err(|error| error.to_string())

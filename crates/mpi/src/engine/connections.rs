@@ -18,6 +18,7 @@ use std::collections::hash_map::RandomState;
 use std::fs;
 use std::hash::{BuildHasher, Hasher};
 use std::io::{ErrorKind, Read, Write};
+use std::iter;
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
@@ -33,6 +34,8 @@ const TOLD: usize = NAME + 2;
 const LIMIT: Duration = Duration::from_secs(2);
 /// Between two looks at whether somebody has connected.
 const PAUSE: Duration = Duration::from_millis(1);
+/// So many connections are taken at one look: systems do not let more of them wait.
+const MANY: usize = 4096;
 
 impl Connections {
     /// Connects this process with its neighbours on other machines. All processes call it, with the machine of each.
@@ -78,7 +81,7 @@ fn connect_all<E>(
     let connected = allgather(&[u64::from(there.is_some())])?;
     let here = listener
         .filter(|_| connected[last] == 1)
-        .and_then(|(listener, _)| accept(&listener, token));
+        .and_then(|(listener, _)| accept(&listener, token, LIMIT));
     // Who has connected to one that has not accepted would see that end, and take the process for gone.
     let accepted = allgather(&[u64::from(here.is_some())])?;
     let there = there.filter(|_| accepted[next] == 1);
@@ -125,24 +128,25 @@ fn connect(told: &[u64]) -> Option<TcpStream> {
 }
 
 /// Takes the connection that knows the token. Others, and who says nothing, keep nobody waiting.
-fn accept(listener: &TcpListener, token: u64) -> Option<TcpStream> {
+fn accept(listener: &TcpListener, token: u64, limit: Duration) -> Option<TcpStream> {
     let begun = Instant::now();
     let mut strangers: Vec<Stranger> = Vec::new();
-    while begun.elapsed() < LIMIT {
-        if let Ok((connection, _)) = listener.accept()
-            && connection.set_nonblocking(true).is_ok()
-        {
-            strangers.push(Stranger::new(connection));
-            continue;
-        }
+    loop {
+        // Before the look: what has come is seen, however late this thread is.
+        let over = begun.elapsed() >= limit;
+        let came = iter::from_fn(|| listener.accept().ok()).take(MANY);
+        let came = came.filter(|(connection, _)| connection.set_nonblocking(true).is_ok());
+        strangers.extend(came.map(|(connection, _)| Stranger::new(connection)));
         strangers.retain_mut(Stranger::listen);
         let knows = |one: &Stranger| one.said() == Some(token);
         if let Some(known) = strangers.iter().position(knows) {
             return Some(strangers.swap_remove(known).connection);
         }
+        if over {
+            return None;
+        }
         thread::park_timeout(PAUSE);
     }
-    None
 }
 
 /// Somebody who has connected and has not said who it is.
@@ -209,7 +213,7 @@ mod tests {
         let (listener, port) = listen().unwrap();
         let stranger = connect(&told(port, 6, "localhost")).unwrap();
         let there = connect(&told(port, 7, "localhost")).unwrap();
-        let here = accept(&listener, 7).unwrap();
+        let here = accept(&listener, 7, LIMIT).unwrap();
         drop(stranger);
         assert_eq!(ended(&here), None);
         drop(there);
@@ -227,10 +231,24 @@ mod tests {
         let mut slow = TcpStream::connect(("localhost", port)).unwrap();
         slow.write_all(&[7]).unwrap();
         let there = connect(&told(port, 7, "localhost")).unwrap();
-        let here = accept(&listener, 7).unwrap();
+        let here = accept(&listener, 7, LIMIT).unwrap();
         let port = |address: std::io::Result<std::net::SocketAddr>| address.unwrap().port();
         assert_eq!(port(here.peer_addr()), port(there.local_addr()));
         drop((mute, slow));
+    }
+
+    #[test]
+    fn who_has_connected_is_seen_however_late_somebody_looks() {
+        let (listener, port) = listen().unwrap();
+        let begun = Instant::now();
+        // What it says may take a moment to come.
+        let connected = || {
+            let _there = connect(&told(port, 7, "localhost")).unwrap();
+            accept(&listener, 7, Duration::ZERO).is_some()
+        };
+        while !connected() {
+            assert!(begun.elapsed() < patience());
+        }
     }
 
     /// Two processes that are threads of this one, connected; `change` sees what process 1 passes to the other.

@@ -65,7 +65,7 @@ fn all_to_all(engine: &Engine) {
         }
         engine.progress(&mut take).unwrap();
     }
-    let closed = engine.close(patience() / 8, &mut take);
+    let closed = engine.close(patience() / 2, &mut take);
     assert_eq!(closed, Ok(()), "{engine:?}");
     let expected: Vec<u32> = (0..all)
         .map(|from| if from == me { 0 } else { COUNT })

@@ -4,12 +4,14 @@
 //! runs its body there.
 
 use motet_mpi::{EngineConfig, Environment, Family, Launch, Library, Processes, ThreadLevel};
-use motet_sync::atomic::{AtomicUsize, Ordering};
+use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use motet_sync::thread;
 use motet_testkit::{mpi_libraries, patience, within};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use std::{env, fs, process};
 
 /// Set in a process that was started by a test, to the test's name.
@@ -18,6 +20,9 @@ pub(crate) const STARTED: &str = "MOTET_MPI_TEST";
 pub(crate) const DONE: &str = "the body has ended";
 /// The file to which processes write what the test reads later.
 pub(crate) const NOTES: &str = "MOTET_MPI_TEST_NOTES";
+
+/// What is promised of a time takes so many steps, one after the other; each may be as late as the clock was.
+pub(crate) const STEPS: f64 = 6.0;
 
 /// A launcher that sees a process end without MPI_Finalize may end the rest. Here it sees a shell, which notes how its
 /// process has ended, and when, and stays until all have.
@@ -154,6 +159,38 @@ pub(crate) fn run_each_to_its_end(
         err: String::from_utf8_lossy(&ran.stderr).into_owned(),
         notes,
     }
+}
+
+/// Does the work while another thread looks at the clock every ten milliseconds; by how many seconds it was late at worst.
+pub(crate) fn beside_a_clock<R>(work: impl FnOnce() -> R) -> (R, f64) {
+    const EVERY: Duration = Duration::from_millis(10);
+    let over = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&over);
+    let clock = thread::spawn(move || {
+        let mut late = Duration::ZERO;
+        // Relaxed: a look more or less does not matter.
+        while !told.load(Ordering::Relaxed) {
+            let begun = Instant::now();
+            thread::park_timeout(EVERY);
+            late = late.max(begun.elapsed().saturating_sub(EVERY));
+        }
+        late.as_secs_f64()
+    });
+    let result = work();
+    over.store(true, Ordering::Relaxed);
+    (result, clock.join().unwrap())
+}
+
+/// What all processes of this launch have noted.
+pub(crate) fn noted() -> String {
+    let path = env::var_os(NOTES).expect("the launch says it");
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+/// The times at which this was noted.
+pub(crate) fn times(notes: &str, what: &str) -> Vec<f64> {
+    let times = notes.lines().filter_map(|line| line.strip_prefix(what));
+    times.map(|time| time.parse().unwrap()).collect()
 }
 
 /// Writes when this happened, by the machine's clock, for the test to read.

@@ -24,11 +24,20 @@ struct State {
     found: Option<(usize, Traffic)>,
     /// On process 0, by process: what it told when it became idle.
     idle: Vec<Option<Traffic>>,
-    /// On process 0: the number of times that all were asked, and when they were last.
+    /// On process 0: the number of times that all were asked, and the last of them.
     wave: u32,
-    asked: Option<Instant>,
+    asked: Option<Asked>,
     /// On process 0, by process: the reports of those that have answered and are still idle.
     still: Vec<Option<WaitReport>>,
+}
+
+/// All were asked whether they are still idle.
+struct Asked {
+    when: Instant,
+    /// What they had told, by process.
+    told: Vec<Traffic>,
+    /// So many times in a row with this.
+    times: u32,
 }
 
 /// Messages that a process's ranks have sent to others and received from them.
@@ -38,8 +47,10 @@ struct Traffic {
     received: u64,
 }
 
-/// How long process 0 waits for answers.
+/// How long process 0 waits for the first answers.
 const PATIENCE: Duration = Duration::from_millis(300);
+/// For later ones at most so many times as long.
+const LONGEST: u32 = 30;
 
 impl Stuck {
     pub(super) fn new(processes: usize) -> Self {
@@ -102,13 +113,14 @@ impl Processes {
             let told: Option<Vec<Traffic>> = state.idle.iter().copied().collect();
             let sum = |of: fn(&Traffic) -> u64| told.iter().flatten().map(of).sum::<u64>();
             let balanced = sum(|traffic| traffic.sent) == sum(|traffic| traffic.received);
-            // An answer may take its time: it is waited for before they are asked again.
-            let asked = state.asked.is_some_and(|asked| asked.elapsed() < PATIENCE);
-            if told.is_none() || !balanced || !self.control.someone_runs() || asked {
+            let Some(told) = told.filter(|_| balanced && self.control.someone_runs()) else {
                 return;
-            }
+            };
+            let Some(asked) = Asked::again(state.asked.as_ref(), told, Instant::now()) else {
+                return;
+            };
             state.wave += 1;
-            state.asked = Some(Instant::now());
+            state.asked = Some(asked);
             for process in 1..state.still.len() {
                 state.still[process] = None;
             }
@@ -168,6 +180,24 @@ impl Processes {
     }
 }
 
+impl Asked {
+    /// That all are asked now; `None` while answers to the last time are waited for. Those that come later are thrown
+    /// away, so each time is longer: messages may take any time.
+    fn again(last: Option<&Asked>, told: Vec<Traffic>, now: Instant) -> Option<Asked> {
+        let same = last.filter(|last| last.told == told);
+        let before = same.map_or(0, |last| last.times);
+        let patience = PATIENCE * before.clamp(1, LONGEST);
+        if last.is_some_and(|last| now.saturating_duration_since(last.when) < patience) {
+            return None;
+        }
+        Some(Asked {
+            when: now,
+            told,
+            times: before.saturating_add(1),
+        })
+    }
+}
+
 impl Traffic {
     fn write(self) -> Vec<u8> {
         [self.sent.to_le_bytes(), self.received.to_le_bytes()].concat()
@@ -209,6 +239,25 @@ mod tests {
         answer.extend(quiet.write());
         processes.answered(1, 1, &answer);
         processes.ending()
+    }
+
+    #[test]
+    fn answers_are_waited_for_longer_from_time_to_time_while_nothing_moves() {
+        let told = |sent| vec![Traffic { sent, received: 0 }; 2];
+        let begun = Instant::now();
+        let mut asked = Asked::again(None, told(1), begun).expect("nobody was asked");
+        for times in [1, 2, 3, 4] {
+            let early = asked.when + PATIENCE * times - Duration::from_millis(1);
+            assert!(Asked::again(Some(&asked), told(1), early).is_none());
+            let late = asked.when + PATIENCE * times;
+            asked = Asked::again(Some(&asked), told(1), late).expect("it has waited");
+        }
+        // Something has moved: these answers are not wanted any more.
+        let moved = Asked::again(Some(&asked), told(2), asked.when + PATIENCE).unwrap();
+        assert_eq!(moved.times, 1);
+        asked.times = u32::MAX;
+        let late = asked.when + PATIENCE * LONGEST;
+        assert!(Asked::again(Some(&asked), told(1), late).is_some());
     }
 
     #[test]
