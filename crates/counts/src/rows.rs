@@ -171,16 +171,25 @@ fn enqueue_pop() {
     wait_for(&ended);
 }
 
-/// A worker queues tasks and then blocks; another one steals and runs all of them.
+/// A worker queues tasks and then blocks; another one, which is held until all are there, steals and runs
+/// them.
 fn enqueue_steal() {
     let dispatcher = Dispatcher::new(2);
     let queue = dispatcher.queue(QueueConfig::named("counts"));
     let (steps, ended) = Steps::new();
     let steps = Arc::new(steps);
+    let (hold, held) = channel();
+    let (let_go, goes) = channel();
+    let thief = Task::new(move || {
+        hold.send(()).expect("the caller waits");
+        wait_for(&goes);
+    });
+    queue.enqueue(thief).expect("the queue is open");
+    wait_for(&held);
     let (tell, told) = channel();
     let stolen = queue.clone();
     let owner = Task::new(move || {
-        // The newest stays with its worker, for which it is the next one.
+        // The first stays with its worker, for which it is the next one.
         for _ in 0..=2 * STEPS {
             let steps = Arc::clone(&steps);
             let task = Task::new(move || {
@@ -188,6 +197,7 @@ fn enqueue_steal() {
             });
             stolen.enqueue(task).expect("the queue is open");
         }
+        let_go.send(()).expect("the thief waits");
         wait_for(&ended);
         tell.send(()).expect("the caller waits");
     });
@@ -196,7 +206,7 @@ fn enqueue_steal() {
 }
 
 fn wait_for(ended: &Receiver<()>) {
-    ended.recv().expect("the steps end");
+    ended.recv().expect("the other thread tells");
 }
 
 fn post(port: &Port<u64>, item: u64) {

@@ -180,8 +180,7 @@ impl Dispatcher {
     /// On a worker of this dispatcher, which would wait for itself.
     pub fn wait_idle(&self) {
         self.assert_outside("wait_idle");
-        self.pool()
-            .wait_idle(|| self.pool().sleep.all_asleep() && !self.registry.has_work());
+        self.registry.wait_idle();
     }
 
     /// Lets running tasks end, joins the threads, and returns the tasks that never started: by
@@ -353,12 +352,11 @@ pub struct IdleWatch {
 }
 
 impl IdleWatch {
-    /// A number that changes whenever a worker is woken; `None` when some worker is awake. Two
-    /// equal looks mean that no task ran in between.
+    /// A number that changes whenever a worker is woken; `None` when some worker is awake or still
+    /// falls asleep. Two equal looks mean that no task ran in between.
     #[must_use]
     pub fn look(&self) -> Option<usize> {
-        let wakes = self.pool.sleep.wakes();
-        self.pool.sleep.all_asleep().then_some(wakes)
+        self.pool.sleep.all_asleep()
     }
 }
 

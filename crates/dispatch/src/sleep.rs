@@ -8,10 +8,10 @@ use motet_sync::{CachePadded, Mutex, Parker, Unparker, thread};
 pub(crate) struct Sleep {
     /// [`Counts`], packed. Changed by workers and, under the roster's lock, by wakers.
     counts: CachePadded<AtomicU32>,
-    /// Wake-ups so far.
+    /// Wake-ups so far. Changed and read under the roster's lock.
     wakes: AtomicUsize,
     /// The workers asleep, the last to fall asleep at the end.
-    roster: Mutex<Vec<usize>>,
+    roster: Mutex<Vec<Sleeper>>,
     slots: Box<[CachePadded<Slot>]>,
     cores: usize,
 }
@@ -24,6 +24,14 @@ struct Slot {
     parked: AtomicU64,
     woken: AtomicU64,
     unparker: Mutex<Option<Unparker>>,
+}
+
+/// A worker on the roster.
+#[derive(Debug, Clone, Copy)]
+struct Sleeper {
+    index: usize,
+    /// Whether it has looked for work once more and found none.
+    has_looked: bool,
 }
 
 /// How many workers look for work and how many sleep; the rest run tasks.
@@ -108,14 +116,14 @@ impl Sleep {
         self.slots.len() - self.counts().sleeping as usize <= self.cores
     }
 
-    /// Whether all workers sleep.
-    pub(crate) fn all_asleep(&self) -> bool {
-        self.counts().sleeping as usize == self.slots.len()
-    }
-
-    /// Wake-ups so far; unchanged between two looks means that nobody was woken between them.
-    pub(crate) fn wakes(&self) -> usize {
-        self.wakes.load(Ordering::SeqCst)
+    /// Whether all workers sleep, and found nothing in their last look: what was queued before has been
+    /// run. The number of wake-ups so far; unchanged between two looks means that nobody was woken
+    /// between them.
+    pub(crate) fn all_asleep(&self) -> Option<usize> {
+        let roster = self.roster.lock();
+        // Relaxed: written under the roster's lock.
+        self.all_have_looked(&roster)
+            .then(|| self.wakes.load(Ordering::Relaxed))
     }
 
     /// How often worker `index` has gone to sleep, and how often it was woken.
@@ -126,8 +134,8 @@ impl Sleep {
     }
 
     /// Puts the searching worker `index` to sleep until it is notified, unless `has_work` says that
-    /// there is something to do after all. `on_last` is called when everyone sleeps then. The
-    /// worker is searching again when this returns.
+    /// there is something to do after all. `on_last` is called when everyone sleeps then and has
+    /// found nothing. The worker is searching again when this returns.
     pub(crate) fn sleep(
         &self,
         index: usize,
@@ -135,21 +143,21 @@ impl Sleep {
         has_work: impl Fn() -> bool,
         on_last: impl FnOnce(),
     ) {
-        let last = {
+        {
             let mut roster = self.roster.lock();
-            roster.push(index);
+            roster.push(Sleeper {
+                index,
+                has_looked: false,
+            });
             self.slots[index].asleep.store(true, Ordering::Relaxed);
             self.slots[index].parked.fetch_add(1, Ordering::Relaxed);
-            let before = unpack(
-                self.counts
-                    .fetch_add(SLEEPING - SEARCHING, Ordering::SeqCst),
-            );
-            before.sleeping as usize + 1 == self.slots.len()
-        };
+            self.counts
+                .fetch_add(SLEEPING - SEARCHING, Ordering::SeqCst);
+        }
         // Orders "I sleep" before the last look for work: the fences in `notify_*` are its partners.
         fence(Ordering::SeqCst);
         let mut stay = !has_work();
-        if stay && last {
+        if stay && self.note_look(index) {
             on_last();
             stay = !has_work();
         }
@@ -158,6 +166,21 @@ impl Sleep {
             // already and its token is on the way.
             parker.park();
         }
+    }
+
+    /// Worker `index` has found nothing in its last look. `true` when it is still on the roster and
+    /// everyone else is, and has found nothing either.
+    fn note_look(&self, index: usize) -> bool {
+        let mut roster = self.roster.lock();
+        let Some(at) = place(&roster, index) else {
+            return false;
+        };
+        roster[at].has_looked = true;
+        self.all_have_looked(&roster)
+    }
+
+    fn all_have_looked(&self, roster: &[Sleeper]) -> bool {
+        roster.len() == self.slots.len() && roster.iter().all(|sleeper| sleeper.has_looked)
     }
 
     fn counts(&self) -> Counts {
@@ -170,7 +193,9 @@ impl Sleep {
         if self.counts().searching > 0 {
             return;
         }
-        let Some(index) = roster.pop() else { return };
+        let Some(Sleeper { index, .. }) = roster.pop() else {
+            return;
+        };
         self.off_roster(index);
         drop(roster);
         self.unpark(index);
@@ -188,7 +213,7 @@ impl Sleep {
     /// Takes `index` off the roster; `false` when it is not on it.
     fn leave_roster(&self, index: usize) -> bool {
         let mut roster = self.roster.lock();
-        let Some(at) = roster.iter().position(|&sleeper| sleeper == index) else {
+        let Some(at) = place(&roster, index) else {
             return false;
         };
         roster.remove(at);
@@ -201,7 +226,7 @@ impl Sleep {
         self.slots[index].asleep.store(false, Ordering::Relaxed);
         self.counts
             .fetch_sub(SLEEPING - SEARCHING, Ordering::SeqCst);
-        self.wakes.fetch_add(1, Ordering::SeqCst);
+        self.wakes.fetch_add(1, Ordering::Relaxed);
     }
 
     fn unpark(&self, index: usize) {
@@ -210,6 +235,11 @@ impl Sleep {
             unparker.unpark();
         }
     }
+}
+
+/// Where worker `index` stands on the roster.
+fn place(roster: &[Sleeper], index: usize) -> Option<usize> {
+    roster.iter().position(|sleeper| sleeper.index == index)
 }
 
 fn unpack(counts: u32) -> Counts {

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// and longer under [`stress`](crate::stress()).
 #[must_use]
 pub fn patience() -> Duration {
-    Duration::from_secs(120) + 2 * stress_time()
+    Duration::from_secs(600) + 2 * stress_time()
 }
 
 /// Runs `body` on a thread of its own and returns what it returns.

@@ -10,6 +10,7 @@ use motet_sync::{Arc, thread};
 use motet_testkit::{Drops, patience, stress, within};
 use proptest::prelude::*;
 use std::num::NonZeroUsize;
+use std::time::{Duration, Instant};
 
 /// One thing that a thread does with one of the queues.
 #[derive(Debug, Clone)]
@@ -157,6 +158,14 @@ impl Stage {
         });
     }
 
+    /// Whether every task has ended and gone.
+    fn has_ended(self: &Arc<Self>) -> bool {
+        let nothing_waits = |queue: &DispatcherQueue| queue.counters().pending() == 0;
+        self.queues.iter().all(nothing_waits)
+            && self.drops.made() == self.drops.dropped()
+            && Arc::strong_count(self) == 1
+    }
+
     fn act(self: &Arc<Self>, act: &Act) {
         match *act {
             Act::Post { queue, children } => self.post(queue, children),
@@ -238,6 +247,9 @@ fn play(workers: usize, policy: ExecutionPolicy, acts: Vec<Vec<Act>>, end: End) 
     rest.into_iter().for_each(Task::cleanup);
     // What still waits for the bell ends now; the queues refuse it, and it is dropped.
     stage.bell.ring();
+    // The timers' thread may still hold a task to which it has just granted room.
+    let begun = Instant::now();
+    until(|| stage.has_ended() || begun.elapsed() > Duration::from_secs(20));
     let counted: Vec<_> = stage.queues.iter().map(DispatcherQueue::counters).collect();
     for counters in &counted {
         assert_eq!(counters.pending(), 0, "{counters:?}");

@@ -175,12 +175,13 @@ fn ccr_101_a_rate_takes_what_comes_in_time_and_discards_what_comes_at_once() {
         let ((discarded, _), log) = (told(&queue), Log::new());
         let mut certain = 0;
         for n in 0..4 {
-            note(&queue, &log, n);
             let before = Instant::now();
+            note(&queue, &log, n);
             note(&queue, &log, n + 100);
-            // The first was taken before `before`; only a machine that stands still lets the second in.
+            // Only a machine that stands still between them lets the second in.
             certain += usize::from(before.elapsed() < Duration::from_millis(50));
-            while before.elapsed() < Duration::from_millis(120) {
+            let after = Instant::now();
+            while after.elapsed() < Duration::from_millis(120) {
                 thread::park_timeout(Duration::from_millis(120));
             }
         }

@@ -33,7 +33,7 @@ fn a_backoff_counts_from_its_first_round() {
 #[test]
 fn a_backoff_without_an_end_goes_on() {
     let mut backoff = Backoff::new(Duration::MAX);
-    assert!((0..10_000).all(|_| backoff.snooze() && backoff.within_budget()));
+    assert!((0..1_000).all(|_| backoff.snooze() && backoff.within_budget()));
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn sem_g16_sem_g460_a_waker_that_panics_keeps_no_held_concurrent_handler_from_it
         stage.1.wait_for(1);
         post_all(&together, [2, 3]);
         // The other worker has met the one who is alone, twice.
-        super::until(|| narrow.counters().executed == 3);
+        super::until(|| active.concurrent_waiting() == 2);
         let mut waits = narrow.enqueue_wait(Task::new(|| ()));
         assert!(
             poll(&mut waits, &broken()).is_pending(),
