@@ -32,10 +32,10 @@
 //! Read next: [`Cli`] for the options, [`Summary`] for the fields of `--json`, `cluster.rs` for the
 //! order of the steps.
 
+mod amount;
 mod args;
 mod bench;
 mod cluster;
-mod count;
 mod doctor;
 mod entry;
 mod error;

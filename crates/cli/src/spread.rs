@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use motet_sync::thread;
 
-use crate::count::count;
+use crate::amount::count;
 
 /// Options that say on which processes a command or a program runs.
 #[derive(Debug, Clone, Args)]

@@ -1,16 +1,17 @@
 //! The command line of `motet bench`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser, TypedValueParser};
 use clap::{Args, Subcommand};
 use motet_bench::stages::{Mode, Pattern};
 
+use crate::amount::{count, seconds};
 use crate::bench::rank_program::RankProgramArgs;
 use crate::bench::results::{self, ResultsArgs};
 use crate::bench::suite_args::{self, SuiteArgs};
 use crate::bench::texts::{CORE, CORE_TAIL, RANKS, RANKS_TAIL, STAGES, STAGES_TAIL};
-use crate::count::count;
 
 /// Options of `motet bench`.
 #[derive(Debug, Clone, Args)]
@@ -141,8 +142,8 @@ pub struct CoreArgs {
 
     /// No rows: exclusive handlers from eight posters for so many seconds; none hangs or overtakes
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "600")]
-    #[arg(conflicts_with_all = ["rows", "quick", "runs"])]
-    pub soak: Option<f64>,
+    #[arg(conflicts_with_all = ["rows", "quick", "runs"], value_parser = seconds)]
+    pub soak: Option<Duration>,
 
     /// How results are printed.
     #[command(flatten)]

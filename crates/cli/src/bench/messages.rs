@@ -13,8 +13,8 @@ use crate::text::grouped;
 use std::time::Duration;
 
 pub(super) fn run_core(args: CoreArgs) -> Result<(), CliError> {
-    if let Some(seconds) = args.soak {
-        return soak(seconds, args.print);
+    if let Some(span) = args.soak {
+        return soak(span, args.print);
     }
     let config = CoreConfig {
         selection: selection(args.selection),
@@ -37,9 +37,7 @@ pub(super) fn run_ranks(args: RanksArgs) -> Result<(), CliError> {
 }
 
 /// Exclusive handlers for as long as one says.
-fn soak(seconds: f64, print: PrintArgs) -> Result<(), CliError> {
-    let span = Duration::try_from_secs_f64(seconds)
-        .map_err(|error| CliError::Run(format!("--soak {seconds}: {error}; give it seconds")))?;
+fn soak(span: Duration, print: PrintArgs) -> Result<(), CliError> {
     let mut sheet = Sheet::new(
         print,
         &[
@@ -53,7 +51,7 @@ fn soak(seconds: f64, print: PrintArgs) -> Result<(), CliError> {
     );
     let bar = Bar::new(print.quiet);
     let record = exclusive::run(span, |passed, handled| {
-        let share = passed.as_secs_f64() / seconds;
+        let share = passed.as_secs_f64() / span.as_secs_f64();
         let name = format!("{} exclusive handlers", grouped(handled as usize));
         bar.at(share.min(1.0), name);
     });

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::count::count;
+use crate::amount::{count, seconds};
 use crate::spread::SpreadArgs;
 
 /// Options of `motet run`.
@@ -44,14 +44,6 @@ pub struct RunArgs {
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().map_err(|_| "it must be a number of seconds")?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(time) if !time.is_zero() => Ok(time),
-        _ => Err("it must be above 0".to_owned()),
-    }
 }
 
 const ABOUT: &str = "\
