@@ -21,23 +21,25 @@ mod closing;
 mod connections;
 mod envelope;
 mod peers;
+mod receiving;
 mod shared;
 mod sides;
 
 pub use envelope::Envelope;
 
 use crate::binding::{Comm, Request, RequestSet};
-use crate::engine::arrivals::{Arrivals, TAG};
+use crate::engine::arrivals::TAG;
 use crate::engine::closing::Closing;
 use crate::engine::envelope::{Kind, pack, unpack};
 use crate::engine::peers::Peers;
-use crate::engine::shared::{Came, Receivers, Senders, open_ways};
+use crate::engine::receiving::Receiving;
+use crate::engine::shared::{Came, Senders, open_ways};
 use crate::engine::sides::{Side, Sides};
 use crate::error::MpiError;
 use motet_comm::Header;
 use motet_sync::Mutex;
 use std::mem;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How an engine works.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,24 +73,6 @@ pub struct Engine {
     sending: Mutex<RequestSet<usize>>,
 }
 
-/// What one thread at a time does.
-#[derive(Debug)]
-struct Receiving {
-    arrivals: Arrivals,
-    shared: Receivers,
-    /// The processes that were lost, each as an error, and how many of them have been told.
-    losses: Vec<MpiError>,
-    told: usize,
-    /// When the other processes were last looked at.
-    looked: Instant,
-    /// Calls until the clock is asked again.
-    patience: u32,
-}
-
-/// So many calls until the clock is asked, which costs as much as a call. Who calls ten times a second
-/// looks in time all the same.
-const CALLS: u32 = 8;
-
 impl Engine {
     /// An engine on a communicator of its own with the processes of `comm`. All processes call it.
     ///
@@ -106,14 +90,7 @@ impl Engine {
             shared: senders,
             closing: Mutex::new(Closing::new(processes)),
             sending: Mutex::new(RequestSet::new()),
-            receiving: Mutex::new(Receiving {
-                arrivals: Arrivals::new(processes),
-                shared: receivers,
-                losses: Vec::new(),
-                told: 0,
-                looked: Instant::now(),
-                patience: CALLS,
-            }),
+            receiving: Mutex::new(Receiving::new(processes, receivers)),
             comm,
             config,
         })
@@ -377,29 +354,6 @@ impl Engine {
         receiving
             .losses
             .push(MpiError::PeerLost { process, reason });
-    }
-}
-
-impl Receiving {
-    /// Whether the other processes are to be looked at now.
-    fn is_due(&mut self, every: Duration) -> bool {
-        self.patience -= 1;
-        if self.patience > 0 {
-            return false;
-        }
-        self.patience = CALLS;
-        let due = self.looked.elapsed() >= every;
-        if due {
-            self.looked = Instant::now();
-        }
-        due
-    }
-
-    /// The next loss that was not told.
-    fn untold(&mut self) -> Option<MpiError> {
-        let lost = self.losses.get(self.told)?.clone();
-        self.told += 1;
-        Some(lost)
     }
 }
 

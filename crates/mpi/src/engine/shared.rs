@@ -4,6 +4,8 @@
 //! messages go through the rings or all through MPI, so that they stay in order: through the rings where both have
 //! mapped each other's memory.
 
+mod bytes;
+mod parcel;
 mod ring;
 mod segment;
 
@@ -13,7 +15,8 @@ use crate::error::MpiError;
 use motet_comm::Header;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicUsize, Ordering};
-use ring::{Memory, Parcel, RingReceiver, RingSender, ring_words};
+use parcel::Parcel;
+use ring::{Memory, RingReceiver, RingSender, ring_words};
 use segment::{Made, Segment};
 use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;

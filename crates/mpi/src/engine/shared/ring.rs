@@ -14,12 +14,12 @@
 //! Stamps, headers and counts are read and written as atomic words. Payloads are copied as bytes, which the stamp hands
 //! over: a process that misbehaves can send nonsense, and nothing worse.
 
+use super::bytes::{copy_in, copy_out};
+use super::parcel::Parcel;
 use motet_comm::Header;
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::mem;
 use std::ops::Range;
-#[cfg(not(motet_loom))]
-use std::ptr;
 use std::sync::Arc;
 
 /// Memory that two processes see, as words of eight bytes; at first they are 0.
@@ -57,28 +57,6 @@ pub(in crate::engine) enum Came<'a> {
     Farewell,
     /// A stamp that is none, or not one that can come now. Nothing more comes.
     Nonsense,
-}
-
-/// What is to be sent, as far as it is not.
-pub(super) enum Parcel {
-    Message {
-        header: Header,
-        payload: Vec<u8>,
-        /// Bytes that are written; `None`: not even the header is.
-        sent: Option<usize>,
-    },
-    Farewell,
-}
-
-impl Parcel {
-    /// A message, or the farewell.
-    pub(super) fn of(message: Option<(Header, Vec<u8>)>) -> Parcel {
-        message.map_or(Parcel::Farewell, |(header, payload)| Parcel::Message {
-            header,
-            payload,
-            sent: None,
-        })
-    }
 }
 
 struct Ring<M> {
@@ -404,51 +382,6 @@ fn frame_cells(head: usize, bytes: usize) -> u64 {
 fn words_of(header: &Header) -> [u64; 2] {
     let one = u64::from(header.source) | u64::from(header.destination) << 32;
     [one, u64::from(header.tag)]
-}
-
-#[inline]
-#[cfg(not(motet_loom))]
-fn copy_in(bytes: &[u8], words: &[AtomicU64]) {
-    assert!(bytes.len() <= size_of_val(words));
-    let to = words.as_ptr().cast::<u8>().cast_mut();
-    // SAFETY: there is room, which the assertion says, and atomic words may be written through a shared reference. Nobody
-    // reads these before the stamp says that they are written, nor writes them; if a process that misbehaves does, it
-    // reads or makes other bytes, and any bytes are a payload.
-    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) }
-}
-
-#[inline]
-#[cfg(not(motet_loom))]
-fn copy_out(words: &[AtomicU64], bytes: usize, to: &mut Vec<u8>) {
-    assert!(bytes <= size_of_val(words));
-    to.reserve(bytes);
-    let begin = to.len();
-    // SAFETY: as `copy_in`: the bytes are there and nobody writes them until this is done; there is room for them behind
-    // those that are in `to`.
-    unsafe {
-        let room = to.as_mut_ptr().add(begin);
-        ptr::copy_nonoverlapping(words.as_ptr().cast::<u8>(), room, bytes);
-        to.set_len(begin + bytes);
-    }
-}
-
-/// Loom's words are no memory: it sees each of them.
-#[cfg(motet_loom)]
-fn copy_in(bytes: &[u8], words: &[AtomicU64]) {
-    for (bytes, word) in bytes.chunks(8).zip(words) {
-        let mut all = [0; 8];
-        all[..bytes.len()].copy_from_slice(bytes);
-        word.store(u64::from_ne_bytes(all), Ordering::Relaxed);
-    }
-}
-
-#[cfg(motet_loom)]
-fn copy_out(words: &[AtomicU64], bytes: usize, to: &mut Vec<u8>) {
-    let end = to.len() + bytes;
-    for word in &words[..bytes.div_ceil(8)] {
-        to.extend(word.load(Ordering::Relaxed).to_ne_bytes());
-    }
-    to.truncate(end);
 }
 
 #[cfg(all(test, not(motet_loom)))]
