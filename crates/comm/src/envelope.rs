@@ -188,18 +188,19 @@ impl Envelope {
         }
     }
 
-    /// The type of the value and where it was sent, if that was in this process.
-    pub(crate) fn label_here(&self) -> Option<(&'static Typed, &'static Location<'static>)> {
-        self.label.here
-    }
-
-    /// Appends the bytes of the value, for another process.
+    /// Appends the bytes of the value, for another process; its type, and where it was sent.
     ///
     /// # Errors
     /// Why the value cannot be written.
-    pub(crate) fn encode(&self, to: &mut Vec<u8>) -> Result<(), String> {
+    pub(crate) fn encode(
+        &self,
+        to: &mut Vec<u8>,
+    ) -> Result<(&'static Typed, &'static Location<'static>), String> {
         match (self.label.here, &self.payload) {
-            (Some((typed, _)), Payload::Here(value)) => (typed.encode)(value.as_ref(), to),
+            (Some((typed, location)), Payload::Here(value)) => {
+                (typed.encode)(value.as_ref(), to)?;
+                Ok((typed, location))
+            }
             _ => Err("it is from another process".to_owned()),
         }
     }
@@ -286,6 +287,10 @@ impl Bytes {
             let mut few = [0; FEW];
             few[..length].copy_from_slice(&from[..length]);
             return Bytes::Few(few, length as u8);
+        }
+        if from.capacity() > 4 * length {
+            // It may stay for long in memory that was for more.
+            return Bytes::Many(from[..length].to_vec());
         }
         from.truncate(length);
         Bytes::Many(std::mem::take(from))

@@ -54,7 +54,7 @@ pub(crate) struct Seen {
     pub(crate) waits: Vec<Listed>,
     /// Neither runs nor is to run.
     pub(crate) suspended: bool,
-    /// Somebody has woken it from its sleep, and it has not run yet.
+    /// Somebody has woken it from its sleep, and it has not gone back to it.
     pub(crate) woken: bool,
     /// The last call in which it slept, and when that ended.
     pub(crate) last: Option<(Wait, Instant)>,

@@ -134,7 +134,7 @@ impl Engine {
         header: Header,
         payload: &mut Vec<u8>,
     ) -> Result<(), MpiError> {
-        if self.shared.reach(process) {
+        if process != self.process() && self.shared.reach(process) {
             // Nobody need count it: nothing goes into a ring behind the farewell.
             self.sides.check(process)?;
             return self.start(process, Kind::Message, header, payload);

@@ -30,7 +30,7 @@
 //! assert!(error.to_string().contains("pip install mpich"));
 //! ```
 //!
-//! Read next: [`Engine`], then `binding.rs`, the only place with `unsafe`.
+//! Read next: [`Engine`], then `binding.rs`, the only place that calls MPI.
 
 mod binding;
 mod engine;

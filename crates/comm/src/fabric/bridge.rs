@@ -34,11 +34,12 @@ pub(crate) struct Bridge {
     all_here: Arc<AtomicBool>,
 }
 
-/// What lies between the coming of all ranks here and the meeting's taking place.
+/// What the ranks that come share with whoever takes a meeting further.
 #[derive(Default)]
 struct Between {
-    /// The meeting to which all ranks here have come.
+    /// The meeting to which all ranks here have come, until it takes place.
     under_way: Option<UnderWay>,
+    /// What has been called in all meetings.
     calls: Calls,
 }
 
@@ -128,9 +129,10 @@ impl Bridge {
             started: self.started.is_some(),
             number: self.started.unwrap_or(number),
         };
-        let mut between = self.between.lock();
         let mut bytes = self.processes.crossings.bytes();
         let kind = part::begin(&mine, &mut bytes);
+        // Writing has run the program's code: that was under no lock.
+        let mut between = self.between.lock();
         match &mine {
             Ok(_) => {
                 let calls = &mut between.calls;
@@ -188,8 +190,9 @@ impl Bridge {
         places.map(|place| self.here[place]).collect()
     }
 
-    /// Puts together what all processes have brought; the same on each of them, error or not. What this one's ranks
-    /// have brought are values of this rank's type, unless a part says that they have not called the same.
+    /// Puts together what all processes have brought; the same on each of them, error or not, but for values that cannot be
+    /// read where they have come to. What this one's ranks have brought are values of this rank's type, unless a part says
+    /// that they have not called the same.
     fn combine<V: Value>(
         &self,
         mine: Box<dyn Any + Send>,
@@ -221,14 +224,17 @@ impl Bridge {
             .map(|(body, process)| Ok((body?, process)));
         let bodies = bodies.collect::<Result<SmallVec<[_; 2]>, Box<CommError>>>()?;
         let mine = mine.downcast::<Result<Runs<V>, Box<CommError>>>();
-        let mut runs = (*mine.expect("ranks that have called the same have brought the same"))?;
+        let mine = (*mine.expect("ranks that have called the same have brought the same"))?;
+        // All of the others before the first is combined: so every process combines in the same order, from the left.
+        let mut others = Runs(SmallVec::new());
         for (body, process) in bodies {
             if process != self.processes.own() {
-                runs = runs.join(Runs::read(body)?, &combine);
+                others.0.extend(Runs::read(body)?.0);
             }
         }
+        let mut runs = mine.join(others, &combine);
         let whole = runs.0.pop().filter(|_| runs.0.is_empty());
-        Ok(whole.expect("all ranks are neighbours").value)
+        Ok(whole.ok_or_else(part::ranks_missing::<V>)?.value)
     }
 
     fn place(&self, rank: usize) -> usize {

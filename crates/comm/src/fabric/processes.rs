@@ -59,7 +59,7 @@ pub(crate) struct Processes {
     /// Messages of the program, and for it, that went to other processes and came from them.
     sent: AtomicU64,
     received: AtomicU64,
-    /// Goes up when a rank looks for messages.
+    /// Changes when a rank looks for messages.
     polls: AtomicU32,
 }
 
@@ -171,10 +171,7 @@ impl Processes {
     pub(super) fn send(&self, rank: usize, envelope: &Envelope) -> Result<(), String> {
         // Most values are short; and a transport may append a little.
         let mut bytes = Vec::with_capacity(64);
-        envelope.encode(&mut bytes)?;
-        let Some((typed, location)) = envelope.label_here() else {
-            return Err("it is from another process".to_owned());
-        };
+        let (typed, location) = envelope.encode(&mut bytes)?;
         let mut behind = Behind {
             label: None,
             typed,

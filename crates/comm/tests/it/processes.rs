@@ -56,6 +56,41 @@ fn sem_g411_every_process_may_have_another_number_of_ranks() {
 }
 
 #[test]
+fn sem_g32_a_sum_has_the_same_bits_on_every_process_in_whatever_order_ranks_are_numbered() {
+    within(patience(), || {
+        for count in [2, 3, 4, 5] {
+            let sums = processes(count, |end| {
+                let count = end.processes();
+                let world = World::over(end, 2);
+                let summed = world.run(async |comm| -> Result<_, CommError> {
+                    let (process, place) = (comm.rank() / 2, comm.rank() % 2);
+                    // Backwards; in turn; in turn and backwards.
+                    let keys = [
+                        2 * count - comm.rank(),
+                        place * count + process,
+                        (2 - place) * count - process,
+                    ];
+                    let mut sums = [0; 3];
+                    for (sum, key) in sums.iter_mut().zip(keys) {
+                        let key = isize::try_from(key).expect("it is small");
+                        let all = comm.split(Some(0), key).await?.expect("a colour");
+                        let mine = 0.1 * (all.rank() + 1) as f64;
+                        *sum = all.allreduce(mine, |a, b| a + b).await?.to_bits();
+                    }
+                    Ok(sums)
+                });
+                summed.unwrap()
+            });
+            let first = sums[0][0];
+            assert!(
+                sums.iter().flatten().all(|sums| *sums == first),
+                "{sums:x?}"
+            );
+        }
+    });
+}
+
+#[test]
 fn sem_g411_runs_follow_each_other_and_do_not_meet() {
     within(patience(), || {
         processes(2, |end| {

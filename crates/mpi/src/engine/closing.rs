@@ -66,18 +66,21 @@ impl Engine {
         let mut told: Option<Result<(), MpiError>> = None;
         let mut fruitless = 0_u32;
         loop {
+            // What a counted sender has left for this process itself is taken in before the end.
+            let quiet = told.is_some();
             let idle = match self.progress(&mut deliver) {
                 Ok(taken) => taken == 0,
                 // A loss is told below, when the others are done.
                 Err(MpiError::PeerLost { .. }) => false,
                 Err(error) => return Err(error),
             };
-            // Nothing may come after a farewell, and a thread that found this side open may be sending.
+            // Nothing may come after a farewell, and a thread that found this side open may be sending (through memory it is
+            // refused then).
             if told.is_none() && self.sides.is_quiet() {
                 told = Some(self.say_farewell(&mut closing));
             }
             let open = self.sides.all_in(Side::Open);
-            if open.is_empty() && told.is_some() && self.is_over(&mut closing)? {
+            if quiet && idle && open.is_empty() && self.is_over(&mut closing)? {
                 break;
             }
             self.look_for_closed(&mut closing, &mut deliver);

@@ -24,11 +24,11 @@ pub(super) enum Side {
 pub(super) struct Sides {
     all: Box<[AtomicU8]>,
     here: usize,
-    /// Threads that are sending.
+    /// Threads that are sending, but for those that send through memory.
     senders: AtomicUsize,
 }
 
-/// A thread that is sending: as long as there is one, this process says no farewell.
+/// A thread that is sending over MPI, or to its own process: as long as there is one, this process says no farewell.
 #[derive(Debug)]
 pub(super) struct Sender<'a>(&'a AtomicUsize);
 

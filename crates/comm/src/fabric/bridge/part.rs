@@ -5,7 +5,7 @@
 //! ```
 //!
 //! It should be short: with what a transport adds, a number fits into one cache line. So the words of a call go once for
-//! each communicator, and their number from then on. All processes get all parts, and meetings follow each other, so
+//! each communicator, and their number from then on. (A collective that is started beside others has its words each time.) All processes get all parts, and meetings follow each other, so
 //! whoever gets a number knows it.
 
 use super::{Run, Runs};
@@ -114,6 +114,9 @@ impl Calls {
             if self.known.len() <= place {
                 self.known.resize_with(place + 1, Vec::new);
             }
+            if self.known[place].len() == MOST {
+                return Err(cut_off());
+            }
             self.known[place].push(all[tail.0.len()..].into());
         }
         Ok(())
@@ -197,6 +200,13 @@ impl<V: Value> Runs<V> {
     }
 }
 
+/// A part lacks ranks that are there.
+#[cold]
+pub(super) fn ranks_missing<V>() -> Box<CommError> {
+    unreadable::<V>("the values of some ranks are missing".to_owned())
+}
+
+#[cold]
 fn cut_off() -> Box<CommError> {
     unreadable::<()>(CUT_OFF.to_owned())
 }
@@ -315,6 +325,11 @@ mod tests {
         for last in [KNOWN, KNOWN | u64::MAX << NUMBER, 1 << NUMBER] {
             assert!(calls.read(0, &number(last)).is_err(), "{last:x}");
         }
+        let words = part(&mut Calls::default(), call(1), 1.0);
+        for _ in 0..MOST {
+            calls.learn(1, &words).unwrap();
+        }
+        assert!(calls.learn(1, &words).is_err(), "no sender has more");
         let bytes = number(FINE);
         let read = calls.read(0, &bytes).unwrap();
         assert!(Runs::<f64>::read(read.body.unwrap()).is_err());

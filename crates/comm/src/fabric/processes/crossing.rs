@@ -263,6 +263,7 @@ impl Crossing {
         let mut state = self.state.lock();
         state.parts.clear();
         state.early.clear();
+        state.memory.clear();
         state.memory.shrink_to(KEPT);
         (state.begun, state.abandoned) = (None, false);
         self.done.store(false, Ordering::Relaxed);

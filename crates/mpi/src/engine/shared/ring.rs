@@ -76,7 +76,7 @@ const CELL: usize = 8;
 /// At most so many bytes of a message in a frame: the receiver copies one while the sender copies the next.
 const PIECE: usize = 8 * 1024;
 
-/// A receiver keeps so many bytes of memory for further messages.
+/// A receiver keeps so many bytes of memory for further short messages.
 const KEPT: usize = 2 * PIECE;
 
 /// What a frame is, in the highest byte of its stamp; below stands how many bytes it carries.
@@ -175,7 +175,7 @@ impl<M: Memory> RingSender<M> {
     #[inline]
     fn has_room(&mut self, cells: u64) -> bool {
         let most = self.ring.cells() - cells - 1;
-        if self.written - self.taken <= most {
+        if self.written.wrapping_sub(self.taken) <= most {
             return true;
         }
         // Acquire: what the receiver has read of these cells it has read before this.
@@ -534,6 +534,7 @@ mod tests {
             sent += 1;
         }
         assert_eq!(sent, 15);
+        assert!(!sender.write(&mut parcel(0, vec![])), "nor after that");
     }
 }
 

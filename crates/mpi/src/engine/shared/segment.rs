@@ -90,13 +90,13 @@ mod imp {
         #[inline]
         fn words(&self) -> &[AtomicU64] {
             // SAFETY: so many words are mapped there until `self` is dropped, at the beginning of a page. Atomics may
-            // hold any bytes, and be written through other mappings, here and in other processes; nothing here sees the
-            // memory in another way.
+            // hold any bytes, and be written through other mappings, here and in other processes; payloads are copied by whom
+            // a stamp has given them to, as `bytes.rs` says.
             unsafe { std::slice::from_raw_parts(self.start.cast(), self.words) }
         }
     }
 
-    // SAFETY: the mapping belongs to the process, not to a thread, and is only used as atomics.
+    // SAFETY: the mapping belongs to the process, not to a thread, and is used as atomics, and as bytes that a stamp hands over.
     unsafe impl Send for Segment {}
     // SAFETY: as above.
     unsafe impl Sync for Segment {}
