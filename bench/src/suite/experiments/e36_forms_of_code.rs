@@ -98,18 +98,19 @@ fn case(
     for split in Split::BOTH {
         let loops = Lazy::new(move || Loops::new(threads, pin));
         case = case.with(split.name(), move || {
-            told(&mut || time_us(budget, || loops.get()?.run(split, blocks, body)))
+            told(&mut || {
+                time_us(budget, |rounds| {
+                    loops.get()?.run(split, (blocks, rounds), body)
+                })
+            })
         });
     }
     if setting.wants("rayon") {
         let pool = Lazy::new(move || rayon::pool(threads, pin));
         case = case.with("rayon", move || {
             let pool = pool.get()?;
-            let round = || {
-                pool.install(|| (0..blocks).into_par_iter().for_each(body));
-                Ok(())
-            };
-            told(&mut || time_us(budget, round))
+            let round = || (0..blocks).into_par_iter().for_each(body);
+            told(&mut || time_us(budget, |rounds| Ok(rayon::rounds(pool, rounds, round))))
         });
     }
     if setting.wants("OpenMP") {
