@@ -4,10 +4,11 @@
 pub(crate) mod loops;
 pub(crate) mod matrices;
 
+use ::rayon::ThreadPool;
 use motet_sync::thread;
 use std::cell::OnceCell;
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Hot enough that every point of the mixture has a share in every cluster: no exponential is left out, and every step of annealing
 /// costs the same.
@@ -55,6 +56,20 @@ pub(crate) fn time_us(
         }
         rounds *= 2;
     }
+}
+
+/// So many rounds on rayon's pool, one after the other, and how long they took: their caller is one of its threads, as whoever calls
+/// motet's [loops](loops::Loops) is one of theirs.
+pub(crate) fn rayon_rounds(
+    pool: &ThreadPool,
+    rounds: u32,
+    round: impl Fn() + Send + Sync,
+) -> Duration {
+    pool.install(|| {
+        let started = Instant::now();
+        (0..rounds).for_each(|_| round());
+        started.elapsed()
+    })
 }
 
 /// Numbers of threads: powers of two, and the cores there are.

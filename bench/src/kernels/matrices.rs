@@ -4,7 +4,7 @@
 //! same checksum.
 
 use crate::kernels::loops::{Loops, Split};
-use crate::peers::rayon;
+use crate::kernels::rayon_rounds;
 use ::rayon::ThreadPool;
 use ::rayon::prelude::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use motet_sync::Mutex;
@@ -71,7 +71,7 @@ impl Matrices {
 
     /// The product so many times, by rayon, and how long that took.
     pub(crate) fn multiply_by_rayon(&self, pool: &ThreadPool, rounds: u32) -> Duration {
-        rayon::rounds(pool, rounds, || {
+        rayon_rounds(pool, rounds, || {
             let bands = (0..self.bands.len()).into_par_iter().with_max_len(1);
             bands.for_each(|band| self.band(band));
         })

@@ -4,7 +4,7 @@ use super::ring::Ring;
 use crate::program::Program;
 use ::rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Each message is a spawned job; the first of two waits under a lock.
 pub(crate) fn spawn(program: &Program) -> Result<Duration, String> {
@@ -39,14 +39,4 @@ pub(crate) fn pool(threads: usize, pin: bool) -> Result<ThreadPool, String> {
         })
         .build()
         .map_err(|error| format!("the pool does not start: {error}"))
-}
-
-/// So many rounds, each of which may be a parallel iterator, one after the other, and how long they took: their caller is one of the
-/// pool's threads, so that none has to be woken for the end of a round.
-pub(crate) fn rounds(pool: &ThreadPool, rounds: u32, round: impl Fn() + Send + Sync) -> Duration {
-    pool.install(|| {
-        let started = Instant::now();
-        (0..rounds).for_each(|_| round());
-        started.elapsed()
-    })
 }

@@ -1,7 +1,7 @@
 //! E36: what a block costs in the forms in which a parallel loop can be written.
 
 use crate::kernels::loops::{Loops, Split};
-use crate::kernels::{Lazy, thread_counts, time_us};
+use crate::kernels::{Lazy, rayon_rounds, thread_counts, time_us};
 use crate::peers::openmp::OpenMp;
 use crate::peers::rayon;
 use crate::selection::Missing;
@@ -115,7 +115,7 @@ fn case(
         case = case.with("rayon", move || {
             let pool = pool.get()?;
             let round = || (0..blocks).into_par_iter().for_each(body);
-            told(&mut || time_us(budget, |rounds| Ok(rayon::rounds(pool, rounds, round))))
+            told(&mut || time_us(budget, |rounds| Ok(rayon_rounds(pool, rounds, round))))
         });
     }
     if setting.wants("OpenMP") {
