@@ -208,21 +208,21 @@ mod tests {
                     let seen: Arc<[AtomicUsize]> =
                         (0..blocks).map(|_| AtomicUsize::new(0)).collect();
                     let here = Arc::clone(&seen);
-                    // Which round a block is in is how often it has run before: no block begins one before all have ended
-                    // the last.
-                    let ahead = Arc::new(AtomicUsize::new(0));
-                    let (begun, early) = (Arc::new(AtomicUsize::new(0)), Arc::clone(&ahead));
+                    // A block has run before as often as there were rounds before its own, all of whose blocks have ended.
+                    let early = Arc::new(AtomicUsize::new(0));
+                    let (ended, found) = (AtomicUsize::new(0), Arc::clone(&early));
                     let ran = loops.run(split, (blocks, ROUNDS), move |block| {
-                        let round = here[block].fetch_add(1, Ordering::Relaxed);
-                        let before = begun.fetch_add(1, Ordering::Relaxed);
-                        early.fetch_add(usize::from(before / blocks != round), Ordering::Relaxed);
+                        let before = here[block].fetch_add(1, Ordering::Relaxed) * blocks;
+                        let is_early = ended.load(Ordering::Relaxed) < before;
+                        found.fetch_add(usize::from(is_early), Ordering::Relaxed);
+                        ended.fetch_add(1, Ordering::Relaxed);
                     });
                     assert!(ran.is_ok(), "{ran:?}");
                     let once =
                         |count: &AtomicUsize| count.load(Ordering::Relaxed) == ROUNDS as usize;
                     assert!(
-                        seen.iter().all(once) && ahead.load(Ordering::Relaxed) == 0,
-                        "{split:?}, {threads} threads, {blocks} blocks: {seen:?}, {ahead:?} out of their round"
+                        seen.iter().all(once) && early.load(Ordering::Relaxed) == 0,
+                        "{split:?}, {threads} threads, {blocks} blocks: {seen:?}, {early:?} too early"
                     );
                 }
             }
