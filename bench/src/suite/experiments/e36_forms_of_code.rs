@@ -43,8 +43,10 @@ impl Experiment for FormsOfCode {
                       woken. A loop that a thread outside calls (as the examples do), or that comes after a pause, costs a wake-up of \
                       its caller and of the threads more, in motet and rayon, some microseconds; OpenMP's threads spin. Only motet \
                       static has a message for each block. A static block of OpenMP is a turn of a compiled loop, and rayon splits \
-                      a range only when a thread is idle: empty blocks are mostly such turns too. With much work in a block the \
-                      overhead is a small difference of large numbers.",
+                      a range only when a thread is idle: empty blocks are mostly such turns too. The cores of a virtual machine \
+                      may be near each other in one minute and far in the next, and small blocks on several threads then take \
+                      three times as long: compare values of the same rounds. With much work in a block the overhead is a small \
+                      difference of large numbers.",
             sources: &["P3 Code Sample 1", "P4 Fig. 2", "P4 Fig. 3"],
         }
     }
