@@ -4,10 +4,11 @@
 pub(crate) mod loops;
 pub(crate) mod matrices;
 
+use ::rayon::ThreadPool;
 use motet_sync::thread;
 use std::cell::OnceCell;
 use std::fmt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Hot enough that every point of the mixture has a share in every cluster: no exponential is left out, and every step of annealing
 /// costs the same.
@@ -42,23 +43,33 @@ impl<T: fmt::Debug> fmt::Debug for Lazy<T> {
 }
 
 /// The time of a round in µs, of as many rounds as last at least half the budget; those before them were fewer, and warmed up. The
-/// programs in other languages do the same.
+/// programs in other languages do the same. `run` does so many rounds, and says how long they took.
 pub(crate) fn time_us(
     budget_us: f64,
-    mut round: impl FnMut() -> Result<(), String>,
+    mut run: impl FnMut(u32) -> Result<Duration, String>,
 ) -> Result<f64, String> {
     let mut rounds = 1_u32;
     loop {
-        let started = Instant::now();
-        for _ in 0..rounds {
-            round()?;
-        }
-        let us = started.elapsed().as_secs_f64() * 1e6;
+        let us = run(rounds)?.as_secs_f64() * 1e6;
         if rounds > 1 && us >= budget_us / 2.0 {
             return Ok(us / f64::from(rounds));
         }
         rounds *= 2;
     }
+}
+
+/// So many rounds on rayon's pool, one after the other, and how long they took: their caller is one of its threads, as whoever calls
+/// motet's [loops](loops::Loops) is one of theirs.
+pub(crate) fn rayon_rounds(
+    pool: &ThreadPool,
+    rounds: u32,
+    round: impl Fn() + Send + Sync,
+) -> Duration {
+    pool.install(|| {
+        let started = Instant::now();
+        (0..rounds).for_each(|_| round());
+        started.elapsed()
+    })
 }
 
 /// Numbers of threads: powers of two, and the cores there are.
@@ -78,13 +89,13 @@ mod tests {
 
     #[test]
     fn rounds_are_repeated_until_they_last() {
-        let mut rounds = 0;
-        let us = time_us(500.0, || {
-            rounds += 1;
-            Ok(())
+        let mut asked = Vec::new();
+        let us = time_us(500.0, |rounds| {
+            asked.push(rounds);
+            Ok(Duration::from_micros(40) * rounds)
         });
-        assert!(us.unwrap() > 0.0 && rounds >= 3);
-        assert_eq!(time_us(1.0, || Err("no".to_owned())), Err("no".to_owned()));
+        assert_eq!((us, asked), (Ok(40.0), vec![1, 2, 4, 8]));
+        assert_eq!(time_us(1.0, |_| Err("no".to_owned())), Err("no".to_owned()));
     }
 
     #[test]

@@ -1,13 +1,17 @@
 //! Loops over blocks in the papers' forms of code (E36): the port loop and the parallel loop. The examples `port_loop` and
 //! `parallel_loop` of the facade explain them.
+//!
+//! Who calls a loop is a task of the dispatcher whose threads run the blocks, and awaits the end: a thread of its own would have to
+//! be woken for every loop, and would want a core beside theirs.
 
 use motet_dispatch::{
-    Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task,
+    Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task, spawn,
 };
 use motet_ports::{Port, Receive};
 use motet_sync::CachePadded;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Threads that run loops, and the queue of their tasks.
 #[derive(Debug)]
@@ -27,7 +31,14 @@ pub(crate) enum Split {
     Dynamic,
 }
 
-/// Blocks that are not done yet, and the port that is told when all are.
+/// What the tasks of a parallel loop share.
+struct Shared<F> {
+    next: CachePadded<AtomicUsize>,
+    latch: Latch,
+    body: F,
+}
+
+/// What is not done yet of a round, and the port that is told when all is.
 #[derive(Debug)]
 struct Latch {
     left: CachePadded<AtomicUsize>,
@@ -64,80 +75,111 @@ impl Loops {
         })
     }
 
-    /// Runs `body` once for each block and returns when all have ended. Any number of blocks will do on any number
-    /// of threads: what is counted are blocks.
+    /// Runs `body` once for each block, so many times, each after the end of the one before, and returns how long that took. Any
+    /// number of blocks will do on any number of threads: what is counted are blocks.
     ///
     /// # Errors
     /// The queue has been closed.
     pub(crate) fn run(
         &self,
         split: Split,
-        blocks: usize,
+        (blocks, rounds): (usize, u32),
         body: impl Fn(usize) + Send + Sync + 'static,
-    ) -> Result<(), String> {
+    ) -> Result<Duration, String> {
         if blocks == 0 {
-            return Ok(());
+            return Ok(Duration::ZERO);
         }
-        let end = Port::new();
-        match split {
-            Split::Static => self.ports(blocks, &end, body),
-            Split::Dynamic => self.tasks(blocks, &end, body).map_err(|e| e.to_string()),
-        }?;
-        end.recv_blocking().map_err(|error| error.to_string())
+        let (queue, degree) = (self.queue.clone(), self.threads.min(blocks));
+        let told = Port::new();
+        let tell = told.clone();
+        let caller = async move {
+            let started = Instant::now();
+            let ended = match split {
+                Split::Static => port_loop(&queue, (blocks, rounds), body).await,
+                Split::Dynamic => parallel_loop(&queue, degree, (blocks, rounds), body).await,
+            };
+            tell.post(ended.map(|()| started.elapsed()))
+                .expect("a port without receivers refuses nobody");
+        };
+        spawn(&self.queue.handle(), caller).map_err(|refused| refused.reason.to_string())?;
+        told.recv_blocking().map_err(|error| error.to_string())?
     }
+}
 
-    /// The port loop.
-    fn ports(
-        &self,
-        blocks: usize,
-        end: &Port<()>,
-        body: impl Fn(usize) + Send + Sync + 'static,
-    ) -> Result<(), String> {
-        let (indices, latch) = (Port::new(), Latch::new(blocks, end));
-        Receive::persistent(&indices, move |block: usize| {
-            body(block);
-            latch.count_down();
-        })
-        .activate(&self.queue)
-        .map_err(|error| error.to_string())?;
-        (0..blocks).try_for_each(|block| indices.post(block).map_err(|error| error.to_string()))
+/// The port loop: port, handler and latch are made once; a round is a post for each block and the wait for the end.
+async fn port_loop(
+    queue: &DispatcherQueue,
+    (blocks, rounds): (usize, u32),
+    body: impl Fn(usize) + Send + Sync + 'static,
+) -> Result<(), String> {
+    let (indices, latch) = (Port::new(), Arc::new(Latch::new()));
+    let counted = Arc::clone(&latch);
+    Receive::persistent(&indices, move |block: usize| {
+        body(block);
+        counted.count_down();
+    })
+    .activate(queue)
+    .map_err(|error| error.to_string())?;
+    for _ in 0..rounds {
+        latch.set(blocks);
+        (0..blocks)
+            .try_for_each(|block| indices.post(block))
+            .map_err(|error| error.to_string())?;
+        latch.end.recv().await;
     }
+    Ok(())
+}
 
-    /// The parallel loop.
-    fn tasks(
-        &self,
-        blocks: usize,
-        end: &Port<()>,
-        body: impl Fn(usize) + Send + Sync + 'static,
-    ) -> Result<(), QueueError> {
-        let degree = self.threads.min(blocks);
-        let shared = Arc::new((
-            CachePadded::new(AtomicUsize::new(0)),
-            Latch::new(degree, end),
-            body,
-        ));
+/// The parallel loop: what its tasks share is made once; a round is `degree` tasks and the wait for the end.
+async fn parallel_loop(
+    queue: &DispatcherQueue,
+    degree: usize,
+    (blocks, rounds): (usize, u32),
+    body: impl Fn(usize) + Send + Sync + 'static,
+) -> Result<(), String> {
+    let shared = Arc::new(Shared {
+        next: CachePadded::new(AtomicUsize::new(0)),
+        latch: Latch::new(),
+        body,
+    });
+    for _ in 0..rounds {
+        // Relaxed: all tasks of the round before have counted down, and the new ones are queued after it.
+        shared.next.store(0, Ordering::Relaxed);
+        shared.latch.set(degree);
         for _ in 0..degree {
             let shared = Arc::clone(&shared);
-            let task = Task::new(move || {
-                let (next, latch, body) = &*shared;
-                // Relaxed: only that no two get the same block counts; what they have written is seen through the latch.
-                let take = || next.fetch_add(1, Ordering::Relaxed);
-                let mine = std::iter::repeat_with(take).take_while(|&block| block < blocks);
-                mine.for_each(body);
-                latch.count_down();
-            });
-            self.queue.enqueue(task).map_err(|refused| refused.reason)?;
+            let task = Task::new(move || shared.take_blocks(blocks));
+            queue
+                .enqueue(task)
+                .map_err(|refused| refused.reason.to_string())?;
         }
-        Ok(())
+        shared.latch.end.recv().await;
+    }
+    Ok(())
+}
+
+impl<F: Fn(usize)> Shared<F> {
+    fn take_blocks(&self, blocks: usize) {
+        // Relaxed: only that no two get the same block counts; what they have written is seen through the latch.
+        let take = || self.next.fetch_add(1, Ordering::Relaxed);
+        let mine = std::iter::repeat_with(take).take_while(|&block| block < blocks);
+        mine.for_each(&self.body);
+        self.latch.count_down();
     }
 }
 
 impl Latch {
-    fn new(count: usize, end: &Port<()>) -> Latch {
+    fn new() -> Latch {
         Latch {
-            left: CachePadded::new(AtomicUsize::new(count)),
-            end: end.clone(),
+            left: CachePadded::new(AtomicUsize::new(0)),
+            end: Port::new(),
         }
+    }
+
+    /// A round begins: nothing of it is queued yet.
+    fn set(&self, count: usize) {
+        // Relaxed: who counts down has been queued after it.
+        self.left.store(count, Ordering::Relaxed);
     }
 
     fn count_down(&self) {
@@ -156,7 +198,8 @@ mod tests {
     use motet_testkit::{patience, within};
 
     #[test]
-    fn every_block_runs_once_whatever_their_number() {
+    fn every_block_runs_once_a_round_whatever_their_number() {
+        const ROUNDS: u32 = 3;
         for split in Split::BOTH {
             for threads in [1, 2, 3] {
                 let loops = Loops::new(threads, false).unwrap();
@@ -165,15 +208,21 @@ mod tests {
                     let seen: Arc<[AtomicUsize]> =
                         (0..blocks).map(|_| AtomicUsize::new(0)).collect();
                     let here = Arc::clone(&seen);
-                    let loops = &loops;
-                    let ran = loops.run(split, blocks, move |block| {
-                        here[block].fetch_add(1, Ordering::Relaxed);
+                    // A block has run before as often as there were rounds before its own, all of whose blocks have ended.
+                    let early = Arc::new(AtomicUsize::new(0));
+                    let (ended, found) = (AtomicUsize::new(0), Arc::clone(&early));
+                    let ran = loops.run(split, (blocks, ROUNDS), move |block| {
+                        let before = here[block].fetch_add(1, Ordering::Relaxed) * blocks;
+                        let is_early = ended.load(Ordering::Relaxed) < before;
+                        found.fetch_add(usize::from(is_early), Ordering::Relaxed);
+                        ended.fetch_add(1, Ordering::Relaxed);
                     });
-                    assert_eq!(ran, Ok(()));
-                    let once = seen.iter().all(|count| count.load(Ordering::Relaxed) == 1);
+                    assert!(ran.is_ok(), "{ran:?}");
+                    let once =
+                        |count: &AtomicUsize| count.load(Ordering::Relaxed) == ROUNDS as usize;
                     assert!(
-                        once,
-                        "{split:?}, {threads} threads, {blocks} blocks: {seen:?}"
+                        seen.iter().all(once) && early.load(Ordering::Relaxed) == 0,
+                        "{split:?}, {threads} threads, {blocks} blocks: {seen:?}, {early:?} too early"
                     );
                 }
             }
@@ -186,7 +235,7 @@ mod tests {
             let loops = Loops::new(2, false).unwrap();
             for split in Split::BOTH {
                 for blocks in [1, 3] {
-                    assert_eq!(loops.run(split, blocks, |_| ()), Ok(()));
+                    assert!(loops.run(split, (blocks, 100), |_| ()).is_ok());
                 }
             }
         });

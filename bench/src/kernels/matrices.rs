@@ -4,6 +4,7 @@
 //! same checksum.
 
 use crate::kernels::loops::{Loops, Split};
+use crate::kernels::rayon_rounds;
 use ::rayon::ThreadPool;
 use ::rayon::prelude::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use motet_sync::Mutex;
@@ -11,6 +12,7 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{ArrayView2, ArrayViewMut2};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Two factors and room for their product.
 #[derive(Debug)]
@@ -54,16 +56,25 @@ impl Matrices {
         }
     }
 
-    /// The product once, by motet.
-    pub(crate) fn multiply(self: &Arc<Self>, loops: &Loops, split: Split) -> Result<(), String> {
+    /// The product so many times, by motet, and how long that took.
+    pub(crate) fn multiply(
+        self: &Arc<Self>,
+        loops: &Loops,
+        split: Split,
+        rounds: u32,
+    ) -> Result<Duration, String> {
         let here = Arc::clone(self);
-        loops.run(split, self.bands.len(), move |band| here.band(band))
+        loops.run(split, (self.bands.len(), rounds), move |band| {
+            here.band(band);
+        })
     }
 
-    /// The product once, by rayon.
-    pub(crate) fn multiply_by_rayon(&self, pool: &ThreadPool) {
-        let bands = (0..self.bands.len()).into_par_iter().with_max_len(1);
-        pool.install(|| bands.for_each(|band| self.band(band)));
+    /// The product so many times, by rayon, and how long that took.
+    pub(crate) fn multiply_by_rayon(&self, pool: &ThreadPool, rounds: u32) -> Duration {
+        rayon_rounds(pool, rounds, || {
+            let bands = (0..self.bands.len()).into_par_iter().with_max_len(1);
+            bands.for_each(|band| self.band(band));
+        })
     }
 
     /// What must come of it: [`checksum`](Matrices::checksum) of the product in whole numbers, from sums of columns and rows.
@@ -160,9 +171,9 @@ mod tests {
                 let loops = Loops::new(threads, false).unwrap();
                 for split in Split::BOTH {
                     let matrices = Matrices::new(size, Matrices::bands(split, threads, size));
-                    // Twice: what is there from before must not be added.
-                    for _ in 0..2 {
-                        matrices.multiply(&loops, split).unwrap();
+                    // More than once: what is there from before must not be added.
+                    for rounds in [1, 2] {
+                        matrices.multiply(&loops, split, rounds).unwrap();
                         assert_eq!(
                             product(&matrices),
                             known,
@@ -173,7 +184,7 @@ mod tests {
                 }
                 let matrices = Matrices::new(size, threads.min(size));
                 let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-                matrices.multiply_by_rayon(&pool.unwrap());
+                matrices.multiply_by_rayon(&pool.unwrap(), 2);
                 assert_eq!(
                     product(&matrices),
                     known,
@@ -192,7 +203,7 @@ mod tests {
             "nothing has been computed"
         );
         matrices
-            .multiply(&Loops::new(1, false).unwrap(), Split::Static)
+            .multiply(&Loops::new(1, false).unwrap(), Split::Static, 1)
             .unwrap();
         matrices.bands[1].lock()[3] += 1.0;
         assert_ne!(matrices.checksum(), Matrices::known(8));

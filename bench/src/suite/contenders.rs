@@ -110,17 +110,17 @@ impl Products {
                 let bands = Matrices::bands(split, threads, size);
                 let matrices = self.matrices(size, bands);
                 let loops = self.loops(threads)?;
-                let us = time_us(budget, || matrices.multiply(loops, split))?;
+                let us = time_us(budget, |rounds| matrices.multiply(loops, split, rounds))?;
                 checked(us, matrices.checksum(), size)
             }
             Contender::Rayon => {
                 let bands = Matrices::bands(Split::Dynamic, threads, size);
                 let matrices = self.matrices(size, bands);
                 let pool = self.pool(threads)?;
-                let us = time_us(budget, || {
-                    matrices.multiply_by_rayon(pool);
-                    Ok(())
-                })?;
+                let us = time_us(
+                    budget,
+                    |rounds| Ok(matrices.multiply_by_rayon(pool, rounds)),
+                )?;
                 checked(us, matrices.checksum(), size)
             }
             Contender::OpenMp(split) => {

@@ -32,12 +32,15 @@ pub(crate) struct Local {
     home: RefCell<TaskList>,
     turn: Cell<u32>,
     worker: usize,
+    /// The dispatcher has more than this worker.
+    has_others: bool,
 }
 
 impl Local {
     pub(crate) fn new(queue: Arc<QueueCore>, worker: usize) -> Self {
         let deque = queue.fetch_deque(worker);
         Local {
+            has_others: queue.stealers.len() > 1,
             queue,
             next: Cell::new(None),
             deque,
@@ -47,7 +50,7 @@ impl Local {
         }
     }
 
-    /// Queues a task at this worker. `true` when other workers can see it.
+    /// Queues a task at this worker. `true` when there are other workers, who can see it.
     #[inline]
     pub(crate) fn push(&self, task: Task) -> bool {
         let next = self.next.take();
@@ -57,7 +60,7 @@ impl Local {
         }
         self.next.set(next);
         self.deque.push(task);
-        true
+        self.has_others
     }
 
     /// Queues a task that only this worker may run.
@@ -282,7 +285,7 @@ mod tests {
         const CALLS: usize = 12;
         within(patience(), || {
             stress(300, |seed| {
-                let queue = QueueCore::new(QueueConfig::default(), 0, Arc::new(Pool::new(1)));
+                let queue = QueueCore::new(QueueConfig::default(), 0, Arc::new(Pool::new(2)));
                 let history = Arc::new(History::<Places>::new());
                 let thieves = [(); 2].map(|()| {
                     let (queue, history) = (Arc::clone(&queue), Arc::clone(&history));

@@ -344,10 +344,16 @@ impl Worker {
             watch.rest(self.index);
         }
         sleep.start_search();
+        // Not at the first look, which comes at once: of a worker that queues small tasks as fast as it can, a thief who waits a
+        // moment gets many of them at a time, not one.
+        let mut robs = false;
         loop {
             let mut backoff = Backoff::new(SEARCH);
             loop {
-                let found = self.pop().or_else(|| self.steal());
+                let found = self
+                    .pop()
+                    .or_else(|| if robs { self.steal() } else { None });
+                robs = true;
                 if found.is_some() || !self.is_current() {
                     if sleep.end_search() && self.registry.has_work() {
                         sleep.notify_any();

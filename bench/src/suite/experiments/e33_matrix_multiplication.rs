@@ -24,7 +24,8 @@ impl Experiment for MatrixMultiplication {
             definition: "C = A B with square matrices of f64 in the order of rows. Static: a band of rows for each thread, a \
                          message and a handler for each band (motet static). Dynamic: four bands for each thread, taken one after \
                          the other by one task per thread (motet dynamic); rayon's par_iter has the same bands. Their kernel for \
-                         a band is that of the crate matrixmultiply. OpenMP has a kernel of its own in C, OpenBLAS its own. Time \
+                         a band is that of the crate matrixmultiply, for AVX-512 where the processor has it. Who calls the \
+                         loop is one of its threads, as in E36. OpenMP has a kernel of its own in C, OpenBLAS its own. Time \
                          of one product, of as many as last long enough, after some for nothing; rate = 2 N^3 / time. The \
                          elements are whole numbers whose sums are exact: every product's checksum is compared.",
             parameters: &[("size", "rows of the matrices"), ("threads", "threads")],

@@ -1,7 +1,7 @@
 //! E36: what a block costs in the forms in which a parallel loop can be written.
 
 use crate::kernels::loops::{Loops, Split};
-use crate::kernels::{Lazy, thread_counts, time_us};
+use crate::kernels::{Lazy, rayon_rounds, thread_counts, time_us};
 use crate::peers::openmp::OpenMp;
 use crate::peers::rayon;
 use crate::selection::Missing;
@@ -25,21 +25,28 @@ impl Experiment for FormsOfCode {
             title: "Forms of code: what a block of a loop costs",
             question: "A loop over blocks can be a message for each block, tasks that take blocks, or a construct of a \
                        language. What does a block cost in each?",
-            definition: "Port loop (motet static): a port, a persistent receive whose handler does the block and counts a latch \
-                         down, a post for each block, a wait for the latch; all of it is made and timed for every loop. Parallel \
-                         loop (motet dynamic): a task per thread, which takes one block after the other. Beside them rayon's \
-                         par_iter over the range and OpenMP's parallel for. Overhead per block = (T - ceil(blocks / threads) \
-                         units t_u) / blocks, with t_u, the unit's time, measured before each loop. The examples port_loop, \
-                         parallel_loop and exchange_thread are these forms as programs; the stages of the third are E14 and \
-                         E15.",
+            definition: "Rounds of a loop, one after the other; time of a loop = their time / their number. Port loop (motet static): \
+                         a port and a persistent receive whose handler does the block and counts a latch down, made once; a round is \
+                         a post for each block and a wait for the latch. Parallel loop (motet dynamic): a round is a task per \
+                         thread, which takes one block after the other, and the same wait. Beside them rayon's par_iter over the range \
+                         and OpenMP's parallel for. Who calls the loop is one of the threads that run its blocks: in motet a \
+                         task of the dispatcher, which awaits the end, in rayon a job of the pool, in OpenMP the team's master. \
+                         Overhead per block = (T - ceil(blocks / threads) units t_u) / blocks, with t_u, the unit's time, \
+                         measured before each loop. The examples port_loop, parallel_loop and exchange_thread are these \
+                         forms as programs; the stages of the third are E14 and E15.",
             parameters: &[
                 ("blocks", "blocks of the loop"),
                 ("threads", "threads"),
                 ("units", "units of work in each block"),
             ],
-            threats: "With as many blocks as threads the loop is mostly the wake-up of threads and of the caller, who sleeps in \
-                      motet and rayon and spins in OpenMP, where nobody else may have the core. With much work in a block the \
-                      overhead is a small difference of large numbers.",
+            threats: "A round follows the one before at once, and whoever has run out of blocks still looks for more: nobody is \
+                      woken. A loop that a thread outside calls (as the examples do), or that comes after a pause, costs a wake-up of \
+                      its caller and of the threads more, in motet and rayon, some microseconds; OpenMP's threads spin. Only motet \
+                      static has a message for each block. A static block of OpenMP is a turn of a compiled loop, and rayon splits \
+                      a range only when a thread is idle: empty blocks are mostly such turns too. The cores of a virtual machine \
+                      may be near each other in one minute and far in the next, and small blocks on several threads then take \
+                      three times as long: compare values of the same rounds. With much work in a block the overhead is a small \
+                      difference of large numbers.",
             sources: &["P3 Code Sample 1", "P4 Fig. 2", "P4 Fig. 3"],
         }
     }
@@ -98,18 +105,19 @@ fn case(
     for split in Split::BOTH {
         let loops = Lazy::new(move || Loops::new(threads, pin));
         case = case.with(split.name(), move || {
-            told(&mut || time_us(budget, || loops.get()?.run(split, blocks, body)))
+            told(&mut || {
+                time_us(budget, |rounds| {
+                    loops.get()?.run(split, (blocks, rounds), body)
+                })
+            })
         });
     }
     if setting.wants("rayon") {
         let pool = Lazy::new(move || rayon::pool(threads, pin));
         case = case.with("rayon", move || {
             let pool = pool.get()?;
-            let round = || {
-                pool.install(|| (0..blocks).into_par_iter().for_each(body));
-                Ok(())
-            };
-            told(&mut || time_us(budget, round))
+            let round = || (0..blocks).into_par_iter().for_each(body);
+            told(&mut || time_us(budget, |rounds| Ok(rayon_rounds(pool, rounds, round))))
         });
     }
     if setting.wants("OpenMP") {
