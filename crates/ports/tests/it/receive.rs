@@ -8,6 +8,7 @@ use motet_ports::{
     Activation, ExceptionPort, JoinedReceive, MultipleItemReceive, Port, PostRefusal, Receive,
 };
 use motet_testkit::{Gate, Log, Overlap, patience, within};
+use std::sync::Arc;
 
 /// A persistent receive that logs what it handles.
 fn logging(port: &Port<u32>, handled: &Log<u32>) -> Receive<u32> {
@@ -411,4 +412,47 @@ fn sem_g14_a_clone_that_uses_its_port_panics_instead_of_waiting() {
         assert!(look.is_err());
         assert_eq!(port.clear(), 1, "the port goes on");
     });
+}
+
+#[test]
+fn sem_g470_receivers_go_with_the_last_handle_of_their_port() {
+    let (port, alive) = (Port::<u32>::new(), Arc::new(()));
+    let (weak, held) = (port.downgrade(), Arc::clone(&alive));
+    let activation = Receive::persistent(&port, move |n| {
+        let _held = &held;
+        if let Some(port) = weak.upgrade().filter(|_| n > 0) {
+            port.post(n - 1).unwrap();
+        }
+    })
+    .activate(&here())
+    .unwrap();
+    let weak = port.downgrade();
+    port.post(3).unwrap();
+    assert_eq!(Arc::strong_count(&alive), 2);
+    drop(port);
+    assert!(
+        weak.upgrade().is_none(),
+        "neither weak handles nor the activation keep it"
+    );
+    drop(activation);
+    assert_eq!(Arc::strong_count(&alive), 1, "the handler is dropped");
+}
+
+#[test]
+fn sem_g470_a_handler_that_holds_its_port_stays_with_it_until_it_is_cleaned_up() {
+    let (port, alive) = (Port::<u32>::new(), Arc::new(()));
+    let (own, held) = (port.clone(), Arc::clone(&alive));
+    let activation = Receive::persistent(&port, move |_| {
+        let _held = &held;
+        assert_eq!(own.test(), None);
+    })
+    .activate(&here())
+    .unwrap();
+    let weak = port.downgrade();
+    drop(port);
+    assert!(weak.upgrade().is_some());
+    activation.cleanup();
+    drop(activation);
+    assert!(weak.upgrade().is_none());
+    assert_eq!(Arc::strong_count(&alive), 1);
 }
