@@ -4,9 +4,9 @@ use crate::selection::Missing;
 use crate::statistics::{deviation, mean};
 use crate::suite::{About, Axis, Case, Experiment, Picture, Point, Quantity, Setting};
 use motet_comm::World;
-use motet_sync::atomic::{AtomicU64, Ordering};
+use motet_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use motet_sync::thread;
-use std::sync::{Arc, Barrier};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Sums of random numbers, kept closer together and further apart.
@@ -101,6 +101,28 @@ struct Sums {
     additions: u64,
 }
 
+/// Where threads without ranks wait for each other, awake: all go on at the same moment.
+#[derive(Debug)]
+struct Meeting {
+    missing: AtomicUsize,
+}
+
+impl Meeting {
+    fn new(threads: usize) -> Meeting {
+        Meeting {
+            missing: AtomicUsize::new(threads),
+        }
+    }
+
+    fn wait(&self) {
+        // Release and acquire: who goes on sees what all others did before they came.
+        self.missing.fetch_sub(1, Ordering::AcqRel);
+        while self.missing.load(Ordering::Acquire) > 0 {
+            thread::yield_now();
+        }
+    }
+}
+
 impl Sums {
     fn new((threads, pin): (usize, bool), separation: usize, additions: u64) -> Arc<Sums> {
         let words = (threads * separation).max(1 << 16) + LINE / size_of::<AtomicU64>();
@@ -151,7 +173,7 @@ fn on_ranks(sums: &Arc<Sums>) -> Result<f64, String> {
 }
 
 fn on_threads(sums: &Arc<Sums>) -> Result<f64, String> {
-    let together = Arc::new(Barrier::new(sums.threads));
+    let together = Arc::new(Meeting::new(sums.threads));
     let cores = core_affinity::get_core_ids().unwrap_or_default();
     let spawn = |number| {
         let (sums, together) = (Arc::clone(sums), Arc::clone(&together));
@@ -172,7 +194,7 @@ fn on_threads(sums: &Arc<Sums>) -> Result<f64, String> {
 
 fn on_rayon(sums: &Arc<Sums>) -> Result<f64, String> {
     let pool = crate::peers::rayon::pool(sums.threads, sums.pin)?;
-    let together = Barrier::new(sums.threads);
+    let together = Meeting::new(sums.threads);
     Ok(mean(&pool.broadcast(|context| {
         together.wait();
         sums.add(context.index())
@@ -193,6 +215,20 @@ mod tests {
             assert!(kept(0) > 0.0 && kept(4) > 0.0 && kept(0) != kept(4));
             assert_eq!(kept(1), 0.0);
         }
+    }
+
+    #[test]
+    fn nobody_goes_on_before_all_have_come() {
+        let (meeting, come) = (Arc::new(Meeting::new(3)), Arc::new(AtomicUsize::new(0)));
+        let threads = [(); 3].map(|()| {
+            let (meeting, come) = (Arc::clone(&meeting), Arc::clone(&come));
+            thread::spawn(move || {
+                come.fetch_add(1, Ordering::Relaxed);
+                meeting.wait();
+                come.load(Ordering::Relaxed)
+            })
+        });
+        assert_eq!(threads.map(|thread| thread.join().unwrap()), [3; 3]);
     }
 
     #[test]
