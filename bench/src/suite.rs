@@ -41,5 +41,5 @@ pub use picture::{Axis, Beside, Fit, Picture, Shape};
 pub use registry::{Unknown, all, find};
 pub use row::{Outcome, Point, Row, SCHEMA, Value};
 pub use run::{Progress, run};
-pub use setting::{Setting, SuiteConfig};
+pub use setting::{Setting, SuiteConfig, UnknownPeer};
 pub use store::{Store, StoreError, read, read_machine};

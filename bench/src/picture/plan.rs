@@ -223,10 +223,22 @@ impl Plan<'_> {
             .all(|(column, value)| alike(fact.get(column), value));
         let mut parts = self.picture.panels_by.iter().zip(&self.part);
         wanted
-            && parts.all(|(column, value)| {
-                let there = fact.get(column);
-                there.is_empty() || alike(there, value)
+            && self.has_unit_of(fact)
+            && parts.all(|(name, value)| {
+                let there = fact.get(column(name));
+                // The papers say "inside thread".
+                let begins = || slug(there).starts_with(&format!("{}-", slug(value)));
+                there.is_empty() || alike(there, value) || (*name == "place" && begins())
             })
+    }
+
+    /// Whether a fact can stand on this axis. Nothing is converted: another unit may be that of another quantity.
+    fn has_unit_of(&self, fact: &papers::Fact<'_>) -> bool {
+        let plain = |unit: &str| matches!(unit, "" | "ratio");
+        match fact.get("unit") {
+            "" => true,
+            unit => unit == self.y_unit() || (plain(unit) && plain(self.y_unit())),
+        }
     }
 
     /// The words of x, when they are no numbers, or stand below bars.
@@ -277,6 +289,15 @@ impl Plan<'_> {
             "Not measured everywhere: {}. The table says why.",
             names.join(", ")
         )]
+    }
+}
+
+/// The papers' column of a parameter.
+fn column(parameter: &str) -> &str {
+    match parameter {
+        "place" => "location",
+        "units" => "units_per_stage",
+        other => other,
     }
 }
 

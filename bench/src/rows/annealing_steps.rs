@@ -7,28 +7,27 @@ use ::rayon::ThreadPool;
 use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
 use motet_comm::{Communicator, World};
 use motet_mining::{MiningError, Points, SoftStep, Steps};
-use motet_sync::thread;
 use std::time::Instant;
 
-/// The time of one of so many steps of annealing on the ranks of `world`, in µs; `threads` of rayon compute the blocks of each
-/// rank, if they are given.
+/// The time of one of so many steps of annealing on the ranks of `world`, in µs; so many threads of rayon, bound to their
+/// cores or not, compute the blocks of each rank, if they are given.
 pub(crate) fn run_on(
     world: &World,
     (points, clusters): (usize, usize),
-    threads: Option<usize>,
+    threads: Option<(usize, bool)>,
     rounds: u64,
 ) -> Result<f64, String> {
-    let (points, pool) = (mixture(points), threads.map(pool).transpose()?);
+    let (points, pool) = (
+        mixture(points),
+        threads.map(|(threads, pin)| rayon::pool(threads, pin)),
+    );
+    let pool = pool.transpose()?;
     let times = world.run(async |comm| {
         let (us, _) = steps(&comm, &points, clusters, pool.as_ref(), rounds).await?;
         Ok::<_, MiningError>(us)
     });
     let times = times.map_err(|error| error.to_string())?;
     Ok(times.into_iter().fold(0.0, f64::max))
-}
-
-fn pool(threads: usize) -> Result<ThreadPool, String> {
-    rayon::pool(threads, threads == thread::cores())
 }
 
 /// The time of a step in µs, and the last one's result.
@@ -78,7 +77,7 @@ mod tests {
     fn both_splits_compute_the_same_step() {
         let points = mixture(20_000);
         let step = |ranks: usize, threads: Option<usize>| {
-            let pool = threads.map(|threads| pool(threads).unwrap());
+            let pool = threads.map(|threads| rayon::pool(threads, false).unwrap());
             let mut all = World::threads(ranks)
                 .run(async |comm| {
                     let (us, step) = steps(&comm, &points, 7, pool.as_ref(), 2).await?;

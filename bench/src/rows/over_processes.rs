@@ -14,6 +14,7 @@ use crate::rows::rank_collectives::{Operation, run_on};
 use crate::rows::rank_stages::Peers;
 use motet_comm::World;
 use motet_patterns::{Program as Stages, rendezvous};
+use motet_sync::thread;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -125,25 +126,7 @@ impl RankProgram {
     /// assert!(measured.us > 0.0 && measured.processes == 1);
     /// ```
     pub fn measure(self, world: &World, budget_us: f64) -> Result<RankMeasured, String> {
-        let (mut rounds, processes) = (LEAST, world.process().1);
-        // Once for nothing: the first rounds set up what the others use, in ranks as in the library.
-        self.rounds(world, rounds)?;
-        loop {
-            let us = self.rounds(world, rounds)?;
-            // All processes must go on alike.
-            let longest = world.run(async |comm| comm.allreduce(us, f64::max).await);
-            let us = longest.map_err(|error| error.to_string())?[0];
-            if us * rounds as f64 >= budget_us / 2.0 {
-                let mpi = "motet";
-                return Ok(RankMeasured {
-                    us,
-                    rounds,
-                    processes,
-                    mpi,
-                });
-            }
-            rounds = ((budget_us / us) as u64).clamp(2 * rounds, 100 * rounds);
-        }
+        measured(world, budget_us, |rounds| self.rounds(world, rounds))
     }
 
     /// The time of one of so many rounds, in µs.
@@ -170,7 +153,39 @@ impl RankProgram {
                 points,
                 clusters,
                 threads,
-            } => annealing_steps::run_on(world, (points, clusters), Some(threads), rounds),
+            } => annealing_steps::run_on(world, (points, clusters), Some(filling(threads)), rounds),
         }
+    }
+}
+
+/// So many threads, bound to their cores if they fill the machine.
+fn filling(threads: usize) -> (usize, bool) {
+    (threads, threads == thread::cores())
+}
+
+/// The time of one of so many rounds that they last about `budget_us`, in µs; `time` gives that of one of its argument.
+pub(crate) fn measured(
+    world: &World,
+    budget_us: f64,
+    time: impl Fn(u64) -> Result<f64, String>,
+) -> Result<RankMeasured, String> {
+    let (mut rounds, processes) = (LEAST, world.process().1);
+    // Once for nothing: the first rounds set up what the others use, in ranks as in the library.
+    time(rounds)?;
+    loop {
+        let us = time(rounds)?;
+        // All processes must go on alike.
+        let longest = world.run(async |comm| comm.allreduce(us, f64::max).await);
+        let us = longest.map_err(|error| error.to_string())?[0];
+        if us * rounds as f64 >= budget_us / 2.0 {
+            let mpi = "motet";
+            return Ok(RankMeasured {
+                us,
+                rounds,
+                processes,
+                mpi,
+            });
+        }
+        rounds = ((budget_us / us) as u64).clamp(2 * rounds, 100 * rounds);
     }
 }

@@ -6,8 +6,11 @@ use super::setting::Setting;
 use crate::kernels::thread_counts;
 use crate::peers::mpi::Mpi;
 use crate::rank_program::RankProgram;
+use crate::rows::annealing_steps;
+use crate::rows::over_processes::measured;
 use crate::selection::Missing;
 use motet_comm::World;
+use motet_sync::thread;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -37,6 +40,8 @@ struct Layouts {
     motet: Option<PathBuf>,
     budget_us: f64,
     clusters: usize,
+    /// Threads that fill the machine are bound to their cores.
+    pinned: bool,
 }
 
 /// The parameters of every point.
@@ -55,7 +60,7 @@ pub(crate) const PARAMETERS: &[(&str, &str)] = &[
 ];
 /// The time of a step.
 pub(crate) const TIME: Quantity = Quantity::new("run time", "us");
-/// f = p T(p) / T(1) - 1.
+/// f = p T(p) / T(1) - 1, T(1) being that of motet's one rank for all forms.
 pub(crate) const OVERHEAD: Quantity = Quantity::new("overhead f", "");
 /// f of a static split less f of a dynamic one.
 const DIFFERENCE: Quantity = Quantity::new("difference of f", "");
@@ -138,6 +143,12 @@ impl Form {
 }
 
 impl Layout {
+    /// One thread.
+    const ALONE: Layout = Layout {
+        threads: 1,
+        processes: 1,
+    };
+
     /// All cuts of p, for each number of threads up to the cores.
     pub(crate) fn all() -> Vec<Layout> {
         let cuts = |p: usize| {
@@ -165,6 +176,7 @@ impl Layouts {
             motet: setting.config().motet.clone(),
             budget_us: setting.by_effort(1.0, 20_000.0, 200_000.0),
             clusters: setting.by_effort(3, 10, 10),
+            pinned: setting.config().pinned,
         }
     }
 
@@ -222,6 +234,19 @@ impl Layouts {
     fn us(&self, form: Form, layout: Layout, points: usize) -> Result<f64, String> {
         let Layout { threads, processes } = layout;
         let clusters = self.clusters;
+        if processes == 1 {
+            let pin = self.pinned && threads == thread::cores();
+            let (world, by) = match form {
+                Form::Ranks => (World::threads(threads).pin(pin), None),
+                Form::Ports => (World::ports(threads).pin(pin), None),
+                // The rank waits for rayon's threads: they must not share its core by order.
+                Form::Rayon => (World::threads(1).pin(false), Some((threads, pin))),
+            };
+            let us = measured(&world, self.budget_us, |rounds| {
+                annealing_steps::run_on(&world, (points, clusters), by, rounds)
+            });
+            return Ok(us?.us);
+        }
         let (program, ranks) = match form {
             Form::Ranks | Form::Ports => (RankProgram::Annealing { points, clusters }, threads),
             Form::Rayon => {
@@ -233,19 +258,6 @@ impl Layouts {
                 (program, 1)
             }
         };
-        if processes == 1 {
-            let world = match form {
-                Form::Ports => World::ports(ranks),
-                Form::Ranks | Form::Rayon => World::threads(ranks),
-            };
-            // The rank waits for rayon's threads: they must not share its core by order.
-            let world = if form == Form::Rayon {
-                world.pin(false)
-            } else {
-                world
-            };
-            return Ok(program.measure(&world, self.budget_us)?.us);
-        }
         let motet = self
             .motet
             .as_ref()
@@ -280,31 +292,64 @@ impl Times<'_> {
         self.all.us(self.form, self.layout, self.points)
     }
 
-    /// f = p T(p) / T(1) - 1, T(1) being the same form's on one thread, just before.
+    /// f = p T(p) / T(1) - 1, T(1) being that of motet's one rank, just before.
     pub(crate) fn overhead(&self) -> Result<f64, String> {
-        self.overhead_of(self.form)
+        overhead(self.form, self.layout, self.source())
     }
 
     /// f with a static split less f with a dynamic one, one after the other.
     pub(crate) fn difference(&self) -> Result<f64, String> {
-        Ok(self.overhead_of(self.form)? - self.overhead_of(Form::Rayon)?)
+        difference(self.form, self.layout, self.source())
     }
 
-    fn overhead_of(&self, form: Form) -> Result<f64, String> {
-        let alone = Layout {
-            threads: 1,
-            processes: 1,
-        };
-        let one = self.all.us(form, alone, self.points)?;
-        let all = self.all.us(form, self.layout, self.points)?;
-        Ok(self.layout.p() as f64 * all / one - 1.0)
+    fn source(&self) -> impl Fn(Form, Layout) -> Result<f64, String> {
+        |form, layout| self.all.us(form, layout, self.points)
     }
+}
+
+/// f of a form. The same T(1) for all of them: rayon's one thread pays a hand-over on every step, which is overhead too.
+fn overhead(
+    form: Form,
+    layout: Layout,
+    us: impl Fn(Form, Layout) -> Result<f64, String>,
+) -> Result<f64, String> {
+    let one = us(Form::Ranks, Layout::ALONE)?;
+    Ok(layout.p() as f64 * us(form, layout)? / one - 1.0)
+}
+
+/// f of a form less f of rayon: p (T(p) - T(p) of rayon) / T(1).
+fn difference(
+    form: Form,
+    layout: Layout,
+    us: impl Fn(Form, Layout) -> Result<f64, String>,
+) -> Result<f64, String> {
+    let one = us(Form::Ranks, Layout::ALONE)?;
+    let more = us(form, layout)? - us(Form::Rayon, layout)?;
+    Ok(layout.p() as f64 * more / one)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motet_sync::thread;
+
+    #[test]
+    fn all_forms_lose_against_the_same_time_on_one_thread() {
+        let two = Layout {
+            threads: 2,
+            processes: 1,
+        };
+        // Rayon is slower, on one thread too.
+        let us = |form: Form, layout: Layout| {
+            let slower = if form == Form::Rayon { 20.0 } else { 0.0 };
+            Ok(100.0 / layout.p() as f64 + slower)
+        };
+        assert_eq!(overhead(Form::Ranks, two, us), Ok(0.0));
+        let rayon = overhead(Form::Rayon, two, us).unwrap();
+        assert!((rayon - 0.4).abs() < 1e-9, "{rayon}");
+        // The static split loses less, so its difference is negative.
+        let less = difference(Form::Ranks, two, us).unwrap();
+        assert!((less + 0.4).abs() < 1e-9, "{less}");
+    }
 
     #[test]
     fn every_layout_has_its_threads() {

@@ -1,6 +1,5 @@
 //! What else runs on the machine while something is measured.
 
-use motet_sync::thread;
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -20,7 +19,7 @@ pub(super) struct Reading {
     pub(super) own: Duration,
     /// Processor time of all processes, with what the host of a virtual machine has taken away.
     pub(super) busy: Duration,
-    /// Processors.
+    /// Processors that are counted, also those that the process may not use.
     pub(super) cores: usize,
 }
 
@@ -63,7 +62,7 @@ impl Watch for System {
             wall: self.begun.elapsed(),
             own: ticks(family(std::process::id())?),
             busy: ticks(busy(&told)?),
-            cores: thread::cores(),
+            cores: processors(&told).max(1),
         })
     }
 }
@@ -82,6 +81,14 @@ fn busy(stat: &str) -> Option<u64> {
     // user nice system idle iowait irq softirq steal
     let at = |place: usize| fields.get(place).copied().unwrap_or(0);
     Some([0, 1, 2, 5, 6, 7].into_iter().map(at).sum())
+}
+
+/// The processors that the ticks of all are the sum of.
+fn processors(stat: &str) -> usize {
+    let names = stat.lines().filter_map(|line| line.strip_prefix("cpu"));
+    names
+        .filter(|name| name.starts_with(|first: char| first.is_ascii_digit()))
+        .count()
 }
 
 /// The ticks of a process and of all that it has started, alive or waited for.
@@ -156,6 +163,10 @@ mod tests {
     fn the_systems_lines_are_read() {
         assert_eq!(busy("cpu  1 2 3 400 50 6 7 8 0 0\ncpu0 1\n"), Some(27));
         assert_eq!(busy("intr 7\n"), None);
+        assert_eq!(
+            processors("cpu  1 2\ncpu0 1\ncpu1 1\ncpu15 3\nintr 7\ncpufreq 1\n"),
+            3
+        );
         let stat = "12 (a) b) S 7 12 12 0 -1 4 1 2 3 4 10 20 30 40 20 0 1";
         assert_eq!(process(stat), Some((7, 100)));
     }

@@ -85,6 +85,12 @@ impl Machine {
         }
     }
 
+    /// How the rows are measured: one manner for all of a folder.
+    pub(super) fn manner(&self) -> String {
+        let bound = if self.pinned { "bound" } else { "unbound" };
+        format!("{}, {bound}", self.effort)
+    }
+
     /// Keeps what an earlier record of the same machine says of peers that this run does not meet.
     pub(super) fn keep_versions(&mut self, before: Machine) {
         if before.machine == self.machine {

@@ -101,12 +101,14 @@ impl Clusterings {
         let least = setting.by_effort(0.0, 2e7, 2e8);
         let mut case = Case::new(point, &[OVERHEAD, STEP]);
         let here = Rc::clone(&sample);
+        let pin = setting.pins(threads);
         case = case.with("motet", move || {
             let Sample { points, plan, .. } = here.get()?;
             let work = (points.len() * clusters * plan.annealing_steps()) as f64;
             let rounds = (least / work).ceil().max(1.0);
             let seconds = |threads| {
-                let seconds = plan.replay_seconds(points, threads, rounds as usize);
+                let seconds =
+                    plan.replay_seconds(points, (threads, pin && threads > 1), rounds as usize);
                 seconds.map_err(|error| error.to_string())
             };
             let (one, all) = (seconds(1)?, seconds(threads)?);

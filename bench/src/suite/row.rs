@@ -42,7 +42,7 @@ pub struct Row {
 
 /// The values of a row, or the reason why there are none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, try_from = "Fields")]
 pub enum Outcome {
     /// It was measured.
     Measured {
@@ -60,6 +60,34 @@ pub enum Outcome {
         /// Why.
         absent: String,
     },
+}
+
+/// The fields of every outcome, as they are read.
+#[derive(Deserialize)]
+struct Fields {
+    median: Option<f64>,
+    least: Option<f64>,
+    most: Option<f64>,
+    runs: Option<usize>,
+    absent: Option<String>,
+}
+
+impl TryFrom<Fields> for Outcome {
+    type Error = &'static str;
+
+    fn try_from(fields: Fields) -> Result<Outcome, &'static str> {
+        let values = (fields.median, fields.least, fields.most, fields.runs);
+        match (values, fields.absent) {
+            ((Some(median), Some(least), Some(most), Some(runs)), _) => Ok(Outcome::Measured {
+                median,
+                least,
+                most,
+                runs,
+            }),
+            (_, Some(absent)) => Ok(Outcome::Absent { absent }),
+            _ => Err("it has neither median, least, most and runs, nor absent"),
+        }
+    }
 }
 
 /// Where a case lies: parameters by name.

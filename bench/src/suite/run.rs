@@ -63,7 +63,8 @@ pub fn run(
     if let Ok(before) = read_machine(out) {
         machine.keep_versions(before);
     }
-    let mut store = Store::open(out, &machine).map_err(failed)?;
+    let keys: Vec<&str> = experiments.iter().map(|e| e.about().key).collect();
+    let mut store = Store::open(out, &machine, &keys).map_err(failed)?;
     let mut measurer = Measurer::new(Method::of(setting.config().effort));
     for (at, experiment) in experiments.iter().enumerate() {
         progress.experiment(at, experiments.len(), *experiment);
@@ -76,6 +77,7 @@ pub fn run(
             Ok(cases) => measurer.measure(key, cases, &mut writer)?,
             Err(missing) => writer.row(&absent(key, missing.reason))?,
         }
+        store.end(key).map_err(failed)?;
         machine.add_built(setting);
         store.record(&machine).map_err(failed)?;
     }

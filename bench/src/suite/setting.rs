@@ -10,8 +10,32 @@ use crate::system::said;
 use crate::unit::Unit;
 use motet_sync::thread;
 use std::cell::OnceCell;
+use std::fmt;
 use std::path::PathBuf;
 use std::rc::Rc;
+
+/// The names of all peers of the suite; several series of one begin with it.
+const PEERS: &[&str] = &[
+    "tokio",
+    "rayon",
+    "crossbeam-channel",
+    "Go",
+    "Java",
+    "C floor",
+    "MPI",
+    "MPICH 4",
+    "MPICH 5",
+    "Open MPI 4",
+    "Open MPI 5",
+    "threads without messages",
+    "scikit-learn",
+    "OpenMP",
+    "OpenBLAS",
+];
+
+/// There is no peer whose name begins so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownPeer(pub String);
 
 /// How the suite is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,6 +72,20 @@ pub struct Setting {
     java: OnceCell<Rc<Result<Java, String>>>,
     mpi: OnceCell<Rc<[Mpi]>>,
     openmp: OnceCell<Rc<Result<OpenMp, String>>>,
+}
+
+impl SuiteConfig {
+    /// Whether every peer that is asked for is one.
+    ///
+    /// # Errors
+    /// [`UnknownPeer`], which lists those there are.
+    pub fn check_peers(&self) -> Result<(), UnknownPeer> {
+        let mut asked = self.peers.iter().flatten();
+        match asked.find(|part| !PEERS.iter().any(|peer| begins(peer, part))) {
+            Some(part) => Err(UnknownPeer(part.clone())),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Setting {
@@ -90,12 +128,8 @@ impl Setting {
     /// Whether a peer is wanted.
     #[must_use]
     pub fn wants(&self, peer: &str) -> bool {
-        let peer = peer.to_lowercase();
-        self.config.peers.as_ref().is_none_or(|wanted| {
-            wanted
-                .iter()
-                .any(|part| peer.starts_with(&part.to_lowercase()))
-        })
+        let wanted = self.config.peers.as_ref();
+        wanted.is_none_or(|wanted| wanted.iter().any(|part| begins(peer, part)))
     }
 
     /// Whether so many threads are to be bound to their cores.
@@ -170,6 +204,24 @@ impl Default for SuiteConfig {
     }
 }
 
+/// Whether a name begins so, in either case of letters.
+fn begins(peer: &str, part: &str) -> bool {
+    peer.to_lowercase().starts_with(&part.to_lowercase())
+}
+
+impl fmt::Display for UnknownPeer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "there is no peer {}: name none, or beginnings of {}",
+            self.0,
+            PEERS.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for UnknownPeer {}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,5 +238,12 @@ mod tests {
         assert!(!with(Some(Vec::new())).wants("tokio"));
         let some = with(Some(vec!["Tokio".to_owned(), "open mpi".to_owned()]));
         assert!(some.wants("tokio") && some.wants("Open MPI 5") && !some.wants("go"));
+        assert_eq!(some.config().check_peers(), Ok(()));
+        let wrong = with(Some(vec!["tokio".to_owned(), "nonsense".to_owned()]));
+        let told = wrong.config().check_peers().unwrap_err().to_string();
+        assert!(
+            told.contains("no peer nonsense") && told.contains("crossbeam-channel"),
+            "{told}"
+        );
     }
 }

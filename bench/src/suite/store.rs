@@ -1,16 +1,20 @@
 //! The folder of a run: `rows.jsonl` and `machine.json`.
 //!
 //! Rows are appended as they come, each as one whole line: a line without its end is one that was cut off, and
-//! no reader takes it. The earlier rows of an experiment go when the first new one comes; what is rewritten is written
-//! aside and renamed, so that a folder is never half.
+//! no reader takes it. The earlier rows of an experiment go when it has ended; until then a new row stands in place of the
+//! one of the same series, point and quantity. What is rewritten is written aside and renamed, so that a folder is never
+//! half. The folder is locked while a run writes into it.
 
-use super::machine::{Identity, Machine};
+mod error;
+
+pub use error::StoreError;
+
+use super::machine::Machine;
 use super::row::{Row, SCHEMA};
 use serde::Deserialize;
-use std::collections::BTreeSet;
-use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The name of the file of rows.
@@ -22,92 +26,56 @@ const MACHINE: &str = "machine.json";
 #[derive(Debug)]
 pub struct Store {
     dir: PathBuf,
-    /// Experiments of which this run has written a row.
-    begun: BTreeSet<String>,
+    /// The rows that this run has written, by experiment.
+    written: BTreeMap<String, Vec<Row>>,
+    /// Locked as long as it is open.
+    _lock: Option<File>,
 }
 
-/// A folder of rows cannot be used.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// Something cannot be read or written.
-    File {
-        /// What.
-        path: PathBuf,
-        /// Why.
-        error: io::Error,
-    },
-    /// A line is no row.
-    Line {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong.
-        error: serde_json::Error,
-    },
-    /// A row has another form.
-    Schema {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// Its number.
-        found: u32,
-    },
-    /// The record of the machine cannot be understood.
-    Record {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        error: serde_json::Error,
-    },
-    /// The rows were measured on another machine.
-    OtherMachine {
-        /// The folder.
-        dir: PathBuf,
-        /// Whose rows it has.
-        there: Box<Identity>,
-        /// This one.
-        here: Box<Identity>,
-    },
-    /// There are rows, and no record of the machine.
-    NoRecord {
-        /// The folder.
-        dir: PathBuf,
-    },
-}
-
-/// What every version of a row has.
+/// What every version of a row or record has.
 #[derive(Deserialize)]
 struct Form {
     schema: u32,
 }
 
 impl Store {
-    /// Opens a folder for this machine's rows; makes it if it is not there. A line that was cut off is taken away.
+    /// Opens a folder for this machine's rows of `experiments`; makes it if it is not there. A line that was cut off is
+    /// taken away.
     ///
     /// # Errors
-    /// [`StoreError`], above all when the folder has rows of another machine or form.
-    pub fn open(dir: &Path, machine: &Machine) -> Result<Store, StoreError> {
+    /// [`StoreError`], above all when the folder has rows of another machine or form, or rows of other experiments that were
+    /// measured with another effort or binding of threads, or when another run writes into it.
+    pub fn open(dir: &Path, machine: &Machine, experiments: &[&str]) -> Result<Store, StoreError> {
         let at = |path: &Path| {
             let path = path.to_owned();
             move |error| StoreError::File { path, error }
         };
         fs::create_dir_all(dir).map_err(at(dir))?;
+        let lock = lock(dir)?;
         let (rows, record) = (dir.join(ROWS), dir.join(MACHINE));
-        let kept = match rows.exists() {
+        let mut kept = match rows.exists() {
             true => read_rows(&rows)?,
             false => Vec::new(),
         };
         if record.exists() {
-            let there = read_machine(dir)?.machine;
-            if !kept.is_empty() && there != machine.machine {
+            let there = read_machine(dir)?;
+            if !kept.is_empty() && there.machine != machine.machine {
                 return Err(StoreError::OtherMachine {
                     dir: dir.to_owned(),
-                    there: Box::new(there),
+                    there: Box::new(there.machine),
                     here: Box::new(machine.machine.clone()),
                 });
+            }
+            if there.manner() != machine.manner() {
+                // One record stands for all rows: what is measured again goes now, and nothing else may stay.
+                kept.retain(|row| !experiments.contains(&row.experiment.as_str()));
+                if !kept.is_empty() {
+                    return Err(StoreError::OtherManner {
+                        dir: dir.to_owned(),
+                        there: there.manner(),
+                        here: machine.manner(),
+                    });
+                }
             }
         } else if !kept.is_empty() {
             return Err(StoreError::NoRecord {
@@ -116,7 +84,8 @@ impl Store {
         }
         let store = Store {
             dir: dir.to_owned(),
-            begun: BTreeSet::new(),
+            written: BTreeMap::new(),
+            _lock: lock,
         };
         if rows.exists() {
             store.rewrite(&kept.iter().collect::<Vec<_>>())?;
@@ -135,17 +104,12 @@ impl Store {
         self.replace(MACHINE, text.as_bytes())
     }
 
-    /// Appends a row. The first one of an experiment takes the place of the rows that were there before.
+    /// Appends a row.
     ///
     /// # Errors
     /// [`StoreError`], when the file cannot be written.
     pub fn write(&mut self, row: &Row) -> Result<(), StoreError> {
         let path = self.dir.join(ROWS);
-        if self.begun.insert(row.experiment.clone()) && path.exists() {
-            let kept = read_rows(&path)?;
-            let others = kept.iter().filter(|kept| kept.experiment != row.experiment);
-            self.rewrite(&others.collect::<Vec<_>>())?;
-        }
         let failed = |error| StoreError::File {
             path: path.clone(),
             error,
@@ -156,7 +120,23 @@ impl Store {
             .open(&path)
             .map_err(failed)?;
         // One call: a process that is ended leaves the line whole, or cut off without its end.
-        file.write_all(line(row).as_bytes()).map_err(failed)
+        file.write_all(line(row).as_bytes()).map_err(failed)?;
+        let written = self.written.entry(row.experiment.clone()).or_default();
+        written.push(row.clone());
+        Ok(())
+    }
+
+    /// An experiment has ended: of its rows those stay that were written since the folder was opened.
+    ///
+    /// # Errors
+    /// [`StoreError`], when the file cannot be written.
+    pub fn end(&mut self, experiment: &str) -> Result<(), StoreError> {
+        let Some(new) = self.written.remove(experiment) else {
+            return Ok(());
+        };
+        let kept = read_rows(&self.dir.join(ROWS))?;
+        let others = kept.iter().filter(|kept| kept.experiment != experiment);
+        self.rewrite(&others.chain(&new).collect::<Vec<_>>())
     }
 
     fn rewrite(&self, rows: &[&Row]) -> Result<(), StoreError> {
@@ -174,7 +154,22 @@ impl Store {
     }
 }
 
-/// The rows of a folder, in the order in which they were written. A last line that was cut off is no row.
+/// Locks a folder until the file is closed, also by the end of the process; `None` where the system cannot.
+fn lock(dir: &Path) -> Result<Option<File>, StoreError> {
+    let Ok(folder) = File::open(dir) else {
+        return Ok(None);
+    };
+    match folder.try_lock() {
+        Ok(()) => Ok(Some(folder)),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Locked {
+            dir: dir.to_owned(),
+        }),
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
+}
+
+/// The rows of a folder, in the order in which they were written; of several of the same experiment, series, point and
+/// quantity the last. A last line that was cut off is no row.
 ///
 /// # Errors
 /// [`StoreError`], with the line that is wrong.
@@ -192,7 +187,18 @@ pub fn read_machine(dir: &Path) -> Result<Machine, StoreError> {
         path: path.clone(),
         error,
     })?;
-    serde_json::from_str(&text).map_err(|error| StoreError::Record { path, error })
+    let wrong = |error| StoreError::Record {
+        path: path.clone(),
+        error,
+    };
+    let Form { schema } = serde_json::from_str(&text).map_err(wrong)?;
+    if schema != SCHEMA {
+        return Err(StoreError::RecordSchema {
+            path,
+            found: schema,
+        });
+    }
+    serde_json::from_str(&text).map_err(wrong)
 }
 
 fn read_rows(path: &Path) -> Result<Vec<Row>, StoreError> {
@@ -222,7 +228,30 @@ fn read_rows(path: &Path) -> Result<Vec<Row>, StoreError> {
         }
         rows.push(serde_json::from_slice(text).map_err(wrong)?);
     }
-    Ok(rows)
+    Ok(newest(rows))
+}
+
+/// Of rows of the same experiment, series, point and quantity the last.
+fn newest(mut rows: Vec<Row>) -> Vec<Row> {
+    let mut seen = HashSet::new();
+    rows.reverse();
+    rows.retain(|row| {
+        let Row {
+            experiment,
+            series,
+            point,
+            quantity,
+            ..
+        } = row;
+        seen.insert((
+            experiment.clone(),
+            series.clone(),
+            point.to_string(),
+            quantity.clone(),
+        ))
+    });
+    rows.reverse();
+    rows
 }
 
 /// A row as its line.
@@ -230,53 +259,6 @@ fn line(row: &Row) -> String {
     let mut line = serde_json::to_string(row).expect("a row can be written");
     line.push('\n');
     line
-}
-
-impl fmt::Display for StoreError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StoreError::File { path, error } => {
-                write!(f, "{}: {error}: name a folder with --out", path.display())
-            }
-            StoreError::Line { path, line, error } => write!(
-                f,
-                "{}:{line}: this is no row: {error}: remove the line, or name another folder",
-                path.display()
-            ),
-            StoreError::Schema { path, line, found } => write!(
-                f,
-                "{}:{line}: rows have form {found} there and {SCHEMA} here: name another folder",
-                path.display()
-            ),
-            StoreError::Record { path, error } => write!(
-                f,
-                "{}: this is no record of a machine: {error}: name another folder",
-                path.display()
-            ),
-            StoreError::OtherMachine { dir, there, here } => write!(
-                f,
-                "{}: its rows were measured on {there}, this is {here}: name another folder",
-                dir.display()
-            ),
-            StoreError::NoRecord { dir } => write!(
-                f,
-                "{}: it has rows and no {MACHINE} that says whose: name another folder",
-                dir.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for StoreError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            StoreError::File { error, .. } => Some(error),
-            StoreError::Line { error, .. } | StoreError::Record { error, .. } => Some(error),
-            StoreError::Schema { .. }
-            | StoreError::OtherMachine { .. }
-            | StoreError::NoRecord { .. } => None,
-        }
-    }
 }
 
 #[cfg(test)]

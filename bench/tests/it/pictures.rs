@@ -269,6 +269,59 @@ fn the_papers_stand_beside_with_their_machine_and_place() {
 }
 
 #[test]
+fn facts_in_another_unit_are_no_neighbours() {
+    let beside = |only, unit| {
+        let (x, y) = (Axis::log("separation", ""), Axis::log("time", unit));
+        let picture = Picture::new("e19", "Additions", x, y).beside(Beside {
+            table: "p3_table2_cacheline",
+            only,
+            x: "separation_doubles",
+            y: "value",
+            series_by: &["machine", "os"],
+        });
+        let row = row("motet", Point::new().with("separation", 4), 1.0);
+        let [panel] = drawn(&picture, &[row]).try_into().unwrap();
+        panel.lines.len() - 1
+    };
+    assert!(beside(&[("quantity", "mean time")], "us") > 0);
+    assert_eq!(beside(&[("quantity", "mean time")], "ns"), 0);
+    assert_eq!(beside(&[("quantity", "std dev / mean")], "us"), 0);
+}
+
+#[test]
+fn facts_stand_in_the_panel_of_their_place_and_units() {
+    let bandwidth = all().iter().flat_map(|experiment| experiment.pictures());
+    let bandwidth = bandwidth.into_iter().find(|p| p.key == "e08-bandwidth");
+    let rows = ["inside", "outside", "stepped"].map(|place| {
+        let point = Point::new().with("place", place).with("units", 40);
+        Row {
+            quantity: "copy bandwidth".to_owned(),
+            unit: "GB/s".to_owned(),
+            ..row("motet", point.with("words", 100_000), 1.0)
+        }
+    });
+    let panels = drawn(&bandwidth.unwrap(), &rows);
+    assert_eq!(panels.len(), 3);
+    for (panel, row) in panels.iter().zip(&rows) {
+        let papers = panel.lines.iter();
+        let papers = papers.filter(|line| line.origin == Origin::Paper);
+        let labels: Vec<&str> = papers.map(|line| line.label.as_str()).collect();
+        let place = row.point.get("place").unwrap().to_string();
+        let place = format!(", {place} ");
+        assert!(!labels.is_empty(), "{place}");
+        assert!(
+            labels.iter().all(|label| label.contains(&place)),
+            "{labels:?}"
+        );
+        // Of P0's 2000 and 50 units none.
+        assert!(
+            !labels.iter().any(|label| label.contains(", 5000 ")),
+            "{labels:?}"
+        );
+    }
+}
+
+#[test]
 fn words_stand_side_by_side_and_facts_find_their_word() {
     let picture = Picture::new(
         "e21",

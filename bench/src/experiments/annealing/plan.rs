@@ -94,14 +94,14 @@ impl Plan {
         })
     }
 
-    /// The seconds that so many replays of the fit's steps take on so many threads.
+    /// The seconds that so many replays of the fit's steps take on so many threads, bound to their cores or not.
     pub(crate) fn replay_seconds(
         &self,
         points: &Points,
-        threads: usize,
+        (threads, pin): (usize, bool),
         rounds: usize,
     ) -> Result<f64, AnnealingError> {
-        let seconds = World::threads(threads).run(async |comm| {
+        let seconds = World::threads(threads).pin(pin).run(async |comm| {
             let mut pass = Steps::new(&comm, points).await?;
             self.replay(&mut pass, rounds).await
         })?;

@@ -2,9 +2,9 @@
 
 use crate::selection::Missing;
 use crate::statistics::{deviation, mean};
-use crate::suite::{About, Axis, Beside, Case, Experiment, Picture, Point, Quantity, Setting};
+use crate::suite::{About, Axis, Case, Experiment, Picture, Point, Quantity, Setting};
 use motet_comm::World;
-use motet_sync::atomic::{AtomicU64, Ordering};
+use motet_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use motet_sync::thread;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,6 +19,9 @@ const FLUCTUATION: Quantity = Quantity::new("standard deviation / mean", "");
 /// Words between the results of two threads.
 const SEPARATIONS: [usize; 5] = [1, 4, 8, 16, 1024];
 
+/// Bytes: a multiple of every processor's cache line.
+const LINE: usize = 128;
+
 impl Experiment for Separation {
     fn about(&self) -> About {
         About {
@@ -28,7 +31,8 @@ impl Experiment for Separation {
             question: "How much slower are threads that keep their results in one cache line?",
             definition: "Each thread adds random numbers and keeps the sum in A(S i), an array of 8-byte words, after each \
                          addition. Mean time of an addition over repetitions in one run, and their standard deviation over the \
-                         mean, for ranks, plain threads and rayon's; as many threads as cores.",
+                         mean, for ranks, plain threads and rayon's; as many threads as cores, each bound to its own, all of \
+                         which begin together. A(0) lies at the beginning of a line.",
             parameters: &[
                 (
                     "separation",
@@ -51,7 +55,7 @@ impl Experiment for Separation {
             let point = Point::new()
                 .with("separation", separation)
                 .with("threads", threads);
-            let sums = Sums::new(threads, separation, additions);
+            let sums = Sums::new((threads, setting.pins(threads)), separation, additions);
             let each = move |run: fn(&Arc<Sums>) -> Result<f64, String>| {
                 let sums = Arc::clone(&sums);
                 move || {
@@ -79,13 +83,8 @@ impl Experiment for Separation {
             Axis::log("separation", "words"),
             Axis::log("time per addition", "ns"),
         );
-        vec![time.beside(Beside {
-            table: "p3_table2_cacheline",
-            only: &[("quantity", "mean time"), ("status", "ok")],
-            x: "separation_doubles",
-            y: "value",
-            series_by: &["machine", "os", "runtime"],
-        })]
+        // The papers' times are those of an unknown number of additions.
+        vec![time]
     }
 }
 
@@ -93,26 +92,59 @@ impl Experiment for Separation {
 #[derive(Debug)]
 struct Sums {
     kept: Vec<AtomicU64>,
+    /// The first word of a line, where the results begin.
+    first: usize,
     threads: usize,
+    /// The threads are bound to their cores.
+    pin: bool,
     separation: usize,
     additions: u64,
 }
 
+/// Where threads without ranks wait for each other, awake: all go on at the same moment.
+#[derive(Debug)]
+struct Meeting {
+    missing: AtomicUsize,
+}
+
+impl Meeting {
+    fn new(threads: usize) -> Meeting {
+        Meeting {
+            missing: AtomicUsize::new(threads),
+        }
+    }
+
+    fn wait(&self) {
+        // Release and acquire: who goes on sees what all others did before they came.
+        self.missing.fetch_sub(1, Ordering::AcqRel);
+        while self.missing.load(Ordering::Acquire) > 0 {
+            thread::yield_now();
+        }
+    }
+}
+
 impl Sums {
-    fn new(threads: usize, separation: usize, additions: u64) -> Arc<Sums> {
-        // The first result lies at the beginning of a line, as far as the allocator of large arrays goes.
-        let words = (threads * separation).max(1 << 16);
+    fn new((threads, pin): (usize, bool), separation: usize, additions: u64) -> Arc<Sums> {
+        let words = (threads * separation).max(1 << 16) + LINE / size_of::<AtomicU64>();
+        let kept: Vec<AtomicU64> = (0..words).map(|_| AtomicU64::new(0)).collect();
         Arc::new(Sums {
-            kept: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            first: kept.as_ptr().align_offset(LINE),
+            kept,
             threads,
+            pin,
             separation,
             additions,
         })
     }
 
+    /// The result of thread `number`.
+    fn kept(&self, number: usize) -> &AtomicU64 {
+        &self.kept[self.first + number * self.separation]
+    }
+
     /// What thread `number` does: the time of an addition, in ns.
     fn add(&self, number: usize) -> f64 {
-        let kept = &self.kept[number * self.separation];
+        let kept = self.kept(number);
         let mut random = number as u64 + 1;
         let started = Instant::now();
         for _ in 0..self.additions {
@@ -130,7 +162,7 @@ impl Sums {
 }
 
 fn on_ranks(sums: &Arc<Sums>) -> Result<f64, String> {
-    let world = World::threads(sums.threads);
+    let world = World::threads(sums.threads).pin(sums.pin);
     let times = world.run(async |comm| {
         comm.barrier().await?;
         Ok::<f64, motet_comm::CommError>(sums.add(comm.rank()))
@@ -141,9 +173,16 @@ fn on_ranks(sums: &Arc<Sums>) -> Result<f64, String> {
 }
 
 fn on_threads(sums: &Arc<Sums>) -> Result<f64, String> {
+    let together = Arc::new(Meeting::new(sums.threads));
+    let cores = core_affinity::get_core_ids().unwrap_or_default();
     let spawn = |number| {
-        let sums = Arc::clone(sums);
-        thread::spawn(move || sums.add(number))
+        let (sums, together) = (Arc::clone(sums), Arc::clone(&together));
+        let core = cores.get(number).copied().filter(|_| sums.pin);
+        thread::spawn(move || {
+            core.map(core_affinity::set_for_current);
+            together.wait();
+            sums.add(number)
+        })
     };
     let threads: Vec<_> = (0..sums.threads).map(spawn).collect();
     let times = threads.into_iter().map(|thread| {
@@ -154,8 +193,12 @@ fn on_threads(sums: &Arc<Sums>) -> Result<f64, String> {
 }
 
 fn on_rayon(sums: &Arc<Sums>) -> Result<f64, String> {
-    let pool = crate::peers::rayon::pool(sums.threads, false)?;
-    Ok(mean(&pool.broadcast(|context| sums.add(context.index()))))
+    let pool = crate::peers::rayon::pool(sums.threads, sums.pin)?;
+    let together = Meeting::new(sums.threads);
+    Ok(mean(&pool.broadcast(|context| {
+        together.wait();
+        sums.add(context.index())
+    })))
 }
 
 #[cfg(test)]
@@ -165,11 +208,37 @@ mod tests {
     #[test]
     fn every_thread_keeps_a_sum_of_its_own() {
         for run in [on_ranks, on_threads, on_rayon] {
-            let sums = Sums::new(2, 4, 100);
+            let sums = Sums::new((2, false), 4, 100);
             assert!(run(&sums).unwrap() > 0.0);
-            let kept = |at: usize| f64::from_bits(sums.kept[at].load(Ordering::Relaxed));
+            let kept =
+                |at: usize| f64::from_bits(sums.kept[sums.first + at].load(Ordering::Relaxed));
             assert!(kept(0) > 0.0 && kept(4) > 0.0 && kept(0) != kept(4));
             assert_eq!(kept(1), 0.0);
+        }
+    }
+
+    #[test]
+    fn nobody_goes_on_before_all_have_come() {
+        let (meeting, come) = (Arc::new(Meeting::new(3)), Arc::new(AtomicUsize::new(0)));
+        let threads = [(); 3].map(|()| {
+            let (meeting, come) = (Arc::clone(&meeting), Arc::clone(&come));
+            thread::spawn(move || {
+                come.fetch_add(1, Ordering::Relaxed);
+                meeting.wait();
+                come.load(Ordering::Relaxed)
+            })
+        });
+        assert_eq!(threads.map(|thread| thread.join().unwrap()), [3; 3]);
+    }
+
+    #[test]
+    fn four_words_apart_share_a_line() {
+        for threads in [2, 3, 17] {
+            let sums = Sums::new((threads, false), 4, 1);
+            let line = |number| std::ptr::from_ref(sums.kept(number)).addr() / 64;
+            assert_eq!(std::ptr::from_ref(sums.kept(0)).addr() % LINE, 0);
+            assert_eq!(line(0), line(1));
+            assert!(threads < 3 || line(2) != line(1));
         }
     }
 }

@@ -15,7 +15,8 @@ impl Experiment for ThreadOverhead {
             name: "thread-overhead",
             title: "Overhead of threads in a node",
             question: "What do threads inside a node lose, with a static and a dynamic split?",
-            definition: "f = p T(p) / T(1) - 1 of the step of E25 in the patterns t x 1 x 1, T(1) measured just before. \
+            definition: "f = p T(p) / T(1) - 1 of the step of E25 in the patterns t x 1 x 1, T(1) being that of motet's one rank for all series, \
+                         measured just before. \
                          The papers' model is f = a1 p + a2 n; with one node n is 1 everywhere and the second factor is a \
                          constant.",
             parameters: layouts::PARAMETERS,

@@ -16,8 +16,8 @@ impl Experiment for DifferenceThreads {
             title: "Static less dynamic split, threads in a node",
             question: "Does it matter for clustering whether the points are split by hand or handed out?",
             definition: "The difference of f between motet's ranks, over ports or over shared memory, each with its share \
-                         (static), and rayon on the same kernel (dynamic), both measured one after the other, in the \
-                         patterns t x 1 x 1. Positive: the static split loses more.",
+                         (static), and rayon on the same kernel (dynamic), in the patterns t x 1 x 1: p (T static - T dynamic) / T(1), \
+                         T(1) being that of motet's one rank for both, all measured one after the other. Positive: the static split loses more.",
             parameters: layouts::PARAMETERS,
             threats: "Every block costs the same here, which is a static split's best case. A difference of two small \
                       numbers: look at least and most.",

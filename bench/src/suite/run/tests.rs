@@ -86,6 +86,14 @@ fn every_experiment_runs_and_its_rows_are_sane() {
                 }
                 Outcome::Absent { absent } => assert!(!absent.is_empty(), "{row:?}"),
             }
+            // A peer that cannot be asked for by its name would be in no run with --vs.
+            let asked = SuiteConfig {
+                peers: Some(vec![row.series.clone()]),
+                ..SuiteConfig::default()
+            };
+            let known = row.series.starts_with("motet") || asked.check_peers().is_ok();
+            let several = row.series.starts_with("OpenMP ");
+            assert!(known || several, "{}", row.series);
             // What is motet's own runs everywhere, but for what needs data or processes, neither of which is named here.
             let own = row.series.starts_with("motet") && row.quantity != "all";
             if let (true, Outcome::Absent { absent }) = (own, &row.outcome) {

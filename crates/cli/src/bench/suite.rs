@@ -58,8 +58,10 @@ pub(super) fn run(args: &SuiteArgs) -> Result<(), CliError> {
             }
         }
     }
+    let config = args.config();
+    config.check_peers().map_err(BenchError::from)?;
     let cancel = cancel_on_first_interrupt();
-    let setting = Setting::new(args.config());
+    let setting = Setting::new(config);
     let mut screen = Screen::new(args.print, cancel);
     let ended = motet_bench::suite::run(&setting, &experiments, &args.out, &mut screen);
     screen.finish();

@@ -2,7 +2,7 @@
 
 use motet_bench::results::ReadError;
 use motet_bench::stages::StagesError;
-use motet_bench::suite::{StoreError, Unknown};
+use motet_bench::suite::{StoreError, Unknown, UnknownPeer};
 use thiserror::Error;
 
 /// Something cannot be measured as asked, or has ended early.
@@ -15,6 +15,9 @@ pub enum BenchError {
     /// There is no experiment of this name.
     #[error("{0}: see motet bench list")]
     Experiment(#[from] Unknown),
+    /// There is no peer of this name.
+    #[error("{0}")]
+    Peer(#[from] UnknownPeer),
     /// The folder of rows cannot be used.
     #[error("{0}")]
     Rows(#[from] StoreError),

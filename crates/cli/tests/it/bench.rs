@@ -295,9 +295,16 @@ fn what_the_suite_cannot_do_is_one_line() {
         run.err
     );
     assert!(run.err.contains("see motet bench list") && run.err.lines().count() == 1);
+    let run = place.run("bench run E01 --trial --vs tokio,nonsense");
+    assert_eq!(run.code, 2);
+    let told = run.err.contains("no peer nonsense") && run.err.contains("rayon");
+    assert!(told && run.err.lines().count() == 1, "{}", run.err);
     place
         .run("bench run E01 --trial --vs none --out out")
         .quiet_success();
+    let run = place.run("bench run E13 --trial --vs none --pinned no --out out");
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("holds trial, bound rows"), "{}", run.err);
     place.write("out/rows.jsonl", "{\"schema\":7}\n");
     let run = place.run("bench run E01 --trial --out out");
     assert_eq!(run.code, 2);
