@@ -18,5 +18,5 @@ mod machine;
 mod page;
 mod verdict;
 
-pub use losses::{Group, Loss, Losses};
+pub use losses::{Group, Loss, Losses, Spread};
 pub use page::page;
