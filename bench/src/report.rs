@@ -13,6 +13,7 @@ mod evidence;
 mod experiments;
 mod figures;
 mod html;
+mod judges;
 mod losses;
 mod machine;
 mod page;
