@@ -13,10 +13,11 @@ mod evidence;
 mod experiments;
 mod figures;
 mod html;
+mod judges;
 mod losses;
 mod machine;
 mod page;
 mod verdict;
 
-pub use losses::{Group, Loss, Losses};
+pub use losses::{Group, Loss, Losses, Spread};
 pub use page::page;

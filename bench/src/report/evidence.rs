@@ -1,5 +1,6 @@
 //! What claims ask of rows: a cut of them, and a number out of it, or why there is none.
 
+use super::verdict::{quantity, ratio};
 use crate::results::Results;
 use crate::suite::{Outcome, Row, Value};
 use crate::text::slug;
@@ -9,8 +10,43 @@ use std::cell::Cell;
 #[derive(Debug)]
 pub(super) struct Evidence<'a> {
     results: &'a Results,
-    /// Whether a row that a number came from was measured beside other load.
-    disturbed: Cell<bool>,
+    /// Of the rows that numbers came from.
+    doubts: Cell<Doubts>,
+}
+
+/// What makes numbers doubtful.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Doubts {
+    /// Some were measured beside other load.
+    disturbed: bool,
+    /// Some are of one run.
+    once: bool,
+    /// Some are overheads whose least is 0 or less.
+    lost: bool,
+}
+
+impl Doubts {
+    fn and(self, row: &Row) -> Doubts {
+        let Outcome::Measured { least, runs, .. } = row.outcome else {
+            return self;
+        };
+        Doubts {
+            disturbed: self.disturbed || row.disturbed,
+            once: self.once || runs == 1,
+            lost: self.lost || (row.quantity.contains("overhead") && least <= 0.0),
+        }
+    }
+
+    /// Each of them in words.
+    pub(super) fn reasons(self) -> Vec<&'static str> {
+        let all = [
+            (self.disturbed, "measured beside other load"),
+            (self.once, "by values of one run, which may be chance"),
+            (self.lost, "by an overhead that reaches 0 in its runs"),
+        ];
+        let found = all.into_iter().filter(|(is, _)| *is);
+        found.map(|(_, reason)| reason).collect()
+    }
 }
 
 /// Some rows of one experiment and quantity.
@@ -26,7 +62,7 @@ impl<'a> Evidence<'a> {
     pub(super) fn of(results: &'a Results) -> Evidence<'a> {
         Evidence {
             results,
-            disturbed: Cell::new(false),
+            doubts: Cell::default(),
         }
     }
 
@@ -68,9 +104,25 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Whether a number that was taken since the last call came from a disturbed row.
-    pub(super) fn take_disturbed(&self) -> bool {
-        self.disturbed.replace(false)
+    /// What makes the numbers doubtful that were taken since the last call.
+    pub(super) fn take_doubts(&self) -> Doubts {
+        self.doubts.take()
+    }
+
+    /// `a` over `b`, both of rows of these: what is lost in the spread of run times makes no ratio.
+    pub(super) fn ratio(
+        &self,
+        a: Result<f64, String>,
+        b: Result<f64, String>,
+    ) -> Result<f64, String> {
+        let ratio = ratio(a, b)?;
+        match self.doubts.get().lost {
+            true => Err(format!(
+                "{} is no ratio: an overhead reaches 0 in its runs and is lost in their spread",
+                quantity(ratio, "times")
+            )),
+            false => Ok(ratio),
+        }
     }
 }
 
@@ -143,6 +195,28 @@ impl<'a> Cut<'a> {
         values
     }
 
+    /// The series that have measured values.
+    pub(super) fn names(&self) -> Vec<&'a str> {
+        let mut names: Vec<&str> = self
+            .measured()
+            .map(|(row, _)| row.series.as_str())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The measured values of a parameter, as text.
+    pub(super) fn words_of(&self, parameter: &str) -> Vec<String> {
+        let words = self
+            .measured()
+            .filter_map(|(row, _)| row.point.get(parameter));
+        let mut words: Vec<String> = words.map(Value::to_string).collect();
+        words.sort_unstable();
+        words.dedup();
+        words
+    }
+
     /// The least of the medians.
     pub(super) fn low(&self) -> Result<f64, String> {
         self.pick(f64::min)
@@ -154,11 +228,11 @@ impl<'a> Cut<'a> {
     }
 
     fn pick(&self, better: fn(f64, f64) -> f64) -> Result<f64, String> {
-        let medians = self.measured().map(|(row, median)| {
-            self.note(row);
-            median
-        });
-        medians.reduce(better).ok_or_else(|| self.silence())
+        let rows = self.measured().map(|(row, median)| (median, row));
+        let best = rows.reduce(|a, b| if better(a.0, b.0) == a.0 { a } else { b });
+        let (median, row) = best.ok_or_else(|| self.silence())?;
+        self.note(row);
+        Ok(median)
     }
 
     /// Points (a parameter, the median), by the parameter.
@@ -192,9 +266,8 @@ impl<'a> Cut<'a> {
     }
 
     fn note(&self, row: &Row) {
-        self.evidence
-            .disturbed
-            .set(self.evidence.disturbed.get() || row.disturbed);
+        let doubts = &self.evidence.doubts;
+        doubts.set(doubts.get().and(row));
     }
 
     /// Why the cut has no values.
@@ -206,7 +279,7 @@ impl<'a> Cut<'a> {
             .filter(|row| row.experiment == experiment)
             .any(|row| matches!(row.outcome, Outcome::Measured { .. }));
         match reason {
-            Some(reason) => format!("{}: {reason}", self.path),
+            Some(reason) => reason.to_owned(),
             None if known => format!("no row is measured for {}", self.path),
             None => self.evidence.silence(experiment),
         }

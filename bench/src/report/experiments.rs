@@ -4,7 +4,7 @@ use super::html::Html;
 use crate::picture::Panel;
 use crate::plot::{drawn, tables};
 use crate::results::Results;
-use crate::suite::{About, Experiment};
+use crate::suite::{About, Experiment, Outcome};
 use crate::tables::{Cell, Reason, Sheet};
 use crate::text::{number, slug};
 
@@ -39,6 +39,7 @@ pub(super) fn section(html: &mut Html, experiment: &dyn Experiment, results: &Re
     for sheet in tables(&about, results) {
         table(html, &sheet);
     }
+    once(html, &about, results);
     html.open("p", &[("class", "threats")]);
     html.element("strong", &[], "What may mislead: ");
     html.text(about.threats);
@@ -90,6 +91,24 @@ fn table(html: &mut Html, sheet: &Sheet) {
         html.element("p", &[("class", "small")], load);
     }
     reasons(html, &sheet.reasons);
+}
+
+/// How many of the values are of one run.
+fn once(html: &mut Html, about: &About, results: &Results) {
+    let rows = results.of(about.key);
+    let runs = rows.iter().filter_map(|row| match row.outcome {
+        Outcome::Measured { runs, .. } => Some(runs),
+        Outcome::Absent { .. } => None,
+    });
+    let runs: Vec<usize> = runs.collect();
+    let once = runs.iter().filter(|runs| **runs == 1).count();
+    if once > 0 {
+        let of = runs.len();
+        let text = format!(
+            "{once} of these {of} values are of 1 run: they have no range below them, and may be chance."
+        );
+        html.element("p", &[("class", "small")], &text);
+    }
 }
 
 /// A value: the median, below it least and most.

@@ -19,20 +19,33 @@ pub struct Loss<'a> {
     pub unit: &'a str,
     /// Motet, or the form of it.
     pub series: &'a str,
-    /// Its median, least and most.
-    pub motet: [f64; 3],
+    /// Its values.
+    pub motet: Spread,
     /// The best peer.
     pub peer: &'a str,
-    /// Its median, least and most.
-    pub theirs: [f64; 3],
-    /// By how much it is better.
-    pub factor: f64,
-    /// The values of both overlap, from least to most: it may be chance.
+    /// Its values.
+    pub theirs: Spread,
+    /// By how much it is better; `None` where one of the two is lost in the spread of what it is a difference of.
+    pub factor: Option<f64>,
+    /// The values of both overlap, from least to most, or one of them is of one run: it may be chance.
     pub overlaps: bool,
     /// Either was measured beside other load.
     pub disturbed: bool,
     /// Why, where it is known.
     pub cause: Option<&'static str>,
+}
+
+/// The values of a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spread {
+    /// The middle one.
+    pub median: f64,
+    /// The least.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
+    /// How many there are.
+    pub runs: usize,
 }
 
 /// All comparisons of the suite.
@@ -87,40 +100,45 @@ impl Losses<'_> {
                 continue;
             }
             let peers = rows.iter().filter(|peer| is_beside(row, peer));
-            let peers: Vec<_> = peers
-                .filter_map(|peer| Some((peer, values(peer)?)))
-                .collect();
-            let any = !peers.is_empty();
-            let says = |values: &[f64; 3]| !is_overhead(row) || values[1] > 0.0;
-            let peers = peers.into_iter().filter(|(_, values)| says(values));
-            let order = |a: &[f64; 3], b: &[f64; 3]| match better {
-                Better::Less => a[0].total_cmp(&b[0]),
-                Better::More => b[0].total_cmp(&a[0]),
+            let peers = peers.filter_map(|peer| Some((peer, values(peer)?)));
+            let order = |a: &Spread, b: &Spread| match better {
+                Better::Less => a.median.total_cmp(&b.median),
+                Better::More => b.median.total_cmp(&a.median),
             };
-            let best = peers.min_by(|(_, a), (_, b)| order(a, b));
-            let Some((peer, theirs)) = best.filter(|_| says(&motet)) else {
-                untold += usize::from(any);
+            let Some((peer, theirs)) = peers.min_by(|(_, a), (_, b)| order(a, b)) else {
                 continue;
             };
-            compared += 1;
-            if let Some(factor) = lost(better, motet[0], theirs[0]) {
-                losses.push(Loss {
-                    experiment: &row.experiment,
-                    point: &row.point,
-                    quantity: &row.quantity,
-                    unit: &row.unit,
-                    series: &row.series,
-                    motet,
-                    peer: &peer.series,
-                    theirs,
-                    factor,
-                    overlaps: motet[1] <= theirs[2] && theirs[1] <= motet[2],
-                    disturbed: row.disturbed || peer.disturbed,
-                    cause: causes::of(row, peer),
-                });
-            }
+            let says = |values: &Spread| !is_overhead(row) || values.least > 0.0;
+            let factor = if says(&motet) && says(&theirs) {
+                compared += 1;
+                match lost(better, motet.median, theirs.median) {
+                    Some(factor) => Some(factor),
+                    None => continue,
+                }
+            } else if theirs.most < motet.least {
+                compared += 1;
+                None
+            } else {
+                untold += 1;
+                continue;
+            };
+            losses.push(Loss {
+                experiment: &row.experiment,
+                point: &row.point,
+                quantity: &row.quantity,
+                unit: &row.unit,
+                series: &row.series,
+                motet,
+                peer: &peer.series,
+                theirs,
+                factor,
+                overlaps: motet.may_be_as(&theirs),
+                disturbed: row.disturbed || peer.disturbed,
+                cause: causes::of(row, peer),
+            });
         }
-        losses.sort_by(|a, b| b.factor.total_cmp(&a.factor));
+        let severity = |loss: &Loss<'_>| loss.factor.unwrap_or(0.0);
+        losses.sort_by(|a, b| severity(b).total_cmp(&severity(a)));
         Losses {
             losses,
             compared,
@@ -148,6 +166,13 @@ impl Losses<'_> {
             groups[at].overlapping += usize::from(loss.overlaps);
         }
         groups
+    }
+}
+
+impl Spread {
+    /// Whether the values of both overlap, as far as one run can show.
+    fn may_be_as(&self, other: &Spread) -> bool {
+        self.runs <= 1 || other.runs <= 1 || (self.least <= other.most && other.least <= self.most)
     }
 }
 
@@ -179,6 +204,10 @@ fn is_ingredient(row: &Row, rows: &[Row]) -> bool {
 
 /// Whether less of it is better, or more; `None` for what is not good or bad.
 fn better(row: &Row) -> Option<Better> {
+    // Of the clusterings: a step of annealing is not the work of a step of the peer's.
+    if row.quantity == "step per point and cluster" {
+        return None;
+    }
     let named = |words: &[&str]| words.iter().any(|word| row.quantity.contains(word));
     let per_second = row.unit.ends_with("/s");
     if per_second || named(&["efficiency", "speed", "bandwidth", "rate"]) {
@@ -197,14 +226,19 @@ fn is_nothing_by_definition(row: &Row) -> bool {
     row.quantity == "overhead per stage" && row.point.get("stages") == Some(&Value::Count(1))
 }
 
-fn values(row: &Row) -> Option<[f64; 3]> {
+fn values(row: &Row) -> Option<Spread> {
     match row.outcome {
         Outcome::Measured {
             median,
             least,
             most,
-            ..
-        } => Some([median, least, most]),
+            runs,
+        } => Some(Spread {
+            median,
+            least,
+            most,
+            runs,
+        }),
         Outcome::Absent { .. } => None,
     }
 }
@@ -270,7 +304,7 @@ mod tests {
         assert_eq!((compared, untold), (3, 0));
         let told: Vec<_> = losses
             .iter()
-            .map(|loss| (loss.peer, loss.factor.round(), loss.disturbed))
+            .map(|loss| (loss.peer, loss.factor.unwrap().round(), loss.disturbed))
             .collect();
         assert_eq!(told, [("C", 10.0, true), ("C", 3.0, false)]);
         assert!(!losses[1].overlaps);
@@ -317,9 +351,43 @@ mod tests {
         let told: Vec<_> = found
             .losses
             .iter()
-            .map(|loss| (loss.peer, loss.factor.round()))
+            .map(|loss| (loss.peer, loss.factor.map(f64::round)))
             .collect();
-        assert_eq!(told, [("peer", 3.0), ("other", 2.0)]);
+        assert_eq!(told, [("peer", Some(3.0)), ("peer", None)]);
+        let lost = found.groups().remove(0);
+        assert_eq!((lost.lost, lost.overlapping), (2, 0));
+    }
+
+    #[test]
+    fn one_run_may_be_chance() {
+        let once = |series, runs| {
+            let mut row = row(
+                series,
+                "latency",
+                "us",
+                1,
+                if runs == 1 { 1.0 } else { 9.0 },
+            );
+            if let Outcome::Measured { runs: of, .. } = &mut row.outcome {
+                *of = runs;
+            }
+            row
+        };
+        let rows = [once("motet", 5), once("peer", 1)];
+        let found = Losses::of(&rows).losses;
+        assert!(found[0].overlaps && found[0].theirs.runs == 1);
+        let rows = [
+            row("motet", "latency", "us", 1, 9.0),
+            row("peer", "latency", "us", 1, 1.0),
+        ];
+        assert!(!Losses::of(&rows).losses[0].overlaps);
+    }
+
+    #[test]
+    fn steps_of_different_work_are_not_compared() {
+        let step = |series, median| row(series, "step per point and cluster", "ns", 1, median);
+        let rows = [step("motet", 9.0), step("scikit-learn", 1.0)];
+        assert_eq!(Losses::of(&rows).compared, 0);
     }
 
     #[test]
@@ -343,7 +411,7 @@ mod tests {
             .map(|group| {
                 (
                     group.worst.quantity,
-                    group.worst.factor,
+                    group.worst.factor.unwrap(),
                     group.lost,
                     group.overlapping,
                 )

@@ -4,7 +4,7 @@ use super::claims::CLAIMS;
 use super::evidence::Evidence;
 use super::experiments::{self, anchor};
 use super::html::Html;
-use super::losses::{Group, Loss, Losses};
+use super::losses::{Group, Loss, Losses, Spread};
 use super::verdict::Claim;
 use super::{figures, machine};
 use crate::plot::measured;
@@ -82,11 +82,8 @@ fn judged(results: &Results) -> Vec<JudgedClaim> {
     let evidence = Evidence::of(results);
     let judge = |claim: &'static Claim| {
         let judged = (claim.judge)(&evidence);
-        let beside = if evidence.take_disturbed() {
-            "; measured beside other load"
-        } else {
-            ""
-        };
+        let doubts = evidence.take_doubts().reasons().into_iter();
+        let doubts: String = doubts.map(|reason| format!("; {reason}")).collect();
         match judged {
             Ok(verdict) => JudgedClaim {
                 claim,
@@ -96,7 +93,7 @@ fn judged(results: &Results) -> Vec<JudgedClaim> {
                     Answer::DoesNot
                 },
                 found: verdict.found,
-                why: format!("{}{beside}", verdict.bound),
+                why: format!("{}{doubts}", verdict.bound),
             },
             Err(why) => JudgedClaim {
                 claim,
@@ -184,9 +181,10 @@ fn lost(html: &mut Html, results: &Results, losses: &Losses<'_>) {
     let beyond = losses.iter().filter(|loss| !loss.overlaps).count();
     html.p(&format!(
         "A peer is better by more than 10 % in {} of {compared} comparisons, each motet's value against the best peer's at the same point \
-         and in the same run: in {beyond} beyond the spread of the values, in the others (≈) their ranges, from least to most, overlap, and it may \
-         be chance. † marks what was measured beside other load. {untold} more cannot be compared: one of the two is a difference of run times \
-         and is lost in their spread.",
+         and in the same run: in {beyond} beyond the spread of the values, in the others (≈) their ranges, from least to most, overlap or one of \
+         the two is of one run, and it may be chance. † marks what was measured beside other load. – stands where a peer is better and one of the \
+         two, a difference of run times, reaches 0: no factor says by how much. {untold} more cannot be compared: one of the two is lost so, and \
+         their ranges overlap.",
         losses.len(),
     ));
     if groups.is_empty() {
@@ -229,14 +227,21 @@ fn loss_cells(html: &mut Html, results: &Results, loss: &Loss<'_>) {
         (false, true) => " †",
         (false, false) => "",
     };
-    let factor = format!("{}×{marks}", number(loss.factor));
+    let factor = match loss.factor {
+        Some(factor) => format!("{}×{marks}", number(factor)),
+        None => format!("–{marks}"),
+    };
     html.element("td", &[("class", "value")], &factor);
     html.cell(loss.peer);
-    let value = |value: f64| format!("{} {}", number(value), unit(loss.unit));
+    let value = |spread: Spread| {
+        let text = format!("{} {}", number(spread.median), unit(loss.unit));
+        let once = if spread.runs == 1 { " (1 run)" } else { "" };
+        format!("{}{once}", text.trim())
+    };
     let name = loss.series.trim_start_matches("motet").trim();
-    let motet = format!("{} {name}", value(loss.motet[0]));
+    let motet = format!("{} {name}", value(loss.motet));
     html.element("td", &[("class", "value")], motet.trim());
-    html.element("td", &[("class", "value")], value(loss.theirs[0]).trim());
+    html.element("td", &[("class", "value")], &value(loss.theirs));
     html.open("td", &[("class", "says")]);
     html.link(&format!("#{}", anchor(loss.experiment)), loss.experiment);
     html.text(&format!(" {}", loss.quantity));

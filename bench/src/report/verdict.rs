@@ -1,7 +1,7 @@
 //! What is said of a claim.
 
 use super::evidence::Evidence;
-use crate::text::number;
+use crate::text::{number, short};
 
 /// A claim of the papers.
 pub(super) struct Claim {
@@ -34,8 +34,13 @@ pub(super) struct Verdict {
 
 /// A cost, or a ratio of costs, is at most `limit`. One of 0 or less is the noise of a subtraction and decides nothing.
 pub(super) fn at_most(found: Result<f64, String>, limit: f64, unit: &str) -> Judged {
+    not_above(not_noise(found, unit), limit, unit)
+}
+
+/// A cost that is more than 0.
+pub(super) fn not_noise(found: Result<f64, String>, unit: &str) -> Result<f64, String> {
     match found? {
-        found if found > 0.0 => not_above(Ok(found), limit, unit),
+        found if found > 0.0 => Ok(found),
         found => {
             let found = quantity(found, unit);
             Err(format!(
@@ -51,7 +56,7 @@ pub(super) fn not_above(found: Result<f64, String>, limit: f64, unit: &str) -> J
     Ok(Verdict {
         holds: found <= limit,
         found: quantity(found, unit),
-        bound: format!("at most {}", quantity(limit, unit)),
+        bound: format!("at most {}", exactly(limit, unit)),
     })
 }
 
@@ -61,7 +66,7 @@ pub(super) fn at_least(found: Result<f64, String>, limit: f64, unit: &str) -> Ju
     Ok(Verdict {
         holds: found >= limit,
         found: quantity(found, unit),
-        bound: format!("at least {}", quantity(limit, unit)),
+        bound: format!("at least {}", exactly(limit, unit)),
     })
 }
 
@@ -84,6 +89,11 @@ pub(super) fn never(why: &str) -> Judged {
 
 pub(super) fn quantity(value: f64, unit: &str) -> String {
     format!("{} {unit}", number(value)).trim_end().to_owned()
+}
+
+/// A bound, with all its digits.
+fn exactly(limit: f64, unit: &str) -> String {
+    format!("{} {unit}", short(limit)).trim_end().to_owned()
 }
 
 impl Verdict {

@@ -146,7 +146,10 @@ fn what_needs_other_machines_or_what_is_not_built_cannot_be_told() {
     let all = results(2, rows);
     assert!(said(&all, "C10").contains("cannot be told it compares two machines"));
     assert!(said(&all, "C17").contains("cannot be told E09: motet has no services yet"));
-    assert!(said(&all, "C43").contains("the machine has 2 cores, not 768"));
+    assert!(
+        said(&all, "C43").contains("cannot be told the papers' 32 nodes of 24 cores are not here")
+    );
+    assert!(said(&all, "C24").contains("cannot be told no MPI for Java is run"));
 }
 
 #[test]
@@ -169,6 +172,230 @@ fn twice_the_computations_are_compared_on_the_cores_there_are() {
     assert!(
         lost.contains("cannot be told 0.2 over -0.1 is no ratio"),
         "{lost}"
+    );
+    let mut touching = vec![at(2, 0.1), at(4, 0.2)];
+    set_runs(&mut touching[0], -0.01, 5);
+    let touching = said(&results(2, touching), "C07");
+    assert!(
+        touching.contains("cannot be told 2 times is no ratio: an overhead reaches 0"),
+        "{touching}"
+    );
+}
+
+/// The least value of a row, and how many it is of.
+fn set_runs(row: &mut Row, to: f64, of: usize) {
+    if let Outcome::Measured { least, runs, .. } = &mut row.outcome {
+        (*least, *runs) = (to, of);
+    }
+}
+
+#[test]
+fn pinned_threads_are_not_compared_with_others() {
+    let at = |choice: &str, parallel: u64, pinned: &str, us: f64| {
+        let point = Point::new()
+            .with("pattern", "pipeline")
+            .with("choice", choice)
+            .with("parallel", parallel)
+            .with("pinned", pinned);
+        row("E06", "motet", point, "overhead per stage", "us", us)
+    };
+    let mut rows = vec![at("match", 2, "yes", 0.1), at("match", 4, "no", 9.0)];
+    rows.extend([at("default", 2, "yes", 0.1), at("default", 4, "yes", 0.15)]);
+    let text = said(&results(2, rows), "C07");
+    assert!(
+        text.contains("1.5 times (threads as cores) holds"),
+        "{text}"
+    );
+    let rows = vec![
+        at("match", 2, "yes", 0.1),
+        at("match", 4, "no", 9.0),
+        at("default", 2, "yes", 0.1),
+    ];
+    let text = said(&results(2, rows), "C07");
+    assert!(
+        text.contains("cannot be told one was measured with pinned"),
+        "{text}"
+    );
+}
+
+#[test]
+fn what_one_run_says_may_be_chance() {
+    let mut rows = pipelines(0.5);
+    set_runs(&mut rows[1], 0.5, 1);
+    let all = results(2, rows);
+    let text = said(&all, "C01");
+    assert!(
+        text.contains("at most 5 µs; by values of one run"),
+        "{text}"
+    );
+    assert!(!said(&all, "C07").contains("one run"));
+    let point = Point::new().with("pattern", "exchange").with("units", 1);
+    let mut rows = vec![row("E15", "motet", point, "overhead per stage", "us", 1.0)];
+    set_runs(&mut rows[0], -1.0, 5);
+    let text = said(&results(2, rows), "C26");
+    assert!(
+        text.contains("holds at most 16.3 µs; by an overhead that reaches 0"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_line_needs_three_points_of_work_above_the_overhead() {
+    let with_work = |us| {
+        let mut rows = pipelines(us);
+        for row in &mut rows {
+            row.point = row.point.clone().with("units", 20);
+        }
+        rows
+    };
+    let text = said(&results(2, with_work(0.5)), "C06");
+    assert!(text.contains("1 (R²) holds"), "{text}");
+    let text = said(&results(2, with_work(-3.0)), "C06");
+    assert!(text.contains("cannot be told -3 µs is no cost"), "{text}");
+    let text = said(&results(2, pipelines(0.5)), "C06");
+    assert!(
+        text.contains("cannot be told 2 numbers of stages"),
+        "{text}"
+    );
+    let mut rows = pipelines(0.5);
+    if let Outcome::Measured { median, .. } = &mut rows[1].outcome {
+        *median += 0.3;
+    }
+    let text = said(&results(2, rows), "C06");
+    assert!(
+        text.contains("cannot be told no line goes through"),
+        "{text}"
+    );
+}
+
+/// An overhead of clustering.
+fn overhead(experiment: &str, data: &str, points: u64, clusters: u64, f: f64) -> Row {
+    let point = Point::new()
+        .with("data", data)
+        .with("points per thread", points)
+        .with("clusters", clusters)
+        .with("threads", 2);
+    row(experiment, "motet", point, "overhead f", "", f)
+}
+
+#[test]
+fn each_data_set_of_a_clustering_is_judged_by_itself() {
+    let census = |f| overhead("E12", "census", 100_000, 20, f);
+    let mut rows = vec![
+        overhead("E12", "census", 1_000, 20, 0.9),
+        census(0.05),
+        overhead("E12", "chemistry", 100, 20, 5.0),
+        overhead("E12", "chemistry", 16_000, 20, 0.08),
+    ];
+    let text = said(&results(2, rows.clone()), "C27");
+    assert!(
+        text.contains("census: from 0.9 to 0.05; chemistry: from 5 to 0.08 holds"),
+        "{text}"
+    );
+    rows[1] = census(1.2);
+    let text = said(&results(2, rows.clone()), "C27");
+    assert!(
+        text.contains("census: from 0.9 to 1.2; chemistry: from 5 to 0.08 does not hold"),
+        "{text}"
+    );
+    rows.pop();
+    let text = said(&results(2, rows), "C27");
+    assert!(
+        text.contains("cannot be told chemistry: one value of points"),
+        "{text}"
+    );
+
+    let mut rows = vec![
+        overhead("E18", "census", 100_000, 2, 0.3),
+        overhead("E18", "census", 100_000, 80, 0.06),
+        overhead("E18", "chemistry", 20_000, 2, 0.5),
+        overhead("E18", "chemistry", 20_000, 20, 0.04),
+    ];
+    let text = said(&results(2, rows.clone()), "C31");
+    assert!(text.contains("chemistry: from 0.5 to 0.04 holds"), "{text}");
+    let text = said(&results(2, rows.clone()), "C32");
+    assert!(
+        text.contains("-0.02 (f of chemistry less f of census) holds"),
+        "{text}"
+    );
+    rows[3] = overhead("E18", "chemistry", 20_000, 20, 0.6);
+    assert!(said(&results(2, rows), "C31").contains("does not hold"));
+}
+
+#[test]
+fn the_kernel_is_scaled_with_the_papers_points() {
+    let at = |points: u64, clusters: u64, threads: u64, us: f64| {
+        let point = Point::new()
+            .with("points per thread", points)
+            .with("clusters", clusters)
+            .with("threads", threads);
+        row("E20", "motet", point, "time of a step", "us", us)
+    };
+    let rows = vec![
+        at(10_000, 1, 1, 10.0),
+        at(10_000, 1, 2, 12.0),
+        at(500_000, 1, 1, 500.0),
+        at(500_000, 1, 2, 500.0),
+        at(500_000, 80, 1, 1_000.0),
+        at(500_000, 80, 2, 1_100.0),
+    ];
+    let all = results(2, rows);
+    let text = said(&all, "C35");
+    assert!(
+        text.contains("1.2 times holds at least 1.13 times"),
+        "{text}"
+    );
+    let text = said(&all, "C36");
+    assert!(
+        text.contains("1.1 times holds at most 1.125 times"),
+        "{text}"
+    );
+}
+
+#[test]
+fn threads_and_processes_are_compared_at_high_parallelism_only() {
+    let at = |points: u64, threads: u64, us: f64| {
+        let point = Point::new()
+            .with("points", points)
+            .with("p", 64)
+            .with("threads", threads)
+            .with("processes", 64 / threads);
+        row("E25", "motet", point, "run time", "us", us)
+    };
+    let mut rows = vec![at(12_500, 64, 1.0), at(12_500, 1, 2.0)];
+    let text = |cores, rows: &[Row]| said(&results(cores, rows.to_vec()), "C44");
+    assert!(text(1, &rows).contains("cannot be told one core"));
+    assert!(text(2, &rows).contains("cannot be told 2 cores are low parallelism"));
+    assert!(text(64, &rows).contains("cannot be told one size was measured"));
+    rows.extend([at(50_000, 64, 9.0), at(50_000, 1, 2.0)]);
+    assert!(text(64, &rows).contains("0.5 times the processes' time holds"));
+}
+
+#[test]
+fn a_collective_beats_two_shifts_if_it_is_cheaper() {
+    let at = |pattern: &str, us: f64| {
+        let point = Point::new()
+            .with("mode", "rendezvous")
+            .with("pattern", pattern)
+            .with("parallel", 2);
+        row("E14", "motet", point, "overhead per stage", "us", us)
+    };
+    let rows = vec![at("exchange", 1.0), at("exchange-two-shifts", 1.1)];
+    let text = said(&results(2, rows), "C23");
+    assert!(text.contains("holds at least 1 times"), "{text}");
+}
+
+#[test]
+fn only_one_length_of_computation_says_what_measures_the_other() {
+    let point = Point::new()
+        .with("place", "inside")
+        .with("words", 100_000)
+        .with("units", 40);
+    let rows = vec![row("E08", "motet", point, "copy bandwidth", "GB/s", 1.0)];
+    let text = said(&results(2, rows), "C15");
+    assert!(
+        text.contains("cannot be told one length of computation was measured: --full"),
+        "{text}"
     );
 }
 
@@ -198,7 +425,24 @@ fn ranks_are_held_against_the_best_and_the_slowest_mpi() {
         "{text}"
     );
     let best = results(2, vec![at("motet", 0.2), at("MPICH 5", 0.3)]);
-    assert!(said(&best, "C37").contains("does not hold"));
+    let text = said(&best, "C37");
+    assert!(
+        text.contains("cannot be told one MPI was measured, MPICH 5"),
+        "{text}"
+    );
+    let both = vec![at("motet", 0.2), at("MPICH 5", 0.3), at("Open MPI 5", 0.8)];
+    assert!(said(&results(2, both), "C37").contains("does not hold"));
+    let absent = Row {
+        outcome: Outcome::Absent {
+            absent: "no mpicc is found".to_owned(),
+        },
+        ..at("MPI", 0.0)
+    };
+    let none = results(2, vec![at("motet", 0.2), absent]);
+    for key in ["C19", "C37"] {
+        let text = said(&none, key);
+        assert!(text.contains("cannot be told no mpicc is found"), "{text}");
+    }
 }
 
 #[test]
@@ -245,4 +489,34 @@ fn losses_stand_first_with_their_cause() {
         assert!(losses.contains(part), "{part}: {losses}");
     }
     assert!(page.contains("A &lt;processor&gt;") && !page.contains("A <processor>"));
+}
+
+#[test]
+fn a_loss_by_one_run_or_without_a_factor_is_marked() {
+    let at = |series: &str, units: u64, us: f64| {
+        let point = Point::new()
+            .with("pattern", "exchange")
+            .with("units", units);
+        row("E21", series, point, "overhead per stage", "us", us)
+    };
+    let mut rows = vec![
+        at("motet", 0, 0.4),
+        at("C floor", 0, 0.1),
+        at("motet", 20, 0.4),
+        at("C floor", 20, -0.1),
+        at("tokio", 20, 0.5),
+    ];
+    set_runs(&mut rows[1], 0.1, 1);
+    let page = page(&results(2, rows));
+    let (_, losses) = page.split_once("id=\"loses\"").unwrap();
+    let (losses, _) = losses.split_once("id=\"machine\"").unwrap();
+    for part in [
+        "2 of 2 comparisons",
+        "4× ≈",
+        "0.1 µs (1 run)",
+        ">–<",
+        "-0.1 µs",
+    ] {
+        assert!(losses.contains(part), "{part}: {losses}");
+    }
 }
