@@ -17,9 +17,8 @@ static void there_and_back(long rounds)
     }
 }
 
-int main(int argc, char **argv)
+static int perform(int argc, char **argv)
 {
-    begin(&argc, &argv);
     if (argc != 3 || size != 2) {
         fprintf(stderr, "bandwidth COUNT BUDGET, on two processes\n");
         return 2;
@@ -35,6 +34,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "the values did not arrive\n");
         return 1;
     }
-    finish(us, 2 * rounds);
+    told(us, 2 * rounds);
+    free(values);
     return 0;
 }

@@ -35,9 +35,8 @@ static void alltoall(long rounds)
         MPI_Alltoall(from, each, MPI_DOUBLE, to, each, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
-int main(int argc, char **argv)
+static int perform(int argc, char **argv)
 {
-    begin(&argc, &argv);
     if (argc != 4) {
         fprintf(stderr, "collectives OPERATION COUNT BUDGET\n");
         return 2;
@@ -73,6 +72,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "%f, not %f\n", got, expected);
         return 1;
     }
-    finish(us, rounds);
+    told(us, rounds);
+    free(from);
+    free(to);
     return 0;
 }

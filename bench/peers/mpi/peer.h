@@ -1,11 +1,18 @@
-/* What the programs share: arguments and the line that says what was measured. */
+/* What the programs share: arguments, the line that says what was measured, and answering line after line.
+ *
+ * With arguments a program measures once. Without, process 0 reads them from standard input, a line for each time, until
+ * it ends: starting processes takes much longer than measuring them. The others sleep meanwhile, each in a
+ * pipe of its own: in a broadcast they would spin, beside whoever is measured in between. */
 #ifndef MOTET_PEER_H
 #define MOTET_PEER_H
 
+#include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* So many rounds at least: the barrier after them is measured too. */
 #define LEAST 20
@@ -23,13 +30,6 @@ static long number(const char *text)
         exit(2);
     }
     return value;
-}
-
-static void begin(int *argc, char ***argv)
-{
-    MPI_Init(argc, argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
 }
 
 /* Runs rounds until `least` and as many as last at least half the budget (in us) have run, and gives their number
@@ -60,7 +60,7 @@ static double measure(void (*run)(long rounds), long least, double budget, long 
 }
 
 /* Process 0 prints the time of a round, and whose MPI it was. */
-static void finish(double us, long rounds)
+static void told(double us, long rounds)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int length;
@@ -69,10 +69,84 @@ static void finish(double us, long rounds)
     for (char *at = version; *at; at++)
         if (*at == '"' || *at == '\\' || *at < ' ')
             *at = ' ';
-    if (rank == 0)
+    if (rank == 0) {
         printf("{\"us\": %.6f, \"work_us\": %.6f, \"rounds\": %ld, \"processes\": %d, \"mpi\": \"%s\"}\n",
                us / (double)rounds, work_us, rounds, size, version);
-    MPI_Finalize();
+        fflush(stdout);
+    }
+}
+
+/* What a program does, with its arguments as those of main: 0, or what the process ends with. */
+static int perform(int argc, char **argv);
+
+/* A line has so many bytes at most, with its end; a pipe takes it whole. */
+#define LINE 256
+
+/* Opens a pipe for each process but 0: `pipes` of process 0 are their ends to write to, that of another the one to
+ * read from. */
+static int open_pipes(int *pipes)
+{
+    int number = getpid(), failed = 0;
+    char name[64];
+    MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    if (rank > 0) {
+        snprintf(name, sizeof name, "pipe-%d-%d", number, rank);
+        failed = mkfifo(name, 0600) != 0 || (pipes[rank] = open(name, O_RDWR)) < 0;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int other = 1; rank == 0 && other < size; other++) {
+        snprintf(name, sizeof name, "pipe-%d-%d", number, other);
+        failed |= (pipes[other] = open(name, O_WRONLY | O_NONBLOCK)) < 0;
+        unlink(name);
+    }
+    if (failed)
+        perror("a pipe between the processes");
+    return failed;
+}
+
+/* The next line on all processes; 0 when there is none. */
+static int next_line(char *line, const int *pipes)
+{
+    if (rank > 0)
+        return read(pipes[rank], line, LINE) == LINE && line[0] != 0;
+    memset(line, 0, LINE);
+    if (!fgets(line, LINE, stdin))
+        line[0] = 0;
+    line[strcspn(line, "\n")] = 0;
+    for (int other = 1; other < size; other++)
+        if (write(pipes[other], line, LINE) != LINE)
+            return 0;
+    return line[0] != 0;
+}
+
+static int serve(char *name)
+{
+    int *pipes = calloc((size_t)size, sizeof(int));
+    char line[LINE];
+    if (open_pipes(pipes))
+        return 1;
+    while (next_line(line, pipes)) {
+        char *words[16] = {name};
+        int count = 1, failed;
+        for (char *word = strtok(line, " "); word && count < 15; word = strtok(NULL, " "))
+            words[count++] = word;
+        failed = perform(count, words);
+        if (failed)
+            return failed;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int failed = argc > 1 ? perform(argc, argv) : serve(argv[0]);
+    /* The launcher ends the others of one that has failed. */
+    if (!failed)
+        MPI_Finalize();
+    return failed;
 }
 
 #endif

@@ -86,9 +86,8 @@ static void two_shifts(long stages)
     }
 }
 
-int main(int argc, char **argv)
+static int perform(int argc, char **argv)
 {
-    begin(&argc, &argv);
     if (argc != 5) {
         fprintf(stderr, "stages PATTERN UNITS TERMS BUDGET\n");
         return 2;
@@ -101,6 +100,7 @@ int main(int argc, char **argv)
     left = (rank + size - 1) % size;
     right = (rank + 1) % size;
     value = rank;
+    work_us = 0;
     if (units > 0) {
         us = measure(alone, LEAST, budget, &stages);
         work_us = us / (double)stages;
@@ -124,6 +124,6 @@ int main(int argc, char **argv)
         fprintf(stderr, "%f, not %f\n", sum, expected);
         return 1;
     }
-    finish(us, stages);
+    told(us, stages);
     return 0;
 }

@@ -1,15 +1,13 @@
 //! Java: virtual threads, in a process that answers run after run, so that what it runs is compiled.
 
-use super::workshop::{PATIENCE, Workshop, answered};
+use super::answering::Answering;
+use super::workshop::{Workshop, answered};
 use crate::program::{Mode, Program};
-use motet_sync::thread;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::process::Command;
 use std::time::Duration;
 
 /// The compiled program, and a process for each number of threads.
@@ -18,15 +16,7 @@ pub(crate) struct Java {
     shop: Workshop,
     version: u32,
     java: PathBuf,
-    running: RefCell<BTreeMap<usize, Running>>,
-}
-
-/// A process that answers; it ends when this goes.
-#[derive(Debug)]
-struct Running {
-    child: Child,
-    ask: ChildStdin,
-    answers: Receiver<String>,
+    running: RefCell<BTreeMap<usize, Answering>>,
 }
 
 /// The first version with virtual threads.
@@ -68,67 +58,32 @@ impl Java {
         };
         let running = all.entry(program.threads).or_insert(running);
         let line = format!(
-            "{mode} {} {} {} {} {}\n",
+            "{mode} {} {} {} {} {}",
             program.pattern,
             program.parallel,
             program.stages,
             program.work.count,
             program.work.unit.terms()
         );
-        let asked = running.ask.write_all(line.as_bytes());
-        let answer = asked
-            .map_err(|error| format!("it has ended: {error}"))
-            .and_then(|()| {
-                let answer = running.answers.recv_timeout(PATIENCE);
-                answer.map_err(|_| format!("it gives no time within {PATIENCE:?}, or has ended"))
-            })
-            .and_then(|line| answered(line.as_bytes()).ok_or(format!("it answers {line}")));
+        let answer = running.ask(&line);
         if answer.is_err() {
-            // It may answer later: the next one that asks starts anew.
+            // The next one that asks starts anew.
             all.remove(&program.threads);
         }
-        answer
+        let answer = answer?;
+        answered(answer.as_bytes()).ok_or(format!("it answers {answer}"))
     }
 
-    fn start(&self, threads: usize) -> Result<Running, String> {
+    fn start(&self, threads: usize) -> Result<Answering, String> {
         let scheduler = "-Djdk.virtualThreadScheduler";
-        let mut child = Command::new(&self.java)
+        let mut command = Command::new(&self.java);
+        command
             .args(["-XX:+UseSerialGC", "-Xmn512m", "-Xshare:auto"])
             .arg(format!("{scheduler}.parallelism={threads}"))
             .arg(format!("{scheduler}.maxPoolSize={threads}"))
             .args(["-cp", ".", "Stages"])
-            .current_dir(self.shop.folder())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("{} does not run: {error}", self.java.display()))?;
-        let (Some(ask), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("it has no pipes".to_owned());
-        };
-        let (tell, answers) = channel();
-        // Reads until the process ends.
-        thread::spawn(move || {
-            let lines = BufReader::new(from).lines().map_while(Result::ok);
-            for line in lines {
-                if tell.send(line).is_err() {
-                    return;
-                }
-            }
-        });
-        Ok(Running {
-            child,
-            ask,
-            answers,
-        })
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // One that has ended needs no end.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+            .current_dir(self.shop.folder());
+        Answering::start(command)
     }
 }
 

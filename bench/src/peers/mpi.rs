@@ -1,11 +1,13 @@
 //! MPI: C programs of the project's own (`peers/mpi`), built with each `mpicc` that is found and run
 //! at each library's best setting, which `peers/mpi/README.md` gives reasons for.
 
+use super::answering::Answering;
 use super::workshop::{Workshop, output};
 use crate::program::Program;
 use motet_mpi::Search;
 use motet_sync::thread;
 use serde::Deserialize;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -22,9 +24,14 @@ pub(crate) struct Mpi {
     mpiexec: PathBuf,
     /// The built programs, in a folder that goes with this.
     shop: Workshop,
+    /// Programs that have been asked, with their processes; the last one asked is the last.
+    running: RefCell<Vec<(Started, Answering)>>,
     /// The installation, for those that do not find their parts alone.
     prefix: Option<PathBuf>,
 }
+
+/// A program, and how many processes of it.
+type Started = (String, usize);
 
 /// An installation that could not be used, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +64,9 @@ struct Tools {
     mpiexec: PathBuf,
     prefix: Option<PathBuf>,
 }
+
+/// So many programs of a library sleep beside each other at most.
+const ASLEEP: usize = 12;
 
 const SOURCES: [(&str, &str); 4] = [
     ("peer.h", include_str!("../../peers/mpi/peer.h")),
@@ -92,6 +102,7 @@ impl Mpi {
             family: None,
             mpiexec: tools.mpiexec.clone(),
             shop: Workshop::new("mpi", &SOURCES)?,
+            running: RefCell::default(),
             prefix: tools.prefix.clone(),
         };
         for program in ["stages", "collectives", "bandwidth"] {
@@ -100,7 +111,9 @@ impl Mpi {
             mpi.in_place(&mut command);
             mpi.shop.build(&mut command)?;
         }
-        let told = mpi.measure("collectives", 1, &["barrier", "1", "1"])?;
+        let mut command = mpi.start(1, &mpi.file("collectives"));
+        command.args(["barrier", "1", "1"]);
+        let told = told(command, "collectives")?;
         let (family, name) = identified(&told.mpi)
             .ok_or_else(|| format!("nobody knows the best setting of {}", told.mpi))?;
         (mpi.family, mpi.name) = (Some(family), name);
@@ -132,15 +145,27 @@ impl Mpi {
         Ok((measured.us, measured.work_us))
     }
 
-    /// What a program measures on so many processes.
+    /// What a program measures on so many processes, which stay and answer again.
     fn checked(
         &self,
         program: &str,
         processes: usize,
         arguments: &[String],
     ) -> Result<Measured, String> {
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        self.measure(program, processes, &arguments)?.of(processes)
+        let mut all = self.running.borrow_mut();
+        let asked = (program.to_owned(), processes);
+        let mut running = match all.iter().position(|(started, _)| *started == asked) {
+            Some(at) => all.remove(at).1,
+            None => Answering::start(self.start(processes, &self.file(program)))?,
+        };
+        let answer = running.ask(&arguments.join(" "))?;
+        if all.len() >= ASLEEP {
+            all.remove(0);
+        }
+        all.push((asked, running));
+        let measured: Result<Measured, _> = serde_json::from_str(&answer);
+        let measured = measured.map_err(|_| format!("{program} answers {answer}"))?;
+        measured.of(processes)
     }
 
     /// The library with the standard ABI, if the installation has one.
@@ -167,16 +192,9 @@ impl Mpi {
         Ok(measured.us)
     }
 
-    fn measure(
-        &self,
-        program: &str,
-        processes: usize,
-        arguments: &[&str],
-    ) -> Result<Measured, String> {
-        let file = self.shop.folder().join(program).display().to_string();
-        let mut command = self.start(processes, &file);
-        command.args(arguments);
-        told(command, program)
+    /// A built program.
+    fn file(&self, program: &str) -> String {
+        self.shop.folder().join(program).display().to_string()
     }
 
     /// The line that starts a program on so many processes, but for its arguments.

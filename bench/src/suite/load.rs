@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
 /// Reads how much processor time has gone by; the tests put readings of their own here.
@@ -36,14 +37,41 @@ const SHARE: f64 = 0.05;
 /// So little says nothing: counters of several processes tick apart.
 const LEAST: Duration = Duration::from_millis(30);
 
+/// What has gone by between two readings, or several times between two.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub(super) struct Elapsed {
+    /// Time of all processors.
+    all: Duration,
+    /// What others had of it.
+    others: Duration,
+}
+
 impl Reading {
-    /// The share of all processors that others had since then, when it is too much.
-    pub(super) fn disturbed_since(&self, then: &Reading) -> Option<f64> {
+    /// What has gone by since then.
+    pub(super) fn since(&self, then: &Reading) -> Elapsed {
         let own = self.own.saturating_sub(then.own);
-        let others = self.busy.saturating_sub(then.busy).saturating_sub(own);
-        let all = (self.wall - then.wall).as_secs_f64() * self.cores as f64;
-        let share = others.as_secs_f64() / all.max(f64::MIN_POSITIVE);
-        (share > SHARE && others > LEAST).then_some(share.min(1.0))
+        let busy = self.busy.saturating_sub(then.busy);
+        let wall = self.wall.saturating_sub(then.wall);
+        Elapsed {
+            all: wall * u32::try_from(self.cores).unwrap_or(u32::MAX),
+            others: busy.saturating_sub(own),
+        }
+    }
+}
+
+impl Elapsed {
+    /// The share of all processors that others had, when it is too much.
+    pub(super) fn disturbed(&self) -> Option<f64> {
+        let all = self.all.as_secs_f64().max(f64::MIN_POSITIVE);
+        let share = self.others.as_secs_f64() / all;
+        (share > SHARE && self.others > LEAST).then_some(share.min(1.0))
+    }
+}
+
+impl AddAssign for Elapsed {
+    fn add_assign(&mut self, more: Elapsed) {
+        self.all += more.all;
+        self.others += more.others;
     }
 }
 
@@ -152,11 +180,20 @@ mod tests {
     #[test]
     fn others_are_what_is_busy_and_not_own() {
         let then = reading(0, 0, 500);
-        assert_eq!(reading(1_000, 1_900, 2_400).disturbed_since(&then), None);
-        let share = reading(1_000, 1_000, 2_500).disturbed_since(&then);
+        let quiet = reading(1_000, 1_900, 2_400).since(&then);
+        assert_eq!(quiet.disturbed(), None);
+        let loud = reading(1_000, 1_000, 2_500).since(&then);
+        let share = loud.disturbed();
         assert!((share.unwrap() - 0.5).abs() < 1e-9, "{share:?}");
         // So little may be a tick that was counted late.
-        assert_eq!(reading(10, 10, 530).disturbed_since(&then), None);
+        let short = reading(10, 10, 530).since(&then);
+        assert_eq!(short.disturbed(), None);
+        // Over several times it tells: each of them alone would not.
+        let (mut many, mut rare) = (short, short);
+        many += short;
+        assert!(many.disturbed().is_some());
+        rare += quiet;
+        assert_eq!(rare.disturbed(), None);
     }
 
     #[test]

@@ -1,25 +1,26 @@
 //! How every case is measured: once for all experiments.
 //!
-//! Each program runs once for nothing, then motet's and the peers' in turn, round after round, so that a change of the
-//! machine hits all of them. A row is the median of the rounds with the least and the most. An experiment has a
-//! budget of time; a case gets its share of what is left and stops repeating when it is spent. What the other processes and
-//! the host had of the processors meanwhile is read before and after: when it was too much the case is measured
-//! again if there is time left, and when it was too much again its rows say so.
+//! Measuring goes round after round through all experiments of a run, and in each round through all their cases; in a case
+//! motet's program and the peers' run in turn. So what a machine does in seconds and in minutes hits all of them alike,
+//! and the runs of a row lie as far apart as the run lasts: its least and most hold what would be found at another
+//! moment. A program runs once for nothing before its first round. A row is the median of the rounds with the least and the
+//! most. An experiment has a budget of time, after which it has no more rounds. What the other processes
+//! and the host had of the processors is read before and after each case: when it was too much the case's round is
+//! measured again if there is time left, and when it is too much over all rounds the rows say so.
 
 use super::case::{Case, Series};
-use super::load::{Reading, System, Watch};
-use super::row::{Outcome, Row, SCHEMA};
+use super::load::{Elapsed, Reading, System, Watch};
+use super::plan::{Place, Plan};
 use crate::selection::Effort;
-use crate::statistics::Spread;
 use std::fmt;
 use std::time::{Duration, Instant};
 
 /// How often, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Method {
-    /// All cases of an experiment together, about.
+    /// All rounds of an experiment together, about.
     pub budget: Duration,
-    /// Rounds at least, if the budget allows more than one.
+    /// Rounds at least, unless they would take more than twice the budget.
     pub least: usize,
     /// Rounds at most.
     pub most: usize,
@@ -40,18 +41,15 @@ pub trait Listener {
     /// A case begins: its place from 0, how many there are, and what it is.
     fn case(&mut self, at: usize, of: usize, case: &Case);
 
-    /// A row is there.
-    ///
-    /// # Errors
-    /// Why nothing more is to be measured.
-    fn row(&mut self, row: &Row) -> Result<(), Stop>;
-
     /// Others had this share of the processors.
     fn disturbed(&mut self, case: &Case, share: f64, again: bool);
 
     /// Whether to stop: asked between runs.
     fn cancelled(&self) -> bool;
 }
+
+/// A value for each quantity, or why there is none; nothing of a series that is not asked any more.
+pub(super) type Run = Option<Result<Vec<f64>, String>>;
 
 /// Measuring has ended early.
 #[derive(Debug)]
@@ -62,9 +60,6 @@ pub enum Stop {
     /// A row cannot be kept.
     Failed(Box<dyn std::error::Error + Send + Sync>),
 }
-
-/// The values of one series: for each run one for each quantity, or why there are none.
-type Runs = Result<Vec<Vec<f64>>, String>;
 
 impl Method {
     /// What belongs to an effort.
@@ -106,105 +101,88 @@ impl Measurer {
         }
     }
 
-    /// Measures the cases of one experiment, in order.
+    /// Whether there is to be one more round.
+    #[must_use]
+    pub fn wants(&self, plan: &Plan) -> bool {
+        let Method {
+            budget,
+            least,
+            most,
+            ..
+        } = self.method;
+        match plan.rounds {
+            0 => true,
+            // The least is worth some more time, but not any: the next round takes what the others took.
+            rounds if rounds < least => plan.next() <= budget * 2,
+            rounds => rounds < most && plan.next() <= budget,
+        }
+    }
+
+    /// One more round through all cases, in order.
     ///
     /// # Errors
-    /// [`Stop`], after whole rows.
-    pub fn measure(
-        &mut self,
-        experiment: &str,
-        cases: Vec<Case>,
-        listener: &mut dyn Listener,
-    ) -> Result<(), Stop> {
+    /// [`Stop::Cancelled`], after a whole run of a program.
+    pub fn round(&mut self, plan: &mut Plan, listener: &mut dyn Listener) -> Result<(), Stop> {
         let begun = Instant::now();
-        let of = cases.len();
-        for (at, mut case) in cases.into_iter().enumerate() {
-            listener.case(at, of, &case);
-            let left = self.method.budget.saturating_sub(begun.elapsed());
-            let share = left / u32::try_from(of - at).unwrap_or(u32::MAX);
-            let (runs, disturbed) = self.settled(&mut case, share, listener)?;
-            for row in rows(experiment, &case, runs, disturbed) {
-                listener.row(&row)?;
+        let (of, spent) = (plan.places.len(), plan.spent);
+        for at in 0..of {
+            let place = &mut plan.places[at];
+            listener.case(at, of, &place.case);
+            if self.method.warm && plan.rounds == 0 {
+                let runs = run_all(place, listener)?;
+                place.reasons(runs);
             }
+            let time_left = spent + begun.elapsed() < self.method.budget;
+            self.settled(place, time_left, listener)?;
         }
+        plan.rounds += 1;
+        plan.spent = spent + begun.elapsed();
         Ok(())
     }
 
-    /// The runs of a case, once more if others disturbed the first attempt, and whether they disturbed both.
+    /// A round of a case, once more if others disturbed the first attempt; the one that is less disturbed counts.
     fn settled(
         &mut self,
-        case: &mut Case,
-        share: Duration,
+        place: &mut Place,
+        time_left: bool,
         listener: &mut dyn Listener,
-    ) -> Result<(Vec<Runs>, bool), Stop> {
-        let begun = Instant::now();
-        // Half of the share, so that a second attempt has its time. Without any left there is one round.
-        let (limit, warm) = (share / 2, self.method.warm && !share.is_zero());
-        let (runs, disturbed) = self.attempt(case, limit, warm, listener)?;
-        let Some(first) = disturbed else {
-            return Ok((runs, false));
+    ) -> Result<(), Stop> {
+        let first = self.attempt(place, listener)?;
+        let Some(share) = first.1.disturbed() else {
+            place.keep(first);
+            return Ok(());
         };
-        let again = begun.elapsed() < share;
-        listener.disturbed(case, first, again);
-        if !again {
-            return Ok((runs, true));
+        listener.disturbed(&place.case, share, time_left);
+        if !time_left {
+            place.keep(first);
+            return Ok(());
         }
-        let (again, disturbed) = self.attempt(case, limit, false, listener)?;
-        match disturbed {
-            None => Ok((again, false)),
-            Some(second) => {
-                listener.disturbed(case, second, false);
-                Ok((if second < first { again } else { runs }, true))
-            }
+        let second = self.attempt(place, listener)?;
+        let again = second.1.disturbed();
+        if let Some(share) = again {
+            listener.disturbed(&place.case, share, false);
         }
+        place.keep(match again.is_some_and(|again| again >= share) {
+            true => first,
+            false => second,
+        });
+        Ok(())
     }
 
-    /// The runs of a case, and the share of the processors that others had, when it was too much.
+    /// A run of each series, and what went by meanwhile.
     fn attempt(
         &mut self,
-        case: &mut Case,
-        limit: Duration,
-        warm: bool,
+        place: &mut Place,
         listener: &mut dyn Listener,
-    ) -> Result<(Vec<Runs>, Option<f64>), Stop> {
-        let begun = Instant::now();
-        let quantities = case.quantities.len();
-        let mut all: Vec<Runs> = case.series.iter().map(|_| Ok(Vec::new())).collect();
-        if warm {
-            for (series, runs) in case.series.iter_mut().zip(&mut all) {
-                go_on(listener)?;
-                if let Err(reason) = once(series, quantities) {
-                    // An interrupt ends the programs of others too: that is no reason of theirs.
-                    go_on(listener)?;
-                    *runs = Err(reason);
-                }
-            }
-        }
+    ) -> Result<(Vec<Run>, Elapsed), Stop> {
         let before = self.reading();
-        for round in 0..self.method.most {
-            let spent = begun.elapsed();
-            // The least is worth some more time, but not any.
-            let enough = round >= self.method.least && spent >= limit;
-            if enough || (round > 0 && spent >= limit * 2) {
-                break;
-            }
-            for (series, runs) in case.series.iter_mut().zip(&mut all) {
-                let Ok(values) = runs else { continue };
-                go_on(listener)?;
-                match once(series, quantities) {
-                    Ok(run) => values.push(run),
-                    Err(reason) => {
-                        go_on(listener)?;
-                        *runs = Err(reason);
-                    }
-                }
-            }
-        }
+        let runs = run_all(place, listener)?;
         let after = self.reading();
-        let disturbed = before
-            .zip(after)
-            .and_then(|(before, after)| after.disturbed_since(&before));
-        Ok((all, disturbed))
+        let elapsed = before.zip(after);
+        Ok((
+            runs,
+            elapsed.map_or_else(Elapsed::default, |(then, now)| now.since(&then)),
+        ))
     }
 
     fn reading(&mut self) -> Option<Reading> {
@@ -238,6 +216,26 @@ fn go_on(listener: &dyn Listener) -> Result<(), Stop> {
     }
 }
 
+/// One run of each series that can run here.
+fn run_all(place: &mut Place, listener: &mut dyn Listener) -> Result<Vec<Run>, Stop> {
+    let quantities = place.case.quantities.len();
+    let mut runs = Vec::new();
+    for (series, kept) in place.case.series.iter_mut().zip(&place.runs) {
+        if kept.is_err() {
+            runs.push(None);
+            continue;
+        }
+        go_on(listener)?;
+        let run = once(series, quantities);
+        if run.is_err() {
+            // An interrupt ends the programs of others too: that is no reason of theirs.
+            go_on(listener)?;
+        }
+        runs.push(Some(run));
+    }
+    Ok(runs)
+}
+
 /// One run, whose values are what they must be.
 fn once(series: &mut Series, quantities: usize) -> Result<Vec<f64>, String> {
     let values = (series.program)()?;
@@ -249,45 +247,6 @@ fn once(series: &mut Series, quantities: usize) -> Result<Vec<f64>, String> {
         Some(value) => Err(format!("it gives {value}, which is no number")),
         None => Ok(values),
     }
-}
-
-/// A row for each quantity of each series.
-fn rows(experiment: &str, case: &Case, runs: Vec<Runs>, disturbed: bool) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for (series, runs) in case.series.iter().zip(runs) {
-        for (at, quantity) in case.quantities.iter().enumerate() {
-            let (outcome, disturbed) = match &runs {
-                Ok(runs) => {
-                    let values: Vec<f64> = runs.iter().map(|run| run[at]).collect();
-                    let Spread { median, min, max } = Spread::of(&values);
-                    let outcome = Outcome::Measured {
-                        median,
-                        least: min,
-                        most: max,
-                        runs: values.len(),
-                    };
-                    (outcome, disturbed)
-                }
-                Err(reason) => (
-                    Outcome::Absent {
-                        absent: reason.clone(),
-                    },
-                    false,
-                ),
-            };
-            rows.push(Row {
-                schema: SCHEMA,
-                experiment: experiment.to_owned(),
-                series: series.name.clone(),
-                point: case.point.clone(),
-                quantity: quantity.name.to_owned(),
-                unit: quantity.unit.to_owned(),
-                outcome,
-                disturbed,
-            });
-        }
-    }
-    rows
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::case::Case;
 use super::experiment::Experiment;
 use super::machine::Machine;
 use super::method::{Listener, Measurer, Method, Stop};
+use super::plan::Plan;
 use super::row::{Outcome, Point, Row, SCHEMA};
 use super::setting::Setting;
 use super::store::{Store, StoreError, read_machine};
@@ -11,25 +12,35 @@ use std::path::Path;
 
 /// What hears how a run of the suite goes on.
 pub trait Progress {
-    /// An experiment begins: its place from 0, how many there are, and what it is.
-    fn experiment(&mut self, at: usize, of: usize, experiment: &dyn Experiment);
+    /// An experiment begins a round: how many rounds have been and will be at most, its place from 0, how many there
+    /// are, and what it is.
+    fn experiment(
+        &mut self,
+        rounds: (usize, usize),
+        place: (usize, usize),
+        experiment: &dyn Experiment,
+    );
 
     /// A case begins: its place from 0, how many there are, and what it is.
     fn case(&mut self, at: usize, of: usize, case: &Case);
 
-    /// A row is there, and written.
+    /// All has been measured, or it was cancelled: the rows of an experiment follow.
+    fn results(&mut self, experiment: &dyn Experiment);
+
+    /// A row, which is written.
     fn row(&mut self, row: &Row);
 
-    /// Others had this share of the processors; the case is measured again, or its rows say so.
+    /// Others had this share of the processors; the round of the case is measured again, or it counts.
     fn disturbed(&mut self, case: &Case, share: f64, again: bool);
 
     /// Whether to stop: asked between runs.
     fn cancelled(&self) -> bool;
 }
 
-/// Measures experiments, one after the other, into the folder `out`.
+/// Measures experiments, round after round, into the folder `out`.
 ///
-/// What cannot be measured here is a row with the reason. When it is cancelled the rows before are there, each whole.
+/// After each round of an experiment its rows are those of all rounds so far. What cannot be measured here is a row with
+/// the reason. When it is cancelled the rows of what has been measured are there, each whole.
 ///
 /// # Errors
 /// [`Stop::Cancelled`]; [`Stop::Failed`] with a [`StoreError`] when the folder cannot be used.
@@ -40,8 +51,9 @@ pub trait Progress {
 ///
 /// struct Quiet;
 /// impl Progress for Quiet {
-///     fn experiment(&mut self, _: usize, _: usize, _: &dyn Experiment) {}
+///     fn experiment(&mut self, _: (usize, usize), _: (usize, usize), _: &dyn Experiment) {}
 ///     fn case(&mut self, _: usize, _: usize, _: &Case) {}
+///     fn results(&mut self, _: &dyn Experiment) {}
 ///     fn row(&mut self, _: &Row) {}
 ///     fn disturbed(&mut self, _: &Case, _: f64, _: bool) {}
 ///     fn cancelled(&self) -> bool { false }
@@ -65,48 +77,126 @@ pub fn run(
     }
     let keys: Vec<&str> = experiments.iter().map(|e| e.about().key).collect();
     let mut store = Store::open(out, &machine, &keys).map_err(failed)?;
-    let mut measurer = Measurer::new(Method::of(setting.config().effort));
-    for (at, experiment) in experiments.iter().enumerate() {
-        progress.experiment(at, experiments.len(), *experiment);
-        let key = experiment.about().key;
-        let mut writer = Writer {
-            store: &mut store,
-            progress: &mut *progress,
-        };
-        match experiment.cases(setting) {
-            Ok(cases) => measurer.measure(key, cases, &mut writer)?,
-            Err(missing) => writer.row(&absent(key, missing.reason))?,
+    let method = Method::of(setting.config().effort);
+    let mut measurer = Measurer::new(method);
+    let mut all: Vec<Measured> = experiments.iter().map(|e| Measured::new(*e)).collect();
+    let ended = rounds(
+        &mut measurer,
+        method.most,
+        setting,
+        &mut all,
+        &mut store,
+        progress,
+    );
+    if let Err(Stop::Failed(error)) = ended {
+        return Err(Stop::Failed(error));
+    }
+    for measured in &all {
+        progress.results(measured.experiment);
+        for row in measured.rows() {
+            progress.row(&row);
         }
-        store.end(key).map_err(failed)?;
-        machine.add_built(setting);
-        store.record(&machine).map_err(failed)?;
+        // One that has never begun keeps the rows that it had.
+        if !matches!(measured.state, State::Named) {
+            store.end(measured.experiment.about().key).map_err(failed)?;
+        }
+    }
+    machine.add_built(setting);
+    store.record(&machine).map_err(failed)?;
+    ended
+}
+
+/// An experiment, as far as it has come.
+struct Measured {
+    experiment: &'static dyn Experiment,
+    state: State,
+}
+
+/// How far an experiment has come.
+enum State {
+    /// Nothing is made of it yet.
+    Named,
+    /// It cannot be measured here, which its row says.
+    Absent(Box<Row>),
+    /// Its rounds.
+    Planned(Plan),
+}
+
+/// Round after round through all experiments, until none wants another one.
+fn rounds(
+    measurer: &mut Measurer,
+    most: usize,
+    setting: &Setting,
+    all: &mut [Measured],
+    store: &mut Store,
+    progress: &mut dyn Progress,
+) -> Result<(), Stop> {
+    let of = all.len();
+    for round in 0..most {
+        for (at, measured) in all.iter_mut().enumerate() {
+            let due = match &measured.state {
+                State::Named => true,
+                State::Absent(_) => false,
+                State::Planned(plan) => measurer.wants(plan),
+            };
+            if !due {
+                continue;
+            }
+            progress.experiment((round, most), (at, of), measured.experiment);
+            if let State::Named = measured.state {
+                measured.begin(setting);
+            }
+            let done = match &mut measured.state {
+                State::Planned(plan) => measurer.round(plan, &mut Heard(progress)),
+                State::Named | State::Absent(_) => Ok(()),
+            };
+            // Also when it was cancelled: what has been measured is kept.
+            store.write(&measured.rows()).map_err(failed)?;
+            done?;
+        }
     }
     Ok(())
 }
 
-/// Writes rows and passes on what happens.
-struct Writer<'a> {
-    store: &'a mut Store,
-    progress: &'a mut dyn Progress,
-}
-
-impl Listener for Writer<'_> {
-    fn case(&mut self, at: usize, of: usize, case: &Case) {
-        self.progress.case(at, of, case);
+impl Measured {
+    fn new(experiment: &'static dyn Experiment) -> Measured {
+        Measured {
+            experiment,
+            state: State::Named,
+        }
     }
 
-    fn row(&mut self, row: &Row) -> Result<(), Stop> {
-        self.store.write(row).map_err(failed)?;
-        self.progress.row(row);
-        Ok(())
+    fn begin(&mut self, setting: &Setting) {
+        let key = self.experiment.about().key;
+        self.state = match self.experiment.cases(setting) {
+            Ok(cases) => State::Planned(Plan::new(key, cases)),
+            Err(missing) => State::Absent(Box::new(absent(key, missing.reason))),
+        };
+    }
+
+    fn rows(&self) -> Vec<Row> {
+        match &self.state {
+            State::Named => Vec::new(),
+            State::Absent(row) => vec![row.as_ref().clone()],
+            State::Planned(plan) => plan.rows(),
+        }
+    }
+}
+
+/// Passes on what happens in a round.
+struct Heard<'a>(&'a mut dyn Progress);
+
+impl Listener for Heard<'_> {
+    fn case(&mut self, at: usize, of: usize, case: &Case) {
+        self.0.case(at, of, case);
     }
 
     fn disturbed(&mut self, case: &Case, share: f64, again: bool) {
-        self.progress.disturbed(case, share, again);
+        self.0.disturbed(case, share, again);
     }
 
     fn cancelled(&self) -> bool {
-        self.progress.cancelled()
+        self.0.cancelled()
     }
 }
 

@@ -104,11 +104,11 @@ impl Store {
         self.replace(MACHINE, text.as_bytes())
     }
 
-    /// Appends a row.
+    /// Appends rows.
     ///
     /// # Errors
     /// [`StoreError`], when the file cannot be written.
-    pub fn write(&mut self, row: &Row) -> Result<(), StoreError> {
+    pub fn write(&mut self, rows: &[Row]) -> Result<(), StoreError> {
         let path = self.dir.join(ROWS);
         let failed = |error| StoreError::File {
             path: path.clone(),
@@ -119,10 +119,12 @@ impl Store {
             .append(true)
             .open(&path)
             .map_err(failed)?;
-        // One call: a process that is ended leaves the line whole, or cut off without its end.
-        file.write_all(line(row).as_bytes()).map_err(failed)?;
-        let written = self.written.entry(row.experiment.clone()).or_default();
-        written.push(row.clone());
+        for row in rows {
+            // One call: a process that is ended leaves the line whole, or cut off without its end.
+            file.write_all(line(row).as_bytes()).map_err(failed)?;
+            let written = self.written.entry(row.experiment.clone()).or_default();
+            written.push(row.clone());
+        }
         Ok(())
     }
 
@@ -135,6 +137,7 @@ impl Store {
             return Ok(());
         };
         let kept = read_rows(&self.dir.join(ROWS))?;
+        let new = newest(new);
         let others = kept.iter().filter(|kept| kept.experiment != experiment);
         self.rewrite(&others.chain(&new).collect::<Vec<_>>())
     }

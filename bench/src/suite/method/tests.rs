@@ -2,13 +2,14 @@
 
 use super::*;
 use crate::suite::load::Reading;
+use crate::suite::row::{Outcome, Row};
 use crate::suite::{Point, Quantity};
 use std::cell::RefCell;
 #[cfg(target_os = "linux")]
 use std::process::Command;
 use std::rc::Rc;
 
-/// Readings in which others have this share of one of two processors during each attempt in turn.
+/// Readings in which others have this share of one of two processors during each attempt in turn, the last again and again.
 struct Others {
     shares: Vec<f64>,
     reads: usize,
@@ -22,7 +23,8 @@ impl Watch for Others {
         if self.reads % 2 == 1 {
             let second = Duration::from_secs(1);
             self.wall += second;
-            self.busy += second.mul_f64(self.shares[self.reads / 2]);
+            let at = (self.reads / 2).min(self.shares.len() - 1);
+            self.busy += second.mul_f64(self.shares[at]);
         }
         self.reads += 1;
         Some(Reading {
@@ -37,17 +39,15 @@ impl Watch for Others {
 /// What was told.
 #[derive(Default)]
 struct Told {
-    rows: Vec<Row>,
+    cases: usize,
     disturbed: Vec<bool>,
     stop_after: Option<Rc<RefCell<usize>>>,
 }
 
 impl Listener for Told {
-    fn case(&mut self, _: usize, _: usize, _: &Case) {}
-
-    fn row(&mut self, row: &Row) -> Result<(), Stop> {
-        self.rows.push(row.clone());
-        Ok(())
+    fn case(&mut self, at: usize, of: usize, _: &Case) {
+        assert!(at < of);
+        self.cases += 1;
     }
 
     fn disturbed(&mut self, _: &Case, _: f64, again: bool) {
@@ -82,6 +82,24 @@ fn measurer(shares: &[f64], warm: bool) -> Measurer {
     }
 }
 
+impl Measurer {
+    /// As many rounds as it wants.
+    fn measure(&mut self, cases: Vec<Case>, told: &mut Told) -> (Plan, Result<(), Stop>) {
+        let mut plan = Plan::new("E99", cases);
+        let mut ended = Ok(());
+        while ended.is_ok() && self.wants(&plan) {
+            ended = self.round(&mut plan, told);
+        }
+        (plan, ended)
+    }
+
+    fn rows(&mut self, cases: Vec<Case>, told: &mut Told) -> Vec<Row> {
+        let (plan, ended) = self.measure(cases, told);
+        ended.unwrap();
+        plan.rows()
+    }
+}
+
 const TIME: Quantity = Quantity::new("time", "us");
 
 /// A case whose two series say in which order they were asked, and give rising values.
@@ -112,58 +130,53 @@ fn measured(row: &Row) -> (f64, f64, f64, usize) {
 }
 
 #[test]
-fn series_run_in_turn_after_one_run_for_nothing() {
+fn rounds_go_through_all_cases_after_a_run_for_nothing() {
     let (asked, mut told) = (Rc::default(), Told::default());
-    let mut measurer = measurer(&[0.0], true);
-    measurer
-        .measure("E99", vec![case(&asked)], &mut told)
-        .unwrap();
-    assert_eq!(*asked.borrow(), "mpmpmpmp");
-    assert_eq!(told.rows.len(), 2);
+    let cases = vec![case(&asked), case(&asked)];
+    let rows = measurer(&[0.0], true).rows(cases, &mut told);
+    // A run for nothing comes before the first round of each case.
+    assert_eq!(*asked.borrow(), "mpmpmpmp".to_owned() + "mpmp" + "mpmp");
+    assert_eq!((rows.len(), told.cases), (4, 6));
     // The first value was for nothing.
-    assert_eq!(measured(&told.rows[0]), (3.0, 2.0, 4.0, 3));
-    assert!(
-        told.rows
-            .iter()
-            .all(|row| !row.disturbed && row.experiment == "E99")
-    );
-    assert_eq!(
-        (told.rows[0].series.as_str(), told.rows[1].series.as_str()),
-        ("motet", "peer")
-    );
+    assert!(rows.iter().all(|row| measured(row) == (3.0, 2.0, 4.0, 3)));
+    let sane = |row: &Row| !row.disturbed && row.experiment == "E99";
+    assert!(rows.iter().all(sane));
+    let series: Vec<&str> = rows.iter().map(|row| row.series.as_str()).collect();
+    assert_eq!(series, ["motet", "peer", "motet", "peer"]);
 }
 
 #[test]
-fn a_disturbance_is_measured_again_and_then_said() {
-    for (shares, attempts, marked) in [
-        (&[0.0][..], 1, false),
-        (&[0.9, 0.0], 2, false),
-        (&[0.9, 0.5], 2, true),
-        (&[0.5, 0.9], 2, true),
+fn a_disturbed_round_is_measured_again() {
+    // The first of three rounds is disturbed; when it is again, the attempt with less of it counts.
+    for (shares, told_of, first) in [
+        (&[0.0][..], &[][..], 1.0),
+        (&[0.9, 0.0], &[true], 2.0),
+        (&[0.9, 0.5, 0.0], &[true, false], 2.0),
+        (&[0.5, 0.9, 0.0], &[true, false], 1.0),
     ] {
         let (asked, mut told) = (Rc::default(), Told::default());
-        let mut measurer = measurer(shares, false);
-        measurer
-            .measure("E99", vec![case(&asked)], &mut told)
-            .unwrap();
-        assert_eq!(asked.borrow().len(), attempts * 3 * 2, "{shares:?}");
-        assert!(
-            told.rows.iter().all(|row| row.disturbed == marked),
-            "{shares:?}"
-        );
-        let expected: &[bool] = match (attempts, marked) {
-            (1, _) => &[],
-            (_, false) => &[true],
-            (_, true) => &[true, false],
-        };
-        assert_eq!(told.disturbed, expected, "{shares:?}");
-        // The attempt with less of it is kept: the second one's values begin with 4.
-        let second = attempts == 2 && shares[1] < shares[0];
-        assert_eq!(
-            measured(&told.rows[0]).1,
-            if second { 4.0 } else { 1.0 },
-            "{shares:?}"
-        );
+        let rows = measurer(shares, false).rows(vec![case(&asked)], &mut told);
+        let attempts = 3 + usize::from(!told_of.is_empty());
+        assert_eq!(asked.borrow().len(), attempts * 2, "{shares:?}");
+        assert_eq!(told.disturbed, told_of, "{shares:?}");
+        let values = rows.iter().map(measured);
+        let (least, runs): (Vec<f64>, Vec<usize>) = values.map(|m| (m.1, m.3)).unzip();
+        assert_eq!((least, runs), (vec![first; 2], vec![3; 2]), "{shares:?}");
+    }
+}
+
+#[test]
+fn rows_say_of_what_others_had_too_much_over_all_rounds() {
+    // Others' share of both processors is half of that of one.
+    for (shares, marked) in [
+        (&[0.9, 0.5, 0.0][..], true),
+        (&[0.28, 0.26, 0.0], false),
+        (&[0.2], true),
+        (&[0.1], false),
+    ] {
+        let (asked, mut told) = (Rc::default(), Told::default());
+        let rows = measurer(shares, false).rows(vec![case(&asked)], &mut told);
+        assert!(rows.iter().all(|row| row.disturbed == marked), "{shares:?}");
     }
 }
 
@@ -179,13 +192,9 @@ fn who_cannot_run_is_not_asked_again() {
         .with("odd", || Ok(vec![1.0, 2.0]))
         .with("wrong", || Ok(vec![f64::NAN]))
         .absent("never", "not on this machine");
-    let mut told = Told::default();
-    measurer(&[0.0], true)
-        .measure("E99", vec![case], &mut told)
-        .unwrap();
+    let rows = measurer(&[0.0], true).rows(vec![case], &mut Told::default());
     assert_eq!(*asked.borrow(), 1);
-    let reasons: Vec<&str> = told
-        .rows
+    let reasons: Vec<&str> = rows
         .iter()
         .map(|row| match &row.outcome {
             Outcome::Absent { absent } => absent.as_str(),
@@ -206,41 +215,49 @@ fn who_cannot_run_is_not_asked_again() {
 #[test]
 fn a_spent_budget_still_measures_once() {
     let (asked, mut told) = (Rc::default(), Told::default());
-    let mut measurer = measurer(&[0.0, 0.0], false);
+    let mut measurer = measurer(&[0.9], false);
     measurer.method.budget = Duration::ZERO;
-    let cases = vec![case(&asked), case(&asked)];
-    measurer.measure("E99", cases, &mut told).unwrap();
+    let rows = measurer.rows(vec![case(&asked), case(&asked)], &mut told);
+    // One round, and no time for another attempt: the rows say so.
     assert_eq!(*asked.borrow(), "mpmp");
-    assert!(told.rows.iter().all(|row| measured(row).3 == 1));
+    assert_eq!(told.disturbed, [false, false]);
+    assert!(rows.iter().all(|row| row.disturbed && measured(row).3 == 1));
 }
 
 #[test]
-fn a_spent_budget_leaves_a_disturbed_case_as_it_is() {
-    let (asked, mut told) = (Rc::default(), Told::default());
-    let mut measurer = measurer(&[0.9], true);
-    measurer.method.budget = Duration::ZERO;
-    measurer
-        .measure("E99", vec![case(&asked)], &mut told)
-        .unwrap();
-    // No run for nothing, one round, and no time for another attempt: the rows say so.
-    assert_eq!(*asked.borrow(), "mp");
-    assert_eq!(told.disturbed, [false]);
-    assert!(told.rows.iter().all(|row| row.disturbed));
+fn rounds_beyond_the_least_have_to_fit_the_budget() {
+    let mut measurer = measurer(&[0.0], false);
+    let mut plan = Plan::new("E99", Vec::new());
+    measurer.method.most = 5;
+    // Each round took the same: the next one would be over the budget, or over twice the budget.
+    for (rounds, seconds, wanted) in [
+        (0, 0, true),
+        (1, 59, true),
+        (1, 61, false),
+        (2, 79, true),
+        (2, 81, false),
+        (3, 44, true),
+        (3, 46, false),
+        (5, 1, false),
+    ] {
+        (plan.rounds, plan.spent) = (rounds, Duration::from_secs(seconds));
+        assert_eq!(measurer.wants(&plan), wanted, "{rounds} in {seconds} s");
+    }
 }
 
 #[test]
-fn cancelling_leaves_the_rows_before_it() {
+fn cancelling_leaves_what_was_measured_before_it() {
     let asked = Rc::default();
     let mut told = Told {
-        stop_after: Some(Rc::new(RefCell::new(9))),
+        stop_after: Some(Rc::new(RefCell::new(7))),
         ..Told::default()
     };
-    let mut measurer = measurer(&[0.0, 0.0], false);
     let cases = vec![case(&asked), case(&asked)];
-    let stop = measurer.measure("E99", cases, &mut told).unwrap_err();
-    assert!(matches!(stop, Stop::Cancelled));
-    // Six runs are the first case's; it was stopped in the second.
-    assert_eq!((asked.borrow().len(), told.rows.len()), (8, 2));
+    let (plan, stop) = measurer(&[0.0], false).measure(cases, &mut told);
+    assert!(matches!(stop, Err(Stop::Cancelled)));
+    assert_eq!(*asked.borrow(), "mpmp".to_owned() + "mp");
+    let runs: Vec<usize> = plan.rows().iter().map(|row| measured(row).3).collect();
+    assert_eq!(runs, [2, 2, 1, 1], "of the second round the first case");
 }
 
 /// A program that computes and is not of this process's family: the shell that has started it has ended.
@@ -282,11 +299,11 @@ fn a_load_that_somebody_starts_is_noticed_and_said() {
     };
     let mut told = Told::default();
     let case = Case::new(Point::new(), &[TIME]).with("motet", waits);
-    measurer.measure("E99", vec![case], &mut told).unwrap();
+    let rows = measurer.rows(vec![case], &mut told);
     assert_eq!(
         told.disturbed,
         [true, false],
         "once more, and then it is said"
     );
-    assert!(told.rows.iter().all(|row| row.disturbed));
+    assert!(rows.iter().all(|row| row.disturbed));
 }

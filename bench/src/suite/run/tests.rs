@@ -12,13 +12,17 @@ struct Heard {
     experiments: Vec<&'static str>,
     cases: usize,
     rows: usize,
-    stop_at_row: Option<usize>,
+    stop_at_case: Option<usize>,
 }
 
 impl Progress for Heard {
-    fn experiment(&mut self, at: usize, of: usize, experiment: &dyn Experiment) {
-        assert!(at < of);
-        self.experiments.push(experiment.about().key);
+    fn experiment(
+        &mut self,
+        (round, most): (usize, usize),
+        (at, of): (usize, usize),
+        _: &dyn Experiment,
+    ) {
+        assert!(at < of && round < most);
     }
 
     fn case(&mut self, at: usize, of: usize, _: &Case) {
@@ -26,14 +30,19 @@ impl Progress for Heard {
         self.cases += 1;
     }
 
-    fn row(&mut self, _: &Row) {
+    fn results(&mut self, experiment: &dyn Experiment) {
+        self.experiments.push(experiment.about().key);
+    }
+
+    fn row(&mut self, row: &Row) {
+        assert_eq!(Some(&row.experiment.as_str()), self.experiments.last());
         self.rows += 1;
     }
 
     fn disturbed(&mut self, _: &Case, _: f64, _: bool) {}
 
     fn cancelled(&self) -> bool {
-        self.stop_at_row.is_some_and(|rows| self.rows >= rows)
+        self.stop_at_case.is_some_and(|cases| self.cases >= cases)
     }
 }
 
@@ -55,6 +64,8 @@ fn every_experiment_runs_and_its_rows_are_sane() {
     run(&trial(), all(), &out, &mut heard).unwrap();
     let rows = read(&out).unwrap();
     assert_eq!(rows.len(), heard.rows);
+    let keys: Vec<&str> = all().iter().map(|e| e.about().key).collect();
+    assert_eq!(heard.experiments, keys);
     for experiment in all() {
         let about = experiment.about();
         let own: Vec<&Row> = rows
@@ -124,12 +135,13 @@ fn every_experiment_runs_and_its_rows_are_sane() {
 fn cancelling_keeps_whole_rows() {
     let (out, setting) = (folder("cancelled"), trial());
     let mut heard = Heard {
-        stop_at_row: Some(3),
+        stop_at_case: Some(4),
         ..Heard::default()
     };
     let experiments = [crate::suite::find("E01").unwrap()[0]];
     let stop = run(&setting, &experiments, &out, &mut heard).unwrap_err();
     assert!(matches!(stop, Stop::Cancelled));
-    assert_eq!(read(&out).unwrap().len(), 3);
+    // The fourth case had not run.
+    assert_eq!((read(&out).unwrap().len(), heard.rows), (3, 3));
     std::fs::remove_dir_all(out).unwrap();
 }

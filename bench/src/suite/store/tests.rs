@@ -65,19 +65,19 @@ fn an_experiments_newest_rows_take_the_place_of_the_old_ones() {
     let (folder, machine) = (Folder::new(), machine());
     let mut first = Store::open(&folder.0, &machine, &[]).unwrap();
     for (key, value) in [("E01", 1.0), ("E02", 2.0), ("E01", 3.0)] {
-        first.write(&row(key, value)).unwrap();
+        first.write(&[row(key, value)]).unwrap();
     }
     let expected = [("E01", 1.0), ("E02", 2.0), ("E01", 3.0)].map(|(k, v)| (k.to_owned(), v));
     assert_eq!(folder.rows(), expected);
     drop(first);
     let mut second = Store::open(&folder.0, &machine, &[]).unwrap();
-    second.write(&row("E01", 4.0)).unwrap();
+    second.write(&[row("E01", 4.0)]).unwrap();
     // A run that is ended before the experiment is leaves the old ones.
     let both = [("E01", 1.0), ("E02", 2.0), ("E01", 3.0), ("E01", 4.0)];
     assert_eq!(folder.rows(), both.map(|(k, v)| (k.to_owned(), v)));
     let mut again = row("E01", 1.0);
     again.unit = "ms".to_owned();
-    second.write(&again).unwrap();
+    second.write(std::slice::from_ref(&again)).unwrap();
     // But the one that was measured again is there once.
     let all = read(&folder.0).unwrap();
     let first = row("E01", 1.0);
@@ -101,8 +101,8 @@ fn an_experiments_newest_rows_take_the_place_of_the_old_ones() {
 fn a_line_that_was_cut_off_is_no_row_wherever_the_cut_is() {
     let (folder, machine) = (Folder::new(), machine());
     let mut store = Store::open(&folder.0, &machine, &[]).unwrap();
-    store.write(&row("E01", 1.0)).unwrap();
-    store.write(&row("E01", 2.0)).unwrap();
+    store.write(&[row("E01", 1.0)]).unwrap();
+    store.write(&[row("E01", 2.0)]).unwrap();
     let whole = folder.text().into_bytes();
     drop(store);
     let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
@@ -111,7 +111,7 @@ fn a_line_that_was_cut_off_is_no_row_wherever_the_cut_is() {
         assert_eq!(folder.rows(), [("E01".to_owned(), 1.0)], "cut at {cut}");
         // A run goes on behind the last whole line.
         let mut store = Store::open(&folder.0, &machine, &[]).unwrap();
-        store.write(&row("E02", 3.0)).unwrap();
+        store.write(&[row("E02", 3.0)]).unwrap();
         assert_eq!(folder.rows().len(), 2, "cut at {cut}");
     }
     fs::write(folder.0.join(ROWS), &whole[..first / 2]).unwrap();
@@ -124,7 +124,7 @@ fn a_writer_that_is_killed_leaves_whole_lines() {
     // A shell stands for the writer: it appends half a line and is killed.
     let (folder, machine) = (Folder::new(), machine());
     let mut store = Store::open(&folder.0, &machine, &[]).unwrap();
-    store.write(&row("E01", 1.0)).unwrap();
+    store.write(&[row("E01", 1.0)]).unwrap();
     let half = line(&row("E01", 2.0));
     let script = format!(
         "printf '%s' '{}' >> {}; kill -9 $$",
@@ -147,7 +147,7 @@ fn rows_of_another_machine_or_form_are_refused() {
     there.machine.cores += 1;
     Store::open(&folder.0, &there, &[])
         .unwrap()
-        .write(&row("E01", 1.0))
+        .write(&[row("E01", 1.0)])
         .unwrap();
     let refused = Store::open(&folder.0, &here, &[]).unwrap_err();
     assert!(
@@ -197,8 +197,8 @@ fn rows_of_another_manner_are_refused_unless_they_are_measured_again() {
     let mut trial = quick.clone();
     (trial.effort, trial.pinned) = ("trial".to_owned(), false);
     let mut store = Store::open(&folder.0, &quick, &["E01", "E02"]).unwrap();
-    store.write(&row("E01", 1.0)).unwrap();
-    store.write(&row("E02", 2.0)).unwrap();
+    store.write(&[row("E01", 1.0)]).unwrap();
+    store.write(&[row("E02", 2.0)]).unwrap();
     drop(store);
     let refused = Store::open(&folder.0, &trial, &["E01"]).unwrap_err();
     let told = refused.to_string();

@@ -1,6 +1,6 @@
 //! `motet bench list` and `motet bench run`: the papers' experiments.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use motet_bench::suite::{
@@ -86,18 +86,29 @@ fn refused(error: Box<dyn std::error::Error + Send + Sync>) -> CliError {
     }
 }
 
-/// What is shown while the suite runs: a bar on a terminal, a line for each experiment that has ended, and
-/// reasons, each once.
+/// What is shown: a bar on a terminal while the suite runs, then a line for each experiment, and reasons, each once.
 struct Screen {
     print: PrintArgs,
     bar: Bar,
     cancel: CancelToken,
     begun: Instant,
-    /// The experiment that runs: its place, how many there are, its key and title.
-    now: Option<(usize, usize, &'static str, &'static str)>,
+    now: Option<Now>,
+    /// The experiment whose rows come, by key and title.
+    ended: Option<(&'static str, &'static str)>,
     counts: Counts,
+    /// The most that others had of the processors, by experiment.
+    others: BTreeMap<&'static str, f64>,
     reasons: BTreeSet<String>,
     printed: Result<(), CliError>,
+}
+
+/// The experiment that runs.
+struct Now {
+    /// Rounds before this one, and how many there are at most.
+    rounds: (usize, usize),
+    /// Its place among all, and how many there are.
+    place: (usize, usize),
+    key: &'static str,
 }
 
 /// Rows of an experiment.
@@ -106,10 +117,17 @@ struct Counts {
     measured: usize,
     absent: usize,
     disturbed: usize,
-    /// The most that others had of the processors.
-    others: f64,
     /// Why the first absent row is absent.
     why: Option<String>,
+}
+
+impl Now {
+    /// The share of all rounds that is done, with this share of the experiment's cases.
+    fn share(&self, cases: f64) -> f64 {
+        let ((round, most), (at, of)) = (self.rounds, self.place);
+        let experiments = (at as f64 + cases) / of as f64;
+        (round as f64 + experiments) / most as f64
+    }
 }
 
 impl Screen {
@@ -120,7 +138,9 @@ impl Screen {
             cancel,
             begun: Instant::now(),
             now: None,
+            ended: None,
             counts: Counts::default(),
+            others: BTreeMap::new(),
             reasons: BTreeSet::new(),
             printed: Ok(()),
         }
@@ -129,18 +149,17 @@ impl Screen {
     /// The line of the experiment that has ended.
     fn finish(&mut self) {
         self.bar.clear();
-        let Some((_, _, key, title)) = self.now.take() else {
+        let Some((key, title)) = self.ended.take() else {
             return;
         };
         let Counts {
             measured,
             absent,
             disturbed,
-            others,
             why,
         } = std::mem::take(&mut self.counts);
         if disturbed > 0 {
-            let percent = 100.0 * others;
+            let percent = 100.0 * self.others.get(key).copied().unwrap_or_default();
             self.warn(&format!(
                 "{key}: others had up to {percent:.0} % of the processors: {disturbed} rows are marked as disturbed"
             ));
@@ -174,18 +193,24 @@ impl Screen {
 }
 
 impl Progress for Screen {
-    fn experiment(&mut self, at: usize, of: usize, experiment: &dyn Experiment) {
-        self.finish();
-        self.bar = Bar::new(self.print.quiet);
-        let about = experiment.about();
-        self.now = Some((at, of, about.key, about.title));
+    fn experiment(
+        &mut self,
+        rounds: (usize, usize),
+        place: (usize, usize),
+        experiment: &dyn Experiment,
+    ) {
+        self.now = Some(Now {
+            rounds,
+            place,
+            key: experiment.about().key,
+        });
     }
 
     fn case(&mut self, at: usize, of: usize, case: &Case) {
-        let Some((number, all, key, _)) = self.now else {
+        let Some(now) = &self.now else {
             return;
         };
-        let share = (number as f64 + at as f64 / of as f64) / all as f64;
+        let share = now.share(at as f64 / of as f64);
         let left = match share {
             share if share > 0.02 => {
                 let seconds = self.begun.elapsed().as_secs_f64() * (1.0 - share) / share;
@@ -193,8 +218,20 @@ impl Progress for Screen {
             }
             _ => String::new(),
         };
-        let place = format!("{key}, {} of {all}, case {} of {of}", number + 1, at + 1);
+        let (round, most) = now.rounds;
+        let place = format!(
+            "round {} of {most}, {}, case {} of {of}",
+            round + 1,
+            now.key,
+            at + 1
+        );
         self.bar.at(share, format!("{place}: {}{left}", case.point));
+    }
+
+    fn results(&mut self, experiment: &dyn Experiment) {
+        self.finish();
+        let about = experiment.about();
+        self.ended = Some((about.key, about.title));
     }
 
     fn row(&mut self, row: &Row) {
@@ -218,8 +255,9 @@ impl Progress for Screen {
     }
 
     fn disturbed(&mut self, _: &Case, share: f64, again: bool) {
-        if !again {
-            self.counts.others = self.counts.others.max(share);
+        if let (false, Some(now)) = (again, &self.now) {
+            let most = self.others.entry(now.key).or_default();
+            *most = most.max(share);
         }
     }
 

@@ -1,0 +1,136 @@
+//! An experiment that is being measured: its cases, and what the rounds so far have given.
+
+use super::case::Case;
+use super::load::Elapsed;
+use super::method::Run;
+use super::row::{Outcome, Row, SCHEMA};
+use crate::statistics::Spread;
+use std::time::Duration;
+
+/// The cases of one experiment with what has been measured of them.
+#[derive(Debug)]
+pub struct Plan {
+    experiment: &'static str,
+    /// Written by the method, which alone knows what a round is.
+    pub(super) places: Vec<Place>,
+    /// Rounds that are whole.
+    pub(super) rounds: usize,
+    /// The time that they took.
+    pub(super) spent: Duration,
+}
+
+/// A case, and its runs so far.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) case: Case,
+    /// By series: the values of each run, one for each quantity, or why there are none.
+    pub(super) runs: Vec<Result<Vec<Vec<f64>>, String>>,
+    /// What went by during the runs that count.
+    elapsed: Elapsed,
+}
+
+impl Plan {
+    /// Nothing is measured yet of this experiment, which is named by its key.
+    #[must_use]
+    pub fn new(experiment: &'static str, cases: Vec<Case>) -> Plan {
+        let places = cases.into_iter().map(Place::new);
+        Plan {
+            experiment,
+            places: places.collect(),
+            rounds: 0,
+            spent: Duration::ZERO,
+        }
+    }
+
+    /// The experiment's key.
+    #[must_use]
+    pub fn experiment(&self) -> &'static str {
+        self.experiment
+    }
+
+    /// The time that it will have taken after one more round like those before.
+    pub(super) fn next(&self) -> Duration {
+        let rounds = u32::try_from(self.rounds).unwrap_or(u32::MAX);
+        self.spent + self.spent / rounds.max(1)
+    }
+
+    /// A row for each quantity of each series that has been run.
+    #[must_use]
+    pub fn rows(&self) -> Vec<Row> {
+        let places = self.places.iter();
+        places
+            .flat_map(|place| place.rows(self.experiment))
+            .collect()
+    }
+}
+
+impl Place {
+    fn new(case: Case) -> Place {
+        Place {
+            runs: case.series.iter().map(|_| Ok(Vec::new())).collect(),
+            case,
+            elapsed: Elapsed::default(),
+        }
+    }
+
+    /// What a round has given.
+    pub(super) fn keep(&mut self, (runs, elapsed): (Vec<Run>, Elapsed)) {
+        self.elapsed += elapsed;
+        for (kept, run) in self.runs.iter_mut().zip(runs) {
+            match (kept, run) {
+                (Ok(values), Some(Ok(run))) => values.push(run),
+                (kept, Some(Err(reason))) => *kept = Err(reason),
+                (_, None | Some(Ok(_))) => {}
+            }
+        }
+    }
+
+    /// Of runs for nothing only the reasons of those that cannot run here.
+    pub(super) fn reasons(&mut self, runs: Vec<Run>) {
+        let failed = |run: Run| run.filter(Result::is_err);
+        self.keep((runs.into_iter().map(failed).collect(), Elapsed::default()));
+    }
+
+    fn rows(&self, experiment: &str) -> Vec<Row> {
+        let disturbed = self.elapsed.disturbed().is_some();
+        let mut rows = Vec::new();
+        for (series, runs) in self.case.series.iter().zip(&self.runs) {
+            for (at, quantity) in self.case.quantities.iter().enumerate() {
+                let (outcome, disturbed) = match runs {
+                    Ok(runs) if runs.is_empty() => continue,
+                    Ok(runs) => (
+                        measured(runs.iter().map(|run| run[at]).collect()),
+                        disturbed,
+                    ),
+                    Err(reason) => (
+                        Outcome::Absent {
+                            absent: reason.clone(),
+                        },
+                        false,
+                    ),
+                };
+                rows.push(Row {
+                    schema: SCHEMA,
+                    experiment: experiment.to_owned(),
+                    series: series.name.clone(),
+                    point: self.case.point.clone(),
+                    quantity: quantity.name.to_owned(),
+                    unit: quantity.unit.to_owned(),
+                    outcome,
+                    disturbed,
+                });
+            }
+        }
+        rows
+    }
+}
+
+fn measured(values: Vec<f64>) -> Outcome {
+    let Spread { median, min, max } = Spread::of(&values);
+    Outcome::Measured {
+        median,
+        least: min,
+        most: max,
+        runs: values.len(),
+    }
+}
