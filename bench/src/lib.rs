@@ -18,6 +18,7 @@
 //!
 //! Read next: [`stages`] (overhead per stage, the papers' measure), [`suite`], `README.md` (the list).
 
+pub mod compare;
 mod experiments;
 pub mod fit;
 pub mod limits;

@@ -34,7 +34,8 @@ pub(super) struct System {
 const TICK: Duration = Duration::from_millis(10);
 /// Others' share of all processors, above which a measurement is disturbed.
 const SHARE: f64 = 0.05;
-/// So little says nothing: counters of several processes tick apart.
+/// So little says nothing of one time between readings: counters of several processes tick apart. Over several times such errors
+/// add up as their squares do.
 const LEAST: Duration = Duration::from_millis(30);
 
 /// What has gone by between two readings, or several times between two.
@@ -44,6 +45,8 @@ pub(super) struct Elapsed {
     all: Duration,
     /// What others had of it.
     others: Duration,
+    /// Times between readings.
+    times: u32,
 }
 
 impl Reading {
@@ -55,6 +58,7 @@ impl Reading {
         Elapsed {
             all: wall * u32::try_from(self.cores).unwrap_or(u32::MAX),
             others: busy.saturating_sub(own),
+            times: 1,
         }
     }
 }
@@ -64,7 +68,8 @@ impl Elapsed {
     pub(super) fn disturbed(&self) -> Option<f64> {
         let all = self.all.as_secs_f64().max(f64::MIN_POSITIVE);
         let share = self.others.as_secs_f64() / all;
-        (share > SHARE && self.others > LEAST).then_some(share.min(1.0))
+        let least = LEAST.mul_f64(f64::from(self.times).sqrt());
+        (share > SHARE && self.others > least).then_some(share.min(1.0))
     }
 }
 
@@ -72,6 +77,7 @@ impl AddAssign for Elapsed {
     fn add_assign(&mut self, more: Elapsed) {
         self.all += more.all;
         self.others += more.others;
+        self.times += more.times;
     }
 }
 
@@ -188,8 +194,10 @@ mod tests {
         // So little may be a tick that was counted late.
         let short = reading(10, 10, 530).since(&then);
         assert_eq!(short.disturbed(), None);
-        // Over several times it tells: each of them alone would not.
+        // Over several times it tells, though each of them alone would not, when they are no errors of counting.
         let (mut many, mut rare) = (short, short);
+        many += short;
+        assert_eq!(many.disturbed(), None);
         many += short;
         assert!(many.disturbed().is_some());
         rare += quiet;

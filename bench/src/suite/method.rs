@@ -18,8 +18,10 @@ use std::time::{Duration, Instant};
 /// How often, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Method {
-    /// All rounds of an experiment together, about.
+    /// All rounds of an experiment together, about, without what is set up before the first.
     pub budget: Duration,
+    /// After so long no round begins but each experiment's first.
+    pub limit: Duration,
     /// Rounds at least, unless they would take more than twice the budget.
     pub least: usize,
     /// Rounds at most.
@@ -68,13 +70,16 @@ impl Method {
         match effort {
             Effort::Trial => Method {
                 budget: Duration::ZERO,
+                limit: Duration::ZERO,
                 least: 1,
                 most: 1,
                 warm: false,
                 watched: false,
             },
             Effort::Quick => Method {
-                budget: Duration::from_secs(8),
+                budget: Duration::from_secs(10),
+                // Five minutes for all experiments, with the round that is under way.
+                limit: Duration::from_secs(270),
                 least: 3,
                 most: 5,
                 warm: true,
@@ -82,6 +87,7 @@ impl Method {
             },
             Effort::Full => Method {
                 budget: Duration::from_secs(600),
+                limit: Duration::MAX,
                 least: 7,
                 most: 21,
                 warm: true,
@@ -123,8 +129,8 @@ impl Measurer {
     /// # Errors
     /// [`Stop::Cancelled`], after a whole run of a program.
     pub fn round(&mut self, plan: &mut Plan, listener: &mut dyn Listener) -> Result<(), Stop> {
-        let begun = Instant::now();
-        let (of, spent) = (plan.places.len(), plan.spent);
+        let of = plan.places.len();
+        plan.last = Duration::ZERO;
         for at in 0..of {
             let place = &mut plan.places[at];
             listener.case(at, of, &place.case);
@@ -132,11 +138,14 @@ impl Measurer {
                 let runs = run_all(place, listener)?;
                 place.reasons(runs);
             }
-            let time_left = spent + begun.elapsed() < self.method.budget;
+            let begun = Instant::now();
+            let time_left = plan.spent < self.method.budget;
             self.settled(place, time_left, listener)?;
+            let elapsed = begun.elapsed();
+            plan.spent += elapsed;
+            plan.last += elapsed;
         }
         plan.rounds += 1;
-        plan.spent = spent + begun.elapsed();
         Ok(())
     }
 

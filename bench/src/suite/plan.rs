@@ -15,8 +15,10 @@ pub struct Plan {
     pub(super) places: Vec<Place>,
     /// Rounds that are whole.
     pub(super) rounds: usize,
-    /// The time that they took.
+    /// The time that they took, without runs for nothing.
     pub(super) spent: Duration,
+    /// The time that the last of them took.
+    pub(super) last: Duration,
 }
 
 /// A case, and its runs so far.
@@ -39,6 +41,7 @@ impl Plan {
             places: places.collect(),
             rounds: 0,
             spent: Duration::ZERO,
+            last: Duration::ZERO,
         }
     }
 
@@ -48,10 +51,15 @@ impl Plan {
         self.experiment
     }
 
-    /// The time that it will have taken after one more round like those before.
+    /// How many rounds are whole, and how long they took without runs for nothing.
+    #[must_use]
+    pub fn measured(&self) -> (usize, Duration) {
+        (self.rounds, self.spent)
+    }
+
+    /// The time that it will have taken after one more round like the last.
     pub(super) fn next(&self) -> Duration {
-        let rounds = u32::try_from(self.rounds).unwrap_or(u32::MAX);
-        self.spent + self.spent / rounds.max(1)
+        self.spent + self.last
     }
 
     /// A row for each quantity of each series that has been run.

@@ -9,6 +9,7 @@ use super::row::{Outcome, Point, Row, SCHEMA};
 use super::setting::Setting;
 use super::store::{Store, StoreError, read_machine};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// What hears how a run of the suite goes on.
 pub trait Progress {
@@ -24,8 +25,9 @@ pub trait Progress {
     /// A case begins: its place from 0, how many there are, and what it is.
     fn case(&mut self, at: usize, of: usize, case: &Case);
 
-    /// All has been measured, or it was cancelled: the rows of an experiment follow.
-    fn results(&mut self, experiment: &dyn Experiment);
+    /// All has been measured, or it was cancelled: the rows of an experiment follow, which has had so many rounds in so
+    /// much time.
+    fn results(&mut self, experiment: &dyn Experiment, rounds: usize, spent: Duration);
 
     /// A row, which is written.
     fn row(&mut self, row: &Row);
@@ -53,7 +55,7 @@ pub trait Progress {
 /// impl Progress for Quiet {
 ///     fn experiment(&mut self, _: (usize, usize), _: (usize, usize), _: &dyn Experiment) {}
 ///     fn case(&mut self, _: usize, _: usize, _: &Case) {}
-///     fn results(&mut self, _: &dyn Experiment) {}
+///     fn results(&mut self, _: &dyn Experiment, _: usize, _: std::time::Duration) {}
 ///     fn row(&mut self, _: &Row) {}
 ///     fn disturbed(&mut self, _: &Case, _: f64, _: bool) {}
 ///     fn cancelled(&self) -> bool { false }
@@ -82,7 +84,7 @@ pub fn run(
     let mut all: Vec<Measured> = experiments.iter().map(|e| Measured::new(*e)).collect();
     let ended = rounds(
         &mut measurer,
-        method.most,
+        &method,
         setting,
         &mut all,
         &mut store,
@@ -92,7 +94,11 @@ pub fn run(
         return Err(Stop::Failed(error));
     }
     for measured in &all {
-        progress.results(measured.experiment);
+        let (rounds, spent) = match &measured.state {
+            State::Planned(plan) => plan.measured(),
+            State::Named | State::Absent(_) => (0, Duration::ZERO),
+        };
+        progress.results(measured.experiment, rounds, spent);
         for row in measured.rows() {
             progress.row(&row);
         }
@@ -122,27 +128,27 @@ enum State {
     Planned(Plan),
 }
 
-/// Round after round through all experiments, until none wants another one.
+/// Round after round through all experiments, until none wants another one or the time is up.
 fn rounds(
     measurer: &mut Measurer,
-    most: usize,
+    method: &Method,
     setting: &Setting,
     all: &mut [Measured],
     store: &mut Store,
     progress: &mut dyn Progress,
 ) -> Result<(), Stop> {
-    let of = all.len();
-    for round in 0..most {
+    let (begun, of) = (Instant::now(), all.len());
+    for round in 0..method.most {
         for (at, measured) in all.iter_mut().enumerate() {
             let due = match &measured.state {
                 State::Named => true,
                 State::Absent(_) => false,
-                State::Planned(plan) => measurer.wants(plan),
+                State::Planned(plan) => measurer.wants(plan) && begun.elapsed() < method.limit,
             };
             if !due {
                 continue;
             }
-            progress.experiment((round, most), (at, of), measured.experiment);
+            progress.experiment((round, method.most), (at, of), measured.experiment);
             if let State::Named = measured.state {
                 measured.begin(setting);
             }

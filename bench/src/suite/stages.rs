@@ -200,7 +200,7 @@ impl Stages {
         if all.is_empty() && setting.wants("MPI") {
             return case.absent("MPI", "no mpicc is found: name installations with --mpi");
         }
-        let budget_us = setting.by_effort(1_000.0, 20_000.0, 300_000.0);
+        let budget_us = setting.by_effort(1_000.0, 10_000.0, 300_000.0);
         for at in 0..all.len() {
             let (all, name) = (Rc::clone(&all), all[at].name);
             if setting.wants("MPI") || setting.wants(name) {

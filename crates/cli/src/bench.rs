@@ -15,7 +15,7 @@ pub use args::{
     RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
 };
 pub use rank_program::RankProgramArgs;
-pub use results::ResultsArgs;
+pub use results::{CompareArgs, ResultsArgs};
 pub use suite_args::SuiteArgs;
 
 use motet_bench::stages::{Mode, Pattern, StagesConfig, StagesError, StagesRecord};
@@ -37,6 +37,7 @@ pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
         Experiment::Run(args) => suite::run(&args),
         Experiment::Plot(args) => results::run_plot(&args),
         Experiment::Report(args) => results::run_report(&args),
+        Experiment::Compare(args) => results::run_compare(&args),
         Experiment::Stages(args) => run_stages(&args),
         Experiment::Core(args) => messages::run_core(args),
         Experiment::Ranks(args) => messages::run_ranks(args),

@@ -58,8 +58,9 @@ mod text;
 
 pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, ResultArgs, TableArgs};
 pub use bench::{
-    AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
-    RankProgramArgs, RanksArgs, ResultsArgs, SelectionArgs, SoakArgs, StagesArgs, SuiteArgs,
+    AnnealingArgs, BenchArgs, CompareArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs,
+    QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SelectionArgs, SoakArgs, StagesArgs,
+    SuiteArgs,
 };
 pub use doctor::DoctorArgs;
 pub use entry::main;

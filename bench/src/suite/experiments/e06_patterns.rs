@@ -65,7 +65,7 @@ impl Experiment for Patterns {
                         mode: Mode::Spawned,
                         parallel,
                         threads,
-                        stages: setting.by_effort(5, 200, 20_000),
+                        stages: setting.by_effort(5, 100, 20_000),
                         units: 20,
                     };
                     let point = stages.point(setting).with("choice", choice);

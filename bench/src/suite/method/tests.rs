@@ -68,6 +68,7 @@ fn measurer(shares: &[f64], warm: bool) -> Measurer {
     Measurer {
         method: Method {
             budget: Duration::from_secs(60),
+            limit: Duration::MAX,
             least: 3,
             most: 3,
             warm,
@@ -240,7 +241,9 @@ fn rounds_beyond_the_least_have_to_fit_the_budget() {
         (3, 46, false),
         (5, 1, false),
     ] {
-        (plan.rounds, plan.spent) = (rounds, Duration::from_secs(seconds));
+        plan.rounds = rounds;
+        plan.spent = Duration::from_secs(seconds);
+        plan.last = plan.spent / u32::try_from(rounds.max(1)).unwrap();
         assert_eq!(measurer.wants(&plan), wanted, "{rounds} in {seconds} s");
     }
 }
@@ -288,6 +291,7 @@ fn a_load_that_somebody_starts_is_noticed_and_said() {
     let _load = Load::start();
     let mut measurer = Measurer::new(Method {
         budget: Duration::from_secs(60),
+        limit: Duration::MAX,
         least: 1,
         most: 1,
         warm: false,

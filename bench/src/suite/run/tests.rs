@@ -30,7 +30,7 @@ impl Progress for Heard {
         self.cases += 1;
     }
 
-    fn results(&mut self, experiment: &dyn Experiment) {
+    fn results(&mut self, experiment: &dyn Experiment, _: usize, _: Duration) {
         self.experiments.push(experiment.about().key);
     }
 

@@ -9,7 +9,7 @@ use motet_bench::stages::{Mode, Pattern};
 
 use crate::amount::{count, seconds};
 use crate::bench::rank_program::RankProgramArgs;
-use crate::bench::results::{self, ResultsArgs};
+use crate::bench::results::{self, CompareArgs, ResultsArgs};
 use crate::bench::suite_args::{self, SuiteArgs};
 use crate::bench::texts::{CORE, CORE_TAIL, RANKS, RANKS_TAIL, STAGES, STAGES_TAIL};
 
@@ -43,6 +43,9 @@ pub enum Experiment {
     /// One page about a run: what is lost, the machine, the experiments, the papers' claims
     #[command(long_about = results::REPORT)]
     Report(ResultsArgs),
+    /// Two runs beside each other: which rows differ by more than their spread
+    #[command(long_about = results::COMPARE)]
+    Compare(CompareArgs),
     /// What it costs to cut fixed work into stages at whose ends messages are exchanged
     #[command(long_about = STAGES, after_long_help = STAGES_TAIL)]
     Stages(StagesArgs),

@@ -1,12 +1,17 @@
-//! `motet bench plot` and `motet bench report`: pictures, tables and a page, from the rows of a run alone.
+//! `motet bench plot`, `motet bench report` and `motet bench compare`: pictures, tables, a page and what differs, from the rows of
+//! runs alone.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use motet_bench::compare::{Apart, compare};
 use motet_bench::plot::{self, File};
 use motet_bench::report;
 use motet_bench::results::Results;
+use motet_bench::suite::Outcome;
 
+use crate::bench::args::PrintArgs;
+use crate::bench::sheet::Sheet;
 use crate::error::{BenchError, CliError};
 use crate::files::{Content, Folder};
 use crate::stdout::print;
@@ -17,6 +22,22 @@ pub struct ResultsArgs {
     /// The folder that `motet bench run` wrote into
     #[arg(value_name = "DIR", default_value = "motet-bench")]
     pub dir: PathBuf,
+}
+
+/// Options of `motet bench compare`.
+#[derive(Debug, Clone, Args)]
+pub struct CompareArgs {
+    /// The folder of a run
+    #[arg(value_name = "DIR")]
+    pub first: PathBuf,
+
+    /// The folder of another one
+    #[arg(value_name = "OTHER")]
+    pub second: PathBuf,
+
+    /// How results are printed.
+    #[command(flatten)]
+    pub print: PrintArgs,
 }
 
 /// Draws every picture and writes every table.
@@ -49,6 +70,61 @@ pub(super) fn run_report(args: &ResultsArgs) -> Result<(), CliError> {
     print(|to| writeln!(to, "the report is {}", path.display()))
 }
 
+/// Prints the rows that differ, and how many agree.
+pub(super) fn run_compare(args: &CompareArgs) -> Result<(), CliError> {
+    let all = compare(&read(&args.first)?, &read(&args.second)?);
+    let mut sheet = Sheet::new(
+        args.print,
+        &[
+            "row",
+            "      least",
+            "     median",
+            "       most",
+            "      other",
+            "times",
+        ],
+    );
+    for apart in &all.apart {
+        sheet.row(apart, &apart_cells(apart))?;
+    }
+    if args.print.json {
+        return Ok(());
+    }
+    let Some(agreement) = all.agreement() else {
+        return print(|to| writeln!(to, "the two have no row of several runs in common"));
+    };
+    let (rows, agree) = (all.rows, all.rows - all.apart.len());
+    let percent = 100.0 * agreement;
+    print(|to| {
+        writeln!(
+            to,
+            "{agree} of {rows} rows agree ({percent:.1} %); {} more have one run",
+            all.single
+        )
+    })
+}
+
+fn apart_cells(apart: &Apart) -> [String; 6] {
+    let row = &apart.row;
+    let name = format!(
+        "{} {}, {}: {} ({})",
+        row.experiment, row.series, row.point, row.quantity, row.unit
+    );
+    let number = |value: f64| format!("{value:.5}");
+    let [least, median, most] = match row.outcome {
+        Outcome::Measured {
+            least,
+            median,
+            most,
+            ..
+        } => [least, median, most].map(number),
+        Outcome::Absent { .. } => Default::default(),
+    };
+    let ratio = apart.ratio.map(|ratio| format!("{ratio:.2}"));
+    let ratio = ratio.unwrap_or_else(|| "-".to_owned());
+    [name, least, median, most, number(apart.median), ratio]
+}
+
 fn read(dir: &Path) -> Result<Results, CliError> {
     let results = Results::read(dir).map_err(BenchError::from)?;
     if results.cut_off {
@@ -78,6 +154,13 @@ Draws the pictures of a run and writes its tables.
 Every picture comes as SVG and as PNG into DIR/pictures, every experiment's table as Markdown and as CSV into DIR/tables. \
 They are made from DIR/rows.jsonl alone: the same rows give the same files. The papers' own values stand \
 beside, with their machines.";
+
+pub(super) const COMPARE: &str = "\
+Compares two runs of the suite, row by row.
+
+A row agrees when its medians differ by no more than its least and most lie apart in DIR. Those that do not are printed, the furthest \
+first, with the values in DIR, the median in OTHER, and how many times the first the second is. Of two runs of one program on an \
+idle machine nearly all rows agree; of two versions, or with a change of the machine, those that are printed have changed.";
 
 pub(super) const REPORT: &str = "\
 Writes one page about a run: DIR/report.html.

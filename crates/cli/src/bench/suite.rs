@@ -1,7 +1,7 @@
 //! `motet bench list` and `motet bench run`: the papers' experiments.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use motet_bench::suite::{
     Case, Experiment, Outcome, Progress, Row, Setting, Stop, StoreError, all, find,
@@ -114,6 +114,8 @@ struct Now {
 /// Rows of an experiment.
 #[derive(Debug, Default)]
 struct Counts {
+    rounds: usize,
+    spent: Duration,
     measured: usize,
     absent: usize,
     disturbed: usize,
@@ -153,6 +155,8 @@ impl Screen {
             return;
         };
         let Counts {
+            rounds,
+            spent,
             measured,
             absent,
             disturbed,
@@ -168,7 +172,8 @@ impl Screen {
             return;
         }
         let rows = format!(
-            "{key}  {measured:>4} rows, {absent:>3} absent, {disturbed:>3} disturbed  {title}"
+            "{key}  {measured:>4} rows, {absent:>3} absent, {disturbed:>3} disturbed, {rounds:>2} rounds in {:>4.1} s  {title}",
+            spent.as_secs_f64()
         );
         let line = match why.filter(|_| measured == 0) {
             Some(why) => format!("{rows}: {why}"),
@@ -228,10 +233,12 @@ impl Progress for Screen {
         self.bar.at(share, format!("{place}: {}{left}", case.point));
     }
 
-    fn results(&mut self, experiment: &dyn Experiment) {
+    fn results(&mut self, experiment: &dyn Experiment, rounds: usize, spent: Duration) {
         self.finish();
         let about = experiment.about();
         self.ended = Some((about.key, about.title));
+        self.counts.rounds = rounds;
+        self.counts.spent = spent;
     }
 
     fn row(&mut self, row: &Row) {

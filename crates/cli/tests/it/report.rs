@@ -40,6 +40,46 @@ fn plot_writes_pictures_and_tables() {
 }
 
 #[test]
+fn compare_prints_the_rows_that_differ_beyond_their_spread() {
+    let place = sample();
+    let same = place.run("bench compare out out").quiet_success();
+    assert!(same.contains(" rows agree (100.0 %); "), "{same}");
+    assert_eq!(same.lines().count(), 1, "{same}");
+    fs::create_dir(place.path("later")).unwrap();
+    let changed = |line: &str| {
+        let mut row: Value = serde_json::from_str(line).unwrap();
+        let several = row["runs"].as_u64().is_some_and(|runs| runs > 1);
+        if several && row["experiment"] == "E01" && row["point"]["what"] == "unit" {
+            row["median"] = Value::from(row["median"].as_f64().unwrap() * 1000.0);
+        }
+        format!("{row}\n")
+    };
+    let rows: String = place.read("out/rows.jsonl").lines().map(changed).collect();
+    fs::write(place.path("later/rows.jsonl"), rows).unwrap();
+    let apart = place.run("bench compare out later").quiet_success();
+    let lines: Vec<&str> = apart.lines().collect();
+    assert_eq!(
+        lines.len(),
+        3,
+        "headings, a row, and how many agree: {apart}"
+    );
+    assert!(
+        lines[1].starts_with("E01 motet, what unit: time (us)"),
+        "{apart}"
+    );
+    assert!(lines[1].ends_with("1000.00"), "{apart}");
+    let json = place.run("bench compare out later --json").quiet_success();
+    let row: Value = serde_json::from_str(json.trim()).unwrap();
+    assert_eq!(row["row"]["experiment"], "E01");
+    let refused = place.run("bench compare out nowhere");
+    assert!(
+        refused.err.contains("nowhere has no rows"),
+        "{}",
+        refused.err
+    );
+}
+
+#[test]
 fn the_report_says_first_what_is_lost_and_then_everything_else() {
     let place = sample();
     let out = place.run("bench report out").quiet_success();
