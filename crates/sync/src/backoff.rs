@@ -49,7 +49,6 @@ impl Backoff {
     #[inline]
     pub const fn restart(&mut self) {
         self.since = None;
-        self.given = Duration::ZERO;
     }
 
     /// Waits one round, a tenth of a microsecond or so. `false` when the budget is spent and the
@@ -77,6 +76,9 @@ impl Backoff {
     /// of waits that offer the core too; beside a program that keeps it one should sleep.
     pub fn go_on_beside(&mut self) -> bool {
         let now = Instant::now();
+        if self.since.is_none() {
+            self.given = Duration::ZERO;
+        }
         let waited = now.duration_since(*self.since.get_or_insert(now));
         if waited > Self::SPIN {
             thread::yield_now();
