@@ -48,6 +48,10 @@ use std::ops::Range;
 /// assert!(totals.iter().all(|t| *t == Some(((0.1 + 0.2) + (0.3 + 0.4)) + 0.5)));
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "T: Serialize + 'static",
+    deserialize = "T: Deserialize<'de> + 'static"
+))]
 pub struct Dyadic<T> {
     blocks: Range<usize>,
     /// Whole subtrees from left to right; together they cover `blocks`.
@@ -55,9 +59,15 @@ pub struct Dyadic<T> {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "T: Serialize + 'static",
+    deserialize = "T: Deserialize<'de> + 'static"
+))]
 struct Tree<T> {
     /// The subtree covers `1 << level` blocks and starts at a multiple of that.
     level: u32,
+    /// Long vectors of numbers, in many programs.
+    #[serde(with = "crate::wire::inside")]
     value: T,
 }
 

@@ -25,6 +25,26 @@ pub trait Transport: Send + Sync {
         payload: &mut Vec<u8>,
     ) -> Result<(), TransportError>;
 
+    /// As [`Transport::send`], with a payload in several pieces. A transport that has to copy them anyway copies them from
+    /// where they are.
+    ///
+    /// # Errors
+    /// As [`Transport::send`].
+    fn send_pieces(
+        &self,
+        process: usize,
+        header: Header,
+        pieces: &[&[u8]],
+    ) -> Result<(), TransportError> {
+        // With room for what a transport may append.
+        let bytes = pieces.iter().map(|piece| piece.len()).sum::<usize>();
+        let mut payload = Vec::with_capacity(bytes + 64);
+        pieces
+            .iter()
+            .for_each(|piece| payload.extend_from_slice(piece));
+        self.send(process, header, &mut payload)
+    }
+
     /// Takes in what has come and gives it to `deliver`, with the process it comes from; the number of messages.
     /// Also finishes sends. Any thread may call it, and several at once: whoever finds another at it gets 0.
     ///

@@ -88,7 +88,7 @@ macro_rules! each_plain {
 }
 
 /// The memory of the value, if it is a vector of plain numbers.
-fn plain_bytes<T: 'static>(value: &T) -> Option<&[u8]> {
+pub(crate) fn plain_bytes<T: 'static>(value: &T) -> Option<&[u8]> {
     let value: &dyn Any = value;
     macro_rules! look {
         ($($number:ty)*) => {
@@ -106,13 +106,15 @@ fn plain_vector<T: 'static>(bytes: &[u8]) -> Option<Result<T, String>> {
     macro_rules! look {
         ($($number:ty)*) => {
             $(if TypeId::of::<T>() == TypeId::of::<Vec<$number>>() {
-                let length = bytes.len() / size_of::<$number>();
-                let mut numbers: Vec<$number> = vec![Default::default(); length];
-                let room = bytemuck::cast_slice_mut(&mut numbers);
-                if room.len() != bytes.len() {
+                let (whole, rest) = bytes.as_chunks::<{ size_of::<$number>() }>();
+                if !rest.is_empty() {
                     return Some(Err(format!("{} bytes are no whole numbers", bytes.len())));
                 }
-                room.copy_from_slice(bytes);
+                let numbers: Vec<$number> = match bytemuck::try_cast_slice(bytes) {
+                    // As most often: memory that begins somewhere suits all numbers.
+                    Ok(numbers) => numbers.to_vec(),
+                    Err(_) => whole.iter().map(|number| <$number>::from_ne_bytes(*number)).collect(),
+                };
                 // A move between two names of one type.
                 let mut same = Some(numbers);
                 let same = (&mut same as &mut dyn Any).downcast_mut::<Option<T>>()?;
@@ -122,6 +124,54 @@ fn plain_vector<T: 'static>(bytes: &[u8]) -> Option<Result<T, String>> {
     }
     each_plain!(look);
     None
+}
+
+/// A value inside another one, for serde: vectors of plain numbers are written as they lie in memory here too, in
+/// formats that nobody reads but programs.
+pub(crate) mod inside {
+    use super::{plain_bytes, plain_vector};
+    use serde::de::{Error, Visitor};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::fmt;
+    use std::marker::PhantomData;
+
+    pub(crate) fn serialize<T, S>(value: &T, to: S) -> Result<S::Ok, S::Error>
+    where
+        T: Serialize + 'static,
+        S: Serializer,
+    {
+        match plain_bytes(value) {
+            Some(bytes) if !to.is_human_readable() => to.serialize_bytes(bytes),
+            _ => value.serialize(to),
+        }
+    }
+
+    pub(crate) fn deserialize<'de, T, D>(from: D) -> Result<T, D::Error>
+    where
+        T: Deserialize<'de> + 'static,
+        D: Deserializer<'de>,
+    {
+        let plain = plain_vector::<T>(&[]).is_some();
+        if plain && !from.is_human_readable() {
+            return from.deserialize_bytes(Numbers(PhantomData));
+        }
+        T::deserialize(from)
+    }
+
+    struct Numbers<T>(PhantomData<T>);
+
+    impl<T: 'static> Visitor<'_> for Numbers<T> {
+        type Value = T;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("the bytes of numbers")
+        }
+
+        fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<T, E> {
+            let read = plain_vector(bytes).unwrap_or_else(|| Err("no numbers".to_owned()));
+            read.map_err(E::custom)
+        }
+    }
 }
 
 /// A text that lives as long as the program. There are as many as the program has types, files and calls.
@@ -203,6 +253,26 @@ mod tests {
         let mut bytes = Vec::new();
         encode(&vec![f64::from_bits(0x7ff8_dead_beef_0001)], &mut bytes).unwrap();
         assert_eq!(bytes, 0x7ff8_dead_beef_0001_u64.to_le_bytes(), "also a NaN");
+    }
+
+    #[test]
+    fn numbers_inside_a_dyadic_total_go_as_they_are() {
+        let add = |left: Vec<f64>, _| left;
+        let mut numbers = crate::Dyadic::new(5);
+        numbers.push(vec![0.5; 100], add);
+        numbers.push(vec![-0.0; 100], add);
+        let bytes = round(numbers);
+        assert!((1600..1620).contains(&bytes), "{bytes}");
+        let mut words = crate::Dyadic::new(0);
+        words.push(vec!["a".to_owned()], |left, _| left);
+        round(words);
+        let mut torn = Vec::new();
+        encode(
+            &(7_usize..8, vec![(0_u32, "nine.....".to_owned())]),
+            &mut torn,
+        )
+        .unwrap();
+        assert!(decode::<crate::Dyadic<Vec<f64>>>(&torn).is_err());
     }
 
     #[test]

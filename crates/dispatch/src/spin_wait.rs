@@ -10,7 +10,8 @@ use std::time::Duration;
 /// A task that waits for a message from another core gets it after a cache-line transfer (0.1 µs) if
 /// it looks, and after tens of microseconds if it has been put to sleep. So it looks: while its worker
 /// has nothing else to run it spins, a slice at a time; when the worker has other work it lets that
-/// run and comes back in its turn. After [`SpinWait::BUDGET`] it should sleep.
+/// run and comes back in its turn. After [`SpinWait::BUDGET`] it should sleep; where other threads want the core, which it
+/// offers them, after as much of its own time, and a millisecond at most.
 #[derive(Debug)]
 pub struct SpinWait {
     backoff: Backoff,
@@ -86,7 +87,7 @@ impl SpinWait {
                     return Advice::Ready;
                 }
             }
-            patient = worker.is_patient() || self.backoff.go_on();
+            patient = worker.is_patient() || self.backoff.go_on_beside();
         }
         if patient && worker.poll_again(cx) {
             Advice::Again

@@ -30,15 +30,14 @@ pub use envelope::Envelope;
 use crate::binding::{Comm, Request, RequestSet};
 use crate::engine::arrivals::TAG;
 use crate::engine::closing::Closing;
-use crate::engine::envelope::{Kind, pack, unpack};
+use crate::engine::envelope::{Kind, TRAILER, pack, unpack};
 use crate::engine::peers::Peers;
 use crate::engine::receiving::Receiving;
-use crate::engine::shared::{Came, Senders, open_ways};
+use crate::engine::shared::{Came, Load, Senders, open_ways};
 use crate::engine::sides::{Side, Sides};
 use crate::error::MpiError;
 use motet_comm::Header;
 use motet_sync::Mutex;
-use std::mem;
 use std::time::Duration;
 
 /// How an engine works.
@@ -134,13 +133,31 @@ impl Engine {
         header: Header,
         payload: &mut Vec<u8>,
     ) -> Result<(), MpiError> {
+        self.send_load(process, header, Load::Whole(payload))
+    }
+
+    /// As [`Engine::send`], with a payload in several pieces, one behind the other: they are copied once.
+    ///
+    /// # Errors
+    /// As [`Engine::send`].
+    pub fn send_pieces(
+        &self,
+        process: usize,
+        header: Header,
+        pieces: &[&[u8]],
+    ) -> Result<(), MpiError> {
+        self.send_load(process, header, Load::Pieces(pieces))
+    }
+
+    #[inline]
+    fn send_load(&self, process: usize, header: Header, load: Load<'_>) -> Result<(), MpiError> {
         if process != self.process() && self.shared.reach(process) {
             // Nobody need count it: nothing goes into a ring behind the farewell.
             self.sides.check(process)?;
-            return self.start(process, Kind::Message, header, payload);
+            return self.start(process, Kind::Message, header, load);
         }
         let _sender = self.sides.enter(process)?;
-        self.start(process, Kind::Message, header, payload)
+        self.start(process, Kind::Message, header, load)
     }
 
     /// Takes in what has come, at most so much as the configuration says, and finishes sends. Gives
@@ -174,11 +191,11 @@ impl Engine {
         process: usize,
         kind: Kind,
         header: Header,
-        payload: &mut Vec<u8>,
+        load: Load<'_>,
     ) -> Result<(), MpiError> {
         if self.shared.reach(process) {
             let message = match kind {
-                Kind::Message => Some((header, payload)),
+                Kind::Message => Some((header, load)),
                 Kind::Farewell => None,
             };
             let open = || self.sides.get(process) != Side::Lost;
@@ -191,7 +208,7 @@ impl Engine {
         }
         let mut request = self
             .comm
-            .isend(pack(kind, header, mem::take(payload)), process, TAG)?;
+            .isend(pack(kind, header, load.take(TRAILER)), process, TAG)?;
         // Most short messages are gone at once.
         if request.test()?.is_some() {
             return Ok(());

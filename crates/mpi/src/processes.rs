@@ -128,6 +128,17 @@ impl Transport for Processes {
             .map_err(|error| self.failed(error))
     }
 
+    fn send_pieces(
+        &self,
+        process: usize,
+        header: Header,
+        pieces: &[&[u8]],
+    ) -> Result<(), TransportError> {
+        self.engine()
+            .send_pieces(process, header, pieces)
+            .map_err(|error| self.failed(error))
+    }
+
     fn progress(
         &self,
         deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),

@@ -6,6 +6,7 @@
 //! (`sched_yield`). When the budget is spent the caller should sleep.
 
 use crate::{spin_loop, thread};
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 /// Measures one wait.
@@ -13,11 +14,19 @@ use std::time::{Duration, Instant};
 pub struct Backoff {
     since: Option<Instant>,
     budget: Duration,
+    /// What others have had of the core meanwhile.
+    given: Duration,
 }
 
 impl Backoff {
     /// How long a wait keeps the core to itself.
     pub const SPIN: Duration = Duration::from_micros(5);
+
+    /// So many budgets may others have of the core in [`Backoff::go_on_beside`].
+    pub const GIVEN: u32 = 16;
+
+    /// Who has offered the core and is back sooner has found nobody who wants it; who is back later, a busy one.
+    const TURN: RangeInclusive<Duration> = Duration::from_micros(2)..=Duration::from_micros(300);
 
     /// Pauses between two looks at the clock.
     const PAUSES: u32 = 4;
@@ -32,6 +41,7 @@ impl Backoff {
             } else {
                 budget
             },
+            given: Duration::ZERO,
         }
     }
 
@@ -61,6 +71,25 @@ impl Backoff {
         waited < self.budget
     }
 
+    /// As [`Backoff::go_on`], for who waits for somebody that may want this core: the turns that others take on it
+    /// while it is offered are not the wait's own time, up to [`Backoff::GIVEN`] budgets of them. A turn is short, as those
+    /// of waits that offer the core too; beside a program that keeps it one should sleep.
+    pub fn go_on_beside(&mut self) -> bool {
+        let now = Instant::now();
+        if self.since.is_none() {
+            self.given = Duration::ZERO;
+        }
+        let waited = now.duration_since(*self.since.get_or_insert(now));
+        if waited > Self::SPIN {
+            thread::yield_now();
+            let away = now.elapsed();
+            if Self::TURN.contains(&away) && self.given < Self::GIVEN * self.budget {
+                self.given += away;
+            }
+        }
+        waited.saturating_sub(self.given) < self.budget
+    }
+
     /// Whether the wait may go on; offers nothing to anyone.
     pub fn within_budget(&mut self) -> bool {
         self.since.get_or_insert_with(Instant::now).elapsed() < self.budget
@@ -78,5 +107,11 @@ mod tests {
         let mut backoff = Backoff::new(BUDGET);
         while backoff.snooze() {}
         assert!(started.elapsed() >= BUDGET);
+        let (started, mut beside) = (Instant::now(), Backoff::new(BUDGET));
+        while beside.go_on_beside() {}
+        assert!(started.elapsed() >= BUDGET);
+        assert!(beside.given <= started.elapsed());
+        beside.restart();
+        assert!(beside.go_on_beside() && beside.given.is_zero());
     }
 }

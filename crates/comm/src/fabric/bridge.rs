@@ -8,57 +8,44 @@
 //! order of ranks. So the operator need not commute.
 
 mod part;
+mod runs;
 
-use super::call::{Call, WrittenCall};
+use super::any_cell::AnyCell;
+use super::call::Call;
 use super::meeting::Meeting;
-use super::processes::{Crossing, Key, Part, Processes, Route};
+use super::processes::{Crossing, Part, Parts, Processes, Route, Site, keep_spare};
 use crate::{CommError, Value};
 use motet_sync::Mutex;
-use motet_sync::atomic::{AtomicBool, Ordering, fence};
+use motet_sync::atomic::{Ordering, fence};
 use part::Calls;
-use smallvec::{SmallVec, smallvec};
-use std::any::Any;
-use std::sync::Arc;
+use runs::Runs;
+use smallvec::SmallVec;
+use std::mem;
+use std::sync::{Arc, OnceLock};
 
 pub(crate) struct Bridge {
     meeting: Meeting,
     processes: Arc<Processes>,
-    communicator: u32,
+    site: Site,
     /// The ranks here, in their order.
     here: Box<[usize]>,
-    /// Whether this is the place of one started collective; then its number.
-    started: Option<u32>,
     route: Arc<Route>,
+    /// Since the first meeting.
+    crossing: OnceLock<Arc<Crossing>>,
     between: Mutex<Between>,
-    /// What all processes have brought to that meeting is here.
-    all_here: Arc<AtomicBool>,
 }
 
 /// What the ranks that come share with whoever takes a meeting further.
-#[derive(Default)]
 struct Between {
-    /// The meeting to which all ranks here have come, until it takes place.
-    under_way: Option<UnderWay>,
+    /// There is a meeting to which all ranks here have come, and which has not taken place.
+    under_way: bool,
+    /// What they have brought to it, as it is.
+    mine: AnyCell,
     /// What has been called in all meetings.
     calls: Calls,
+    /// Memory for parts.
+    spare: Vec<Vec<u8>>,
 }
-
-struct UnderWay {
-    key: Key,
-    crossing: Arc<Crossing>,
-    /// What the ranks here have brought, as it is.
-    mine: Box<dyn Any + Send>,
-}
-
-/// What neighbouring ranks have brought, combined.
-struct Run<V> {
-    first: usize,
-    ranks: usize,
-    value: V,
-}
-
-/// In the order of ranks; no two runs are neighbours. Most often there is one, and then that of another process.
-struct Runs<V>(SmallVec<[Run<V>; 2]>);
 
 impl Bridge {
     /// A place for the members of a communicator, given as ranks of the world; `None` when none lives here.
@@ -86,12 +73,19 @@ impl Bridge {
         Some(Bridge {
             meeting: Meeting::of(here.clone()),
             processes: Arc::clone(processes),
-            communicator,
+            site: Site {
+                communicator,
+                started,
+            },
             here,
-            started,
             route: Arc::new(route),
-            between: Mutex::default(),
-            all_here: Arc::default(),
+            crossing: OnceLock::new(),
+            between: Mutex::new(Between {
+                under_way: false,
+                mine: AnyCell::new(),
+                calls: Calls::default(),
+                spare: Vec::new(),
+            }),
         })
     }
 
@@ -112,129 +106,125 @@ impl Bridge {
         number: u32,
         combine: impl Fn(V, V) -> V,
     ) {
-        let runs = Runs(smallvec![Run {
-            first: rank,
-            ranks: 1,
-            value,
-        }]);
-        let join = |left: Runs<V>, right| left.join(right, &combine);
-        // SAFETY: the caller promises it.
-        if !unsafe { self.meeting.come(self.place(rank), call, runs, join) } {
-            return;
-        }
-        // SAFETY: this rank was the last to come.
-        let mine: Result<Runs<V>, _> = unsafe { self.meeting.combined() };
-        let key = Key {
-            communicator: self.communicator,
-            started: self.started.is_some(),
-            number: self.started.unwrap_or(number),
+        let runs = Runs::one(rank, value);
+        let mine = if self.here.len() == 1 {
+            // There is nobody here to meet.
+            Ok(runs)
+        } else {
+            let join = |left: Runs<V>, right| left.join(right, &combine);
+            // SAFETY: the caller promises it.
+            if !unsafe { self.meeting.come(self.place(rank), call, runs, join) } {
+                return;
+            }
+            // SAFETY: this rank was the last to come.
+            unsafe { self.meeting.combined() }
         };
-        let mut bytes = self.processes.crossings.bytes();
-        let kind = part::begin(&mine, &mut bytes);
-        // Writing has run the program's code: that was under no lock.
+        self.cross(call, mine, number);
+    }
+
+    /// All ranks here have come to meeting `number`, and this is what they bring, or why they cannot go on.
+    fn cross<V: Value>(&self, call: Call, mine: Result<Runs<V>, Box<CommError>>, number: u32) {
+        let mut bytes = self.between.lock().spare.pop().unwrap_or_default();
+        // Writing runs the program's code: under no lock.
+        let begun = part::begin(&mine, &mut bytes, !self.route.passes_on());
         let mut between = self.between.lock();
-        match &mine {
-            Ok(_) => {
-                let calls = &mut between.calls;
-                calls.end_with_one(self.here[0], call, (&mut bytes, kind));
-            }
-            Err(_) => {
-                // SAFETY: as above.
-                let calls = unsafe { self.meeting.calls() };
-                part::end_with_all(&calls, (&mut bytes, kind));
-            }
+        let Between {
+            under_way,
+            mine: kept,
+            calls,
+            spare,
+        } = &mut *between;
+        if mine.is_ok() {
+            calls.end_with_one(self.here[0], call, (&mut bytes, begun.kind));
+        } else {
+            // SAFETY: this rank was the last to come.
+            let calls = unsafe { self.meeting.calls() };
+            part::end_with_all(&calls, (&mut bytes, begun.kind));
         }
-        between.under_way = Some(UnderWay {
-            key,
-            crossing: self
-                .processes
-                .begin_crossing(key, &self.route, bytes, &self.all_here),
-            mine: Box::new(mine),
-        });
+        let crossings = &self.processes.crossings;
+        let crossing = self.crossing.get_or_init(|| crossings.of(self.site));
+        // The one meeting of a started collective goes by the collective's number.
+        let at = (self.site, self.site.started.unwrap_or(number));
+        let parts = self
+            .processes
+            .send_first(at, &self.route, (begun.values, bytes));
+        kept.put(mine);
+        *under_way = true;
+        self.processes
+            .begin_crossing(at, (crossing, &self.route), parts, spare);
     }
 
     /// If what all processes have brought is here, publishes the total, which `finish` makes of the combined value;
     /// the ranks that sleep until then are to be woken.
+    #[inline]
     pub(crate) fn go_on<V: Value, S: Send + Sync + 'static>(
         &self,
         combine: impl Fn(V, V) -> V,
         finish: impl FnOnce(V) -> S,
     ) -> Vec<usize> {
-        if !self.all_here.load(Ordering::Acquire) {
+        if !self.route.all_here() {
             return Vec::new();
         }
         // Who has it combines and publishes without the lock: that runs the program's code.
-        let taken = {
-            let mut between = self.between.lock();
-            let under_way = &mut between.under_way;
-            under_way.take_if(|under_way| under_way.crossing.is_done())
-        };
-        let Some(UnderWay {
-            key,
-            crossing,
-            mine,
-        }) = taken
-        else {
+        let Some((mine, parts, agreed)) = self.take() else {
             return Vec::new();
         };
-        // The next meeting begins when this one has been published.
-        self.all_here.store(false, Ordering::Relaxed);
-        let parts = crossing.take_parts();
-        drop(crossing);
-        let combined = self.combine(mine, &parts, combine);
-        self.processes.crossings.forget(key, parts);
-        // SAFETY: all ranks have come, and only who takes the crossing away publishes.
+        let combined = agreed.and_then(|()| self.combine(mine, &parts, combine));
+        keep_spare(&mut self.between.lock().spare, parts);
+        // SAFETY: all ranks have come, and only who has taken what they brought publishes.
         unsafe { self.meeting.publish(combined.map(finish)) };
-        fence(Ordering::SeqCst);
+        if self.here.len() > 1 {
+            fence(Ordering::SeqCst);
+        }
         let places = self.meeting.sleepers().into_iter();
         places.map(|place| self.here[place]).collect()
     }
 
-    /// Puts together what all processes have brought; the same on each of them, error or not, but for values that cannot be
-    /// read where they have come to. What this one's ranks have brought are values of this rank's type, unless a part says
-    /// that they have not called the same.
+    /// What the ranks here have brought and the parts of all processes, unless somebody has taken them; and whether
+    /// all have called the same.
+    fn take(&self) -> Option<(AnyCell, Parts, Result<(), Box<CommError>>)> {
+        let mut between = self.between.lock();
+        if !mem::take(&mut between.under_way) {
+            return None;
+        }
+        let crossing = self.crossing.get()?;
+        let parts = crossing.take_parts(&self.route);
+        let agreed = between.calls.check(&parts);
+        let mine = mem::replace(&mut between.mine, AnyCell::new());
+        Some((mine, parts, agreed))
+    }
+
+    /// Puts together what all processes have brought, in calls that are the same; the same on each of them, error or
+    /// not, but for values that cannot be read where they have come to.
     fn combine<V: Value>(
         &self,
-        mine: Box<dyn Any + Send>,
+        mut mine: AnyCell,
         parts: &[Part],
         combine: impl Fn(V, V) -> V,
     ) -> Result<V, Box<CommError>> {
-        let mut bodies = SmallVec::<[_; 2]>::new();
-        {
-            let mut between = self.between.lock();
-            let calls = &mut between.calls;
-            for (place, part) in parts.iter().enumerate() {
-                calls.learn(place, &part.bytes)?;
-            }
-            let mut first: Option<WrittenCall<'_>> = None;
-            for (place, part) in parts.iter().enumerate() {
-                let read = calls.read(place, &part.bytes)?;
-                for call in read.calls {
-                    match &first {
-                        Some(first) => first.compare(&call)?,
-                        None => first = Some(call),
-                    }
-                }
-                bodies.push((read.body, part.process));
-            }
-        }
         // The first failure of all, on every process.
-        let bodies = bodies
-            .into_iter()
-            .map(|(body, process)| Ok((body?, process)));
-        let bodies = bodies.collect::<Result<SmallVec<[_; 2]>, Box<CommError>>>()?;
-        let mine = mine.downcast::<Result<Runs<V>, Box<CommError>>>();
-        let mine = (*mine.expect("ranks that have called the same have brought the same"))?;
-        // All of the others before the first is combined: so every process combines in the same order, from the left.
-        let mut others = Runs(SmallVec::new());
-        for (body, process) in bodies {
-            if process != self.processes.own() {
-                others.0.extend(Runs::read(body)?.0);
+        let mut bodies = SmallVec::<[_; 2]>::new();
+        for Part { process, bytes } in parts {
+            let body = part::body(bytes)?;
+            if *process != self.processes.own() {
+                bodies.push(body);
             }
         }
-        let mut runs = mine.join(others, &combine);
-        let whole = runs.0.pop().filter(|_| runs.0.is_empty());
-        Ok(whole.ok_or_else(part::ranks_missing::<V>)?.value)
+        let mine = mine.take::<Result<Runs<V>, Box<CommError>>>();
+        let mine = mine.expect("ranks that have called the same have brought the same")?;
+        // All of the others before the first is combined: so every process combines in the same order, from the left.
+        let mut others = bodies.into_iter().map(Runs::read);
+        let runs = match (others.next(), others.len()) {
+            (Some(other), 0) => mine.join(other?, &combine),
+            (first, _) => {
+                let mut all = Vec::new();
+                for other in first.into_iter().chain(others) {
+                    all.append(&mut other?.into_vec());
+                }
+                mine.join(Runs::Several(all), &combine)
+            }
+        };
+        runs.whole().ok_or_else(part::ranks_missing::<V>)
     }
 
     fn place(&self, rank: usize) -> usize {
@@ -268,82 +258,8 @@ impl Bridge {
 
 impl Drop for Bridge {
     fn drop(&mut self) {
-        if let Some(UnderWay { key, crossing, .. }) = self.between.lock().under_way.take() {
-            self.processes.crossings.abandon(key, &crossing);
+        if let Some(crossing) = self.crossing.take() {
+            self.processes.crossings.leave(self.site, crossing);
         }
-    }
-}
-
-impl<V: Value> Runs<V> {
-    /// These and those, neighbours combined.
-    fn join(self, other: Runs<V>, combine: &impl Fn(V, V) -> V) -> Runs<V> {
-        let (mut mine, mut others) = (self.0, other.0);
-        if mine.len() == 1 && others.len() == 1 {
-            // As most often: nothing to sort.
-            return match (mine.pop(), others.pop()) {
-                (Some(one), Some(other)) if one.first < other.first => one.join(other, combine),
-                (Some(one), Some(other)) => other.join(one, combine),
-                (one, other) => Runs(one.into_iter().chain(other).collect()),
-            };
-        }
-        mine.extend(others);
-        mine.sort_unstable_by_key(|run| run.first);
-        let mut joined = Runs(SmallVec::new());
-        for run in mine {
-            match joined.0.pop() {
-                Some(last) => joined.0.extend(last.join(run, combine).0),
-                None => joined.0.push(run),
-            }
-        }
-        joined
-    }
-}
-
-impl<V: Value> Run<V> {
-    /// This and the one behind it: one if they are neighbours.
-    #[inline]
-    fn join(self, next: Run<V>, combine: &impl Fn(V, V) -> V) -> Runs<V> {
-        if self.first + self.ranks != next.first {
-            return Runs(SmallVec::from_buf([self, next]));
-        }
-        let mut joined = SmallVec::new();
-        joined.push(Run {
-            first: self.first,
-            ranks: self.ranks + next.ranks,
-            value: combine(self.value, next.value),
-        });
-        Runs(joined)
-    }
-}
-
-#[cfg(all(test, not(motet_loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn runs_are_joined_in_the_order_of_ranks() {
-        let run = |first: usize, text: &str| Run {
-            first,
-            ranks: text.len(),
-            value: text.to_owned(),
-        };
-        let join = |a: String, b: String| a + &b;
-        let (one, other) = (
-            Runs(smallvec![run(0, "ab"), run(5, "f")]),
-            Runs(smallvec![run(2, "c"), run(4, "e")]),
-        );
-        let all = one.join(other, &join);
-        let texts: Vec<&str> = all.0.iter().map(|run| run.value.as_str()).collect();
-        assert_eq!(texts, ["abc", "ef"]);
-        let mut bytes = Vec::new();
-        let kind = part::begin(&Ok(all), &mut bytes);
-        part::end_with_all(&[], (&mut bytes, kind));
-        let (calls, whole) = (Calls::default(), bytes.len());
-        let read = |bytes| Runs::<String>::read(calls.read(0, bytes)?.body?);
-        let joined = read(&bytes)
-            .unwrap()
-            .join(Runs(smallvec![run(3, "d")]), &join);
-        assert_eq!((joined.0.len(), joined.0[0].value.as_str()), (1, "abcdef"));
-        assert!(read(&bytes[1..whole]).is_err());
     }
 }

@@ -19,7 +19,7 @@ mod receipts;
 mod stuck;
 
 pub(crate) use control::{Ending, Later};
-pub(super) use crossing::{Crossing, Key, Part, Route};
+pub(super) use crossing::{Crossing, Part, Parts, Route, Site, keep_spare};
 pub(crate) use greeting::greet;
 
 use super::hall::Hall;
@@ -233,17 +233,6 @@ impl Processes {
         }
     }
 
-    /// Sends what has been brought to a meeting to another process, in this step of the crossing.
-    fn cross(&self, process: usize, key: Key, step: u32, payload: &mut Vec<u8>) {
-        let header = Header {
-            context: context_of(self.run, CROSSING, key.communicator),
-            source: key.number,
-            destination: u32::from(key.started),
-            tag: step,
-        };
-        self.program_sends(process, header, payload);
-    }
-
     fn program_sends(&self, process: usize, header: Header, payload: &mut Vec<u8>) {
         self.sent.fetch_add(1, Ordering::Relaxed);
         self.pass(process, header, payload);
@@ -315,12 +304,13 @@ impl Processes {
         match what {
             CONTROL => return self.told(process, header, payload),
             CROSSING => {
-                let key = Key {
+                let (number, step) = (header.source, header.tag);
+                let site = Site {
                     communicator,
-                    started: header.destination != 0,
-                    number: header.source,
+                    started: (header.destination != 0).then_some(number),
                 };
-                if self.parts_came(process, key, header.tag, payload).is_none() {
+                let came = self.parts_came(process, site, (number, step), payload);
+                if came.is_none() {
                     return self.strange(process);
                 }
             }
@@ -370,6 +360,14 @@ impl Processes {
         let reason =
             format!("process {process} has sent bytes that are no message of this version");
         self.end(Ending::Transport { reason });
+    }
+
+    /// Wakes ranks that live here, after something was brought to all of them.
+    fn wake_all(&self, ranks: &[usize]) {
+        fence(Ordering::SeqCst);
+        for place in ranks.iter().filter_map(|&rank| self.place_of(rank)) {
+            self.hall.slots[place].wake_if_sleeping();
+        }
     }
 
     /// Wakes a rank that lives here, after something was brought to it.

@@ -5,6 +5,7 @@
 //! ```
 
 use super::envelope::{Kind, NOTHING};
+use super::shared::Load;
 use super::sides::Side;
 use super::{Engine, Envelope};
 use crate::binding::Request;
@@ -125,7 +126,7 @@ impl Engine {
             if closing.told[process] || self.sides.get(process) == Side::Lost {
                 continue;
             }
-            let said = self.start(process, Kind::Farewell, NOTHING, &mut Vec::new());
+            let said = self.start(process, Kind::Farewell, NOTHING, Load::Pieces(&[]));
             closing.told[process] = said.is_ok();
             refused = refused.and(said);
         }

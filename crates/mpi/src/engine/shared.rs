@@ -22,9 +22,9 @@ use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
-use std::mem;
 use std::sync::Arc;
 
+pub(super) use parcel::Load;
 pub(super) use ring::Came;
 
 /// The rings out of this process.
@@ -79,7 +79,7 @@ impl Senders {
     pub(super) fn send(
         &self,
         process: usize,
-        message: Option<(Header, &mut Vec<u8>)>,
+        message: Option<(Header, Load<'_>)>,
         open: impl FnOnce() -> bool,
     ) -> bool {
         let way = self.ways[process].as_ref();
@@ -88,17 +88,22 @@ impl Senders {
             return false;
         }
         way.ended = message.is_none();
-        if let Some((header, payload)) = &message
-            && way.waiting.is_empty()
-            && way.ring.write_whole(header, payload)
-        {
+        let (free, ring, mut sent) = (way.waiting.is_empty(), &mut way.ring, None);
+        let written = free
+            && match &message {
+                Some((header, load)) => {
+                    load.with(|pieces| ring.write_message(header, pieces, &mut sent))
+                }
+                None => ring.write(&mut Parcel::Farewell),
+            };
+        if written {
             return true;
         }
-        let message = message.map(|(header, payload)| (header, mem::take(payload)));
-        let mut parcel = Parcel::of(message);
-        if way.waiting.is_empty() && way.ring.write(&mut parcel) {
-            return true;
-        }
+        let parcel = message.map_or(Parcel::Farewell, |(header, load)| Parcel::Message {
+            header,
+            payload: load.take(0),
+            sent,
+        });
         // Who has lost it since then gives up what waits under this lock: before this, or after.
         if open() {
             way.waiting.push_back(parcel);

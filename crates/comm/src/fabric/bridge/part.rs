@@ -8,9 +8,10 @@
 //! each communicator, and their number from then on. (A collective that is started beside others has its words each time.) All processes get all parts, and meetings follow each other, so
 //! whoever gets a number knows it.
 
-use super::{Run, Runs};
+use super::runs::{Run, Runs};
 use crate::fabric::call::{Call, WrittenCall};
-use crate::wire::{Tail, decode, encode, known, put_number, put_text};
+use crate::fabric::processes::Part;
+use crate::wire::{Tail, decode, encode, known, plain_bytes, put_number, put_text};
 use crate::{CommError, Value};
 use smallvec::{SmallVec, smallvec};
 use std::any::type_name;
@@ -22,6 +23,8 @@ pub(super) struct Calls {
     ours: Vec<Call>,
     /// By the place of the process among those that meet, ours too, and by number.
     known: Vec<Vec<Box<[u8]>>>,
+    /// The last words of the parts of the last meeting, by place, if they were known calls and the same.
+    agreed: SmallVec<[u64; 4]>,
 }
 
 /// So many calls of a communicator get numbers: their lengths may differ each time.
@@ -44,14 +47,12 @@ const OTHER: u64 = 3;
 
 const CUT_OFF: &str = "the message is cut off";
 
-/// What has been read of a part, but for the values.
-pub(super) struct Read<'c, 'a> {
-    pub(super) calls: SmallVec<[WrittenCall<'c>; 1]>,
-    pub(super) body: Body<'a>,
+/// What a part begins with.
+pub(super) struct Begun<'v> {
+    pub(super) kind: u64,
+    /// The values, if they stand before the part's bytes and not in them: as they lie in memory.
+    pub(super) values: &'v [u8],
 }
-
-/// The values, or why the ranks there cannot go on.
-pub(super) type Body<'a> = Result<Values<'a>, Box<CommError>>;
 
 /// The bytes of what has been brought.
 pub(super) struct Values<'a> {
@@ -60,15 +61,23 @@ pub(super) struct Values<'a> {
     one: bool,
 }
 
-/// Begins a part: what the ranks of the process have brought, or why they cannot go on. Its kind.
-pub(super) fn begin<V: Value>(mine: &Result<Runs<V>, Box<CommError>>, bytes: &mut Vec<u8>) -> u64 {
+/// Begins a part: what the ranks of the process have brought, or why they cannot go on. Values that need not be written
+/// may `stay` where they are, before the part's bytes.
+pub(super) fn begin<'v, V: Value>(
+    mine: &'v Result<Runs<V>, Box<CommError>>,
+    bytes: &mut Vec<u8>,
+    stay: bool,
+) -> Begun<'v> {
     let written = match mine {
-        Ok(runs) => runs.write(bytes).map_err(unreadable::<V>),
+        Ok(runs) => runs.write(bytes, stay).map_err(unreadable::<V>),
         Err(failed) => Err(failed.clone()),
     };
     written.unwrap_or_else(|failed| {
         bytes.clear();
-        write_failure(&failed, bytes)
+        Begun {
+            kind: write_failure(&failed, bytes),
+            values: &[],
+        }
     })
 }
 
@@ -122,15 +131,42 @@ impl Calls {
         Ok(())
     }
 
-    /// Reads such a part, after it was learned from.
+    /// Checks that the ranks of all processes have called the same, by their parts in each meeting in turn.
     ///
     /// # Errors
-    /// Bytes that are no part.
-    pub(super) fn read<'c, 'a: 'c>(
+    /// Two calls that differ, the same two on every process; bytes that are no part.
+    pub(super) fn check(&mut self, parts: &[Part]) -> Result<(), Box<CommError>> {
+        let last = |part: &Part| Tail(&part.bytes).number();
+        let agreed = self.agreed.iter().map(|&last| Some(last));
+        if !self.agreed.is_empty() && parts.iter().map(last).eq(agreed) {
+            return Ok(());
+        }
+        self.agreed.clear();
+        for (place, part) in parts.iter().enumerate() {
+            self.learn(place, &part.bytes)?;
+        }
+        let mut first: Option<WrittenCall<'_>> = None;
+        for (place, part) in parts.iter().enumerate() {
+            for call in self.calls_of(place, &part.bytes)? {
+                match &first {
+                    Some(first) => first.compare(&call)?,
+                    None => first = Some(call),
+                }
+            }
+        }
+        let lasts = parts.iter().filter_map(last);
+        if lasts.clone().all(|last| last & KNOWN != 0) {
+            self.agreed = lasts.collect();
+        }
+        Ok(())
+    }
+
+    /// What the ranks of such a part have called, after it was learned from.
+    fn calls_of<'c>(
         &'c self,
         place: usize,
-        part: &'a [u8],
-    ) -> Result<Read<'c, 'a>, Box<CommError>> {
+        part: &'c [u8],
+    ) -> Result<SmallVec<[WrittenCall<'c>; 1]>, Box<CommError>> {
         let mut tail = Tail(part);
         let last = tail.number().ok_or_else(cut_off)?;
         let number = last >> NUMBER;
@@ -145,32 +181,59 @@ impl Calls {
         };
         let mut calls = calls.ok_or_else(cut_off)?;
         calls.reverse();
-        let one = last & ONE != 0;
-        let body = match last & 0xff {
-            FINE => Ok(Values { tail, one }),
-            kind => Err(Box::new(read_failure(kind, &mut tail))),
-        };
-        Ok(Read { calls, body })
+        Ok(calls)
+    }
+}
+
+/// What was brought, by a part that was checked.
+///
+/// # Errors
+/// Why the ranks there cannot go on; bytes that are no part.
+pub(super) fn body(part: &[u8]) -> Result<Values<'_>, Box<CommError>> {
+    let mut tail = Tail(part);
+    let last = tail.number().ok_or_else(cut_off)?;
+    if last & KNOWN == 0 {
+        for _ in 0..last >> NUMBER {
+            WrittenCall::read(&mut tail).ok_or_else(cut_off)?;
+        }
+    }
+    let one = last & ONE != 0;
+    match last & 0xff {
+        FINE => Ok(Values { tail, one }),
+        kind => Err(Box::new(read_failure(kind, &mut tail))),
     }
 }
 
 impl<V: Value> Runs<V> {
     /// Appends them, for [`Runs::read`]; the part's kind.
-    fn write(&self, to: &mut Vec<u8>) -> Result<u64, String> {
-        let one = self.0.len() == 1;
-        for run in &self.0 {
+    fn write(&self, to: &mut Vec<u8>, stay: bool) -> Result<Begun<'_>, String> {
+        let place = |run: &Run<V>| u64::from(run.first) << 32 | u64::from(run.ranks);
+        let runs = match self {
+            Runs::One(run) => {
+                let values = plain_bytes(&run.value).filter(|_| stay);
+                if values.is_none() {
+                    encode(&run.value, to)?;
+                }
+                put_number(to, place(run));
+                return Ok(Begun {
+                    kind: FINE | ONE,
+                    values: values.unwrap_or_default(),
+                });
+            }
+            Runs::Several(runs) => runs,
+        };
+        for run in runs {
             let begin = to.len();
             encode(&run.value, to)?;
             let length = to.len() - begin;
-            put_number(to, (run.first as u64) << 32 | run.ranks as u64);
-            if !one {
-                put_number(to, length as u64);
-            }
+            put_number(to, place(run));
+            put_number(to, length as u64);
         }
-        if !one {
-            put_number(to, self.0.len() as u64);
-        }
-        Ok(if one { FINE | ONE } else { FINE })
+        put_number(to, runs.len() as u64);
+        Ok(Begun {
+            kind: FINE,
+            values: &[],
+        })
     }
 
     /// Reads them off the end.
@@ -180,23 +243,32 @@ impl<V: Value> Runs<V> {
     pub(super) fn read(values: Values<'_>) -> Result<Self, Box<CommError>> {
         let Values { mut tail, one } = values;
         let number = |tail: &mut Tail<'_>| tail.number().ok_or_else(cut_off);
-        let count = if one { 1 } else { number(&mut tail)? };
-        let mut runs = SmallVec::new();
-        for _ in 0..count {
-            let length = if one { None } else { Some(number(&mut tail)?) };
-            let ranks = number(&mut tail)?;
-            let length = length.map_or(Some(tail.0.len()), |length| usize::try_from(length).ok());
+        let run = |place: u64, body: &[u8]| {
+            let (first, ranks) = ((place >> 32) as u32, place as u32);
+            // No two processes have the same, and all together are so many.
+            first.checked_add(ranks).ok_or_else(cut_off)?;
+            let value = decode(body).map_err(unreadable::<V>)?;
+            Ok::<_, Box<CommError>>(Run {
+                first,
+                ranks,
+                value,
+            })
+        };
+        if one {
+            let place = number(&mut tail)?;
+            return Ok(Runs::One(run(place, tail.0)?));
+        }
+        let mut runs = Vec::new();
+        for _ in 0..number(&mut tail)? {
+            let length = usize::try_from(number(&mut tail)?).ok();
+            let place = number(&mut tail)?;
             let begin = length.and_then(|length| tail.0.len().checked_sub(length));
             let (rest, body) = tail.0.split_at(begin.ok_or_else(cut_off)?);
             tail.0 = rest;
-            runs.push(Run {
-                first: (ranks >> 32) as usize,
-                ranks: ranks as u32 as usize,
-                value: decode(body).map_err(unreadable::<V>)?,
-            });
+            runs.push(run(place, body)?);
         }
         runs.reverse();
-        Ok(Runs(runs))
+        Ok(Runs::Several(runs))
     }
 }
 
@@ -260,25 +332,34 @@ mod tests {
             ranks: 2,
             value,
         };
-        let mut bytes = Vec::new();
-        let kind = begin(&Ok(Runs(smallvec![run])), &mut bytes);
-        calls.end_with_one(5, call, (&mut bytes, kind));
+        let (mine, mut bytes) = (Ok(Runs::One(run)), Vec::new());
+        let begun = begin(&mine, &mut bytes, true);
+        assert!(begun.values.is_empty(), "one number is no vector");
+        calls.end_with_one(5, call, (&mut bytes, begun.kind));
         bytes
+    }
+
+    fn parts<const N: usize>(parts: [Vec<u8>; N]) -> [Part; N] {
+        let mut process = 0;
+        parts.map(|bytes| {
+            process += 1;
+            Part { process, bytes }
+        })
     }
 
     #[test]
     fn the_words_of_a_call_go_once() {
         let (mut here, mut there) = (Calls::default(), Calls::default());
         let site = call(3);
-        for round in 0..3 {
+        for round in 0..4 {
             let bytes = part(&mut here, site, f64::from(round));
             assert_eq!(bytes.len() <= 24, round > 0, "{}", bytes.len());
-            there.learn(1, &bytes).unwrap();
-            let read = there.read(1, &bytes).unwrap();
-            assert_eq!(read.calls.len(), 1);
-            assert!(read.calls[0].compare(&read.calls[0]).is_ok());
-            let runs = Runs::<f64>::read(read.body.unwrap()).unwrap();
-            let [run] = &runs.0[..] else {
+            let parts = parts([bytes]);
+            assert_eq!(there.check(&parts), Ok(()));
+            assert_eq!(there.agreed.len(), usize::from(round > 0));
+            let [Part { bytes, .. }] = &parts;
+            assert_eq!(there.calls_of(0, bytes).unwrap().len(), 1);
+            let Runs::One(run) = Runs::<f64>::read(body(bytes).unwrap()).unwrap() else {
                 panic!("one run")
             };
             assert_eq!((run.first, run.ranks, run.value), (5, 2, f64::from(round)));
@@ -286,12 +367,47 @@ mod tests {
     }
 
     #[test]
+    fn plain_numbers_stay_where_they_are_unless_they_are_passed_on() {
+        let mine = Ok(Runs::one(3, vec![1.5, 2.5]));
+        let (mut all, mut rest, number) = (Vec::new(), Vec::new(), |last: u64| last.to_le_bytes());
+        let (written, stayed) = (begin(&mine, &mut all, false), begin(&mine, &mut rest, true));
+        assert_eq!((written.values.len(), stayed.values.len()), (0, 16));
+        assert_eq!(all, [stayed.values, &rest].concat());
+        all.extend(number(written.kind));
+        let read = Runs::<Vec<f64>>::read(body(&all).unwrap()).unwrap();
+        assert_eq!(read.whole(), Some(vec![1.5, 2.5]));
+        // Bytes that begin anywhere, and bytes that are no numbers.
+        for (ahead, fine) in [(8, true), (1, false)] {
+            let bytes = [vec![0; ahead], all.clone()].concat();
+            assert_eq!(Runs::<Vec<f64>>::read(body(&bytes).unwrap()).is_ok(), fine);
+        }
+    }
+
+    #[test]
+    fn several_runs_are_read_as_they_were() {
+        let run = |first: u32, value: &str| Run {
+            first,
+            ranks: 1,
+            value: value.to_owned(),
+        };
+        let (mine, mut bytes) = (
+            Ok(Runs::Several(vec![run(2, "c"), run(4, "e")])),
+            Vec::new(),
+        );
+        let begun = begin(&mine, &mut bytes, true);
+        end_with_all(&[], (&mut bytes, begun.kind));
+        let runs = Runs::<String>::read(body(&bytes).unwrap()).unwrap();
+        let joined = runs.join(Runs::one(3, "d".to_owned()), &|a, b| a + &b);
+        assert_eq!(joined.whole().as_deref(), Some("cde"));
+        assert!(body(&bytes[1..]).and_then(Runs::<String>::read).is_err());
+    }
+
+    #[test]
     fn calls_without_end_get_no_numbers() {
         let (mut here, mut there) = (Calls::default(), Calls::default());
         for length in (0..2 * MOST).chain(0..MOST) {
-            let bytes = part(&mut here, call(length), 0.5);
-            there.learn(0, &bytes).unwrap();
-            assert!(there.read(0, &bytes).is_ok());
+            let parts = parts([part(&mut here, call(length), 0.5)]);
+            assert_eq!(there.check(&parts), Ok(()));
         }
         assert_eq!((here.ours.len(), there.known[0].len()), (MOST, MOST));
     }
@@ -299,39 +415,45 @@ mod tests {
     #[test]
     fn calls_that_differ_are_told_apart_by_number_too() {
         let (mut one, mut other, mut both) = (Calls::default(), Calls::default(), Calls::default());
-        for _ in 0..2 {
-            let parts = [part(&mut one, call(3), 1.0), part(&mut other, call(4), 1.0)];
-            for (place, part) in parts.iter().enumerate() {
-                both.learn(place, part).unwrap();
+        let agree = |calls: &mut Calls| calls.check(&parts([Vec::new(), Vec::new()]));
+        assert!(agree(&mut both).is_err(), "no parts");
+        // The second time by number; the third time after both have called the same, by number.
+        for lengths in [[3, 4], [3, 4], [5, 5], [5, 5], [5, 5], [3, 4], [5, 5]] {
+            let [left, right] = lengths;
+            let parts = parts([
+                part(&mut one, call(left), 1.0),
+                part(&mut other, call(right), 1.0),
+            ]);
+            let told = both.check(&parts);
+            assert_eq!(told.is_ok(), left == right);
+            if let Err(told) = told {
+                let told = told.to_string();
+                assert!(
+                    told.contains("3 elements") && told.contains("4 elements"),
+                    "{told}"
+                );
             }
-            let [one, other] = [0, 1].map(|place| both.read(place, &parts[place]).unwrap());
-            let told = one.calls[0]
-                .compare(&other.calls[0])
-                .unwrap_err()
-                .to_string();
-            assert!(
-                told.contains("3 elements") && told.contains("4 elements"),
-                "{told}"
-            );
         }
     }
 
     #[test]
     fn other_bytes_are_no_part() {
         let mut calls = Calls::default();
-        assert!(calls.learn(0, &[1, 2]).is_err() && calls.read(0, &[1, 2]).is_err());
+        assert!(calls.learn(0, &[1, 2]).is_err() && body(&[1, 2]).is_err());
         let number = |last: u64| last.to_le_bytes();
         assert!(calls.learn(0, &number(NEW)).is_err());
         for last in [KNOWN, KNOWN | u64::MAX << NUMBER, 1 << NUMBER] {
-            assert!(calls.read(0, &number(last)).is_err(), "{last:x}");
+            assert!(calls.calls_of(0, &number(last)).is_err(), "{last:x}");
         }
         let words = part(&mut Calls::default(), call(1), 1.0);
         for _ in 0..MOST {
             calls.learn(1, &words).unwrap();
         }
         assert!(calls.learn(1, &words).is_err(), "no sender has more");
-        let bytes = number(FINE);
-        let read = calls.read(0, &bytes).unwrap();
-        assert!(Runs::<f64>::read(read.body.unwrap()).is_err());
+        assert!(Runs::<f64>::read(body(&number(FINE)).unwrap()).is_err());
+        assert!(Runs::<f64>::read(body(&number(FINE | ONE)).unwrap()).is_err());
+        // Ranks without end.
+        let place = [number(u64::MAX), number(FINE | ONE)].concat();
+        assert!(Runs::<()>::read(body(&place).unwrap()).is_err());
     }
 }

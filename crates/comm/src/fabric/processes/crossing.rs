@@ -7,22 +7,25 @@
 //! Nothing of it depends on the ranks: a message that comes takes the crossing as far as it goes, whoever takes it in.
 //! So a collective that was started takes place whether somebody waits for it or not.
 
-use super::Processes;
+mod route;
+
+pub(crate) use route::Route;
+
+use super::{CROSSING, Processes, context_of};
+use crate::transport::Header;
 use crate::wire::{Tail, put_number};
 use motet_sync::Mutex;
-use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::atomic::Ordering;
 use smallvec::SmallVec;
 use std::mem;
 use std::sync::Arc;
 
-/// Which meeting a crossing belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+/// Where meetings cross: the place of a communicator, or that of one started collective.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Site {
     pub(crate) communicator: u32,
-    /// Whether the collective was started beside others; such are counted on their own.
-    pub(crate) started: bool,
-    /// Which meeting of the communicator.
-    pub(crate) number: u32,
+    /// The number of the collective, if it was started beside others; such are counted on their own.
+    pub(crate) started: Option<u32>,
 }
 
 /// Those that are under way here, or elsewhere already.
@@ -32,45 +35,58 @@ pub(crate) struct Crossings(Mutex<All>);
 #[derive(Default)]
 struct All {
     /// A list: mostly there is one.
-    under_way: Vec<(Key, Arc<Crossing>)>,
-    /// Those that are over, whose memory is used again; and memory for parts.
+    known: Vec<(Site, Arc<Crossing>)>,
+    /// Those that are over, whose memory is used again.
     spare: Vec<Arc<Crossing>>,
-    bytes: Vec<Vec<u8>>,
 }
 
+/// The meetings of a site, one after the other.
 #[derive(Default)]
-pub(crate) struct Crossing {
-    state: Mutex<State>,
-    done: AtomicBool,
-}
+pub(crate) struct Crossing(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// Once the ranks here have come.
+    /// Once the ranks here have come, until everything is here.
     begun: Option<Begun>,
-    /// What has come, of which processes; ours first.
+    /// What has come to that meeting, of which processes; ours first.
     parts: Parts,
-    /// Messages for later steps.
-    early: Vec<(usize, u32, Parts)>,
+    /// Messages for later steps, and for the next meeting.
+    early: Vec<Early>,
     /// Whether nobody here wants to know the outcome.
     abandoned: bool,
     /// For the next message.
     memory: Vec<u8>,
+    /// For further parts.
+    spare: Vec<Vec<u8>>,
 }
 
 struct Begun {
+    number: u32,
     route: Arc<Route>,
-    /// Who waits for the parts of all processes looks here.
-    here: Arc<AtomicBool>,
     /// The step that comes next, and whether its message has been sent.
     step: usize,
     sent: bool,
 }
 
-/// What the ranks of one process have brought.
+/// What has come before it is its turn.
+struct Early {
+    number: u32,
+    process: usize,
+    step: u32,
+    parts: Parts,
+}
+
+/// What the ranks of one process have brought. Of this process, what another one may have to be sent by it: see
+/// [`Route::passes_on`].
 pub(crate) struct Part {
     pub(crate) process: usize,
     pub(crate) bytes: Vec<u8>,
+}
+
+/// What the ranks here have brought, and whether the first message of the crossing has gone.
+pub(crate) struct First {
+    part: Part,
+    sent: bool,
 }
 
 /// Of two processes, most often.
@@ -78,195 +94,197 @@ pub(crate) type Parts = SmallVec<[Part; 2]>;
 
 /// What a crossing does next.
 enum Next {
-    /// A message to a process, with the step's tag.
-    Send(usize, u32, Vec<u8>),
+    /// A message to a process, with the number of the meeting and the step's tag.
+    Send(usize, (u32, u32), Vec<u8>),
     /// Nothing, before a message comes.
     Wait,
-    Over(Begun),
+    Over(Arc<Route>),
 }
 
-/// How the meetings of a communicator cross.
-pub(crate) struct Route {
-    steps: Vec<Step>,
-    /// The ranks of the world that take part here.
-    here: Vec<usize>,
-}
-
-/// One message to another process or from it, or both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Step {
-    process: usize,
-    sends: bool,
-    receives: bool,
-    tag: u32,
-}
-
-/// So many crossings that are over are kept for others, and so much memory for parts: each of so many bytes at most.
+/// So many crossings that are over are kept for others.
 const SPARE: usize = 8;
+/// A crossing keeps so much memory for further parts, of so many bytes each at most.
+const SPARE_PARTS: usize = 4;
 const KEPT: usize = 64 * 1024;
 
-/// The tag of the message that brings everything to those that stood aside.
-const RESULT: u32 = u32::MAX;
-
-impl Route {
-    /// The route of process `own` of these, in ascending order, whose ranks `here` take part; `None` if it is not
-    /// among them.
-    pub(crate) fn new(own: usize, hosts: &[usize], here: Vec<usize>) -> Option<Self> {
-        let place = hosts.iter().position(|&host| host == own)?;
-        let mut steps = steps(place, hosts.len());
-        for step in &mut steps {
-            step.process = hosts[step.process];
-        }
-        Some(Route { steps, here })
-    }
-}
-
 impl Crossing {
-    /// Whether the parts of all processes are here.
-    #[inline]
-    pub(crate) fn is_done(&self) -> bool {
-        self.done.load(Ordering::Acquire)
-    }
-
-    /// The parts of all processes, in their order.
-    pub(crate) fn take_parts(&self) -> Parts {
-        let mut parts = mem::take(&mut self.state.lock().parts);
+    /// The parts of all processes, in their order, when all are here: for the one that takes them.
+    pub(crate) fn take_parts(&self, route: &Route) -> Parts {
+        route.begin_anew();
+        let mut parts = mem::take(&mut self.0.lock().parts);
         parts.sort_unstable_by_key(|part| part.process);
         parts
     }
 }
 
 impl Crossings {
-    /// Empty bytes with room for a few.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
-        let spare = self.0.lock().bytes.pop();
-        spare.unwrap_or_else(|| Vec::with_capacity(128))
-    }
-
-    fn of(&self, key: Key) -> Arc<Crossing> {
+    /// The crossing at this site.
+    pub(crate) fn of(&self, site: Site) -> Arc<Crossing> {
         let mut all = self.0.lock();
-        let mut under_way = all.under_way.iter();
-        if let Some((_, known)) = under_way.find(|(other, _)| *other == key) {
+        let mut known = all.known.iter();
+        if let Some((_, known)) = known.find(|(other, _)| *other == site) {
             return Arc::clone(known);
         }
         let new = all.spare.pop().unwrap_or_default();
-        all.under_way.push((key, Arc::clone(&new)));
+        all.known.push((site, Arc::clone(&new)));
         new
     }
 
-    /// Nobody here wants to know the crossing's outcome; it goes on for the others.
-    pub(crate) fn abandon(&self, key: Key, crossing: &Crossing) {
-        let mut state = crossing.state.lock();
+    /// Nobody here comes to this site any more, or wants to know the outcome of the meeting that is under way, which
+    /// goes on for the others.
+    pub(crate) fn leave(&self, site: Site, crossing: Arc<Crossing>) {
+        let mut state = crossing.0.lock();
         state.abandoned = true;
-        if crossing.is_done() {
+        if state.begun.is_none() {
             drop(state);
-            self.forget(key, Parts::new());
+            drop(crossing);
+            self.forget(site);
         }
     }
 
-    /// The crossing's outcome is taken care of.
-    pub(crate) fn forget(&self, key: Key, mut parts: Parts) {
+    fn forget(&self, site: Site) {
         let mut all = self.0.lock();
-        for Part { bytes, .. } in &mut parts {
-            if bytes.capacity() <= KEPT && all.bytes.len() < SPARE {
-                bytes.clear();
-                all.bytes.push(mem::take(bytes));
-            }
-        }
-        let mut under_way = all.under_way.iter();
-        if let Some(at) = under_way.position(|(other, _)| *other == key) {
-            let (_, mut over) = all.under_way.swap_remove(at);
+        let mut known = all.known.iter();
+        if let Some(at) = known.position(|(other, _)| *other == site) {
+            let (_, mut over) = all.known.swap_remove(at);
             // Who still has it is done with it, and lets go of it.
             if all.spare.len() < SPARE
-                && let Some(over) = Arc::get_mut(&mut over)
+                && let Some(Crossing(state)) = Arc::get_mut(&mut over)
             {
-                over.clear();
-            } else {
-                return;
+                state.lock().clear();
+                all.spare.push(over);
             }
-            all.spare.push(over);
         }
     }
 }
 
 impl Processes {
-    /// The ranks here have come to a meeting with `bytes`.
-    pub(crate) fn begin_crossing(
+    /// The ranks here come to meeting `number` of a site with `values` and behind them `bytes`: the first message of the
+    /// crossing goes, which needs nothing of what has come. What [`Processes::begin_crossing`] is then to be told.
+    pub(crate) fn send_first(
         &self,
-        key: Key,
-        route: &Arc<Route>,
-        bytes: Vec<u8>,
-        here: &Arc<AtomicBool>,
-    ) -> Arc<Crossing> {
-        let crossing = self.crossings.of(key);
-        self.go_on(key, &crossing, |state| {
-            let process = self.own();
-            state.parts.push(Part { process, bytes });
-            state.begun = Some(Begun {
-                route: Arc::clone(route),
-                here: Arc::clone(here),
-                step: 0,
-                sent: false,
-            });
-        });
-        crossing
+        (site, number): (Site, u32),
+        route: &Route,
+        (values, bytes): (&[u8], Vec<u8>),
+    ) -> First {
+        let process = self.own();
+        let first = route.steps().first().filter(|step| step.sends);
+        if let Some(step) = first {
+            let last = behind_part(process, values.len() + bytes.len()).to_le_bytes();
+            let pieces = [values, &bytes, &last];
+            self.cross(step.process, site, (number, step.tag), &pieces);
+        }
+        First {
+            part: Part { process, bytes },
+            sent: first.is_some(),
+        }
     }
 
-    /// Parts of a crossing have come from another process.
+    /// The ranks here have come to meeting `number` of a site; `spare` is memory for parts.
+    pub(crate) fn begin_crossing(
+        &self,
+        (site, number): (Site, u32),
+        (crossing, route): (&Crossing, &Arc<Route>),
+        First { part, sent }: First,
+        spare: &mut Vec<Vec<u8>>,
+    ) {
+        self.go_on(site, crossing, |state| {
+            state.spare.append(spare);
+            state.parts.push(part);
+            state.begun = Some(Begun {
+                number,
+                route: Arc::clone(route),
+                step: 0,
+                sent,
+            });
+        });
+    }
+
+    /// Parts have come to meeting `number` of a site from another process.
     pub(super) fn parts_came(
         &self,
         process: usize,
-        key: Key,
-        step: u32,
+        site: Site,
+        (number, step): (u32, u32),
         payload: &mut Vec<u8>,
     ) -> Option<()> {
-        let parts = read_parts(mem::replace(payload, self.crossings.bytes()))?;
-        let crossing = self.crossings.of(key);
-        self.go_on(key, &crossing, |state| {
-            state.early.push((process, step, parts));
+        let crossing = self.crossings.of(site);
+        let mut whole = None;
+        self.go_on(site, &crossing, |state| {
+            let memory = state.spare.pop().unwrap_or_else(|| Vec::with_capacity(128));
+            if let Some(parts) = read_parts(mem::replace(payload, memory)) {
+                whole = Some(());
+                state.early.push(Early {
+                    number,
+                    process,
+                    step,
+                    parts,
+                });
+            }
         });
-        Some(())
+        whole
+    }
+
+    /// Sends what has been brought to meeting `number` of a site to another process, in this step of the crossing.
+    fn cross(&self, process: usize, site: Site, (number, step): (u32, u32), pieces: &[&[u8]]) {
+        let header = Header {
+            context: context_of(self.run, CROSSING, site.communicator),
+            source: number,
+            destination: u32::from(site.started.is_some()),
+            tag: step,
+        };
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        if let Err(error) = self.transport.send_pieces(process, header, pieces) {
+            self.broken(error);
+        }
     }
 
     /// After this change takes the crossing as far as it goes.
-    fn go_on(&self, key: Key, crossing: &Crossing, change: impl FnOnce(&mut State)) {
-        let mut state = crossing.state.lock();
+    fn go_on(&self, site: Site, crossing: &Crossing, change: impl FnOnce(&mut State)) {
+        let mut state = crossing.0.lock();
         change(&mut state);
         loop {
             match state.next() {
                 Next::Wait => return,
-                Next::Send(process, step, mut message) => {
+                Next::Send(process, number_and_step, message) => {
                     drop(state);
-                    self.cross(process, key, step, &mut message);
-                    state = crossing.state.lock();
+                    self.cross(process, site, number_and_step, &[&message]);
+                    state = crossing.0.lock();
                     state.memory = message;
                 }
-                Next::Over(Begun { route, here, .. }) => {
-                    // Under the lock: whoever abandons it sees this, or is seen here.
-                    crossing.done.store(true, Ordering::Release);
-                    here.store(true, Ordering::Release);
+                Next::Over(route) => {
+                    // Under the lock: whoever leaves sees that it is over, or is seen here.
+                    route.end();
                     let abandoned = state.abandoned;
                     drop(state);
                     if abandoned {
-                        self.crossings.forget(key, Parts::new());
+                        self.crossings.forget(site);
                     }
-                    return route.here.iter().for_each(|&rank| self.wake(rank));
+                    return self.wake_all(route.here());
                 }
             }
         }
     }
 }
 
-impl Crossing {
+impl State {
     /// As a new one, but for the memory.
     fn clear(&mut self) {
-        let mut state = self.state.lock();
-        state.parts.clear();
-        state.early.clear();
-        state.memory.clear();
-        state.memory.shrink_to(KEPT);
-        (state.begun, state.abandoned) = (None, false);
-        self.done.store(false, Ordering::Relaxed);
+        self.parts.clear();
+        self.early.clear();
+        self.memory.clear();
+        self.memory.shrink_to(KEPT);
+        (self.begun, self.abandoned) = (None, false);
+    }
+}
+
+/// Keeps memory of parts that nobody needs any more.
+pub(crate) fn keep_spare(spare: &mut Vec<Vec<u8>>, parts: Parts) {
+    for Part { mut bytes, .. } in parts {
+        if bytes.capacity() <= KEPT && spare.len() < SPARE_PARTS {
+            bytes.clear();
+            spare.push(bytes);
+        }
     }
 }
 
@@ -276,22 +294,22 @@ impl State {
         let Some(begun) = self.begun.as_mut() else {
             return Next::Wait;
         };
-        while let Some(step) = begun.route.steps.get(begun.step) {
+        while let Some(step) = begun.route.steps().get(begun.step) {
             if step.sends && !begun.sent {
                 begun.sent = true;
                 let mut message = mem::take(&mut self.memory);
                 write_parts(&self.parts, &mut message);
-                return Next::Send(step.process, step.tag, message);
+                return Next::Send(step.process, (begun.number, step.tag), message);
             }
             if step.receives {
-                let fits = |(process, tag, _): &(usize, u32, _)| {
-                    (*process, *tag) == (step.process, step.tag)
+                let is_it = |early: &Early| {
+                    (early.number, early.process, early.step)
+                        == (begun.number, step.process, step.tag)
                 };
-                let Some(at) = self.early.iter().position(fits) else {
+                let Some(at) = self.early.iter().position(is_it) else {
                     return Next::Wait;
                 };
-                let (_, _, parts) = self.early.swap_remove(at);
-                for part in parts {
+                for part in self.early.swap_remove(at).parts {
                     if self.parts.iter().all(|known| known.process != part.process) {
                         self.parts.push(part);
                     }
@@ -300,7 +318,8 @@ impl State {
             begun.step += 1;
             begun.sent = false;
         }
-        self.begun.take().map_or(Next::Wait, Next::Over)
+        let begun = self.begun.take();
+        begun.map_or(Next::Wait, |begun| Next::Over(begun.route))
     }
 }
 
@@ -311,9 +330,14 @@ fn write_parts(parts: &[Part], to: &mut Vec<u8>) {
     to.reserve(bytes + 64);
     for Part { process, bytes } in parts {
         to.extend_from_slice(bytes);
-        assert!(bytes.len() < 1 << LENGTH, "{} bytes", bytes.len());
-        put_number(to, (*process as u64) << LENGTH | bytes.len() as u64);
+        put_number(to, behind_part(*process, bytes.len()));
     }
+}
+
+/// What stands behind a part of so many bytes.
+fn behind_part(process: usize, bytes: usize) -> u64 {
+    assert!(bytes < 1 << LENGTH, "{bytes} bytes");
+    (process as u64) << LENGTH | bytes as u64
 }
 
 /// Behind each part stand its process and below it, in so many bits, its length.
@@ -341,47 +365,6 @@ fn read_parts(mut message: Vec<u8>) -> Option<Parts> {
     Some(parts)
 }
 
-/// What process `own` of `processes` does in a meeting; processes are numbered as they take part.
-fn steps(own: usize, processes: usize) -> Vec<Step> {
-    let step = |process, sends, receives, tag| Step {
-        process,
-        sends,
-        receives,
-        tag,
-    };
-    let levels = processes.ilog2();
-    // So many pairs send one of them ahead.
-    let pairs = processes - (1 << levels);
-    if own < 2 * pairs && own % 2 == 1 {
-        return vec![
-            step(own - 1, true, false, 0),
-            step(own - 1, false, true, RESULT),
-        ];
-    }
-    let mut steps = Vec::new();
-    if own < 2 * pairs {
-        steps.push(step(own + 1, false, true, 0));
-    }
-    let place = if own < 2 * pairs {
-        own / 2
-    } else {
-        own - pairs
-    };
-    for level in 0..levels {
-        let other = place ^ (1 << level);
-        let process = if other < pairs {
-            2 * other
-        } else {
-            other + pairs
-        };
-        steps.push(step(process, true, true, level + 1));
-    }
-    if own < 2 * pairs {
-        steps.push(step(own + 1, true, false, RESULT));
-    }
-    steps
-}
-
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
@@ -394,8 +377,8 @@ mod tests {
             let hosts: Vec<usize> = (0..processes).map(|host| 3 * host).collect();
             let begin = |&own: &usize| State {
                 begun: Route::new(own, &hosts, vec![]).map(|route| Begun {
+                    number: 7,
                     route: Arc::new(route),
-                    here: Arc::default(),
                     step: 0,
                     sent: false,
                 }),
@@ -413,9 +396,13 @@ mod tests {
                         match states[own].next() {
                             Next::Wait => break,
                             Next::Over(_) => over += 1,
-                            Next::Send(process, step, payload) => {
-                                let parts = read_parts(payload).unwrap();
-                                states[process / 3].early.push((hosts[own], step, parts));
+                            Next::Send(process, (number, step), payload) => {
+                                states[process / 3].early.push(Early {
+                                    number,
+                                    process: hosts[own],
+                                    step,
+                                    parts: read_parts(payload).unwrap(),
+                                });
                                 moved = true;
                             }
                         }

@@ -9,12 +9,14 @@ use motet_sync::atomic::Ordering;
 #[cfg(not(motet_loom))]
 use std::ptr;
 
-/// Writes the bytes to the words from the first on.
+/// Writes the bytes to the words, behind so many bytes from the first on.
 #[inline]
 #[cfg(not(motet_loom))]
-pub(super) fn copy_in(bytes: &[u8], words: &[AtomicU64]) {
-    assert!(bytes.len() <= size_of_val(words));
-    let to = words.as_ptr().cast::<u8>().cast_mut();
+pub(super) fn copy_in(bytes: &[u8], words: &[AtomicU64], behind: usize) {
+    let room = size_of_val(words).checked_sub(behind);
+    assert!(room.is_some_and(|room| bytes.len() <= room));
+    // SAFETY: it is within the words or at their end, as the assertion says.
+    let to = unsafe { words.as_ptr().cast::<u8>().cast_mut().add(behind) };
     // SAFETY: there is room, which the assertion says, and atomic words may be written through a shared reference. Nobody
     // reads these before the stamp says that they are written, nor writes them; if a process that misbehaves does, it
     // reads or makes other bytes, and any bytes are a payload.
@@ -39,10 +41,16 @@ pub(super) fn copy_out(words: &[AtomicU64], bytes: usize, to: &mut Vec<u8>) {
 
 /// Loom's words are no memory: it sees each of them.
 #[cfg(motet_loom)]
-pub(super) fn copy_in(bytes: &[u8], words: &[AtomicU64]) {
-    for (bytes, word) in bytes.chunks(8).zip(words) {
-        let mut all = [0; 8];
-        all[..bytes.len()].copy_from_slice(bytes);
+pub(super) fn copy_in(bytes: &[u8], words: &[AtomicU64], behind: usize) {
+    let (first, behind) = (behind / 8, behind % 8);
+    let (near, far) = bytes.split_at(bytes.len().min(8 - behind));
+    for (at, bytes) in [near].into_iter().chain(far.chunks(8)).enumerate() {
+        let (word, behind) = (&words[first + at], if at == 0 { behind } else { 0 });
+        let mut all = match behind {
+            0 => [0; 8],
+            _ => word.load(Ordering::Relaxed).to_ne_bytes(),
+        };
+        all[behind..behind + bytes.len()].copy_from_slice(bytes);
         word.store(u64::from_ne_bytes(all), Ordering::Relaxed);
     }
 }
@@ -65,7 +73,9 @@ mod tests {
         let words: Vec<AtomicU64> = (0..9).map(|_| AtomicU64::new(u64::MAX)).collect();
         for length in [0, 1, 7, 8, 9, 64, 65, 72] {
             let bytes: Vec<u8> = (0..length).collect();
-            copy_in(&bytes, &words);
+            let (near, far) = bytes.split_at(bytes.len() / 3);
+            copy_in(near, &words, 0);
+            copy_in(far, &words, near.len());
             let mut out = vec![99];
             copy_out(&words, bytes.len(), &mut out);
             assert_eq!((out[0], &out[1..]), (99, &bytes[..]));
@@ -75,6 +85,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "assertion failed")]
     fn more_than_there_is_room_for_is_not_written() {
-        copy_in(&[0; 9], &[AtomicU64::new(0)]);
+        copy_in(&[0; 7], &[AtomicU64::new(0)], 2);
     }
 }

@@ -6,16 +6,24 @@
 //! ```
 //!
 //! The sender writes a frame behind the last one, and its stamp at the end. The receiver looks at the stamp of the next
-//! frame and at nothing else while there is none: a short message is a few cache lines from core to core, and waiting
-//! for one costs nothing. Before a stamp is written the place of the next one is cleared, so what an earlier lap has
-//! left there is never read. `taken` says how many cells the receiver is done with; the sender asks for it when the
-//! ring seems full.
+//! frame and at nothing else while there is none: a short message is one cache line from core to core, and waiting
+//! for one costs nothing. A stamp has the number of its cell since the beginning. What an earlier lap has left in the place
+//! of the next one seldom looks like it: the sender, in whose cache it still is, looks, and clears it if it does. So the
+//! cell behind a frame does not change until its own time, and the receiver's look at it goes to no other core's cache.
+//! `taken` says how many cells the receiver is done with; the sender asks for it when the ring seems full.
 //!
 //! Stamps, headers and counts are read and written as atomic words. Payloads are copied as bytes, which the stamp hands
 //! over: a process that misbehaves can send nonsense, and nothing worse.
 
+mod frame;
+#[cfg(all(test, motet_loom))]
+mod models;
+#[cfg(all(test, not(motet_loom)))]
+mod tests;
+
 use super::bytes::{copy_in, copy_out};
 use super::parcel::Parcel;
+use frame::{CELL, FAREWELL, FIRST, REST, Stamp, WHOLE, frame_cells, is_stamp, stamp};
 use motet_comm::Header;
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::mem;
@@ -71,20 +79,11 @@ struct Begun {
     payload: Vec<u8>,
 }
 
-/// Words of a cell, which is a cache line.
-const CELL: usize = 8;
 /// At most so many bytes of a message in a frame: the receiver copies one while the sender copies the next.
 const PIECE: usize = 8 * 1024;
 
 /// A receiver keeps so many bytes of memory for further short messages.
 const KEPT: usize = 2 * PIECE;
-
-/// What a frame is, in the highest byte of its stamp; below stands how many bytes it carries.
-const WHOLE: u64 = 1;
-const FIRST: u64 = 2;
-const REST: u64 = 3;
-const FAREWELL: u64 = 4;
-const KIND: u32 = 56;
 
 /// The words that a ring of `cells` takes.
 pub(super) const fn ring_words(cells: usize) -> usize {
@@ -102,54 +101,60 @@ impl<M: Memory> RingSender<M> {
     }
 
     /// Writes as much of the parcel as there is room for; whether that is all.
-    #[inline]
     pub(super) fn write(&mut self, parcel: &mut Parcel) -> bool {
-        let Parcel::Message {
-            header,
-            payload,
-            sent,
-        } = parcel
-        else {
-            return self.write_frame(FAREWELL, &[], &[]);
-        };
-        let piece = self.ring.piece();
-        if sent.is_none() && payload.len() <= piece {
-            return self.write_whole(header, payload);
+        match parcel {
+            Parcel::Farewell => self.write_frame(FAREWELL, &[], &[], 0..0),
+            Parcel::Message {
+                header,
+                payload,
+                sent,
+            } => self.write_message(header, &[payload], sent),
         }
-        let [one, two] = words_of(header);
+    }
+
+    /// Writes as much of a message as there is room for, behind what was `sent` of it; whether that is all.
+    #[inline]
+    pub(super) fn write_message(
+        &mut self,
+        header: &Header,
+        pieces: &[&[u8]],
+        sent: &mut Option<usize>,
+    ) -> bool {
+        let bytes = pieces.iter().map(|piece| piece.len()).sum::<usize>();
+        let ([one, two], piece) = (words_of(header), self.ring.piece());
+        if sent.is_none() && bytes <= piece {
+            return self.write_frame(WHOLE, &[header.context, one, two], pieces, 0..bytes);
+        }
         loop {
             let begin = sent.unwrap_or(0);
-            let end = payload.len().min(begin + piece);
+            let end = bytes.min(begin + piece);
             let written = match sent {
                 None => {
-                    let total = payload.len() as u64;
-                    let head = [header.context, one, two, total];
-                    self.write_frame(FIRST, &head, &payload[begin..end])
+                    let head = [header.context, one, two, bytes as u64];
+                    self.write_frame(FIRST, &head, pieces, begin..end)
                 }
-                Some(_) => self.write_frame(REST, &[], &payload[begin..end]),
+                Some(_) => self.write_frame(REST, &[], pieces, begin..end),
             };
             if !written {
                 return false;
             }
             *sent = Some(end);
-            if end == payload.len() {
+            if end == bytes {
                 return true;
             }
         }
     }
 
-    /// Writes a message if it is short and there is room for it.
+    /// Writes a frame with these of the pieces' bytes if there is room for it.
     #[inline]
-    pub(super) fn write_whole(&mut self, header: &Header, payload: &[u8]) -> bool {
-        let [one, two] = words_of(header);
-        payload.len() <= self.ring.piece()
-            && self.write_frame(WHOLE, &[header.context, one, two], payload)
-    }
-
-    /// Writes a frame if there is room for it.
-    #[inline]
-    fn write_frame(&mut self, kind: u64, head: &[u64], payload: &[u8]) -> bool {
-        let cells = frame_cells(head.len(), payload.len());
+    fn write_frame(
+        &mut self,
+        kind: u64,
+        head: &[u64],
+        pieces: &[&[u8]],
+        bytes: Range<usize>,
+    ) -> bool {
+        let cells = frame_cells(head.len(), bytes.len());
         if !self.has_room(cells) {
             return false;
         }
@@ -162,16 +167,19 @@ impl<M: Memory> RingSender<M> {
         for (word, number) in data[at + 1..].iter().zip(head) {
             word.store(*number, Ordering::Relaxed);
         }
-        self.ring.copy_in(payload, at + 1 + head.len());
-        let data = self.ring.data();
-        data[next].store(0, Ordering::Relaxed);
-        let stamp = kind << KIND | payload.len() as u64;
-        data[at].store(stamp, Ordering::Release);
+        let stamp = stamp(kind, self.written, bytes.len());
+        self.ring.copy_in(pieces, bytes, at + 1 + head.len());
         self.written += cells;
+        // Nobody else has written there; the receiver sees it before the stamp.
+        let left = &data[next];
+        if is_stamp(left.load(Ordering::Relaxed), self.written) {
+            left.store(0, Ordering::Relaxed);
+        }
+        self.ring.data()[at].store(stamp, Ordering::Release);
         true
     }
 
-    /// Whether a frame of so many cells fits, and the cell behind it, which is cleared.
+    /// Whether a frame of so many cells fits, and the cell behind it, where the next stamp is looked for.
     #[inline]
     fn has_room(&mut self, cells: u64) -> bool {
         let most = self.ring.cells() - cells - 1;
@@ -204,7 +212,7 @@ impl<M: Memory> RingReceiver<M> {
             let at = self.ring.at(self.read);
             // Acquire: the frame was written before its stamp.
             let stamp = self.ring.data()[at].load(Ordering::Acquire);
-            if stamp == 0 || self.broken {
+            if !is_stamp(stamp, self.read) || self.broken {
                 return None;
             }
             match self.take_frame(at, stamp) {
@@ -224,8 +232,7 @@ impl<M: Memory> RingReceiver<M> {
 
     /// Takes the frame with this stamp; what is whole by it. A message's payload is then in its place.
     fn take_frame(&mut self, at: usize, stamp: u64) -> Result<Option<Whole>, Nonsense> {
-        let (kind, bytes) = (stamp >> KIND, stamp & ((1 << KIND) - 1));
-        let bytes = usize::try_from(bytes).map_err(|_| Nonsense)?;
+        let Stamp { kind, bytes } = Stamp::read(stamp);
         let head = match kind {
             WHOLE => 3,
             FIRST => 4,
@@ -265,7 +272,8 @@ impl<M: Memory> RingReceiver<M> {
             None => {
                 let total = self.ring.data()[at + 4].load(Ordering::Relaxed);
                 let total = usize::try_from(total).map_err(|_| Nonsense)?;
-                let mut payload = Vec::new();
+                let mut payload = mem::take(&mut self.payload);
+                payload.clear();
                 payload.try_reserve_exact(total).map_err(|_| Nonsense)?;
                 Begun {
                     header: self.header(at),
@@ -343,14 +351,22 @@ impl<M: Memory> Ring<M> {
         (cell & (self.cells() - 1)) as usize * CELL
     }
 
-    /// Writes the bytes from this word on, round the end.
+    /// Writes these of the pieces' bytes from this word on, round the end.
     #[inline]
-    fn copy_in(&self, bytes: &[u8], begin: usize) {
-        let data = self.data();
-        let until_end = (data.len() - begin) * 8;
-        let (near, far) = bytes.split_at(bytes.len().min(until_end));
-        copy_in(near, &data[begin..]);
-        copy_in(far, data);
+    fn copy_in(&self, pieces: &[&[u8]], bytes: Range<usize>, begin: usize) {
+        let (data, mut at, mut before) = (self.data(), begin * 8, 0);
+        let end = size_of_val(data);
+        for piece in pieces {
+            let within = |at: usize| at.saturating_sub(before).min(piece.len());
+            let mut rest = &piece[within(bytes.start)..within(bytes.end)];
+            before += piece.len();
+            while !rest.is_empty() {
+                let (near, far) = rest.split_at(rest.len().min(end - at));
+                copy_in(near, data, at);
+                at = (at + near.len()) % end;
+                rest = far;
+            }
+        }
     }
 
     /// Appends so many bytes from this word on, round the end.
@@ -373,221 +389,7 @@ enum Whole {
 /// A frame that the sender cannot have written, or not now.
 struct Nonsense;
 
-/// The cells of a frame with so many words between its stamp and so many bytes.
-#[inline]
-fn frame_cells(head: usize, bytes: usize) -> u64 {
-    ((1 + head) * 8 + bytes).div_ceil(CELL * 8) as u64
-}
-
 fn words_of(header: &Header) -> [u64; 2] {
     let one = u64::from(header.source) | u64::from(header.destination) << 32;
     [one, u64::from(header.tag)]
-}
-
-#[cfg(all(test, not(motet_loom)))]
-mod tests {
-    use super::*;
-    use motet_sync::thread;
-
-    struct Plain(Vec<AtomicU64>);
-
-    impl Memory for Plain {
-        fn words(&self) -> &[AtomicU64] {
-            &self.0
-        }
-    }
-
-    fn ring(cells: usize) -> (RingSender<Plain>, RingReceiver<Plain>) {
-        // Not at the beginning of the memory.
-        let place = 24..24 + ring_words(cells);
-        let memory = (0..place.end + 8).map(|_| AtomicU64::new(0)).collect();
-        let memory = Arc::new(Plain(memory));
-        (
-            RingSender::new(Arc::clone(&memory), place.clone()),
-            RingReceiver::new(memory, place),
-        )
-    }
-
-    fn header(tag: u32) -> Header {
-        Header {
-            context: u64::MAX - 7,
-            source: 3,
-            destination: u32::MAX,
-            tag,
-        }
-    }
-
-    fn bytes(number: usize, length: usize) -> Vec<u8> {
-        (0..length).map(|at| (at * 7 + number) as u8).collect()
-    }
-
-    fn parcel(tag: u32, payload: Vec<u8>) -> Parcel {
-        Parcel::of(Some((header(tag), payload)))
-    }
-
-    /// Every length crosses every place of the ring.
-    #[test]
-    fn messages_of_all_lengths_come_out_as_they_went_in() {
-        for cells in [16, 64, 1024] {
-            let (mut sender, mut receiver) = ring(cells);
-            for number in 0..3000 {
-                let mut payload = bytes(number, number % 301);
-                assert!(sender.write(&mut parcel(number as u32, payload.clone())));
-                let came = receiver.next();
-                assert_eq!(
-                    came,
-                    Some(Came::Message(header(number as u32), &mut payload))
-                );
-                assert_eq!(receiver.next(), None);
-            }
-            assert!(sender.write(&mut Parcel::Farewell));
-            assert_eq!(receiver.next(), Some(Came::Farewell));
-        }
-    }
-
-    #[test]
-    fn what_has_no_room_goes_on_when_there_is() {
-        let (mut sender, mut receiver) = ring(16);
-        let mut long = bytes(1, 100_000);
-        let mut first = parcel(1, long.clone());
-        assert!(!sender.write(&mut first));
-        let mut rounds = 0;
-        loop {
-            if let Some(came) = receiver.next() {
-                assert_eq!(came, Came::Message(header(1), &mut long));
-                break;
-            }
-            sender.write(&mut first);
-            rounds += 1;
-        }
-        assert!(rounds > 100, "a ring holds a kilobyte");
-        // Full of short ones, to the last cell.
-        let mut sent = 0;
-        while sender.write(&mut parcel(sent, vec![])) {
-            sent += 1;
-        }
-        assert_eq!(sent, 15);
-        for tag in 0..sent {
-            assert_eq!(
-                receiver.next(),
-                Some(Came::Message(header(tag), &mut vec![]))
-            );
-        }
-        assert_eq!(receiver.next(), None);
-    }
-
-    #[test]
-    fn two_threads_lose_nothing() {
-        const COUNT: usize = 20_000;
-        let (mut sender, mut receiver) = ring(64);
-        let lengths = |number: usize| match number % 97 {
-            0 => 5_000,
-            rest => rest,
-        };
-        let sending = thread::spawn(move || {
-            for number in 0..COUNT {
-                let mut parcel = parcel(number as u32, bytes(number, lengths(number)));
-                while !sender.write(&mut parcel) {
-                    thread::yield_now();
-                }
-            }
-        });
-        for number in 0..COUNT {
-            let mut payload = bytes(number, lengths(number));
-            let all = Came::Message(header(number as u32), &mut payload);
-            while !receiver.next().is_some_and(|came| {
-                assert_eq!(came, all);
-                true
-            }) {
-                thread::yield_now();
-            }
-        }
-        sending.join().unwrap();
-    }
-
-    #[test]
-    fn what_no_sender_writes_is_told_once() {
-        let stamps = [
-            5 << KIND,
-            u64::MAX,
-            WHOLE << KIND | 1 << 20,
-            REST << KIND | 8,
-            FIRST << KIND | 8,
-            FIRST << KIND,
-        ];
-        for stamp in stamps {
-            let (sender, mut receiver) = ring(16);
-            sender.ring.data()[0].store(stamp, Ordering::Relaxed);
-            assert_eq!(receiver.next(), Some(Came::Nonsense), "{stamp:x}");
-            assert_eq!(receiver.next(), None);
-        }
-        // A message that claims more memory than there is.
-        let (sender, mut receiver) = ring(16);
-        sender.ring.data()[4].store(u64::MAX, Ordering::Relaxed);
-        sender.ring.data()[0].store(FIRST << KIND | 8, Ordering::Relaxed);
-        assert_eq!(receiver.next(), Some(Came::Nonsense));
-        // Cells taken that were never written.
-        let (mut sender, _) = ring(16);
-        sender.ring.taken().store(1 << 40, Ordering::Relaxed);
-        let mut sent = 0;
-        while sender.write(&mut parcel(0, vec![])) {
-            sent += 1;
-        }
-        assert_eq!(sent, 15);
-        assert!(!sender.write(&mut parcel(0, vec![])), "nor after that");
-    }
-}
-
-#[cfg(all(test, motet_loom))]
-mod models {
-    use super::*;
-
-    struct Few(Vec<AtomicU64>);
-
-    impl Memory for Few {
-        fn words(&self) -> &[AtomicU64] {
-            &self.0
-        }
-    }
-
-    /// The ring is full in between, and frames come to lie where others were.
-    #[test]
-    fn loom_frames_come_whole_and_in_order() {
-        const COUNT: u32 = 5;
-        let parcel = |tag: u32| {
-            let header = Header {
-                context: 1,
-                source: 2,
-                destination: 3,
-                tag,
-            };
-            (header, vec![tag as u8; 9])
-        };
-        loom::model(move || {
-            let place = 0..ring_words(4);
-            let words = place.clone().map(|_| AtomicU64::new(0)).collect();
-            let memory = Arc::new(Few(words));
-            let mut sender = RingSender::new(Arc::clone(&memory), place.clone());
-            let mut receiver = RingReceiver::new(memory, place);
-            let sending = loom::thread::spawn(move || {
-                for tag in 0..COUNT {
-                    let mut parcel = Parcel::of(Some(parcel(tag)));
-                    while !sender.write(&mut parcel) {
-                        loom::thread::yield_now();
-                    }
-                }
-            });
-            for tag in 0..COUNT {
-                let (header, mut payload) = parcel(tag);
-                let all = Came::Message(header, &mut payload);
-                while !receiver.next().is_some_and(|came| {
-                    assert_eq!(came, all);
-                    true
-                }) {
-                    loom::thread::yield_now();
-                }
-            }
-            sending.join().unwrap();
-        });
-    }
 }

@@ -1,0 +1,207 @@
+//! The tests of a ring.
+
+use super::frame::KIND;
+use super::*;
+use motet_sync::thread;
+
+struct Plain(Vec<AtomicU64>);
+
+impl Memory for Plain {
+    fn words(&self) -> &[AtomicU64] {
+        &self.0
+    }
+}
+
+fn ring(cells: usize) -> (RingSender<Plain>, RingReceiver<Plain>) {
+    // Not at the beginning of the memory.
+    let place = 24..24 + ring_words(cells);
+    let memory = (0..place.end + 8).map(|_| AtomicU64::new(0)).collect();
+    let memory = Arc::new(Plain(memory));
+    (
+        RingSender::new(Arc::clone(&memory), place.clone()),
+        RingReceiver::new(memory, place),
+    )
+}
+
+fn header(tag: u32) -> Header {
+    Header {
+        context: u64::MAX - 7,
+        source: 3,
+        destination: u32::MAX,
+        tag,
+    }
+}
+
+fn bytes(number: usize, length: usize) -> Vec<u8> {
+    (0..length).map(|at| (at * 7 + number) as u8).collect()
+}
+
+fn parcel(tag: u32, payload: Vec<u8>) -> Parcel {
+    Parcel::Message {
+        header: header(tag),
+        payload,
+        sent: None,
+    }
+}
+
+/// Every length crosses every place of the ring.
+#[test]
+fn messages_of_all_lengths_come_out_as_they_went_in() {
+    for cells in [16, 64, 1024] {
+        let (mut sender, mut receiver) = ring(cells);
+        for number in 0..3000 {
+            let mut payload = bytes(number, number % 301);
+            assert!(sender.write(&mut parcel(number as u32, payload.clone())));
+            let came = receiver.next();
+            assert_eq!(
+                came,
+                Some(Came::Message(header(number as u32), &mut payload))
+            );
+            assert_eq!(receiver.next(), None);
+        }
+        assert!(sender.write(&mut Parcel::Farewell));
+        assert_eq!(receiver.next(), Some(Came::Farewell));
+    }
+}
+
+/// However a message is cut, and wherever the ring ends in it.
+#[test]
+fn pieces_come_out_as_one() {
+    for cells in [16, 1024] {
+        let (mut sender, mut receiver) = ring(cells);
+        for number in 0..2000 {
+            let mut payload = bytes(number, number * 13 % 401);
+            let (one, other) = payload.split_at(payload.len() * (number % 5) / 4);
+            let (near, far) = other.split_at(other.len() / 2);
+            let (mut sent, tag) = (None, number as u32);
+            let pieces = [one, near, &[], far];
+            while !sender.write_message(&header(tag), &pieces, &mut sent) {
+                assert_eq!(
+                    receiver.next(),
+                    None,
+                    "a ring holds a message of a kilobyte"
+                );
+            }
+            let all = Came::Message(header(tag), &mut payload);
+            assert_eq!(receiver.next(), Some(all));
+        }
+    }
+}
+
+#[test]
+fn what_has_no_room_goes_on_when_there_is() {
+    let (mut sender, mut receiver) = ring(16);
+    let mut long = bytes(1, 100_000);
+    let mut first = parcel(1, long.clone());
+    assert!(!sender.write(&mut first));
+    let mut rounds = 0;
+    loop {
+        if let Some(came) = receiver.next() {
+            assert_eq!(came, Came::Message(header(1), &mut long));
+            break;
+        }
+        sender.write(&mut first);
+        rounds += 1;
+    }
+    assert!(rounds > 100, "a ring holds a kilobyte");
+    // Full of short ones, to the last cell.
+    let mut sent = 0;
+    while sender.write(&mut parcel(sent, vec![])) {
+        sent += 1;
+    }
+    assert_eq!(sent, 15);
+    for tag in 0..sent {
+        assert_eq!(
+            receiver.next(),
+            Some(Came::Message(header(tag), &mut vec![]))
+        );
+    }
+    assert_eq!(receiver.next(), None);
+}
+
+/// A payload may hold what looks like the stamp that comes to stand where it lies.
+#[test]
+fn what_an_earlier_lap_has_left_is_no_message() {
+    let (mut sender, mut receiver) = ring(16);
+    let mut cell = 0;
+    for round in 0..300 {
+        // Two cells; as if each word of the second were the stamp of the next lap's first.
+        let word = stamp(WHOLE, cell + 1 + 16, 8);
+        let mut payload: Vec<u8> = (0..12).flat_map(|_| word.to_ne_bytes()).collect();
+        assert!(sender.write(&mut parcel(round, payload.clone())));
+        let all = Came::Message(header(round), &mut payload);
+        assert_eq!(receiver.next(), Some(all));
+        assert_eq!(receiver.next(), None);
+        cell += 2;
+        // So that frames begin at all cells.
+        if round % 7 == 0 {
+            assert!(sender.write(&mut parcel(round, vec![])));
+            assert_eq!(
+                receiver.next(),
+                Some(Came::Message(header(round), &mut vec![]))
+            );
+            cell += 1;
+        }
+    }
+}
+
+#[test]
+fn two_threads_lose_nothing() {
+    const COUNT: usize = 20_000;
+    let (mut sender, mut receiver) = ring(64);
+    let lengths = |number: usize| match number % 97 {
+        0 => 5_000,
+        rest => rest,
+    };
+    let sending = thread::spawn(move || {
+        for number in 0..COUNT {
+            let mut parcel = parcel(number as u32, bytes(number, lengths(number)));
+            while !sender.write(&mut parcel) {
+                thread::yield_now();
+            }
+        }
+    });
+    for number in 0..COUNT {
+        let mut payload = bytes(number, lengths(number));
+        let all = Came::Message(header(number as u32), &mut payload);
+        while !receiver.next().is_some_and(|came| {
+            assert_eq!(came, all);
+            true
+        }) {
+            thread::yield_now();
+        }
+    }
+    sending.join().unwrap();
+}
+
+#[test]
+fn what_no_sender_writes_is_told_once() {
+    let stamps = [
+        5 << KIND,
+        255 << KIND | 8,
+        WHOLE << KIND | 1 << 20,
+        REST << KIND | 8,
+        FIRST << KIND | 8,
+        FIRST << KIND,
+    ];
+    for stamp in stamps {
+        let (sender, mut receiver) = ring(16);
+        sender.ring.data()[0].store(stamp, Ordering::Relaxed);
+        assert_eq!(receiver.next(), Some(Came::Nonsense), "{stamp:x}");
+        assert_eq!(receiver.next(), None);
+    }
+    // A message that claims more memory than there is.
+    let (sender, mut receiver) = ring(16);
+    sender.ring.data()[4].store(u64::MAX, Ordering::Relaxed);
+    sender.ring.data()[0].store(FIRST << KIND | 8, Ordering::Relaxed);
+    assert_eq!(receiver.next(), Some(Came::Nonsense));
+    // Cells taken that were never written.
+    let (mut sender, _) = ring(16);
+    sender.ring.taken().store(1 << 40, Ordering::Relaxed);
+    let mut sent = 0;
+    while sender.write(&mut parcel(0, vec![])) {
+        sent += 1;
+    }
+    assert_eq!(sent, 15);
+    assert!(!sender.write(&mut parcel(0, vec![])), "nor after that");
+}
