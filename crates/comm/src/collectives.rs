@@ -26,7 +26,6 @@ mod barrier;
 mod broadcast;
 mod exscan;
 mod gather;
-mod lent;
 mod reduce;
 mod reduce_scatter;
 mod reproducible_sum;
@@ -35,5 +34,4 @@ mod scatter;
 mod shares;
 mod shelf;
 
-pub(crate) use lent::Lender;
 pub(crate) use shelf::copy;

@@ -1,9 +1,9 @@
 //! The communicator: one rank's handle on the ranks it belongs to.
 
 use crate::CommError;
-use crate::collectives::Lender;
 use crate::envelope::{Context, Kind};
 use crate::fabric::{AnyFabric, Place, Team};
+use crate::lent::Lender;
 use crate::pending::Spot;
 use crate::profile::{Called, Entered, Recorder};
 use crate::report::{Operation, Wait, Why};

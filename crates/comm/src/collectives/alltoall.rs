@@ -1,9 +1,9 @@
 //! All to all: every rank has something for every other.
 
 use super::allreduce::same_length;
-use super::lent::{Lent, Rows};
 use super::shelf::{Shelf, append, copy, cut};
 use crate::fabric::Call;
+use crate::lent::{Lent, Rows};
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain, Value};

@@ -1,8 +1,8 @@
 //! Broadcast.
 
-use super::lent::Lent;
 use super::shelf::copy;
 use crate::fabric::Call;
+use crate::lent::Lent;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain, Value};

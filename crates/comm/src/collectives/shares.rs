@@ -1,7 +1,7 @@
 //! Long vectors that the ranks of a process combine together: each its share of the places.
 
-use super::lent::Rows;
 use crate::fabric::{Call, FAN, Place};
+use crate::lent::Rows;
 use crate::meet::Meet;
 use crate::pending::{Pending, Then};
 use crate::{CommError, Communicator, Plain};

@@ -22,7 +22,7 @@ pub(crate) struct Lender {
 }
 
 /// The numbers of all ranks, or of neighbours among them, in rank order.
-pub(super) struct Rows<T>(SmallVec<[Lent<T>; 4]>);
+pub(crate) struct Rows<T>(SmallVec<[Lent<T>; 4]>);
 
 impl Lender {
     /// Two: what was brought to a meeting is given back in the next one, and is free in that after it.
@@ -64,23 +64,23 @@ impl<T> Deref for Lent<T> {
 }
 
 impl<T> Rows<T> {
-    pub(super) fn one(row: Lent<T>) -> Self {
+    pub(crate) fn one(row: Lent<T>) -> Self {
         Rows(smallvec![row])
     }
 
     /// These, and behind them those.
-    pub(super) fn join(mut self, mut right: Self) -> Self {
+    pub(crate) fn join(mut self, mut right: Self) -> Self {
         self.0.append(&mut right.0);
         self
     }
 
     /// The rows of ranks 0, 1 ….
-    pub(super) fn iter(&self) -> impl Iterator<Item = &[T]> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[T]> {
         self.0.iter().map(|row| &**row)
     }
 
     /// The same range of each row.
-    pub(super) fn cut(&self, range: &Range<usize>) -> SmallVec<[&[T]; 8]> {
+    pub(crate) fn cut(&self, range: &Range<usize>) -> SmallVec<[&[T]; 8]> {
         self.iter().map(|row| &row[range.clone()]).collect()
     }
 }
