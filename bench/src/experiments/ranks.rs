@@ -83,10 +83,7 @@ fn groups(config: &RanksConfig, missing: &mut Vec<Missing>) -> [(Vec<Contest>, u
             rank_stages::contests(by_effort(50, 20_000, 200_000), peers),
             selection.rounds(1, 7),
         ),
-        (
-            rank_collectives::contests(by_effort(50, 20_000, 200_000), peers),
-            selection.rounds(1, 7),
-        ),
+        (rank_collectives::contests(peers), selection.rounds(1, 7)),
         (
             long_messages::contests(by_effort(5, 1_000, 20_000), peers),
             selection.rounds(1, 7),

@@ -2,7 +2,8 @@
 //!
 //! Question: are meetings of ranks as cheap as those of processes? Definition: time of a round, until all
 //! ranks have done all: barrier; allreduce of 1 and of 4096 f64, summed place by place; broadcast of 4096 f64;
-//! 512 f64 from each to each. Long values are slices that are filled in place, here and there. Threats: starting
+//! 512 f64 from each to each; beside motet's own allreduce, the reproducible sum of as many. Long values are slices
+//! that are filled in place, here and there, and rounds fit the same time when they are warm. Threats: starting
 //! processes takes longer than measuring them.
 
 use crate::contest::{Bar, Contest, Program as Run};
@@ -18,6 +19,8 @@ const LONG: usize = 4096;
 const EACH: usize = 512;
 /// With eight ranks on two cores a round takes at most this part of the time of any MPI.
 const PART: f64 = 0.2;
+/// A reproducible sum takes at most so many times a plain one.
+const REPRODUCIBLE: f64 = 2.0;
 /// Rounds at least.
 const LEAST: u64 = 20;
 
@@ -27,10 +30,12 @@ pub(crate) enum Operation {
     Allreduce,
     Broadcast,
     Alltoall,
+    ReproducibleSum,
 }
 
 /// One row for each operation, length and number of ranks.
-pub(crate) fn contests(rounds: u64, peers: Peers<'_>) -> Vec<Contest> {
+pub(crate) fn contests(peers: Peers<'_>) -> Vec<Contest> {
+    let budget_us = peers.budget_us;
     let operations = [
         (Operation::Barrier, 1),
         (Operation::Allreduce, 1),
@@ -41,19 +46,12 @@ pub(crate) fn contests(rounds: u64, peers: Peers<'_>) -> Vec<Contest> {
     let each = operations
         .into_iter()
         .flat_map(|(operation, length)| [2, 8].map(|ranks| (operation, length, ranks)));
-    each.map(|(operation, length, ranks)| {
-        let rounds = (rounds / length as u64).max(LEAST);
+    let beside_mpi = each.map(|(operation, length, ranks)| {
         let times = if ranks <= 2 { 1.0 } else { PART };
-        let of = match operation {
-            Operation::Barrier => String::new(),
-            Operation::Allreduce | Operation::Broadcast | Operation::Alltoall => {
-                format!(" of {length} f64")
-            }
-        };
         Contest {
-            row: format!("{}{of}, P = {ranks}", operation.name()),
+            row: row(operation, length, ranks),
             unit: "µs a round",
-            motet: Box::new(move || run(operation, length, ranks, rounds)),
+            motet: Box::new(move || run(operation, length, ranks, budget_us)),
             peers: (0..peers.mpi.len())
                 .map(|at| {
                     let run = on_mpi(peers, at, operation, length, ranks);
@@ -68,8 +66,29 @@ pub(crate) fn contests(rounds: u64, peers: Peers<'_>) -> Vec<Contest> {
             limit: None,
             cold: false,
         }
-    })
-    .collect()
+    });
+    let reproducible = [2, 8].map(|ranks| {
+        let plain = Operation::Allreduce;
+        let peer: Run = Box::new(move || run(plain, LONG, ranks, budget_us));
+        Contest {
+            row: row(Operation::ReproducibleSum, LONG, ranks),
+            unit: "µs a round",
+            motet: Box::new(move || run(Operation::ReproducibleSum, LONG, ranks, budget_us)),
+            peers: vec![(plain.name(), peer)],
+            bars: vec![Bar::AtMostTimes(REPRODUCIBLE, plain.name())],
+            limit: None,
+            cold: false,
+        }
+    });
+    beside_mpi.chain(reproducible).collect()
+}
+
+fn row(operation: Operation, length: usize, ranks: usize) -> String {
+    let of = match operation {
+        Operation::Barrier => String::new(),
+        _ => format!(" of {length} f64"),
+    };
+    format!("{}{of}, P = {ranks}", operation.name())
 }
 
 fn on_mpi(peers: Peers<'_>, at: usize, operation: Operation, length: usize, ranks: usize) -> Run {
@@ -81,10 +100,32 @@ fn on_mpi(peers: Peers<'_>, at: usize, operation: Operation, length: usize, rank
     })
 }
 
-/// The time of a round, in µs.
-fn run(operation: Operation, length: usize, ranks: usize, rounds: u64) -> Result<f64, String> {
+/// The time of one of so many rounds that they last about `budget_us`, in µs.
+fn run(operation: Operation, length: usize, ranks: usize, budget_us: f64) -> Result<f64, String> {
     let world = World::threads(ranks).workers(ranks.min(thread::cores()));
-    run_on(&world, operation, length, rounds)
+    let times = world.run(async |comm| fitted(&comm, operation, length, budget_us).await);
+    Ok(times.map_err(|error| error.to_string())?[0])
+}
+
+/// Runs more and more rounds, as the programs in C do; the last ones count.
+async fn fitted(
+    comm: &Communicator,
+    operation: Operation,
+    length: usize,
+    budget_us: f64,
+) -> Result<f64, CommError> {
+    let mut rounds = LEAST;
+    // Once for nothing.
+    rank(comm, operation, length, rounds).await?;
+    loop {
+        let span = rank(comm, operation, length, rounds).await?;
+        let span = comm.allreduce(span, f64::max).await?;
+        if span >= budget_us / 2.0 {
+            return Ok(span / rounds as f64);
+        }
+        let fit = rounds as f64 * budget_us / span.max(1.0);
+        rounds = (fit as u64).clamp(2 * rounds, 100 * rounds);
+    }
 }
 
 /// The same on a world, as its ranks in this process see it.
@@ -108,10 +149,15 @@ async fn rank(
     length: usize,
     rounds: u64,
 ) -> Result<f64, CommError> {
+    let mine = comm.rank() as f64 + 1.0;
+    let all = match operation {
+        Operation::Alltoall => length * comm.size(),
+        _ => length,
+    };
+    let (mut values, mut came) = (vec![mine; all], vec![-1.0; all]);
+    let (mut got, mut expected) = (0.0, 0.0);
     comm.barrier().await?;
     let started = Instant::now();
-    let mine = comm.rank() as f64 + 1.0;
-    let (mut got, mut expected) = (0.0, 0.0);
     match (operation, length) {
         (Operation::Barrier, _) => {
             for _ in 0..rounds {
@@ -124,27 +170,29 @@ async fn rank(
             }
         }
         (Operation::Allreduce, _) => {
-            let (values, mut totals) = (vec![mine; length], vec![0.0; length]);
             for _ in 0..rounds {
-                comm.allreduce_into(&values, &mut totals, |a, b| a + b)
+                comm.allreduce_into(&values, &mut came, |a, b| a + b)
                     .await?;
             }
-            got = totals[length - 1];
+            got = came[length - 1];
         }
         (Operation::Broadcast, _) => {
-            let mut values = vec![mine; length];
             for _ in 0..rounds {
                 comm.broadcast_into(0, &mut values).await?;
             }
             got = values[length - 1];
         }
         (Operation::Alltoall, _) => {
-            let values = vec![mine; length * comm.size()];
-            let mut came = vec![0.0; length * comm.size()];
             for _ in 0..rounds {
                 comm.alltoall_into(&values, &mut came).await?;
             }
-            got = came[length * comm.size() - 1];
+            got = came[all - 1];
+        }
+        (Operation::ReproducibleSum, _) => {
+            for _ in 0..rounds {
+                comm.reproducible_sum_into(&values, &mut came).await?;
+            }
+            got = came[length - 1];
         }
     }
     // A root may be done long before the others are.
@@ -152,7 +200,9 @@ async fn rank(
     let span = started.elapsed().as_secs_f64() * 1e6;
     match operation {
         Operation::Barrier => {}
-        Operation::Allreduce => expected = (comm.size() * (comm.size() + 1)) as f64 / 2.0,
+        Operation::Allreduce | Operation::ReproducibleSum => {
+            expected = (comm.size() * (comm.size() + 1)) as f64 / 2.0
+        }
         Operation::Broadcast => expected = 1.0,
         Operation::Alltoall => expected = comm.size() as f64,
     }
@@ -167,6 +217,7 @@ impl Operation {
             Operation::Allreduce => "allreduce",
             Operation::Broadcast => "broadcast",
             Operation::Alltoall => "alltoall",
+            Operation::ReproducibleSum => "reproducible sum",
         }
     }
 }

@@ -12,9 +12,12 @@
 //! | any, on `ports` | one port gathers an item per rank; whoever reads first combines them in rank order | 1 post and one epoch |
 //! | any, on `threads` | a tree of nodes with eight children, over cache lines; the last to arrive at a node combines, in rank order, and climbs; the last of all makes the total and publishes it once | log₈ P arrivals and one epoch |
 //!
+//! | any, on `threads`, awaited reductions of long slices | each rank combines its share of the places, and takes the others' totals | twice that; once for two ranks |
+//!
 //! What is made of the total depends on the call: `allreduce` and `broadcast` leave one value that everyone
 //! reads; `scan`, `scatter`, `alltoall` and `reduce_scatter` lay a part out for each rank, which takes it. The
-//! size of the values changes nothing, since they are moved and not sent: there are no messages to cut up.
+//! size of the values changes nothing, since they are moved and not sent: there are no messages to cut up. Numbers
+//! of slices are copied into room that the rank has lent before, and from there to where they shall be.
 
 mod allgather;
 mod allreduce;
@@ -28,6 +31,7 @@ mod reduce_scatter;
 mod reproducible_sum;
 mod scan;
 mod scatter;
+mod shares;
 mod shelf;
 
 pub(crate) use shelf::copy;

@@ -3,6 +3,7 @@
 use crate::CommError;
 use crate::envelope::{Context, Kind};
 use crate::fabric::{AnyFabric, Place, Team};
+use crate::lent::Lender;
 use crate::pending::Spot;
 use crate::profile::{Called, Entered, Recorder};
 use crate::report::{Operation, Wait, Why};
@@ -22,7 +23,8 @@ use std::sync::Arc;
 /// Dropping the future of a point-to-point call before it ends takes nothing and sends nothing, but for
 /// `ssend`, `sendrecv`, `sendrecv_replace` and `shift`: they send when they are first polled, and their messages
 /// stay on their way. Dropping that of a collective, or of an exchange with neighbours, leaves this rank out of
-/// step; its next one says so.
+/// step; its next one says so. Most collectives end on the other ranks all the same, but reductions of long vectors
+/// in place may need this rank to their end.
 pub struct Communicator {
     fabric: AnyFabric,
     team: Arc<Team>,
@@ -35,6 +37,8 @@ pub struct Communicator {
     started: Cell<u32>,
     /// Rings and lines this rank has made.
     topologies: Cell<u32>,
+    /// The room of what this rank has lent to the others.
+    lender: Lender,
     /// Notes where the rank's time goes, if the run is profiled.
     recorder: Option<Rc<Recorder>>,
 }
@@ -49,6 +53,7 @@ impl Communicator {
             in_meeting: Cell::new(false),
             started: Cell::new(0),
             topologies: Cell::new(0),
+            lender: Lender::default(),
             recorder: None,
         }
     }
@@ -112,6 +117,12 @@ impl Communicator {
     #[inline]
     pub(crate) fn team(&self) -> &Team {
         &self.team
+    }
+
+    /// Lends this rank's numbers to the others.
+    #[inline]
+    pub(crate) fn lender(&self) -> &Lender {
+        &self.lender
     }
 
     /// Checks that `rank` exists.

@@ -31,6 +31,7 @@ pub(crate) use farewells::Farewells;
 pub(crate) use hall::Hall;
 pub(crate) use lane::{Closer, Lane, LaneReceiver, LaneSender};
 pub(crate) use mailbox::Steps;
+pub(crate) use meeting::FAN;
 pub(crate) use place::{Agenda, Place, PlaceKind};
 pub(crate) use ports::Ports;
 #[cfg(all(test, not(motet_loom)))]

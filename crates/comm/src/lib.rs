@@ -69,6 +69,7 @@ mod error;
 mod exact_sum;
 mod fabric;
 mod group;
+mod lent;
 mod meet;
 mod pending;
 mod plain;

@@ -47,6 +47,99 @@ impl<P: Pending + ?Sized> Pending for Box<P> {
     }
 }
 
+/// One of two ways to the same end.
+pub(crate) enum Either<A, B> {
+    One(A),
+    Other(B),
+}
+
+impl<A: Pending, B: Pending<Output = A::Output>> Pending for Either<A, B> {
+    type Output = A::Output;
+
+    #[inline]
+    fn look(&mut self) -> Option<A::Output> {
+        match self {
+            Either::One(pending) => pending.look(),
+            Either::Other(pending) => pending.look(),
+        }
+    }
+
+    fn why(&self) -> Whys {
+        match self {
+            Either::One(pending) => pending.why(),
+            Either::Other(pending) => pending.why(),
+        }
+    }
+
+    fn called(&self) -> Option<Called> {
+        match self {
+            Either::One(pending) => pending.called(),
+            Either::Other(pending) => pending.called(),
+        }
+    }
+
+    fn cancel(&mut self) -> bool {
+        match self {
+            Either::One(pending) => pending.cancel(),
+            Either::Other(pending) => pending.cancel(),
+        }
+    }
+}
+
+/// Something and, if it ends well, perhaps something after it: one call of the program.
+pub(crate) struct Then<A, N, B> {
+    step: Either<A, B>,
+    next: Option<N>,
+}
+
+impl<A, N, B> Then<A, N, B> {
+    pub(crate) fn new(first: A, next: N) -> Self {
+        Then {
+            step: Either::One(first),
+            next: Some(next),
+        }
+    }
+}
+
+impl<A, N, B, T, E> Pending for Then<A, N, B>
+where
+    A: Pending<Output = Result<T, E>>,
+    N: FnOnce(T) -> Option<B>,
+    B: Pending<Output = Result<(), E>>,
+{
+    type Output = Result<(), E>;
+
+    #[inline]
+    fn look(&mut self) -> Option<Result<(), E>> {
+        loop {
+            match &mut self.step {
+                Either::One(first) => match first.look()? {
+                    Err(error) => return Some(Err(error)),
+                    Ok(outcome) => match self.next.take()?(outcome) {
+                        None => return Some(Ok(())),
+                        Some(second) => self.step = Either::Other(second),
+                    },
+                },
+                Either::Other(second) => return second.look(),
+            }
+        }
+    }
+
+    fn why(&self) -> Whys {
+        match &self.step {
+            Either::One(first) => first.why(),
+            Either::Other(second) => second.why(),
+        }
+    }
+
+    fn called(&self) -> Option<Called> {
+        match &self.step {
+            Either::One(first) => first.called(),
+            Either::Other(second) => second.called(),
+        }
+    }
+}
+
 /// What a rank waits for: one thing, or one of several.
 pub(crate) type Whys = Vec<Why>;
 

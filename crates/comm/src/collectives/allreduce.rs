@@ -1,8 +1,10 @@
 //! Allreduce.
 
+use super::shares::fold_rows;
 use super::shelf::{copy, each};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
+use crate::pending::{Either, Waiting};
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
@@ -77,8 +79,15 @@ impl Communicator {
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Future<Output = Result<(), CommError>> {
-        self.allreduce_numbers("allreduce_into", Location::caller(), numbers, totals, op)
-            .now()
+        let (name, location) = ("allreduce_into", Location::caller());
+        let pending = if self.combines_in_shares::<T>(numbers.len()) {
+            let call = Call::new::<T>(name, location);
+            let fold = move |rows: &[&[T]], totals: &mut [T]| fold_rows(rows, totals, &op);
+            Either::One(self.combined_in_shares(call, numbers, totals, fold))
+        } else {
+            Either::Other(self.allreduce_numbers(name, location, numbers, totals, op))
+        };
+        Waiting::new(self.spot(), pending)
     }
 
     /// Starts an [`allreduce_into`](Communicator::allreduce_into) (MPI_IALLREDUCE).

@@ -1,7 +1,9 @@
 //! All to all: every rank has something for every other.
 
+use super::allreduce::same_length;
 use super::shelf::{Shelf, append, copy, cut};
 use crate::fabric::Call;
+use crate::lent::{Lent, Rows};
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain, Value};
@@ -157,9 +159,24 @@ impl Communicator {
         numbers: &[T],
         came: &'c mut [T],
     ) -> impl Collective<'c, ()> {
-        let call = call.length(numbers.len());
-        let counts = vec![numbers.len() / self.size(); self.size()];
-        self.alltoallv_numbers(call, numbers, counts, came, |_| ())
+        let (rank, size, name, all) = (self.rank(), self.size(), call.name(), numbers.len());
+        let each = all / size;
+        let value = if each * size == all {
+            Ok(Rows::one(self.lender().lend(numbers)))
+        } else {
+            let problem = cut(name, all, &vec![each; size], size)
+                .err()
+                .unwrap_or_default();
+            Err(CommError::Arguments { problem })
+        };
+        let read = move |rows: &Rows<T>| {
+            same_length(name, all, came.len())?;
+            for (place, row) in rows.iter().enumerate() {
+                came[place * each..][..each].copy_from_slice(&row[rank * each..][..each]);
+            }
+            Ok(())
+        };
+        Meet::new(self, call.length(all), value, Rows::join, |rows| rows, read)
     }
 
     fn alltoallv_numbers<'c, T: Plain, R: 'c>(
@@ -175,14 +192,14 @@ impl Communicator {
             Ok(begins) => Ok(vec![Row {
                 begins,
                 counts,
-                numbers: numbers.to_vec(),
+                numbers: self.lender().lend(numbers),
             }]),
             Err(problem) => Err(CommError::Arguments { problem }),
         };
         let read = move |rows: &Vec<Row<T>>| {
             let counts: Vec<usize> = rows.iter().map(|row| row.counts[rank]).collect();
             let all: usize = counts.iter().sum();
-            super::allreduce::same_length(name, all, came.len())?;
+            same_length(name, all, came.len())?;
             let mut rest = came;
             for (row, count) in rows.iter().zip(&counts) {
                 let (room, behind) = rest.split_at_mut(*count);
@@ -201,7 +218,7 @@ impl Communicator {
 struct Row<T> {
     begins: Vec<usize>,
     counts: Vec<usize>,
-    numbers: Vec<T>,
+    numbers: Lent<T>,
 }
 
 /// From what each rank has for all to what all have for each rank.

@@ -2,6 +2,7 @@
 
 use super::shelf::copy;
 use crate::fabric::Call;
+use crate::lent::Lent;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain, Value};
@@ -119,8 +120,8 @@ impl Communicator {
         let is_root = self.rank() == root;
         let value = self
             .check_rank(root)
-            .map(|()| is_root.then(|| numbers.to_vec()));
-        let read = move |value: &Option<Vec<T>>| match value {
+            .map(|()| is_root.then(|| self.lender().lend(numbers)));
+        let read = move |value: &Option<Lent<T>>| match value {
             Some(came) if !is_root => copy(name, came, numbers),
             _ => Ok(()),
         };

@@ -5,6 +5,7 @@ use super::shelf::{append, copy};
 use crate::exact_sum::{Real, add_columns};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
+use crate::pending::{Either, Waiting};
 use crate::request::Request;
 use crate::{CommError, Communicator, ExactSum};
 use std::future::Future;
@@ -80,7 +81,13 @@ impl Communicator {
         totals: &'c mut [T],
     ) -> impl Future<Output = Result<(), CommError>> {
         let call = Call::new::<T>("reproducible_sum_into", Location::caller());
-        self.sums_at(call, numbers, totals).now()
+        let pending = if self.combines_in_shares::<T>(numbers.len()) {
+            let fold = |rows: &[&[T]], totals: &mut [T]| add_columns(rows, totals);
+            Either::One(self.combined_in_shares(call, numbers, totals, fold))
+        } else {
+            Either::Other(self.sums_at(call, numbers, totals))
+        };
+        Waiting::new(self.spot(), pending)
     }
 
     /// Starts a [`reproducible_sum_into`](Communicator::reproducible_sum_into).

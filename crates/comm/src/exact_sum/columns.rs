@@ -7,7 +7,7 @@ use super::{ExactSum, Real};
 /// Most columns need no accumulator: the rounding error of each addition is known exactly, and the errors are
 /// added up; if what is left out of that cannot change the rounding, the result is right. (Ogita, Rump and
 /// Oishi, Accurate sum and dot product, 2005; the check is theirs in spirit.)
-pub(crate) fn add_columns<T: Real>(rows: &[Vec<T>], totals: &mut [T]) {
+pub(crate) fn add_columns<T: Real>(rows: &[impl AsRef<[T]>], totals: &mut [T]) {
     #[cfg(target_arch = "x86_64")]
     {
         if std::arch::is_x86_feature_detected!("avx512f") {
@@ -28,12 +28,12 @@ mod wide {
     use super::{Real, add_blocks};
 
     #[target_feature(enable = "avx512f")]
-    pub(super) fn add_columns_avx512<T: Real>(rows: &[Vec<T>], totals: &mut [T]) {
+    pub(super) fn add_columns_avx512<T: Real>(rows: &[impl AsRef<[T]>], totals: &mut [T]) {
         add_blocks(rows, totals);
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn add_columns_avx2<T: Real>(rows: &[Vec<T>], totals: &mut [T]) {
+    pub(super) fn add_columns_avx2<T: Real>(rows: &[impl AsRef<[T]>], totals: &mut [T]) {
         add_blocks(rows, totals);
     }
 }
@@ -42,10 +42,11 @@ mod wide {
 const BLOCK: usize = 128;
 
 #[inline(always)]
-fn add_blocks<T: Real>(rows: &[Vec<T>], totals: &mut [T]) {
+fn add_blocks<T: Real>(rows: &[impl AsRef<[T]>], totals: &mut [T]) {
     for (block, totals) in totals.chunks_mut(BLOCK).enumerate() {
         let range = block * BLOCK..block * BLOCK + totals.len();
         if let [one, other] = rows {
+            let (one, other) = (one.as_ref(), other.as_ref());
             // The sum of two numbers is rounded once anyway.
             for (total, (one, other)) in totals
                 .iter_mut()
@@ -64,11 +65,11 @@ fn add_blocks<T: Real>(rows: &[Vec<T>], totals: &mut [T]) {
 
 /// Adds up some columns; whether the rounding of one is not certain.
 #[inline(always)]
-fn add_block<T: Real>(rows: &[Vec<T>], begin: usize, totals: &mut [T]) -> bool {
+fn add_block<T: Real>(rows: &[impl AsRef<[T]>], begin: usize, totals: &mut [T]) -> bool {
     let (mut sums, mut errors, mut sizes) = ([0.0; BLOCK], [0.0; BLOCK], [0.0; BLOCK]);
     let length = totals.len();
     for row in rows {
-        let row = &row[begin..begin + length];
+        let row = &row.as_ref()[begin..begin + length];
         for i in 0..length {
             let (sum, number) = (sums[i], row[i].widened());
             let next: f64 = sum + number;
@@ -90,12 +91,12 @@ fn add_block<T: Real>(rows: &[Vec<T>], begin: usize, totals: &mut [T]) -> bool {
 
 /// Adds up again, by accumulators, those columns whose rounding is not certain.
 #[cold]
-fn settle<T: Real>(rows: &[Vec<T>], begin: usize, totals: &mut [T]) {
+fn settle<T: Real>(rows: &[impl AsRef<[T]>], begin: usize, totals: &mut [T]) {
     let loss = loss(rows.len());
     for (i, total) in totals.iter_mut().enumerate() {
         let (mut sum, mut error, mut size) = (0.0, 0.0, 0.0);
         for row in rows {
-            let number = row[begin + i].widened();
+            let number = row.as_ref()[begin + i].widened();
             let next: f64 = sum + number;
             let part = next - sum;
             error += (sum - (next - part)) + (number - part);
@@ -104,7 +105,7 @@ fn settle<T: Real>(rows: &[Vec<T>], begin: usize, totals: &mut [T]) {
         }
         let (near, certain) = nearest(sum, error, loss * size);
         if !(certain && T::is_certain(near)) {
-            *total = ExactSum::of(rows.iter().map(|row| row[begin + i])).rounded();
+            *total = ExactSum::of(rows.iter().map(|row| row.as_ref()[begin + i])).rounded();
         }
     }
 }

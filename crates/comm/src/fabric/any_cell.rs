@@ -6,6 +6,7 @@ use std::ptr;
 
 /// Room for a value of any `Send` type. A value of up to [`AnyCell::INLINE`] bytes is stored in
 /// place, a larger one in a box.
+#[repr(C)]
 pub(crate) struct AnyCell {
     /// The type of the value and how to drop it; `None` when empty.
     kind: Option<Kind>,

@@ -30,22 +30,28 @@ use motet_sync::cell::UnsafeCell;
 use motet_sync::{CachePadded, Mutex};
 
 /// Children of a node.
-pub(super) const FAN: usize = if cfg!(motet_loom) { 2 } else { 8 };
+pub(crate) const FAN: usize = if cfg!(motet_loom) { 2 } else { 8 };
 
 pub(crate) struct Meeting {
     cells: Box<[CachePadded<UnsafeCell<Cell>>]>,
     /// The lowest level first.
     levels: Vec<Box<[CachePadded<Node>]>>,
-    /// Meetings that have taken place.
-    epoch: CachePadded<AtomicU32>,
-    total: CachePadded<UnsafeCell<AnyCell>>,
-    /// Why the last meeting failed, if it did.
-    failed: UnsafeCell<Option<Box<CommError>>>,
+    published: CachePadded<Published>,
     /// The ranks as the communicator numbers them; `None` when they are the same.
     names: Option<Box<[usize]>>,
     /// Ranks that sleep until the epoch is raised, and how many.
     sleepers: Mutex<Vec<usize>>,
     sleeping: AtomicUsize,
+}
+
+/// What those who wait look at and then read: a small total comes in the same cache line as the news of it.
+#[repr(C)]
+struct Published {
+    /// Meetings that have taken place.
+    epoch: AtomicU32,
+    /// Why the last meeting failed, if it did.
+    failed: UnsafeCell<Option<Box<CommError>>>,
+    total: UnsafeCell<AnyCell>,
 }
 
 struct Node {
@@ -93,9 +99,11 @@ impl Meeting {
                 .map(|_| CachePadded::new(UnsafeCell::new(cell())))
                 .collect(),
             levels,
-            epoch: CachePadded::new(AtomicU32::new(0)),
-            total: CachePadded::new(UnsafeCell::new(AnyCell::new())),
-            failed: UnsafeCell::new(None),
+            published: CachePadded::new(Published {
+                epoch: AtomicU32::new(0),
+                failed: UnsafeCell::new(None),
+                total: UnsafeCell::new(AnyCell::new()),
+            }),
             names: None,
             sleepers: Mutex::default(),
             sleeping: AtomicUsize::new(0),
@@ -214,22 +222,27 @@ impl Meeting {
         };
         // SAFETY: nobody reads the total between the arrival of all ranks and the raise of the
         // epoch; the same holds for `failed`.
-        self.total.with_mut(|place| unsafe {
+        self.published.total.with_mut(|place| unsafe {
             match total {
                 Some(total) => (*place).put(total),
                 None => (*place).clear(),
             }
         });
         // SAFETY: as above.
-        self.failed.with_mut(|place| unsafe { *place = failed });
-        self.epoch.fetch_add(1, Ordering::Release);
+        self.published
+            .failed
+            .with_mut(|place| unsafe { *place = failed });
+        // Relaxed: one rank publishes at a time, and has seen the last meeting. Release: shows the total.
+        let meetings = self.published.epoch.load(Ordering::Relaxed);
+        let meetings = meetings.wrapping_add(1);
+        self.published.epoch.store(meetings, Ordering::Release);
     }
 
     /// Whether the meeting with this number (the first is 1) has taken place.
     #[inline]
     pub(crate) fn has_taken_place(&self, number: u32) -> bool {
         // Meetings cannot run ahead of a rank, so this is equality in spite of the wrap-around.
-        self.epoch.load(Ordering::Acquire) == number
+        self.published.epoch.load(Ordering::Acquire) == number
     }
 
     /// Reads the total of the last meeting.
@@ -245,6 +258,7 @@ impl Meeting {
         }
         // SAFETY: nobody writes the total before all ranks have arrived again.
         Ok(self
+            .published
             .total
             .with(|total| read(unsafe { (*total).get() }.expect("the total is a T"))))
     }
@@ -253,7 +267,8 @@ impl Meeting {
     /// for the next.
     fn failure(&self) -> Option<CommError> {
         // SAFETY: written only by the publisher, as the module doc says.
-        self.failed
+        self.published
+            .failed
             .with(|failed| unsafe { (*failed).as_deref().cloned() })
     }
 

@@ -10,6 +10,7 @@ mod giving_up;
 mod gone;
 mod grids;
 mod lengths;
+mod long_vectors;
 mod messages;
 mod misuse;
 mod network;

@@ -1,0 +1,189 @@
+//! Long vectors that the ranks of a process combine together: each its share of the places.
+
+use crate::fabric::{Call, FAN, Place};
+use crate::lent::Rows;
+use crate::meet::Meet;
+use crate::pending::{Pending, Then};
+use crate::{CommError, Communicator, Plain};
+use std::ops::Range;
+
+/// Bytes of the shortest share: below it the ranks would meet once more for very little.
+const SHORTEST: usize = 512;
+
+/// Places that are combined at a time: what has been made of them stays in the nearest cache.
+const BLOCK: usize = 512;
+
+impl Communicator {
+    /// Whether vectors of so many elements are combined in shares.
+    pub(super) fn combines_in_shares<T: Plain>(&self, length: usize) -> bool {
+        matches!(self.team().place(), Some(Place::Tree(_)))
+            && length / self.size() * size_of::<T>() >= SHORTEST
+    }
+
+    /// Combines the numbers of all ranks, place by place, into `totals` of every rank. `fold` combines the same
+    /// places of all ranks, in rank order.
+    ///
+    /// Everyone reads its share of the places from all, then the totals of the others' shares: the ranks meet twice.
+    /// Two ranks read each other's numbers, which is as much, and meet once.
+    pub(super) fn combined_in_shares<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        totals: &'c mut [T],
+        fold: impl Fn(&[&[T]], &mut [T]) + 'c,
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        let (rank, size, length) = (self.rank(), self.size(), numbers.len());
+        let name = call.name();
+        let value = super::allreduce::same_length(name, length, totals.len())
+            .map(|()| Rows::one(self.lender().lend(numbers)));
+        let share = if size == 2 {
+            length
+        } else {
+            share::<T>(length, size)
+        };
+        let mine = if size == 2 {
+            0..length
+        } else {
+            part(rank, share, length)
+        };
+        let place = mine.clone();
+        let read = move |rows: &Rows<T>| {
+            fold(&rows.cut(&place), &mut totals[place]);
+            Ok(totals)
+        };
+        let call = call.length(length);
+        let first = Meet::new(self, call, value, Rows::join, |rows| rows, read);
+        Then::new(first, move |totals: &'c mut [T]| {
+            if mine.len() == length {
+                return None;
+            }
+            let value = Rows::one(self.lender().lend(&totals[mine]));
+            let read = move |rows: &Rows<T>| {
+                let parts = totals.chunks_mut(share).zip(rows.iter()).enumerate();
+                for (_, (to, part)) in parts.filter(|(of, _)| *of != rank) {
+                    to.copy_from_slice(part);
+                }
+                Ok(())
+            };
+            Some(Meet::new(
+                self,
+                call,
+                Ok(value),
+                Rows::join,
+                |rows| rows,
+                read,
+            ))
+        })
+    }
+}
+
+/// The length of each share, but for the last ones: whole cache lines.
+fn share<T>(length: usize, ranks: usize) -> usize {
+    let line = (64 / size_of::<T>()).max(1);
+    length.div_ceil(ranks).next_multiple_of(line)
+}
+
+/// The share of a rank; empty for the last ones, if the others have taken all.
+fn part(rank: usize, share: usize, length: usize) -> Range<usize> {
+    let at = |rank: usize| (rank * share).min(length);
+    at(rank)..at(rank + 1)
+}
+
+/// Combines rows, place by place, bracketed as a meeting brackets what ranks bring: by the nodes of its tree. So a
+/// total has the same bits whichever way it was made.
+pub(super) fn fold_rows<T: Copy>(rows: &[&[T]], totals: &mut [T], op: &impl Fn(T, T) -> T) {
+    for (block, totals) in totals.chunks_mut(BLOCK).enumerate() {
+        fold_block(rows, block * BLOCK, totals, op);
+    }
+}
+
+fn fold_block<T: Copy>(rows: &[&[T]], begin: usize, totals: &mut [T], op: &impl Fn(T, T) -> T) {
+    let range = begin..begin + totals.len();
+    let mut width = 1;
+    while width * FAN < rows.len() {
+        width *= FAN;
+    }
+    if width > 1 {
+        let (first, rest) = rows.split_at(width);
+        fold_block(first, begin, totals, op);
+        let mut node = totals.to_vec();
+        for rows in rest.chunks(width) {
+            fold_block(rows, begin, &mut node, op);
+            fold_in(totals, &node, op);
+        }
+        return;
+    }
+    match rows {
+        [] => {}
+        [one] => totals.copy_from_slice(&one[range]),
+        [one, other, rest @ ..] => {
+            let pairs = one[range.clone()].iter().zip(&other[range.clone()]);
+            for (total, (one, other)) in totals.iter_mut().zip(pairs) {
+                *total = op(*one, *other);
+            }
+            for row in rest {
+                fold_in(totals, &row[range.clone()], op);
+            }
+        }
+    }
+}
+
+fn fold_in<T: Copy>(totals: &mut [T], row: &[T], op: &impl Fn(T, T) -> T) {
+    for (total, number) in totals.iter_mut().zip(row) {
+        *total = op(*total, *number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_cover_all_places_once() {
+        for (length, ranks) in [(0, 3), (1, 3), (64, 3), (4096, 8), (4097, 8), (1000, 300)] {
+            let share = share::<f64>(length, ranks).max(1);
+            let parts = (0..ranks).map(|rank| part(rank, share, length));
+            let places: Vec<usize> = parts.flatten().collect();
+            assert_eq!(places, (0..length).collect::<Vec<_>>(), "{length} {ranks}");
+        }
+    }
+
+    /// As the nodes of a meeting's tree bracket them.
+    fn bracketed(rows: &[String]) -> String {
+        let mut level = rows.to_vec();
+        while level.len() > 1 {
+            let node = |node: &[String]| {
+                let folded = node.iter().cloned();
+                folded
+                    .reduce(|a, b| format!("({a}{b})"))
+                    .expect("a node has children")
+            };
+            level = level.chunks(FAN).map(node).collect();
+        }
+        level.pop().expect("there is a rank")
+    }
+
+    #[test]
+    fn rows_are_bracketed_as_a_meeting_does() {
+        use std::cell::RefCell;
+        for ranks in [1, 2, 3, 8, 9, 17, 64, 65, 130] {
+            // Numbers that stand for texts, so that they can be copied.
+            let texts = RefCell::new(
+                (0..ranks)
+                    .map(|rank| format!("{rank} "))
+                    .collect::<Vec<_>>(),
+            );
+            let rows: Vec<[usize; 1]> = (0..ranks).map(|rank| [rank]).collect();
+            let rows: Vec<&[usize]> = rows.iter().map(|row| &row[..]).collect();
+            let mut total = [0];
+            let expected = bracketed(&texts.borrow());
+            fold_rows(&rows, &mut total, &|a: usize, b: usize| {
+                let mut texts = texts.borrow_mut();
+                let joined = format!("({}{})", texts[a], texts[b]);
+                texts.push(joined);
+                texts.len() - 1
+            });
+            assert_eq!(texts.borrow()[total[0]], expected);
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Vectors that ranks combine in shares, and numbers that others read while their rank has gone on.
+
+use crate::worlds::{Outcome, TREES, everywhere, on, worlds_of};
+use motet_comm::{CommError, World};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Waker};
+
+fn trees() -> Vec<World> {
+    let some = |size| worlds_of(size).into_iter().take(2);
+    TREES.into_iter().flat_map(some).collect()
+}
+
+fn number(rank: usize, i: usize) -> f64 {
+    0.1 * ((rank * 7 + i) as f64 + 1.0).sqrt()
+}
+
+#[test]
+fn sem_g32_long_vectors_have_the_bits_of_single_values() {
+    on(
+        trees(),
+        async |comm| -> Outcome<()> {
+            let (rank, size) = (comm.rank(), comm.size());
+            // Shares of whole cache lines, the last ones shorter or empty.
+            for length in [64 * size, 64 * size + 1, 91 * size + 5] {
+                let mine: Vec<f64> = (0..length).map(|i| number(rank, i)).collect();
+                let mut totals = vec![0.0; length];
+                comm.allreduce_into(&mine, &mut totals, |a, b| a + b)
+                    .await?;
+                let mut exact = vec![0.0; length];
+                comm.reproducible_sum_into(&mine, &mut exact).await?;
+                for i in (0..length).step_by(length / 5) {
+                    let single = comm.allreduce(mine[i], |a, b| a + b).await?;
+                    assert_eq!(totals[i].to_bits(), single.to_bits(), "{i} of {length}");
+                    let single = comm.reproducible_sum(&mine[i..=i]).await?;
+                    assert_eq!(exact[i].to_bits(), single.to_bits(), "{i} of {length}");
+                }
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
+#[test]
+fn sem_g33_ranks_that_combine_in_shares_and_others_are_told() {
+    everywhere(
+        async |comm| {
+            if comm.size() == 1 {
+                return Ok(());
+            }
+            let last = comm.rank() == comm.size() - 1;
+            let outcome = if last {
+                let (mine, mut totals) = (vec![1_u64; 4000], vec![0; 4000]);
+                comm.allreduce_into(&mine, &mut totals, |a, b| a + b).await
+            } else {
+                let (mine, mut totals) = (vec![1.0; 4000], vec![0.0; 4000]);
+                comm.allreduce_into(&mine, &mut totals, |a, b| a + b).await
+            };
+            let Err(CommError::Mismatch { one, other }) = outcome else {
+                panic!("no mismatch: {outcome:?}");
+            };
+            assert!(
+                one.contains("f64") && other.contains("u64"),
+                "{one} {other}"
+            );
+            let (mine, mut totals) = (vec![1.0; 4000], vec![0.0; 4000]);
+            let outcome = if last {
+                comm.barrier().await
+            } else {
+                comm.allreduce_into(&mine, &mut totals, |a, b| a + b).await
+            };
+            let Err(CommError::Mismatch { one, other }) = outcome else {
+                panic!("no mismatch: {outcome:?}");
+            };
+            assert!(one.contains("allreduce_into") && other.contains("barrier"));
+            comm.barrier().await
+        },
+        |_, _| (),
+    );
+}
+
+#[test]
+fn sem_g34_a_dropped_vector_is_told_at_the_next_one() {
+    everywhere(
+        async |comm| {
+            if comm.rank() == 0 && comm.size() > 1 {
+                let (mine, mut totals) = (vec![1.0; 4000], vec![0.0; 4000]);
+                {
+                    let call = pin!(comm.allreduce_into(&mine, &mut totals, |a, b| a + b));
+                    let poll = call.poll(&mut Context::from_waker(Waker::noop()));
+                    assert!(poll.is_pending(), "the call waits");
+                }
+                let told = comm.broadcast_into(0, &mut totals).await;
+                assert!(matches!(told, Err(CommError::OutOfStep { .. })), "{told:?}");
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
+/// The root's numbers are copied when it calls: what it does with them after it has gone on is not seen.
+#[test]
+fn numbers_are_read_as_they_were_when_their_rank_came() {
+    everywhere(
+        async |comm| -> Outcome<Vec<u32>> {
+            let mut came = vec![7; 3000];
+            if comm.rank() == 0 && comm.size() > 1 {
+                {
+                    let call = pin!(comm.broadcast_into(0, &mut came));
+                    let poll = call.poll(&mut Context::from_waker(Waker::noop()));
+                    assert!(poll.is_pending(), "the call waits");
+                }
+                came.fill(9);
+                drop(came);
+                for dest in 1..comm.size() {
+                    comm.send(dest, 0, ()).await?;
+                }
+                return Ok(vec![7; 3000]);
+            }
+            if comm.size() > 1 {
+                comm.recv::<()>(0, 0).await?;
+                came.fill(0);
+            }
+            comm.broadcast_into(0, &mut came).await?;
+            Ok(came)
+        },
+        |_, _| vec![7; 3000],
+    );
+}
+
+/// Roots that run ahead of their readers, and types that change: the room that is lent again is nobody else's.
+#[test]
+fn room_that_is_lent_again_is_read_by_nobody() {
+    everywhere(
+        async |comm| {
+            let (rank, size) = (comm.rank(), comm.size());
+            for round in 0..40 {
+                let root = round % size;
+                let mut numbers = vec![(rank * 1000 + round) as f64; 700];
+                comm.broadcast_into(root, &mut numbers).await?;
+                assert!(numbers.iter().all(|n| *n == (root * 1000 + round) as f64));
+                let mine: Vec<u16> = (0..64 * size)
+                    .map(|i| (rank + i / 64 + round) as u16)
+                    .collect();
+                let mut came = vec![0; 64 * size];
+                comm.alltoall_into(&mine, &mut came).await?;
+                let from = |i: usize| (i / 64 + rank + round) as u16;
+                assert!(came.iter().enumerate().all(|(i, n)| *n == from(i)));
+                let mine = vec![(rank + round) as u64; 300 * size];
+                let mut totals = vec![0; 300 * size];
+                comm.allreduce_into(&mine, &mut totals, |a, b| a + b)
+                    .await?;
+                let sum: u64 = (0..size).map(|rank| (rank + round) as u64).sum();
+                assert!(totals.iter().all(|n| *n == sum));
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
