@@ -241,7 +241,8 @@ impl<T: Send + 'static> PortCore<T> {
     }
 
     /// The domain's lock, if there is a domain, and the port's.
-    #[inline]
+    // Always: two guards are handed back through memory otherwise, by each post.
+    #[inline(always)]
     fn lock(
         &self,
     ) -> (
