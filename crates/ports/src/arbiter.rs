@@ -2,6 +2,7 @@
 
 mod after;
 mod any_seat;
+mod batch;
 mod choice;
 mod from_handler;
 mod interleave;

@@ -274,6 +274,44 @@ fn loom_two_posts_against_a_cleanup() {
     });
 }
 
+/// Two items that make a batch come while it is registered: it is taken, once.
+#[test]
+fn loom_two_posts_against_the_registration_of_a_batch() {
+    loom::model(|| {
+        let (port, queue) = (Port::new(), Keeper::default());
+        MultipleItemReceive::persistent(&port, 2, |two: Vec<u32>| assert_eq!(two.len(), 2))
+            .activate(&queue)
+            .unwrap();
+        let poster = post_elsewhere(&port, 1);
+        let other = post_elsewhere(&port, 2);
+        queue.run();
+        poster.join().unwrap();
+        other.join().unwrap();
+        assert_eq!((port.item_count(), queue.run()), (0, 1));
+    });
+}
+
+/// A receive of batches is cleaned up while two items come: both are in the port, or in its one task.
+#[test]
+fn loom_two_posts_against_the_cleanup_of_a_batch() {
+    loom::model(|| {
+        let (port, queue) = (Port::new(), Keeper::default());
+        let batch = MultipleItemReceive::persistent(&port, 2, |_: Vec<u32>| ());
+        let active = batch.activate(&queue).unwrap();
+        queue.run();
+        let poster = post_elsewhere(&port, 1);
+        let closer = thread::spawn(move || active.cleanup());
+        port.post(2).unwrap();
+        poster.join().unwrap();
+        closer.join().unwrap();
+        let tasks = queue.take();
+        assert!(tasks.len() <= 1);
+        assert_eq!(2 * tasks.len() + port.item_count(), 2);
+        tasks.into_iter().for_each(Task::cleanup);
+        assert_eq!((port.item_count(), port.receiver_count()), (2, 0));
+    });
+}
+
 /// A batch comes back while another item is posted: nothing is lost, and the batch can be had again.
 #[test]
 fn loom_a_batch_that_comes_back_against_a_post() {

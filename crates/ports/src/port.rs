@@ -25,7 +25,7 @@ use crate::stamps::Entry;
 use bound::Bound;
 use motet_dispatch::BoxList;
 use motet_sync::atomic::{AtomicBool, Ordering};
-use motet_sync::{Mutex, Serial};
+use motet_sync::{Mutex, MutexGuard, Serial};
 use pile::Front;
 use state::Refusal;
 use std::any::type_name;
@@ -53,17 +53,17 @@ pub struct Port<T: Send + 'static> {
 }
 
 /// Alone in its cache lines: neighbours in memory are often ports that other threads use. What a post writes
-/// of a port whose receiver takes the item and stays is in the first line, which goes from core to core with the
-/// posts; what else it reads is there or in the second, which stays where it is.
+/// of a port whose receiver takes the item, now or with others later, and stays is in the first line, which goes
+/// from core to core with the posts; what else it reads is in further ones, which stay where they are.
 #[repr(C, align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
-    /// Set when the first join on this port is activated. See `domain.rs`.
-    domain: OnceLock<Arc<Domain>>,
     /// Its items carry no causalities.
     tokens: bool,
     /// Whether items may lie on a pile: a hint for posters, who look again under the lock.
     piles: AtomicBool,
     state: Mutex<PortState<T>>,
+    /// Set when the first join on this port is activated. See `domain.rs`.
+    domain: OnceLock<Arc<Domain>>,
     id: u64,
     origin: Origin,
     /// Set when the first pile begins.
@@ -233,30 +233,38 @@ impl<T: Send + 'static> PortCore<T> {
     }
 
     /// Runs `body` on the state, with all that receivers need locked.
+    // One call of `body`: it is inlined then, and nothing it holds is copied.
     #[inline]
     pub(crate) fn locked<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
-        if self.domain.get().is_none() {
-            let mut state = self.state();
-            // The first join makes the domain under this lock.
-            if self.domain.get().is_none() {
-                return body(&mut state);
-            }
-        }
-        self.locked_in_domain(body)
+        let (_domain, mut state) = self.lock();
+        body(&mut state)
     }
 
-    // Inline: what `body` holds is not copied then.
-    #[inline]
-    fn locked_in_domain<R>(&self, body: impl FnOnce(&mut PortState<T>) -> R) -> R {
+    /// The domain's lock, if there is a domain, and the port's.
+    // Always: two guards are handed back through memory otherwise, by each post.
+    #[inline(always)]
+    fn lock(
+        &self,
+    ) -> (
+        Option<MutexGuard<'_, impl Sized>>,
+        MutexGuard<'_, PortState<T>>,
+    ) {
+        if self.domain.get().is_none() {
+            let state = self.state();
+            // The first join makes the domain under this lock.
+            if self.domain.get().is_none() {
+                return (None, state);
+            }
+        }
         // Before the domain's lock, which the caller may be under.
         predicate::assert_outside();
-        let _domain = self.domain().lock();
-        body(&mut self.state())
+        let domain = self.domain().lock();
+        (Some(domain), self.state())
     }
 
     /// The state alone: enough for looking and for taking waiting items.
     #[inline]
-    pub(crate) fn state(&self) -> motet_sync::MutexGuard<'_, PortState<T>> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, PortState<T>> {
         predicate::assert_outside();
         self.state.lock()
     }

@@ -3,7 +3,7 @@
 use crate::deferred::{Deferred, Keep};
 use crate::delivery::{Delivery, Parcel, QueueHandle, item_of};
 use crate::outlet::Outlet;
-use crate::shelf::{End, Offered};
+use crate::shelf::{End, Offered, Shelf};
 use motet_dispatch::{BoxList, Exception, QueueError, Task};
 use std::any::type_name;
 use std::borrow::Cow;
@@ -91,6 +91,36 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
     #[must_use]
     pub fn accept(&mut self) -> T {
         item_of(self.take())
+    }
+
+    /// Whether the offered item has not been taken.
+    #[inline]
+    pub(crate) fn is_there(&self) -> bool {
+        self.parcel.is_some()
+    }
+
+    /// Takes the `count` oldest of the offered item and those that wait; there are as many.
+    #[inline]
+    pub(crate) fn take_oldest(&mut self, count: usize) -> BoxList<Delivery<T>> {
+        if self.end == End::Back && self.waiting.len() + 1 == count {
+            let mut all = std::mem::take(self.waiting);
+            all.push_back(self.take());
+            return all;
+        }
+        self.take_some(count)
+    }
+
+    #[cold]
+    fn take_some(&mut self, count: usize) -> BoxList<Delivery<T>> {
+        self.lend(|offered, _| {
+            let mut shelf = Shelf::offered(offered);
+            let mut taken = BoxList::new();
+            let oldest = std::iter::from_fn(|| shelf.take_oldest());
+            oldest
+                .take(count)
+                .for_each(|parcel| taken.push_back(parcel));
+            taken
+        })
     }
 
     /// Takes the offered item in its node.

@@ -1,5 +1,6 @@
 //! MultipleItemReceive: each handler run takes a fixed number of items from one port.
 
+use super::batch::BatchCore;
 use super::part::Batch;
 use super::seats::{Kit, Ports};
 use crate::activation::{Activation, Active, Attach};
@@ -120,8 +121,16 @@ impl<T: Send + 'static> Attach for MultipleItemReceive<T> {
     type Ports = Ports;
 
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Ports) {
-        let kit = Kit::solo(self.batch);
-        kit.assemble(0, self.handler, self.once, outlet)
+        let MultipleItemReceive {
+            batch,
+            handler,
+            once,
+        } = self;
+        if let Some((port, count)) = batch.unguarded() {
+            let core = BatchCore::active(port, count, handler, once, outlet);
+            return (core, vec![Arc::clone(port.core()) as _]);
+        }
+        Kit::solo(batch).assemble(0, handler, once, outlet)
     }
 
     fn is_once(&self) -> bool {

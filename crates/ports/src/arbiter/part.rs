@@ -128,6 +128,11 @@ impl<T: Send + 'static> Part<T> {
 }
 
 impl<T: Send + 'static> Batch<T> {
+    /// The port and how many, if any items will do.
+    pub(super) fn unguarded(&self) -> Option<(&Port<T>, usize)> {
+        Some((&self.port, self.rule.unguarded()?))
+    }
+
     /// The same number of items, of those that the guard wants.
     pub(crate) fn guarded(mut self, guard: Predicate<T>) -> Self {
         self.rule = self.rule.guarded(guard);

@@ -32,6 +32,14 @@ impl<T: Send + 'static> Several<T> {
         Several(Wanted::Each(guards))
     }
 
+    /// How many, if any items will do.
+    pub(crate) fn unguarded(&self) -> Option<usize> {
+        match self.0 {
+            Wanted::Count(count, None) => Some(count),
+            Wanted::Count(_, Some(_)) | Wanted::Each(_) => None,
+        }
+    }
+
     /// The same number of items, of those that `guard` wants.
     pub(crate) fn guarded(self, guard: Predicate<T>) -> Self {
         match self.0 {

@@ -217,7 +217,6 @@ impl<T: Send + 'static> PortState<T> {
                 return Err(Refusal {
                     parcel,
                     reason: PostRefusal::PortFull,
-                    full: None,
                 });
             }
         }

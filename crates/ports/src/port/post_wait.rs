@@ -7,7 +7,8 @@ use crate::delivery::{Delivery, Parcel, item_of};
 use crate::stamps::Entry;
 use crate::{PostError, PostRefusal};
 use motet_dispatch::{
-    Awaited, BoxList, InsideTask, QueueError, Room, RoomWait, WaitPart, Waiter, watch_here,
+    Awaited, BoxList, InsideTask, QueueError, Room, RoomLine, RoomWait, WaitPart, Waiter,
+    watch_here,
 };
 use motet_sync::Mutex;
 use std::fmt;
@@ -51,7 +52,8 @@ struct Slot<T: Send + 'static> {
 enum Outcome<T: Send + 'static> {
     Posted,
     AtPort(Arc<Poster<T>>),
-    Refused(Refusal<T>),
+    /// With the line in which the poster may wait for room in the queue of the receiver that wanted the item.
+    Refused(Refusal<T>, Option<RoomLine>),
 }
 
 /// # Waiting for room
@@ -141,8 +143,8 @@ impl<T: Send + 'static> PostWait<T> {
                 watch_here(Arc::downgrade(&poster) as Weak<dyn Waiter>, self.created);
                 self.stage = Stage::AtPort(poster);
             }
-            Outcome::Refused(refusal) => {
-                let Some(line) = refusal.line() else {
+            Outcome::Refused(refusal, line) => {
+                let Some(line) = line else {
                     return Poll::Ready(Err(refusal.into_error()));
                 };
                 let wait = line.wait().listed(Some(("post_wait", self.created)));
@@ -235,7 +237,7 @@ impl<T: Send + 'static> PortCore<T> {
             self.locked(
                 |state| match state.place(parcel, Entry::Posted, &mut deferred) {
                     Ok(()) => Outcome::Posted,
-                    Err(refusal) => state.line_up(refusal, waker),
+                    Err(refusal) => state.line_up(refusal, waker, &mut deferred),
                 },
             );
         deferred.carry_out();
@@ -255,7 +257,12 @@ impl<T: Send + 'static> PortCore<T> {
 }
 
 impl<T: Send + 'static> PortState<T> {
-    fn line_up(&mut self, refusal: Refusal<T>, waker: &Waker) -> Outcome<T> {
+    fn line_up(
+        &mut self,
+        refusal: Refusal<T>,
+        waker: &Waker,
+        deferred: &mut Deferred,
+    ) -> Outcome<T> {
         match &mut self.bound {
             Some(bound) if refusal.reason == PostRefusal::PortFull && bound.lets_wait() => {
                 let mut parcel = BoxList::new();
@@ -271,10 +278,12 @@ impl<T: Send + 'static> PortState<T> {
                 Outcome::AtPort(poster)
             }
             _ => {
-                if refusal.line().is_some() {
+                let full = deferred.take_full();
+                let line = full.and_then(|queue| queue.room().filter(RoomLine::throttles));
+                if line.is_some() {
                     self.turned_away.waits();
                 }
-                Outcome::Refused(refusal)
+                Outcome::Refused(refusal, line)
             }
         }
     }

@@ -6,12 +6,12 @@ use super::counters::TurnedAway;
 use super::hungry::Hungry;
 use super::pile::{ENOUGH, Pile};
 use crate::deferred::Deferred;
-use crate::delivery::{Delivery, Parcel, QueueHandle, item_of};
+use crate::delivery::{Delivery, Parcel, item_of};
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::shelf::End;
 use crate::stamps::{Entry, Stamps};
 use crate::{PostError, PostRefusal};
-use motet_dispatch::{BoxList, QueueError, RoomLine};
+use motet_dispatch::{BoxList, QueueError};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
@@ -19,12 +19,12 @@ use std::sync::{Arc, Weak};
 #[repr(C)]
 pub(crate) struct PortState<T: Send + 'static> {
     pub(super) stamps: Stamps,
-    /// There when the capacity is limited.
-    pub(super) bound: Option<Box<Bound<T>>>,
-    /// In the order in which they are asked.
-    pub(super) receivers: VecDeque<Arc<dyn Receiver<T>>>,
     /// Those that have nodes, which are older than those of the pile.
     pub(super) items: BoxList<Delivery<T>>,
+    /// In the order in which they are asked.
+    pub(super) receivers: VecDeque<Arc<dyn Receiver<T>>>,
+    /// There when the capacity is limited.
+    pub(super) bound: Option<Box<Bound<T>>>,
     /// There while items lie on it.
     pub(super) pile: Option<Box<Pile<T>>>,
     /// Receivers that wait for room in their queues, to be offered the waiting items.
@@ -33,12 +33,11 @@ pub(crate) struct PortState<T: Send + 'static> {
     pub(super) turned_away: TurnedAway,
 }
 
-/// A parcel that could not be placed.
+/// A parcel that could not be placed. Two words, for they are returned in registers; the queue of the receiver that
+/// wanted it, when room there can be waited for, stays with what is deferred.
 pub(super) struct Refusal<T: Send + 'static> {
     pub(super) parcel: Parcel<T>,
     pub(super) reason: PostRefusal,
-    /// The queue of the receiver that wanted it, when room there can be waited for.
-    pub(super) full: Option<QueueHandle>,
 }
 
 impl<T: Send + 'static> PortState<T> {
@@ -269,20 +268,14 @@ impl<T: Send + 'static> PortState<T> {
 
 impl<T: Send + 'static> Refusal<T> {
     #[cold]
-    fn new(mut offer: Offer<'_, T>, reason: QueueError) -> Self {
-        let full = offer.deferred().take_full();
+    fn new(offer: Offer<'_, T>, reason: QueueError) -> Self {
         Refusal {
             parcel: offer.into_parcel().expect("a refused item was not taken"),
             reason: PostRefusal::Queue(reason),
-            full,
         }
     }
 
-    /// Where the poster may wait for room in the queue of the receiver that wanted the parcel.
-    pub(super) fn line(&self) -> Option<RoomLine> {
-        self.full.as_ref()?.room().filter(RoomLine::throttles)
-    }
-
+    #[cold]
     pub(super) fn into_error(self) -> PostError<T> {
         PostError {
             item: item_of(self.parcel),

@@ -4,11 +4,12 @@ use crate::support::{
     dispatcher, here, in_parallel, on_dispatchers, port_with, post_all, take_all,
 };
 use motet_dispatch::{
-    Dispatcher, DispatcherQueue, Enqueue, Exception, Inline, QueueConfig, QueueError, Task,
+    Dispatcher, DispatcherQueue, Enqueue, Exception, Inline, QueueConfig, QueueError, Replay, Task,
 };
 use motet_ports::{ExceptionPort, JoinedReceive, MultipleItemReceive, Port, PostRefusal, Receive};
 use motet_sync::Arc;
 use motet_testkit::{Drops, Log, patience, within};
+use proptest::prelude::*;
 
 /// A queue of one thread on which so many tasks may wait.
 fn bounded(depth: usize) -> (Dispatcher, DispatcherQueue) {
@@ -450,4 +451,42 @@ fn sem_g02_ports_travel_as_items() {
             assert_eq!(take_all(&reply), [n * n]);
         }
     });
+}
+
+proptest! {
+    /// A receive of several without a guard does what the kernel of joins does for one whose guard wants everything:
+    /// whatever is posted, put in front and taken by hand, and however full its queue is.
+    #[test]
+    fn prop_sem_g09_a_batch_without_a_guard_is_as_one_that_wants_all(
+        count in 1..4_usize,
+        depth in 1..4_usize,
+        before in 0..6_usize,
+        steps in proptest::collection::vec(0..4_u8, 0..24),
+    ) {
+        let run = |guarded: bool| {
+            let replay = Replay::new(1);
+            let queue = replay.queue(QueueConfig::bounded("batches", depth));
+            let port = Port::new();
+            let mut seen = Vec::new();
+            (0..before).for_each(|n| seen.push(port.post(n as u32).is_ok()));
+            let (receive, batches) = batching(&port, count);
+            let receive = if guarded { receive.when(|_| true) } else { receive };
+            receive.activate(&queue).unwrap();
+            replay.run();
+            for (step, n) in steps.iter().zip(100..) {
+                seen.push(match step {
+                    0 => port.post(n).is_ok(),
+                    1 => port.put_back(n).is_ok(),
+                    2 => port.test().is_some(),
+                    _ => {
+                        replay.run();
+                        true
+                    }
+                });
+            }
+            replay.run();
+            (seen, batches.take(), port.items())
+        };
+        prop_assert_eq!(run(false), run(true));
+    }
 }

@@ -1,0 +1,166 @@
+//! Several items of one port, the oldest that are there: what a receive of several without a guard does.
+//!
+//! The kernel of joins (`join_core.rs`) could do it, and does when there is a guard: then items must be looked at one
+//! by one. Here it is enough to count them. Until the last one comes each waits in its port, at the price of being
+//! appended to the port's list; the last one's post takes the list.
+
+use super::place::{Place, Placed};
+use crate::activation::Active;
+use crate::delivery::{Delivery, Sends, SentBy, items_of, put_back_wanted};
+use crate::handler::AnyHandler;
+use crate::outlet::Outlet;
+use crate::port::Port;
+use crate::receiver::{Offer, Receiver, Verdict};
+use motet_dispatch::{Awaited, BoxList, Run, TaskBox, Waiter};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A receive of several at work. Alone in its cache lines: its reference count changes with each batch.
+#[repr(align(64))]
+pub(super) struct BatchCore<T: Send + 'static> {
+    place: Place<T, Self>,
+    count: usize,
+    handler: AnyHandler<Vec<T>>,
+}
+
+/// Items on their way, oldest first.
+struct Taken<T: Send + 'static> {
+    parcels: BoxList<Delivery<T>>,
+    to: SentBy<BatchCore<T>>,
+}
+
+impl<T: Send + 'static> BatchCore<T> {
+    /// A receive that is not registered yet.
+    pub(super) fn active(
+        port: &Port<T>,
+        count: usize,
+        handler: AnyHandler<Vec<T>>,
+        once: bool,
+        outlet: Outlet,
+    ) -> Arc<dyn Active> {
+        Arc::new_cyclic(|this| BatchCore {
+            place: Place::new(this, port, once, outlet),
+            count,
+            handler,
+        })
+    }
+
+    /// All is there: takes it.
+    #[inline]
+    fn take(&self, offer: &mut Offer<'_, T>) -> Verdict {
+        let outlet = self.place.outlet();
+        let mut taken_before = false;
+        // More than one batch may be there: items that found no room wait.
+        while offer.is_there() && offer.waiting_count() + 1 >= self.count {
+            let Some(this) = self.place.arbiter() else {
+                break;
+            };
+            match offer.claim(outlet) {
+                Err(refused @ Verdict::Refuse(_)) if !taken_before => return refused,
+                Err(_) => break,
+                Ok(()) => {}
+            }
+            let over = self.place.taken(offer);
+            let parcels = offer.take_oldest(self.count);
+            let causalities = parcels.causalities();
+            let taken = || Taken {
+                parcels,
+                to: SentBy::new(this),
+            };
+            offer.send(outlet, TaskBox::build(causalities, taken).into_task());
+            if over {
+                break;
+            }
+            taken_before = true;
+        }
+        offer.verdict()
+    }
+}
+
+impl<T: Send + 'static> Receiver<T> for BatchCore<T> {
+    #[inline]
+    fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict {
+        if !self.place.is_open() {
+            offer.leave_port();
+            return Verdict::Reject;
+        }
+        if offer.waiting_count() + 1 < self.count {
+            return Verdict::Reject;
+        }
+        self.take(offer)
+    }
+
+    fn describe(&self) -> Cow<'static, str> {
+        let kind = self.place.kind();
+        Cow::Owned(format!("{kind}receive of {} items", self.count))
+    }
+}
+
+impl<T: Send + 'static> Waiter for BatchCore<T> {
+    fn awaits(&self) -> Option<Awaited> {
+        let mut awaited = self.place.awaits("MultipleItemReceive")?;
+        let parts = awaited.parts.iter_mut();
+        parts.for_each(|part| part.needed = self.count);
+        Some(awaited)
+    }
+}
+
+impl<T: Send + 'static> Sends for BatchCore<T> {
+    fn lose(&self) {
+        self.place.outlet().lose();
+    }
+}
+
+impl<T: Send + 'static> Placed for BatchCore<T> {
+    type Item = T;
+
+    fn place(&self) -> &Place<T, Self> {
+        &self.place
+    }
+}
+
+impl<T: Send + 'static> Taken<T> {
+    /// Brings the items back, the newest first, so that the oldest ends up in front; if they were `skipped`, those that
+    /// are still wanted.
+    fn put_back(self, skipped: bool) {
+        let Taken { mut parcels, to } = self;
+        let mut newest_first = BoxList::new();
+        while let Some(parcel) = parcels.pop_front() {
+            newest_first.push_front(parcel);
+        }
+        while let Some(parcel) = newest_first.pop_front() {
+            if skipped {
+                put_back_wanted(parcel, |parcel| to.place.put_back(parcel));
+            } else {
+                to.place.put_back(parcel);
+            }
+        }
+    }
+}
+
+impl<T: Send + 'static> Run for Taken<T> {
+    fn run(task: TaskBox<Self>) {
+        let Taken { parcels, to } = task.into_inner();
+        let to = to.arrived();
+        let held = |parcels| {
+            let to = SentBy::new(Arc::clone(&to));
+            TaskBox::new(Taken { parcels, to }).into_task()
+        };
+        if let Some((parcels, pass)) = to.place.outlet().enter(parcels, held) {
+            let queue = to.place.outlet().queue();
+            to.handler.handle(items_of(parcels), queue, pass);
+        }
+    }
+
+    fn cleanup(task: TaskBox<Self>) {
+        task.into_inner().put_back(false);
+    }
+
+    fn skip(task: TaskBox<Self>) {
+        task.into_inner().put_back(true);
+    }
+
+    fn name(&self) -> &'static str {
+        self.to.handler.name()
+    }
+}
