@@ -107,7 +107,7 @@ impl Place {
                 let (outcome, disturbed) = match runs {
                     Ok(runs) if runs.is_empty() => continue,
                     Ok(runs) => (
-                        measured(runs.iter().map(|run| run[at]).collect()),
+                        measured(&runs.iter().map(|run| run[at]).collect::<Vec<_>>()),
                         disturbed,
                     ),
                     Err(reason) => (
@@ -133,8 +133,8 @@ impl Place {
     }
 }
 
-fn measured(values: Vec<f64>) -> Outcome {
-    let Spread { median, min, max } = Spread::of(&values);
+fn measured(values: &[f64]) -> Outcome {
+    let Spread { median, min, max } = Spread::of(values);
     Outcome::Measured {
         median,
         least: min,

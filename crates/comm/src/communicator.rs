@@ -126,6 +126,7 @@ impl Communicator {
     }
 
     /// Checks that `rank` exists.
+    #[inline]
     pub(crate) fn check_rank(&self, rank: usize) -> Result<(), CommError> {
         let size = self.size();
         if rank < size {

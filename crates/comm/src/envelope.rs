@@ -1,11 +1,16 @@
 //! A message between ranks, and what a receive asks for.
 
+mod numbers;
+pub(crate) use numbers::NotCopied;
+
 use crate::address::{Source, Status, TagMatch};
+use crate::any_cell::AnyLetter;
+use crate::handover::Borrowed;
 use crate::report::Unmatched;
 use crate::wire::{Of, Tail, Typed, decode, known, put_number, put_text};
-use crate::{CallSite, Plain, Value};
+use crate::{CallSite, Value};
 use motet_sync::atomic::{AtomicBool, Ordering};
-use std::any::{Any, type_name};
+use std::any::type_name;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -28,6 +33,9 @@ pub(crate) struct Label {
     pub(crate) site: CallSite,
 }
 
+/// An envelope that holds another type than was asked for, or cannot be read, and why.
+pub(crate) type Unopened = Box<(Envelope, Option<String>)>;
+
 /// What is written on a message.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OnMessage {
@@ -39,7 +47,9 @@ pub(crate) struct OnMessage {
 
 /// What is inside.
 enum Payload {
-    Here(Box<dyn Any + Send>),
+    Here(AnyLetter),
+    /// Numbers of a slice.
+    Lent(Box<Borrowed>),
     Written(Box<Written>),
 }
 
@@ -112,6 +122,7 @@ pub(crate) struct Wanted {
 }
 
 impl Envelope {
+    #[inline]
     pub(crate) fn new<T: Value>(
         context: Context,
         status: Status,
@@ -127,7 +138,7 @@ impl Envelope {
             status,
             label,
             receipt: None,
-            payload: Payload::Here(Box::new(value)),
+            payload: Payload::Here(AnyLetter::new(value)),
             place: 0,
         }
     }
@@ -146,44 +157,38 @@ impl Envelope {
     }
 
     /// Whether a `T` is inside.
+    #[inline]
     pub(crate) fn holds<T: 'static>(&self) -> bool {
         match &self.payload {
-            Payload::Here(value) => value.is::<T>(),
+            Payload::Here(value) => value.holds::<T>(),
+            Payload::Lent(numbers) => numbers.holds::<T>(),
             Payload::Written(written) => written.type_name == type_name::<T>(),
         }
     }
 
-    /// Shows `look` the numbers inside; a vector that was written is read for it. The error is that of
-    /// [`Envelope::open`].
-    pub(crate) fn numbers<T: Plain, R>(
-        &self,
-        look: impl FnOnce(&[T]) -> R,
-    ) -> Result<R, Option<String>> {
-        if !self.holds::<Vec<T>>() {
-            return Err(None);
+    /// The value, or the envelope again when it holds another type, or cannot be read: then with the reason.
+    #[inline]
+    pub(crate) fn open<T: Value>(mut self) -> Result<T, Unopened> {
+        if let Payload::Here(value) = &mut self.payload
+            && let Some(value) = value.take()
+        {
+            return Ok(value);
         }
-        match &self.payload {
-            Payload::Here(value) => {
-                let numbers = value.downcast_ref::<Vec<T>>();
-                Ok(look(numbers.expect("it holds numbers")))
-            }
-            Payload::Written(written) => {
-                let numbers = decode::<Vec<T>>(written.value.all()).map_err(Some)?;
-                Ok(look(&numbers))
-            }
-        }
+        self.open_other()
     }
 
-    /// The value, or the envelope again when it holds another type, or cannot be read: then with the reason.
-    pub(crate) fn open<T: Value>(self) -> Result<T, (Self, Option<String>)> {
+    /// As [`Envelope::open`], of one that holds no `T` at hand.
+    #[cold]
+    fn open_other<T: Value>(self) -> Result<T, Unopened> {
         if !self.holds::<T>() {
-            return Err((self, None));
+            return Err(Box::new((self, None)));
         }
         match self.payload {
-            Payload::Here(value) => Ok(*value.downcast().expect("it holds a T")),
+            Payload::Here(_) => unreachable!("it holds a T, which was not at hand"),
+            Payload::Lent(numbers) => Ok(*numbers.open().downcast().expect("it holds a T")),
             Payload::Written(ref written) => match decode(written.value.all()) {
                 Ok(value) => Ok(value),
-                Err(reason) => Err((self, Some(reason))),
+                Err(reason) => Err(Box::new((self, Some(reason)))),
             },
         }
     }
@@ -198,7 +203,7 @@ impl Envelope {
     ) -> Result<(&'static Typed, &'static Location<'static>), String> {
         match (self.label.here, &self.payload) {
             (Some((typed, location)), Payload::Here(value)) => {
-                (typed.encode)(value.as_ref(), to)?;
+                (typed.encode)(value.any(), to)?;
                 Ok((typed, location))
             }
             _ => Err("it is from another process".to_owned()),
@@ -266,7 +271,7 @@ impl Envelope {
         match (&self.label.here, &self.payload) {
             (Some((typed, _)), _) => (typed.name)(),
             (None, Payload::Written(written)) => written.type_name,
-            (None, Payload::Here(_)) => unreachable!("what is here has its label"),
+            (None, _) => unreachable!("what is here has its label"),
         }
     }
 
@@ -275,7 +280,7 @@ impl Envelope {
         match (&self.label.here, &self.payload) {
             (Some((_, location)), _) => (*location).into(),
             (None, Payload::Written(written)) => written.site,
-            (None, Payload::Here(_)) => unreachable!("what is here has its label"),
+            (None, _) => unreachable!("what is here has its label"),
         }
     }
 }
@@ -379,6 +384,7 @@ impl Wanted {
         envelope.receipt.take_if(|_| self.signs)
     }
 
+    #[inline]
     pub(crate) fn matches(&self, envelope: &Envelope) -> bool {
         let source = match self.source {
             Source::Any => true,

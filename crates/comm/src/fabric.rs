@@ -8,7 +8,6 @@
 //! A fabric knows ranks of the world only. Which of them belong to a communicator, and where they meet for
 //! collectives, says its [`Team`].
 
-mod any_cell;
 mod bridge;
 mod call;
 mod desk;
@@ -43,6 +42,7 @@ pub(crate) use team::Team;
 pub(crate) use threads::Threads;
 
 use crate::CommError;
+use crate::any_cell;
 use crate::envelope::{Envelope, Receipt, Sender, Wanted};
 use crate::rank_slot::RankSlot;
 use crate::report::Unmatched;
@@ -90,10 +90,17 @@ pub(crate) trait Fabric {
         }
     }
 
-    /// Says so of several.
+    /// Says so of several; there are seldom any.
     #[inline]
-    fn sign_all(&self, receipts: impl IntoIterator<Item = Arc<Receipt>>) {
-        receipts.into_iter().for_each(|receipt| self.sign(&receipt));
+    fn sign_all(&self, receipts: Signed) {
+        #[cold]
+        #[inline(never)]
+        fn sign_some<F: Fabric + ?Sized>(fabric: &F, receipts: &[Arc<Receipt>]) {
+            receipts.iter().for_each(|receipt| fabric.sign(receipt));
+        }
+        if !receipts.is_empty() {
+            sign_some(self, &receipts);
+        }
     }
 
     /// Looks for messages that this rank may wait for, where they do not come by themselves.

@@ -58,6 +58,7 @@
 //! is fast).
 
 mod address;
+mod any_cell;
 mod asks;
 mod call_site;
 mod collectives;
@@ -69,6 +70,7 @@ mod error;
 mod exact_sum;
 mod fabric;
 mod group;
+mod handover;
 mod lent;
 mod meet;
 mod pending;

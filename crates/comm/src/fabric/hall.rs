@@ -94,6 +94,7 @@ impl Hall {
     }
 
     /// The worker on which `rank` lives.
+    #[inline]
     pub(crate) fn home(&self, rank: usize) -> usize {
         self.homes[rank] as usize
     }

@@ -109,23 +109,20 @@ impl Mailbox {
 }
 
 impl Mail for Mailbox {
+    #[inline]
     fn push(&self, mut envelope: Envelope, signed: &mut Signed) {
-        // Values are dropped under no lock: they may be anything.
-        let mut left = None;
-        {
-            let mut state = self.state.lock();
-            envelope.place = state.arrived;
-            state.arrived += 1;
-            if state.is_over(&envelope) {
-                return;
-            }
-            match state.hand_over(envelope, signed) {
-                Handed::Over => {}
-                Handed::Back(envelope) => state.unexpected.push_back(envelope),
-                Handed::Left(envelope) => left = Some(envelope),
-            }
+        let mut state = self.state.lock();
+        envelope.place = state.arrived;
+        state.arrived += 1;
+        if state.nobody_waits() {
+            state.unexpected.push_back(envelope);
+            drop(state);
+        } else {
+            let left = state.bring(envelope, signed);
+            drop(state);
+            // Values are dropped under no lock: they may be anything.
+            drop(left);
         }
-        drop(left);
         self.arrivals.fetch_add(1, Ordering::Release);
     }
 
@@ -134,11 +131,15 @@ impl Mail for Mailbox {
         self.arrivals.load(Ordering::Acquire)
     }
 
+    #[inline]
     fn post(&self, wanted: &Wanted, signed: &mut Signed) -> Posted {
         let seen = self.arrivals();
         let mut state = self.state.lock();
         if let Some(mut envelope) = state.take(wanted) {
-            signed.extend(wanted.receipt_of(&mut envelope));
+            drop(state);
+            if let Some(receipt) = wanted.receipt_of(&mut envelope) {
+                signed.push(receipt);
+            }
             return Ok(envelope);
         }
         let number = state.register(wanted, None);
@@ -260,6 +261,27 @@ impl Steps {
 }
 
 impl State {
+    /// Whether a message that comes has nowhere to go but behind the others.
+    #[inline]
+    fn nobody_waits(&self) -> bool {
+        self.posted.is_empty() && self.ended.is_empty()
+    }
+
+    /// Gives a message that has come to whom it belongs; what it is if nobody shall have it.
+    fn bring(&mut self, envelope: Envelope, signed: &mut Signed) -> Option<Envelope> {
+        if self.is_ended(&envelope) {
+            return Some(envelope);
+        }
+        match self.hand_over(envelope, signed) {
+            Handed::Over => None,
+            Handed::Back(envelope) => {
+                self.unexpected.push_back(envelope);
+                None
+            }
+            Handed::Left(envelope) => Some(envelope),
+        }
+    }
+
     /// Gives the message to the oldest receive that waits for it, if there is one. A receive that has got a
     /// younger message takes the older one instead, and the younger goes on from there.
     fn hand_over(&mut self, mut envelope: Envelope, signed: &mut Signed) -> Handed {
@@ -289,12 +311,6 @@ impl State {
     }
 
     /// Whether it is a step that nobody receives; the last one has been waited for.
-    #[inline]
-    fn is_over(&mut self, envelope: &Envelope) -> bool {
-        !self.ended.is_empty() && self.is_ended(envelope)
-    }
-
-    #[cold]
     fn is_ended(&mut self, envelope: &Envelope) -> bool {
         let Some(at) = self.ended.iter().position(|steps| steps.has(envelope)) else {
             return false;
@@ -326,11 +342,18 @@ impl State {
         came
     }
 
+    #[inline]
     fn take(&mut self, wanted: &Wanted) -> Option<Envelope> {
         let wants = |envelope: &Envelope| wanted.matches(envelope);
-        let at = self.unexpected.iter().position(wants)?;
-        let taken = self.unexpected.remove(at);
-        if self.unexpected.is_empty() && self.arrived < YOUNG {
+        let first = self.unexpected.front()?;
+        let taken = match wants(first) {
+            true => self.unexpected.pop_front(),
+            false => {
+                let at = self.unexpected.iter().position(wants)?;
+                self.unexpected.remove(at)
+            }
+        };
+        if self.arrived < YOUNG && self.unexpected.is_empty() {
             self.unexpected = VecDeque::new();
         }
         taken
@@ -466,7 +489,7 @@ mod tests {
 
     #[test]
     fn another_type_is_handed_back_whole() {
-        let (wrong, _) = envelope(3, 4, 5).open::<String>().unwrap_err();
+        let (wrong, _) = *envelope(3, 4, 5).open::<String>().unwrap_err();
         assert_eq!((wrong.status.source, wrong.type_name()), (3, "u32"));
         assert_eq!(wrong.open::<u32>().ok(), Some(5));
     }

@@ -35,6 +35,7 @@ impl<M: InHall> Threads<M> {
     }
 
     /// Brings a message to a rank and wakes it. The receipts are to be signed.
+    #[inline]
     pub(super) fn bring(&self, to: usize, envelope: Envelope) -> Signed {
         let mut signed = Signed::new();
         M::of(&self.hall, to).push(envelope, &mut signed);
@@ -74,6 +75,7 @@ impl<M: InHall> Fabric for Threads<M> {
         M::of(&self.hall, self.rank)
     }
 
+    #[inline]
     fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
         let signed = self.bring(to, envelope);
         self.sign_all(signed);

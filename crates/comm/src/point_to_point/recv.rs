@@ -99,12 +99,15 @@ pub(crate) fn open<T: Value, R>(
         let Status { source, tag } = envelope.status;
         match envelope.open() {
             Ok(value) => Ok(give(value, Status { source, tag })),
-            Err((envelope, reason)) => {
-                let error = unopened::<T>(&envelope, reason);
-                Err(Box::new((envelope, error)))
-            }
+            Err(unopened) => Err(unused::<T>(*unopened)),
         }
     }
+}
+
+#[cold]
+fn unused<T>((envelope, reason): (Envelope, Option<String>)) -> Unused {
+    let error = unopened::<T>(&envelope, reason);
+    Box::new((envelope, error))
 }
 
 /// Why no `T` came out of an envelope: it cannot be read, if there is a reason for that; else it holds something
@@ -189,37 +192,20 @@ where
         }
     }
 
-    /// Posts it, if that has not happened; what has come at once.
-    #[inline]
-    fn begin(&mut self) -> Option<Result<Envelope, CommError>> {
-        if !matches!(self.state, State::New) {
-            return None;
-        }
-        self.state = State::Ended;
-        if let Err(refused) = self.comm.check_source(self.wanted.source) {
-            return Some(Err(refused));
-        }
-        match self.comm.fabric().post(&self.wanted) {
-            Ok(envelope) => Some(Ok(envelope)),
-            Err(ticket) => {
-                self.state = State::Posted(ticket);
-                None
-            }
-        }
-    }
-
     /// Makes the result of what has come.
     #[inline]
     fn open(&mut self, envelope: Envelope) -> Option<Result<R, CommError>> {
-        let used = self.use_it.take()?(envelope);
-        match used {
+        match self.use_it.take()?(envelope) {
             Ok(result) => Some(Ok(result)),
-            Err(refused) => {
-                let (envelope, error) = *refused;
-                self.comm.fabric().put_back(envelope);
-                Some(Err(error))
-            }
+            Err(unused) => Some(Err(self.put_back(*unused))),
         }
+    }
+
+    /// Brings back what was of no use; why it was not.
+    #[cold]
+    fn put_back(&self, (envelope, error): (Envelope, CommError)) -> CommError {
+        self.comm.fabric().put_back(envelope);
+        error
     }
 }
 
@@ -243,10 +229,15 @@ where
 
     #[inline]
     fn look(&mut self) -> Option<Result<R, CommError>> {
-        match self.begin() {
-            Some(Ok(envelope)) => return self.open(envelope),
-            Some(Err(refused)) => return Some(Err(refused)),
-            None => {}
+        if let State::New = self.state {
+            self.state = State::Ended;
+            if let Err(refused) = self.comm.check_source(self.wanted.source) {
+                return Some(Err(refused));
+            }
+            match self.comm.fabric().post(&self.wanted) {
+                Ok(envelope) => return self.open(envelope),
+                Err(ticket) => self.state = State::Posted(ticket),
+            }
         }
         if let State::Posted(ticket) = &mut self.state {
             let envelope = self.comm.fabric().collect(ticket)?;

@@ -2,7 +2,8 @@
 
 use super::recv::{Receiving, Unused, unopened};
 use crate::address::{Dest, Source, Status, Tag, TagMatch};
-use crate::envelope::{Envelope, Kind};
+use crate::envelope::{Envelope, Kind, NotCopied};
+use crate::handover::{self, lend};
 use crate::pending::{Ended, Waiting};
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain};
@@ -11,8 +12,9 @@ use std::panic::Location;
 
 /// # Numbers in place
 ///
-/// These are copied: into the message when it is sent, out of it when it is received. A slice is received as
-/// a `Vec` by [`Communicator::recv`] too, and a `Vec` that was sent by value into a slice.
+/// These are copied: into the message when it is sent, out of it when it is received. If the receiver is there when many
+/// are sent, on another thread of the process, both ranks copy them straight to where they shall be. A slice is received
+/// as a `Vec` by [`Communicator::recv`] too, and a `Vec` that was sent by value into a slice.
 impl Communicator {
     /// Sends the numbers, of any length. It does not wait for the receiver.
     ///
@@ -115,11 +117,28 @@ impl Communicator {
         numbers: &[T],
         location: &'static Location<'static>,
     ) -> Result<(), CommError> {
-        self.deliver(dest, location, || {
-            let mut envelope = self.message(Kind::User, tag, numbers.to_vec(), location);
-            envelope.label.length = numbers.len();
-            envelope
-        })
+        let Dest::Rank(rank) = dest else {
+            return Ok(());
+        };
+        self.check_rank(rank)?;
+        let (fabric, to) = (self.fabric(), self.team().world_rank(rank));
+        // Who shares the thread does not copy meanwhile.
+        let alone = fabric.beyond(to).is_some() || fabric.share_thread(fabric.world_rank(), to);
+        if alone || size_of_val(numbers) < handover::LEAST {
+            return self.deliver(dest, location, || {
+                let mut envelope = self.message(Kind::User, tag, numbers.to_vec(), location);
+                envelope.label.length = numbers.len();
+                envelope
+            });
+        }
+        let _entered = self.entered("send", location);
+        let source = self.rank();
+        let (lending, borrowed) = lend(numbers, source < rank);
+        let (context, status) = (self.context(Kind::User), Status { source, tag });
+        let envelope = Envelope::lent::<T>(context, status, location, borrowed);
+        let sent = fabric.send(to, envelope);
+        drop(lending);
+        sent
     }
 
     fn receiving_into<'c, T: Plain>(
@@ -137,22 +156,18 @@ impl Communicator {
 /// Copies the numbers of the message into `room`.
 fn copy_out<T: Plain>(envelope: Envelope, room: &mut [T]) -> Result<(usize, Status), Unused> {
     let Status { source, tag } = envelope.status;
-    let copied = envelope.numbers(|numbers: &[T]| match room.get_mut(..numbers.len()) {
-        Some(room) => {
-            room.copy_from_slice(numbers);
-            Ok(numbers.len())
-        }
-        None => Err(numbers.len()),
-    });
-    let error = match copied {
-        Ok(Ok(length)) => return Ok((length, Status { source, tag })),
-        Ok(Err(length)) => CommError::Truncated {
+    let (envelope, refused) = match envelope.copy_numbers(room) {
+        Ok(length) => return Ok((length, Status { source, tag })),
+        Err(refused) => *refused,
+    };
+    let error = match refused {
+        NotCopied::TooMany(length) => CommError::Truncated {
             source,
             tag,
             length,
             room: room.len(),
         },
-        Err(reason) => unopened::<Vec<T>>(&envelope, reason),
+        NotCopied::Unopened(reason) => unopened::<Vec<T>>(&envelope, reason),
     };
     Err(Box::new((envelope, error)))
 }

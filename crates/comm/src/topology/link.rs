@@ -185,7 +185,8 @@ impl<'c> Post<'c> {
         }
         match envelope.open() {
             Ok(value) => Some(value),
-            Err((envelope, reason)) => {
+            Err(unread) => {
+                let (envelope, reason) = *unread;
                 self.failed = Some(unopened::<T>(&envelope, reason));
                 None
             }

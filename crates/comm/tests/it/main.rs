@@ -18,6 +18,7 @@ mod processes;
 mod profiles;
 mod requests;
 mod scripts;
+mod slices;
 mod stress;
 mod stuck;
 mod topology;

@@ -1,0 +1,236 @@
+//! A cell for one value of any type, without an allocation when the value is small.
+
+use std::any::{Any, TypeId};
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::mem::{self, MaybeUninit};
+use std::ptr;
+
+/// Room for a value of any `Send` type, of so many words. A value that fits is stored in place, a larger one in a box.
+///
+/// In this order: a meeting lays its small totals behind what its readers look at.
+#[repr(C)]
+pub(crate) struct AnyRoom<const WORDS: usize> {
+    /// The type of the value; `None` when empty.
+    kind: Option<&'static Kind<WORDS>>,
+    room: Room<WORDS>,
+}
+
+/// What ranks bring to a meeting. Several threads may look at it at once.
+pub(crate) type AnyCell = AnyRoom<6>;
+
+/// What a message holds: one thread at a time has it, so it is not `Sync`, and can show its value whatever it is.
+pub(crate) struct AnyLetter(AnyRoom<4>, PhantomData<Cell<()>>);
+
+/// What is to be known of a value whose type is not.
+struct Kind<const WORDS: usize> {
+    id: TypeId,
+    drop: unsafe fn(*mut Room<WORDS>),
+    any: unsafe fn(*const Room<WORDS>) -> *const (dyn Any + Send),
+}
+
+type Room<const WORDS: usize> = MaybeUninit<[u64; WORDS]>;
+
+/// Gives the kind of a type.
+struct Of<T, const WORDS: usize>(PhantomData<T>);
+
+impl<T: Send + 'static, const WORDS: usize> Of<T, WORDS> {
+    /// Whether the value is stored in place.
+    const FITS: bool =
+        mem::size_of::<T>() <= WORDS * 8 && mem::align_of::<T>() <= mem::align_of::<Room<WORDS>>();
+
+    const KIND: &'static Kind<WORDS> = if Self::FITS {
+        &Kind {
+            id: TypeId::of::<T>(),
+            // SAFETY: called once, on a room with a T in it.
+            drop: |room| unsafe { ptr::drop_in_place(room.cast::<T>()) },
+            any: |room| room.cast::<T>() as *const (dyn Any + Send),
+        }
+    } else {
+        &Kind {
+            id: TypeId::of::<T>(),
+            // SAFETY: called once, on a room with a Box<T> in it.
+            drop: |room| unsafe { ptr::drop_in_place(room.cast::<Box<T>>()) },
+            // SAFETY: called on a room with a Box<T> in it.
+            any: |room| unsafe { &raw const **room.cast::<Box<T>>() as *const (dyn Any + Send) },
+        }
+    };
+}
+
+impl<const WORDS: usize> AnyRoom<WORDS> {
+    pub(crate) fn new() -> Self {
+        AnyRoom {
+            kind: None,
+            room: MaybeUninit::uninit(),
+        }
+    }
+
+    /// Stores `value`; drops what was there.
+    #[inline]
+    pub(crate) fn put<T: Send + 'static>(&mut self, value: T) {
+        self.clear();
+        let room: *mut Room<WORDS> = &raw mut self.room;
+        if Of::<T, WORDS>::FITS {
+            // SAFETY: the value fits the room in size and alignment, and the room is free.
+            unsafe { room.cast::<T>().write(value) };
+        } else {
+            // SAFETY: a box is a pointer, which fits.
+            unsafe { room.cast::<Box<T>>().write(Box::new(value)) };
+        }
+        self.kind = Some(Of::<T, WORDS>::KIND);
+    }
+
+    /// Takes the value out; `None` when the cell is empty or holds another type.
+    #[inline]
+    pub(crate) fn take<T: Send + 'static>(&mut self) -> Option<T> {
+        if !self.holds::<T>() {
+            return None;
+        }
+        self.kind = None;
+        let room: *const Room<WORDS> = &raw const self.room;
+        if Of::<T, WORDS>::FITS {
+            // SAFETY: a T is there, and `kind` says now that the room is free.
+            Some(unsafe { room.cast::<T>().read() })
+        } else {
+            // SAFETY: as above, for a Box<T>.
+            Some(*unsafe { room.cast::<Box<T>>().read() })
+        }
+    }
+
+    /// Looks at the value. `Sync`, because several threads may look at once.
+    #[inline]
+    pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        if !self.holds::<T>() {
+            return None;
+        }
+        let room: *const Room<WORDS> = &raw const self.room;
+        if Of::<T, WORDS>::FITS {
+            // SAFETY: a T is there and is borrowed with self.
+            Some(unsafe { &*room.cast::<T>() })
+        } else {
+            // SAFETY: as above, for a Box<T>.
+            Some(unsafe { &*room.cast::<Box<T>>() })
+        }
+    }
+
+    /// Whether both cells hold values of the same type.
+    pub(crate) fn has_type_of(&self, other: &Self) -> bool {
+        let id = |cell: &Self| cell.kind.map(|kind| kind.id);
+        id(self).is_some() && id(self) == id(other)
+    }
+
+    /// Drops the value.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        if let Some(kind) = self.kind.take() {
+            // SAFETY: `kind` said that a value is there; it is forgotten before the drop.
+            unsafe { (kind.drop)(&raw mut self.room) }
+        }
+    }
+
+    /// Whether a `T` is inside.
+    #[inline]
+    pub(crate) fn holds<T: 'static>(&self) -> bool {
+        self.kind.is_some_and(|kind| kind.id == TypeId::of::<T>())
+    }
+}
+
+impl AnyLetter {
+    #[inline]
+    pub(crate) fn new<T: Send + 'static>(value: T) -> Self {
+        let mut room = AnyRoom::new();
+        room.put(value);
+        AnyLetter(room, PhantomData)
+    }
+
+    /// Whether a `T` is inside.
+    #[inline]
+    pub(crate) fn holds<T: 'static>(&self) -> bool {
+        self.0.holds::<T>()
+    }
+
+    /// Takes the value out, if it is a `T`; then nothing is inside.
+    #[inline]
+    pub(crate) fn take<T: Send + 'static>(&mut self) -> Option<T> {
+        self.0.take()
+    }
+
+    /// The value, whatever it is.
+    pub(crate) fn any(&self) -> &(dyn Any + Send) {
+        let kind = self.0.kind.expect("a letter holds a value");
+        // SAFETY: the value is there and borrowed with self, which no other thread can look at.
+        unsafe { &*(kind.any)(&raw const self.0.room) }
+    }
+}
+
+impl<const WORDS: usize> Drop for AnyRoom<WORDS> {
+    #[inline]
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+// SAFETY: only Send values are put in.
+unsafe impl<const WORDS: usize> Send for AnyRoom<WORDS> {}
+// SAFETY: through a shared reference only `get` reaches the value, which demands Sync, and `any` of a letter, which is
+// not Sync itself.
+unsafe impl<const WORDS: usize> Sync for AnyRoom<WORDS> {}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn round_trip<T: Send + Sync + Clone + PartialEq + std::fmt::Debug + 'static>(value: T) {
+        let mut cell = AnyCell::new();
+        assert!(cell.get::<T>().is_none());
+        cell.put(value.clone());
+        assert_eq!(cell.get::<T>(), Some(&value));
+        let mut other = AnyCell::new();
+        assert!(!cell.has_type_of(&other) && !other.has_type_of(&AnyCell::new()));
+        other.put(value.clone());
+        assert!(cell.has_type_of(&other));
+        other.put(Arc::new(()));
+        assert!(!cell.has_type_of(&other));
+        assert!(
+            cell.take::<Arc<()>>().is_none(),
+            "another type is not handed out"
+        );
+        assert_eq!(cell.take::<T>(), Some(value));
+        assert!(cell.take::<T>().is_none());
+    }
+
+    #[test]
+    fn small_large_aligned_and_empty_types() {
+        #[derive(Clone, PartialEq, Debug)]
+        #[repr(align(64))]
+        struct Aligned(u8);
+        round_trip(7u8);
+        round_trip(());
+        round_trip([1.5f64; 6]);
+        round_trip([1u8; 4096]);
+        round_trip(vec![String::from("a"); 3]);
+        round_trip(Aligned(3));
+    }
+
+    #[test]
+    fn a_letter_shows_what_it_holds() {
+        let mut letter = AnyLetter::new(7_u16);
+        assert_eq!(letter.any().downcast_ref(), Some(&7_u16));
+        assert_eq!((letter.take::<i16>(), letter.take()), (None, Some(7_u16)));
+        let letter = AnyLetter::new([5_u64; 9]);
+        assert_eq!(letter.any().downcast_ref(), Some(&[5_u64; 9]));
+        assert!(letter.holds::<[u64; 9]>());
+    }
+
+    #[test]
+    fn what_is_inside_is_dropped_once() {
+        let alive = Arc::new(());
+        let mut cell = AnyCell::new();
+        cell.put(Arc::clone(&alive));
+        cell.put((Arc::clone(&alive), [0u64; 30]));
+        assert_eq!(Arc::strong_count(&alive), 2);
+        drop(cell);
+        assert_eq!(Arc::strong_count(&alive), 1);
+    }
+}

@@ -1,0 +1,86 @@
+//! Messages of plain numbers, which are received where they shall be.
+
+use super::{Context, Envelope, OnMessage, Payload};
+use crate::Plain;
+use crate::address::Status;
+use crate::handover::Borrowed;
+use crate::wire::{Of, decode};
+use std::panic::Location;
+
+/// Why numbers were not copied.
+pub(crate) enum NotCopied {
+    /// There are so many, which do not fit.
+    TooMany(usize),
+    /// As [`Envelope::open`] says it.
+    Unopened(Option<String>),
+}
+
+impl Envelope {
+    /// A message of numbers that are lent.
+    pub(crate) fn lent<T: Plain>(
+        context: Context,
+        status: Status,
+        location: &'static Location<'static>,
+        numbers: Borrowed,
+    ) -> Self {
+        let label = OnMessage {
+            here: Some((Of::<Vec<T>>::TYPE, location)),
+            length: numbers.length(),
+        };
+        Envelope {
+            context,
+            status,
+            label,
+            receipt: None,
+            payload: Payload::Lent(Box::new(numbers)),
+            place: 0,
+        }
+    }
+
+    /// Copies the numbers inside to the beginning of `room`, and says how many they were; a vector that was written is
+    /// read for it. If there are more than fit, the error is their number, and they stay inside; else it is that of
+    /// [`Envelope::open`].
+    pub(crate) fn copy_numbers<T: Plain>(
+        self,
+        room: &mut [T],
+    ) -> Result<usize, Box<(Self, NotCopied)>> {
+        if !self.holds::<Vec<T>>() {
+            return Err(Box::new((self, NotCopied::Unopened(None))));
+        }
+        let copied = match &self.payload {
+            Payload::Here(value) => {
+                let numbers = value.any().downcast_ref::<Vec<T>>();
+                copy(numbers.expect("it holds numbers"), room)
+            }
+            Payload::Written(written) => match decode::<Vec<T>>(written.value.all()) {
+                Ok(numbers) => copy(&numbers, room),
+                Err(reason) => return Err(Box::new((self, NotCopied::Unopened(Some(reason))))),
+            },
+            Payload::Lent(numbers) => match numbers.length() {
+                length if length <= room.len() => Ok(length),
+                length => Err(length),
+            },
+        };
+        match (copied, self.payload) {
+            (Ok(length), Payload::Lent(numbers)) => {
+                numbers.fetch(&mut room[..length]);
+                Ok(length)
+            }
+            (Ok(length), _) => Ok(length),
+            (Err(length), payload) => {
+                let envelope = Envelope { payload, ..self };
+                Err(Box::new((envelope, NotCopied::TooMany(length))))
+            }
+        }
+    }
+}
+
+fn copy<T: Copy>(numbers: &[T], room: &mut [T]) -> Result<usize, usize> {
+    match room.get_mut(..numbers.len()) {
+        Some(room) => {
+            room.copy_from_slice(numbers);
+            Ok(numbers.len())
+        }
+        None => Err(numbers.len()),
+    }
+}
