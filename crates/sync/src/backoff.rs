@@ -9,13 +9,14 @@ use crate::{spin_loop, thread};
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-/// Measures one wait.
+/// Measures one wait. It is small: everything that may wait has one.
 #[derive(Debug)]
 pub struct Backoff {
     since: Option<Instant>,
-    budget: Duration,
-    /// What others have had of the core meanwhile.
-    given: Duration,
+    /// In ns.
+    budget: u32,
+    /// What others have had of the core meanwhile, in ns.
+    given: u32,
 }
 
 impl Backoff {
@@ -31,17 +32,23 @@ impl Backoff {
     /// Pauses between two looks at the clock.
     const PAUSES: u32 = 4;
 
-    /// A wait that begins at the first call and should end in sleep after `budget`.
+    /// A wait that begins at the first call and should end in sleep after `budget`, four seconds at most.
     #[must_use]
     pub const fn new(budget: Duration) -> Self {
+        let nanos = budget.as_nanos();
+        let budget = if nanos < u32::MAX as u128 {
+            nanos as u32
+        } else {
+            u32::MAX
+        };
         Backoff {
             since: None,
             budget: if cfg!(any(motet_loom, motet_shuttle)) {
-                Duration::ZERO
+                0
             } else {
                 budget
             },
-            given: Duration::ZERO,
+            given: 0,
         }
     }
 
@@ -68,7 +75,7 @@ impl Backoff {
         if waited > Self::SPIN {
             thread::yield_now();
         }
-        waited < self.budget
+        waited < self.budget()
     }
 
     /// As [`Backoff::go_on`], for who waits for somebody that may want this core: the turns that others take on it
@@ -77,22 +84,26 @@ impl Backoff {
     pub fn go_on_beside(&mut self) -> bool {
         let now = Instant::now();
         if self.since.is_none() {
-            self.given = Duration::ZERO;
+            self.given = 0;
         }
         let waited = now.duration_since(*self.since.get_or_insert(now));
         if waited > Self::SPIN {
             thread::yield_now();
             let away = now.elapsed();
-            if Self::TURN.contains(&away) && self.given < Self::GIVEN * self.budget {
-                self.given += away;
+            if Self::TURN.contains(&away) && self.given < self.budget.saturating_mul(Self::GIVEN) {
+                self.given = self.given.saturating_add(away.subsec_nanos());
             }
         }
-        waited.saturating_sub(self.given) < self.budget
+        waited.saturating_sub(Duration::from_nanos(self.given.into())) < self.budget()
     }
 
     /// Whether the wait may go on; offers nothing to anyone.
     pub fn within_budget(&mut self) -> bool {
-        self.since.get_or_insert_with(Instant::now).elapsed() < self.budget
+        self.since.get_or_insert_with(Instant::now).elapsed() < self.budget()
+    }
+
+    const fn budget(&self) -> Duration {
+        Duration::from_nanos(self.budget as u64)
     }
 }
 
@@ -110,8 +121,11 @@ mod tests {
         let (started, mut beside) = (Instant::now(), Backoff::new(BUDGET));
         while beside.go_on_beside() {}
         assert!(started.elapsed() >= BUDGET);
-        assert!(beside.given <= started.elapsed());
+        assert!(Duration::from_nanos(beside.given.into()) <= started.elapsed());
         beside.restart();
-        assert!(beside.go_on_beside() && beside.given.is_zero());
+        assert!(beside.go_on_beside() && beside.given == 0);
+        // What does not fit is as long as can be.
+        let mut long = Backoff::new(Duration::from_secs(3600));
+        assert!(long.budget() > Duration::from_secs(4) && long.go_on());
     }
 }
