@@ -77,7 +77,7 @@ impl Method {
                 watched: false,
             },
             Effort::Quick => Method {
-                budget: Duration::from_secs(10),
+                budget: Duration::from_secs(24),
                 // Five minutes for all experiments, with the round that is under way.
                 limit: Duration::from_secs(270),
                 least: 3,

@@ -97,15 +97,15 @@ impl Clusterings {
             .with("1/n", threads as f64 / rows as f64)
             .with("clusters", clusters)
             .with("threads", threads);
-        // A measurement lasts some milliseconds at least.
-        let least = setting.by_effort(0.0, 2e7, 2e8);
+        // A measurement lasts some milliseconds at least: so many differences in one column.
+        let least = setting.by_effort(0.0, 4e7, 4e8);
         let mut case = Case::new(point, &[OVERHEAD, STEP]);
         let here = Rc::clone(&sample);
         let pin = setting.pins(threads);
         case = case.with("motet", move || {
             let Sample { points, plan, .. } = here.get()?;
             let work = (points.len() * clusters * plan.annealing_steps()) as f64;
-            let rounds = (least / work).ceil().max(1.0);
+            let rounds = (least / (work * points.dim() as f64)).ceil().max(1.0);
             let seconds = |threads| {
                 let seconds =
                     plan.replay_seconds(points, (threads, pin && threads > 1), rounds as usize);
@@ -128,7 +128,8 @@ impl Clusterings {
                     *has = *number;
                 }
                 let work = (points.len() * clusters) as f64;
-                let steps = (least / work).ceil().clamp(2.0, 500.0);
+                let steps = (least / (work * points.dim() as f64)).ceil();
+                let steps = steps.clamp(2.0, 500.0);
                 let mut seconds =
                     |threads| process.lloyd_seconds(clusters, &plan.start, threads, steps as usize);
                 let (one, all) = (seconds(1)?, seconds(threads)?);
