@@ -81,7 +81,7 @@ impl Method {
                 // Five minutes for all experiments, with the round that is under way.
                 limit: Duration::from_secs(270),
                 least: 3,
-                most: 5,
+                most: 7,
                 warm: true,
                 watched: true,
             },
