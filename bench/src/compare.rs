@@ -50,20 +50,10 @@ pub struct Apart {
 /// ```
 #[must_use]
 pub fn compare(first: &Results, second: &Results) -> Comparison {
-    let named = |row: &Row| {
-        let Row {
-            experiment,
-            series,
-            point,
-            quantity,
-            ..
-        } = row;
-        [experiment, series, &point.to_string(), quantity].map(Clone::clone)
-    };
-    let there: HashMap<_, _> = second.rows.iter().map(|row| (named(row), row)).collect();
+    let there: HashMap<_, _> = second.rows.iter().map(|row| (row.name(), row)).collect();
     let mut all = Comparison::default();
     for row in &first.rows {
-        let other = there.get(&named(row)).map(|other| &other.outcome);
+        let other = there.get(&row.name()).map(|other| &other.outcome);
         let (
             Outcome::Measured {
                 median: before,

@@ -40,6 +40,19 @@ pub struct Row {
     pub disturbed: bool,
 }
 
+impl Row {
+    /// What tells it from the other rows of a run: experiment, series, point and quantity.
+    #[must_use]
+    pub fn name(&self) -> [String; 4] {
+        [
+            self.experiment.clone(),
+            self.series.clone(),
+            self.point.to_string(),
+            self.quantity.clone(),
+        ]
+    }
+}
+
 /// The values of a row, or the reason why there are none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, try_from = "Fields")]

@@ -238,21 +238,7 @@ fn read_rows(path: &Path) -> Result<Vec<Row>, StoreError> {
 fn newest(mut rows: Vec<Row>) -> Vec<Row> {
     let mut seen = HashSet::new();
     rows.reverse();
-    rows.retain(|row| {
-        let Row {
-            experiment,
-            series,
-            point,
-            quantity,
-            ..
-        } = row;
-        seen.insert((
-            experiment.clone(),
-            series.clone(),
-            point.to_string(),
-            quantity.clone(),
-        ))
-    });
+    rows.retain(|row| seen.insert(row.name()));
     rows.reverse();
     rows
 }
