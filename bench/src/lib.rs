@@ -8,6 +8,7 @@
 //! ```text
 //!  stages ──> motet-patterns            one program each way
 //!  suite ──> motet-patterns, peers      the papers' experiments by one method, into a folder of rows
+//!    ├────> results ──> plot, report, compare   what is made of these rows
 //!    └────> kernels, mixture            loops, matrices and points that the experiments compute with
 //!  core, ranks ──> rows ──> contest, peers   motet and a peer in turn, and the bars between them
 //!       └────> selection                     which rows, and how thoroughly

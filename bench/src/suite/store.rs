@@ -1,7 +1,7 @@
 //! The folder of a run: `rows.jsonl` and `machine.json`.
 //!
-//! Rows are appended as they come, each as one whole line: a line without its end is one that was cut off, and
-//! no reader takes it. The earlier rows of an experiment go when it has ended; until then a new row stands in place of the
+//! Rows are appended after each round, each as one whole line: a line without its end is one that was cut off, and
+//! no reader takes it. The earlier rows of an experiment go when the run has ended; until then a new row stands in place of the
 //! one of the same series, point and quantity. What is rewritten is written aside and renamed, so that a folder is never
 //! half. The folder is locked while a run writes into it.
 
