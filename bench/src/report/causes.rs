@@ -31,6 +31,16 @@ const CAUSES: &[(&[&str], &[&str], &str)] = &[
         "It sends no message for each block: the compiler cuts its loop.",
     ),
     (
+        &["rayon"],
+        &["E36"],
+        "It sends no message for each block: a thread that nobody steals from runs the range as a compiled loop.",
+    ),
+    (
+        &["scikit-learn"],
+        &["E12", "E18"],
+        "Its step is another: where it takes longer (step per point and cluster), the same waiting and combining is a smaller part of it.",
+    ),
+    (
         &["OpenBLAS"],
         &["E33", "E34", "E35"],
         "Its kernel is its own, written for this processor: the rates tell kernels apart, the efficiencies how the work is split.",
@@ -52,7 +62,7 @@ mod tests {
     use crate::suite::{Outcome, Point, SCHEMA};
 
     #[test]
-    fn every_mpi_and_openmp_has_its_cause() {
+    fn known_causes_are_told() {
         let row = |experiment: &str, series: &str| Row {
             schema: SCHEMA,
             experiment: experiment.to_owned(),
@@ -72,6 +82,8 @@ mod tests {
             ("E14", "Intel MPI", "process for each rank"),
             ("E34", "OpenMP dynamic", "compiled for this processor"),
             ("E36", "OpenMP static", "no message for each block"),
+            ("E36", "rayon", "no message for each block"),
+            ("E18", "scikit-learn", "smaller part"),
         ] {
             let cause = of(&row(experiment, "motet"), &row(experiment, peer));
             assert!(cause.unwrap_or_default().contains(says), "{peer}");

@@ -79,6 +79,12 @@ const INGREDIENTS: [(&str, &str); 5] = [
     ("time", "rate"),
 ];
 
+/// What an overhead is a difference of: it is compared where the overhead is lost in its spread.
+const WHOLES: [(&str, &str); 2] = [
+    ("overhead per stage", "run time"),
+    ("overhead per block", "time of a loop"),
+];
+
 /// Which values are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Better {
@@ -86,63 +92,65 @@ enum Better {
     More,
 }
 
-impl Losses<'_> {
+/// A row that was measured.
+#[derive(Debug, Clone, Copy)]
+struct Measured<'a> {
+    row: &'a Row,
+    values: Spread,
+}
+
+impl<'a> Losses<'a> {
     /// Compares every value of motet with the best peer's at the same point.
+    ///
+    /// An overhead that reaches 0 in its runs, motet's or the peer's, tells nothing: the run times it is a difference of are
+    /// compared in its place, where the experiment has them.
     #[must_use]
-    pub fn of(rows: &[Row]) -> Losses<'_> {
-        let mut losses = Vec::new();
-        let (mut compared, mut untold) = (0, 0);
+    pub fn of(rows: &'a [Row]) -> Losses<'a> {
+        let mut all = Losses {
+            losses: Vec::new(),
+            compared: 0,
+            untold: 0,
+        };
         for row in rows.iter().filter(|row| row.series.starts_with("motet")) {
-            let (Some(motet), Some(better)) = (values(row), better(row)) else {
+            let (Some(motet), Some(better)) = (Measured::of(row), better(row)) else {
                 continue;
             };
             if is_ingredient(row, rows) || is_nothing_by_definition(row) {
                 continue;
             }
-            let peers = rows.iter().filter(|peer| is_beside(row, peer));
-            let peers = peers.filter_map(|peer| Some((peer, values(peer)?)));
-            let order = |a: &Spread, b: &Spread| match better {
-                Better::Less => a.median.total_cmp(&b.median),
-                Better::More => b.median.total_cmp(&a.median),
-            };
-            let Some((peer, theirs)) = peers.min_by(|(_, a), (_, b)| order(a, b)) else {
+            let (told, lost): (Vec<_>, Vec<_>) = motet
+                .peers(rows)
+                .partition(|peer| motet.says() && peer.says());
+            if let Some(whole) = motet.whole(rows) {
+                let wholes = lost.iter().filter_map(|peer| peer.whole(rows));
+                all.judge(better, motet, best(better, told));
+                all.judge(better, whole, best(better, wholes));
                 continue;
-            };
-            let says = |values: &Spread| !is_overhead(row) || values.least > 0.0;
-            let factor = if says(&motet) && says(&theirs) {
-                compared += 1;
-                match lost(better, motet.median, theirs.median) {
-                    Some(factor) => Some(factor),
-                    None => continue,
+            }
+            let told = best(better, told);
+            match best(better, told.into_iter().chain(lost)) {
+                Some(peer) if motet.says() && peer.says() => all.judge(better, motet, Some(peer)),
+                Some(peer) if peer.values.most < motet.values.least => {
+                    all.compared += 1;
+                    all.losses.push(Loss::of(motet, peer, None));
                 }
-            } else if theirs.most < motet.least {
-                compared += 1;
-                None
-            } else {
-                untold += 1;
-                continue;
-            };
-            losses.push(Loss {
-                experiment: &row.experiment,
-                point: &row.point,
-                quantity: &row.quantity,
-                unit: &row.unit,
-                series: &row.series,
-                motet,
-                peer: &peer.series,
-                theirs,
-                factor,
-                overlaps: motet.may_be_as(&theirs),
-                disturbed: row.disturbed || peer.disturbed,
-                cause: causes::of(row, peer),
-            });
+                Some(_) => all.untold += 1,
+                None => {}
+            }
         }
         let severity = |loss: &Loss<'_>| loss.factor.unwrap_or(0.0);
-        losses.sort_by(|a, b| severity(b).total_cmp(&severity(a)));
-        Losses {
-            losses,
-            compared,
-            untold,
+        all.losses
+            .sort_by(|a, b| severity(b).total_cmp(&severity(a)));
+        all
+    }
+
+    /// Compares two values that tell something.
+    fn judge(&mut self, better: Better, motet: Measured<'a>, peer: Option<Measured<'a>>) {
+        let Some(peer) = peer else { return };
+        self.compared += 1;
+        let factor = lost(better, motet.values.median, peer.values.median);
+        if factor.is_some() {
+            self.losses.push(Loss::of(motet, peer, factor));
         }
     }
 
@@ -169,6 +177,79 @@ impl Losses<'_> {
     }
 }
 
+impl<'a> Loss<'a> {
+    fn of(motet: Measured<'a>, peer: Measured<'a>, factor: Option<f64>) -> Loss<'a> {
+        let row = motet.row;
+        Loss {
+            experiment: &row.experiment,
+            point: &row.point,
+            quantity: &row.quantity,
+            unit: &row.unit,
+            series: &row.series,
+            motet: motet.values,
+            peer: &peer.row.series,
+            theirs: peer.values,
+            factor,
+            overlaps: motet.values.may_be_as(&peer.values),
+            disturbed: row.disturbed || peer.row.disturbed,
+            cause: causes::of(row, peer.row),
+        }
+    }
+}
+
+impl<'a> Measured<'a> {
+    fn of(row: &'a Row) -> Option<Measured<'a>> {
+        match row.outcome {
+            Outcome::Measured {
+                median,
+                least,
+                most,
+                runs,
+            } => Some(Measured {
+                row,
+                values: Spread {
+                    median,
+                    least,
+                    most,
+                    runs,
+                },
+            }),
+            Outcome::Absent { .. } => None,
+        }
+    }
+
+    /// Whether it is no difference that is lost in its spread.
+    fn says(&self) -> bool {
+        let is_overhead = self.row.quantity.contains("overhead");
+        !is_overhead || self.values.least > 0.0
+    }
+
+    /// The peers' values of the same thing.
+    fn peers(self, rows: &'a [Row]) -> impl Iterator<Item = Measured<'a>> {
+        let row = self.row;
+        let beside = rows.iter().filter(move |peer| {
+            !peer.series.starts_with("motet")
+                && row.experiment == peer.experiment
+                && row.quantity == peer.quantity
+                && row.point == peer.point
+        });
+        beside.filter_map(Measured::of)
+    }
+
+    /// What it is a difference of, of the same program at the same point.
+    fn whole(&self, rows: &'a [Row]) -> Option<Measured<'a>> {
+        let row = self.row;
+        let (_, whole) = WHOLES.iter().find(|(of, _)| *of == row.quantity)?;
+        let mut here = rows.iter().filter(|other| {
+            other.quantity == *whole
+                && other.experiment == row.experiment
+                && other.series == row.series
+                && other.point == row.point
+        });
+        here.find_map(Measured::of)
+    }
+}
+
 impl Spread {
     /// Whether the values of both overlap, as far as one run can show.
     fn may_be_as(&self, other: &Spread) -> bool {
@@ -183,11 +264,6 @@ fn lost(better: Better, motet: f64, peer: f64) -> Option<f64> {
         Better::More => peer / motet,
     };
     (factor.is_finite() && factor > MORE).then_some(factor)
-}
-
-/// Whether it is a difference of run times, or a part of one: where its values reach 0, it is lost in their spread.
-fn is_overhead(row: &Row) -> bool {
-    row.quantity.contains("overhead")
 }
 
 /// Whether its experiment has quantities that were computed from it.
@@ -226,29 +302,13 @@ fn is_nothing_by_definition(row: &Row) -> bool {
     row.quantity == "overhead per stage" && row.point.get("stages") == Some(&Value::Count(1))
 }
 
-fn values(row: &Row) -> Option<Spread> {
-    match row.outcome {
-        Outcome::Measured {
-            median,
-            least,
-            most,
-            runs,
-        } => Some(Spread {
-            median,
-            least,
-            most,
-            runs,
-        }),
-        Outcome::Absent { .. } => None,
-    }
-}
-
-/// Whether `peer` is another's value of the same thing.
-fn is_beside(row: &Row, peer: &Row) -> bool {
-    !peer.series.starts_with("motet")
-        && row.experiment == peer.experiment
-        && row.quantity == peer.quantity
-        && row.point == peer.point
+/// The best of them.
+fn best<'a>(better: Better, of: impl IntoIterator<Item = Measured<'a>>) -> Option<Measured<'a>> {
+    let median = |measured: &Measured<'_>| measured.values.median;
+    of.into_iter().min_by(|a, b| match better {
+        Better::Less => median(a).total_cmp(&median(b)),
+        Better::More => median(b).total_cmp(&median(a)),
+    })
 }
 
 #[cfg(test)]
@@ -356,6 +416,44 @@ mod tests {
         assert_eq!(told, [("peer", Some(3.0)), ("peer", None)]);
         let lost = found.groups().remove(0);
         assert_eq!((lost.lost, lost.overlapping), (2, 0));
+    }
+
+    #[test]
+    fn an_overhead_that_is_lost_in_its_spread_is_compared_by_its_run_time() {
+        let at = |series, point, overhead, time| {
+            [
+                row(series, "overhead per stage", "us", point, overhead),
+                row(series, "run time", "s", point, time),
+            ]
+        };
+        let rows = [
+            // The peer's one stage was slow: its overhead of less than nothing is no gain.
+            at("motet", 1, 3.0, 10.0),
+            at("peer", 1, -60.0, 10.5),
+            // Motet's overhead says nothing, its run time does.
+            at("motet", 2, -1.0, 13.0),
+            at("peer", 2, 1.0, 10.0),
+            // Each peer by what it tells.
+            at("motet", 4, 3.0, 10.0),
+            at("told", 4, 2.0, 20.0),
+            at("lost", 4, 0.05, 5.0),
+        ]
+        .concat();
+        let found = Losses::of(&rows);
+        assert_eq!((found.compared, found.untold), (4, 0));
+        let told: Vec<_> = found
+            .losses
+            .iter()
+            .map(|loss| (loss.peer, loss.quantity, loss.factor.unwrap()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("lost", "run time", 2.0),
+                ("told", "overhead per stage", 1.5),
+                ("peer", "run time", 1.3)
+            ]
+        );
     }
 
     #[test]

@@ -182,9 +182,9 @@ fn lost(html: &mut Html, results: &Results, losses: &Losses<'_>) {
     html.p(&format!(
         "A peer is better by more than 10 % in {} of {compared} comparisons, each motet's value against the best peer's at the same point \
          and in the same run: in {beyond} beyond the spread of the values, in the others (≈) their ranges, from least to most, overlap or one of \
-         the two is of one run, and it may be chance. † marks what was measured beside other load. – stands where a peer is better and one of the \
-         two, a difference of run times, reaches 0: no factor says by how much. {untold} more cannot be compared: one of the two is lost so, and \
-         their ranges overlap.",
+         the two is of one run, and it may be chance. † marks what was measured beside other load. Where an overhead, a difference of run times, \
+         reaches 0 in its runs, the run times are compared in its place; – stands where there are none and a peer is better: no factor says by \
+         how much. {untold} more cannot be compared: one of the two is lost so, and their ranges overlap.",
         losses.len(),
     ));
     if groups.is_empty() {

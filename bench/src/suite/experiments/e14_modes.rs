@@ -47,7 +47,7 @@ impl Experiment for Modes {
                     mode,
                     parallel,
                     threads: parallel.min(thread::cores()),
-                    stages: setting.by_effort(5, 100, 20_000),
+                    stages: setting.by_effort(5, 50, 20_000),
                     units: 20,
                 };
                 let peers = match mode {
