@@ -9,6 +9,7 @@ use crate::priority::ThreadPriority;
 use crate::queue::DispatcherQueue;
 use crate::queue_core::{QueueConfig, QueueCore};
 use crate::registry::Registry;
+use crate::spin_wait::SpinWait;
 use crate::stall::{Stall, Watch};
 use crate::started::Started;
 use crate::waiting::Waiting;
@@ -79,6 +80,9 @@ pub struct DispatcherConfig {
     /// A handler that holds its worker for so long is [told](Dispatcher::on_stall), once. `None`: nobody
     /// looks, and nothing is paid for it.
     pub stall_limit: Option<Duration>,
+    /// About what waking a task costs that sleeps, four seconds at most: a task that [looks for what it waits
+    /// for](crate::SpinWait) looks for so long before it sleeps.
+    pub wake_cost: Duration,
 }
 
 impl Default for DispatcherConfig {
@@ -93,6 +97,7 @@ impl Default for DispatcherConfig {
             blocking_threads: 64,
             blocking_idle: Duration::from_secs(10),
             stall_limit: None,
+            wake_cost: SpinWait::WAKE_COST,
         }
     }
 }
@@ -129,7 +134,8 @@ impl Dispatcher {
         let watch = config.stall_limit.map(|limit| Watch::new(limit, workers));
         let watch = watch.map(Arc::new);
         let blocking = Blocking::new(&config.name, config.blocking_threads, config.blocking_idle);
-        let registry = Arc::new(Registry::new(Pool::with(workers, blocking, watch)));
+        let pool = Pool::with(workers, blocking, watch, config.wake_cost);
+        let registry = Arc::new(Registry::new(pool));
         let mut dispatcher = Dispatcher {
             registry,
             threads: Vec::new(),

@@ -8,6 +8,7 @@ use crate::waiting::Roll;
 use motet_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use motet_sync::{CachePadded, Condvar, Mutex};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(crate) struct Pool {
     workers: usize,
@@ -18,6 +19,8 @@ pub(crate) struct Pool {
     pub(crate) watch: Option<Arc<Watch>>,
     /// By worker: how often it found work at another.
     stolen: Box<[CachePadded<AtomicU64>]>,
+    /// How long a waiting async task looks before it sleeps.
+    pub(crate) wake_cost: Duration,
     pub(crate) roll: Arc<Roll>,
     /// Goes up when the set of queues changes or the pool is stopped.
     version: AtomicUsize,
@@ -40,11 +43,16 @@ impl Pool {
     /// A pool that watches nobody.
     #[cfg(test)]
     pub(crate) fn new(workers: usize) -> Self {
-        let blocking = Blocking::new("model", 1, std::time::Duration::ZERO);
-        Pool::with(workers, blocking, None)
+        let blocking = Blocking::new("model", 1, Duration::ZERO);
+        Pool::with(workers, blocking, None, crate::SpinWait::WAKE_COST)
     }
 
-    pub(crate) fn with(workers: usize, blocking: Arc<Blocking>, watch: Option<Arc<Watch>>) -> Self {
+    pub(crate) fn with(
+        workers: usize,
+        blocking: Arc<Blocking>,
+        watch: Option<Arc<Watch>>,
+        wake_cost: Duration,
+    ) -> Self {
         Pool {
             workers,
             sleep: Sleep::new(workers),
@@ -52,6 +60,7 @@ impl Pool {
             blocking,
             watch,
             stolen: (0..workers).map(|_| CachePadded::default()).collect(),
+            wake_cost,
             roll: Arc::new(Roll::new(workers)),
             version: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),

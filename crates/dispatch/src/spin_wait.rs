@@ -10,8 +10,9 @@ use std::time::Duration;
 /// A task that waits for a message from another core gets it after a cache-line transfer (0.1 µs) if
 /// it looks, and after tens of microseconds if it has been put to sleep. So it looks: while its worker
 /// has nothing else to run it spins, a slice at a time; when the worker has other work it lets that
-/// run and comes back in its turn. After [`SpinWait::BUDGET`] it should sleep; where other threads want the core, which it
-/// offers them, after as much of its own time, and a millisecond at most.
+/// run and comes back in its turn. After what waking it would cost, [`DispatcherConfig::wake_cost`](crate::DispatcherConfig::wake_cost),
+/// it should sleep; where other threads want the core, which it offers them, after as much of its own time, and
+/// [`Backoff::GIVEN`] times that at most.
 #[derive(Debug)]
 pub struct SpinWait {
     backoff: Backoff,
@@ -31,8 +32,8 @@ pub enum Advice {
 }
 
 impl SpinWait {
-    /// How long a task looks before it should sleep: about what waking it costs.
-    pub const BUDGET: Duration = Duration::from_micros(60);
+    /// What waking a task costs whose worker sleeps, if it is woken at once.
+    pub const WAKE_COST: Duration = Duration::from_micros(60);
 
     /// Looks in one slice of spinning: about half a microsecond.
     const SLICE: u32 = 32;
@@ -43,7 +44,7 @@ impl SpinWait {
     #[must_use]
     pub fn new() -> Self {
         SpinWait {
-            backoff: Backoff::new(Self::BUDGET),
+            backoff: Backoff::new(Self::WAKE_COST),
             turns: 0,
         }
     }
@@ -72,6 +73,9 @@ impl SpinWait {
         cx: &Context<'_>,
         mut ready: impl FnMut() -> bool,
     ) -> Advice {
+        if !self.backoff.has_begun() {
+            self.backoff = Backoff::new(worker.pool().wake_cost);
+        }
         let mut patient = true;
         if worker.has_other_work() {
             worker.fruitless();

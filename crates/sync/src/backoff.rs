@@ -52,6 +52,13 @@ impl Backoff {
         }
     }
 
+    /// Whether a wait has begun that has not ended.
+    #[must_use]
+    #[inline]
+    pub const fn has_begun(&self) -> bool {
+        self.since.is_some()
+    }
+
     /// The next call begins a wait anew.
     #[inline]
     pub const fn restart(&mut self) {
@@ -123,7 +130,8 @@ mod tests {
         assert!(started.elapsed() >= BUDGET);
         assert!(Duration::from_nanos(beside.given.into()) <= started.elapsed());
         beside.restart();
-        assert!(beside.go_on_beside() && beside.given == 0);
+        assert!(!beside.has_begun() && beside.go_on_beside() && beside.given == 0);
+        assert!(beside.has_begun());
         // What does not fit is as long as can be.
         let mut long = Backoff::new(Duration::from_secs(3600));
         assert!(long.budget() > Duration::from_secs(4) && long.go_on());

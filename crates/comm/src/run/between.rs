@@ -6,7 +6,7 @@ use crate::transport::Transport;
 use crate::watch::Runs;
 use crate::wire::decode;
 use crate::{Profile, RunError};
-use motet_dispatch::IdleWatch;
+use motet_dispatch::{IdleWatch, SpinWait};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::thread::{self, JoinHandle};
 use motet_sync::{Mutex, Parker, Unparker};
@@ -38,6 +38,8 @@ struct Server {
 /// While ranks look for messages, the server looks this often whether they still do; and when they compute or sleep
 /// it takes this long at most until a message is seen.
 const GLANCE: Duration = Duration::from_micros(200);
+/// What it costs to wake a rank that sleeps: until the server looks, and the wake-up.
+pub(super) const WAKE_COST: Duration = GLANCE.saturating_add(SpinWait::WAKE_COST);
 /// Fruitless looks in a row until the server naps between them.
 const EAGER: u32 = 100;
 /// How long the end waits for messages to leave.

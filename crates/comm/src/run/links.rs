@@ -1,13 +1,14 @@
 //! What joins the ranks of a run.
 
-use super::between::{Between, Way};
+use super::between::{self, Between, Way};
 use crate::fabric::{AnyFabric, Farewells, Hall, PlaceKind, Ports, Remote, Team, Threads};
 use crate::watch::{Ranks, Runs};
 use crate::{Profile, RunError};
-use motet_dispatch::Dispatcher;
+use motet_dispatch::{Dispatcher, SpinWait};
 use motet_sync::Parker;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What carries the messages of the ranks.
 pub(crate) enum On {
@@ -22,6 +23,16 @@ pub(super) enum Links {
     Memory,
     Ports,
     Processes(Between),
+}
+
+impl On {
+    /// What it costs to wake a rank that sleeps.
+    pub(super) fn wake_cost(&self) -> Duration {
+        match self {
+            On::Threads | On::Ports => SpinWait::WAKE_COST,
+            On::Processes(_) => between::WAKE_COST,
+        }
+    }
 }
 
 impl Links {

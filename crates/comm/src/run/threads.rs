@@ -52,6 +52,7 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Debug>(
         threads: workers,
         name: "rank".to_owned(),
         pin,
+        wake_cost: on.wake_cost(),
         ..DispatcherConfig::default()
     })
     .map_err(RunError::Start)?;

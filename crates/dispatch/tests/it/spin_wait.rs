@@ -1,11 +1,15 @@
 //! Async tasks that look for a while before they sleep.
 
 use crate::support::{go, note, until, with_queue};
-use motet_dispatch::{Advice, DispatcherQueue, Enqueue, Inline, SpinWait, spawn, spawn_here};
+use motet_dispatch::{
+    Advice, Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, Inline, QueueConfig, SpinWait,
+    spawn, spawn_here,
+};
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use motet_sync::{Arc, Mutex, thread};
-use motet_testkit::Log;
+use motet_testkit::{Log, patience, within};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 /// A flag that tasks wait for by looking, then by sleeping.
 #[derive(Default)]
@@ -61,6 +65,31 @@ fn ring(queue: &DispatcherQueue, workers: usize, tasks: usize) -> Vec<Arc<Flag>>
         .unwrap();
     }
     flags
+}
+
+#[test]
+fn a_task_looks_for_as_long_as_waking_it_costs() {
+    // Dear: far longer than this test; cheap: nothing.
+    for (wake_cost, sleeps) in [(Duration::from_secs(4), 0), (Duration::ZERO, 1)] {
+        within(patience(), move || {
+            let dispatcher = Dispatcher::with(DispatcherConfig {
+                threads: 1,
+                wake_cost,
+                ..DispatcherConfig::default()
+            });
+            let dispatcher = dispatcher.unwrap();
+            let queue = dispatcher.queue(QueueConfig::named("test"));
+            let flags = ring(&queue, 1, 1);
+            let slept = || flags[0].slept.load(Ordering::Relaxed);
+            match sleeps {
+                0 => thread::park_timeout(Duration::from_millis(5)),
+                _ => until(|| slept() == sleeps),
+            }
+            assert_eq!(slept(), sleeps);
+            flags[0].set();
+            until(|| flags[1].is_set());
+        });
+    }
 }
 
 #[test]

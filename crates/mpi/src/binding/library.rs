@@ -3,6 +3,7 @@
 use super::abi;
 use super::symbols::Symbols;
 use crate::error::MpiError;
+use std::error::Error;
 use std::ffi::{c_char, c_int};
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -40,7 +41,7 @@ impl Library {
     /// use std::path::Path;
     ///
     /// let error = Library::open(Path::new("/nowhere.so")).unwrap_err();
-    /// assert!(matches!(error, MpiError::Open { .. }));
+    /// assert!(matches!(&error, MpiError::Open { reason, .. } if reason.contains("nowhere.so")));
     /// ```
     ///
     /// # Errors
@@ -52,7 +53,10 @@ impl Library {
         let opened = unsafe { libloading::Library::new(path) };
         let opened = opened.map_err(|error| MpiError::Open {
             path: path.to_owned(),
-            reason: error.to_string(),
+            // The system's own words are the source.
+            reason: error
+                .source()
+                .map_or_else(|| error.to_string(), ToString::to_string),
         })?;
         // Never closed: threads and exit handlers of the library may run until the process ends.
         let opened = ManuallyDrop::new(opened);
