@@ -200,13 +200,14 @@ impl Pairs {
 
 impl fmt::Display for Bar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |times: &f64| (times * 100.0).round() / 100.0;
         match self {
             Bar::AtMost(most) => write!(f, "≤ {most}"),
             Bar::BelowPeers => f.write_str("< every peer"),
-            Bar::AtMostTimes(times, peer) => write!(f, "≤ {times} × {peer}"),
-            Bar::AtLeastTimes(times, peer) => write!(f, "≥ {times} × {peer}"),
+            Bar::AtMostTimes(times, peer) => write!(f, "≤ {} × {peer}", shown(times)),
+            Bar::AtLeastTimes(times, peer) => write!(f, "≥ {} × {peer}", shown(times)),
             Bar::AtMostOver(more, peer) => write!(f, "≤ {peer} + {more}"),
-            Bar::Within(times, more, peer) => write!(f, "≤ {times} × {peer} + {more}"),
+            Bar::Within(times, more, peer) => write!(f, "≤ {} × {peer} + {more}", shown(times)),
         }
     }
 }

@@ -24,6 +24,7 @@
 //! find in their caches what they copied last.
 
 use crate::Plain;
+use crate::streamed;
 use motet_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use motet_sync::cell::UnsafeCell;
 use motet_sync::{Arc, spin_loop, thread};
@@ -172,7 +173,13 @@ impl Lent {
         self.slice.with(|_| {
             // SAFETY: the caller says that the slice and the room are there; they are not the same memory, since one is
             // borrowed and the other borrowed for writing.
-            unsafe { ptr::copy_nonoverlapping(self.source.add(bytes.start), to, bytes.len()) }
+            unsafe {
+                let from = self.source.add(bytes.start);
+                match self.length < streamed::LEAST {
+                    true => ptr::copy_nonoverlapping(from, to, bytes.len()),
+                    false => streamed::copy(from, to, bytes.len()),
+                }
+            }
         });
     }
 

@@ -83,6 +83,7 @@ mod reproducible;
 mod request;
 mod run;
 mod split;
+mod streamed;
 mod topology;
 mod transport;
 mod value;

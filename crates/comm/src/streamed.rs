@@ -1,0 +1,73 @@
+//! Copies that pass the caches by.
+
+/// Copies of so many bytes and more fill the caches with what nobody reads again from there.
+pub(crate) const LEAST: usize = 32 * 1024 * 1024;
+
+/// Copies memory of any length as one that is larger than the caches is best copied: what is written is not read before,
+/// and does not push out what is there.
+///
+/// # Safety
+/// As for [`ptr::copy_nonoverlapping`](std::ptr::copy_nonoverlapping).
+pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the caller's promise.
+    unsafe {
+        x86::copy(from, to, bytes);
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    // SAFETY: the caller's promise.
+    unsafe {
+        std::ptr::copy_nonoverlapping(from, to, bytes);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+    use std::ptr;
+
+    /// A cache line.
+    const LINE: usize = 64;
+    /// What one instruction stores.
+    const WORD: usize = size_of::<__m128i>();
+
+    /// # Safety
+    /// As for [`ptr::copy_nonoverlapping`].
+    pub(super) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
+        let before = to.align_offset(LINE).min(bytes);
+        let lines = (bytes - before) / LINE * LINE;
+        let after = before + lines;
+        // SAFETY: all offsets are less than `bytes`, for which the caller vouches; the first line of `to` begins at
+        // `before`, so what is stored there is aligned. SSE2 is part of x86-64.
+        unsafe {
+            ptr::copy_nonoverlapping(from, to, before);
+            for line in (before..after).step_by(LINE) {
+                for word in (line..line + LINE).step_by(WORD) {
+                    let value = _mm_loadu_si128(from.add(word).cast());
+                    _mm_stream_si128(to.add(word).cast(), value);
+                }
+            }
+            // Such stores have no order of their own: whoever is told of them later is to see them.
+            _mm_sfence();
+            ptr::copy_nonoverlapping(from.add(after), to.add(after), bytes - after);
+        }
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    #[test]
+    fn every_byte_comes_wherever_it_begins_and_ends() {
+        let from: Vec<u8> = (0..1000_u32).map(|n| (n * 7 % 251) as u8).collect();
+        for (first, at) in [(0, 0), (1, 0), (0, 1), (3, 63), (64, 17)] {
+            for bytes in (0..200).chain([255, 256, 800]) {
+                let mut to = vec![255; 1000];
+                assert!(first + bytes <= from.len() && at + bytes <= to.len());
+                // SAFETY: both have so many bytes from there.
+                unsafe { super::copy(from[first..].as_ptr(), to[at..].as_mut_ptr(), bytes) };
+                assert_eq!(to[at..at + bytes], from[first..first + bytes]);
+                assert!(to[..at].iter().chain(&to[at + bytes..]).all(|&b| b == 255));
+            }
+        }
+    }
+}
