@@ -363,10 +363,10 @@ mod tests {
             messages: Cell::new(0),
         };
         let mailbox = processes.hall.mailbox(0);
-        let remote = Remote::new(Arc::clone(&processes), 0, Rc::default());
+        let remote = Remote::new(Arc::clone(&processes), 0);
         let kind = PlaceKind::Bridge(Arc::clone(&processes));
         let team = Arc::new(Team::world(2, kind));
-        let comm = Communicator::new(AnyFabric::Remote(remote.clone()), team, 0);
+        let comm = Communicator::new(AnyFabric::Remote(Rc::new(remote.clone())), team, 0);
         for (round, early) in [0, 1, 2, 3].into_iter().zip([true, false, true, false]) {
             let (from, to) = (2 * round, 2 * round + 1);
             let mut steps =
