@@ -225,3 +225,13 @@ impl fmt::Debug for Communicator {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_may_be_millions() {
+        assert_eq!(size_of::<Communicator>(), 56);
+    }
+}

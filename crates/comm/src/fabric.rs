@@ -27,7 +27,7 @@ mod threads;
 
 pub(crate) use call::Call;
 pub(crate) use hall::Hall;
-pub(crate) use lane::{Closer, Lane, LaneReceiver, LaneSender};
+pub(crate) use lane::{Closer, Edge, LaneEnds, Toward};
 pub(crate) use mailbox::Steps;
 pub(crate) use meeting::FAN;
 pub(crate) use place::{Agenda, Place, PlaceKind};

@@ -195,11 +195,11 @@ impl RankSlot {
 }
 
 impl RankWait {
-    /// Ready when `ready` says so. `why` is asked before the rank sleeps, ahead of the last look.
+    /// Ready when `ready` says so. Before the rank sleeps `slot` is asked for, and `why`, ahead of the last look.
     #[inline]
-    pub(crate) fn poll<W: IntoIterator<Item = Why>>(
+    pub(crate) fn poll<'s, W: IntoIterator<Item = Why>>(
         &mut self,
-        slot: &RankSlot,
+        slot: impl FnOnce() -> &'s RankSlot,
         cx: &Context<'_>,
         mut ready: impl FnMut() -> bool,
         why: impl FnOnce() -> W,
@@ -208,6 +208,7 @@ impl RankWait {
             Advice::Ready => Poll::Ready(()),
             Advice::Again => Poll::Pending,
             Advice::Sleep => {
+                let slot = slot();
                 slot.leave_waker(cx);
                 slot.sleeping.store(true, Ordering::Relaxed);
                 // `why` may put the rank on a list from which a waker takes it once: from then on
@@ -223,12 +224,12 @@ impl RankWait {
         }
     }
 
-    /// The wait has ended; the next one begins anew.
+    /// The wait has ended; the next one begins anew. `slot` is asked for if the rank has slept.
     #[inline]
-    pub(crate) fn end(&mut self, slot: &RankSlot) {
+    pub(crate) fn end<'s>(&mut self, slot: impl FnOnce() -> &'s RankSlot) {
         self.spin.end();
         if self.listed.is_some() {
-            self.unlist(slot);
+            self.unlist(slot());
         }
     }
 
@@ -306,14 +307,14 @@ mod tests {
         let mut wait = RankWait::default();
         let cx = Context::from_waker(Waker::noop());
         while slot.waits().is_empty() {
-            assert!(wait.poll(&slot, &cx, || false, why).is_pending());
+            assert!(wait.poll(|| &slot, &cx, || false, why).is_pending());
         }
         // As one that runs: there is no task that could be suspended.
         let seen = slot.look();
         assert_eq!((seen.suspended, seen.woken), (false, false));
         slot.wake();
         assert!(slot.look().woken);
-        wait.end(&slot);
+        wait.end(|| &slot);
         assert!(slot.look().waits.is_empty());
     }
 }
@@ -374,8 +375,8 @@ pub(crate) mod loom_tests {
             let (slot, brought) = &*shared;
             let mut wait = RankWait::default();
             let ready = || brought.load(Ordering::Acquire) == 2;
-            block_on(poll_fn(|cx| wait.poll(slot, cx, ready, why)));
-            wait.end(slot);
+            block_on(poll_fn(|cx| wait.poll(|| slot, cx, ready, why)));
+            wait.end(|| slot);
             bringers
                 .into_iter()
                 .for_each(|bringer| bringer.join().unwrap());

@@ -181,3 +181,13 @@ impl Hall {
         self.stuck.get()
     }
 }
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seat_is_one_cache_line() {
+        assert_eq!(size_of::<Seat>(), 64);
+    }
+}

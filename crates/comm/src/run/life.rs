@@ -56,11 +56,10 @@ where
         }
     }
 
-    /// The rank begins, if this is its first poll.
+    /// The rank begins: this is its first poll.
+    #[cold]
     fn begin(body: &mut Body<M, B>, recorder: &mut Option<Rc<Recorder>>) {
-        if let Body::New(_) = body
-            && let Body::New(make) = mem::replace(body, Body::Over)
-        {
+        if let Body::New(make) = mem::replace(body, Body::Over) {
             let begun;
             (*recorder, begun) = make();
             *body = Body::Begun(begun);
@@ -85,10 +84,13 @@ where
             end,
         } = this;
         let (run, place) = (end.run, end.place());
-        let mut outcome = None;
-        if !run.hall.is_over() {
+        let outcome = if run.hall.is_over() {
+            None
+        } else {
             let turn = || {
-                Self::begin(body, recorder);
+                if let Body::New(_) = body {
+                    Self::begin(body, recorder);
+                }
                 let Body::Begun(body) = body else {
                     unreachable!("a future is not polled after its end");
                 };
@@ -99,7 +101,7 @@ where
                 unsafe { Pin::new_unchecked(body) }.poll(cx)
             };
             let rank = run.hall.first + place;
-            outcome = match catch_unwind(AssertUnwindSafe(turn)) {
+            match catch_unwind(AssertUnwindSafe(turn)) {
                 Ok(Poll::Pending) => {
                     run.hall.farewells(place).tell(&run.hall);
                     if let Some(recorder) = recorder {
@@ -110,8 +112,8 @@ where
                 Ok(Poll::Ready(Ok(result))) => Some(Ok(result)),
                 Ok(Poll::Ready(Err(error))) => Some(Err(RunError::Rank { rank, error })),
                 Err(payload) => Some(Err(RunError::panicked(rank, payload))),
-            };
-        }
+            }
+        };
         // Dropped where it is, before the run is told: it may panic.
         *body = Body::Over;
         end.tell(outcome, recorder.as_deref());
@@ -161,7 +163,9 @@ impl<F, R, E> Drop for End<'_, F, R, E> {
 
 /// What the ranks that have ended well have returned, each with its place; a list for each worker. Who has not ended has
 /// no room here.
-pub(super) struct Results<R>(Box<[CachePadded<Mutex<Vec<(u32, R)>>>]>);
+pub(super) struct Results<R>(Box<[CachePadded<Kept<R>>]>);
+
+type Kept<R> = Mutex<Vec<(u32, R)>>;
 
 impl<R> Results<R> {
     pub(super) fn new(workers: usize) -> Self {
