@@ -1,7 +1,7 @@
 //! Waiting handlers: how little an async handler holds that waits for an item.
 //!
 //! Question: how many bytes does a waiting handler cost, and does a post to each still complete it?
-//! Definition: growth of the process's resident memory over the number of handlers, each of which has
+//! Definition: growth of the process's own resident memory (no file's) over the number of handlers, each of which has
 //! been started by an item of its own and awaits another one from the port that all share; then as many
 //! are posted, and all must end. Threats: memory that the allocator
 //! has kept is not seen as growth, so the row comes first and runs once in a process; the items that
@@ -50,7 +50,7 @@ fn on_one_port(handlers: u64) -> Result<f64, String> {
     .activate(&queue)
     .map_err(|error| error.to_string())?;
     dispatcher.wait_idle();
-    let before = resident_bytes()?;
+    let before = own_bytes()?;
     for number in 0..handlers {
         starts.post(number).expect("the queue is open");
         if number % AT_ONCE == 0 {
@@ -58,7 +58,7 @@ fn on_one_port(handlers: u64) -> Result<f64, String> {
         }
     }
     dispatcher.wait_idle();
-    let bytes = (resident_bytes()? - before) / handlers as f64;
+    let bytes = (own_bytes()? - before) / handlers as f64;
     (0..handlers).for_each(|number| waits.post(number).expect("the queue is open"));
     dispatcher.wait_idle();
     match ended.load(Ordering::Relaxed) {
@@ -69,15 +69,25 @@ fn on_one_port(handlers: u64) -> Result<f64, String> {
 
 /// The resident memory of this process (Linux).
 pub(crate) fn resident_bytes() -> Result<f64, String> {
+    status_bytes("VmRSS:")
+}
+
+/// The resident memory of this process without the pages of files (Linux): the program's own code, of which more is read
+/// when it first runs, is nobody's.
+pub(crate) fn own_bytes() -> Result<f64, String> {
+    status_bytes("RssAnon:")
+}
+
+fn status_bytes(name: &str) -> Result<f64, String> {
     let path = "/proc/self/status";
     let status = fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     let kilobytes = status.lines().find_map(|line| {
-        let rest = line.strip_prefix("VmRSS:")?;
+        let rest = line.strip_prefix(name)?;
         rest.trim().strip_suffix("kB")?.trim().parse::<f64>().ok()
     });
     kilobytes
         .map(|kilobytes| kilobytes * 1024.0)
-        .ok_or_else(|| format!("{path} has no VmRSS"))
+        .ok_or_else(|| format!("{path} has no {name}"))
 }
 
 #[cfg(test)]

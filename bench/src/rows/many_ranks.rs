@@ -1,13 +1,13 @@
 //! Far more ranks than cores: ten thousand and a million on the machine's threads (papers R017).
 //!
 //! Question: what do a rank and its stage cost when there are very many? Definition: time of an exchange
-//! on a ring over stages and ranks; growth of the process's resident memory over the ranks, when all
+//! on a ring over stages and ranks; growth of the process's own resident memory (no file's) over the ranks, when all
 //! have met and exchanged once. Threats: memory that the allocator has kept is not seen as growth, so the
 //! memory rows come first and run once in a process.
 
 use crate::contest::{Bar, Contest};
 use crate::program::{Pattern, Program};
-use crate::rows::handlers::resident_bytes;
+use crate::rows::handlers::own_bytes;
 use crate::unit::{Unit, Units};
 use motet_comm::{CommError, World};
 use motet_patterns::rendezvous;
@@ -61,7 +61,7 @@ pub(crate) fn stages(ranks: [usize; 2], steps: usize) -> Vec<Contest> {
 }
 
 fn bytes(ranks: usize) -> Result<f64, String> {
-    let before = resident_bytes()?;
+    let before = own_bytes()?;
     let after = World::threads(ranks)
         .workers(thread::cores())
         .run(async |comm| -> Result<_, CommError> {
@@ -69,7 +69,7 @@ fn bytes(ranks: usize) -> Result<f64, String> {
             let here = comm.rank() as f64;
             ring.exchange(here, here).await?;
             comm.barrier().await?;
-            let now = (comm.rank() == 0).then(resident_bytes);
+            let now = (comm.rank() == 0).then(own_bytes);
             // Nobody ends before it is known.
             comm.barrier().await?;
             Ok(now)

@@ -7,7 +7,7 @@ use crate::lent::Lender;
 use crate::pending::Spot;
 use crate::profile::{Called, Entered, Recorder};
 use crate::report::{Operation, Wait, Why};
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
@@ -28,19 +28,26 @@ use std::sync::Arc;
 pub struct Communicator {
     fabric: AnyFabric,
     team: Arc<Team>,
-    rank: usize,
+    rank: u32,
     /// Meetings this rank has come to.
     meetings: Cell<u32>,
-    /// The rank has come to a meeting and has not left it.
-    in_meeting: Cell<bool>,
-    /// Collectives this rank has started to wait for them later.
-    started: Cell<u32>,
     /// Rings and lines this rank has made.
     topologies: Cell<u32>,
-    /// The room of what this rank has lent to the others.
-    lender: Lender,
+    /// The rank has come to a meeting and has not left it.
+    in_meeting: Cell<bool>,
+    /// Made when there is something in it: a rank holds its communicator, often twice, and there may be millions.
+    seldom: OnceCell<Box<Seldom>>,
+}
+
+/// What most communicators do without.
+#[derive(Default)]
+struct Seldom {
     /// Notes where the rank's time goes, if the run is profiled.
     recorder: Option<Rc<Recorder>>,
+    /// Collectives this rank has started to wait for them later.
+    started: Cell<u32>,
+    /// The room of what this rank has lent to the others.
+    lender: Lender,
 }
 
 impl Communicator {
@@ -48,25 +55,33 @@ impl Communicator {
         Communicator {
             fabric,
             team,
-            rank,
+            rank: u32::try_from(rank).expect("there is no memory for more ranks"),
             meetings: Cell::new(0),
-            in_meeting: Cell::new(false),
-            started: Cell::new(0),
             topologies: Cell::new(0),
-            lender: Lender::default(),
-            recorder: None,
+            in_meeting: Cell::new(false),
+            seldom: OnceCell::new(),
         }
     }
 
     /// The same, with what notes the rank's time.
     pub(crate) fn recorded(self, recorder: Option<Rc<Recorder>>) -> Self {
-        Communicator { recorder, ..self }
+        let seldom = recorder.map_or_else(OnceCell::new, |recorder| {
+            OnceCell::from(Box::new(Seldom {
+                recorder: Some(recorder),
+                ..Seldom::default()
+            }))
+        });
+        Communicator { seldom, ..self }
+    }
+
+    fn seldom(&self) -> &Seldom {
+        self.seldom.get_or_init(Box::default)
     }
 
     /// What notes the rank's time, if the run is profiled.
     #[inline]
     pub(crate) fn recorder(&self) -> Option<&Recorder> {
-        self.recorder.as_deref()
+        self.seldom.get()?.recorder.as_deref()
     }
 
     /// Where this rank waits.
@@ -93,7 +108,7 @@ impl Communicator {
     #[must_use]
     #[inline]
     pub fn rank(&self) -> usize {
-        self.rank
+        self.rank as usize
     }
 
     /// The number of ranks.
@@ -122,7 +137,7 @@ impl Communicator {
     /// Lends this rank's numbers to the others.
     #[inline]
     pub(crate) fn lender(&self) -> &Lender {
-        &self.lender
+        &self.seldom().lender
     }
 
     /// Checks that `rank` exists.
@@ -183,8 +198,8 @@ impl Communicator {
 
     /// Where the ranks meet for the collective that this rank starts next.
     pub(crate) fn next_started_place(&self) -> Arc<Place> {
-        let number = self.started.get();
-        self.started.set(number.wrapping_add(1));
+        let started = &self.seldom().started;
+        let number = started.replace(started.get().wrapping_add(1));
         self.team.started_place(number)
     }
 
@@ -197,7 +212,8 @@ impl Communicator {
 
     /// This rank's handle on a communicator that it belongs to.
     pub(crate) fn member_of(&self, team: Arc<Team>, rank: usize) -> Communicator {
-        Communicator::new(self.fabric.clone(), team, rank).recorded(self.recorder.clone())
+        let recorder = self.seldom.get().and_then(|seldom| seldom.recorder.clone());
+        Communicator::new(self.fabric.clone(), team, rank).recorded(recorder)
     }
 }
 
@@ -207,5 +223,15 @@ impl fmt::Debug for Communicator {
             .field("rank", &self.rank())
             .field("size", &self.size())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_may_be_millions() {
+        assert_eq!(size_of::<Communicator>(), 56);
     }
 }

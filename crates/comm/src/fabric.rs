@@ -26,9 +26,8 @@ mod team;
 mod threads;
 
 pub(crate) use call::Call;
-pub(crate) use farewells::Farewells;
 pub(crate) use hall::Hall;
-pub(crate) use lane::{Closer, Lane, LaneReceiver, LaneSender};
+pub(crate) use lane::{Closer, Edge, LaneEnds, Toward};
 pub(crate) use mailbox::Steps;
 pub(crate) use meeting::FAN;
 pub(crate) use place::{Agenda, Place, PlaceKind};
@@ -47,6 +46,7 @@ use crate::envelope::{Envelope, Receipt, Sender, Wanted};
 use crate::rank_slot::RankSlot;
 use crate::report::Unmatched;
 use motet_sync::atomic::{Ordering, fence};
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// One rank's access to what carries its messages. Ranks are those of the world.
@@ -236,13 +236,13 @@ pub(crate) enum Ticket {
     Port(Box<desk::PortTicket>),
 }
 
-/// The fabrics there are.
+/// The fabrics there are. Small: each communicator of each rank holds one.
 #[derive(Clone)]
 pub(crate) enum AnyFabric {
     Solo(Solo),
     Threads(Threads),
     Ports(Ports),
-    Remote(Remote),
+    Remote(Rc<Remote>),
 }
 
 /// Calls the same method of whichever fabric it is.

@@ -4,7 +4,7 @@ use crate::Plain;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::{SmallVec, smallvec};
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
@@ -17,12 +17,9 @@ pub(crate) struct Lent<T>(Arc<Vec<T>>);
 /// cache, and no pages are to be asked for.
 #[derive(Default)]
 pub(crate) struct Lender {
-    /// Nothing until something is lent: every rank has a lender in each of its communicators, and most lend nothing.
-    kept: Cell<Option<Box<Kept>>>,
+    /// The oldest first.
+    kept: RefCell<SmallVec<[Arc<dyn Any + Send + Sync>; Lender::KEPT]>>,
 }
-
-/// The oldest first.
-type Kept = SmallVec<[Arc<dyn Any + Send + Sync>; Lender::KEPT]>;
 
 /// The numbers of all ranks, or of neighbours among them, in rank order.
 pub(crate) struct Rows<T>(SmallVec<[Lent<T>; 4]>);
@@ -38,14 +35,7 @@ impl Lender {
         if size_of_val(numbers) > Self::LONGEST {
             return Lent(Arc::new(numbers.to_vec()));
         }
-        let mut kept = self.kept.take().unwrap_or_default();
-        let lent = Self::from_kept(&mut kept, numbers);
-        self.kept.set(Some(kept));
-        Lent(lent)
-    }
-
-    /// A copy in room that nobody reads any more, or in new room, which is kept.
-    fn from_kept<T: Plain>(kept: &mut Kept, numbers: &[T]) -> Arc<Vec<T>> {
+        let mut kept = self.kept.borrow_mut();
         for at in 0..kept.len() {
             let room = Arc::get_mut(&mut kept[at]).and_then(|room| room.downcast_mut::<Vec<T>>());
             if let Some(room) = room {
@@ -53,7 +43,7 @@ impl Lender {
                 room.extend_from_slice(numbers);
                 let lent = kept.remove(at);
                 kept.push(Arc::clone(&lent));
-                return lent.downcast().expect("it was a vector of these");
+                return Lent(lent.downcast().expect("it was a vector of these"));
             }
         }
         let lent = Arc::new(numbers.to_vec());
@@ -61,15 +51,7 @@ impl Lender {
             kept.remove(0);
         }
         kept.push(Arc::clone(&lent) as Arc<dyn Any + Send + Sync>);
-        lent
-    }
-
-    #[cfg(test)]
-    fn kept(&self) -> usize {
-        let kept = self.kept.take();
-        let count = kept.as_ref().map_or(0, |kept| kept.len());
-        self.kept.set(kept);
-        count
+        Lent(lent)
     }
 }
 
@@ -146,7 +128,7 @@ mod tests {
         // Of another type, and more than are kept: they are made anew.
         let other = lender.lend(&[0.5]);
         assert_eq!((&*other, &*third), (&[0.5][..], &[5][..]));
-        assert_eq!(lender.kept(), Lender::KEPT);
+        assert_eq!(lender.kept.borrow().len(), Lender::KEPT);
         drop((second, third, other));
         assert_eq!(lender.lend(&[1.5]).len(), 1);
     }
@@ -156,6 +138,6 @@ mod tests {
         let lender = Lender::default();
         let long = vec![1_u8; Lender::LONGEST + 1];
         assert_eq!(&*lender.lend(&long), long);
-        assert_eq!(lender.kept(), 0);
+        assert!(lender.kept.borrow().is_empty());
     }
 }

@@ -240,13 +240,13 @@ impl<P: Pending> Future for Waiting<'_, P> {
                 outcome.is_some()
             };
             if wait
-                .poll(spot.slot, cx, ready, || pending.borrow().why())
+                .poll(|| spot.slot, cx, ready, || pending.borrow().why())
                 .is_pending()
             {
                 return Poll::Pending;
             }
         }
-        wait.end(spot.slot);
+        wait.end(|| spot.slot);
         if let Some(recorder) = spot.recorder {
             this.leave(recorder);
         }

@@ -17,24 +17,35 @@
 use crate::report::{Wait, Why};
 use motet_dispatch::{Advice, FutureHandle, SpinWait};
 use motet_sync::Mutex;
-use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use motet_sync::atomic::{AtomicBool, Ordering, fence};
+use smallvec::SmallVec;
+use std::mem;
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-/// One rank's waiting place.
+/// One rank's waiting place. Small: there may be millions, and most of what they leave here they leave when they sleep.
 pub(crate) struct RankSlot {
     /// The rank may sleep: whoever brings something must wake it. Only wakers clear it.
     sleeping: AtomicBool,
     finished: AtomicBool,
     /// The rank's task, where ranks are tasks of a dispatcher.
     task: OnceLock<FutureHandle>,
+    /// Made when the rank first sleeps.
+    left: Mutex<Option<Box<Left>>>,
+}
+
+/// What a rank leaves when it goes to sleep.
+#[derive(Default)]
+struct Left {
     /// Wakers of parts of the rank that are polled with a waker of their own.
-    wakers: Mutex<Vec<Waker>>,
-    /// The calls in which the rank sleeps; and the last one, until it sleeps again: its room would be idle.
-    waits: Mutex<Vec<Listed>>,
-    next_wait: AtomicU64,
+    wakers: Vec<Waker>,
+    /// The calls in which the rank sleeps; and the last one, until it sleeps again: its room would be idle. Most ranks
+    /// wait in one call at a time.
+    waits: SmallVec<[Listed; 1]>,
+    /// How many calls have stood there.
+    listed: u64,
 }
 
 /// A call in which a rank sleeps.
@@ -74,9 +85,7 @@ impl RankSlot {
             sleeping: AtomicBool::new(false),
             finished: AtomicBool::new(false),
             task: OnceLock::new(),
-            wakers: Mutex::default(),
-            waits: Mutex::default(),
-            next_wait: AtomicU64::new(1),
+            left: Mutex::default(),
         }
     }
 
@@ -101,8 +110,8 @@ impl RankSlot {
     #[cold]
     pub(crate) fn wake(&self) {
         self.sleeping.store(false, Ordering::Relaxed);
-        let wakers = std::mem::take(&mut *self.wakers.lock());
-        wakers.into_iter().for_each(Waker::wake);
+        let wakers = self.with_left(|left| mem::take(&mut left.wakers));
+        wakers.into_iter().flatten().for_each(Waker::wake);
         if let Some(task) = self.task.get() {
             task.wake();
         }
@@ -126,9 +135,11 @@ impl RankSlot {
 
     /// The calls in which the rank sleeps.
     pub(crate) fn waits(&self) -> Vec<Wait> {
-        let waits = self.waits.lock();
-        let waits = waits.iter().filter(|listed| listed.ended.is_none());
-        waits.map(|listed| listed.why.wait).collect()
+        let waits = self.with_left(|left| {
+            let waits = left.waits.iter().filter(|listed| listed.ended.is_none());
+            waits.map(|listed| listed.why.wait).collect()
+        });
+        waits.unwrap_or_default()
     }
 
     /// What the rank does now.
@@ -136,15 +147,18 @@ impl RankSlot {
         let (all, suspended, sleeping) = {
             // While it is locked a rank that runs can neither come to the list nor leave it: what stands there is
             // of the same moment. Relaxed: a rank says that it sleeps before it comes to the list.
-            let waits = self.waits.lock();
+            let left = self.left.lock();
             let suspended = self.task.get().is_some_and(FutureHandle::is_waiting);
             (
-                waits.clone(),
+                left.as_ref().map(|left| left.waits.clone()),
                 suspended,
                 self.sleeping.load(Ordering::Relaxed),
             )
         };
-        let (waits, ended) = all.into_iter().partition(|listed| listed.ended.is_none());
+        let (waits, ended) = all
+            .into_iter()
+            .flatten()
+            .partition(|listed| listed.ended.is_none());
         let ended: Vec<Listed> = ended;
         Seen {
             finished: self.is_finished(),
@@ -160,14 +174,20 @@ impl RankSlot {
 
     /// The number of wakers left here.
     pub(crate) fn waker_count(&self) -> usize {
-        self.wakers.lock().len()
+        self.with_left(|left| left.wakers.len()).unwrap_or_default()
+    }
+
+    /// Does something with what the rank has left, if it has ever slept.
+    fn with_left<R>(&self, act: impl FnOnce(&mut Left) -> R) -> Option<R> {
+        self.left.lock().as_deref_mut().map(act)
     }
 
     fn leave_waker(&self, cx: &Context<'_>) {
         if self.task.get().is_some_and(|task| task.is_context(cx)) {
             return;
         }
-        let mut wakers = self.wakers.lock();
+        let mut left = self.left.lock();
+        let Left { wakers, .. } = &mut **left.get_or_insert_default();
         if !wakers.iter().any(|waker| waker.will_wake(cx.waker())) {
             wakers.push(cx.waker().clone());
         }
@@ -175,11 +195,11 @@ impl RankSlot {
 }
 
 impl RankWait {
-    /// Ready when `ready` says so. `why` is asked before the rank sleeps, ahead of the last look.
+    /// Ready when `ready` says so. Before the rank sleeps `slot` is asked for, and `why`, ahead of the last look.
     #[inline]
-    pub(crate) fn poll<W: IntoIterator<Item = Why>>(
+    pub(crate) fn poll<'s, W: IntoIterator<Item = Why>>(
         &mut self,
-        slot: &RankSlot,
+        slot: impl FnOnce() -> &'s RankSlot,
         cx: &Context<'_>,
         mut ready: impl FnMut() -> bool,
         why: impl FnOnce() -> W,
@@ -188,6 +208,7 @@ impl RankWait {
             Advice::Ready => Poll::Ready(()),
             Advice::Again => Poll::Pending,
             Advice::Sleep => {
+                let slot = slot();
                 slot.leave_waker(cx);
                 slot.sleeping.store(true, Ordering::Relaxed);
                 // `why` may put the rank on a list from which a waker takes it once: from then on
@@ -203,12 +224,12 @@ impl RankWait {
         }
     }
 
-    /// The wait has ended; the next one begins anew.
+    /// The wait has ended; the next one begins anew. `slot` is asked for if the rank has slept.
     #[inline]
-    pub(crate) fn end(&mut self, slot: &RankSlot) {
+    pub(crate) fn end<'s>(&mut self, slot: impl FnOnce() -> &'s RankSlot) {
         self.spin.end();
         if self.listed.is_some() {
-            self.unlist(slot);
+            self.unlist(slot());
         }
     }
 
@@ -223,19 +244,18 @@ impl RankWait {
     #[cold]
     fn list(&mut self, slot: &RankSlot, whys: impl IntoIterator<Item = Why>) {
         if self.listed.is_none() {
-            let number = slot.next_wait.fetch_add(1, Ordering::Relaxed);
             let since = Instant::now();
-            let listed = whys.into_iter().map(|why| Listed {
+            let mut left = slot.left.lock();
+            let Left { waits, listed, .. } = &mut **left.get_or_insert_default();
+            *listed += 1;
+            let number = *listed;
+            waits.retain(|listed| listed.ended.is_none());
+            waits.extend(whys.into_iter().map(|why| Listed {
                 number,
                 why,
                 since,
                 ended: None,
-            });
-            let mut waits = slot.waits.lock();
-            waits.retain(|listed| listed.ended.is_none());
-            // Most ranks wait in one call at a time, and there may be millions.
-            waits.reserve_exact(listed.size_hint().0);
-            waits.extend(listed);
+            }));
             self.listed = NonZeroU64::new(number);
         }
     }
@@ -243,16 +263,17 @@ impl RankWait {
     #[cold]
     fn unlist(&mut self, slot: &RankSlot) {
         if let Some(number) = self.listed.take() {
-            let mut waits = slot.waits.lock();
-            let is_it = |listed: &Listed| listed.number == number.get();
-            let last = waits.iter().position(is_it);
-            let mut last = last.map(|at| waits.remove(at));
-            waits.retain(|listed| !is_it(listed) && listed.ended.is_none());
-            if let Some(last) = &mut last {
-                last.ended = Some(Instant::now());
-                (last.why.members, last.why.peers) = (None, None);
-            }
-            waits.extend(last);
+            slot.with_left(|Left { waits, .. }| {
+                let is_it = |listed: &Listed| listed.number == number.get();
+                let last = waits.iter().position(is_it);
+                let mut last = last.map(|at| waits.remove(at));
+                waits.retain(|listed| !is_it(listed) && listed.ended.is_none());
+                if let Some(last) = &mut last {
+                    last.ended = Some(Instant::now());
+                    (last.why.members, last.why.peers) = (None, None);
+                }
+                waits.extend(last);
+            });
         }
     }
 }
@@ -286,14 +307,14 @@ mod tests {
         let mut wait = RankWait::default();
         let cx = Context::from_waker(Waker::noop());
         while slot.waits().is_empty() {
-            assert!(wait.poll(&slot, &cx, || false, why).is_pending());
+            assert!(wait.poll(|| &slot, &cx, || false, why).is_pending());
         }
         // As one that runs: there is no task that could be suspended.
         let seen = slot.look();
         assert_eq!((seen.suspended, seen.woken), (false, false));
         slot.wake();
         assert!(slot.look().woken);
-        wait.end(&slot);
+        wait.end(|| &slot);
         assert!(slot.look().waits.is_empty());
     }
 }
@@ -354,8 +375,8 @@ pub(crate) mod loom_tests {
             let (slot, brought) = &*shared;
             let mut wait = RankWait::default();
             let ready = || brought.load(Ordering::Acquire) == 2;
-            block_on(poll_fn(|cx| wait.poll(slot, cx, ready, why)));
-            wait.end(slot);
+            block_on(poll_fn(|cx| wait.poll(|| slot, cx, ready, why)));
+            wait.end(|| slot);
             bringers
                 .into_iter()
                 .for_each(|bringer| bringer.join().unwrap());

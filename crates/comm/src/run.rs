@@ -1,6 +1,7 @@
 //! How the ranks of a world are started, watched and waited for.
 
 mod between;
+mod life;
 mod links;
 mod profiling;
 mod solo;

@@ -1,43 +1,53 @@
-//! What a rank has still to tell its neighbours: that lanes to and from them are gone.
+//! What ranks have still to tell their neighbours: that lanes to and from them are gone.
 //!
 //! It is not told where the lanes are dropped, since a rank that fails drops them as well: its
 //! neighbours' errors must not overtake its own. So it is told after a poll in which the rank has not
-//! ended. The ranks of one thread share the list: it is empty between their polls.
+//! ended. The ranks of one thread share a list: it is empty between their polls.
 
 use super::hall::Hall;
 use super::lane::Closer;
-use motet_sync::atomic::{Ordering, fence};
-use std::cell::RefCell;
+use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicBool, Ordering, fence};
 
-/// Touched by one thread only.
+/// The list of one worker, whose thread alone touches it.
 #[derive(Default)]
-pub(crate) struct Farewells(RefCell<Vec<(usize, Closer)>>);
+pub(crate) struct Farewells {
+    /// Relaxed everywhere: one thread at a time.
+    any: AtomicBool,
+    list: Mutex<Vec<(usize, Closer)>>,
+}
 
 impl Farewells {
     /// Keeps the closer of a lane to or from `peer`.
     pub(super) fn add(&self, peer: usize, closer: Closer) {
-        self.0.borrow_mut().push((peer, closer));
+        self.list.lock().push((peer, closer));
+        self.any.store(true, Ordering::Relaxed);
     }
 
     /// Tells the neighbours; called when a poll of the rank has ended and the rank has not.
     #[inline]
     pub(crate) fn tell(&self, hall: &Hall) {
-        if !self.0.borrow().is_empty() {
+        if self.any.load(Ordering::Relaxed) {
             self.tell_all(hall);
         }
     }
 
     /// The rank has ended: nobody is told.
     pub(crate) fn forget(&self) {
-        self.0.take();
+        drop(self.take());
     }
 
     #[cold]
     fn tell_all(&self, hall: &Hall) {
-        for (peer, close) in self.0.take() {
+        for (peer, close) in self.take() {
             close();
             fence(Ordering::SeqCst);
-            hall.slots[peer].wake_if_sleeping();
+            hall.slot(peer).wake_if_sleeping();
         }
+    }
+
+    fn take(&self) -> Vec<(usize, Closer)> {
+        self.any.store(false, Ordering::Relaxed);
+        std::mem::take(&mut *self.list.lock())
     }
 }

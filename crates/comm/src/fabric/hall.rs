@@ -2,6 +2,7 @@
 
 use super::Mail;
 use super::desk::Desk;
+use super::farewells::Farewells;
 use super::mailbox::Mailbox;
 use crate::rank_slot::RankSlot;
 use crate::report::{RankState, Unmatched, WaitReport};
@@ -11,21 +12,30 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 pub(crate) struct Hall {
-    pub(crate) slots: Box<[CachePadded<RankSlot>]>,
-    /// On the fabric `threads`; otherwise none.
-    mailboxes: Box<[OnceLock<Box<CachePadded<Mailbox>>>]>,
+    seats: Box<[Seat]>,
     /// On the fabric `ports`; otherwise none.
     desks: Box<[Desk]>,
+    /// Of each worker.
+    farewells: Box<[CachePadded<Farewells>]>,
     /// The rank in the world of the first rank here.
     pub(crate) first: usize,
     /// Numbers of communicators that have been given out.
     pub(crate) communicators: AtomicU32,
-    /// The home worker of each rank.
-    homes: Box<[u32]>,
     /// Set once: the run ends early.
     over: AtomicBool,
     pub(super) begun: Instant,
     stuck: OnceLock<WaitReport>,
+}
+
+/// What all need to know of a rank here, in a cache line of its own: it is read with each message and written when
+/// the rank goes to sleep, and there may be millions.
+#[repr(align(64))]
+struct Seat {
+    slot: RankSlot,
+    /// On the fabrics of shared memory, when it is needed: ranks that only meet have none.
+    mailbox: OnceLock<Box<CachePadded<Mailbox>>>,
+    /// The home worker.
+    home: u32,
 }
 
 /// Messages that a hall keeps for its ranks.
@@ -48,12 +58,22 @@ impl InHall for Desk {
 }
 
 impl Hall {
-    /// A hall for `ranks` ranks on `workers` workers, with a mailbox each; neighbours share a worker where they
-    /// can.
+    /// A hall for `ranks` ranks on `workers` workers; neighbours share a worker where they can.
     pub(crate) fn new(ranks: usize, workers: usize) -> Self {
+        let seat = |rank| Seat {
+            slot: RankSlot::new(),
+            mailbox: OnceLock::new(),
+            home: u32::try_from(rank * workers / ranks).expect("there are few workers"),
+        };
         Hall {
-            mailboxes: (0..ranks).map(|_| OnceLock::new()).collect(),
-            ..Hall::without_mail(ranks, workers)
+            seats: (0..ranks).map(seat).collect(),
+            desks: Box::default(),
+            farewells: (0..workers).map(|_| CachePadded::default()).collect(),
+            first: 0,
+            communicators: AtomicU32::new(1),
+            over: AtomicBool::new(false),
+            begun: Instant::now(),
+            stuck: OnceLock::new(),
         }
     }
 
@@ -61,42 +81,43 @@ impl Hall {
     pub(crate) fn with_ports(ranks: usize, workers: usize) -> Self {
         Hall {
             desks: (0..ranks).map(|_| Desk::new()).collect(),
-            ..Hall::without_mail(ranks, workers)
-        }
-    }
-
-    fn without_mail(ranks: usize, workers: usize) -> Self {
-        let home = |rank| u32::try_from(rank * workers / ranks).expect("there are few workers");
-        Hall {
-            slots: (0..ranks)
-                .map(|_| CachePadded::new(RankSlot::new()))
-                .collect(),
-            mailboxes: Box::default(),
-            desks: Box::default(),
-            first: 0,
-            communicators: AtomicU32::new(1),
-            homes: (0..ranks).map(home).collect(),
-            over: AtomicBool::new(false),
-            begun: Instant::now(),
-            stuck: OnceLock::new(),
+            ..Hall::new(ranks, workers)
         }
     }
 
     /// The number of ranks.
     pub(crate) fn size(&self) -> usize {
-        self.slots.len()
+        self.seats.len()
     }
 
-    /// The mailbox of a rank; made when it is needed: ranks that only meet have none.
+    /// Where a rank waits.
+    #[inline]
+    pub(crate) fn slot(&self, rank: usize) -> &RankSlot {
+        &self.seats[rank].slot
+    }
+
+    /// Where the ranks wait.
+    pub(super) fn slots(&self) -> impl Iterator<Item = &RankSlot> {
+        self.seats.iter().map(|seat| &seat.slot)
+    }
+
+    /// The mailbox of a rank.
     #[inline]
     pub(crate) fn mailbox(&self, rank: usize) -> &Mailbox {
-        self.mailboxes[rank].get_or_init(|| Box::new(CachePadded::new(Mailbox::new())))
+        let mailbox = &self.seats[rank].mailbox;
+        mailbox.get_or_init(|| Box::new(CachePadded::new(Mailbox::new())))
     }
 
     /// The worker on which `rank` lives.
     #[inline]
     pub(crate) fn home(&self, rank: usize) -> usize {
-        self.homes[rank] as usize
+        self.seats[rank].home as usize
+    }
+
+    /// What the ranks of the worker on which `rank` lives have still to tell their neighbours.
+    #[inline]
+    pub(crate) fn farewells(&self, rank: usize) -> &Farewells {
+        &self.farewells[self.home(rank)]
     }
 
     /// Ends the run early: every rank is woken and finds out at its next wait.
@@ -107,7 +128,7 @@ impl Hall {
     pub(crate) fn end_early(&self) {
         self.over.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        self.slots.iter().for_each(|slot| slot.wake());
+        self.slots().for_each(RankSlot::wake);
     }
 
     /// Whether the run ends early.
@@ -129,23 +150,23 @@ impl Hall {
 
     /// Where the ranks wait, if every rank that has not finished waits for another.
     pub(crate) fn hopeless(&self) -> Option<WaitReport> {
-        let state = |slot: &CachePadded<RankSlot>| {
+        let state = |slot: &RankSlot| {
             if slot.is_finished() {
                 Some(RankState::Finished)
             } else {
                 slot.hopeless_waits().map(RankState::Waiting)
             }
         };
-        let ranks = self.slots.iter().map(state).collect::<Option<Vec<_>>>()?;
+        let ranks = self.slots().map(state).collect::<Option<Vec<_>>>()?;
         let unmatched = self.unmatched(usize::MAX);
         Some(WaitReport { ranks, unmatched })
     }
 
     /// The program's messages that nobody has received, at most so many of each rank.
     pub(crate) fn unmatched(&self, most: usize) -> Vec<Unmatched> {
-        let boxes = self.mailboxes.iter().enumerate();
-        let boxes = boxes.flat_map(|(rank, mailbox)| {
-            let mailbox = mailbox.get();
+        let boxes = self.seats.iter().enumerate();
+        let boxes = boxes.flat_map(|(rank, seat)| {
+            let mailbox = seat.mailbox.get();
             mailbox.map_or_else(Vec::new, |mailbox| {
                 mailbox.unmatched(self.first + rank, most)
             })
@@ -158,5 +179,15 @@ impl Hall {
     /// The report, if the run ended because it was stuck.
     pub(crate) fn stuck(&self) -> Option<&WaitReport> {
         self.stuck.get()
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seat_is_one_cache_line() {
+        assert_eq!(size_of::<Seat>(), 64);
     }
 }

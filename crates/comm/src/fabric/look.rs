@@ -15,7 +15,7 @@ impl Hall {
         let after = now.saturating_duration_since(self.begun);
         let mut graph = WaitGraph::of(after, Vec::new(), self.unmatched(MESSAGES));
         graph.ranks.reserve(self.size());
-        for slot in &self.slots {
+        for slot in self.slots() {
             let seen = slot.look();
             for listed in &seen.waits {
                 graph.note(listed.why.wait.communicator, &listed.why.members);

@@ -9,15 +9,15 @@ use super::{Mail, Posted, Signed, Ticket};
 use crate::address::Status;
 use crate::envelope::{Context, Envelope, Kind, Wanted};
 use crate::report::Unmatched;
-use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU32, Ordering};
+use motet_sync::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::mem;
 
 /// Messages for one rank.
 pub(crate) struct Mailbox {
     state: Mutex<State>,
-    /// Goes up with each message, so that a waiting rank need not take the lock to look.
+    /// Goes up with each message, so that a waiting rank need not take the lock to look. Written under the lock.
     arrivals: AtomicU32,
 }
 
@@ -80,6 +80,15 @@ impl Mailbox {
         }
     }
 
+    /// A message has arrived.
+    #[inline]
+    fn one_more(&self, _: &MutexGuard<'_, State>) {
+        // Relaxed: who has the lock is the only one to write. Release: who sees the number finds the message.
+        let arrivals = self.arrivals.load(Ordering::Relaxed);
+        self.arrivals
+            .store(arrivals.wrapping_add(1), Ordering::Release);
+    }
+
     /// Takes the oldest message that is wanted, if it is there.
     pub(super) fn take(&self, wanted: &Wanted) -> Option<Envelope> {
         self.state.lock().take(wanted)
@@ -116,14 +125,14 @@ impl Mail for Mailbox {
         state.arrived += 1;
         if state.nobody_waits() {
             state.unexpected.push_back(envelope);
-            drop(state);
+            self.one_more(&state);
         } else {
             let left = state.bring(envelope, signed);
+            self.one_more(&state);
             drop(state);
             // Values are dropped under no lock: they may be anything.
             drop(left);
         }
-        self.arrivals.fetch_add(1, Ordering::Release);
     }
 
     #[inline]
@@ -209,10 +218,10 @@ impl Mail for Mailbox {
                 }
                 Handed::Left(envelope) => left = Some(envelope),
             }
+            // Another receive of this rank may have it now.
+            self.one_more(&state);
         }
         drop(left);
-        // Another receive of this rank may have it now.
-        self.arrivals.fetch_add(1, Ordering::Release);
     }
 
     fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {

@@ -366,7 +366,7 @@ impl Processes {
     fn wake_all(&self, ranks: &[usize]) {
         fence(Ordering::SeqCst);
         for place in ranks.iter().filter_map(|&rank| self.place_of(rank)) {
-            self.hall.slots[place].wake_if_sleeping();
+            self.hall.slot(place).wake_if_sleeping();
         }
     }
 
@@ -374,7 +374,7 @@ impl Processes {
     fn wake(&self, rank: usize) {
         if let Some(place) = self.place_of(rank) {
             fence(Ordering::SeqCst);
-            self.hall.slots[place].wake_if_sleeping();
+            self.hall.slot(place).wake_if_sleeping();
         }
     }
 }

@@ -3,12 +3,11 @@
 
 use super::mailbox::{Mailbox, Steps};
 use super::processes::Processes;
-use super::{Closer, Fabric, Farewells, Mail, Threads, Ticket};
+use super::{Closer, Fabric, Mail, Threads, Ticket};
 use crate::CommError;
 use crate::address::Status;
 use crate::envelope::{Behind, Context, Envelope, Receipt, Wanted};
 use crate::rank_slot::RankSlot;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// One rank among others in this process and others.
@@ -20,8 +19,8 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    pub(crate) fn new(processes: Arc<Processes>, place: usize, farewells: Rc<Farewells>) -> Self {
-        let here = Threads::new(Arc::clone(&processes.hall), place, farewells);
+    pub(crate) fn new(processes: Arc<Processes>, place: usize) -> Self {
+        let here = Threads::new(Arc::clone(&processes.hall), place);
         Remote { processes, here }
     }
 

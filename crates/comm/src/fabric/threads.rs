@@ -5,31 +5,27 @@
 
 use super::hall::{Hall, InHall};
 use super::mailbox::Mailbox;
-use super::{Closer, Fabric, Farewells, Signed};
+use super::{Closer, Fabric, Signed};
 use crate::CommError;
 use crate::envelope::Envelope;
 use crate::rank_slot::RankSlot;
 use motet_sync::atomic::{Ordering, fence};
 use std::marker::PhantomData;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// One rank among others in the same memory. What keeps the messages, `M`, is all in which the fabrics `threads` and
 /// [`ports`](super::Ports) differ.
 pub(crate) struct Threads<M = Mailbox> {
     hall: Arc<Hall>,
-    rank: usize,
-    farewells: Rc<Farewells>,
+    rank: u32,
     _messages: PhantomData<fn() -> M>,
 }
 
 impl<M: InHall> Threads<M> {
-    /// `farewells` keeps what the rank has to tell its neighbours.
-    pub(crate) fn new(hall: Arc<Hall>, rank: usize, farewells: Rc<Farewells>) -> Self {
+    pub(crate) fn new(hall: Arc<Hall>, rank: usize) -> Self {
         Threads {
             hall,
-            rank,
-            farewells,
+            rank: u32::try_from(rank).expect("there is no memory for more ranks"),
             _messages: PhantomData,
         }
     }
@@ -39,7 +35,7 @@ impl<M: InHall> Threads<M> {
     pub(super) fn bring(&self, to: usize, envelope: Envelope) -> Signed {
         let mut signed = Signed::new();
         M::of(&self.hall, to).push(envelope, &mut signed);
-        if !self.share_thread(self.rank, to) {
+        if !self.share_thread(self.world_rank(), to) {
             fence(Ordering::SeqCst);
         }
         self.wake_if_sleeping(to);
@@ -52,12 +48,12 @@ impl<M: InHall> Fabric for Threads<M> {
 
     #[inline]
     fn world_rank(&self) -> usize {
-        self.rank
+        self.rank as usize
     }
 
     #[inline]
     fn slot(&self) -> &RankSlot {
-        &self.hall.slots[self.rank]
+        self.hall.slot(self.world_rank())
     }
 
     #[inline]
@@ -67,12 +63,12 @@ impl<M: InHall> Fabric for Threads<M> {
 
     #[inline]
     fn slot_of(&self, rank: usize) -> &RankSlot {
-        &self.hall.slots[rank]
+        self.hall.slot(rank)
     }
 
     #[inline]
     fn mail(&self) -> &M {
-        M::of(&self.hall, self.rank)
+        M::of(&self.hall, self.world_rank())
     }
 
     #[inline]
@@ -83,7 +79,7 @@ impl<M: InHall> Fabric for Threads<M> {
     }
 
     fn farewell(&self, peer: usize, closer: Closer) {
-        self.farewells.add(peer, closer);
+        self.hall.farewells(self.world_rank()).add(peer, closer);
     }
 
     fn new_communicators(&self, count: u32) -> u32 {
@@ -97,7 +93,6 @@ impl<M> Clone for Threads<M> {
         Threads {
             hall: Arc::clone(&self.hall),
             rank: self.rank,
-            farewells: Rc::clone(&self.farewells),
             _messages: PhantomData,
         }
     }
@@ -124,7 +119,7 @@ mod loom_tests {
     }
 
     fn communicator(hall: &Arc<Hall>, team: &Arc<Team>, rank: usize) -> Communicator {
-        let fabric = AnyFabric::Threads(Threads::new(Arc::clone(hall), rank, Rc::default()));
+        let fabric = AnyFabric::Threads(Threads::new(Arc::clone(hall), rank));
         Communicator::new(fabric, Arc::clone(team), rank)
     }
 
@@ -188,7 +183,7 @@ mod loom_tests {
             let sender = thread::spawn({
                 let hall = Arc::clone(&hall);
                 move || {
-                    let fabric = <Threads>::new(hall, 1, Rc::default());
+                    let fabric = <Threads>::new(hall, 1);
                     for tag in [5, 6] {
                         fabric.send(0, message(1, tag)).unwrap();
                     }

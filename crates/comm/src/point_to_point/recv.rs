@@ -23,6 +23,7 @@ impl Communicator {
     /// [`CommError::NoSuchRank`]; [`CommError::NullSource`]; [`CommError::WrongType`] when the message that
     /// matches holds another type: it stays there to be received as that type.
     #[track_caller]
+    #[inline]
     pub fn recv<T: Value>(
         &self,
         source: impl Into<Source>,
@@ -37,6 +38,7 @@ impl Communicator {
     /// # Errors
     /// As [`Communicator::recv`].
     #[track_caller]
+    #[inline]
     pub fn recv_with_status<T: Value>(
         &self,
         source: impl Into<Source>,

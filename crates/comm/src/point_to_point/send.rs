@@ -41,6 +41,7 @@ impl Communicator {
     /// assert_eq!(got[1].as_deref(), Some(&[1.0, 2.0][..]));
     /// ```
     #[track_caller]
+    #[inline]
     pub fn send<T: Value>(
         &self,
         dest: impl Into<Dest>,

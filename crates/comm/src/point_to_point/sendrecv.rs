@@ -17,6 +17,7 @@ impl Communicator {
     /// # Errors
     /// As [`Communicator::send`] and [`Communicator::recv`].
     #[track_caller]
+    #[inline]
     pub fn sendrecv<T: Value>(
         &self,
         dest: impl Into<Dest>,
@@ -85,6 +86,7 @@ impl Communicator {
     /// assert_eq!(shifted, [2, 0, 1]);
     /// ```
     #[track_caller]
+    #[inline]
     pub fn shift<T: Value>(
         &self,
         value: T,
@@ -97,6 +99,7 @@ impl Communicator {
         self.send_and_receive(dest.into(), NO_TAG, value, wanted, location)
     }
 
+    #[inline]
     fn send_and_receive<'c, T: Value>(
         &'c self,
         dest: Dest,

@@ -1,7 +1,7 @@
 //! What joins the ranks of a run.
 
 use super::between::{self, Between, Way};
-use crate::fabric::{AnyFabric, Farewells, Hall, PlaceKind, Ports, Remote, Team, Threads};
+use crate::fabric::{AnyFabric, Hall, PlaceKind, Ports, Remote, Team, Threads};
 use crate::watch::{Ranks, Runs};
 use crate::{Profile, RunError};
 use motet_dispatch::{Dispatcher, SpinWait};
@@ -102,19 +102,14 @@ impl Links {
     }
 
     /// What a rank talks over, given its place here; and its number in the world.
-    pub(super) fn fabric(
-        &self,
-        hall: &Arc<Hall>,
-        place: usize,
-        farewells: Rc<Farewells>,
-    ) -> AnyFabric {
+    pub(super) fn fabric(&self, hall: &Arc<Hall>, place: usize) -> AnyFabric {
         let hall = || Arc::clone(hall);
         match self {
-            Links::Memory => AnyFabric::Threads(Threads::new(hall(), place, farewells)),
-            Links::Ports => AnyFabric::Ports(Ports::new(hall(), place, farewells)),
+            Links::Memory => AnyFabric::Threads(Threads::new(hall(), place)),
+            Links::Ports => AnyFabric::Ports(Ports::new(hall(), place)),
             Links::Processes(between) => {
                 let processes = Arc::clone(&between.processes);
-                AnyFabric::Remote(Remote::new(processes, place, farewells))
+                AnyFabric::Remote(Rc::new(Remote::new(processes, place)))
             }
         }
     }

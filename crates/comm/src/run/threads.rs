@@ -1,9 +1,10 @@
 //! One run of a world on threads: the ranks borrow what the caller lent, the caller waits for them.
 
 use super::Ended;
+use super::life::{Life, Results};
 use super::links::{Links, On};
 use super::profiling::Profiling;
-use crate::fabric::{Ending, Farewells, Hall, Team};
+use crate::fabric::{Ending, Hall, Team};
 use crate::profile::ProfileClock;
 use crate::watch::Runs;
 use crate::wire::encode;
@@ -15,13 +16,8 @@ use motet_dispatch::{
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, Parker, Unparker};
 use std::fmt;
-use std::future::poll_fn;
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
 
 /// How a world on threads is to be.
 pub(crate) struct ThreadsConfig {
@@ -69,7 +65,7 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Debug>(
         causalities: Causalities::active(),
         profiling: profile.map(|clock| Profiling::new(clock, ranks)),
         workers,
-        results: (0..ranks).map(|_| Mutex::new(None)).collect(),
+        results: Results::new(workers),
         failure: Mutex::new(None),
         running: AtomicUsize::new(ranks),
         caller: caller.unparker(),
@@ -94,18 +90,18 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Debug>(
 }
 
 /// What the ranks of a run share with the caller.
-struct Run<F, R, E> {
+pub(super) struct Run<F, R, E> {
     body: F,
-    hall: Arc<Hall>,
+    pub(super) hall: Arc<Hall>,
     /// All ranks.
     team: Arc<Team>,
     links: Links,
     /// The caller's, under which the ranks run.
     causalities: Causalities,
-    profiling: Option<Profiling>,
+    pub(super) profiling: Option<Profiling>,
     /// The threads of the ranks.
     workers: usize,
-    results: Vec<Mutex<Option<R>>>,
+    pub(super) results: Results<R>,
     /// The first one.
     failure: Mutex<Option<RunError<E>>>,
     /// Ranks that have not ended.
@@ -138,13 +134,11 @@ where
             let home = queue.home(worker);
             let handle = Enqueue::handle(&home);
             let begin = move || {
-                let farewells = Rc::<Farewells>::default();
                 for rank in ranks {
-                    let life = self.rank(rank, Rc::clone(&farewells));
                     // SAFETY: this runs on the worker that runs all tasks of `handle`. The caller
                     // promises that `self` outlives the rank.
-                    let task = unsafe { spawn_unchecked(&handle, life) };
-                    self.hall.slots[rank].set_task(task);
+                    let task = unsafe { spawn_unchecked(&handle, self.life(rank)) };
+                    self.hall.slot(rank).set_task(task);
                 }
             };
             let begin: Box<dyn FnOnce() + Send + '_> = Box::new(begin);
@@ -155,57 +149,31 @@ where
     }
 
     /// The life of one rank, given its place here.
-    async fn rank(&self, place: usize, farewells: Rc<Farewells>) {
-        let _end = End { run: self, place };
-        self.causalities.add();
-        let fabric = self.links.fabric(&self.hall, place, Rc::clone(&farewells));
-        let rank = self.hall.first + place;
-        let recorder = self.profiling.as_ref().map(Profiling::begin);
-        let comm = Communicator::new(fabric, Arc::clone(&self.team), rank);
-        let comm = comm.recorded(recorder.clone());
-        let outcome = {
-            let mut body = pin!((self.body)(comm));
-            poll_fn(|cx| {
-                if self.hall.is_over() {
-                    return Poll::Ready(None);
-                }
-                if let Some(recorder) = &recorder {
-                    recorder.resume();
-                }
-                match catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(cx))) {
-                    Ok(Poll::Pending) => {
-                        farewells.tell(&self.hall);
-                        if let Some(recorder) = &recorder {
-                            recorder.suspend();
-                        }
-                        Poll::Pending
-                    }
-                    Ok(Poll::Ready(Ok(result))) => Poll::Ready(Some(Ok(result))),
-                    Ok(Poll::Ready(Err(error))) => {
-                        Poll::Ready(Some(Err(RunError::Rank { rank, error })))
-                    }
-                    Err(payload) => Poll::Ready(Some(Err(RunError::panicked(rank, payload)))),
-                }
-            })
-            .await
-        };
-        farewells.forget();
-        if let (Some(profiling), Some(recorder)) = (&self.profiling, &recorder) {
-            profiling.end(place, rank, self.hall.home(place), recorder);
-        }
-        match outcome {
-            Some(Ok(result)) => *self.results[place].lock() = Some(result),
-            Some(Err(failure)) => self.fail(failure),
-            None => {}
-        }
+    fn life(&self, place: usize) -> impl Future<Output = ()> {
+        Life::new(self, place, move || {
+            self.causalities.add();
+            let recorder = self.profiling.as_ref().map(Profiling::begin);
+            let fabric = self.links.fabric(&self.hall, place);
+            let rank = self.hall.first + place;
+            let comm = Communicator::new(fabric, Arc::clone(&self.team), rank);
+            let comm = comm.recorded(recorder.clone());
+            (recorder, (self.body)(comm))
+        })
     }
 }
 
 impl<F, R, E> Run<F, R, E> {
     /// Ends the run; the first failure is kept.
-    fn fail(&self, failure: RunError<E>) {
+    pub(super) fn fail(&self, failure: RunError<E>) {
         self.failure.lock().get_or_insert(failure);
         self.hall.end_early();
+    }
+
+    /// A rank here has ended.
+    pub(super) fn one_has_ended(&self) {
+        if self.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.caller.unpark();
+        }
     }
 
     /// Ends the run together with the other processes, if there are any; why it ends early, if no rank here is
@@ -242,10 +210,12 @@ impl<F, R, E> Run<F, R, E> {
         if let Some(report) = self.hall.stuck() {
             return Err(RunError::Stuck(report.clone()));
         }
-        let results = self.results.into_iter().map(Mutex::into_inner);
-        let results = results
-            .map(|result| result.expect("a rank that ended well has a result"))
-            .collect();
+        let results = self.results.in_order();
+        assert_eq!(
+            results.len(),
+            self.hall.size(),
+            "a rank that ended well has a result"
+        );
         let here = |profiling: &Profiling| profiling.profile(self.workers);
         Ok(Ended {
             results,
@@ -258,40 +228,13 @@ impl<F, R, E> Run<F, R, E> {
     }
 }
 
-/// Counts a rank out when it ends, however it ends.
-struct End<'a, F, R, E> {
-    run: &'a Run<F, R, E>,
-    place: usize,
-}
-
-impl<F, R, E> Drop for End<'_, F, R, E> {
-    fn drop(&mut self) {
-        let Run {
-            hall,
-            results,
-            running,
-            caller,
-            ..
-        } = self.run;
-        if results[self.place].lock().is_none() && !hall.is_over() {
-            // A destructor of the rank's own data has panicked.
-            self.run.fail(RunError::Panicked {
-                rank: hall.first + self.place,
-                message: "a value was dropped with a panic at the end of the rank".to_owned(),
-            });
-        }
-        hall.slots[self.place].set_finished();
-        if running.fetch_sub(1, Ordering::AcqRel) == 1 {
-            caller.unpark();
-        }
-    }
-}
-
 #[cfg(all(test, motet_loom))]
 mod loom_tests {
     use super::*;
     use motet_dispatch::{Exception, QueueError};
     use motet_sync::thread;
+    use std::future::poll_fn;
+    use std::task::Poll;
 
     /// A queue that a thread of the model empties by hand.
     #[derive(Clone)]
@@ -348,7 +291,7 @@ mod loom_tests {
             });
             // SAFETY: the future borrows nothing and is `Send`.
             let task = unsafe { spawn_unchecked(&hand.handle(), rank) };
-            hall.slots[0].set_task(task);
+            hall.slot(0).set_task(task);
             hand.run_all();
             ending.join().unwrap();
             hand.run_all();

@@ -1,8 +1,8 @@
-//! The two directions between neighbours: a lane where they share memory, messages where they do not.
+//! The two directions between neighbours: lanes where they share memory, messages where they do not.
 
 use crate::address::{Status, Tag};
 use crate::envelope::{Behind, Envelope, Kind, Receipt, Wanted};
-use crate::fabric::{Closer, Fabric, LaneReceiver, LaneSender, Mail, Remote, Steps};
+use crate::fabric::{Closer, Fabric, LaneEnds, Mail, Remote, Steps};
 use crate::point_to_point::unopened;
 use crate::wire::{Of, encode};
 use crate::{CommError, Communicator, Value};
@@ -12,16 +12,16 @@ use std::collections::VecDeque;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// The way to a neighbour.
-pub(super) enum Outgoing<'c, T> {
-    Lane(LaneSender<T>),
-    Far(Box<Post<'c>>),
+/// The way to a neighbour and from it.
+pub(super) enum Way<'c, T> {
+    Lanes(LaneEnds<T>),
+    Posts(Box<Posts<'c>>),
 }
 
-/// The way from a neighbour.
-pub(super) enum Incoming<'c, T> {
-    Lane(LaneReceiver<T>),
-    Far(Box<Post<'c>>),
+/// Steps with a neighbour in another process.
+pub(super) struct Posts<'c> {
+    to: Post<'c>,
+    from: Post<'c>,
 }
 
 /// Steps with a neighbour in another process, in one direction.
@@ -53,8 +53,23 @@ pub(super) struct Post<'c> {
 const RECEIPT_EVERY: u32 = 32;
 const MISSING: usize = 2;
 
-impl<'c> Post<'c> {
+impl<'c> Posts<'c> {
+    /// With rank `peer`; messages there bear the tag `to`, those from there `from`.
     pub(super) fn new(
+        comm: &'c Communicator,
+        remote: &'c Remote,
+        peer: usize,
+        (to, from): (Tag, Tag),
+    ) -> Self {
+        Posts {
+            to: Post::new(comm, remote, peer, (to, from)),
+            from: Post::new(comm, remote, peer, (from, to)),
+        }
+    }
+}
+
+impl<'c> Post<'c> {
+    fn new(
         comm: &'c Communicator,
         remote: &'c Remote,
         peer: usize,
@@ -217,12 +232,18 @@ impl<'c> Post<'c> {
     }
 }
 
-impl<T: Value> Outgoing<'_, T> {
+impl<T: Value> Way<'_, T> {
+    /// Whether the neighbour shares this rank's thread.
+    #[inline]
+    pub(super) fn is_near(&self) -> bool {
+        matches!(self, Way::Lanes(lanes) if lanes.is_near())
+    }
+
     #[inline]
     pub(super) fn has_room(&mut self) -> bool {
         match self {
-            Outgoing::Lane(lane) => lane.has_room(),
-            Outgoing::Far(post) => post.has_room(),
+            Way::Lanes(lanes) => lanes.has_room(),
+            Way::Posts(posts) => posts.to.has_room(),
         }
     }
 
@@ -234,42 +255,16 @@ impl<T: Value> Outgoing<'_, T> {
         location: &'static Location<'static>,
     ) -> bool {
         match self {
-            Outgoing::Lane(lane) => lane.try_send(message),
-            Outgoing::Far(post) => post.try_send(message, location),
+            Way::Lanes(lanes) => lanes.try_send(message),
+            Way::Posts(posts) => posts.to.try_send(message, location),
         }
     }
 
-    /// Why nothing goes this way any more, if it is not that the neighbour has gone.
-    pub(super) fn failure(&mut self) -> Option<CommError> {
-        match self {
-            Outgoing::Lane(_) => None,
-            Outgoing::Far(post) => post.failed.take(),
-        }
-    }
-
-    /// Whether the neighbour has dropped its end.
-    pub(super) fn is_closed(&self) -> bool {
-        match self {
-            Outgoing::Lane(lane) => lane.is_closed(),
-            Outgoing::Far(post) => post.is_closed(post.back),
-        }
-    }
-
-    /// What tells the neighbour that this end is gone for good.
-    pub(super) fn closer(&self) -> Closer {
-        match self {
-            Outgoing::Lane(lane) => lane.closer(),
-            Outgoing::Far(post) => post.closer(),
-        }
-    }
-}
-
-impl<T: Value> Incoming<'_, T> {
     #[inline]
     pub(super) fn has_message(&self) -> bool {
         match self {
-            Incoming::Lane(lane) => lane.has_message(),
-            Incoming::Far(post) => post.has_message(),
+            Way::Lanes(lanes) => lanes.has_message(),
+            Way::Posts(posts) => posts.from.has_message(),
         }
     }
 
@@ -277,42 +272,50 @@ impl<T: Value> Incoming<'_, T> {
     #[inline]
     pub(super) fn try_receive(&mut self) -> Option<(T, bool)> {
         match self {
-            Incoming::Lane(lane) => lane.try_receive(),
-            Incoming::Far(post) => post.try_receive().map(|message| (message, false)),
+            Way::Lanes(lanes) => lanes.try_receive(),
+            Way::Posts(posts) => posts.from.try_receive().map(|message| (message, false)),
         }
     }
 
-    /// Why nothing comes this way any more, if it is not that the neighbour has gone.
+    /// Why nothing goes or comes this way any more, if it is not that the neighbour has gone.
     pub(super) fn failure(&mut self) -> Option<CommError> {
         match self {
-            Incoming::Lane(_) => None,
-            Incoming::Far(post) => post.failed.take(),
+            Way::Lanes(_) => None,
+            Way::Posts(posts) => {
+                let Posts { to, from } = &mut **posts;
+                to.failed.take().or_else(|| from.failed.take())
+            }
+        }
+    }
+
+    /// Whether the neighbour has dropped its end, and receives nothing any more.
+    pub(super) fn is_receiver_gone(&self) -> bool {
+        match self {
+            Way::Lanes(lanes) => lanes.is_receiver_gone(),
+            Way::Posts(posts) => posts.to.is_closed(posts.to.back),
         }
     }
 
     /// Whether the neighbour has dropped its end; the messages that it sent before are there.
-    pub(super) fn is_closed(&self) -> bool {
+    pub(super) fn is_sender_gone(&self) -> bool {
         match self {
-            Incoming::Lane(lane) => lane.is_closed(),
-            Incoming::Far(post) => post.is_closed(post.tag),
+            Way::Lanes(lanes) => lanes.is_sender_gone(),
+            Way::Posts(posts) => posts.from.is_closed(posts.from.tag),
         }
     }
 
-    /// What tells the neighbour that this end is gone for good; nothing more than the other direction says where
-    /// they share no memory.
-    pub(super) fn closer(&self) -> Option<Closer> {
+    /// What tells the neighbour that this end is gone for good.
+    pub(super) fn closer(&self) -> Closer {
         match self {
-            Incoming::Lane(lane) => Some(lane.closer()),
-            Incoming::Far(_) => None,
+            Way::Lanes(lanes) => lanes.closer(),
+            Way::Posts(posts) => posts.to.closer(),
         }
     }
 }
 
-impl<T> Drop for Incoming<'_, T> {
+impl Drop for Posts<'_> {
     fn drop(&mut self) {
-        if let Incoming::Far(post) = self {
-            post.end_receives();
-        }
+        self.from.end_receives();
     }
 }
 
@@ -363,14 +366,14 @@ mod tests {
             messages: Cell::new(0),
         };
         let mailbox = processes.hall.mailbox(0);
-        let remote = Remote::new(Arc::clone(&processes), 0, Rc::default());
+        let remote = Remote::new(Arc::clone(&processes), 0);
         let kind = PlaceKind::Bridge(Arc::clone(&processes));
         let team = Arc::new(Team::world(2, kind));
-        let comm = Communicator::new(AnyFabric::Remote(remote.clone()), team, 0);
+        let comm = Communicator::new(AnyFabric::Remote(Rc::new(remote.clone())), team, 0);
         for (round, early) in [0, 1, 2, 3].into_iter().zip([true, false, true, false]) {
             let (from, to) = (2 * round, 2 * round + 1);
-            let mut steps =
-                Incoming::<u32>::Far(Box::new(Post::new(&comm, &remote, 1, (from, to))));
+            let posts = |tags| Way::<u32>::Posts(Box::new(Posts::new(&comm, &remote, 1, tags)));
+            let mut steps = posts((to, from));
             (0..3).for_each(|_| there.sends(Kind::Step, from));
             there.sends(Kind::Step, 99);
             assert_eq!(steps.try_receive(), Some((7, false)));
@@ -385,7 +388,7 @@ mod tests {
                 there.sends(Kind::StepsEnd, from);
             }
             assert_eq!(mailbox.left(), (1, 0), "what is of another ring stays");
-            let mut other = Incoming::<u32>::Far(Box::new(Post::new(&comm, &remote, 1, (99, 98))));
+            let mut other = posts((98, 99));
             assert_eq!(other.try_receive(), Some((7, false)));
             there.sends(Kind::StepsEnd, 99);
         }

@@ -4,12 +4,11 @@ mod step;
 
 pub(super) use step::step;
 
-use super::link::{Incoming, Outgoing, Post};
+use super::link::{Posts, Way};
 use crate::address::Tag;
-use crate::fabric::{Call, Lane, LaneReceiver, LaneSender};
+use crate::fabric::{Call, Edge, LaneEnds, Toward};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Pending, Waiting};
-use crate::profile::Recorder;
 use crate::rank_slot::{RankSlot, RankWait};
 use crate::report::Operation;
 use crate::{CommError, Communicator, Value};
@@ -28,8 +27,6 @@ pub(super) const RIGHT: usize = 1;
 /// lines from step to step, and nothing is moved about.
 pub(super) struct Neighbours<'c, T: Value> {
     comm: &'c Communicator,
-    /// Where this rank waits.
-    slot: &'c RankSlot,
     links: [Option<Link<'c, T>>; 2],
     stage: Stage,
     expects: [bool; 2],
@@ -37,25 +34,20 @@ pub(super) struct Neighbours<'c, T: Value> {
     incoming: [Option<T>; 2],
     location: &'static Location<'static>,
     wait: RankWait,
-    /// Notes where the rank's time goes, if the run is profiled.
-    recorder: Option<&'c Recorder>,
     /// The recorder has been told of the step.
     entered: bool,
 }
 
-/// The lanes to and from one neighbour.
+/// What joins a rank to one neighbour.
 struct Link<'c, T> {
-    peer: usize,
+    way: Way<'c, T>,
     /// Where the neighbour waits; this rank's own where it lives in another process and is not woken from here.
     slot: &'c RankSlot,
-    /// Whether the neighbour shares this rank's thread.
-    near: bool,
-    to: Outgoing<'c, T>,
-    from: Incoming<'c, T>,
+    peer: u32,
 }
 
-/// The lanes between a rank and the one on its right: to the right, and to the left.
-type Edge<T> = [Lane<T>; 2];
+/// By the rank on the left; `None` where the two ranks share no memory.
+type Edges<T> = Vec<Option<Edge<T>>>;
 
 /// Joins all ranks of `comm` in rank order, round the end if `closed`. All ranks call this together; one of them
 /// makes all lanes. `give` makes the rank's topology of its neighbours.
@@ -66,33 +58,32 @@ pub(super) fn join<'c, T: Value, R: 'c>(
     location: &'static Location<'static>,
     give: impl FnOnce(Neighbours<'c, T>) -> R + 'c,
 ) -> Waiting<'c, impl Pending<Output = Result<R, CommError>> + 'c> {
-    let (rank, size) = (comm.rank(), comm.size());
-    let edges = if closed { size } else { size - 1 };
-    let open = move |rank: usize| {
-        let ends = [rank, (rank + 1) % size].map(|rank| comm.team().world_rank(rank));
+    let open = move |rank: usize| -> Option<Edge<T>> {
+        let ends = [rank, (rank + 1) % comm.size()].map(|rank| comm.team().world_rank(rank));
         let here = ends.iter().all(|&end| comm.fabric().beyond(end).is_none());
         let near = comm.fabric().share_thread(ends[0], ends[1]);
-        here.then(|| [Lane::new(near), Lane::new(near)])
+        here.then(|| Edge::new(near))
     };
     // Where messages take the place of lanes, they bear the number of the topology and the direction.
     let tags = comm.next_topology().wrapping_mul(2);
     // What each rank brings is the type of its messages.
     let (brought, either) = (PhantomData::<fn() -> T>, |one, _| one);
-    let finish = move |_| -> Vec<Option<Edge<T>>> { (0..edges).map(open).collect() };
-    let read = move |edges: &Vec<Option<Edge<T>>>| {
+    let finish =
+        move |_| -> Edges<T> { (0..comm.size() - usize::from(!closed)).map(open).collect() };
+    let read = move |edges: &Edges<T>| {
+        let (rank, size) = (comm.rank(), comm.size());
         let left = if rank > 0 { rank - 1 } else { size - 1 };
         let link = |edge: usize, peer: usize, side: usize| {
-            let Some([right, left]) = edges.get(edge)?.clone() else {
+            let Some(edge) = edges.get(edge)?.clone() else {
                 let to = tags.wrapping_add(side as u32);
                 let from = tags.wrapping_add(1 - side as u32);
                 return Link::far(comm, peer, to, from);
             };
-            let (to, from) = if side == RIGHT {
-                (right, left)
-            } else {
-                (left, right)
+            let out = match side {
+                RIGHT => Toward::Right,
+                _ => Toward::Left,
             };
-            Some(Link::near(comm, peer, to, from))
+            Some(Link::near(comm, peer, LaneEnds::new(edge, out)))
         };
         let links = [link(left, left, LEFT), link(rank, (rank + 1) % size, RIGHT)];
         Ok(give(Neighbours::new(comm, links, location)))
@@ -109,7 +100,6 @@ impl<'c, T: Value> Neighbours<'c, T> {
     ) -> Self {
         Neighbours {
             comm,
-            slot: comm.fabric().slot(),
             links,
             stage: Stage::Ended,
             expects: [false; 2],
@@ -117,7 +107,6 @@ impl<'c, T: Value> Neighbours<'c, T> {
             incoming: [None, None],
             location,
             wait: RankWait::default(),
-            recorder: comm.recorder(),
             entered: false,
         }
     }
@@ -125,14 +114,11 @@ impl<'c, T: Value> Neighbours<'c, T> {
 
 impl<'c, T: Value> Link<'c, T> {
     /// With a neighbour in the same memory.
-    fn near(comm: &'c Communicator, peer: usize, to: Lane<T>, from: Lane<T>) -> Self {
-        let (fabric, world) = (comm.fabric(), comm.team().world_rank(peer));
+    fn near(comm: &'c Communicator, peer: usize, lanes: LaneEnds<T>) -> Self {
         Link {
-            peer,
-            slot: fabric.slot_of(world),
-            near: fabric.share_thread(fabric.world_rank(), world),
-            to: Outgoing::Lane(LaneSender::new(to)),
-            from: Incoming::Lane(LaneReceiver::new(from)),
+            way: Way::Lanes(lanes),
+            slot: comm.fabric().slot_of(comm.team().world_rank(peer)),
+            peer: peer as u32,
         }
     }
 
@@ -140,12 +126,16 @@ impl<'c, T: Value> Link<'c, T> {
     fn far(comm: &'c Communicator, peer: usize, to: Tag, from: Tag) -> Option<Self> {
         let remote = comm.fabric().beyond(comm.team().world_rank(peer))?;
         Some(Link {
-            peer,
+            way: Way::Posts(Box::new(Posts::new(comm, remote, peer, (to, from)))),
             slot: comm.fabric().slot(),
-            near: false,
-            to: Outgoing::Far(Box::new(Post::new(comm, remote, peer, (to, from)))),
-            from: Incoming::Far(Box::new(Post::new(comm, remote, peer, (from, to)))),
+            peer: peer as u32,
         })
+    }
+}
+
+impl<T> Link<'_, T> {
+    fn peer(&self) -> usize {
+        self.peer as usize
     }
 }
 
@@ -162,7 +152,7 @@ enum Stage {
 impl<T: Value> Neighbours<'_, T> {
     /// The rank on a side.
     pub(super) fn peer(&self, side: usize) -> Option<usize> {
-        self.links[side].as_ref().map(|link| link.peer)
+        self.links[side].as_ref().map(Link::peer)
     }
 
     /// Prepares a step: `outgoing` goes to the sides, then messages come from the sides in
@@ -196,7 +186,7 @@ impl<T: Value> Neighbours<'_, T> {
                 operation: self.name(),
             }));
         }
-        if first && self.recorder.is_some() {
+        if first && self.comm.recorder().is_some() {
             self.enter();
         }
         if self.stage != Stage::Receives {
@@ -213,8 +203,8 @@ impl<T: Value> Neighbours<'_, T> {
             }
         }
         self.stage = Stage::Ended;
-        self.wait.end(self.slot);
-        if self.recorder.is_some() {
+        self.end_wait();
+        if self.comm.recorder().is_some() {
             self.leave();
         }
         Poll::Ready(Ok([
@@ -224,7 +214,7 @@ impl<T: Value> Neighbours<'_, T> {
     }
 
     /// Sends what can be sent.
-    #[inline]
+    #[inline(always)]
     fn send(&mut self) {
         let (mut sent, mut far) = ([false; 2], false);
         for side in [LEFT, RIGHT] {
@@ -235,9 +225,9 @@ impl<T: Value> Neighbours<'_, T> {
                 self.outgoing[side] = None;
                 continue;
             };
-            if link.to.try_send(&mut self.outgoing[side], self.location) {
+            if link.way.try_send(&mut self.outgoing[side], self.location) {
                 sent[side] = true;
-                far |= !link.near;
+                far |= !link.way.is_near();
             }
         }
         if far {
@@ -259,21 +249,26 @@ impl<T: Value> Neighbours<'_, T> {
             let Some(link) = &mut self.links[side] else {
                 break;
             };
-            let slot = self.slot;
-            let operation = Operation::NeighbourRoom { peer: link.peer };
+            let slot = || self.comm.fabric().slot();
+            let operation = Operation::NeighbourRoom { peer: link.peer() };
             let why = || [self.comm.waits_in(operation, self.location)];
-            if let Some(recorder) = self.recorder {
+            if let Some(recorder) = self.comm.recorder() {
                 recorder.wait();
             }
             if self
                 .wait
-                .poll(slot, cx, || link.to.has_room() || link.to.is_closed(), why)
+                .poll(
+                    slot,
+                    cx,
+                    || link.way.has_room() || link.way.is_receiver_gone(),
+                    why,
+                )
                 .is_pending()
             {
                 return Poll::Pending;
             }
             self.wait.end(slot);
-            if !link.to.has_room() {
+            if !link.way.has_room() {
                 return Poll::Ready(Err(self.gone(side)));
             }
             self.send();
@@ -290,12 +285,12 @@ impl<T: Value> Neighbours<'_, T> {
         let Some(link) = &mut self.links[side] else {
             return true;
         };
-        let Some((message, may_wait)) = link.from.try_receive() else {
+        let Some((message, may_wait)) = link.way.try_receive() else {
             return false;
         };
         self.incoming[side] = Some(message);
         if may_wait {
-            if !link.near {
+            if !link.way.is_near() {
                 fence(Ordering::SeqCst);
             }
             link.slot.wake_if_sleeping();
@@ -312,13 +307,13 @@ impl<T: Value> Neighbours<'_, T> {
         };
         let why = || {
             let operation = Operation::Neighbour {
-                peer: link.peer,
+                peer: link.peer(),
                 name,
             };
             [self.comm.waits_in(operation, self.location)]
         };
-        let slot = self.slot;
-        if let Some(recorder) = self.recorder {
+        let slot = || self.comm.fabric().slot();
+        if let Some(recorder) = self.comm.recorder() {
             recorder.wait();
         }
         if self
@@ -326,7 +321,7 @@ impl<T: Value> Neighbours<'_, T> {
             .poll(
                 slot,
                 cx,
-                || link.from.has_message() || link.from.is_closed(),
+                || link.way.has_message() || link.way.is_sender_gone(),
                 why,
             )
             .is_pending()
@@ -345,15 +340,18 @@ impl<T: Value> Neighbours<'_, T> {
     #[cold]
     fn gone(&mut self, side: usize) -> CommError {
         let link = self.links[side].as_mut();
-        if let Some(failed) =
-            link.and_then(|link| link.to.failure().or_else(|| link.from.failure()))
-        {
+        if let Some(failed) = link.and_then(|link| link.way.failure()) {
             return failed;
         }
         CommError::Gone {
             peer: self.peer(side).expect("there is a neighbour on this side"),
             operation: self.name(),
         }
+    }
+
+    #[inline]
+    fn end_wait(&mut self) {
+        self.wait.end(|| self.comm.fabric().slot());
     }
 
     fn name(&self) -> &'static str {
@@ -367,13 +365,10 @@ impl<T: Value> Neighbours<'_, T> {
 
 impl<T: Value> Drop for Neighbours<'_, T> {
     fn drop(&mut self) {
-        self.wait.end(self.slot);
+        self.end_wait();
         for link in self.links.iter().flatten() {
-            let world = self.comm.team().world_rank(link.peer);
-            self.comm.fabric().farewell(world, link.to.closer());
-            if let Some(closer) = link.from.closer() {
-                self.comm.fabric().farewell(world, closer);
-            }
+            let world = self.comm.team().world_rank(link.peer());
+            self.comm.fabric().farewell(world, link.way.closer());
         }
         // A receiver that goes shows all that it took: there may be room that a neighbour waits for.
         let peers = std::mem::take(&mut self.links).map(|link| link.map(|link| link.slot));

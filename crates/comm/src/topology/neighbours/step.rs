@@ -18,7 +18,7 @@ pub(in crate::topology) fn step<T: Value, R>(
         #[inline]
         fn drop(&mut self) {
             if self.0.stage != Stage::Ended {
-                self.0.wait.end(self.0.slot);
+                self.0.end_wait();
                 self.0.leave();
             }
         }
@@ -35,7 +35,7 @@ impl<T: Value> Neighbours<'_, T> {
     /// The recorder is told of the step.
     #[cold]
     pub(super) fn enter(&mut self) {
-        if let Some(recorder) = self.recorder {
+        if let Some(recorder) = self.comm.recorder() {
             recorder.enter(Called::new(self.name(), self.location));
             self.entered = true;
         }
@@ -44,7 +44,9 @@ impl<T: Value> Neighbours<'_, T> {
     /// The step has ended, or is given up.
     #[cold]
     pub(super) fn leave(&mut self) {
-        if let Some(recorder) = self.recorder.filter(|_| std::mem::take(&mut self.entered)) {
+        if std::mem::take(&mut self.entered)
+            && let Some(recorder) = self.comm.recorder()
+        {
             recorder.leave();
         }
     }
