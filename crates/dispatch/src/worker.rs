@@ -7,6 +7,7 @@ pub(crate) use task_clock::clock_of_task;
 
 use crate::Task;
 use crate::local::Local;
+use crate::memory::Keeper;
 use crate::pool::Pool;
 use crate::queue_core::QueueCore;
 use crate::registry::Registry;
@@ -196,6 +197,7 @@ impl Worker {
                 drop(Here::replace(None));
             }
         }
+        let _keeper = Keeper::new();
         CURRENT.with(|current| current.set(self));
         drop(Here::replace(Some(Here {
             roll: Arc::clone(&self.pool().roll),
