@@ -77,33 +77,30 @@ impl<N> Memory<N> {
         Memory::of(room.cast())
     }
 
-    /// Makes a value there, and passes it on to whoever comes to call [`Memory::take`] or [`Memory::destroy`].
+    /// Makes a value there, and passes it on to whoever comes to call [`Memory::holding`].
     #[inline]
     pub(crate) fn hold(self, value: impl FnOnce() -> N) -> NonNull<N> {
-        let value = value();
         // SAFETY: there is room for one.
-        unsafe { self.room.write(value) };
+        unsafe { self.room.write(value()) };
         ManuallyDrop::new(self).room
     }
 
-    /// Takes the value out, and frees its memory.
+    /// The memory of a value that the caller drops or reads, part by part if he likes, before he drops this.
     ///
     /// # Safety
     /// `held` came from [`Memory::hold`] and belongs to the caller.
     #[inline]
-    pub(crate) unsafe fn take(held: NonNull<N>) -> N {
-        let _memory = Memory::of(held);
-        // SAFETY: the caller gives it up; it is read once.
-        unsafe { held.read() }
+    pub(crate) unsafe fn holding(held: NonNull<N>) -> Self {
+        Memory::of(held)
     }
 
     /// Drops the value where it is, and frees its memory.
     ///
     /// # Safety
-    /// As [`Memory::take`].
+    /// As [`Memory::holding`].
     #[inline]
     pub(crate) unsafe fn destroy(held: NonNull<N>) {
-        // Also when the value's destructor panics.
+        // Freed also when the value's destructor panics.
         let _memory = Memory::of(held);
         // SAFETY: the caller gives it up; it is dropped once.
         unsafe { held.drop_in_place() }
@@ -193,8 +190,9 @@ fn allocate(layout: Layout) -> NonNull<Free> {
 #[cfg(all(test, not(any(motet_loom, motet_shuttle, motet_plain_memory))))]
 mod tests {
     use super::*;
-    use std::panic::catch_unwind;
-    use std::rc::Rc;
+    use motet_sync::Arc;
+    use motet_sync::atomic::{AtomicUsize, Ordering};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     fn kept() -> usize {
         SHELVES.with(|shelves| shelves.iter().map(|shelf| KEPT - shelf.room.get()).sum())
@@ -242,34 +240,38 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_taken_or_dropped_once() {
-        let (_keeper, count) = (Keeper::new(), Rc::new(()));
-        let held = || Memory::new().hold(|| (Rc::clone(&count), [0; 2]));
+    fn memory_is_kept_when_its_value_has_gone() {
+        let _keeper = Keeper::new();
         for _ in 0..3 {
-            let (taken, dropped) = (held(), held());
-            assert_eq!(Rc::strong_count(&count), 3);
-            // SAFETY: each comes from `hold` and is given up.
-            let (value, _) = unsafe {
-                Memory::destroy(dropped);
-                Memory::take(taken)
-            };
-            assert_eq!((Rc::strong_count(&value), kept()), (2, 2));
+            let held = Memory::new().hold(|| [7_u64; 4]);
+            assert_eq!(kept(), 0);
+            // SAFETY: it comes from `hold` and is given up; its value needs no destructor.
+            let (memory, value) = unsafe { (Memory::holding(held), held.read()) };
+            drop(memory);
+            assert_eq!((value, kept()), ([7; 4], 1));
         }
     }
 
     #[test]
-    fn what_cannot_be_made_or_dropped_leaves_no_memory_behind() {
-        struct Bad;
+    fn a_value_is_dropped_once_and_its_memory_is_kept_even_if_that_panics() {
+        struct Bad(Arc<AtomicUsize>);
         impl Drop for Bad {
             fn drop(&mut self) {
+                self.0.fetch_add(1, Ordering::Relaxed);
                 panic!("a destructor's");
             }
         }
-        let _keeper = Keeper::new();
+        let (_keeper, dropped) = (Keeper::new(), Arc::new(AtomicUsize::new(0)));
+        let bad = Memory::new().hold(|| (Bad(Arc::clone(&dropped)), [0; 4]));
         // SAFETY: it comes from `hold` and is given up.
-        let dropped =
-            catch_unwind(|| unsafe { Memory::destroy(Memory::new().hold(|| (Bad, [0; 4]))) });
-        assert!(dropped.is_err() && kept() == 1);
+        let destroyed = catch_unwind(AssertUnwindSafe(|| unsafe { Memory::destroy(bad) }));
+        assert!(destroyed.is_err());
+        assert_eq!((dropped.load(Ordering::Relaxed), kept()), (1, 1));
+    }
+
+    #[test]
+    fn what_cannot_be_made_leaves_no_memory_behind() {
+        let _keeper = Keeper::new();
         let made = catch_unwind(|| Memory::<[u64; 2]>::new().hold(|| panic!("a maker's")));
         assert!(made.is_err() && kept() == 1);
     }

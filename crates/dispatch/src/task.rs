@@ -192,8 +192,12 @@ impl<R: Run> TaskBox<R> {
     #[must_use]
     pub fn into_inner(self) -> R {
         let node = ManuallyDrop::new(self).node;
-        // SAFETY: the node was made in `build` and self owned it.
-        unsafe { Memory::take(node) }.body
+        // SAFETY: the node was made in `build` and self owned it. Its body alone is copied.
+        unsafe {
+            let _memory = Memory::holding(node);
+            (&raw mut (*node.as_ptr()).header).drop_in_place();
+            (&raw const (*node.as_ptr()).body).read()
+        }
     }
 
     /// As [`TaskBox::into_inner`], with what the task would have run under.
@@ -201,10 +205,9 @@ impl<R: Run> TaskBox<R> {
     #[must_use]
     pub fn into_parts(self) -> (R, Causalities) {
         // SAFETY: self owns the node.
-        let causalities = unsafe {
-            let header = &self.node.as_ref().header;
-            header.replace_causalities(Causalities::none())
-        };
+        let header = unsafe { &self.node.as_ref().header };
+        // SAFETY: as above.
+        let causalities = unsafe { header.replace_causalities(Causalities::none()) };
         (self.into_inner(), causalities)
     }
 
@@ -212,12 +215,9 @@ impl<R: Run> TaskBox<R> {
     #[must_use]
     pub fn causalities(&self) -> Causalities {
         // SAFETY: self owns the node.
-        unsafe {
-            self.node
-                .as_ref()
-                .header
-                .with_causalities(Causalities::clone)
-        }
+        let header = unsafe { &self.node.as_ref().header };
+        // SAFETY: as above.
+        unsafe { header.with_causalities(Causalities::clone) }
     }
 
     /// # Safety
