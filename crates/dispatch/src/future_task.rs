@@ -33,6 +33,7 @@ mod prefix;
 pub use handle::FutureHandle;
 pub use prefix::is_task_context;
 
+use crate::memory::Memory;
 use crate::task::{Header, Task, VTable};
 use crate::worker;
 use crate::{Causalities, Enqueue, Refused, causality};
@@ -120,7 +121,7 @@ fn allocate<F: Future<Output = ()>>(
     future: F,
     state: usize,
 ) -> (Task, NonNull<Prefix>) {
-    let node = Box::new(FutureNode {
+    let node = Memory::new().hold(|| FutureNode {
         prefix: Prefix {
             header: Header::new(FutureNode::<F>::VTABLE, Causalities::active()),
             state: AtomicUsize::new(state),
@@ -128,7 +129,7 @@ fn allocate<F: Future<Output = ()>>(
         },
         future: UnsafeCell::new(ManuallyDrop::new(future)),
     });
-    let prefix: NonNull<Prefix> = NonNull::from(Box::leak(node)).cast();
+    let prefix: NonNull<Prefix> = node.cast();
     // SAFETY: the header is the node's front; one reference of the state belongs to the task.
     (unsafe { Task::from_header(prefix.cast()) }, prefix)
 }
@@ -266,8 +267,8 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         // SAFETY: the queue's reference keeps the node alive, or nobody else knows of it. A task that is
         // DONE is in no queue.
         if unsafe { prefix.as_ref() }.state.load(Ordering::Relaxed) & DONE != 0 {
-            // SAFETY: the node came from a Box in `allocate`.
-            drop(unsafe { Box::from_raw(prefix.cast::<Self>().as_ptr()) });
+            // SAFETY: the node was made in `allocate`.
+            unsafe { Memory::destroy(prefix.cast::<Self>()) };
             return;
         }
         // SAFETY: as `run`; wakers that come now see RUNNING and only leave a mark.

@@ -65,6 +65,7 @@ mod inside_task;
 mod limit;
 mod line;
 mod local;
+mod memory;
 mod policy;
 mod pool;
 mod priority;

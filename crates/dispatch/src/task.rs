@@ -10,6 +10,7 @@
 
 use crate::Causalities;
 use crate::causality;
+use crate::memory::Memory;
 use motet_sync::atomic::{AtomicPtr, Ordering};
 use motet_sync::cell::UnsafeCell;
 use std::fmt;
@@ -168,15 +169,12 @@ impl<R: Run> TaskBox<R> {
     #[inline]
     #[must_use]
     pub fn build(causalities: Causalities, body: impl FnOnce() -> R) -> Self {
-        let mut node = Box::new_uninit();
-        node.write(Node {
+        let node = Memory::new().hold(|| Node {
             header: Header::new(Self::VTABLE, causalities),
             body: body(),
         });
-        // SAFETY: written just now.
-        let node = unsafe { node.assume_init() };
         TaskBox {
-            node: NonNull::from(Box::leak(node)),
+            node,
             owns: PhantomData,
         }
     }
@@ -194,8 +192,12 @@ impl<R: Run> TaskBox<R> {
     #[must_use]
     pub fn into_inner(self) -> R {
         let node = ManuallyDrop::new(self).node;
-        // SAFETY: the node came from a Box in `new` and self owned it.
-        unsafe { Box::from_raw(node.as_ptr()) }.body
+        // SAFETY: the node was made in `build` and self owned it. Its body alone is copied.
+        unsafe {
+            let _memory = Memory::holding(node);
+            (&raw mut (*node.as_ptr()).header).drop_in_place();
+            (&raw const (*node.as_ptr()).body).read()
+        }
     }
 
     /// As [`TaskBox::into_inner`], with what the task would have run under.
@@ -203,10 +205,9 @@ impl<R: Run> TaskBox<R> {
     #[must_use]
     pub fn into_parts(self) -> (R, Causalities) {
         // SAFETY: self owns the node.
-        let causalities = unsafe {
-            let header = &self.node.as_ref().header;
-            header.replace_causalities(Causalities::none())
-        };
+        let header = unsafe { &self.node.as_ref().header };
+        // SAFETY: as above.
+        let causalities = unsafe { header.replace_causalities(Causalities::none()) };
         (self.into_inner(), causalities)
     }
 
@@ -214,12 +215,9 @@ impl<R: Run> TaskBox<R> {
     #[must_use]
     pub fn causalities(&self) -> Causalities {
         // SAFETY: self owns the node.
-        unsafe {
-            self.node
-                .as_ref()
-                .header
-                .with_causalities(Causalities::clone)
-        }
+        let header = unsafe { &self.node.as_ref().header };
+        // SAFETY: as above.
+        unsafe { header.with_causalities(Causalities::clone) }
     }
 
     /// # Safety
@@ -252,8 +250,8 @@ impl<R: Run> DerefMut for TaskBox<R> {
 
 impl<R> Drop for TaskBox<R> {
     fn drop(&mut self) {
-        // SAFETY: the node came from a Box in `new` and self owns it.
-        drop(unsafe { Box::from_raw(self.node.as_ptr()) });
+        // SAFETY: the node was made in `build` and self owns it.
+        unsafe { Memory::destroy(self.node) };
     }
 }
 

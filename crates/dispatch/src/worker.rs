@@ -7,6 +7,7 @@ pub(crate) use task_clock::clock_of_task;
 
 use crate::Task;
 use crate::local::Local;
+use crate::memory::Keeper;
 use crate::pool::Pool;
 use crate::queue_core::QueueCore;
 use crate::registry::Registry;
@@ -147,26 +148,11 @@ fn push(
     task: Task,
     push: impl FnOnce(&Local, Task) -> bool,
 ) -> Result<bool, Task> {
-    let mut task = Some(task);
-    let visible = with_current(|worker| {
-        if !worker.belongs_to(&queue.pool) {
-            return None;
-        }
-        let mut locals = worker.locals.borrow();
-        if locals.len() <= queue.slot {
-            // Made a moment ago. Were its first tasks left in the injector, the next ones, which find
-            // it known, would overtake them.
-            drop(locals);
-            worker.learn();
-            locals = worker.locals.borrow();
-        }
-        let local = locals.get(queue.slot)?;
-        queue.counters.scheduled_by(worker.index);
-        task.take().map(|task| push(local, task))
-    });
-    visible
-        .flatten()
-        .ok_or_else(|| task.expect("a task that was not queued is still here"))
+    // SAFETY: as in `with_current`.
+    match unsafe { CURRENT.with(Cell::get).as_ref() } {
+        Some(worker) => worker.push(queue, task, push),
+        None => Err(task),
+    }
 }
 
 impl Worker {
@@ -196,6 +182,7 @@ impl Worker {
                 drop(Here::replace(None));
             }
         }
+        let _keeper = Keeper::new();
         CURRENT.with(|current| current.set(self));
         drop(Here::replace(Some(Here {
             roll: Arc::clone(&self.pool().roll),
@@ -222,6 +209,31 @@ impl Worker {
 
     pub(crate) fn belongs_to(&self, pool: &Pool) -> bool {
         ptr::eq(&*self.registry.pool, pool)
+    }
+
+    #[inline]
+    fn push(
+        &self,
+        queue: &QueueCore,
+        task: Task,
+        push: impl FnOnce(&Local, Task) -> bool,
+    ) -> Result<bool, Task> {
+        if !self.belongs_to(&queue.pool) {
+            return Err(task);
+        }
+        let mut locals = self.locals.borrow();
+        if locals.len() <= queue.slot {
+            // Made a moment ago. Were its first tasks left in the injector, the next ones, which find
+            // it known, would overtake them.
+            drop(locals);
+            self.learn();
+            locals = self.locals.borrow();
+        }
+        let Some(local) = locals.get(queue.slot) else {
+            return Err(task);
+        };
+        queue.counters.scheduled_by(self.index);
+        Ok(push(local, task))
     }
 
     /// Whether nothing about the dispatcher has changed since [`Worker::refresh`].

@@ -68,12 +68,17 @@ impl Deferred {
     #[inline]
     pub(crate) fn admit(&mut self, queue: &QueueHandle, task: Task) {
         if self.effects.is_some() {
-            return self.push(Effect::Admit(QueueHandle::clone(queue), task));
+            return self.admit_later(queue, task);
         }
         match queue.admit_here(task) {
             Ok(visible) => self.announce |= visible,
-            Err(task) => self.push(Effect::Admit(QueueHandle::clone(queue), task)),
+            Err(task) => self.admit_later(queue, task),
         }
+    }
+
+    #[inline(never)]
+    fn admit_later(&mut self, queue: &QueueHandle, task: Task) {
+        self.push(Effect::Admit(QueueHandle::clone(queue), task));
     }
 
     /// Queues a task that asks for no room.

@@ -19,9 +19,10 @@ use std::sync as imp;
 
 pub use imp::MutexGuard;
 
-/// Pauses before each further try. Many: a try takes the lock's cache line from whoever holds it, who
-/// meanwhile goes through dozens of short holds at the speed of his cache.
-const PAUSES: [u32; 2] = [32, 64];
+/// Pauses before each further try, in all some microseconds. Few at first: a hold is short, and who met it by chance finds the lock
+/// free. Then more: a try takes the lock's cache line from whoever holds it, and one who comes back again and again
+/// meanwhile goes through dozens of holds at the speed of his cache.
+const PAUSES: [u32; 5] = [4, 8, 16, 32, 64];
 
 /// Then whoever has the lock does not run, or many want it: so often the core is offered to others.
 const YIELDS: u32 = 16;

@@ -71,16 +71,25 @@ pub(crate) fn check() -> Result<(), Cancelled> {
 /// Runs `body` under `causalities`; what it leaves active ends with it.
 #[inline]
 pub(crate) fn within<R>(causalities: Causalities, body: impl FnOnce() -> R) -> R {
-    let before = if causalities.is_empty() && holds_nothing() {
-        Before::default()
-    } else {
-        Before::exchange(causalities)
-    };
-    let result = body();
-    let before = ManuallyDrop::new(before);
-    if !holds_nothing() || !before.is_nothing() {
-        ManuallyDrop::into_inner(before).restore();
+    if !causalities.is_empty() || !holds_nothing() {
+        return within_some(causalities, body);
     }
+    let nothing = Before::default();
+    let result = body();
+    if holds_nothing() {
+        // Nor was there anything before.
+        let _nothing = ManuallyDrop::new(nothing);
+    } else {
+        nothing.restore();
+    }
+    result
+}
+
+#[inline(never)]
+fn within_some<R>(causalities: Causalities, body: impl FnOnce() -> R) -> R {
+    let before = Before::exchange(causalities);
+    let result = body();
+    before.restore();
     result
 }
 
@@ -99,10 +108,6 @@ impl Before {
             active: replace(causalities),
             failed: take_failure(),
         }
-    }
-
-    fn is_nothing(&self) -> bool {
-        self.active.is_empty() && self.failed.is_none()
     }
 
     #[cold]
@@ -154,6 +159,6 @@ fn take_failure() -> Option<Causalities> {
 }
 
 #[inline]
-fn holds_nothing() -> bool {
+pub(super) fn holds_nothing() -> bool {
     SLOT.with(|slot| slot.holds.get() == 0)
 }

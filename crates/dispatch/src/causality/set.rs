@@ -46,6 +46,14 @@ impl Causalities {
     #[inline]
     #[must_use]
     pub fn active() -> Self {
+        if current::holds_nothing() {
+            return Causalities::none();
+        }
+        Causalities::that_are_active()
+    }
+
+    #[inline(never)]
+    fn that_are_active() -> Self {
         let active = current::active();
         if active.is_empty() {
             return active;
