@@ -160,12 +160,13 @@ impl Communicator {
         }
     }
 
-    /// What this rank waits for, in a call of this communicator.
+    /// What this rank, which is about to sleep, waits for in a call of this communicator.
     pub(crate) fn waits_in(
         &self,
         operation: Operation,
         location: &'static Location<'static>,
     ) -> Why {
+        self.fabric.sleeps();
         let communicator = self.number();
         Why {
             wait: Wait {

@@ -34,7 +34,7 @@ pub(crate) use place::{Agenda, Place, PlaceKind};
 pub(crate) use ports::Ports;
 #[cfg(all(test, not(motet_loom)))]
 pub(crate) use processes::tests::first_of_two;
-pub(crate) use processes::{Ending, Later, Processes, Told, greet};
+pub(crate) use processes::{Ending, Later, Processes, Told, Turn, greet};
 pub(crate) use remote::Remote;
 pub(crate) use solo::Solo;
 pub(crate) use team::Team;
@@ -106,6 +106,9 @@ pub(crate) trait Fabric {
     /// Looks for messages that this rank may wait for, where they do not come by themselves.
     #[inline]
     fn poll(&self) {}
+
+    /// This rank, which has looked for messages, is about to sleep.
+    fn sleeps(&self) {}
 
     /// A number that changes with each message that comes to this rank.
     #[inline]
@@ -309,6 +312,10 @@ impl AnyFabric {
     #[inline]
     pub(crate) fn poll(&self) {
         each_fabric!(self, fabric => fabric.poll());
+    }
+
+    pub(crate) fn sleeps(&self) {
+        each_fabric!(self, fabric => fabric.sleeps());
     }
 
     #[inline]

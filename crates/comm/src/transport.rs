@@ -1,10 +1,12 @@
 //! What carries bytes between the processes of a world.
 
+use motet_sync::thread;
 use std::fmt;
+use std::time::Duration;
 
 /// Bytes between processes, for [`World::over`](crate::World::over). `motet-mpi` has one over MPI.
 ///
-/// All processes of a world are numbered from 0. No call waits.
+/// All processes of a world are numbered from 0. No call waits, but [`Transport::wait`].
 pub trait Transport: Send + Sync {
     /// This process's number.
     fn process(&self) -> usize;
@@ -63,6 +65,16 @@ pub trait Transport: Send + Sync {
         0
     }
 
+    /// Waits until there may be something for [`Transport::progress`] to take in or to finish, but not longer than `limit`;
+    /// until [`Transport::rouse`] at most, also when that was called before. One thread at a time calls it. (A transport
+    /// that nobody can wake waits for a fraction of a millisecond.)
+    fn wait(&self, limit: Duration) {
+        thread::park_timeout(limit.min(NAP));
+    }
+
+    /// Ends the wait of another thread, or its next one.
+    fn rouse(&self) {}
+
     /// Whether [`Transport::progress`] tells within seconds when this process is gone. Of one that is not seen a run makes
     /// sure by itself, by messages that say from time to time that it is there.
     fn sees(&self, process: usize) -> bool {
@@ -70,6 +82,9 @@ pub trait Transport: Send + Sync {
         false
     }
 }
+
+/// How long is waited for what comes where it wakes nobody.
+const NAP: Duration = Duration::from_micros(200);
 
 /// What stands on a message between processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

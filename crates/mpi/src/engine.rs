@@ -24,6 +24,7 @@ mod peers;
 mod receiving;
 mod shared;
 mod sides;
+mod waiting;
 
 pub use envelope::Envelope;
 
@@ -33,7 +34,7 @@ use crate::engine::closing::Closing;
 use crate::engine::envelope::{Kind, TRAILER, pack, unpack};
 use crate::engine::peers::Peers;
 use crate::engine::receiving::Receiving;
-use crate::engine::shared::{Came, Load, Senders, open_ways};
+use crate::engine::shared::{Bedroom, Came, Load, Senders, open_ways};
 use crate::engine::sides::{Side, Sides};
 use crate::error::MpiError;
 use motet_comm::Header;
@@ -68,6 +69,7 @@ pub struct Engine {
     asks_mpi: bool,
     closing: Mutex<Closing>,
     receiving: Mutex<Receiving>,
+    bedroom: Bedroom,
     /// Locked under the others, never the other way round.
     sending: Mutex<RequestSet<usize>>,
 }
@@ -81,7 +83,7 @@ impl Engine {
         let comm = comm.dup()?;
         let processes = comm.size();
         let peers = Peers::meet(&comm)?;
-        let (senders, receivers) = open_ways(&comm, &peers, config.share_memory)?;
+        let (senders, receivers, bedroom) = open_ways(&comm, &peers, config.share_memory)?;
         Ok(Engine {
             peers,
             sides: Sides::new(processes, comm.rank()),
@@ -90,6 +92,7 @@ impl Engine {
             closing: Mutex::new(Closing::new(processes)),
             sending: Mutex::new(RequestSet::new()),
             receiving: Mutex::new(Receiving::new(processes, receivers)),
+            bedroom,
             comm,
             config,
         })

@@ -152,6 +152,14 @@ impl Transport for Processes {
         self.engine().under_way()
     }
 
+    fn wait(&self, limit: Duration) {
+        self.engine().wait(limit);
+    }
+
+    fn rouse(&self) {
+        self.engine().rouse();
+    }
+
     fn sees(&self, process: usize) -> bool {
         self.engine().sees(process)
     }

@@ -6,9 +6,10 @@
 //!                       └─────► Transport ──► … ──► deliver ──► mailbox, crossing, receipt, ending
 //! ```
 //!
-//! Whoever waits calls [`Processes::poll`]; when all ranks sleep or compute, a thread of the run's own does.
+//! Whoever waits calls [`Processes::poll`]; when all ranks sleep or compute, a thread of the run's own looks (`attention.rs`).
 
 mod asking;
+mod attention;
 mod control;
 mod crossing;
 mod greeting;
@@ -18,6 +19,7 @@ mod pulse;
 mod receipts;
 mod stuck;
 
+pub(crate) use attention::Turn;
 pub(crate) use control::{Ending, Later};
 pub(super) use crossing::{Crossing, Part, Parts, Route, Site, keep_spare};
 pub(crate) use greeting::greet;
@@ -29,11 +31,12 @@ use crate::asks::Asks;
 use crate::envelope::{Behind, Context, Envelope, Kind, Receipt, Sender};
 use crate::transport::{Header, Transport, TransportError};
 use asking::Asking;
+use attention::Attention;
 use control::Control;
 use crossing::Crossings;
 use labels::Labels;
 use motet_sync::Unparker;
-use motet_sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use motet_sync::atomic::{AtomicU64, Ordering, fence};
 use profiles::Profiles;
 use pulse::Pulse;
 use receipts::Receipts;
@@ -59,8 +62,7 @@ pub(crate) struct Processes {
     /// Messages of the program, and for it, that went to other processes and came from them.
     sent: AtomicU64,
     received: AtomicU64,
-    /// Changes when a rank looks for messages.
-    polls: AtomicU32,
+    attention: Attention,
 }
 
 /// Who is told what comes from other processes, beside the ranks.
@@ -116,7 +118,7 @@ impl Processes {
             profiles: Profiles::default(),
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
-            polls: AtomicU32::new(0),
+            attention: Attention::default(),
         }
     }
 
@@ -256,15 +258,8 @@ impl Processes {
     /// Looks for messages, for a rank that waits.
     #[inline]
     pub(super) fn poll(&self) {
-        // Relaxed, and not as one operation: it only says that somebody looks.
-        let polls = self.polls.load(Ordering::Relaxed);
-        self.polls.store(polls.wrapping_add(1), Ordering::Relaxed);
+        self.attention.looks();
         self.progress();
-    }
-
-    /// How often ranks have looked for messages.
-    pub(crate) fn polls(&self) -> u32 {
-        self.polls.load(Ordering::Relaxed)
     }
 
     /// Takes in what has come; the number of messages.

@@ -128,6 +128,10 @@ impl Fabric for Remote {
         self.processes.poll();
     }
 
+    fn sleeps(&self) {
+        self.processes.sleeps();
+    }
+
     fn arrivals(&self) -> u32 {
         self.processes.poll();
         self.mail().arrivals()

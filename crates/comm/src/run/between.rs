@@ -1,7 +1,7 @@
 //! The part of a run that is between processes: beginning and ending together, and messages while no rank looks for
 //! them.
 
-use crate::fabric::{Ending, Hall, Later, Processes, Told, greet};
+use crate::fabric::{Ending, Hall, Later, Processes, Told, Turn, greet};
 use crate::transport::Transport;
 use crate::watch::Runs;
 use crate::wire::decode;
@@ -35,13 +35,12 @@ struct Server {
     closing: Arc<AtomicBool>,
 }
 
-/// While ranks look for messages, the server looks this often whether they still do; and when they compute or sleep
-/// it takes this long at most until a message is seen.
-const GLANCE: Duration = Duration::from_micros(200);
-/// What it costs to wake a rank that sleeps: until the server looks, and the wake-up.
-pub(super) const WAKE_COST: Duration = GLANCE.saturating_add(SpinWait::WAKE_COST);
-/// Fruitless looks in a row until the server naps between them.
+/// What it costs to wake a rank that sleeps: the server is woken, and wakes the rank's worker.
+pub(super) const WAKE_COST: Duration = SpinWait::WAKE_COST.saturating_mul(2);
+/// Fruitless looks in a row until the server waits for messages to wake it.
 const EAGER: u32 = 100;
+/// How often the end looks whether messages have left.
+const GLANCE: Duration = Duration::from_micros(200);
 /// How long the end waits for messages to leave.
 const LEAVING: Duration = Duration::from_secs(1);
 /// How often the server looks whether this process is idle.
@@ -119,6 +118,7 @@ impl Between {
                 thread::park_timeout(GLANCE);
             }
             closing.store(true, Ordering::Release);
+            self.processes.rouse();
             thread.join().expect("taking messages in does not panic");
         }
         self.processes.ending()
@@ -139,16 +139,10 @@ impl Between {
 }
 
 fn serve(processes: &Processes, watch: &IdleWatch, closing: &AtomicBool) {
-    let (mut polls, mut fruitless, mut idle_at) = (processes.polls(), 0, Instant::now());
+    let (mut server, mut fruitless, mut idle_at) = (processes.serve(), 0, Instant::now());
     while !closing.load(Ordering::Acquire) {
         processes.beat();
-        let now = processes.polls();
-        if now != polls {
-            polls = now;
-            thread::park_timeout(GLANCE);
-            continue;
-        }
-        if processes.progress() > 0 {
+        if server.turn() == Turn::Slept || processes.progress() > 0 {
             fruitless = 0;
             continue;
         }
@@ -157,7 +151,7 @@ fn serve(processes: &Processes, watch: &IdleWatch, closing: &AtomicBool) {
             thread::yield_now();
             continue;
         }
-        thread::park_timeout(GLANCE);
+        processes.wait(IDLE_EVERY.saturating_sub(idle_at.elapsed()));
         if idle_at.elapsed() >= IDLE_EVERY {
             idle_at = Instant::now();
             processes.look_for_idleness(watch);

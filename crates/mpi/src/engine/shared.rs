@@ -4,6 +4,7 @@
 //! messages go through the rings or all through MPI, so that they stay in order: through the rings where both have
 //! mapped each other's memory.
 
+mod bell;
 mod bytes;
 mod parcel;
 mod ring;
@@ -13,16 +14,17 @@ use super::peers::Peers;
 use crate::binding::Comm;
 use crate::error::MpiError;
 use motet_comm::Header;
-use motet_sync::Mutex;
-use motet_sync::atomic::{AtomicUsize, Ordering};
+use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use motet_sync::{Mutex, thread};
 use parcel::Parcel;
 use ring::{Memory, RingReceiver, RingSender, ring_words};
-use segment::{Made, Segment};
+use segment::{FRONT, Made, Segment};
 use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub(super) use parcel::Load;
 pub(super) use ring::Came;
@@ -38,9 +40,18 @@ pub(super) struct Senders {
 /// The rings into this process.
 pub(super) struct Receivers(Vec<(usize, RingReceiver<Segment>)>);
 
+/// Where this process sleeps until something is written into a ring of its memory; nowhere, if it shares none.
+pub(super) struct Bedroom {
+    inbox: Option<Arc<Segment>>,
+    /// Somebody wants the sleeper to go on.
+    roused: AtomicBool,
+}
+
 /// A ring to another process, and what has no room in it.
 struct Outgoing {
     ring: RingSender<Segment>,
+    /// Whose memory it is in.
+    there: Arc<Segment>,
     waiting: VecDeque<Parcel>,
     /// The farewell has been sent, or waits: it is the last.
     ended: bool,
@@ -49,8 +60,6 @@ struct Outgoing {
 /// What is done with what comes: the sending process, and what it is.
 pub(super) type Taker<'a> = dyn FnMut(usize, Came<'_>) -> Result<(), MpiError> + 'a;
 
-/// The words before the rings: what says that the memory is the one that was meant.
-const TOKEN: usize = 8;
 /// A ring has this many cells, and fewer where many processes share a machine: then all rings of a process take
 /// `INBOX` bytes.
 const CELLS: usize = 1024;
@@ -96,6 +105,7 @@ impl Senders {
                 }
                 None => ring.write(&mut Parcel::Farewell),
             };
+        bell::ring(&*way.there);
         if written {
             return true;
         }
@@ -146,6 +156,7 @@ impl Outgoing {
             }
             self.waiting.pop_front();
         }
+        bell::ring(&*self.there);
         before - self.waiting.len()
     }
 }
@@ -184,9 +195,35 @@ impl Receivers {
         Ok(())
     }
 
+    /// Whether something has come.
+    pub(super) fn has_any(&self) -> bool {
+        self.0.iter().any(|(_, ring)| ring.has_any())
+    }
+
     /// What has come in part from a process that is gone never will come whole.
     pub(super) fn forget(&mut self, process: usize) {
         self.0.retain(|(from, _)| *from != process);
+    }
+}
+
+impl Bedroom {
+    /// Sleeps until something is written into a ring, or for so long, or until it is roused. `has_any` looks into the rings
+    /// before.
+    pub(super) fn sleep(&self, limit: Duration, has_any: impl FnOnce() -> bool) {
+        // SeqCst, as the bell: who rouses says so before it rings.
+        let has_come = || self.roused.swap(false, Ordering::SeqCst) || has_any();
+        match &self.inbox {
+            Some(inbox) => bell::wait(&**inbox, limit, has_come),
+            None => thread::park_timeout(limit),
+        }
+    }
+
+    /// Ends the sleep, or the next one.
+    pub(super) fn rouse(&self) {
+        self.roused.store(true, Ordering::SeqCst);
+        if let Some(inbox) = &self.inbox {
+            bell::ring(&**inbox);
+        }
     }
 }
 
@@ -196,7 +233,7 @@ pub(super) fn open_ways(
     comm: &Comm,
     peers: &Peers,
     shares: bool,
-) -> Result<(Senders, Receivers), MpiError> {
+) -> Result<(Senders, Receivers, Bedroom), MpiError> {
     let (own, processes) = (comm.rank(), comm.size());
     let here = peers.here();
     let layout = Layout::of(here.len());
@@ -234,9 +271,11 @@ pub(super) fn open_ways(
             (Some(there), Some(inbox), Some(own), Some(at)) if has_opened(process) => {
                 let ring = RingReceiver::new(Arc::clone(inbox), layout.ring(at));
                 receivers.push((process, ring));
-                let ring = RingSender::new(Arc::new(there), layout.ring(own));
+                let there = Arc::new(there);
+                let ring = RingSender::new(Arc::clone(&there), layout.ring(own));
                 Some(Mutex::new(Outgoing {
                     ring,
+                    there,
                     waiting: VecDeque::new(),
                     ended: false,
                 }))
@@ -249,7 +288,11 @@ pub(super) fn open_ways(
         ways: senders.into(),
         waiting: AtomicUsize::new(0),
     };
-    Ok((senders, Receivers(receivers)))
+    let bedroom = Bedroom {
+        inbox,
+        roused: AtomicBool::new(false),
+    };
+    Ok((senders, Receivers(receivers), bedroom))
 }
 
 /// Where the rings of a process lie in its memory.
@@ -269,11 +312,11 @@ impl Layout {
     }
 
     fn words(&self) -> usize {
-        TOKEN + self.rings * ring_words(self.cells)
+        FRONT + self.rings * ring_words(self.cells)
     }
 
     fn ring(&self, at: usize) -> std::ops::Range<usize> {
-        let begin = TOKEN + at * ring_words(self.cells);
+        let begin = FRONT + at * ring_words(self.cells);
         begin..begin + ring_words(self.cells)
     }
 }
@@ -285,6 +328,13 @@ impl fmt::Debug for Senders {
             .field("reached", &reached)
             .field("waiting", &self.waiting())
             .finish()
+    }
+}
+
+impl fmt::Debug for Bedroom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shares = self.inbox.is_some();
+        f.debug_struct("Bedroom").field("shares", &shares).finish()
     }
 }
 
@@ -303,7 +353,7 @@ mod tests {
     fn rings_lie_apart_and_fill_the_memory() {
         for here in [2, 3, 32, 33, 100, 5000] {
             let layout = Layout::of(here);
-            let mut end = TOKEN;
+            let mut end = FRONT;
             for at in 0..here {
                 let ring = layout.ring(at);
                 assert_eq!(ring.start, end);

@@ -7,7 +7,7 @@ use motet_sync::{Mutex, thread};
 use motet_testkit::{Random, patience};
 use std::mem;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Runs `body` with messages that go through memory, then over MPI, then both: where one of two processes does not
 /// share its memory.
@@ -89,6 +89,44 @@ fn sem_g405_needs_mpi_all_comes_whole_and_in_order_on_four() {
         "messages::sem_g405_needs_mpi_all_comes_whole_and_in_order_on_four",
         4,
         |mpi| each_way(mpi, |engine| all_to_all(&engine)),
+    );
+}
+
+/// Process 0 sleeps until a message of the other wakes it, and until it is roused.
+fn sleeps(engine: Engine) {
+    const LONG: Duration = Duration::from_secs(60);
+    let (begun, mut came) = (Instant::now(), 0);
+    if engine.process() == 1 {
+        // The other one sleeps by then.
+        thread::park_timeout(Duration::from_millis(50));
+        for number in 0..2 {
+            let header = header(1, 0, number);
+            engine.send(0, header, &mut payload(1, number)).unwrap();
+        }
+    }
+    while engine.process() == 0 && came < 2 {
+        engine.wait(LONG);
+        came += engine.progress(|_| ()).unwrap();
+    }
+    let engine = Arc::new(engine);
+    let sleeper = thread::spawn({
+        let engine = Arc::clone(&engine);
+        move || engine.wait(LONG)
+    });
+    engine.rouse();
+    sleeper.join().unwrap();
+    engine.rouse();
+    engine.wait(LONG);
+    assert!(begun.elapsed() < LONG / 2);
+    assert_eq!(engine.close(patience() / 2, |_| ()), Ok(()));
+}
+
+#[test]
+fn needs_mpi_who_sleeps_is_woken_by_what_comes() {
+    on_processes(
+        "messages::needs_mpi_who_sleeps_is_woken_by_what_comes",
+        2,
+        |mpi| each_way(mpi, sleeps),
     );
 }
 

@@ -205,6 +205,14 @@ impl<M: Memory> RingReceiver<M> {
         }
     }
 
+    /// Whether a frame has come.
+    pub(super) fn has_any(&self) -> bool {
+        let at = self.ring.at(self.read);
+        // Relaxed: it is taken by another look.
+        let stamp = self.ring.data()[at].load(Ordering::Relaxed);
+        is_stamp(stamp, self.read) && !self.broken
+    }
+
     /// What has come next, if all of it has.
     #[inline]
     pub(super) fn next(&mut self) -> Option<Came<'_>> {

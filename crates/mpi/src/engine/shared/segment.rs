@@ -3,17 +3,26 @@
 //! It has no name: it is a file of memory (`memfd_create`), which the others open as a file of this process (`/proc`)
 //! while that is held open. So nothing is left behind, however the processes end.
 
+use super::bell::Bell;
 use super::ring::Memory;
-use motet_sync::atomic::AtomicU64;
+use motet_sync::atomic::{AtomicU32, AtomicU64};
 use std::io;
+use std::time::Duration;
 
 pub(super) use imp::{Made, Segment};
+
+/// The word of the bell: in a cache line of its own. Nobody uses it as a word.
+const BELL: usize = 8;
+/// The words before the rings: what says that the memory is the one that was meant, and the bell.
+pub(super) const FRONT: usize = 16;
 
 #[cfg(target_os = "linux")]
 mod imp {
     use super::*;
+    use rustix::fs::Timespec;
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
     use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+    use rustix::thread::futex;
     use std::ffi::c_void;
     use std::fs::OpenOptions;
     use std::io::ErrorKind;
@@ -70,6 +79,7 @@ mod imp {
         }
 
         fn map(file: &impl AsFd, words: usize) -> io::Result<Segment> {
+            assert!(words >= FRONT, "a segment has room for its bell");
             let access = ProtFlags::READ | ProtFlags::WRITE;
             // SAFETY: the system chooses an address where nothing is.
             let start = unsafe {
@@ -94,6 +104,44 @@ mod imp {
             // a stamp has given them to, as `bytes.rs` says.
             unsafe { std::slice::from_raw_parts(self.start.cast(), self.words) }
         }
+    }
+
+    impl Bell for Segment {
+        #[cfg(not(motet_loom))]
+        #[inline]
+        fn bell(&self) -> &AtomicU32 {
+            // SAFETY: so many words are mapped there until `self` is dropped, as `map` makes sure. All processes use these
+            // bytes as an atomic of this size only.
+            unsafe { &*self.start.cast::<u64>().add(BELL).cast::<AtomicU32>() }
+        }
+
+        /// Loom's atomics are no memory of the system's.
+        #[cfg(motet_loom)]
+        fn bell(&self) -> &AtomicU32 {
+            unreachable!("models have memory of their own")
+        }
+
+        #[cfg(not(motet_loom))]
+        fn sleep(&self, value: u32, limit: Duration) {
+            let limit = Timespec {
+                tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: limit.subsec_nanos().into(),
+            };
+            // It ends early where a signal comes or the value has changed: whoever sleeps looks again.
+            let _ = futex::wait(self.bell(), futex::Flags::empty(), value, Some(&limit));
+        }
+
+        #[cfg(motet_loom)]
+        fn sleep(&self, _: u32, _: Duration) {}
+
+        #[cfg(not(motet_loom))]
+        fn wake(&self) {
+            // It cannot fail for memory that is mapped; if it did, the other would wake at its limit.
+            let _ = futex::wake(self.bell(), futex::Flags::empty(), 1);
+        }
+
+        #[cfg(motet_loom)]
+        fn wake(&self) {}
     }
 
     // SAFETY: the mapping belongs to the process, not to a thread, and is used as atomics, and as bytes that a stamp hands over.
@@ -144,12 +192,28 @@ mod imp {
             match *self {}
         }
     }
+
+    impl Bell for Segment {
+        fn bell(&self) -> &AtomicU32 {
+            match *self {}
+        }
+
+        fn sleep(&self, _: u32, _: Duration) {
+            match *self {}
+        }
+
+        fn wake(&self) {
+            match *self {}
+        }
+    }
 }
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    use super::super::bell;
     use super::*;
     use motet_sync::atomic::Ordering;
+    use std::time::Instant;
 
     #[test]
     fn what_one_mapping_writes_the_other_reads() {
@@ -164,6 +228,30 @@ mod tests {
         );
         other.words()[1023].store(7, Ordering::Relaxed);
         assert_eq!(made.segment.words()[1023].load(Ordering::Relaxed), 7);
+    }
+
+    #[test]
+    fn who_sleeps_is_woken_through_another_mapping_or_at_the_limit() {
+        let made = Made::new(1024).unwrap();
+        let own = u64::from(std::process::id());
+        let other = Segment::open(own, made.number(), 1024).unwrap();
+        let (begun, limit) = (Instant::now(), Duration::from_secs(60));
+        let sleeper = motet_sync::thread::spawn(move || {
+            // Rung before it sleeps, too: then it does not.
+            bell::wait(&made.segment, limit, || false);
+            bell::wait(&made.segment, limit, || true);
+            made
+        });
+        while !sleeper.is_finished() {
+            bell::ring(&other);
+            motet_sync::thread::yield_now();
+        }
+        assert!(begun.elapsed() < limit / 2);
+        let (made, begun) = (sleeper.join().unwrap(), Instant::now());
+        bell::wait(&made.segment, Duration::from_millis(20), || false);
+        assert!(begun.elapsed() >= Duration::from_millis(15));
+        bell::ring(&other);
+        assert_eq!(made.segment.bell().load(Ordering::Relaxed), 0);
     }
 
     #[test]
