@@ -251,11 +251,10 @@ impl QueueCore {
         woken
     }
 
-    /// Called after a push from outside, or by a worker that ends: a queue that has been closed
-    /// meanwhile gives back what it still holds, because nobody will come for it.
+    /// Called after a push from outside and the notification of a worker, or by a worker that ends: a queue that
+    /// has been closed meanwhile gives back what it still holds, because nobody will come for it.
     pub(crate) fn after_push(&self) {
-        // Orders the push before the look at the state: the fence in `close` is its partner.
-        fence(Ordering::SeqCst);
+        // Relaxed: the notification's fence orders the push before this look; the one in `close` is its partner.
         if self.state.load(Ordering::Relaxed) == CLOSED {
             self.take_leftovers().into_iter().for_each(Task::cleanup);
         }
@@ -298,6 +297,8 @@ impl QueueCore {
     /// Worker `index` has cleaned up what was at home there and will not come back.
     pub(crate) fn worker_ended(&self, index: usize) {
         self.ended[index].store(true, Ordering::SeqCst);
+        // As that of a notification.
+        fence(Ordering::SeqCst);
         self.after_push();
     }
 
