@@ -8,7 +8,8 @@ use crate::Value;
 pub trait Plain: Copy + Value + Sync + sealed::Sealed {}
 
 mod sealed {
-    pub trait Sealed {}
+    /// Any bytes are one, and it has no others.
+    pub trait Sealed: bytemuck::Pod {}
 }
 
 macro_rules! plain {

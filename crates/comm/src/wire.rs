@@ -3,7 +3,11 @@
 //! Vectors of plain numbers go as they lie in memory, everything else as postcard writes it. All processes of a
 //! run are the same program on machines of the same kind, so that nobody translates numbers.
 
-use crate::Value;
+mod numbers;
+
+pub(crate) use numbers::Numbers;
+
+use crate::{Plain, Value};
 use motet_sync::Mutex;
 use postcard::ser_flavors::Flavor;
 use std::any::{Any, TypeId, type_name};
@@ -94,6 +98,9 @@ pub(crate) fn plain_bytes<T: 'static>(value: &T) -> Option<&[u8]> {
         ($($number:ty)*) => {
             $(if TypeId::of::<T>() == TypeId::of::<Vec<$number>>() {
                 return value.downcast_ref::<Vec<$number>>().map(|numbers| bytemuck::cast_slice(numbers));
+            }
+            if TypeId::of::<T>() == TypeId::of::<Numbers<$number>>() {
+                return value.downcast_ref::<Numbers<$number>>().map(Numbers::bytes);
             })*
         };
     }
@@ -106,19 +113,56 @@ fn plain_vector<T: 'static>(bytes: &[u8]) -> Option<Result<T, String>> {
     macro_rules! look {
         ($($number:ty)*) => {
             $(if TypeId::of::<T>() == TypeId::of::<Vec<$number>>() {
-                let (whole, rest) = bytes.as_chunks::<{ size_of::<$number>() }>();
-                if !rest.is_empty() {
-                    return Some(Err(format!("{} bytes are no whole numbers", bytes.len())));
+                return read::<$number>(bytes).map(same).transpose();
+            }
+            if TypeId::of::<T>() == TypeId::of::<Numbers<$number>>() {
+                return read::<$number>(bytes).map(|numbers| same(Numbers::Own(numbers))).transpose();
+            })*
+        };
+    }
+    each_plain!(look);
+    None
+}
+
+/// The numbers of these bytes.
+fn read<T: Plain>(bytes: &[u8]) -> Result<Vec<T>, String> {
+    whole::<T>(bytes.len())?;
+    Ok(match bytemuck::try_cast_slice(bytes) {
+        // As most often: memory that begins somewhere suits all numbers.
+        Ok(numbers) => numbers.to_vec(),
+        Err(_) => {
+            let numbers = bytes.chunks_exact(size_of::<T>());
+            numbers.map(bytemuck::pod_read_unaligned).collect()
+        }
+    })
+}
+
+fn whole<T>(bytes: usize) -> Result<(), String> {
+    match bytes.is_multiple_of(size_of::<T>()) {
+        true => Ok(()),
+        false => Err(format!("{bytes} bytes are no whole numbers")),
+    }
+}
+
+/// A move between two names of one type.
+fn same<T: 'static, U: 'static>(value: T) -> Option<U> {
+    let mut value = Some(value);
+    (&mut value as &mut dyn Any)
+        .downcast_mut::<Option<U>>()?
+        .take()
+}
+
+/// Numbers that stay where they are, the first so many of these bytes, if `T` is that. The rest is taken with them.
+pub(crate) fn adopt<T: 'static>(bytes: &mut Vec<u8>, length: usize) -> Option<Result<T, String>> {
+    macro_rules! look {
+        ($($number:ty)*) => {
+            $(if TypeId::of::<T>() == TypeId::of::<Numbers<$number>>() {
+                if let Err(torn) = whole::<$number>(length) {
+                    return Some(Err(torn));
                 }
-                let numbers: Vec<$number> = match bytemuck::try_cast_slice(bytes) {
-                    // As most often: memory that begins somewhere suits all numbers.
-                    Ok(numbers) => numbers.to_vec(),
-                    Err(_) => whole.iter().map(|number| <$number>::from_ne_bytes(*number)).collect(),
-                };
-                // A move between two names of one type.
-                let mut same = Some(numbers);
-                let same = (&mut same as &mut dyn Any).downcast_mut::<Option<T>>()?;
-                return same.take().map(Ok);
+                let mut numbers = std::mem::take(bytes);
+                numbers.truncate(length);
+                return same(Numbers::<$number>::Came(numbers)).map(Ok);
             })*
         };
     }

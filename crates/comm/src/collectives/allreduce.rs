@@ -1,11 +1,12 @@
 //! Allreduce.
 
 use super::shares::fold_rows;
-use super::shelf::{copy, each};
+use super::shelf::{copy, each_of};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::pending::{Either, Waiting};
 use crate::request::Request;
+use crate::wire::Numbers;
 use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
@@ -124,9 +125,10 @@ impl Communicator {
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Collective<'c, ()> {
         let call = Call::new::<T>(name, location).length(numbers.len());
-        let value = same_length(name, numbers.len(), totals.len()).map(|()| numbers.to_vec());
-        let read = move |all: &Vec<T>| copy(name, all, totals);
-        Meet::new(self, call, value, each(op), |all| all, read)
+        let value = same_length(name, numbers.len(), totals.len());
+        let value = value.map(|()| Numbers::Own(numbers.to_vec()));
+        let read = move |all: &Numbers<T>| copy(name, &all.all(), totals);
+        Meet::new(self, call, value, each_of(op), |all| all, read)
     }
 }
 

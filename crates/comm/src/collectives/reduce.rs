@@ -1,10 +1,11 @@
 //! Reduce.
 
 use super::allreduce::same_length;
-use super::shelf::{Shelf, copy, each};
+use super::shelf::{Shelf, copy, each_of};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::request::Request;
+use crate::wire::Numbers;
 use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
@@ -130,15 +131,15 @@ impl Communicator {
             if is_root {
                 same_length(name, numbers.len(), totals.len())?;
             }
-            Ok(numbers.to_vec())
+            Ok(Numbers::Own(numbers.to_vec()))
         });
-        let read = move |all: &Vec<T>| {
+        let read = move |all: &Numbers<T>| {
             if is_root {
-                copy(name, all, totals)?;
+                copy(name, &all.all(), totals)?;
             }
             Ok(())
         };
         let call = call.length(numbers.len());
-        Meet::new(self, call, value, each(op), |all| all, read)
+        Meet::new(self, call, value, each_of(op), |all| all, read)
     }
 }

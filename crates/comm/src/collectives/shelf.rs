@@ -1,6 +1,7 @@
 //! One part for each rank, which takes its own.
 
-use crate::CommError;
+use crate::wire::Numbers;
+use crate::{CommError, Plain};
 use motet_sync::Mutex;
 
 /// Parts in rank order.
@@ -33,6 +34,13 @@ pub(super) fn each<T: Copy>(op: impl Fn(T, T) -> T) -> impl Fn(Vec<T>, Vec<T>) -
         }
         left
     }
+}
+
+/// The same of numbers that may have come from another process.
+pub(super) fn each_of<T: Plain>(
+    op: impl Fn(T, T) -> T,
+) -> impl Fn(Numbers<T>, Numbers<T>) -> Numbers<T> {
+    move |left, right| left.each(right, &op)
 }
 
 /// Copies numbers to where they shall be; says what is wrong when there is not just that much room.

@@ -19,7 +19,6 @@ use motet_sync::Mutex;
 use motet_sync::atomic::{Ordering, fence};
 use part::Calls;
 use runs::Runs;
-use smallvec::SmallVec;
 use std::mem;
 use std::sync::{Arc, OnceLock};
 
@@ -166,10 +165,10 @@ impl Bridge {
             return Vec::new();
         }
         // Who has it combines and publishes without the lock: that runs the program's code.
-        let Some((mine, parts, agreed)) = self.take() else {
+        let Some((mine, mut parts, agreed)) = self.take() else {
             return Vec::new();
         };
-        let combined = agreed.and_then(|()| self.combine(mine, &parts, combine));
+        let combined = agreed.and_then(|()| self.combine(mine, &mut parts, combine));
         keep_spare(&mut self.between.lock().spare, parts);
         // SAFETY: all ranks have come, and only who has taken what they brought publishes.
         unsafe { self.meeting.publish(combined.map(finish)) };
@@ -199,23 +198,21 @@ impl Bridge {
     fn combine<V: Value>(
         &self,
         mut mine: AnyCell,
-        parts: &[Part],
+        parts: &mut [Part],
         combine: impl Fn(V, V) -> V,
     ) -> Result<V, Box<CommError>> {
         // The first failure of all, on every process.
-        let mut bodies = SmallVec::<[_; 2]>::new();
-        for Part { process, bytes } in parts {
-            let body = part::body(bytes)?;
-            if *process != self.processes.own() {
-                bodies.push(body);
-            }
+        for part in &*parts {
+            part::body(&part.bytes)?;
         }
         let mine = mine.take::<Result<Runs<V>, Box<CommError>>>();
         let mine = mine.expect("ranks that have called the same have brought the same")?;
         // All of the others before the first is combined: so every process combines in the same order, from the left.
-        let mut others = bodies.into_iter().map(Runs::read);
-        let runs = match (others.next(), others.len()) {
-            (Some(other), 0) => mine.join(other?, &combine),
+        let own = self.processes.own();
+        let others = parts.iter_mut().filter(|part| part.process != own);
+        let mut others = others.map(|part| Runs::read(&mut part.bytes)).peekable();
+        let runs = match (others.next(), others.peek()) {
+            (Some(other), None) => mine.join(other?, &combine),
             (first, _) => {
                 let mut all = Vec::new();
                 for other in first.into_iter().chain(others) {

@@ -1,7 +1,9 @@
 //! Numbers of which ranks bring more or fewer than the others, or than they say.
 
+use crate::network::processes;
 use crate::worlds::everywhere;
-use motet_comm::CommError;
+use motet_comm::{CommError, World};
+use motet_testkit::{patience, within};
 
 #[test]
 fn sem_g310_every_collective_of_numbers_tells_different_lengths() {
@@ -77,4 +79,42 @@ fn lengths_that_cannot_be_added_up_are_refused() {
         },
         |_, _| (),
     );
+}
+
+/// Numbers of other processes are combined where they have come: of any length, in rank order, also where ranks of one process are
+/// no neighbours.
+#[test]
+fn sem_g411_vectors_of_any_length_are_combined_in_rank_order_between_processes() {
+    within(patience(), || {
+        for (count, ranks) in [(2, 1), (3, 1), (4, 1), (2, 2)] {
+            processes(count, move |end| {
+                let world = World::over(end, ranks);
+                let combined = world.run(async move |comm| -> Result<_, CommError> {
+                    let key = isize::try_from(comm.rank() % ranks).expect("it is small");
+                    let turned = comm.split(Some(0), key).await?.expect("it has a colour");
+                    for comm in [&comm, &turned] {
+                        // Two linear functions, one after the other: they do not commute.
+                        let op = |a: u64, b: u64| {
+                            let [(f, d), (g, e)] = [a, b].map(|it| (it >> 32, it & 0xffff_ffff));
+                            (f * g % 997) << 32 | ((d * g + e) % 997)
+                        };
+                        let function = |rank: usize| (rank as u64 + 2) << 32 | (rank as u64 + 5);
+                        for length in [0, 1, 2, 63, 1025, 40_001] {
+                            let numbers = vec![function(comm.rank()); length];
+                            let (mut all, mut one) = (vec![0; length], vec![0; length]);
+                            comm.allreduce_into(&numbers, &mut all, op).await?;
+                            comm.reduce_into(0, &numbers, &mut one, op).await?;
+                            let total = (0..comm.size()).map(function).reduce(op);
+                            let total = total.expect("there is a rank");
+                            assert_eq!(all, vec![total; length]);
+                            let at_root = if comm.rank() == 0 { total } else { 0 };
+                            assert_eq!(one, vec![at_root; length]);
+                        }
+                    }
+                    Ok(())
+                });
+                combined.unwrap();
+            });
+        }
+    });
 }

@@ -11,7 +11,7 @@
 use super::runs::{Run, Runs};
 use crate::fabric::call::{Call, WrittenCall};
 use crate::fabric::processes::Part;
-use crate::wire::{Tail, decode, encode, known, plain_bytes, put_number, put_text};
+use crate::wire::{Tail, adopt, decode, encode, known, plain_bytes, put_number, put_text};
 use crate::{CommError, Value};
 use smallvec::{SmallVec, smallvec};
 use std::any::type_name;
@@ -236,18 +236,18 @@ impl<V: Value> Runs<V> {
         })
     }
 
-    /// Reads them off the end.
+    /// Reads them from a part; numbers may take its bytes along.
     ///
     /// # Errors
-    /// Values that cannot be read.
-    pub(super) fn read(values: Values<'_>) -> Result<Self, Box<CommError>> {
-        let Values { mut tail, one } = values;
+    /// Why the ranks there cannot go on; values that cannot be read, bytes that are no part.
+    pub(super) fn read(part: &mut Vec<u8>) -> Result<Self, Box<CommError>> {
+        let Values { mut tail, one } = body(part)?;
         let number = |tail: &mut Tail<'_>| tail.number().ok_or_else(cut_off);
-        let run = |place: u64, body: &[u8]| {
+        let run = |place: u64, value: Result<V, String>| {
             let (first, ranks) = ((place >> 32) as u32, place as u32);
             // No two processes have the same, and all together are so many.
             first.checked_add(ranks).ok_or_else(cut_off)?;
-            let value = decode(body).map_err(unreadable::<V>)?;
+            let value = value.map_err(unreadable::<V>)?;
             Ok::<_, Box<CommError>>(Run {
                 first,
                 ranks,
@@ -255,8 +255,9 @@ impl<V: Value> Runs<V> {
             })
         };
         if one {
-            let place = number(&mut tail)?;
-            return Ok(Runs::One(run(place, tail.0)?));
+            let (place, length) = (number(&mut tail)?, tail.0.len());
+            let value = adopt(part, length).unwrap_or_else(|| decode(&part[..length]));
+            return Ok(Runs::One(run(place, value)?));
         }
         let mut runs = Vec::new();
         for _ in 0..number(&mut tail)? {
@@ -265,7 +266,7 @@ impl<V: Value> Runs<V> {
             let begin = length.and_then(|length| tail.0.len().checked_sub(length));
             let (rest, body) = tail.0.split_at(begin.ok_or_else(cut_off)?);
             tail.0 = rest;
-            runs.push(run(place, body)?);
+            runs.push(run(place, decode(body))?);
         }
         runs.reverse();
         Ok(Runs::Several(runs))
@@ -359,7 +360,7 @@ mod tests {
             assert_eq!(there.agreed.len(), usize::from(round > 0));
             let [Part { bytes, .. }] = &parts;
             assert_eq!(there.calls_of(0, bytes).unwrap().len(), 1);
-            let Runs::One(run) = Runs::<f64>::read(body(bytes).unwrap()).unwrap() else {
+            let Runs::One(run) = Runs::<f64>::read(&mut bytes.clone()).unwrap() else {
                 panic!("one run")
             };
             assert_eq!((run.first, run.ranks, run.value), (5, 2, f64::from(round)));
@@ -374,12 +375,12 @@ mod tests {
         assert_eq!((written.values.len(), stayed.values.len()), (0, 16));
         assert_eq!(all, [stayed.values, &rest].concat());
         all.extend(number(written.kind));
-        let read = Runs::<Vec<f64>>::read(body(&all).unwrap()).unwrap();
+        let read = Runs::<Vec<f64>>::read(&mut all.clone()).unwrap();
         assert_eq!(read.whole(), Some(vec![1.5, 2.5]));
         // Bytes that begin anywhere, and bytes that are no numbers.
         for (ahead, fine) in [(8, true), (1, false)] {
-            let bytes = [vec![0; ahead], all.clone()].concat();
-            assert_eq!(Runs::<Vec<f64>>::read(body(&bytes).unwrap()).is_ok(), fine);
+            let mut bytes = [vec![0; ahead], all.clone()].concat();
+            assert_eq!(Runs::<Vec<f64>>::read(&mut bytes).is_ok(), fine);
         }
     }
 
@@ -396,10 +397,10 @@ mod tests {
         );
         let begun = begin(&mine, &mut bytes, true);
         end_with_all(&[], (&mut bytes, begun.kind));
-        let runs = Runs::<String>::read(body(&bytes).unwrap()).unwrap();
+        let runs = Runs::<String>::read(&mut bytes.clone()).unwrap();
         let joined = runs.join(Runs::one(3, "d".to_owned()), &|a, b| a + &b);
         assert_eq!(joined.whole().as_deref(), Some("cde"));
-        assert!(body(&bytes[1..]).and_then(Runs::<String>::read).is_err());
+        assert!(Runs::<String>::read(&mut bytes[1..].to_vec()).is_err());
     }
 
     #[test]
@@ -450,10 +451,10 @@ mod tests {
             calls.learn(1, &words).unwrap();
         }
         assert!(calls.learn(1, &words).is_err(), "no sender has more");
-        assert!(Runs::<f64>::read(body(&number(FINE)).unwrap()).is_err());
-        assert!(Runs::<f64>::read(body(&number(FINE | ONE)).unwrap()).is_err());
+        assert!(Runs::<f64>::read(&mut number(FINE).to_vec()).is_err());
+        assert!(Runs::<f64>::read(&mut number(FINE | ONE).to_vec()).is_err());
         // Ranks without end.
-        let place = [number(u64::MAX), number(FINE | ONE)].concat();
-        assert!(Runs::<()>::read(body(&place).unwrap()).is_err());
+        let mut place = [number(u64::MAX), number(FINE | ONE)].concat();
+        assert!(Runs::<()>::read(&mut place).is_err());
     }
 }
