@@ -62,7 +62,7 @@ pub(super) type Taker<'a> = dyn FnMut(usize, Came<'_>) -> Result<(), MpiError> +
 
 /// A ring has this many cells, and fewer where many processes share a machine: then all rings of a process take
 /// `INBOX` bytes.
-const CELLS: usize = 1024;
+const CELLS: usize = 16 * 1024;
 const INBOX: usize = 2 << 20;
 
 impl Senders {
