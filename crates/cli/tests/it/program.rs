@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, ExitStatus, Output, Stdio};
 
 use tempfile::TempDir;
 
@@ -94,10 +94,19 @@ impl Place {
     }
 }
 
+/// The exit code, or the signal with a minus.
+fn code(status: ExitStatus) -> i32 {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal: Option<i32> = None;
+    status.code().unwrap_or_else(|| -signal.unwrap_or(1))
+}
+
 impl From<Output> for Run {
     fn from(output: Output) -> Run {
         Run {
-            code: output.status.code().unwrap_or(-1),
+            code: code(output.status),
             out: String::from_utf8(output.stdout).unwrap(),
             err: String::from_utf8(output.stderr).unwrap(),
         }
