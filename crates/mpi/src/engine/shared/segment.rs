@@ -19,9 +19,11 @@ pub(super) const FRONT: usize = 16;
 #[cfg(target_os = "linux")]
 mod imp {
     use super::*;
+    #[cfg(not(motet_loom))]
     use rustix::fs::Timespec;
     use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
     use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+    #[cfg(not(motet_loom))]
     use rustix::thread::futex;
     use std::ffi::c_void;
     use std::fs::OpenOptions;
@@ -208,7 +210,7 @@ mod imp {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(all(test, target_os = "linux", not(motet_loom)))]
 mod tests {
     use super::super::bell;
     use super::*;
