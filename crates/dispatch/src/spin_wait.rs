@@ -67,21 +67,26 @@ impl SpinWait {
         worker::with_current(|worker| self.wait_on(worker, cx, ready)).unwrap_or(Advice::Sleep)
     }
 
+    /// How the wait goes on that has lasted. Most end before: they need not know what a wake-up costs here.
+    fn backoff(&mut self, worker: &Worker) -> &mut Backoff {
+        if !self.backoff.has_begun() {
+            self.backoff = Backoff::new(worker.pool().wake_cost);
+        }
+        &mut self.backoff
+    }
+
     fn wait_on(
         &mut self,
         worker: &Worker,
         cx: &Context<'_>,
         mut ready: impl FnMut() -> bool,
     ) -> Advice {
-        if !self.backoff.has_begun() {
-            self.backoff = Backoff::new(worker.pool().wake_cost);
-        }
         let mut patient = true;
         if worker.has_other_work() {
             worker.fruitless();
             self.turns += 1;
             if self.turns.is_multiple_of(Self::TURNS) {
-                patient = self.backoff.within_budget();
+                patient = self.backoff(worker).within_budget();
             }
         } else {
             for _ in 0..Self::SLICE {
@@ -91,7 +96,7 @@ impl SpinWait {
                     return Advice::Ready;
                 }
             }
-            patient = worker.is_patient() || self.backoff.go_on_beside();
+            patient = worker.is_patient() || self.backoff(worker).go_on_beside();
         }
         if patient && worker.poll_again(cx) {
             Advice::Again
