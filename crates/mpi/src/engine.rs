@@ -203,6 +203,10 @@ impl Engine {
             };
             let open = || self.sides.get(process) != Side::Lost;
             let sent = self.shared.send(process, message, open);
+            if self.shared.waiting() > 0 {
+                // Who makes room tells nobody: who sleeps is to look for it.
+                self.bedroom.rouse();
+            }
             return if sent { Ok(()) } else { Err(MpiError::Closed) };
         }
         // There are libraries that break when they send to a process of another machine that has gone.

@@ -121,6 +121,49 @@ fn sleeps(engine: Engine) {
     assert_eq!(engine.close(patience() / 2, |_| ()), Ok(()));
 }
 
+/// Process 0 sends what has no room, while its other thread, which alone can go on with it, sleeps.
+fn goes_on(engine: Engine) {
+    const LONG: Duration = Duration::from_secs(60);
+    let begun = Instant::now();
+    let engine = Arc::new(engine);
+    let (to, header) = (
+        1 - engine.process(),
+        header(engine.process(), 1 - engine.process(), 0),
+    );
+    let other = thread::spawn({
+        let engine = Arc::clone(&engine);
+        move || {
+            let mut came = 0;
+            while came < 1 {
+                if engine.process() == 0 {
+                    engine.wait(LONG);
+                }
+                came += engine.progress(|_| ()).unwrap();
+            }
+        }
+    });
+    if engine.process() == 0 {
+        // It sleeps by then.
+        thread::park_timeout(Duration::from_millis(50));
+        engine.send(to, header, &mut vec![7; 8 << 20]).unwrap();
+        other.join().unwrap();
+    } else {
+        other.join().unwrap();
+        engine.send(to, header, &mut vec![7]).unwrap();
+    }
+    assert!(begun.elapsed() < LONG / 2);
+    assert_eq!(engine.close(patience() / 2, |_| ()), Ok(()));
+}
+
+#[test]
+fn needs_mpi_who_sleeps_is_woken_to_go_on_with_what_has_no_room() {
+    on_processes(
+        "messages::needs_mpi_who_sleeps_is_woken_to_go_on_with_what_has_no_room",
+        2,
+        |mpi| each_way(mpi, goes_on),
+    );
+}
+
 #[test]
 fn needs_mpi_who_sleeps_is_woken_by_what_comes() {
     on_processes(

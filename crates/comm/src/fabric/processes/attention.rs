@@ -122,8 +122,8 @@ impl Attention {
 impl Server<'_> {
     /// How long it sleeps at first while ranks look. When they compute a message is seen so late.
     pub(crate) const SHORTEST: Duration = Duration::from_micros(200);
-    /// How long at most, when they have looked all the time.
-    const LONGEST: Duration = Duration::from_millis(3);
+    /// How long at most, when they have looked all the time: so late may be seen what comes when they compute then.
+    const LONGEST: Duration = Duration::from_micros(800);
 
     /// Looks of the server before it naps where ranks go to sleep and others look.
     const ALERT: u32 = 4;
@@ -189,7 +189,7 @@ mod tests {
         let attention = Attention::default();
         let mut server = attention.serve();
         assert_eq!(server.turn(), Turn::Look, "nobody has looked");
-        for times in [2, 4, 8, 15, 15] {
+        for times in [2, 4, 4] {
             attention.looks();
             assert_eq!(server.turn(), Turn::Slept);
             assert_eq!(server.nap, Server::SHORTEST * times);
