@@ -42,16 +42,15 @@ static pthread_barrier_t ready;
 static const char *patterns[] = {"pipeline", "shift", "two-shifts", "exchange", "exchange-two-shifts"};
 enum { PIPELINE, SHIFT, TWO_SHIFTS, EXCHANGE, EXCHANGE_TWO_SHIFTS };
 
-/* The unit of bench/src/unit.rs: x <- 1 / (1 + x), so many terms. */
+/* The unit of bench/src/unit.rs: x <- 1 / (1 + x), so many terms, so many times in one chain. */
 static void compute(void)
 {
-    for (long unit = 0; unit < units; unit++) {
-        volatile double start = 1.0;
-        double x = start;
+    volatile double start = 1.0;
+    double x = start;
+    for (long unit = 0; unit < units; unit++)
         for (long term = 0; term < terms; term++)
             x = 1.0 / (1.0 + x);
-        start = x;
-    }
+    start = x;
 }
 
 /* A sender is at most `parallel` stages ahead of its receiver: who is further needs a message that has not come. */

@@ -80,16 +80,16 @@ public final class Stages {
 
     static volatile double sink = 1.0;
 
-    /** The unit of bench/src/unit.rs: x <- 1 / (1 + x), so many terms, so many times. */
+    /** The unit of bench/src/unit.rs: x <- 1 / (1 + x), so many terms, so many times in one chain. */
     private void compute() {
+        double x = sink;
         for (int unit = 0; unit < units; unit++) {
-            double x = sink;
             for (int term = 0; term < terms; term++) {
                 x = 1.0 / (1.0 + x);
             }
-            if (x < 0) {
-                sink = x;
-            }
+        }
+        if (x < 0) {
+            sink = x;
         }
     }
 

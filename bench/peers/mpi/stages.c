@@ -8,18 +8,17 @@
  * Messages carry one double. Stages last about BUDGET us. */
 #include "peer.h"
 
-/* The unit of bench/src/unit.rs: x <- 1 / (1 + x), so many terms. */
+/* The unit of bench/src/unit.rs: x <- 1 / (1 + x), so many terms, so many times in one chain. */
 static long units, terms;
 
 static void compute(void)
 {
-    for (long unit = 0; unit < units; unit++) {
-        volatile double start = 1.0;
-        double x = start;
+    volatile double start = 1.0;
+    double x = start;
+    for (long unit = 0; unit < units; unit++)
         for (long term = 0; term < terms; term++)
             x = 1.0 / (1.0 + x);
-        start = x;
-    }
+    start = x;
 }
 
 static double value;

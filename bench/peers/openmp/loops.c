@@ -7,17 +7,16 @@
 static long blocks, units, terms;
 static double sum;
 
-/* The series of motet's unit: every term needs the one before and a division. */
+/* The series of motet's unit, in one chain: every term needs the one before and a division. */
 static void compute(void)
 {
-    for (long unit = 0; unit < units; unit++) {
-        volatile double begin = 1.0;
-        double x = begin;
+    volatile double begin = 1.0;
+    double x = begin;
+    for (long unit = 0; unit < units; unit++)
         for (long term = 0; term < terms; term++)
             x = 1.0 / (1.0 + x);
-        volatile double end = x;
-        (void)end;
-    }
+    volatile double end = x;
+    (void)end;
 }
 
 static void loop(void)

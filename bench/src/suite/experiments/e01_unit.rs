@@ -20,7 +20,7 @@ impl Experiment for UnitTime {
             title: "The unit of work and the machine",
             question: "How long is the unit of work of all other experiments on this machine, and what do \
                        a cache line, a wake-up, a copy and an allocation take?",
-            definition: "The unit is a continued fraction, x <- 1 / (1 + x), of as many terms as take 1.4 us. Its time is \
+            definition: "The unit is a continued fraction, x <- 1 / (1 + x), of so many terms that it takes about 1.4 us, a preferred number (R10). Its time is \
                          that of many units in a row on one thread, divided by their number. The limits: a cache line to another \
                          core and back between two pinned threads; the wake-up of a sleeping thread; a copy of 64 MiB in \
                          memory, by its bandwidth; an allocation with one push and pop on a deque.",
