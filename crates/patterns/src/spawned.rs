@@ -42,13 +42,18 @@ impl<W: Work> Computation<W> {
     /// One stage: computes, then posts on, or to the end after the last stage.
     #[inline]
     fn stage(&self, post_on: impl FnOnce()) {
+        match self.computes() {
+            true => post(&self.end, self.number),
+            false => post_on(),
+        }
+    }
+
+    /// Computes one stage, and says whether it was the last.
+    #[inline]
+    fn computes(&self) -> bool {
         let stage = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
         self.work.stage();
-        if stage == self.stages {
-            post(&self.end, self.number);
-        } else {
-            post_on();
-        }
+        stage == self.stages
     }
 }
 
@@ -68,7 +73,8 @@ pub fn run<W: Work>(program: &Program<W>) -> Duration {
 }
 
 /// As [`run`], for patterns of one message per stage, with messages that carry something: computation `i` begins with
-/// `first(i)`, and each of its stages makes the message that it posts of the one that it has received.
+/// `first(i)`, and each of its stages makes the message that it posts of the one that it has received. What the last stages have made is
+/// dropped when the time has been taken.
 ///
 /// # Panics
 /// For patterns of several messages per stage. When the threads do not start.
@@ -120,22 +126,32 @@ fn single<W: Work, M: Send + 'static>(
 ) -> Duration {
     let by = usize::from(program.pattern == Pattern::Shift);
     let ports: Vec<Port<M>> = (0..program.parallel).map(|_| Port::new()).collect();
+    // A large message takes milliseconds to drop.
+    let last = Port::new();
     for (i, computation) in Computation::all(program, end).into_iter().enumerate() {
         let next = ports[(i + by) % ports.len()].clone();
-        let on_message = on_message.clone();
+        let (last, on_message) = (last.clone(), on_message.clone());
         Receive::persistent(&ports[i], move |message| {
             let message = on_message(computation.number, message);
-            computation.stage(|| post(&next, message));
+            match computation.computes() {
+                true => {
+                    post(&last, message);
+                    post(&computation.end, computation.number);
+                }
+                false => post(&next, message),
+            }
         })
         .activate(queue)
         .expect("the queue is open");
     }
     let messages: Vec<M> = (0..program.parallel).map(first).collect();
-    start(program.parallel, told, || {
+    let time = start(program.parallel, told, || {
         for (port, message) in ports.iter().zip(messages) {
             post(port, message);
         }
-    })
+    });
+    while last.test().is_some() {}
+    time
 }
 
 /// Two messages per stage to the same neighbour, who takes them together: Two Shifts.
@@ -218,6 +234,7 @@ fn start(parallel: usize, told: &mpsc::Receiver<usize>, post: impl FnOnce()) -> 
 mod tests {
     use super::*;
     use motet_sync::atomic::AtomicU64;
+    use motet_sync::thread;
 
     /// Counts the stages that were computed.
     #[derive(Clone, Default)]
@@ -269,5 +286,22 @@ mod tests {
         });
         // The third begins with 2 and adds one in each of its stages.
         assert_eq!(ends.load(Ordering::Relaxed), 52);
+    }
+
+    #[test]
+    fn no_handler_drops_what_the_last_stages_have_made() {
+        struct Large(thread::ThreadId, Arc<AtomicU64>);
+        impl Drop for Large {
+            fn drop(&mut self) {
+                // A panic here would be a handler's.
+                let here = u64::from(thread::current().id() == self.0);
+                self.1.fetch_add(here, Ordering::Relaxed);
+            }
+        }
+        let here = Arc::new(AtomicU64::new(0));
+        let caller = thread::current().id();
+        let first = |_| Large(caller, Arc::clone(&here));
+        run_carrying(&program(Pattern::Shift, 3), &first, |_, large| large);
+        assert_eq!(here.load(Ordering::Relaxed), 3);
     }
 }
