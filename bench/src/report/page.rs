@@ -1,5 +1,6 @@
 //! The page: what stands first, and where everything is found.
 
+use super::causes;
 use super::claims::CLAIMS;
 use super::evidence::Evidence;
 use super::experiments::{self, anchor};
@@ -266,21 +267,17 @@ fn place(results: &Results, loss: &Loss<'_>) -> String {
 
 /// Why, as far as it is known.
 fn causes(html: &mut Html, losses: &[Loss<'_>]) {
-    let mut told: Vec<(&str, Option<&str>)> = Vec::new();
-    for loss in losses {
-        if !told.contains(&(loss.peer, loss.cause)) {
-            told.push((loss.peer, loss.cause));
-        }
-    }
-    if told.is_empty() {
+    let reasons = causes::reasons(losses);
+    if reasons.is_empty() {
         return;
     }
     html.heading(3, "causes", "Why");
     html.open("ul", &[]);
-    for (peer, cause) in told {
+    for reason in reasons {
         html.open("li", &[]);
-        html.element("strong", &[], &format!("{peer}: "));
-        html.text(cause.unwrap_or("the cause is not known."));
+        let name = format!("{} in {}: ", reason.peer, reason.experiments.join(", "));
+        html.element("strong", &[], &name);
+        html.text(reason.text());
         html.close("li");
     }
     html.close("ul");
