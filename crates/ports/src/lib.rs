@@ -69,6 +69,7 @@ mod causality_ports;
 mod claim;
 #[cfg(doctest)]
 mod compile_fail;
+mod crowd;
 mod deferred;
 mod delivery;
 mod description;

@@ -15,7 +15,7 @@
 use crate::beyond::Beyond;
 use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
-use crate::parent::{Parent, Pass};
+use crate::parent::{Above, Pass};
 use motet_dispatch::{Enqueue, Task};
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Outlet {
     queue: QueueHandle,
-    parent: Option<Arc<dyn Parent>>,
+    above: Option<Above>,
 }
 
 impl Outlet {
@@ -36,17 +36,14 @@ impl Outlet {
 
     /// Straight to a queue, by the handle that is kept.
     pub(crate) fn direct(queue: QueueHandle) -> Self {
-        Outlet {
-            queue,
-            parent: None,
-        }
+        Outlet { queue, above: None }
     }
 
-    /// To a queue, by way of `parent`.
-    pub(crate) fn by_way_of(parent: Arc<dyn Parent>, queue: &QueueHandle) -> Self {
+    /// To a queue, by way of the arbiter `above`.
+    pub(crate) fn by_way_of(above: Above, queue: &QueueHandle) -> Self {
         Outlet {
             queue: Arc::clone(queue),
-            parent: Some(parent),
+            above: Some(above),
         }
     }
 
@@ -54,7 +51,7 @@ impl Outlet {
     pub(crate) fn beyond(self) -> Self {
         Outlet {
             queue: Beyond::queue(&self.queue),
-            parent: self.parent,
+            above: self.above,
         }
     }
 
@@ -69,7 +66,7 @@ impl Outlet {
     #[inline]
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.parent.as_ref().is_none_or(|parent| parent.is_open())
+        self.above.as_ref().is_none_or(Above::is_open)
     }
 
     /// Asks the parent for the decision, once room in the queue is reserved. After `true` the caller
@@ -87,15 +84,16 @@ impl Outlet {
     /// Asks the parent for the decision.
     #[inline]
     pub(crate) fn is_granted(&self) -> bool {
-        self.parent.as_ref().is_none_or(|parent| parent.claim())
+        self.above.as_ref().is_none_or(Above::claim)
     }
 
     /// Sends a task that has been claimed.
-    #[inline]
+    // Always: each post to a receive comes by.
+    #[inline(always)]
     pub(crate) fn send(&self, task: Task, deferred: &mut Deferred) {
-        match &self.parent {
-            None => deferred.admit(&self.queue, task),
-            Some(parent) => parent.send(parent, &self.queue, task, deferred),
+        match &self.above {
+            Some(above) if !above.lets_pass() => above.send(&self.queue, task, deferred),
+            _ => deferred.admit(&self.queue, task),
         }
     }
 
@@ -108,11 +106,15 @@ impl Outlet {
         task: Task,
         deferred: &mut Deferred,
     ) {
-        match &self.parent {
+        match &self.above {
             None => deferred.settle(choice, Some((Arc::clone(queue), task))),
-            Some(parent) => {
+            Some(above) => {
                 deferred.settle(choice, None);
-                parent.send(parent, queue, task, deferred);
+                if above.lets_pass() {
+                    deferred.admit(queue, task);
+                } else {
+                    above.send(queue, task, deferred);
+                }
             }
         }
     }
@@ -126,31 +128,28 @@ impl Outlet {
         work: W,
         into_task: impl Fn(W) -> Task,
     ) -> Option<(W, Option<Pass<'_>>)> {
-        if self.parent.is_none() {
-            return Some((work, None));
+        match &self.above {
+            None => Some((work, None)),
+            Some(above) => above.enter(&self.queue, work, into_task),
         }
-        let mut work = Some(work);
-        let mut task = || into_task(work.take().expect("a parent asks for the task once"));
-        let pass = self.pass(&self.queue, &mut task);
-        work.map(|work| (work, pass))
     }
 
-    /// As [`Parent::enter`].
+    /// As [`Parent::enter`](crate::parent::Parent::enter).
     pub(crate) fn pass(
         &self,
         queue: &QueueHandle,
         task: &mut dyn FnMut() -> Task,
     ) -> Option<Pass<'_>> {
-        let parent = self.parent.as_ref()?;
-        parent.enter(queue, task)
+        let entered = self.above.as_ref()?.enter(queue, task, |task| task());
+        entered.and_then(|(_, pass)| pass)
     }
 
     /// Tells the arbiter above that a task that was sent will not run, after what it carried is back:
     /// groups of an interleave wait for their tasks.
     #[cold]
     pub fn lose(&self) {
-        if let Some(parent) = &self.parent {
-            parent.lose();
+        if let Some(above) = &self.above {
+            above.lose();
         }
     }
 }
@@ -159,7 +158,7 @@ impl fmt::Debug for Outlet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outlet")
             .field("queue", &self.queue.name())
-            .field("under_another", &self.parent.is_some())
+            .field("under_another", &self.above.is_some())
             .finish()
     }
 }

@@ -1,5 +1,6 @@
 //! What an arbiter above others is asked and told.
 
+use crate::crowd::{Begun, Crowd, Place};
 use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
 use motet_dispatch::Task;
@@ -27,18 +28,39 @@ pub(crate) trait Parent: Settle {
         deferred: &mut Deferred,
     );
 
-    /// A worker is about to run a task's handler. The parent may ask for the task, to hold it longer;
-    /// else the handler runs now, and the pass is dropped when it has ended.
-    fn enter(&self, queue: &QueueHandle, task: &mut dyn FnMut() -> Task) -> Option<Pass<'_>>;
+    /// A worker is about to run a task's handler, which is `counted` if it has counted itself among the parent's
+    /// crowd. The parent may ask for the task, to hold it longer; else the handler runs now, and the pass, if there is
+    /// one, is dropped when it has ended. `above` is the parent itself, for the pass.
+    fn enter<'a>(
+        &'a self,
+        above: &'a Above,
+        queue: &QueueHandle,
+        counted: bool,
+        task: &mut dyn FnMut() -> Task,
+    ) -> Option<Pass<'a>>;
+
+    /// Who counts the handlers that get passes.
+    fn host(&self) -> &dyn Host;
 
     /// A task that was sent has been dropped and will not enter. Its items are back in their ports.
     fn lose(&self);
+}
+
+/// A parent, as its branch keeps it. For branches whose handlers run together with others the parent has a crowd:
+/// what it would be asked is asked of that, and the parent only where it is not calm.
+#[derive(Clone)]
+pub(crate) struct Above {
+    parent: Arc<dyn Parent>,
+    crowd: Option<Arc<Crowd>>,
 }
 
 /// An arbiter that counts the handlers that are in.
 pub(crate) trait Host: Send + Sync {
     /// A handler has ended on the thread where it entered: it returned or panicked.
     fn leave(&self);
+
+    /// The same of one that has been counted already.
+    fn left(&self);
 
     /// A handler goes on after its task's first run: it is async. [`leave_later`](Host::leave_later)
     /// is called in place of `leave` then, on what this returns.
@@ -49,27 +71,122 @@ pub(crate) trait Host: Send + Sync {
 }
 
 /// Tells the arbiter above, by being dropped, that a handler has ended.
-pub struct Pass<'a>(&'a dyn Host);
+// Two words, which are handed on in registers.
+pub struct Pass<'a> {
+    above: &'a Above,
+    /// Where it is counted, if it entered in a calm.
+    place: Option<&'a Place>,
+}
 
 /// The pass of a handler that goes on after its task's first run.
 pub struct LongPass(Arc<dyn Host>);
 
-impl<'a> Pass<'a> {
-    pub(crate) fn new(host: &'a dyn Host) -> Self {
-        Pass(host)
+impl Above {
+    pub(crate) fn new(parent: Arc<dyn Parent>, crowd: Option<Arc<Crowd>>) -> Self {
+        Above { parent, crowd }
     }
 
+    /// As [`Parent::is_open`].
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        match &self.crowd {
+            Some(crowd) => !crowd.is_closing(),
+            None => self.parent.is_open(),
+        }
+    }
+
+    /// As [`Parent::claim`].
+    #[inline]
+    pub(crate) fn claim(&self) -> bool {
+        match &self.crowd {
+            Some(crowd) => !crowd.is_closing(),
+            None => self.parent.claim(),
+        }
+    }
+
+    /// Whether a task that has been claimed goes straight to its queue. If not, it is [sent](Above::send).
+    #[inline]
+    pub(crate) fn lets_pass(&self) -> bool {
+        let crowd = self.crowd.as_ref();
+        crowd.inspect(|crowd| crowd.sent()).is_some()
+    }
+
+    /// As [`Parent::send`].
+    pub(crate) fn send(&self, queue: &QueueHandle, task: Task, deferred: &mut Deferred) {
+        self.parent.send(&self.parent, queue, task, deferred);
+    }
+
+    /// As [`Parent::enter`], for a task that `work` becomes if the parent asks for it. `None`: it has.
+    #[inline]
+    pub(crate) fn enter<W>(
+        &self,
+        queue: &QueueHandle,
+        work: W,
+        into_task: impl Fn(W) -> Task,
+    ) -> Option<(W, Option<Pass<'_>>)> {
+        let counted = match self.begin() {
+            Begun::Calm(place) => return Some((work, Some(self.pass(Some(place))))),
+            Begun::Counted => true,
+            Begun::Not => false,
+        };
+        self.ask(queue, counted, work, into_task)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ask<W>(
+        &self,
+        queue: &QueueHandle,
+        counted: bool,
+        work: W,
+        into_task: impl Fn(W) -> Task,
+    ) -> Option<(W, Option<Pass<'_>>)> {
+        let mut work = Some(work);
+        let mut task = || into_task(work.take().expect("a parent asks for the task once"));
+        let pass = self.parent.enter(self, queue, counted, &mut task);
+        work.map(|work| (work, pass))
+    }
+
+    /// For a handler that has entered.
+    #[inline]
+    pub(crate) fn pass<'a>(&'a self, place: Option<&'a Place>) -> Pass<'a> {
+        Pass { above: self, place }
+    }
+
+    #[inline]
+    fn begin(&self) -> Begun<'_> {
+        let crowd = self.crowd.as_ref();
+        crowd.map_or(Begun::Not, |crowd| crowd.begin_calmly())
+    }
+
+    /// As [`Parent::lose`].
+    pub(crate) fn lose(&self) {
+        self.parent.lose();
+    }
+
+    /// A handler that has entered in a calm has ended, and the calm has.
+    #[cold]
+    fn left(&self) {
+        self.parent.host().left();
+    }
+}
+
+impl Pass<'_> {
     /// For an async handler, which keeps it until its future has ended.
     #[must_use = "the handler counts as ended when its pass is dropped"]
     pub fn into_long(self) -> LongPass {
-        LongPass(ManuallyDrop::new(self).0.stay())
+        LongPass(ManuallyDrop::new(self).above.parent.host().stay())
     }
 }
 
 impl Drop for Pass<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.0.leave();
+        match self.place {
+            Some(place) if place.end_calmly() => {}
+            Some(_) => self.above.left(),
+            None => self.above.parent.host().leave(),
+        }
     }
 }
 

@@ -54,7 +54,7 @@ pub use parker::{Parker, Unparker};
 pub use serial::Serial;
 #[cfg(motet_loom)]
 pub use thread_number::set_thread_number;
-pub use thread_number::thread_number;
+pub use thread_number::{thread_number, thread_number_if_asked};
 
 /// Tells the processor that this is a spin loop.
 #[inline]

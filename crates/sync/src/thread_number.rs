@@ -29,6 +29,13 @@ pub fn thread_number() -> usize {
     imp::thread_number()
 }
 
+/// As [`thread_number`], but `usize::MAX` for a thread that has not asked for its number before.
+#[inline]
+#[must_use]
+pub fn thread_number_if_asked() -> usize {
+    imp::thread_number_if_asked()
+}
+
 #[cfg(motet_loom)]
 pub use imp::set_thread_number;
 
@@ -57,6 +64,11 @@ mod imp {
             0 => first_asked(),
             number => number - 1,
         }
+    }
+
+    #[inline]
+    pub(super) fn thread_number_if_asked() -> usize {
+        NUMBER.get().wrapping_sub(1)
     }
 
     #[cold]
@@ -89,6 +101,8 @@ mod imp {
     pub(super) fn thread_number() -> usize {
         super::NONE
     }
+
+    pub(super) use thread_number as thread_number_if_asked;
 }
 
 #[cfg(motet_loom)]
@@ -102,6 +116,8 @@ mod imp {
     pub(super) fn thread_number() -> usize {
         NUMBER.with(Cell::get)
     }
+
+    pub(super) use thread_number as thread_number_if_asked;
 
     /// In a model, gives the calling thread its number.
     pub fn set_thread_number(number: usize) {
@@ -123,5 +139,18 @@ mod tests {
         }
         assert!(seen.len() < 100, "one after the other they share a few");
         assert!(!seen.contains(&mine));
+    }
+
+    #[test]
+    fn a_thread_that_has_not_asked_has_no_number_yet() {
+        let seen = thread::spawn(|| {
+            (
+                thread_number_if_asked(),
+                thread_number(),
+                thread_number_if_asked(),
+            )
+        });
+        let (before, number, after) = seen.join().unwrap();
+        assert_eq!((before, after), (NONE, number));
     }
 }

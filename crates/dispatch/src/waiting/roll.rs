@@ -3,7 +3,9 @@
 //! Whoever waits (an arbiter on its ports, an async receive) enters itself when it begins to wait, and
 //! nothing when it ends: an entry is a weak pointer, and dead ones are swept out when a shard has
 //! doubled. So the list costs a waiter one push into the shard of its own worker, and whoever reads
-//! it pays for the rest.
+//! it pays for the rest. A weak pointer keeps its waiter's memory. Where one waiter follows another (a handler makes the
+//! next one-time receive while its own lives) it is the last but one that is gone: it is looked at
+//! with each entry, so that a chain of them uses the same memory again and again.
 //!
 //! Millions may wait, and nearly all of them for the same few lines of code: those that were entered one
 //! after the other for the same line, in the same millisecond, share one note of the time and the line.
@@ -99,6 +101,7 @@ impl Shard {
             self.sweep();
             self.sweep_at = 2 * self.waiters.len();
         }
+        self.forget_last_but_one();
         self.waiters.push(waiter);
         match self.runs.last_mut() {
             Some(run) if run.covers(since, created) => run.count += 1,
@@ -107,6 +110,30 @@ impl Shard {
                 since,
                 created,
             }),
+        }
+    }
+
+    /// Forgets the last waiter but one if it is gone.
+    fn forget_last_but_one(&mut self) {
+        let Some(at) = self.waiters.len().checked_sub(2) else {
+            return;
+        };
+        if self.waiters[at].strong_count() > 0 {
+            return;
+        }
+        // The last one takes its place: the order stays.
+        self.waiters.swap_remove(at);
+        if let Some(last) = self.runs.pop() {
+            if last.count > 1 {
+                let count = last.count - 1;
+                self.runs.push(Run { count, ..last });
+            } else {
+                if let Some(run) = self.runs.last_mut() {
+                    run.count -= 1;
+                }
+                self.runs.pop_if(|run| run.count == 0);
+                self.runs.push(last);
+            }
         }
     }
 
@@ -223,6 +250,35 @@ mod tests {
             assert_eq!(run.created, created, "{at}");
             let early = since.checked_sub(run.since).expect("not before the run");
             assert!(early < Run::LENGTH, "{at}: {early:?} early");
+        }
+    }
+
+    #[test]
+    fn who_follows_another_leaves_room_for_the_next() {
+        let mut shard = Shard::default();
+        let stays: Vec<_> = (0..3).map(|_| one()).collect();
+        for one in &stays {
+            shard.enter(Arc::downgrade(one), Duration::ZERO, here_or_there(true));
+        }
+        let mut before = one();
+        // In runs of one, two and three.
+        for number in 0..1_000_u64 {
+            let next = one();
+            let since = Duration::from_millis(number / (1 + number % 3));
+            let created = here_or_there(number % 7 < 3);
+            shard.enter(Arc::downgrade(&next), since, created);
+            before = next;
+            let counted: usize = shard.runs.iter().map(|run| run.count).sum();
+            assert_eq!(counted, shard.waiters.len());
+            assert!(shard.runs.iter().all(|run| run.count > 0));
+            let (last, run) = shard.entries().pop().expect("it has just been entered");
+            assert!(Weak::ptr_eq(&last, &Arc::downgrade(&before)));
+            assert_eq!(run.created, created);
+            assert!(shard.waiters.len() <= stays.len() + 2);
+        }
+        let read = shard.entries();
+        for (one, (waiter, _)) in stays.iter().zip(&read) {
+            assert!(Weak::ptr_eq(waiter, &Arc::downgrade(one)));
         }
     }
 

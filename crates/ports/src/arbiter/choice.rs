@@ -11,7 +11,7 @@ use crate::claim::Claim;
 use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
 use crate::outlet::Outlet;
-use crate::parent::{Parent, Pass};
+use crate::parent::{Above, Host, Parent, Pass};
 use motet_dispatch::{Awaited, Enqueue, QueueError, Task, WaitPart, Waiter};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -200,8 +200,18 @@ impl<H: Held> Parent for Core<H> {
         }
     }
 
-    fn enter(&self, queue: &QueueHandle, task: &mut dyn FnMut() -> Task) -> Option<Pass<'_>> {
+    fn enter<'a>(
+        &'a self,
+        _: &'a Above,
+        queue: &QueueHandle,
+        _: bool,
+        task: &mut dyn FnMut() -> Task,
+    ) -> Option<Pass<'a>> {
         self.outlet.pass(queue, task)
+    }
+
+    fn host(&self) -> &dyn Host {
+        unreachable!("its handlers get the passes of those above it")
     }
 
     fn lose(&self) {
@@ -231,8 +241,8 @@ impl Drop for Kept {
 }
 
 fn outlet_of_branch<H: Held>(core: &Arc<Core<H>>) -> Outlet {
-    let parent = Arc::clone(core) as Arc<dyn Parent>;
-    Outlet::by_way_of(parent, core.outlet.queue())
+    let above = Above::new(Arc::clone(core) as Arc<dyn Parent>, None);
+    Outlet::by_way_of(above, core.outlet.queue())
 }
 
 impl<H: Held> Core<H> {

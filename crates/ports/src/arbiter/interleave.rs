@@ -1,8 +1,8 @@
 //! Interleave: handlers that run together, alone, or last.
 //!
 //! - `floor.rs`: the state machine, who may run now, its `state.rs` and what it says (`next.rs`);
-//!   `signal.rs`: what concurrent tasks look at; `presence.rs`: the counts of their handlers; `guest.rs`: the
-//!   exclusive one; `pending.rs`: tasks that wait;
+//!   `guest.rs`: the exclusive handler; `pending.rs`: tasks that wait; the concurrent handlers are the `crowd.rs` of
+//!   the crate, for they meet it on their way from post to handler;
 //! - `shared.rs`: turns, which run exclusive work; `group.rs`: what members ask and tell.
 
 mod floor;
@@ -12,9 +12,7 @@ mod guest;
 mod loom_interleave;
 mod next;
 mod pending;
-mod presence;
 mod shared;
-mod signal;
 mod state;
 
 pub use state::Fairness;
@@ -221,7 +219,7 @@ impl ActiveInterleave {
         other: Interleave,
         queue: &impl Enqueue,
     ) -> Result<(), CombineError> {
-        if self.0.floor.is_closing() {
+        if self.0.floor.crowd().is_closing() {
             return Err(CombineError::TornDown(other));
         }
         if let Err(reason) = queue.reserve() {
@@ -255,7 +253,7 @@ impl ActiveInterleave {
     /// [`ActiveInterleave::cleanup`].
     #[must_use]
     pub fn is_active(&self) -> bool {
-        !self.0.floor.is_closing() && self.0.any_active()
+        !self.0.floor.crowd().is_closing() && self.0.any_active()
     }
 
     /// The number of exclusive items, or sets of items, that have been taken and wait for their turn.
@@ -297,7 +295,7 @@ fn attach(members: Vec<Member>, shared: &Arc<Shared>, queue: &impl Enqueue) -> V
     let queue = queue.handle();
     let attached = members.into_iter().map(|member| {
         let group = Group::new(shared, member.kind, member.name);
-        (member.attach)(Outlet::by_way_of(group, &queue))
+        (member.attach)(Outlet::by_way_of(group.above(), &queue))
     });
     let attached: Vec<Attached> = attached.collect();
     for (active, _) in &attached {

@@ -10,8 +10,8 @@
 //!    Done <── the teardown handler has run ── Taken <── all is quiet ── Collecting <───┘ all are off their ports
 //! ```
 //!
-//! While the floor is `Open` concurrent tasks enter without a lock: they count themselves
-//! (`presence.rs`) and look at `signal`. In every other phase `signal` is raised: those who enter
+//! While the floor is `Open` concurrent tasks enter without a lock: they count themselves among the crowd
+//! (`crowd.rs`). In every other phase its word is raised: those who enter
 //! are held, and those who leave look, under the lock, whether they were the last.
 //!
 //! Whoever has the floor is one thread (a turn, see `shared.rs`) or one async handler; what it gives up it
@@ -21,19 +21,17 @@
 use super::guest::Guest;
 use super::next::{Entry, Next, Step};
 use super::pending::{Work, same};
-use super::presence::{Presence, order};
-use super::signal::Signal;
 use super::state::{Fairness, Look, Phase, State};
+use crate::crowd::{Crowd, order};
 use crate::delivery::QueueHandle;
 use motet_dispatch::{Task, TaskList};
-use motet_sync::atomic::{AtomicUsize, Ordering, fence};
+use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{CachePadded, Mutex, asymmetric};
 use std::sync::Arc;
 
 /// The state machine. See the [module](self).
 pub(super) struct Floor<N> {
-    signal: CachePadded<Signal>,
-    presence: Presence,
+    crowd: Arc<Crowd>,
     /// Held tasks that have been let in and have not ended.
     admitted: CachePadded<AtomicUsize>,
     state: CachePadded<Mutex<State<N>>>,
@@ -44,22 +42,17 @@ impl<N> Floor<N> {
     /// Taken by the caller, who gives it up by [`Floor::pass_on`].
     pub(super) fn new(node: N, fairness: Fairness, threads: usize) -> Self {
         Floor {
-            signal: CachePadded::new(Signal::new()),
-            presence: Presence::new(threads),
+            crowd: Arc::new(Crowd::new(threads)),
             admitted: CachePadded::default(),
             state: CachePadded::new(Mutex::new(State::new(node, fairness))),
             guest: Guest::new(),
         }
     }
 
+    /// Those who may run together.
     #[inline]
-    pub(super) fn is_closing(&self) -> bool {
-        self.signal.is_closing()
-    }
-
-    /// Claims the end. `true` for one caller.
-    pub(super) fn close(&self) -> bool {
-        self.signal.close()
+    pub(super) fn crowd(&self) -> &Arc<Crowd> {
+        &self.crowd
     }
 
     pub(super) fn look(&self) -> Look {
@@ -69,100 +62,68 @@ impl<N> Floor<N> {
 
 /// Concurrent tasks.
 impl<N> Floor<N> {
-    /// A task is sent to its queue. Called under the port's lock.
-    #[inline]
-    pub(super) fn sent(&self, thread: usize) {
-        self.presence.sent(thread);
-    }
-
-    /// A worker has a task in hand. It is run now, or held; one that was let in before is never held.
-    #[inline]
+    /// A worker has a task in hand, which is `counted` if it has begun in a calm that was over then. It is run now, or
+    /// held; one that was let in before is never held.
     pub(super) fn enter(
         &self,
-        thread: usize,
+        counted: bool,
         was_admitted: impl FnOnce() -> bool,
         hold: impl FnOnce() -> Work,
     ) -> Entry<N> {
-        let calm = self.signal.is_calm();
-        if self.presence.begin(thread, calm) {
+        if !counted && self.crowd.begin() {
             self.look_whether_calm();
         }
-        if self.signal.lets_go_on(calm) {
+        // Let in: the one who did that counts it until it has ended.
+        if !self.crowd.is_raised() || was_admitted() {
             return Entry::In;
         }
-        self.enter_raised(thread, was_admitted, hold)
+        self.enter_raised(hold)
     }
 
     #[cold]
-    fn enter_raised(
-        &self,
-        thread: usize,
-        was_admitted: impl FnOnce() -> bool,
-        hold: impl FnOnce() -> Work,
-    ) -> Entry<N> {
-        // The calm is over: what was counted the light way counts for everyone from here on.
-        fence(Ordering::SeqCst);
-        // Let in: the one who did that counts it until it has ended.
-        if !self.signal.is_raised() || was_admitted() {
-            return Entry::In;
-        }
+    fn enter_raised(&self, hold: impl FnOnce() -> Work) -> Entry<N> {
         let mut state = self.state.lock();
         if state.phase == Phase::Open {
             // Whoever takes the floor next sees that this one has begun.
             return Entry::In;
         }
-        self.presence.take_back(thread);
+        self.crowd.take_back();
         let (queue, task) = hold();
+        queue.hold();
         if state.phase == Phase::Done {
-            queue.hold();
             return Entry::Held(Next::BringBack(vec![(queue, task)]));
         }
-        queue.hold();
         state.held.push(&queue, task);
         Entry::Held(self.hand_over(&mut state))
     }
 
-    /// A handler has ended. `true`: someone may wait for the last one, and
-    /// [`Floor::look_whether_last`] comes next.
+    /// A handler has ended.
     #[inline]
-    pub(super) fn is_last_awaited(&self, thread: usize) -> bool {
-        let calm = self.signal.is_calm();
-        self.presence.end(thread, calm);
-        !self.signal.lets_go_on(calm)
-    }
-
-    /// As [`Floor::is_last_awaited`] and what comes next.
-    pub(super) fn leave(&self, thread: usize) -> Next<N> {
-        if self.is_last_awaited(thread) {
-            self.look_whether_last()
-        } else {
+    pub(super) fn leave(&self) -> Next<N> {
+        if self.crowd.end() {
             Next::Nothing
+        } else {
+            self.look_whether_last()
         }
     }
 
     /// A task that was sent will not enter: as if it had, and had ended at once.
-    pub(super) fn lose(&self, thread: usize) -> Next<N> {
-        self.presence.begin(thread, false);
-        self.leave(thread)
+    pub(super) fn lose(&self) -> Next<N> {
+        self.crowd.begin();
+        self.leave()
     }
 
     /// A held task that was let in has ended.
     pub(super) fn admitted_one_ended(&self) -> Next<N> {
         self.admitted.fetch_sub(1, Ordering::SeqCst);
         order();
-        if self.signal.is_raised() {
-            self.look_whether_last()
-        } else {
-            Next::Nothing
-        }
+        self.look_whether_last()
     }
 
-    /// Hands the floor on if the last concurrent handler has ended.
-    #[cold]
+    /// One has ended. Hands the floor on if it was the last.
     pub(super) fn look_whether_last(&self) -> Next<N> {
-        // As in `enter_raised`; if it is not raised now, who raises it next sees that this one has ended.
-        fence(Ordering::SeqCst);
-        if self.signal.is_raised() {
+        // If it is not raised now, who raises it next sees that this one has ended.
+        if self.crowd.is_raised() {
             self.hand_over(&mut self.state.lock())
         } else {
             Next::Nothing
@@ -178,7 +139,7 @@ impl<N> Floor<N> {
         let mut state = self.state.lock();
         let stirred = std::mem::take(&mut state.stirred);
         if state.phase == Phase::Open && !stirred {
-            self.signal.calm_down();
+            self.crowd.calm_down();
         }
     }
 
@@ -197,14 +158,14 @@ impl<N> Floor<N> {
     }
 
     fn anyone_runs(&self) -> bool {
-        self.presence.anyone() || self.admitted.load(Ordering::SeqCst) > 0
+        self.crowd.anyone() || self.admitted.load(Ordering::SeqCst) > 0
     }
 
     /// Nothing runs, and no task is on its way: all are held here.
     fn is_quiet(&self, state: &State<N>) -> bool {
         // In this order: who begins between the two looks was on its way at the first. The other way round it
         // would be missed by both, and be held when everything has been brought back.
-        self.presence.on_their_way() == state.held.len() && !self.anyone_runs()
+        self.crowd.on_their_way() == state.held.len() && !self.anyone_runs()
     }
 }
 
@@ -219,7 +180,7 @@ impl<N> Floor<N> {
         state.exclusive.push(queue, task);
         if state.phase == Phase::Open {
             state.stirred = true;
-            self.signal.raise();
+            self.crowd.raise();
             state.phase = Phase::Draining;
             return self.hand_over(&mut state);
         }
@@ -232,7 +193,7 @@ impl<N> Floor<N> {
         state.teardown = Some((Arc::clone(queue), task));
         match state.phase {
             Phase::Open | Phase::Draining => {
-                self.signal.raise();
+                self.crowd.raise();
                 state.give_to_turn()
             }
             Phase::Taken | Phase::Collecting | Phase::Done => Next::Nothing,
@@ -330,7 +291,7 @@ impl<N> Floor<N> {
             state.phase = Phase::Draining;
         } else {
             state.phase = Phase::Open;
-            self.signal.lower();
+            self.crowd.lower();
         }
         if state.held.is_empty() {
             Next::Nothing

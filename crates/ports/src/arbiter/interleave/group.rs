@@ -2,11 +2,11 @@
 
 use super::next::Entry;
 use super::shared::Shared;
+use crate::crowd::Crowd;
 use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
-use crate::parent::{Host, Parent, Pass};
+use crate::parent::{Above, Host, Parent, Pass};
 use motet_dispatch::Task;
-use motet_sync::thread_number;
 use std::sync::{Arc, Weak};
 
 /// Who may run together.
@@ -36,10 +36,14 @@ impl Group {
         })
     }
 
-    /// Hands the floor to who waits for the last concurrent handler, if that has ended.
-    #[cold]
-    fn hand_over(&self) {
-        self.shared.carry_out(self.shared.floor.look_whether_last());
+    /// What its member asks and tells.
+    pub(super) fn above(self: Arc<Self>) -> Above {
+        let crowd = self.is_concurrent().then(|| Arc::clone(self.crowd()));
+        Above::new(self, crowd)
+    }
+
+    fn crowd(&self) -> &Arc<Crowd> {
+        self.shared.floor.crowd()
     }
 
     #[inline]
@@ -51,14 +55,14 @@ impl Group {
 impl Parent for Group {
     #[inline]
     fn is_open(&self) -> bool {
-        !self.shared.floor.is_closing()
+        !self.crowd().is_closing()
     }
 
     #[inline]
     fn claim(&self) -> bool {
         match self.kind {
             Kind::Concurrent | Kind::Exclusive => self.is_open(),
-            Kind::Teardown => self.shared.floor.close(),
+            Kind::Teardown => self.crowd().close(),
         }
     }
 
@@ -66,35 +70,39 @@ impl Parent for Group {
     fn send(&self, _: &Arc<dyn Parent>, queue: &QueueHandle, task: Task, deferred: &mut Deferred) {
         let floor = &self.shared.floor;
         let next = match self.kind {
-            Kind::Concurrent => {
-                floor.sent(thread_number());
-                return deferred.admit(queue, task);
-            }
+            Kind::Concurrent => unreachable!("it goes straight to its queue"),
             Kind::Exclusive => floor.request(queue, task),
             Kind::Teardown => floor.request_teardown(queue, task),
         };
         self.shared.defer(next, deferred);
     }
 
-    #[inline]
-    fn enter(&self, queue: &QueueHandle, task: &mut dyn FnMut() -> Task) -> Option<Pass<'_>> {
+    fn enter<'a>(
+        &'a self,
+        above: &'a Above,
+        queue: &QueueHandle,
+        counted: bool,
+        task: &mut dyn FnMut() -> Task,
+    ) -> Option<Pass<'a>> {
         if self.is_concurrent() {
             let (shared, hold) = (&self.shared, || (Arc::clone(queue), task()));
-            let entry = shared
-                .floor
-                .enter(thread_number(), || shared.was_admitted(), hold);
+            let entry = shared.floor.enter(counted, || shared.was_admitted(), hold);
             if let Entry::Held(next) = entry {
                 shared.carry_out(next);
                 return None;
             }
         }
-        Some(Pass::new(self))
+        Some(above.pass(None))
+    }
+
+    fn host(&self) -> &dyn Host {
+        self
     }
 
     fn lose(&self) {
         // What is exclusive is held by the interleave until it runs.
         if self.is_concurrent() {
-            let next = self.shared.floor.lose(thread_number());
+            let next = self.shared.floor.lose();
             self.shared.carry_out(next);
         }
     }
@@ -109,9 +117,13 @@ impl Host for Group {
     #[inline]
     fn leave(&self) {
         // An exclusive handler leaves when its turn finds that it has not stayed.
-        if self.is_concurrent() && self.shared.floor.is_last_awaited(thread_number()) {
-            self.hand_over();
+        if self.is_concurrent() {
+            self.shared.carry_out(self.shared.floor.leave());
         }
+    }
+
+    fn left(&self) {
+        self.shared.carry_out(self.shared.floor.look_whether_last());
     }
 
     fn stay(&self) -> Arc<dyn Host> {

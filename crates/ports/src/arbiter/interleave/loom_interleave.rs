@@ -8,9 +8,9 @@ use super::group::{Group, Kind};
 use super::shared::Shared;
 use super::state::Fairness;
 use crate::deferred::Deferred;
-use crate::delivery::QueueHandle;
 use crate::loom_ports::Keeper;
-use crate::parent::{LongPass, Parent};
+use crate::outlet::Outlet;
+use crate::parent::LongPass;
 use motet_dispatch::{Enqueue, Run, Task, TaskBox};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, set_thread_number, thread};
@@ -19,11 +19,10 @@ use std::sync::Arc;
 /// An interleave with a member in each group.
 struct Stage {
     shared: Arc<Shared>,
-    concurrent: Arc<Group>,
-    exclusive: Arc<Group>,
-    teardown: Arc<Group>,
+    concurrent: Outlet,
+    exclusive: Outlet,
+    teardown: Outlet,
     queue: Keeper,
-    handle: QueueHandle,
     readers: AtomicUsize,
     writers: AtomicUsize,
     taken: AtomicUsize,
@@ -46,11 +45,14 @@ impl Stage {
     fn new(fairness: Fairness) -> Arc<Self> {
         let shared = Shared::with_places(fairness, 2);
         let queue = Keeper::default();
+        let member = |kind: Kind| {
+            let group = Group::new(&shared, kind, "a member");
+            Outlet::by_way_of(group.above(), &queue.handle())
+        };
         let stage = Arc::new(Stage {
-            concurrent: Group::new(&shared, Kind::Concurrent, "concurrent"),
-            exclusive: Group::new(&shared, Kind::Exclusive, "exclusive"),
-            teardown: Group::new(&shared, Kind::Teardown, "teardown"),
-            handle: queue.handle(),
+            concurrent: member(Kind::Concurrent),
+            exclusive: member(Kind::Exclusive),
+            teardown: member(Kind::Teardown),
             shared,
             queue,
             readers: AtomicUsize::new(0),
@@ -67,7 +69,7 @@ impl Stage {
         stage
     }
 
-    fn group(&self, kind: Kind) -> &Arc<Group> {
+    fn member(&self, kind: Kind) -> &Outlet {
         match kind {
             Kind::Concurrent => &self.concurrent,
             Kind::Exclusive => &self.exclusive,
@@ -81,8 +83,8 @@ impl Stage {
     }
 
     fn post_work(self: &Arc<Self>, kind: Kind, is_async: bool) {
-        let group = self.group(kind);
-        if !group.claim() {
+        let member = self.member(kind);
+        if !member.is_granted() {
             self.refused.fetch_add(1, Ordering::SeqCst);
             return;
         }
@@ -94,8 +96,7 @@ impl Stage {
             is_async,
         };
         let mut deferred = Deferred::default();
-        let (parent, task): (Arc<dyn Parent>, _) = (Arc::clone(group) as _, TaskBox::new(work));
-        parent.send(&parent, &self.handle, task.into_task(), &mut deferred);
+        member.send(TaskBox::new(work).into_task(), &mut deferred);
         deferred.carry_out();
     }
 
@@ -163,10 +164,9 @@ impl Run for Work {
     fn run(task: TaskBox<Self>) {
         let work = task.into_inner();
         let (stage, kind, is_async) = (Arc::clone(&work.stage), work.kind, work.is_async);
-        let mut work = Some(work);
-        let mut task = || TaskBox::new(work.take().unwrap()).into_task();
-        let pass = stage.group(kind).enter(&stage.handle, &mut task);
-        if let (Some(work), Some(pass)) = (work, pass) {
+        let into_task = |work: Work| TaskBox::new(work).into_task();
+        let entered = stage.member(kind).enter(work, into_task);
+        if let Some((work, Some(pass))) = entered {
             work.handle();
             if is_async {
                 *stage.pass.lock() = Some(pass.into_long());
@@ -177,7 +177,7 @@ impl Run for Work {
     fn cleanup(task: TaskBox<Self>) {
         let work = task.into_inner();
         work.stage.back.fetch_add(1, Ordering::SeqCst);
-        work.stage.group(work.kind).lose();
+        work.stage.member(work.kind).lose();
     }
 }
 
@@ -208,6 +208,38 @@ fn loom_exclusive_against_concurrent_in_a_calm() {
         let other = stage.thread(1, &[Kind::Exclusive]);
         stage.post(Kind::Concurrent);
         stage.work();
+        stage.post(Kind::Concurrent);
+        stage.work();
+        other.join().unwrap();
+        assert_eq!(stage.outcome(), (4, 0));
+    });
+}
+
+/// A calm ends in the end: what was counted the light way is waited for.
+#[test]
+fn loom_teardown_against_concurrent_in_a_calm() {
+    loom::model(|| {
+        let stage = Stage::new(Fairness::default());
+        set_thread_number(0);
+        stage.post(Kind::Concurrent);
+        stage.work();
+        stage.post(Kind::Concurrent);
+        let other = stage.thread(1, &[Kind::Teardown]);
+        stage.work();
+        other.join().unwrap();
+        let (ran, back) = stage.outcome();
+        assert_eq!(ran + back, 3);
+        assert_eq!(stage.ended.load(Ordering::SeqCst), 1);
+    });
+}
+
+/// Who begins in a calm sees what those have done who were alone before it.
+#[test]
+fn loom_a_calm_comes_after_an_exclusive_handler() {
+    loom::model(|| {
+        let stage = Stage::new(Fairness::default());
+        set_thread_number(0);
+        let other = stage.thread(1, &[Kind::Exclusive, Kind::Concurrent, Kind::Concurrent]);
         stage.post(Kind::Concurrent);
         stage.work();
         other.join().unwrap();

@@ -186,7 +186,7 @@ impl Shared {
                 if !self.run_one(queue, task, &mut tasks, &mut node) {
                     return;
                 }
-                if share == 0 || self.floor.is_closing() || !queue.may_start() {
+                if share == 0 || self.floor.crowd().is_closing() || !queue.may_start() {
                     break;
                 }
             }
