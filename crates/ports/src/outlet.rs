@@ -72,6 +72,12 @@ impl Outlet {
         self.parent.as_ref().is_none_or(|parent| parent.is_open())
     }
 
+    /// Whether nobody else has a say.
+    #[inline]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.parent.is_none()
+    }
+
     /// Asks the parent for the decision, once room in the queue is reserved. After `true` the caller
     /// takes its items; after `false` it leaves its port.
     #[inline]
