@@ -231,10 +231,10 @@ mod loom_tests {
     #[test]
     fn loom_the_short_way_against_the_registration_of_a_join() {
         loom::model(|| {
-            let (p, q, queue) = (Port::new(), Port::new(), Keeper::default());
+            let (p, q, queue) = (Port::new(), Port::<u32>::new(), Keeper::default());
             Receive::persistent(&p, |_| ()).activate(&queue).unwrap();
             queue.run();
-            JoinedReceive::persistent((&p, &q), |_| ())
+            JoinedReceive::persistent((&p, &q), |_: (u32, u32)| ())
                 .activate(&queue)
                 .unwrap();
             let poster = post_elsewhere(&p, 1);
