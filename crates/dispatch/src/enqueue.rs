@@ -28,6 +28,12 @@ pub trait Enqueue: Send + Sync + 'static {
     /// [`QueueError`] when the queue has no room or is stopped; nothing is claimed then.
     fn reserve(&self) -> Result<(), QueueError>;
 
+    /// Whether the queue takes a task now without being asked for room: it has no limit, and is not stopped. Then the
+    /// task may be admitted at once, as if [`reserve`](Enqueue::reserve) had said `Ok`. (`false`, unless overridden.)
+    fn is_free(&self) -> bool {
+        false
+    }
+
     /// Gives back room that was claimed and will not be used. Called under no lock: those who wait for room
     /// are woken here.
     fn release(&self);

@@ -48,6 +48,10 @@ impl Enqueue for Home {
         self.queue.claim_room()
     }
 
+    fn is_free(&self) -> bool {
+        self.queue.is_free()
+    }
+
     fn release(&self) {
         self.queue.release_room();
     }

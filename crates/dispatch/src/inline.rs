@@ -73,6 +73,10 @@ impl Enqueue for Inline {
         Ok(())
     }
 
+    fn is_free(&self) -> bool {
+        true
+    }
+
     fn release(&self) {}
 
     fn admit(&self, task: Task) {

@@ -156,6 +156,11 @@ impl Enqueue for DispatcherQueue {
         self.core.reserve()
     }
 
+    #[inline]
+    fn is_free(&self) -> bool {
+        self.core.is_free()
+    }
+
     fn release(&self) {
         self.core.release();
     }
@@ -220,6 +225,11 @@ impl Enqueue for QueueCore {
     #[inline]
     fn reserve(&self) -> Result<(), QueueError> {
         self.claim_room()
+    }
+
+    #[inline]
+    fn is_free(&self) -> bool {
+        QueueCore::is_free(self)
     }
 
     fn release(&self) {

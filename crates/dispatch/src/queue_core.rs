@@ -138,10 +138,16 @@ impl QueueCore {
         self.state.load(Ordering::Relaxed) == OPEN
     }
 
+    /// Whether there is room for any task.
+    #[inline]
+    pub(crate) fn is_free(&self) -> bool {
+        self.gate.is_open() && self.state.load(Ordering::Relaxed) < STOPPED
+    }
+
     /// Claims room for one task.
     #[inline]
     pub(crate) fn claim_room(&self) -> Result<(), QueueError> {
-        if self.gate.is_open() && self.state.load(Ordering::Relaxed) < STOPPED {
+        if self.is_free() {
             return Ok(());
         }
         self.claim_limited()
@@ -310,8 +316,7 @@ impl QueueCore {
                 || self.store().is_some_and(Store::has_any))
     }
 
-    /// All tasks that wait where another thread may take them, oldest first. What is at home on a worker that
-    /// goes on is left to it.
+    /// All tasks that other threads may take, oldest first. What is at home on a worker that goes on is left to it.
     pub(crate) fn take_leftovers(&self) -> Vec<Task> {
         let mut tasks = std::mem::take(&mut *self.heads.lock());
         for stealer in &self.stealers {

@@ -92,6 +92,7 @@ mod recv;
 mod reply;
 mod select;
 mod shelf;
+mod short;
 mod sink;
 mod stamps;
 mod stream;

@@ -34,6 +34,10 @@ impl Enqueue for Keeper {
         Ok(())
     }
 
+    fn is_free(&self) -> bool {
+        true
+    }
+
     fn release(&self) {}
 
     fn admit(&self, task: Task) {

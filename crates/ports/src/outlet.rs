@@ -69,6 +69,12 @@ impl Outlet {
         self.above.as_ref().is_none_or(Above::is_open)
     }
 
+    /// Whether nobody else has a say.
+    #[inline]
+    pub(crate) fn is_alone(&self) -> bool {
+        self.above.is_none()
+    }
+
     /// Asks the parent for the decision, once room in the queue is reserved. After `true` the caller
     /// takes its items; after `false` it leaves its port.
     #[inline]

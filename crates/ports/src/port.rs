@@ -1,6 +1,7 @@
 //! The port: a first-in first-out queue of items and an ordered list of receivers.
 
 mod bound;
+mod brief;
 mod counters;
 mod heap;
 mod hungry;
@@ -9,6 +10,7 @@ mod post_wait;
 mod state;
 
 pub use bound::{Overflow, PortConfig};
+pub(crate) use brief::stamped;
 pub use counters::PortCounters;
 pub use post_wait::PostWait;
 pub(crate) use state::PortState;
@@ -21,6 +23,8 @@ use crate::domain::Domain;
 use crate::origin::Origin;
 use crate::predicate;
 use crate::receiver::Receiver;
+#[cfg(not(any(motet_loom, motet_shuttle)))]
+use crate::short::Short;
 use crate::stamps::Entry;
 use bound::Bound;
 use motet_dispatch::BoxList;
@@ -54,14 +58,14 @@ pub struct Port<T: Send + 'static> {
 
 /// Alone in its cache lines: neighbours in memory are often ports that other threads use. What a post writes
 /// of a port whose receiver takes the item, now or with others later, and stays is in the first line, which goes
-/// from core to core with the posts; what else it reads is in further ones, which stay where they are.
+/// from core to core with the posts; the second says where it goes. What else is read stays where it is.
 #[repr(C, align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
+    state: Mutex<PortState<T>>,
     /// Its items carry no causalities.
     tokens: bool,
-    /// Whether items may lie on a pile: a hint for posters, who look again under the lock.
-    piles: AtomicBool,
-    state: Mutex<PortState<T>>,
+    /// Whether items may wait without nodes: a hint for posters, who look again under the lock.
+    bare: AtomicBool,
     /// Set when the first join on this port is activated. See `domain.rs`.
     domain: OnceLock<Arc<Domain>>,
     id: u64,
@@ -78,10 +82,11 @@ const _: () = {
     let state = offset_of!(PortCore<()>, state);
     let guarded = state + size_of::<Mutex<State>>() - size_of::<State>();
     assert!(
-        guarded + offset_of!(State, receivers) <= 64,
+        guarded + offset_of!(State, short) <= 64,
         "written by a post"
     );
-    assert!(guarded + offset_of!(State, hungry) <= 128, "read by a post");
+    let read = offset_of!(State, short) + size_of::<Option<Short<()>>>();
+    assert!(guarded + read <= 128, "read by a post");
 };
 
 impl<T: Send + 'static> Port<T> {
@@ -105,8 +110,8 @@ impl<T: Send + 'static> Port<T> {
     #[inline]
     pub fn post(&self, item: T) -> Result<(), PostError<T>> {
         // Relaxed: it is looked up under the lock.
-        if self.core.piles.load(Ordering::Relaxed) {
-            return self.core.post_on_pile(item);
+        if self.core.bare.load(Ordering::Relaxed) {
+            return self.core.post_bare(item);
         }
         self.core.post(item)
     }
@@ -173,7 +178,7 @@ impl<T: Send + 'static> PortCore<T> {
         Arc::new_cyclic(|this| PortCore {
             id: IDS.next(),
             tokens,
-            piles: AtomicBool::new(false),
+            bare: AtomicBool::new(false),
             state: Mutex::new(PortState::new(Bound::new(config), this)),
             domain: OnceLock::new(),
             front: OnceLock::new(),
@@ -228,7 +233,7 @@ impl<T: Send + 'static> PortCore<T> {
         // Under the port's lock, so that nobody is inside the port without the domain's lock once
         // there is a domain.
         let mut state = self.state();
-        state.unpile();
+        state.join();
         self.domain.get_or_init(Domain::new)
     }
 
@@ -279,12 +284,6 @@ impl<T: Send + 'static> PortCore<T> {
             let _nothing = ManuallyDrop::new(deferred);
         }
         placed
-    }
-
-    #[inline]
-    fn post(&self, item: T) -> Result<(), PostError<T>> {
-        let refused = self.place(self.parcel(item), Entry::Posted);
-        refused.map_err(Refusal::into_error)
     }
 
     /// Takes the oldest waiting item that does not lie on a pile's front.

@@ -4,6 +4,7 @@ use crate::deferred::{Deferred, Keep};
 use crate::delivery::{Delivery, Parcel, QueueHandle, item_of};
 use crate::outlet::Outlet;
 use crate::shelf::{End, Offered, Shelf};
+use crate::short::Short;
 use motet_dispatch::{BoxList, Exception, QueueError, Task};
 use std::any::type_name;
 use std::borrow::Cow;
@@ -21,6 +22,13 @@ use std::task::Waker;
 pub trait Receiver<T: Send + 'static>: Keep {
     /// Looks at the offered item and takes it, or leaves it.
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict;
+
+    /// Where items go if this receiver wants each of them, whenever it comes: while it is alone at its port, they are sent
+    /// there and not offered.
+    #[doc(hidden)]
+    fn short_way(&self) -> Option<Short<T>> {
+        None
+    }
 
     /// What this receiver is, in a few words, for reports. Not called under a lock.
     fn describe(&self) -> Cow<'static, str> {

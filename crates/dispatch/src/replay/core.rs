@@ -207,6 +207,12 @@ impl ReplayCore {
         claimed
     }
 
+    /// Whether a queue takes any task.
+    pub(super) fn is_free(&self, queue: usize) -> bool {
+        let state = self.state.lock();
+        !state.closed && state.lines[queue].gate.is_open()
+    }
+
     /// Where to wait for room in a queue.
     pub(super) fn room(&self, queue: usize) -> Option<RoomLine> {
         self.state.lock().lines[queue].gate.line().cloned()

@@ -92,6 +92,10 @@ impl Enqueue for ReplayQueue {
         self.core.reserve(self.index)
     }
 
+    fn is_free(&self) -> bool {
+        self.core.is_free(self.index)
+    }
+
     fn release(&self) {
         if let Some(room) = self.room() {
             room.give_up();

@@ -9,9 +9,10 @@ use crate::activation::Active;
 use crate::delivery::{Delivery, Sends, SentBy, items_of, put_back_wanted};
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
-use crate::port::Port;
+use crate::port::{Port, stamped};
 use crate::receiver::{Offer, Receiver, Verdict};
-use motet_dispatch::{Awaited, BoxList, Run, TaskBox, Waiter};
+use crate::short::{DeliverRow, Row, Short};
+use motet_dispatch::{Awaited, BoxList, Causalities, Run, Task, TaskBox, Waiter};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -26,6 +27,12 @@ pub(super) struct BatchCore<T: Send + 'static> {
 /// Items on their way, oldest first.
 struct Taken<T: Send + 'static> {
     parcels: BoxList<Delivery<T>>,
+    to: SentBy<BatchCore<T>>,
+}
+
+/// Items on their way that have come in a row.
+struct Complete<T: Send + 'static> {
+    row: Row<T>,
     to: SentBy<BatchCore<T>>,
 }
 
@@ -90,6 +97,14 @@ impl<T: Send + 'static> Receiver<T> for BatchCore<T> {
         self.take(offer)
     }
 
+    fn short_way(&self) -> Option<Short<T>> {
+        if !self.place.takes_always() {
+            return None;
+        }
+        let queue = self.place.outlet().queue();
+        Some(Short::rows(self.place.arbiter()?, self.count, queue))
+    }
+
     fn describe(&self) -> Cow<'static, str> {
         let kind = self.place.kind();
         Cow::Owned(format!("{kind}receive of {} items", self.count))
@@ -111,11 +126,38 @@ impl<T: Send + 'static> Sends for BatchCore<T> {
     }
 }
 
+impl<T: Send + 'static> DeliverRow<T> for BatchCore<T> {
+    fn task(self: Arc<Self>, row: Row<T>) -> Task {
+        let to = SentBy::new(self);
+        TaskBox::build(Causalities::none(), || Complete { row, to }).into_task()
+    }
+}
+
 impl<T: Send + 'static> Placed for BatchCore<T> {
     type Item = T;
 
     fn place(&self) -> &Place<T, Self> {
         &self.place
+    }
+}
+
+impl<T: Send + 'static> Run for Complete<T> {
+    fn run(task: TaskBox<Self>) {
+        let Complete { row, to } = task.into_inner();
+        let to = to.arrived();
+        // Nobody else has a say, or the items would not have come this way.
+        to.handler
+            .handle(row.items, to.place.outlet().queue(), None);
+    }
+
+    fn cleanup(task: TaskBox<Self>) {
+        let Complete { row, to } = task.into_inner();
+        let newest_first = row.stamped().rev();
+        newest_first.for_each(|(stamp, item)| to.place.put_back(stamped(stamp, item)));
+    }
+
+    fn name(&self) -> &'static str {
+        self.to.handler.name()
     }
 }
 

@@ -8,6 +8,7 @@ use crate::outlet::Outlet;
 use crate::port::Port;
 use crate::predicate::{self, Predicate};
 use crate::receiver::{Offer, Receiver, Verdict};
+use crate::short::Short;
 use motet_dispatch::{Awaited, Enqueue, QueueError, Waiter};
 use std::borrow::Cow;
 use std::fmt;
@@ -179,6 +180,16 @@ impl<T: Send + 'static, L: Layout> Receiver<T> for ReceiveCore<T, L> {
         let task = address(offer.take(), this);
         offer.send(outlet, task);
         Verdict::Accept
+    }
+
+    fn short_way(&self) -> Option<Short<T>> {
+        if self.predicate.is_some() || !self.place.takes_always() {
+            return None;
+        }
+        Some(Short::each(
+            self.place.arbiter()?,
+            self.place.outlet().queue(),
+        ))
     }
 
     fn describe(&self) -> Cow<'static, str> {

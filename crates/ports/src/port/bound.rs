@@ -197,20 +197,21 @@ impl<T: Send + 'static> PortState<T> {
         parcel: Parcel<T>,
         deferred: &mut Deferred,
     ) -> Result<(), Refusal<T>> {
+        let items = self.items.nodes(self.stamps.last());
         let Some(bound) = &mut self.bound else {
-            self.items.push_back(parcel);
+            items.push_back(parcel);
             return Ok(());
         };
-        let is_full = self.items.len() >= bound.capacity || !bound.posters.is_empty();
+        let is_full = items.len() >= bound.capacity || !bound.posters.is_empty();
         match bound.overflow {
-            _ if !is_full => self.items.push_back(parcel),
+            _ if !is_full => items.push_back(parcel),
             Overflow::DropNewest => bound.drop_item(parcel, deferred),
             Overflow::DropOldest => {
-                let oldest = self.items.pop_front();
+                let oldest = items.pop_front();
                 oldest
                     .into_iter()
                     .for_each(|oldest| bound.drop_item(oldest, deferred));
-                self.items.push_back(parcel);
+                items.push_back(parcel);
             }
             Overflow::Reject | Overflow::Wait => {
                 self.turned_away.count();

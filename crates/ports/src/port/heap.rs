@@ -3,7 +3,6 @@
 use super::PortCore;
 use super::pile::{Bare, Front, Pile};
 use super::state::PortState;
-use crate::PostError;
 use crate::delivery::{Parcel, parcel_under};
 use crate::predicate;
 use motet_dispatch::Causalities;
@@ -11,30 +10,13 @@ use motet_sync::atomic::Ordering;
 use std::sync::Arc;
 
 impl<T: Send + 'static> PortCore<T> {
-    /// Puts an item on the pile, if there is one; else it goes the usual way.
-    #[inline(never)]
-    pub(super) fn post_on_pile(&self, item: T) -> Result<(), PostError<T>> {
-        let carries = || match self.tokens {
-            true => Causalities::none(),
-            false => Causalities::active(),
-        };
-        let mut state = self.state();
-        let Some(item) = state.heap(item, carries) else {
-            return Ok(());
-        };
-        // Under the lock, as where it is set.
-        self.piles.store(false, Ordering::Relaxed);
-        drop(state);
-        self.post(item)
-    }
-
     /// Items may lie on a pile from now on, unless a join connects the port. The caller has the lock.
     #[cold]
     fn begin_pile(&self) -> Option<&Arc<Front<T>>> {
         if self.has_domain() {
             return None;
         }
-        self.piles.store(true, Ordering::Relaxed);
+        self.bare.store(true, Ordering::Relaxed);
         Some(self.front.get_or_init(|| Arc::new(Front::new())))
     }
 
@@ -50,11 +32,11 @@ impl<T: Send + 'static> PortCore<T> {
 impl<T: Send + 'static> PortState<T> {
     /// Puts a posted item on the pile. Gives it back when there is none.
     #[inline]
-    fn heap(&mut self, item: T, carries: impl FnOnce() -> Causalities) -> Option<T> {
+    pub(super) fn heap(&mut self, item: T, causalities: Causalities) -> Option<T> {
         let Some(pile) = &mut self.pile else {
             return Some(item);
         };
-        pile.push(item, carries());
+        pile.push(item, causalities);
         self.stamps.give();
         None
     }
@@ -66,7 +48,7 @@ impl<T: Send + 'static> PortState<T> {
             self.begin_pile();
         }
         let Some(pile) = &mut self.pile else {
-            return self.items.push_back(parcel);
+            return self.nodes().push_back(parcel);
         };
         let (delivery, causalities) = parcel.into_parts();
         pile.push(delivery.item, causalities);

@@ -2,6 +2,7 @@
 
 use super::PortCore;
 use super::bound::Bound;
+use super::brief::Items;
 use super::counters::TurnedAway;
 use super::hungry::Hungry;
 use super::pile::{ENOUGH, Pile};
@@ -9,6 +10,7 @@ use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, item_of};
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::shelf::End;
+use crate::short::Short;
 use crate::stamps::{Entry, Stamps};
 use crate::{PostError, PostRefusal};
 use motet_dispatch::{BoxList, QueueError};
@@ -19,8 +21,10 @@ use std::sync::{Arc, Weak};
 #[repr(C)]
 pub(crate) struct PortState<T: Send + 'static> {
     pub(super) stamps: Stamps,
-    /// Those that have nodes, which are older than those of the pile.
-    pub(super) items: BoxList<Delivery<T>>,
+    /// Those that do not lie on the pile, which are older.
+    pub(super) items: Items<T>,
+    /// There while the port has one receiver, who wants everything: where that goes.
+    pub(super) short: Option<Short<T>>,
     /// In the order in which they are asked.
     pub(super) receivers: VecDeque<Arc<dyn Receiver<T>>>,
     /// There when the capacity is limited.
@@ -30,6 +34,8 @@ pub(crate) struct PortState<T: Send + 'static> {
     /// Receivers that wait for room in their queues, to be offered the waiting items.
     pub(super) hungry: Vec<Hungry<T>>,
     pub(super) this: Weak<PortCore<T>>,
+    /// The port has a domain.
+    pub(super) joined: bool,
     pub(super) turned_away: TurnedAway,
 }
 
@@ -43,7 +49,9 @@ pub(super) struct Refusal<T: Send + 'static> {
 impl<T: Send + 'static> PortState<T> {
     pub(super) fn new(bound: Option<Box<Bound<T>>>, this: &Weak<PortCore<T>>) -> Self {
         PortState {
-            items: BoxList::new(),
+            items: Items::Nodes(BoxList::new()),
+            short: None,
+            joined: false,
             pile: None,
             receivers: VecDeque::new(),
             hungry: Vec::new(),
@@ -111,19 +119,25 @@ impl<T: Send + 'static> PortState<T> {
         refusable: bool,
         deferred: &mut Deferred,
     ) -> Result<Option<Parcel<T>>, Refusal<T>> {
+        // First: by the last stamp those in a row get theirs.
+        let items = self.items.nodes(self.stamps.last());
         let end = self.stamps.stamp(&mut parcel.stamp, entry);
         if self.receivers.is_empty() {
             return Ok(Some(parcel));
         }
-        let mut offer = Offer::new(parcel, end, &mut self.items, deferred);
-        let mut at = 0;
+        let mut offer = Offer::new(parcel, end, items, deferred);
+        let (mut at, before) = (0, self.receivers.len());
         while let Some(receiver) = self.receivers.get(at) {
             let verdict = receiver.offer(&mut offer);
             if let Verdict::Refuse(reason) = verdict
                 && refusable
             {
                 self.turned_away.count();
-                return Err(Refusal::new(offer, reason));
+                let refusal = Refusal::new(offer, reason);
+                if self.receivers.len() != before {
+                    self.receivers_changed();
+                }
+                return Err(refusal);
             }
             if offer.deferred().has_full()
                 && let Some(queue) = offer.deferred().take_full()
@@ -141,10 +155,14 @@ impl<T: Send + 'static> PortState<T> {
                 at += 1;
             }
             if verdict == Verdict::Accept {
-                return Ok(None);
+                break;
             }
         }
-        Ok(offer.into_parcel())
+        let left = offer.into_parcel();
+        if self.receivers.len() != before {
+            self.receivers_changed();
+        }
+        Ok(left)
     }
 
     /// Keeps a parcel whatever the capacity.
@@ -154,7 +172,7 @@ impl<T: Send + 'static> PortState<T> {
             Entry::Posted if self.items.len() >= ENOUGH || self.pile.is_some() => {
                 self.keep_on_pile(parcel)
             }
-            Entry::Posted => self.items.push_back(parcel),
+            Entry::Posted => self.nodes().push_back(parcel),
             Entry::First => self.older_items().push_front(parcel),
             Entry::Returned => self
                 .older_items()
@@ -165,7 +183,7 @@ impl<T: Send + 'static> PortState<T> {
     /// Adds a receiver and offers it the waiting items, as if they were posted to it one by one.
     pub(crate) fn register(&mut self, receiver: Arc<dyn Receiver<T>>, deferred: &mut Deferred) {
         if self.offer_waiting(&receiver, deferred) {
-            self.receivers.push_back(receiver);
+            self.push_receiver(receiver);
         } else {
             deferred.drop_later(receiver);
         }
@@ -182,7 +200,7 @@ impl<T: Send + 'static> PortState<T> {
         let (mut kept, mut stays, mut hungry) = (BoxList::new(), true, None);
         while stays
             && hungry.is_none()
-            && let Some(parcel) = self.items.pop_front()
+            && let Some(parcel) = self.nodes().pop_front()
         {
             let mut offer = Offer::new(parcel, End::Back, &mut kept, deferred);
             // An item that is refused for want of room stays in the port like one that is rejected.
@@ -194,11 +212,11 @@ impl<T: Send + 'static> PortState<T> {
                 kept.push_back(parcel);
             }
         }
-        kept.append(std::mem::take(&mut self.items));
-        self.items = kept;
+        kept.append(std::mem::take(self.nodes()));
+        *self.nodes() = kept;
         if let Some(hungry) = hungry
             && stays
-            && !self.items.is_empty()
+            && self.items.len() > 0
         {
             hungry.line_up(&mut self.hungry, &self.this, deferred);
         }
@@ -212,13 +230,22 @@ impl<T: Send + 'static> PortState<T> {
             .receivers
             .iter()
             .position(|other| std::ptr::addr_eq(Arc::as_ptr(other), receiver))?;
-        self.receivers.remove(at)
+        let removed = self.receivers.remove(at);
+        self.receivers_changed();
+        removed
     }
 
     /// Adds a receiver that has been offered, in its own way, what waits.
     pub(crate) fn push_receiver(&mut self, receiver: Arc<dyn Receiver<T>>) {
         self.unpile();
         self.receivers.push_back(receiver);
+        self.receivers_changed();
+    }
+
+    /// A join connects the port: what is posted is offered.
+    pub(super) fn join(&mut self) {
+        self.joined = true;
+        self.find_short_way();
     }
 
     pub(crate) fn receivers(&self) -> impl Iterator<Item = &Arc<dyn Receiver<T>>> {
@@ -230,7 +257,7 @@ impl<T: Send + 'static> PortState<T> {
     #[inline]
     pub(crate) fn items_mut(&mut self) -> &mut BoxList<Delivery<T>> {
         self.unpile();
-        &mut self.items
+        self.nodes()
     }
 
     /// The number of waiting items.
@@ -243,7 +270,7 @@ impl<T: Send + 'static> PortState<T> {
     /// ([`PortState::let_in_later`]).
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<Parcel<T>> {
-        match self.items.pop_front() {
+        match self.nodes().pop_front() {
             None if self.pile.is_some() => self.pop_pile(),
             oldest => oldest,
         }
@@ -254,14 +281,27 @@ impl<T: Send + 'static> PortState<T> {
         if let Some(pile) = &self.pile {
             pile.close();
         }
-        &mut self.items
+        self.nodes()
+    }
+
+    /// The items that do not lie on the pile.
+    #[inline]
+    pub(super) fn nodes(&mut self) -> &mut BoxList<Delivery<T>> {
+        self.items.nodes(self.stamps.last())
     }
 
     /// Gives nodes to all items.
     #[inline]
     pub(super) fn unpile(&mut self) {
+        if self.pile.is_some() {
+            self.unpile_all();
+        }
+    }
+
+    #[cold]
+    fn unpile_all(&mut self) {
         if let Some(pile) = self.pile.take() {
-            pile.into_nodes(&mut self.items, self.stamps.last());
+            pile.into_nodes(self.items.nodes(0), self.stamps.last());
         }
     }
 }

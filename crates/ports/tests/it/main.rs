@@ -33,6 +33,7 @@ mod replay;
 mod replies;
 mod reports;
 mod select;
+mod short;
 mod streams;
 mod timeout;
 mod timer;

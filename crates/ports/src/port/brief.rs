@@ -1,0 +1,303 @@
+//! How items go the [short way](crate::short), and where those of a receiver of several wait for each other.
+
+use super::PortCore;
+use super::state::{PortState, Refusal};
+use crate::PostError;
+use crate::deferred::Deferred;
+use crate::delivery::{Delivery, Parcel, QueueHandle, address, parcel_under};
+use crate::short::{Row, Short, Way};
+use crate::stamps::Entry;
+use motet_dispatch::{BoxList, Causalities, Task, announce};
+use motet_sync::atomic::Ordering;
+use std::mem::{self, ManuallyDrop};
+use std::sync::Arc;
+
+/// Room for so many items at most is made for a row before they come.
+const ROOM: usize = 64;
+
+/// The items that wait in a port, but for those of a pile.
+pub(crate) enum Items<T: Send + 'static> {
+    Nodes(BoxList<Delivery<T>>),
+    /// Posted one after the other to the one receiver, which takes several. Whoever looks at them has nodes made.
+    Row(Vec<T>),
+}
+
+/// What has become of a task: whether others should hear of it, or where it is still to go.
+type Sent = Result<bool, (QueueHandle, Task)>;
+
+impl<T: Send + 'static> PortCore<T> {
+    /// Posts an item to a port whose items have nodes.
+    #[inline]
+    pub(super) fn post(&self, item: T) -> Result<(), PostError<T>> {
+        let mut parcel = self.parcel(item);
+        let (domain, mut state) = self.lock();
+        let inside = &mut *state;
+        if let Some(Short {
+            way: Way::Each(to),
+            queue,
+        }) = &inside.short
+            && queue.is_free()
+        {
+            inside.stamps.stamp(&mut parcel.stamp, Entry::Posted);
+            let sent = send(queue, address(parcel, Arc::clone(to)));
+            drop(state);
+            drop(domain);
+            tell(sent);
+            return Ok(());
+        }
+        let mut deferred = Deferred::default();
+        let placed = inside.place(parcel, Entry::Posted, &mut deferred);
+        drop(state);
+        drop(domain);
+        deferred.carry_out();
+        if deferred.is_done() {
+            // Nearly always: what drops it has not to look again.
+            let _nothing = ManuallyDrop::new(deferred);
+        }
+        placed.map_err(Refusal::into_error)
+    }
+
+    /// Posts an item to a port whose items may wait without nodes: on a pile, or in a row.
+    #[inline(never)]
+    pub(super) fn post_bare(&self, item: T) -> Result<(), PostError<T>> {
+        let causalities = match self.tokens {
+            true => Causalities::none(),
+            false => Causalities::active(),
+        };
+        let mut state = self.state();
+        let inside = &mut *state;
+        if let Some(Short {
+            way: Way::Rows(to, count),
+            queue,
+        }) = &inside.short
+        {
+            let fits = |row: &&mut Vec<T>| row.len() + 1 < *count || queue.is_free();
+            let row = inside.items.row().filter(fits);
+            let Some(row) = row.filter(|_| causalities.is_empty()) else {
+                let mut deferred = Deferred::default();
+                let parcel = parcel_under(causalities, item);
+                let placed = inside.place(parcel, Entry::Posted, &mut deferred);
+                drop(state);
+                deferred.carry_out();
+                return placed.map_err(Refusal::into_error);
+            };
+            if row.capacity() == 0 {
+                row.reserve_exact(ROOM.min(*count));
+            }
+            row.push(item);
+            inside.stamps.give();
+            if row.len() == *count {
+                let items = mem::take(row);
+                let last = inside.stamps.last();
+                let sent = send(queue, Arc::clone(to).task(Row { items, last }));
+                drop(state);
+                tell(sent);
+            }
+            return Ok(());
+        }
+        let Some(item) = inside.heap(item, causalities) else {
+            return Ok(());
+        };
+        // Under the lock, as where it is set.
+        self.bare.store(false, Ordering::Relaxed);
+        drop(state);
+        self.post(item)
+    }
+}
+
+impl<T: Send + 'static> PortState<T> {
+    /// The receivers have changed: finds out whether items may go the short way.
+    #[inline]
+    pub(super) fn receivers_changed(&mut self) {
+        if self.short.is_some() || self.receivers.len() == 1 {
+            self.find_short_way();
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn find_short_way(&mut self) {
+        self.unpile();
+        self.short = None;
+        let [receiver] = self.receivers.make_contiguous() else {
+            return;
+        };
+        if self.joined || self.bound.is_some() {
+            return;
+        }
+        let short = receiver.short_way();
+        // A queue that has a limit is asked for room by each offer.
+        self.short = short.filter(|short| short.queue.is_free());
+        if let Some(Short {
+            way: Way::Rows(..), ..
+        }) = &self.short
+            && let Some(port) = self.this.upgrade()
+        {
+            port.bare.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<T: Send + 'static> Items<T> {
+    /// The items in nodes; `last` is the stamp of the youngest.
+    #[inline]
+    pub(super) fn nodes(&mut self, last: i64) -> &mut BoxList<Delivery<T>> {
+        if let Items::Row(_) = self {
+            self.make_nodes(last);
+        }
+        match self {
+            Items::Nodes(nodes) => nodes,
+            Items::Row(_) => unreachable!("nodes have been made"),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_nodes(&mut self, last: i64) {
+        let before = mem::replace(self, Items::Nodes(BoxList::new()));
+        if let (Items::Row(items), Items::Nodes(nodes)) = (before, self) {
+            let row = Row { items, last };
+            row.stamped()
+                .for_each(|(stamp, item)| nodes.push_back(stamped(stamp, item)));
+        }
+    }
+
+    /// The row, which begins here if nothing waits. None while something waits in nodes.
+    #[inline]
+    fn row(&mut self) -> Option<&mut Vec<T>> {
+        if let Items::Nodes(nodes) = self {
+            if !nodes.is_empty() {
+                return None;
+            }
+            *self = Items::Row(Vec::new());
+        }
+        match self {
+            Items::Row(row) => Some(row),
+            Items::Nodes(_) => None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Items::Nodes(nodes) => nodes.len(),
+            Items::Row(row) => row.len(),
+        }
+    }
+}
+
+/// A node for an item that had none.
+pub(crate) fn stamped<T: Send + 'static>(stamp: i64, item: T) -> Parcel<T> {
+    let mut parcel = parcel_under(Causalities::none(), item);
+    parcel.stamp = stamp;
+    parcel
+}
+
+/// Queues a task under the port's lock, if that takes no more than a few instructions.
+#[inline]
+fn send(queue: &QueueHandle, task: Task) -> Sent {
+    let queued = queue.admit_here(task);
+    queued.map_err(|task| (Arc::clone(queue), task))
+}
+
+/// Does the rest, after the lock has been released.
+#[inline]
+fn tell(sent: Sent) {
+    match sent {
+        Ok(false) => {}
+        Ok(true) => announce(),
+        Err((queue, task)) => queue.admit(task),
+    }
+}
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use crate::loom_ports::{Keeper, post_elsewhere};
+    use crate::{JoinedReceive, MultipleItemReceive, Port, Receive};
+    use motet_sync::Mutex;
+    use std::sync::Arc;
+
+    /// A port with a batch of so many, at work, and what it has handled.
+    fn batched(count: usize, queue: &Keeper) -> (Port<u32>, Arc<Mutex<Vec<u32>>>) {
+        let (port, seen) = (Port::new(), Arc::new(Mutex::new(Vec::new())));
+        let handled = Arc::clone(&seen);
+        MultipleItemReceive::persistent(&port, count, move |items| handled.lock().extend(items))
+            .activate(queue)
+            .unwrap();
+        queue.run();
+        (port, seen)
+    }
+
+    /// An item on its short way meets a join that connects its port: it is handled once.
+    #[test]
+    fn loom_the_short_way_against_the_registration_of_a_join() {
+        loom::model(|| {
+            let (p, q, queue) = (Port::new(), Port::<u32>::new(), Keeper::default());
+            Receive::persistent(&p, |_| ()).activate(&queue).unwrap();
+            queue.run();
+            JoinedReceive::persistent((&p, &q), |_: (u32, u32)| ())
+                .activate(&queue)
+                .unwrap();
+            let poster = post_elsewhere(&p, 1);
+            let ran = queue.run();
+            poster.join().unwrap();
+            assert_eq!(ran + queue.run(), 2, "the registration, and the handler");
+            p.post(2).unwrap();
+            assert_eq!((queue.run(), p.item_count()), (1, 0));
+        });
+    }
+
+    /// An item on its short way meets the end of the receive: it is handled, or waits.
+    #[test]
+    fn loom_the_short_way_against_a_cleanup() {
+        loom::model(|| {
+            let (port, queue) = (Port::new(), Keeper::default());
+            let active = Receive::persistent(&port, |_| ()).activate(&queue).unwrap();
+            queue.run();
+            let poster = post_elsewhere(&port, 1);
+            active.cleanup();
+            poster.join().unwrap();
+            assert_eq!(queue.run() + port.item_count(), 1);
+        });
+    }
+
+    /// Two posts fill a row while somebody takes by hand: each item has one taker.
+    #[test]
+    fn loom_two_posts_into_a_row_against_a_taker() {
+        loom::model(|| {
+            let queue = Keeper::default();
+            let (port, seen) = batched(2, &queue);
+            let posters = [post_elsewhere(&port, 1), post_elsewhere(&port, 2)];
+            let taken = port.test();
+            posters
+                .into_iter()
+                .for_each(|poster| poster.join().unwrap());
+            queue.run();
+            let mut all = seen.lock().clone();
+            assert_eq!(all.len(), if taken.is_some() { 0 } else { 2 });
+            all.extend(taken);
+            all.extend(port.test());
+            all.sort_unstable();
+            assert_eq!(all, [1, 2]);
+        });
+    }
+
+    /// A row is filled while a second receiver comes: it stands behind the first, and nothing is lost.
+    #[test]
+    fn loom_a_row_against_another_receiver() {
+        loom::model(|| {
+            let queue = Keeper::default();
+            let (port, seen) = batched(2, &queue);
+            port.post(1).unwrap();
+            let second = Receive::once(&port, |_| ()).activate(&queue).unwrap();
+            let poster = post_elsewhere(&port, 2);
+            let ran = queue.run();
+            poster.join().unwrap();
+            let ran = ran + queue.run();
+            // It takes the first, the second, or none because they are gone.
+            assert_eq!(seen.lock().len(), if second.is_active() { 2 } else { 0 });
+            assert_eq!(ran, 2);
+            let left = usize::from(!second.is_active());
+            assert_eq!(port.item_count(), left);
+        });
+    }
+}

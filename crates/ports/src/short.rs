@@ -1,0 +1,67 @@
+//! The short way of items: where they go from a port whose one receiver wants them all.
+//!
+//! Most ports have one receiver for good, that takes whatever comes: a persistent receive without a predicate, or one
+//! of several items without a guard. Nothing has to be offered to it. It tells its port once where items go, and the
+//! port sends them there itself (`port/brief.rs`), as long as the receiver is alone at it.
+
+use crate::delivery::{Deliver, QueueHandle, Sends};
+use motet_dispatch::Task;
+use std::fmt;
+use std::sync::Arc;
+
+/// Where a receiver that wants everything has its items sent, instead of being offered them.
+pub struct Short<T: Send + 'static> {
+    pub(crate) way: Way<T>,
+    pub(crate) queue: QueueHandle,
+}
+
+pub(crate) enum Way<T: Send + 'static> {
+    /// Each in the task of its own node.
+    Each(Arc<dyn Deliver<T>>),
+    /// So many in one task.
+    Rows(Arc<dyn DeliverRow<T>>, usize),
+}
+
+/// The far end of the way of rows.
+pub(crate) trait DeliverRow<T>: Sends {
+    /// The task that handles the items.
+    fn task(self: Arc<Self>, row: Row<T>) -> Task;
+}
+
+/// Items of one port that came one after the other, without nodes, oldest first. None carries causalities.
+pub(crate) struct Row<T> {
+    pub(crate) items: Vec<T>,
+    /// The stamp of the youngest.
+    pub(crate) last: i64,
+}
+
+impl<T> Row<T> {
+    /// The items with their stamps.
+    pub(crate) fn stamped(self) -> impl DoubleEndedIterator<Item = (i64, T)> {
+        let before = self.last - self.items.len() as i64;
+        let stamped = self.items.into_iter().enumerate();
+        stamped.map(move |(at, item)| (before + 1 + at as i64, item))
+    }
+}
+
+impl<T: Send + 'static> Short<T> {
+    /// Each item goes to `to`.
+    pub(crate) fn each(to: Arc<dyn Deliver<T>>, queue: &QueueHandle) -> Self {
+        let way = Way::Each(to);
+        let queue = Arc::clone(queue);
+        Short { way, queue }
+    }
+
+    /// Of the items, `count` at a time go to `to`.
+    pub(crate) fn rows(to: Arc<dyn DeliverRow<T>>, count: usize, queue: &QueueHandle) -> Self {
+        let way = Way::Rows(to, count);
+        let queue = Arc::clone(queue);
+        Short { way, queue }
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for Short<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Short").finish_non_exhaustive()
+    }
+}
