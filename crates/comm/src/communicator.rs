@@ -191,6 +191,11 @@ impl Communicator {
         Ok(number)
     }
 
+    /// This rank has read the total of the meeting, and has to do with it until it leaves.
+    pub(crate) fn stay_in_meeting(&self) {
+        self.in_meeting.set(true);
+    }
+
     /// This rank has read the total of the meeting.
     #[inline]
     pub(crate) fn leave_meeting(&self) {

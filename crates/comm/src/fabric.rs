@@ -25,6 +25,7 @@ mod solo;
 mod team;
 mod threads;
 
+pub(crate) use bridge::Beside;
 pub(crate) use call::Call;
 pub(crate) use hall::Hall;
 pub(crate) use lane::{Closer, Edge, LaneEnds, Toward};

@@ -83,6 +83,14 @@ where
         }
     }
 
+    /// Comes to the meeting, if it has not; its number, unless that is not possible.
+    pub(crate) fn begin(&mut self) -> Option<u32> {
+        if !self.came {
+            self.come();
+        }
+        self.refused.is_none().then_some(self.number)
+    }
+
     /// Comes to the meeting, unless that is not possible.
     fn come(&mut self) {
         self.came = true;
@@ -189,9 +197,7 @@ where
 
     #[inline]
     fn look(&mut self) -> Option<Result<T, CommError>> {
-        if !self.came {
-            self.come();
-        }
+        self.begin();
         if let Some(refused) = self.refused.take() {
             return Some(Err(*refused));
         }

@@ -47,6 +47,25 @@ pub trait Transport: Send + Sync {
         self.send(process, header, &mut payload)
     }
 
+    /// Sends as much of these bytes, from the first on, as goes at once without a copy that waits; how much that was. They go
+    /// as messages with this header, cut where it suits the transport, but only at multiples of 64 bytes. Who has more to
+    /// send calls it again, after [`Transport::progress`]. (A transport that knows nothing better sends all of them as one.)
+    ///
+    /// # Errors
+    /// As [`Transport::send`].
+    fn send_some(
+        &self,
+        process: usize,
+        header: Header,
+        bytes: &[u8],
+    ) -> Result<Gone, TransportError> {
+        self.send_pieces(process, header, &[bytes])?;
+        Ok(Gone {
+            bytes: bytes.len(),
+            messages: 1,
+        })
+    }
+
     /// Takes in what has come and gives it to `deliver`, with the process it comes from; the number of messages.
     /// Also finishes sends. Any thread may call it, and several at once: whoever finds another at it gets 0.
     ///
@@ -97,6 +116,15 @@ pub struct Header {
     pub destination: u32,
     /// What it is about.
     pub tag: u32,
+}
+
+/// What [`Transport::send_some`] has sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Gone {
+    /// So many of the bytes.
+    pub bytes: usize,
+    /// In so many messages.
+    pub messages: usize,
 }
 
 /// Why a transport cannot go on.

@@ -5,7 +5,7 @@
 
 mod numbers;
 
-pub(crate) use numbers::Numbers;
+pub(crate) use numbers::{Numbers, numbers_of};
 
 use crate::{Plain, Value};
 use motet_sync::Mutex;

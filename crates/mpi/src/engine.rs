@@ -22,6 +22,7 @@ mod connections;
 mod envelope;
 mod peers;
 mod receiving;
+mod sending;
 mod shared;
 mod sides;
 mod waiting;
@@ -29,15 +30,13 @@ mod waiting;
 pub use envelope::Envelope;
 
 use crate::binding::{Comm, Request, RequestSet};
-use crate::engine::arrivals::TAG;
 use crate::engine::closing::Closing;
-use crate::engine::envelope::{Kind, TRAILER, pack, unpack};
+use crate::engine::envelope::{Kind, unpack};
 use crate::engine::peers::Peers;
 use crate::engine::receiving::Receiving;
-use crate::engine::shared::{Bedroom, Came, Load, Senders, open_ways};
+use crate::engine::shared::{Bedroom, Came, Senders, open_ways};
 use crate::engine::sides::{Side, Sides};
 use crate::error::MpiError;
-use motet_comm::Header;
 use motet_sync::Mutex;
 use std::time::Duration;
 
@@ -123,46 +122,6 @@ impl Engine {
         self.sending.lock().len() + self.shared.waiting()
     }
 
-    /// Sends a message. It goes on in the background; messages from here to one process come in the
-    /// order in which they were sent. What `payload` holds afterwards means nothing; its memory may be used again. (One
-    /// with room for 24 bytes more is taken away rather than copied where MPI carries it.)
-    ///
-    /// # Errors
-    /// [`MpiError::NoSuchProcess`]; [`MpiError::Closed`] when this process has closed;
-    /// [`MpiError::PeerLost`] when the other is gone; [`MpiError::Call`].
-    pub fn send(
-        &self,
-        process: usize,
-        header: Header,
-        payload: &mut Vec<u8>,
-    ) -> Result<(), MpiError> {
-        self.send_load(process, header, Load::Whole(payload))
-    }
-
-    /// As [`Engine::send`], with a payload in several pieces, one behind the other: they are copied once.
-    ///
-    /// # Errors
-    /// As [`Engine::send`].
-    pub fn send_pieces(
-        &self,
-        process: usize,
-        header: Header,
-        pieces: &[&[u8]],
-    ) -> Result<(), MpiError> {
-        self.send_load(process, header, Load::Pieces(pieces))
-    }
-
-    #[inline]
-    fn send_load(&self, process: usize, header: Header, load: Load<'_>) -> Result<(), MpiError> {
-        if process != self.process() && self.shared.reach(process) {
-            // Nobody need count it: nothing goes into a ring behind the farewell.
-            self.sides.check(process)?;
-            return self.start(process, Kind::Message, header, load);
-        }
-        let _sender = self.sides.enter(process)?;
-        self.start(process, Kind::Message, header, load)
-    }
-
     /// Takes in what has come, at most so much as the configuration says, and finishes sends. Gives
     /// the number of messages it delivered: 0 also when another thread is at it. Never waits.
     ///
@@ -187,71 +146,6 @@ impl Engine {
             Some(lost) => Err(lost),
             None => taken,
         }
-    }
-
-    fn start(
-        &self,
-        process: usize,
-        kind: Kind,
-        header: Header,
-        load: Load<'_>,
-    ) -> Result<(), MpiError> {
-        if self.shared.reach(process) {
-            let message = match kind {
-                Kind::Message => Some((header, load)),
-                Kind::Farewell => None,
-            };
-            let open = || self.sides.get(process) != Side::Lost;
-            let sent = self.shared.send(process, message, open);
-            if self.shared.waiting() > 0 {
-                // Who makes room tells nobody: who sleeps is to look for it.
-                self.bedroom.rouse();
-            }
-            return if sent { Ok(()) } else { Err(MpiError::Closed) };
-        }
-        // There are libraries that break when they send to a process of another machine that has gone.
-        if let Some(reason) = self.peers.cut(process) {
-            return Err(MpiError::PeerLost { process, reason });
-        }
-        let mut request = self
-            .comm
-            .isend(pack(kind, header, load.take(TRAILER)), process, TAG)?;
-        // Most short messages are gone at once.
-        if request.test()?.is_some() {
-            return Ok(());
-        }
-        let mut sending = self.sending.lock();
-        sending.push(request, process);
-        if self.sides.get(process) == Side::Lost {
-            // It was lost since the caller looked: nobody else gives this send up.
-            sending.abandon(|&to| to == process);
-        }
-        Ok(())
-    }
-
-    /// Forgets sends that have ended, and loses who could not be sent to.
-    fn finish_sends(
-        &self,
-        receiving: &mut Receiving,
-        deliver: &mut impl FnMut(Envelope<'_>),
-    ) -> Result<(), MpiError> {
-        self.shared.go_on();
-        if !self.asks_mpi {
-            return Ok(());
-        }
-        let mut failed = Vec::new();
-        let mut sending = self.sending.lock();
-        let tested = sending.test(|process, _, fine| {
-            if !fine {
-                failed.push(process);
-            }
-        });
-        drop(sending);
-        for process in failed {
-            let reason = "MPI could not send to it".to_owned();
-            self.lose(receiving, process, reason, deliver);
-        }
-        tested
     }
 
     /// Delivers what is here, at most so much as the configuration says.

@@ -3,7 +3,7 @@
 use crate::binding::{Environment, Library, ThreadLevel};
 use crate::engine::{Engine, EngineConfig};
 use crate::error::MpiError;
-use motet_comm::{Header, Transport, TransportError};
+use motet_comm::{Gone, Header, Transport, TransportError};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::fmt;
 use std::sync::Arc;
@@ -136,6 +136,17 @@ impl Transport for Processes {
     ) -> Result<(), TransportError> {
         self.engine()
             .send_pieces(process, header, pieces)
+            .map_err(|error| self.failed(error))
+    }
+
+    fn send_some(
+        &self,
+        process: usize,
+        header: Header,
+        bytes: &[u8],
+    ) -> Result<Gone, TransportError> {
+        self.engine()
+            .send_some(process, header, bytes)
             .map_err(|error| self.failed(error))
     }
 

@@ -4,8 +4,9 @@ use super::shares::fold_rows;
 use super::shelf::{copy, each_of};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
-use crate::pending::{Either, Waiting};
+use crate::pending::{Either, Pending, Waiting};
 use crate::request::Request;
+use crate::stream::Stream;
 use crate::wire::Numbers;
 use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
@@ -85,8 +86,14 @@ impl Communicator {
             let call = Call::new::<T>(name, location);
             let fold = move |rows: &[&[T]], totals: &mut [T]| fold_rows(rows, totals, &op);
             Either::One(self.combined_in_shares(call, numbers, totals, fold))
+        } else if self.streams::<T>(numbers.len()) {
+            let call = Call::new::<T>(name, location).length(numbers.len());
+            Either::Other(Either::One(
+                self.combined_as_they_come(call, numbers, totals, op),
+            ))
         } else {
-            Either::Other(self.allreduce_numbers(name, location, numbers, totals, op))
+            let pending = self.allreduce_numbers(name, location, numbers, totals, op);
+            Either::Other(Either::Other(pending))
         };
         Waiting::new(self.spot(), pending)
     }
@@ -104,6 +111,30 @@ impl Communicator {
     ) -> Request<'c, ()> {
         self.allreduce_numbers("iallreduce_into", Location::caller(), numbers, totals, op)
             .started()
+    }
+
+    /// For two ranks that [stream](Communicator::streams).
+    fn combined_as_they_come<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        totals: &'c mut [T],
+        op: impl Fn(T, T) -> T + 'c,
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        let fine = same_length(call.name(), numbers.len(), totals.len());
+        let first = self.rank() == 0;
+        let combine = move |begin, came: &[T]| {
+            let place = begin..begin + came.len();
+            let pairs = numbers[place.clone()].iter().zip(came);
+            for (total, (mine, theirs)) in totals[place].iter_mut().zip(pairs) {
+                *total = if first {
+                    op(*mine, *theirs)
+                } else {
+                    op(*theirs, *mine)
+                };
+            }
+        };
+        Stream::new(self, call, fine, numbers, (numbers.len(), combine))
     }
 
     fn allreduce_at<'c, T: Clone + Value + Sync>(

@@ -46,6 +46,14 @@ struct Between {
     spare: Vec<Vec<u8>>,
 }
 
+/// See [`Bridge::beside`].
+#[derive(Clone, Copy)]
+pub(crate) struct Beside<'b> {
+    bridge: &'b Bridge,
+    meeting: u32,
+    to: usize,
+}
+
 impl Bridge {
     /// A place for the members of a communicator, given as ranks of the world; `None` when none lives here.
     pub(crate) fn new(
@@ -91,6 +99,20 @@ impl Bridge {
     /// The number of ranks here.
     pub(super) fn ranks_here(&self) -> usize {
         self.here.len()
+    }
+
+    /// Whether of two ranks each lives in a process of its own.
+    pub(crate) fn is_pair(&self) -> bool {
+        self.here.len() == 1 && self.route.is_pair()
+    }
+
+    /// The way of long vectors beside a meeting to which the rank here has come, to the other one, `to` in the world.
+    pub(crate) fn beside(&self, meeting: u32, to: usize) -> Beside<'_> {
+        Beside {
+            bridge: self,
+            meeting,
+            to,
+        }
     }
 
     /// A rank comes to meeting `number` of the communicator.
@@ -250,6 +272,33 @@ impl Bridge {
     ) -> Result<R, CommError> {
         // SAFETY: the caller promises it.
         unsafe { self.meeting.read(read) }
+    }
+}
+
+impl Beside<'_> {
+    /// Sends as much of the bytes as goes at once; how many.
+    pub(crate) fn send(&self, bytes: &[u8]) -> usize {
+        let at = (self.bridge.site.communicator, self.meeting);
+        self.bridge.processes.send_vector(at, self.to, bytes)
+    }
+
+    /// Sends all of them, whether there is room or not.
+    pub(crate) fn send_rest(&self, bytes: &[u8]) {
+        let at = (self.bridge.site.communicator, self.meeting);
+        self.bridge.processes.send_rest(at, self.to, bytes);
+    }
+
+    /// Looks for messages.
+    pub(crate) fn poll(&self) {
+        self.bridge.processes.poll();
+    }
+
+    /// Gives pieces back that were used, for those that have come since.
+    pub(crate) fn take(&self, pieces: &mut Vec<Vec<u8>>) {
+        let crossing = self.bridge.crossing.get();
+        crossing
+            .expect("the rank has come to the meeting")
+            .take_pieces(self.meeting, pieces);
     }
 }
 

@@ -18,6 +18,7 @@ mod profiles;
 mod pulse;
 mod receipts;
 mod stuck;
+mod vectors;
 
 pub(crate) use attention::Turn;
 pub(crate) use control::{Ending, Later};
@@ -77,6 +78,7 @@ pub(crate) struct Told {
 const CROSSING: u8 = 0x10;
 const RECEIPT: u8 = 0x11;
 const CONTROL: u8 = 0x12;
+const VECTOR: u8 = 0x13;
 
 /// The context of messages: of which run, what, of which communicator.
 fn context_of(run: u16, what: u8, communicator: u32) -> u64 {
@@ -309,6 +311,7 @@ impl Processes {
                     return self.strange(process);
                 }
             }
+            VECTOR => self.vector_came(communicator, &header, payload),
             RECEIPT => {
                 let kept = payload.as_slice().try_into().map(u64::from_le_bytes);
                 let receipt = kept.ok().and_then(|kept| self.receipts.take(kept));

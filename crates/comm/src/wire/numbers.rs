@@ -11,18 +11,23 @@ pub(crate) enum Numbers<T> {
     Came(Vec<u8>),
 }
 
+/// The numbers of these bytes, all of them whole; copied only where they begin at an odd place.
+pub(crate) fn numbers_of<T: Plain>(bytes: &[u8]) -> Cow<'_, [T]> {
+    match bytemuck::try_cast_slice(bytes) {
+        Ok(numbers) => Cow::Borrowed(numbers),
+        Err(_) => {
+            let numbers = bytes.chunks_exact(size_of::<T>());
+            Cow::Owned(numbers.map(bytemuck::pod_read_unaligned).collect())
+        }
+    }
+}
+
 impl<T: Plain> Numbers<T> {
     /// The numbers; copied only where their bytes begin at an odd place.
     pub(crate) fn all(&self) -> Cow<'_, [T]> {
         match self {
             Numbers::Own(numbers) => Cow::Borrowed(numbers),
-            Numbers::Came(bytes) => match bytemuck::try_cast_slice(bytes) {
-                Ok(numbers) => Cow::Borrowed(numbers),
-                Err(_) => {
-                    let numbers = bytes.chunks_exact(size_of::<T>());
-                    Cow::Owned(numbers.map(bytemuck::pod_read_unaligned).collect())
-                }
-            },
+            Numbers::Came(bytes) => numbers_of(bytes),
         }
     }
 

@@ -1,10 +1,14 @@
 //! Vectors that ranks combine in shares, and numbers that others read while their rank has gone on.
 
+use crate::network::processes;
 use crate::worlds::{Outcome, TREES, everywhere, on, worlds_of};
 use motet_comm::{CommError, World};
+use motet_sync::thread;
+use motet_testkit::{patience, within};
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 fn trees() -> Vec<World> {
     let some = |size| worlds_of(size).into_iter().take(2);
@@ -74,6 +78,11 @@ fn sem_g33_ranks_that_combine_in_shares_and_others_are_told() {
                 panic!("no mismatch: {outcome:?}");
             };
             assert!(one.contains("allreduce_into") && other.contains("barrier"));
+            // One goes piece by piece, and the other is short.
+            let length = if last { 10 } else { 2000 };
+            let (mine, mut totals) = (vec![1.0; length], vec![0.0; length]);
+            let outcome = comm.allreduce_into(&mine, &mut totals, |a, b| a + b).await;
+            assert!(matches!(outcome, Err(CommError::Mismatch { .. })));
             comm.barrier().await
         },
         |_, _| (),
@@ -159,4 +168,75 @@ fn room_that_is_lent_again_is_read_by_nobody() {
         },
         |_, _| (),
     );
+}
+
+/// Of two ranks in a process each the numbers go piece by piece, beside the meeting.
+#[test]
+fn sem_g32_vectors_that_come_in_pieces_are_combined_in_rank_order() {
+    everywhere(
+        async |comm| {
+            let (rank, size) = (comm.rank(), comm.size());
+            for length in [1, 1023, 1024, 1025, 5003] {
+                let mine: Vec<f64> = (0..length).map(|i| number(rank, i)).collect();
+                let mut totals = vec![0.0; length];
+                // Does not commute.
+                let op = |a: f64, b: f64| a + b * 0.5;
+                comm.allreduce_into(&mine, &mut totals, op).await?;
+                if size == 2 {
+                    for (i, total) in totals.iter().enumerate() {
+                        let expected = op(number(0, i), number(1, i));
+                        assert_eq!(total.to_bits(), expected.to_bits(), "{i} of {length}");
+                    }
+                }
+                let bytes = vec![rank as u8; 8 * length];
+                let mut sums = vec![0; 8 * length];
+                comm.allreduce_into(&bytes, &mut sums, |a, b| a + b).await?;
+                assert!(
+                    sums.iter()
+                        .all(|sum| usize::from(*sum) == size * (size - 1) / 2)
+                );
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
+/// Who sleeps, computes or has dropped its call keeps nobody: what it gives goes on without it.
+#[test]
+fn sem_g34_pieces_of_who_sleeps_or_has_left_go_on_without_it() {
+    within(patience(), || {
+        let outcomes = processes(2, |end| {
+            let world = World::over(end, 1);
+            let ended = world.run(async |comm| -> Outcome<bool> {
+                let mine = vec![comm.rank() + 1; 4000];
+                let mut totals = vec![0; 4000];
+                for late in [0, 1] {
+                    if comm.rank() == late {
+                        thread::park_timeout(Duration::from_millis(60));
+                    }
+                    totals.fill(0);
+                    comm.allreduce_into(&mine, &mut totals, |a, b| a + b)
+                        .await?;
+                    assert_eq!(totals, [3; 4000]);
+                }
+                if comm.rank() == 0 {
+                    {
+                        let call = pin!(comm.allreduce_into(&mine, &mut totals, |a, b| a + b));
+                        let poll = call.poll(&mut Context::from_waker(Waker::noop()));
+                        assert!(poll.is_pending(), "the call waits");
+                    }
+                    comm.send(1, 0, ()).await?;
+                    let told = comm.barrier().await;
+                    return Ok(matches!(told, Err(CommError::OutOfStep { .. })));
+                }
+                comm.recv::<()>(0, 0).await?;
+                comm.allreduce_into(&mine, &mut totals, |a, b| a + b)
+                    .await?;
+                Ok(totals == [3; 4000])
+            });
+            ended.unwrap()
+        });
+        assert_eq!(outcomes, [[true], [true]]);
+    });
 }

@@ -3,7 +3,7 @@
 //! It behaves as a transport may at its worst: only the order between two processes is kept, a message comes some calls
 //! of `progress` after it was sent, and who is killed is found out later.
 
-use motet_comm::{Header, Transport, TransportError};
+use motet_comm::{Gone, Header, Transport, TransportError};
 use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use motet_sync::{Mutex, thread};
 use std::collections::VecDeque;
@@ -110,6 +110,23 @@ impl Transport for Endpoint {
             line.lock().push_back((self.process, header, payload));
         }
         Ok(())
+    }
+
+    fn send_some(
+        &self,
+        process: usize,
+        header: Header,
+        bytes: &[u8],
+    ) -> Result<Gone, TransportError> {
+        // As if there were little room, and often none.
+        let room = 64 * (self.calls.load(Ordering::Relaxed) as usize % 7).saturating_sub(3);
+        let mut gone = Gone::default();
+        for piece in bytes[..room.min(bytes.len())].chunks(128) {
+            self.send(process, header, &mut piece.to_vec())?;
+            gone.bytes += piece.len();
+            gone.messages += 1;
+        }
+        Ok(gone)
     }
 
     fn progress(

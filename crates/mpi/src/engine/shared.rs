@@ -13,7 +13,7 @@ mod segment;
 use super::peers::Peers;
 use crate::binding::Comm;
 use crate::error::MpiError;
-use motet_comm::Header;
+use motet_comm::{Gone, Header};
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use motet_sync::{Mutex, thread};
 use parcel::Parcel;
@@ -62,8 +62,11 @@ pub(super) type Taker<'a> = dyn FnMut(usize, Came<'_>) -> Result<(), MpiError> +
 
 /// A ring has this many cells, and fewer where many processes share a machine: then all rings of a process take
 /// `INBOX` bytes.
-const CELLS: usize = 16 * 1024;
-const INBOX: usize = 2 << 20;
+const CELLS: usize = 32 * 1024;
+const INBOX: usize = 4 << 20;
+
+/// A message counts as one more for each so many bytes: who takes some in is to use them while they are in its caches.
+const WEIGHT: usize = 1024;
 
 impl Senders {
     /// Whether messages to the process, if there is one, go this way.
@@ -122,6 +125,23 @@ impl Senders {
         true
     }
 
+    /// Sends as much of the bytes as there is room for, to a process that is reached. `None`: the farewell has been sent.
+    pub(super) fn send_some(&self, process: usize, header: &Header, bytes: &[u8]) -> Option<Gone> {
+        let way = self.ways[process].as_ref();
+        let mut way = way.expect("only who is reached is sent to").lock();
+        if way.ended {
+            return None;
+        }
+        if !way.waiting.is_empty() {
+            return Some(Gone::default());
+        }
+        let gone = way.ring.write_some(header, bytes);
+        if gone.messages > 0 {
+            bell::ring(&*way.there);
+        }
+        Some(gone)
+    }
+
     /// Goes on with what waits for room.
     #[inline]
     pub(super) fn go_on(&self) {
@@ -162,7 +182,7 @@ impl Outgoing {
 }
 
 impl Receivers {
-    /// Hands over what is here, about so much of each process at most; how much it was.
+    /// Hands over what is here, about so much of each process at most, long messages counted as several; how many it was.
     #[inline]
     pub(super) fn take_in(
         &mut self,
@@ -171,9 +191,11 @@ impl Receivers {
     ) -> Result<usize, MpiError> {
         let mut taken = 0;
         for (process, ring) in &mut self.0 {
-            for _ in 0..at_once {
+            let mut room = at_once;
+            while room > 0 {
                 let Some(came) = ring.next() else { break };
                 taken += 1;
+                room = room.saturating_sub(1 + came.bytes() / WEIGHT);
                 take(*process, came)?;
             }
         }

@@ -9,8 +9,13 @@ use motet_testkit::{mpi_libraries, patience, within};
 use std::fmt::Debug;
 
 /// Processes, ranks in each, and whether messages go through memory or over MPI.
-const LAYOUTS: [(usize, usize, bool); 4] =
-    [(2, 1, true), (2, 2, false), (2, 2, true), (3, 1, true)];
+const LAYOUTS: [(usize, usize, bool); 5] = [
+    (2, 1, false),
+    (2, 1, true),
+    (2, 2, false),
+    (2, 2, true),
+    (3, 1, true),
+];
 
 /// Runs `body` as the processes of every layout and library; it gets the number of ranks of each process.
 fn on_layouts(name: &str, body: fn(Environment, usize)) {

@@ -11,11 +11,12 @@ mod route;
 
 pub(crate) use route::Route;
 
+use super::vectors::Pieces;
 use super::{CROSSING, Processes, context_of};
 use crate::transport::Header;
 use crate::wire::{Tail, put_number};
-use motet_sync::Mutex;
 use motet_sync::atomic::Ordering;
+use motet_sync::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 use std::mem;
 use std::sync::Arc;
@@ -45,7 +46,7 @@ struct All {
 pub(crate) struct Crossing(Mutex<State>);
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// Once the ranks here have come, until everything is here.
     begun: Option<Begun>,
     /// What has come to that meeting, of which processes; ours first.
@@ -58,6 +59,8 @@ struct State {
     memory: Vec<u8>,
     /// For further parts.
     spare: Vec<Vec<u8>>,
+    /// Of vectors that go beside the meetings.
+    pub(super) pieces: Pieces,
 }
 
 struct Begun {
@@ -115,6 +118,10 @@ impl Crossing {
         parts.sort_unstable_by_key(|part| part.process);
         parts
     }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock()
+    }
 }
 
 impl Crossings {
@@ -128,6 +135,14 @@ impl Crossings {
         let new = all.spare.pop().unwrap_or_default();
         all.known.push((site, Arc::clone(&new)));
         new
+    }
+
+    /// The crossing at this site, if there has been a message for it.
+    pub(super) fn known(&self, site: Site) -> Option<Arc<Crossing>> {
+        let all = self.0.lock();
+        let mut known = all.known.iter();
+        let (_, known) = known.find(|(other, _)| *other == site)?;
+        Some(Arc::clone(known))
     }
 
     /// Nobody here comes to this site any more, or wants to know the outcome of the meeting that is under way, which
@@ -272,6 +287,7 @@ impl State {
     fn clear(&mut self) {
         self.parts.clear();
         self.early.clear();
+        self.pieces.clear();
         self.memory.clear();
         self.memory.shrink_to(KEPT);
         (self.begun, self.abandoned) = (None, false);

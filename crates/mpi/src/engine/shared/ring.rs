@@ -15,16 +15,17 @@
 //! Stamps, headers and counts are read and written as atomic words. Payloads are copied as bytes, which the stamp hands
 //! over: a process that misbehaves can send nonsense, and nothing worse.
 
+mod cells;
 mod frame;
 #[cfg(all(test, motet_loom))]
 mod models;
 #[cfg(all(test, not(motet_loom)))]
 mod tests;
 
-use super::bytes::{copy_in, copy_out};
 use super::parcel::Parcel;
+use cells::Ring;
 use frame::{CELL, FAREWELL, FIRST, REST, Stamp, WHOLE, frame_cells, is_stamp, stamp};
-use motet_comm::Header;
+use motet_comm::{Gone, Header};
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::mem;
 use std::ops::Range;
@@ -67,10 +68,14 @@ pub(in crate::engine) enum Came<'a> {
     Nonsense,
 }
 
-struct Ring<M> {
-    memory: Arc<M>,
-    /// Its words in the memory.
-    place: Range<usize>,
+impl Came<'_> {
+    /// The length of the payload.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Came::Message(_, payload) => payload.len(),
+            Came::Farewell | Came::Nonsense => 0,
+        }
+    }
 }
 
 struct Begun {
@@ -81,6 +86,9 @@ struct Begun {
 
 /// At most so many bytes of a message in a frame: the receiver copies one while the sender copies the next.
 const PIECE: usize = 8 * 1024;
+
+/// Bytes of a cell.
+const LINE: usize = CELL * 8;
 
 /// A receiver keeps so many bytes of memory for further short messages.
 const KEPT: usize = 2 * PIECE;
@@ -143,6 +151,20 @@ impl<M: Memory> RingSender<M> {
                 return true;
             }
         }
+    }
+
+    /// Writes as many of the bytes as there is room for, as messages of a frame each.
+    pub(super) fn write_some(&mut self, header: &Header, bytes: &[u8]) -> Gone {
+        let ([one, two], mut gone) = (words_of(header), Gone::default());
+        let head = [header.context, one, two];
+        for piece in bytes.chunks(self.ring.piece() / LINE * LINE) {
+            if !self.write_frame(WHOLE, &head, &[piece], 0..piece.len()) {
+                break;
+            }
+            gone.bytes += piece.len();
+            gone.messages += 1;
+        }
+        gone
     }
 
     /// Writes a frame with these of the pieces' bytes if there is room for it.
@@ -321,70 +343,6 @@ impl<M: Memory> RingReceiver<M> {
             destination: (one >> 32) as u32,
             tag: two as u32,
         }
-    }
-}
-
-impl<M: Memory> Ring<M> {
-    fn new(memory: Arc<M>, place: Range<usize>) -> Self {
-        let ring = Ring { memory, place };
-        assert!(ring.cells().is_power_of_two() && ring.cells() >= 4);
-        ring
-    }
-
-    #[inline]
-    fn cells(&self) -> u64 {
-        (self.place.len() / CELL - 1) as u64
-    }
-
-    /// At most so many bytes stand in a frame: a ring has room for several.
-    #[inline]
-    fn piece(&self) -> usize {
-        PIECE.min(self.place.len() * 8 / 4)
-    }
-
-    #[inline]
-    fn taken(&self) -> &AtomicU64 {
-        &self.memory.words()[self.place.start]
-    }
-
-    /// The words of all cells.
-    #[inline]
-    fn data(&self) -> &[AtomicU64] {
-        &self.memory.words()[self.place.start + CELL..self.place.end]
-    }
-
-    /// The first word of the cell with this number since the beginning.
-    #[inline]
-    fn at(&self, cell: u64) -> usize {
-        (cell & (self.cells() - 1)) as usize * CELL
-    }
-
-    /// Writes these of the pieces' bytes from this word on, round the end.
-    #[inline]
-    fn copy_in(&self, pieces: &[&[u8]], bytes: Range<usize>, begin: usize) {
-        let (data, mut at, mut before) = (self.data(), begin * 8, 0);
-        let end = size_of_val(data);
-        for piece in pieces {
-            let within = |at: usize| at.saturating_sub(before).min(piece.len());
-            let mut rest = &piece[within(bytes.start)..within(bytes.end)];
-            before += piece.len();
-            while !rest.is_empty() {
-                let (near, far) = rest.split_at(rest.len().min(end - at));
-                copy_in(near, data, at);
-                at = (at + near.len()) % end;
-                rest = far;
-            }
-        }
-    }
-
-    /// Appends so many bytes from this word on, round the end.
-    #[inline]
-    fn copy_out(&self, begin: usize, bytes: usize, to: &mut Vec<u8>) {
-        let data = self.data();
-        let near = bytes.min((data.len() - begin) * 8);
-        to.reserve(bytes);
-        copy_out(&data[begin..], near, to);
-        copy_out(data, bytes - near, to);
     }
 }
 

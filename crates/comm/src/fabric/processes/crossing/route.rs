@@ -45,6 +45,11 @@ impl Route {
         self.steps.len() > 1
     }
 
+    /// Whether there are two processes, which exchange all they have.
+    pub(crate) fn is_pair(&self) -> bool {
+        matches!(self.steps[..], [step] if step.sends && step.receives)
+    }
+
     /// Whether the parts of all processes are here.
     #[inline]
     pub(crate) fn all_here(&self) -> bool {

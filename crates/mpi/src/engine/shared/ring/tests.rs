@@ -119,6 +119,32 @@ fn what_has_no_room_goes_on_when_there_is() {
     assert_eq!(receiver.next(), None);
 }
 
+/// As many as there is room for, each cut where a number may end.
+#[test]
+fn some_of_many_bytes_go_as_messages_of_a_frame() {
+    for (cells, length) in [(4, 1000), (16, 10_000), (1024, 200_001)] {
+        let (mut sender, mut receiver) = ring(cells);
+        let (all, mut came, mut rounds) = (bytes(3, length), Vec::new(), 0);
+        let mut gone = Gone::default();
+        while gone.bytes < length {
+            let some = sender.write_some(&header(9), &all[gone.bytes..]);
+            (gone.bytes, gone.messages) = (gone.bytes + some.bytes, gone.messages + some.messages);
+            for _ in 0..some.messages {
+                let Some(Came::Message(head, piece)) = receiver.next() else {
+                    panic!("a message has gone")
+                };
+                assert_eq!(head, header(9));
+                assert!(piece.len().is_multiple_of(64) || came.len() + piece.len() == length);
+                came.extend_from_slice(piece);
+            }
+            assert_eq!(receiver.next(), None);
+            rounds += 1;
+        }
+        assert!(rounds > 1 && came == all, "{rounds}");
+        assert_eq!(sender.write_some(&header(9), &[]), Gone::default());
+    }
+}
+
 /// A payload may hold what looks like the stamp that comes to stand where it lies.
 #[test]
 fn what_an_earlier_lap_has_left_is_no_message() {

@@ -1,0 +1,210 @@
+//! Long vectors of two ranks that live in a process each: they come to a meeting, which tells them whether both have
+//! called the same, and their numbers go beside it, from where they lie to where they are used.
+//!
+//! ```text
+//!  numbers ──► transport ──► pieces ──► used, piece by piece, in order
+//! ```
+//!
+//! What one gives is borrowed as long as it is on its way: where the rank goes to sleep, or drops its call, the rest is
+//! copied and goes on without it.
+
+use crate::fabric::{Beside, Call, Place};
+use crate::meet::Meet;
+use crate::pending::{Pending, Whys};
+use crate::profile::Called;
+use crate::wire::numbers_of;
+use crate::{CommError, Communicator, Plain};
+use motet_sync::spin_loop;
+use std::any::type_name;
+use std::cell::Cell;
+
+/// The meeting, to which nothing is brought.
+type Agreed<'c> = Meet<'c, (), fn((), ()), fn(()), fn(&()) -> Result<(), CommError>>;
+
+/// One rank's part in a collective of two that gives the other its numbers, and uses the other's.
+pub(crate) struct Stream<'n, 'c, T: Plain, U> {
+    comm: &'c Communicator,
+    meet: Agreed<'c>,
+    /// Since the rank has come.
+    way: Option<Beside<'c>>,
+    /// The ranks have called the same.
+    agreed: bool,
+    gives: &'n [T],
+    /// Bytes of them that have gone.
+    gone: Cell<usize>,
+    /// So many numbers come, and so many have been used.
+    comes: usize,
+    used: usize,
+    /// Uses numbers that have come, which begin at this place.
+    uses: U,
+    pieces: Vec<Vec<u8>>,
+}
+
+/// Shorter vectors, in bytes, are brought to the meeting: that is one message.
+const LEAST: usize = 8 * 1024;
+
+/// So many looks in a row that find nothing while the other rank is at it.
+const PATIENCE: u32 = 200;
+
+impl Communicator {
+    /// Whether vectors of so many elements go beside the meetings of this communicator.
+    pub(crate) fn streams<T>(&self, length: usize) -> bool {
+        self.size() == 2
+            && length * size_of::<T>() >= LEAST
+            && matches!(self.team().place(), Some(Place::Bridge(bridge)) if bridge.is_pair())
+    }
+}
+
+impl<'n, 'c, T: Plain, U: FnMut(usize, &[T])> Stream<'n, 'c, T, U> {
+    /// A call in which this rank gives the other one these numbers, if `fine`, and `uses` as many as it `comes` from there. All
+    /// ranks of the communicator [stream](Communicator::streams) them.
+    pub(crate) fn new(
+        comm: &'c Communicator,
+        call: Call,
+        fine: Result<(), CommError>,
+        gives: &'n [T],
+        (comes, uses): (usize, U),
+    ) -> Self {
+        Stream {
+            comm,
+            meet: Meet::new(comm, call, fine, |(), ()| (), |()| (), |()| Ok(())),
+            way: None,
+            agreed: false,
+            gives,
+            gone: Cell::new(0),
+            comes,
+            used: 0,
+            uses,
+            pieces: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self) {
+        let place = self.comm.team().place();
+        if let (Some(meeting), Some(Place::Bridge(bridge))) = (self.meet.begin(), place) {
+            let other = self.comm.team().world_rank(1 - self.comm.rank());
+            self.way = Some(bridge.beside(meeting, other));
+        }
+    }
+
+    /// Looks for messages; whether both ranks have called the same, when that is known.
+    fn agree(&mut self) -> Option<Result<(), CommError>> {
+        if let Some(way) = self.way.filter(|_| self.agreed) {
+            way.poll();
+            return Some(Ok(()));
+        }
+        let told = self.meet.look()?;
+        if told.is_ok() {
+            self.agreed = true;
+            self.comm.stay_in_meeting();
+        }
+        Some(told)
+    }
+
+    /// Sends on; whether anything has gone.
+    fn send(&self, way: Beside<'_>) -> bool {
+        let rest = self.rest();
+        let gone = if rest.is_empty() { 0 } else { way.send(rest) };
+        self.gone.set(self.gone.get() + gone);
+        gone > 0
+    }
+
+    /// Uses what has come; whether that was anything.
+    fn take(&mut self, way: Beside<'_>) -> Result<bool, CommError> {
+        if self.used == self.comes {
+            return Ok(false);
+        }
+        let mut pieces = std::mem::take(&mut self.pieces);
+        way.take(&mut pieces);
+        for piece in &pieces {
+            let numbers = piece.len() / size_of::<T>();
+            if !piece.len().is_multiple_of(size_of::<T>()) || self.comes - self.used < numbers {
+                return Err(torn::<T>());
+            }
+            (self.uses)(self.used, &numbers_of(piece));
+            self.used += numbers;
+        }
+        let any = !pieces.is_empty();
+        self.pieces = pieces;
+        Ok(any)
+    }
+}
+
+impl<T: Plain, U> Stream<'_, '_, T, U> {
+    fn rest(&self) -> &[u8] {
+        &bytemuck::cast_slice(self.gives)[self.gone.get()..]
+    }
+
+    /// What has not gone goes on without this rank.
+    fn leave(&self) {
+        let rest = self.rest();
+        if let Some(way) = self.way.filter(|_| !rest.is_empty()) {
+            way.send_rest(rest);
+            self.gone.set(size_of_val(self.gives));
+        }
+    }
+}
+
+impl<T: Plain, U: FnMut(usize, &[T])> Pending for Stream<'_, '_, T, U> {
+    type Output = Result<(), CommError>;
+
+    fn look(&mut self) -> Option<Result<(), CommError>> {
+        if self.way.is_none() {
+            self.begin();
+        }
+        let mut patience = 0;
+        loop {
+            let mut moved = self.way.is_some_and(|way| self.send(way));
+            match (self.agree(), self.way) {
+                (Some(Ok(())), Some(way)) => match self.take(way) {
+                    Ok(any) => moved |= any,
+                    Err(torn) => {
+                        self.way = None;
+                        return Some(Err(torn));
+                    }
+                },
+                (Some(told), _) => {
+                    // The other one wants none of it.
+                    self.way = None;
+                    return Some(told);
+                }
+                (None, _) => {}
+            }
+            if self.agreed && self.used == self.comes && self.rest().is_empty() {
+                self.comm.leave_meeting();
+                return Some(Ok(()));
+            }
+            if moved {
+                patience = PATIENCE;
+            } else if patience == 0 {
+                return None;
+            } else {
+                patience -= 1;
+                spin_loop();
+            }
+        }
+    }
+
+    fn why(&self) -> Whys {
+        self.leave();
+        self.meet.why()
+    }
+
+    fn called(&self) -> Option<Called> {
+        self.meet.called()
+    }
+}
+
+impl<T: Plain, U> Drop for Stream<'_, '_, T, U> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+#[cold]
+fn torn<T>() -> CommError {
+    CommError::Unportable {
+        type_name: type_name::<T>(),
+        reason: "a piece of a vector is cut off".to_owned(),
+    }
+}
