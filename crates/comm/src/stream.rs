@@ -14,7 +14,6 @@ use crate::pending::{Pending, Whys};
 use crate::profile::Called;
 use crate::wire::numbers_of;
 use crate::{CommError, Communicator, Plain};
-use motet_sync::spin_loop;
 use std::any::type_name;
 use std::cell::Cell;
 
@@ -45,6 +44,12 @@ const LEAST: usize = 8 * 1024;
 
 /// So many looks in a row that find nothing while the other rank is at it.
 const PATIENCE: u32 = 200;
+
+/// So many pieces are read before others are sent.
+const AT_ONCE: usize = 8;
+
+/// In so many turns of which all bring something messages of others are looked for once.
+const TURNS: u32 = 16;
 
 impl Communicator {
     /// Whether vectors of so many elements go beside the meetings of this communicator.
@@ -82,15 +87,15 @@ impl<'n, 'c, T: Plain, U: FnMut(usize, &[T])> Stream<'n, 'c, T, U> {
     fn begin(&mut self) {
         let place = self.comm.team().place();
         if let (Some(meeting), Some(Place::Bridge(bridge))) = (self.meet.begin(), place) {
-            let other = self.comm.team().world_rank(1 - self.comm.rank());
-            self.way = Some(bridge.beside(meeting, other));
+            let (own, team) = (self.comm.rank(), self.comm.team());
+            let ranks = [own, 1 - own].map(|rank| team.world_rank(rank));
+            self.way = Some(bridge.beside(meeting, ranks));
         }
     }
 
-    /// Looks for messages; whether both ranks have called the same, when that is known.
+    /// Whether both ranks have called the same, when that is known.
     fn agree(&mut self) -> Option<Result<(), CommError>> {
-        if let Some(way) = self.way.filter(|_| self.agreed) {
-            way.poll();
+        if self.agreed {
             return Some(Ok(()));
         }
         let told = self.meet.look()?;
@@ -114,19 +119,33 @@ impl<'n, 'c, T: Plain, U: FnMut(usize, &[T])> Stream<'n, 'c, T, U> {
         if self.used == self.comes {
             return Ok(false);
         }
-        let mut pieces = std::mem::take(&mut self.pieces);
+        let (mut pieces, mut whole) = (std::mem::take(&mut self.pieces), true);
         way.take(&mut pieces);
         for piece in &pieces {
-            let numbers = piece.len() / size_of::<T>();
-            if !piece.len().is_multiple_of(size_of::<T>()) || self.comes - self.used < numbers {
-                return Err(torn::<T>());
-            }
-            (self.uses)(self.used, &numbers_of(piece));
-            self.used += numbers;
+            whole &= self.put_to_use(piece);
         }
-        let any = !pieces.is_empty();
+        let mut any = !pieces.is_empty();
         self.pieces = pieces;
-        Ok(any)
+        // A few at a time: there is room for others then.
+        for _ in 0..AT_ONCE {
+            if self.used == self.comes || !way.read(&mut |block| whole &= self.put_to_use(block)) {
+                break;
+            }
+            any = true;
+        }
+        if whole { Ok(any) } else { Err(torn::<T>()) }
+    }
+
+    /// Whether they are whole numbers, and not too many.
+    fn put_to_use(&mut self, bytes: &[u8]) -> bool {
+        let numbers = bytes.len() / size_of::<T>();
+        let whole = bytes.len().is_multiple_of(size_of::<T>());
+        if !whole || self.comes - self.used < numbers {
+            return false;
+        }
+        (self.uses)(self.used, &numbers_of(bytes));
+        self.used += numbers;
+        true
     }
 }
 
@@ -153,7 +172,7 @@ impl<T: Plain, U: FnMut(usize, &[T])> Pending for Stream<'_, '_, T, U> {
             self.begin();
         }
         let mut patience = 0;
-        loop {
+        for turn in 1_u32.. {
             let mut moved = self.way.is_some_and(|way| self.send(way));
             match (self.agree(), self.way) {
                 (Some(Ok(())), Some(way)) => match self.take(way) {
@@ -176,13 +195,14 @@ impl<T: Plain, U: FnMut(usize, &[T])> Pending for Stream<'_, '_, T, U> {
             }
             if moved {
                 patience = PATIENCE;
-            } else if patience == 0 {
-                return None;
-            } else {
-                patience -= 1;
-                spin_loop();
             }
+            let looks = self.agreed && (!moved || turn.is_multiple_of(TURNS));
+            if let Some(way) = self.way.filter(|_| looks) {
+                way.poll();
+            }
+            patience = patience.checked_sub(1)?;
         }
+        None
     }
 
     fn why(&self) -> Whys {

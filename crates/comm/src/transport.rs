@@ -79,6 +79,21 @@ pub trait Transport: Send + Sync {
         deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
     ) -> Result<usize, TransportError>;
 
+    /// Takes the next message from `process` in, if it has come with this header and `wanted` says so: `read` gets its bytes
+    /// in order, a block of a multiple of 64 after the other, before the next have left where they are. Whether one was taken
+    /// in. `wanted` is called while no other thread takes anything in; `read` does not wait. (A transport that makes room
+    /// for what comes takes nothing in this way: it comes by [`Transport::progress`].)
+    fn read_next(
+        &self,
+        process: usize,
+        header: &Header,
+        wanted: &mut dyn FnMut() -> bool,
+        read: &mut dyn FnMut(&[u8]),
+    ) -> bool {
+        let _ = (process, header, wanted, read);
+        false
+    }
+
     /// Messages that were sent and need further calls of [`Transport::progress`] to leave this process.
     fn under_way(&self) -> usize {
         0

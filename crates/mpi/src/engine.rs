@@ -37,6 +37,7 @@ use crate::engine::receiving::Receiving;
 use crate::engine::shared::{Bedroom, Came, Senders, open_ways};
 use crate::engine::sides::{Side, Sides};
 use crate::error::MpiError;
+use motet_comm::Header;
 use motet_sync::Mutex;
 use std::time::Duration;
 
@@ -146,6 +147,26 @@ impl Engine {
             Some(lost) => Err(lost),
             None => taken,
         }
+    }
+
+    /// Takes the next message from `process` in, if it has come through memory with this header and `wanted` says so, and
+    /// gives its bytes to `read`, block by block. Whether one was taken in.
+    ///
+    /// `wanted` is called while no other thread takes anything in. `read` must not wait.
+    pub fn read_next(
+        &self,
+        process: usize,
+        header: &Header,
+        wanted: impl FnOnce() -> bool,
+        read: impl FnMut(&[u8]),
+    ) -> bool {
+        let Some(mut receiving) = self.receiving.try_lock() else {
+            return false;
+        };
+        // What a process has sent that was lost nobody gets.
+        self.sides.get(process) != Side::Lost
+            && wanted()
+            && receiving.shared.read_next(process, header, read)
     }
 
     /// Delivers what is here, at most so much as the configuration says.

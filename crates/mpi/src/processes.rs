@@ -159,6 +159,16 @@ impl Transport for Processes {
             .map_err(|error| self.failed(error))
     }
 
+    fn read_next(
+        &self,
+        process: usize,
+        header: &Header,
+        wanted: &mut dyn FnMut() -> bool,
+        read: &mut dyn FnMut(&[u8]),
+    ) -> bool {
+        self.engine().read_next(process, header, wanted, read)
+    }
+
     fn under_way(&self) -> usize {
         self.engine().under_way()
     }

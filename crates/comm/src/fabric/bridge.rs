@@ -51,7 +51,8 @@ struct Between {
 pub(crate) struct Beside<'b> {
     bridge: &'b Bridge,
     meeting: u32,
-    to: usize,
+    own: usize,
+    other: usize,
 }
 
 impl Bridge {
@@ -106,12 +107,13 @@ impl Bridge {
         self.here.len() == 1 && self.route.is_pair()
     }
 
-    /// The way of long vectors beside a meeting to which the rank here has come, to the other one, `to` in the world.
-    pub(crate) fn beside(&self, meeting: u32, to: usize) -> Beside<'_> {
+    /// The way of long vectors beside a meeting to which the rank here has come, `own` in the world, to the other one.
+    pub(crate) fn beside(&self, meeting: u32, [own, other]: [usize; 2]) -> Beside<'_> {
         Beside {
             bridge: self,
             meeting,
-            to,
+            own,
+            other,
         }
     }
 
@@ -279,13 +281,13 @@ impl Beside<'_> {
     /// Sends as much of the bytes as goes at once; how many.
     pub(crate) fn send(&self, bytes: &[u8]) -> usize {
         let at = (self.bridge.site.communicator, self.meeting);
-        self.bridge.processes.send_vector(at, self.to, bytes)
+        self.bridge.processes.send_vector(at, self.other, bytes)
     }
 
     /// Sends all of them, whether there is room or not.
     pub(crate) fn send_rest(&self, bytes: &[u8]) {
         let at = (self.bridge.site.communicator, self.meeting);
-        self.bridge.processes.send_rest(at, self.to, bytes);
+        self.bridge.processes.send_rest(at, self.other, bytes);
     }
 
     /// Looks for messages.
@@ -295,10 +297,19 @@ impl Beside<'_> {
 
     /// Gives pieces back that were used, for those that have come since.
     pub(crate) fn take(&self, pieces: &mut Vec<Vec<u8>>) {
+        self.crossing().take_pieces(self.meeting, pieces);
+    }
+
+    /// Reads the next piece block by block where it lies, if it has come and none is to be taken before; whether it has.
+    pub(crate) fn read(&self, read: &mut dyn FnMut(&[u8])) -> bool {
+        let at = (self.bridge.site.communicator, self.meeting);
+        let processes = &self.bridge.processes;
+        processes.read_vector(at, [self.own, self.other], self.crossing(), read)
+    }
+
+    fn crossing(&self) -> &Crossing {
         let crossing = self.bridge.crossing.get();
-        crossing
-            .expect("the rank has come to the meeting")
-            .take_pieces(self.meeting, pieces);
+        crossing.expect("the rank has come to the meeting")
     }
 }
 

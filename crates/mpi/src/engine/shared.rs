@@ -65,8 +65,9 @@ pub(super) type Taker<'a> = dyn FnMut(usize, Came<'_>) -> Result<(), MpiError> +
 const CELLS: usize = 32 * 1024;
 const INBOX: usize = 4 << 20;
 
-/// A message counts as one more for each so many bytes: who takes some in is to use them while they are in its caches.
-const WEIGHT: usize = 1024;
+/// A message of so many bytes and more is long. Whoever takes some in may have been told by those before it how it is best
+/// read, and is to use one while it is in its caches.
+const LONG: usize = 2048;
 
 impl Senders {
     /// Whether messages to the process, if there is one, go this way.
@@ -182,7 +183,7 @@ impl Outgoing {
 }
 
 impl Receivers {
-    /// Hands over what is here, about so much of each process at most, long messages counted as several; how many it was.
+    /// Hands over what is here, about so much of each process at most, and a long message only if it is the first; how many it was.
     #[inline]
     pub(super) fn take_in(
         &mut self,
@@ -191,15 +192,28 @@ impl Receivers {
     ) -> Result<usize, MpiError> {
         let mut taken = 0;
         for (process, ring) in &mut self.0 {
-            let mut room = at_once;
-            while room > 0 {
+            for before in 0..at_once {
+                if before > 0 && ring.is_next_of(LONG) {
+                    break;
+                }
                 let Some(came) = ring.next() else { break };
                 taken += 1;
-                room = room.saturating_sub(1 + came.bytes() / WEIGHT);
                 take(*process, came)?;
             }
         }
         Ok(taken)
+    }
+
+    /// As [`Engine::read_next`](super::Engine::read_next).
+    pub(super) fn read_next(
+        &mut self,
+        process: usize,
+        header: &Header,
+        read: impl FnMut(&[u8]),
+    ) -> bool {
+        let mut of = self.0.iter_mut().filter(|(from, _)| *from == process);
+        of.next()
+            .is_some_and(|(_, ring)| ring.read_next(header, read))
     }
 
     /// Hands over all that is here from a process that will send nothing more.

@@ -44,6 +44,10 @@ impl Pieces {
         }
     }
 
+    fn is_empty(&self) -> bool {
+        self.came.is_empty()
+    }
+
     fn keep(&mut self, used: &mut Vec<Vec<u8>>) {
         for piece in used.drain(..) {
             if piece.capacity() <= KEPT && self.spare.len() < SPARE {
@@ -85,6 +89,28 @@ impl Processes {
         // Afterwards: who sends is awake, so nobody takes the ranks for stuck meanwhile.
         self.sent.fetch_add(gone.messages as u64, Ordering::Relaxed);
         gone.bytes
+    }
+
+    /// Reads the next piece of the vector that another rank sends, block by block where it lies, if it has come; whether it has.
+    /// There may be pieces before it that were taken in: then not.
+    pub(crate) fn read_vector(
+        &self,
+        (communicator, meeting): (u32, u32),
+        [own, from]: [usize; 2],
+        crossing: &Crossing,
+        read: &mut dyn FnMut(&[u8]),
+    ) -> bool {
+        let header = self.vector_header(communicator, meeting, own);
+        let process = self.process_of(from);
+        // Nobody takes one in between this look and the reading.
+        let mut wanted = || crossing.state().pieces.is_empty();
+        let was_read = self
+            .transport
+            .read_next(process, &header, &mut wanted, read);
+        if was_read {
+            self.received.fetch_add(1, Ordering::Release);
+        }
+        was_read
     }
 
     /// The same with all of it, which then waits for room if there is none.

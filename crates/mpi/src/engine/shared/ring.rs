@@ -54,6 +54,8 @@ pub(super) struct RingReceiver<M> {
     begun: Option<Begun>,
     /// What came last; its memory is used again.
     payload: Vec<u8>,
+    /// For blocks that are read one after the other.
+    block: Vec<u8>,
     broken: bool,
 }
 
@@ -68,16 +70,6 @@ pub(in crate::engine) enum Came<'a> {
     Nonsense,
 }
 
-impl Came<'_> {
-    /// The length of the payload.
-    pub(super) fn bytes(&self) -> usize {
-        match self {
-            Came::Message(_, payload) => payload.len(),
-            Came::Farewell | Came::Nonsense => 0,
-        }
-    }
-}
-
 struct Begun {
     header: Header,
     total: usize,
@@ -89,6 +81,9 @@ const PIECE: usize = 8 * 1024;
 
 /// Bytes of a cell.
 const LINE: usize = CELL * 8;
+
+/// Blocks in which a frame is read: while one is used the next is on its way out of another core's cache.
+const BLOCK: usize = 8 * LINE;
 
 /// A receiver keeps so many bytes of memory for further short messages.
 const KEPT: usize = 2 * PIECE;
@@ -223,6 +218,7 @@ impl<M: Memory> RingReceiver<M> {
             read: 0,
             begun: None,
             payload: Vec::new(),
+            block: Vec::with_capacity(BLOCK),
             broken: false,
         }
     }
@@ -233,6 +229,47 @@ impl<M: Memory> RingReceiver<M> {
         // Relaxed: it is taken by another look.
         let stamp = self.ring.data()[at].load(Ordering::Relaxed);
         is_stamp(stamp, self.read) && !self.broken
+    }
+
+    /// Whether a frame has come with so many bytes or more.
+    #[inline]
+    pub(super) fn is_next_of(&self, bytes: usize) -> bool {
+        // Relaxed: as above.
+        let stamp = self.ring.data()[self.ring.at(self.read)].load(Ordering::Relaxed);
+        is_stamp(stamp, self.read) && Stamp::read(stamp).bytes >= bytes
+    }
+
+    /// Reads what has come next block by block where it lies, if it is a message of one frame with this header. Whether it
+    /// is, and is then gone.
+    pub(super) fn read_next(&mut self, header: &Header, mut read: impl FnMut(&[u8])) -> bool {
+        let at = self.ring.at(self.read);
+        // Acquire: the frame was written before its stamp.
+        let stamp = self.ring.data()[at].load(Ordering::Acquire);
+        if !is_stamp(stamp, self.read) || self.broken || self.begun.is_some() {
+            return false;
+        }
+        let Stamp { kind, bytes } = Stamp::read(stamp);
+        // What is nonsense is told by `next`.
+        if kind != WHOLE || bytes > self.ring.piece() || self.header(at) != *header {
+            return false;
+        }
+        for begin in (0..bytes).step_by(BLOCK) {
+            let word = (at + 4 + begin / 8) % self.ring.data().len();
+            self.block.clear();
+            let block = BLOCK.min(bytes - begin);
+            self.ring.copy_out(word, block, &mut self.block);
+            read(&self.block);
+        }
+        self.end_frame(frame_cells(3, bytes));
+        true
+    }
+
+    /// The next frame, of so many cells, has been read.
+    #[inline]
+    fn end_frame(&mut self, cells: u64) {
+        self.read += cells;
+        // Release: the cells have been read.
+        self.ring.taken().store(self.read, Ordering::Release);
     }
 
     /// What has come next, if all of it has.
@@ -284,9 +321,7 @@ impl<M: Memory> RingReceiver<M> {
             }
             _ => self.take_piece(kind, at, bytes)?,
         };
-        self.read += frame_cells(head, bytes);
-        // Release: the cells have been read.
-        self.ring.taken().store(self.read, Ordering::Release);
+        self.end_frame(frame_cells(head, bytes));
         Ok(came)
     }
 

@@ -129,7 +129,16 @@ fn some_of_many_bytes_go_as_messages_of_a_frame() {
         while gone.bytes < length {
             let some = sender.write_some(&header(9), &all[gone.bytes..]);
             (gone.bytes, gone.messages) = (gone.bytes + some.bytes, gone.messages + some.messages);
-            for _ in 0..some.messages {
+            for at in 0..some.messages {
+                // Block by block, or as one; not with another header.
+                assert!(!receiver.read_next(&header(8), |_| panic!("it is not that")));
+                let mut read = Vec::new();
+                if at % 2 == 0 {
+                    assert!(receiver.is_next_of(1));
+                    assert!(receiver.read_next(&header(9), |block| read.extend_from_slice(block)));
+                    came.append(&mut read);
+                    continue;
+                }
                 let Some(Came::Message(head, piece)) = receiver.next() else {
                     panic!("a message has gone")
                 };
@@ -137,6 +146,8 @@ fn some_of_many_bytes_go_as_messages_of_a_frame() {
                 assert!(piece.len().is_multiple_of(64) || came.len() + piece.len() == length);
                 came.extend_from_slice(piece);
             }
+            assert!(!receiver.is_next_of(0));
+            assert!(!receiver.read_next(&header(9), |_| panic!("there is nothing")));
             assert_eq!(receiver.next(), None);
             rounds += 1;
         }
