@@ -29,7 +29,8 @@ pub trait Enqueue: Send + Sync + 'static {
     fn reserve(&self) -> Result<(), QueueError>;
 
     /// Whether the queue takes a task now without being asked for room: it has no limit, and is not stopped. Then the
-    /// task may be admitted at once, as if [`reserve`](Enqueue::reserve) had said `Ok`. (`false`, unless overridden.)
+    /// task may be admitted at once, as if [`reserve`](Enqueue::reserve) had said `Ok`. Called under locks,
+    /// as that is: it must be quick, and use no port. (`false`, unless overridden.)
     fn is_free(&self) -> bool {
         false
     }
