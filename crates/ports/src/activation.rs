@@ -32,6 +32,21 @@ pub trait Attach: Sized {
     /// Makes what goes to work, with its tasks sent through `outlet`.
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Self::Ports);
 
+    /// Makes what goes to work, and what registers it when its time comes and keeps all that is needed until then: what
+    /// an activation queues. There is a simpler way than [`Attach::attach`] and [`Active::register`] for
+    /// arbiters that are registered by nobody else.
+    fn prepare(self, outlet: Outlet) -> (Arc<dyn Active>, impl FnOnce() + Send + 'static) {
+        let (arbiter, ports) = self.attach(outlet);
+        let starter = Arc::clone(&arbiter);
+        let register = move || {
+            if starter.is_active() {
+                starter.register();
+            }
+            drop(ports);
+        };
+        (arbiter, register)
+    }
+
     /// Whether it takes items once only.
     #[allow(dead_code, reason = "for arbiters above others")]
     fn is_once(&self) -> bool;
@@ -71,15 +86,9 @@ impl Activation {
     /// delays it; items posted meanwhile wait in their ports, which are kept until then.
     #[track_caller]
     pub(crate) fn start(arbiter: impl Attach, queue: &dyn Enqueue) -> Result<Self, QueueError> {
-        let (arbiter, ports) = arbiter.attach(Outlet::to(queue));
-        let starter = Arc::clone(&arbiter);
+        let (arbiter, register) = arbiter.prepare(Outlet::to(queue));
         queue.reserve()?;
-        queue.admit_kept(Task::new(move || {
-            if starter.is_active() {
-                starter.register();
-            }
-            drop(ports);
-        }));
+        queue.admit_kept(Task::new(register));
         let waiter = Arc::downgrade(&arbiter) as Weak<dyn Waiter>;
         queue.watch(waiter, Location::caller());
         Ok(Activation(arbiter))

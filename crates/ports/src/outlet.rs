@@ -62,6 +62,11 @@ impl Outlet {
         &self.queue
     }
 
+    /// Whether handlers ask an arbiter above before they run.
+    pub(crate) fn asks(&self) -> bool {
+        self.above.as_ref().is_some_and(Above::is_asked)
+    }
+
     /// Whether the arbiter above lets this one take anything more. One that may not leaves its port.
     #[inline]
     #[must_use]

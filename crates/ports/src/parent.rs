@@ -52,6 +52,7 @@ pub(crate) trait Parent: Settle {
 pub(crate) struct Above {
     parent: Arc<dyn Parent>,
     crowd: Option<Arc<Crowd>>,
+    asked: bool,
 }
 
 /// An arbiter that counts the handlers that are in.
@@ -83,7 +84,20 @@ pub struct LongPass(Arc<dyn Host>);
 
 impl Above {
     pub(crate) fn new(parent: Arc<dyn Parent>, crowd: Option<Arc<Crowd>>) -> Self {
-        Above { parent, crowd }
+        Above {
+            parent,
+            crowd,
+            asked: true,
+        }
+    }
+
+    /// Says whether handlers ask the parent before they run, as they do if nothing is said.
+    pub(crate) fn asked(self, asked: bool) -> Self {
+        Above { asked, ..self }
+    }
+
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked
     }
 
     /// As [`Parent::is_open`].
@@ -127,6 +141,7 @@ impl Above {
         let counted = match self.begin() {
             Begun::Calm(place) => return Some((work, Some(self.pass(Some(place))))),
             Begun::Counted => true,
+            Begun::Not if !self.asked => return Some((work, None)),
             Begun::Not => false,
         };
         self.ask(queue, counted, work, into_task)

@@ -260,19 +260,21 @@ mod tests {
         for one in &stays {
             shard.enter(Arc::downgrade(one), Duration::ZERO, here_or_there(true));
         }
-        let mut before = one();
+        let mut living = Vec::new();
         // In runs of one, two and three.
         for number in 0..1_000_u64 {
             let next = one();
             let since = Duration::from_millis(number / (1 + number % 3));
             let created = here_or_there(number % 7 < 3);
             shard.enter(Arc::downgrade(&next), since, created);
-            before = next;
+            // The one before lives as long as this one is entered.
+            living.clear();
+            living.push(next);
             let counted: usize = shard.runs.iter().map(|run| run.count).sum();
             assert_eq!(counted, shard.waiters.len());
             assert!(shard.runs.iter().all(|run| run.count > 0));
             let (last, run) = shard.entries().pop().expect("it has just been entered");
-            assert!(Weak::ptr_eq(&last, &Arc::downgrade(&before)));
+            assert!(Weak::ptr_eq(&last, &Arc::downgrade(&living[0])));
             assert_eq!(run.created, created);
             assert!(shard.waiters.len() <= stays.len() + 2);
         }

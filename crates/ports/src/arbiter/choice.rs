@@ -1,9 +1,11 @@
 //! Choice: exactly one of several branches runs.
 
 mod branches;
+mod kept;
 mod roster;
 
 pub(crate) use branches::{Branches, Held, Visit};
+pub(crate) use kept::Kept;
 
 use super::after::After;
 use crate::activation::{Activation, Active, Attach};
@@ -12,6 +14,7 @@ use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
 use crate::outlet::Outlet;
 use crate::parent::{Above, Host, Parent, Pass};
+use kept::{Registration, Release};
 use motet_dispatch::{Awaited, Enqueue, QueueError, Task, WaitPart, Waiter};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -56,19 +59,10 @@ struct Core<H> {
     claim: Claim,
     outlet: Outlet,
     roster: Mutex<Roster>,
-    /// The branches until the registration, and the choice's own handle for it.
+    /// The branches until the registration, and the choice's own handle for it, if anyone may register it.
     held: Mutex<Option<(Arc<Self>, H)>>,
-    /// For looking without the lock; it is changed after the branches have been taken.
+    /// Whether it waits for its registration: for looking without the lock.
     is_held: AtomicBool,
-}
-
-/// Keeps the branches of a choice, which hold their ports, until it is registered.
-pub struct Kept(Arc<dyn Release>);
-
-/// Something that holds branches.
-trait Release: Send + Sync {
-    /// Lets them go.
-    fn release(&self);
 }
 
 impl Choice {
@@ -153,17 +147,19 @@ impl<L: Branches> Attach for Choice<L> {
     type Ports = Kept;
 
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Kept) {
-        let core = Arc::new(Core {
-            claim: Claim::new(),
-            outlet,
-            roster: Mutex::default(),
-            held: Mutex::new(None),
-            is_held: AtomicBool::new(true),
-        });
+        let core = Core::new(outlet);
         let held = self.branches.hold(&|| outlet_of_branch(&core));
         *core.held.lock() = Some((Arc::clone(&core), held));
-        let kept = Kept(Arc::clone(&core) as Arc<dyn Release>);
+        let kept = Kept::new(Arc::clone(&core) as Arc<dyn Release>);
         (core, kept)
+    }
+
+    // Nobody else registers it: no lock is needed, and no handle of its own.
+    fn prepare(self, outlet: Outlet) -> (Arc<dyn Active>, impl FnOnce() + Send + 'static) {
+        let core = Core::new(outlet);
+        let held = self.branches.hold(&|| outlet_of_branch(&core));
+        let registration = Registration::new(Arc::clone(&core), held);
+        (core, move || registration.run())
     }
 
     fn is_once(&self) -> bool {
@@ -234,18 +230,22 @@ impl<H: Held> Release for Core<H> {
     }
 }
 
-impl Drop for Kept {
-    fn drop(&mut self) {
-        self.0.release();
-    }
-}
-
 fn outlet_of_branch<H: Held>(core: &Arc<Core<H>>) -> Outlet {
     let above = Above::new(Arc::clone(core) as Arc<dyn Parent>, None);
-    Outlet::by_way_of(above, core.outlet.queue())
+    Outlet::by_way_of(above.asked(core.outlet.asks()), core.outlet.queue())
 }
 
 impl<H: Held> Core<H> {
+    fn new(outlet: Outlet) -> Arc<Self> {
+        Arc::new(Core {
+            claim: Claim::new(),
+            outlet,
+            roster: Mutex::default(),
+            held: Mutex::new(None),
+            is_held: AtomicBool::new(true),
+        })
+    }
+
     /// The branches, which are others' code: they are used and dropped under no lock.
     fn take_held(&self) -> Option<(Arc<Self>, H)> {
         let held = self.held.lock().take();
@@ -258,6 +258,23 @@ impl<H: Held> Core<H> {
         let mut roster = self.roster.lock();
         roster.settles = true;
         roster.branches()
+    }
+
+    /// Registers the branches, as long as none of them decides.
+    fn register_all(self: &Arc<Self>, held: &mut H) {
+        let mut count = 0;
+        let mut register = |branch: Arc<dyn Active>| {
+            count += 1;
+            match count {
+                1 => self.register_first(&branch),
+                _ => self.register_next(&branch),
+            }
+        };
+        let all = held.each(&|| outlet_of_branch(self), &mut register);
+        // A branch that stays alone is to settle when it decides: it may stand on several ports.
+        if all && count == 1 && !self.claim.share() {
+            self.settle();
+        }
     }
 
     /// Registers the first branch. `false` when the choice has been decided.
@@ -317,21 +334,8 @@ impl<H: Held> Waiter for Core<H> {
 
 impl<H: Held> Active for Core<H> {
     fn register(&self) {
-        let Some((this, mut held)) = self.take_held() else {
-            return;
-        };
-        let mut count = 0;
-        let mut register = |branch: Arc<dyn Active>| {
-            count += 1;
-            match count {
-                1 => self.register_first(&branch),
-                _ => self.register_next(&branch),
-            }
-        };
-        let all = held.each(&|| outlet_of_branch(&this), &mut register);
-        // A branch that stays alone is to settle when it decides: it may stand on several ports.
-        if all && count == 1 && !self.claim.share() {
-            self.settle();
+        if let Some((this, mut held)) = self.take_held() {
+            this.register_all(&mut held);
         }
     }
 
@@ -362,12 +366,6 @@ fn refuse_persistent(branch: &impl Attach, caller: &Location<'_>) {
 impl Default for Choice {
     fn default() -> Self {
         Choice::new()
-    }
-}
-
-impl fmt::Debug for Kept {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Kept").finish_non_exhaustive()
     }
 }
 
