@@ -2,9 +2,10 @@
 
 use super::allreduce::same_length;
 use super::shelf::{Shelf, append, copy, cut};
-use crate::fabric::Call;
-use crate::lent::{Lent, Rows};
+use crate::fabric::{Call, Place};
+use crate::lent::{Lent, Rows, Swap, Swapped};
 use crate::meet::{Collective, Meet};
+use crate::pending::{Either, Pending, Waiting};
 use crate::request::Request;
 use crate::{CommError, Communicator, Plain, Value};
 use serde::{Deserialize, Serialize};
@@ -74,7 +75,13 @@ impl Communicator {
         came: &'c mut [T],
     ) -> impl Future<Output = Result<(), CommError>> {
         let call = Call::new::<T>("alltoall_into", Location::caller());
-        self.alltoall_numbers(call, numbers, came).now()
+        let by_two = self.size() == 2 && matches!(self.team().place(), Some(Place::Tree(_)));
+        let pending = if by_two {
+            Either::One(self.alltoall_by_two(call, numbers, came))
+        } else {
+            Either::Other(self.alltoall_numbers(call, numbers, came))
+        };
+        Waiting::new(self.spot(), pending)
     }
 
     /// Starts an [`alltoall_into`](Communicator::alltoall_into) (MPI_IALLTOALL).
@@ -159,16 +166,10 @@ impl Communicator {
         numbers: &[T],
         came: &'c mut [T],
     ) -> impl Collective<'c, ()> {
-        let (rank, size, name, all) = (self.rank(), self.size(), call.name(), numbers.len());
-        let each = all / size;
-        let value = if each * size == all {
-            Ok(Rows::one(self.lender().lend(numbers)))
-        } else {
-            let problem = cut(name, all, &vec![each; size], size)
-                .err()
-                .unwrap_or_default();
-            Err(CommError::Arguments { problem })
-        };
+        let (rank, name, all) = (self.rank(), call.name(), numbers.len());
+        let each = self.equal_part(name, all);
+        let value = each.clone().map(|_| Rows::one(self.lender().lend(numbers)));
+        let each = each.unwrap_or_default();
         let read = move |rows: &Rows<T>| {
             same_length(name, all, came.len())?;
             for (place, row) in rows.iter().enumerate() {
@@ -177,6 +178,42 @@ impl Communicator {
             Ok(())
         };
         Meet::new(self, call.length(all), value, Rows::join, |rows| rows, read)
+    }
+
+    /// Two ranks keep their own part, and the other's goes over.
+    fn alltoall_by_two<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        came: &'c mut [T],
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        let (rank, name, all) = (self.rank(), call.name(), numbers.len());
+        let each = self.equal_part(name, all);
+        let (checked, each) = (each.clone().map(|_| ()), each.unwrap_or_default());
+        let part = move |of: usize| of * each..(of + 1) * each;
+        let pack = |()| self.lender().pack(&numbers[part(1 - rank)]);
+        let value = checked.map(pack).map(|parcel| Swap::of(rank, parcel));
+        let read = move |swapped: &Swapped<T>| {
+            same_length(name, all, came.len())?;
+            let parcel = swapped.take(rank);
+            came[part(rank)].copy_from_slice(&numbers[part(rank)]);
+            came[part(1 - rank)].copy_from_slice(&parcel);
+            self.lender().keep(parcel);
+            Ok(())
+        };
+        Meet::new(self, call.length(all), value, Swap::join, Swap::lay, read)
+    }
+
+    /// How many of so many numbers are for each rank.
+    fn equal_part(&self, name: &'static str, all: usize) -> Result<usize, CommError> {
+        let size = self.size();
+        let each = all / size;
+        if each * size == all {
+            return Ok(each);
+        }
+        let problem = cut(name, all, &vec![each; size], size);
+        let problem = problem.err().unwrap_or_default();
+        Err(CommError::Arguments { problem })
     }
 
     fn alltoallv_numbers<'c, T: Plain, R: 'c>(

@@ -1,9 +1,9 @@
 //! Long vectors that the ranks of a process combine together: each its share of the places.
 
 use crate::fabric::{Call, FAN, Place};
-use crate::lent::Rows;
+use crate::lent::{Rows, Swap, Swapped};
 use crate::meet::Meet;
-use crate::pending::{Pending, Then};
+use crate::pending::{Either, Pending, Then};
 use crate::{CommError, Communicator, Plain};
 use std::ops::Range;
 
@@ -25,7 +25,52 @@ impl Communicator {
     ///
     /// Everyone reads its share of the places from all, then the totals of the others' shares: the ranks meet twice.
     /// Two ranks read each other's numbers, which is as much, and meet once.
-    pub(super) fn combined_in_shares<'c, T: Plain>(
+    pub(super) fn combined_together<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        totals: &'c mut [T],
+        fold: impl Fn(&[&[T]], &mut [T]) + 'c,
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        if self.size() == 2 {
+            Either::One(self.combined_by_two(call, numbers, totals, fold))
+        } else {
+            Either::Other(self.combined_in_shares(call, numbers, totals, fold))
+        }
+    }
+
+    fn combined_by_two<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        totals: &'c mut [T],
+        fold: impl Fn(&[&[T]], &mut [T]) + 'c,
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        let (rank, length) = (self.rank(), numbers.len());
+        let value = super::allreduce::same_length(call.name(), length, totals.len())
+            .map(|()| Swap::of(rank, self.lender().pack(numbers)));
+        let read = move |swapped: &Swapped<T>| {
+            let came = swapped.take(rank);
+            let rows = if rank == 0 {
+                [numbers, &came[..]]
+            } else {
+                [&came[..], numbers]
+            };
+            fold(&rows, totals);
+            self.lender().keep(came);
+            Ok(())
+        };
+        Meet::new(
+            self,
+            call.length(length),
+            value,
+            Swap::join,
+            Swap::lay,
+            read,
+        )
+    }
+
+    fn combined_in_shares<'c, T: Plain>(
         &'c self,
         call: Call,
         numbers: &[T],
@@ -36,16 +81,8 @@ impl Communicator {
         let name = call.name();
         let value = super::allreduce::same_length(name, length, totals.len())
             .map(|()| Rows::one(self.lender().lend(numbers)));
-        let share = if size == 2 {
-            length
-        } else {
-            share::<T>(length, size)
-        };
-        let mine = if size == 2 {
-            0..length
-        } else {
-            part(rank, share, length)
-        };
+        let share = share::<T>(length, size);
+        let mine = part(rank, share, length);
         let place = mine.clone();
         let read = move |rows: &Rows<T>| {
             fold(&rows.cut(&place), &mut totals[place]);
