@@ -4,7 +4,7 @@
 //! core itself has read last, or that the other has written to. So what has one reader goes to it as a [`Parcel`], and the
 //! reader fills the room next; or, where all goes one way, it writes something to each line of a [`Loan`].
 
-use crate::Plain;
+use crate::{Local, Plain};
 use motet_sync::Mutex;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smallvec::{SmallVec, smallvec};
@@ -25,7 +25,7 @@ pub(crate) struct Lender {
     /// The oldest first.
     kept: RefCell<SmallVec<[Arc<dyn Any + Send + Sync>; Lender::KEPT]>>,
     /// Room that came with parcels, the latest last.
-    unpacked: RefCell<SmallVec<[Box<dyn Any + Send>; Lender::KEPT]>>,
+    unpacked: RefCell<Vec<Box<dyn Any + Send>>>,
 }
 
 /// Room with numbers for one reader, who keeps the room.
@@ -48,6 +48,8 @@ pub(crate) struct Rows<T>(SmallVec<[Lent<T>; 4]>);
 impl Lender {
     /// Two: what was brought to a meeting is given back in the next one, and is free in that after it.
     const KEPT: usize = 2;
+    /// So many rooms of parcels are kept.
+    const UNPACKED: usize = 64;
     /// Longer ones, in bytes, are not kept: where they come from costs little beside what is done with them.
     const LONGEST: usize = 1 << 20;
 
@@ -117,15 +119,55 @@ impl Lender {
             return;
         }
         let mut unpacked = self.unpacked.borrow_mut();
-        if unpacked.len() == Self::KEPT {
+        if unpacked.len() == Self::UNPACKED {
             unpacked.remove(0);
         }
         unpacked.push(parcel);
+    }
+
+    /// Packs the parts of each of `ranks` ranks, but for this rank's own.
+    pub(crate) fn pack_each<T: Plain>(
+        &self,
+        own: usize,
+        ranks: usize,
+        numbers: &[T],
+        part: impl Fn(usize) -> Range<usize>,
+    ) -> Local<Parcels<T>> {
+        let parcel = |of| (of != own).then(|| self.pack(&numbers[part(of)]));
+        let row = (0..ranks).map(|of| Mutex::new(parcel(of)));
+        Local(Parcels(smallvec![row.collect()]))
     }
 }
 
 /// Room that goes back to who has filled it. It has one reader at a time.
 pub(crate) struct Loan<T>(Arc<Mutex<Vec<T>>>);
+
+/// What each rank has for each other: a row of parcels of each.
+pub(crate) struct Parcels<T>(SmallVec<[ParcelRow<T>; 2]>);
+
+type ParcelRow<T> = Box<[Mutex<Option<Parcel<T>>>]>;
+
+impl<T: Plain> Parcels<T> {
+    /// Bytes of the shortest part that is worth a parcel.
+    const SHORTEST: usize = 512;
+
+    /// Whether parts of so many elements are worth a parcel each.
+    pub(crate) fn are_worth(length: usize) -> bool {
+        length * size_of::<T>() >= Self::SHORTEST
+    }
+
+    /// These, and behind them those.
+    pub(crate) fn join(left: Local<Self>, right: Local<Self>) -> Local<Self> {
+        let (Local(mut left), Local(mut right)) = (left, right);
+        left.0.append(&mut right.0);
+        Local(left)
+    }
+
+    /// Takes what this rank has for that one, if it has something, once.
+    pub(crate) fn take(&self, of: usize, to: usize) -> Option<Parcel<T>> {
+        self.0[of][to].lock().take()
+    }
+}
 
 impl<T: Plain> Loan<T> {
     /// Elements of which one lies in each cache line.
@@ -196,11 +238,6 @@ impl<T> Rows<T> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[T]> {
         self.0.iter().map(|row| &**row)
     }
-
-    /// The same range of each row.
-    pub(crate) fn cut(&self, range: &Range<usize>) -> SmallVec<[&[T]; 8]> {
-        self.iter().map(|row| &row[range.clone()]).collect()
-    }
 }
 
 impl<T: Serialize> Serialize for Lent<T> {
@@ -268,7 +305,10 @@ mod tests {
             lenders[1].keep(lenders[1].pack(&[1_u8; 9]));
             lenders[1].keep(Box::new(vec![2_u8]));
         }
-        assert_eq!(lenders[1].unpacked.borrow().len(), Lender::KEPT);
+        assert!(
+            lenders[1].unpacked.borrow().len() <= 4,
+            "room is used again"
+        );
     }
 
     #[test]

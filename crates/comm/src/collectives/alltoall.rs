@@ -3,11 +3,11 @@
 use super::allreduce::same_length;
 use super::shelf::{Shelf, append, copy, cut};
 use crate::fabric::{Call, Place};
-use crate::lent::{Lent, Rows, Swap, Swapped};
+use crate::lent::{Lent, Parcels, Rows, Swap, Swapped};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Either, Pending, Waiting};
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain, Value};
+use crate::{CommError, Communicator, Local, Plain, Value};
 use serde::{Deserialize, Serialize};
 use std::future::Future;
 use std::panic::Location;
@@ -75,9 +75,12 @@ impl Communicator {
         came: &'c mut [T],
     ) -> impl Future<Output = Result<(), CommError>> {
         let call = Call::new::<T>("alltoall_into", Location::caller());
-        let by_two = self.size() == 2 && matches!(self.team().place(), Some(Place::Tree(_)));
-        let pending = if by_two {
-            Either::One(self.alltoall_by_two(call, numbers, came))
+        let size = self.size();
+        let shared = matches!(self.team().place(), Some(Place::Tree(_)));
+        let pending = if shared && size == 2 {
+            Either::One(Either::One(self.alltoall_by_two(call, numbers, came)))
+        } else if shared && Parcels::<T>::are_worth(numbers.len() / size) {
+            Either::One(Either::Other(self.alltoall_parcels(call, numbers, came)))
         } else {
             Either::Other(self.alltoall_numbers(call, numbers, came))
         };
@@ -202,6 +205,36 @@ impl Communicator {
             Ok(())
         };
         Meet::new(self, call.length(all), value, Swap::join, Swap::lay, read)
+    }
+
+    /// Each part goes to its rank in a parcel, but for the own.
+    fn alltoall_parcels<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        came: &'c mut [T],
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        let (rank, name, all) = (self.rank(), call.name(), numbers.len());
+        let value = self.equal_part(name, all).map(|each| {
+            let part = |of: usize| of * each..(of + 1) * each;
+            self.lender().pack_each(rank, self.size(), numbers, part)
+        });
+        let each = all / self.size();
+        let read = move |Local(parcels): &Local<Parcels<T>>| {
+            same_length(name, all, came.len())?;
+            for (of, room) in came.chunks_exact_mut(each).enumerate() {
+                match parcels.take(of, rank) {
+                    Some(parcel) => {
+                        room.copy_from_slice(&parcel);
+                        self.lender().keep(parcel);
+                    }
+                    None => room.copy_from_slice(&numbers[of * each..][..each]),
+                }
+            }
+            Ok(())
+        };
+        let call = call.length(all);
+        Meet::new(self, call, value, Parcels::join, |parcels| parcels, read)
     }
 
     /// How many of so many numbers are for each rank.
