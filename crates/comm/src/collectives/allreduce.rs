@@ -85,7 +85,7 @@ impl Communicator {
         let pending = if self.combines_in_shares::<T>(numbers.len()) {
             let call = Call::new::<T>(name, location);
             let fold = move |rows: &[&[T]], totals: &mut [T]| fold_rows(rows, totals, &op);
-            Either::One(self.combined_in_shares(call, numbers, totals, fold))
+            Either::One(self.combined_together(call, numbers, totals, fold))
         } else if self.streams::<T>(numbers.len()) {
             let call = Call::new::<T>(name, location).length(numbers.len());
             Either::Other(Either::One(

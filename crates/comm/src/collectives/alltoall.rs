@@ -2,11 +2,12 @@
 
 use super::allreduce::same_length;
 use super::shelf::{Shelf, append, copy, cut};
-use crate::fabric::Call;
-use crate::lent::{Lent, Rows};
+use crate::fabric::{Call, Place};
+use crate::lent::{Lent, Parcels, Rows, Swap, Swapped};
 use crate::meet::{Collective, Meet};
+use crate::pending::{Either, Pending, Waiting};
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain, Value};
+use crate::{CommError, Communicator, Local, Plain, Value};
 use serde::{Deserialize, Serialize};
 use std::future::Future;
 use std::panic::Location;
@@ -74,7 +75,16 @@ impl Communicator {
         came: &'c mut [T],
     ) -> impl Future<Output = Result<(), CommError>> {
         let call = Call::new::<T>("alltoall_into", Location::caller());
-        self.alltoall_numbers(call, numbers, came).now()
+        let size = self.size();
+        let shared = matches!(self.team().place(), Some(Place::Tree(_)));
+        let pending = if shared && size == 2 {
+            Either::One(Either::One(self.alltoall_by_two(call, numbers, came)))
+        } else if shared && Parcels::<T>::are_worth(numbers.len() / size) {
+            Either::One(Either::Other(self.alltoall_parcels(call, numbers, came)))
+        } else {
+            Either::Other(self.alltoall_numbers(call, numbers, came))
+        };
+        Waiting::new(self.spot(), pending)
     }
 
     /// Starts an [`alltoall_into`](Communicator::alltoall_into) (MPI_IALLTOALL).
@@ -159,16 +169,10 @@ impl Communicator {
         numbers: &[T],
         came: &'c mut [T],
     ) -> impl Collective<'c, ()> {
-        let (rank, size, name, all) = (self.rank(), self.size(), call.name(), numbers.len());
-        let each = all / size;
-        let value = if each * size == all {
-            Ok(Rows::one(self.lender().lend(numbers)))
-        } else {
-            let problem = cut(name, all, &vec![each; size], size)
-                .err()
-                .unwrap_or_default();
-            Err(CommError::Arguments { problem })
-        };
+        let (rank, name, all) = (self.rank(), call.name(), numbers.len());
+        let each = self.equal_part(name, all);
+        let value = each.clone().map(|_| Rows::one(self.lender().lend(numbers)));
+        let each = each.unwrap_or_default();
         let read = move |rows: &Rows<T>| {
             same_length(name, all, came.len())?;
             for (place, row) in rows.iter().enumerate() {
@@ -177,6 +181,72 @@ impl Communicator {
             Ok(())
         };
         Meet::new(self, call.length(all), value, Rows::join, |rows| rows, read)
+    }
+
+    /// Two ranks keep their own part, and the other's goes over.
+    fn alltoall_by_two<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        came: &'c mut [T],
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        let (rank, name, all) = (self.rank(), call.name(), numbers.len());
+        let each = self.equal_part(name, all);
+        let (checked, each) = (each.clone().map(|_| ()), each.unwrap_or_default());
+        let part = move |of: usize| of * each..(of + 1) * each;
+        let pack = |()| self.lender().pack(&numbers[part(1 - rank)]);
+        let value = checked.map(pack).map(|parcel| Swap::of(rank, parcel));
+        let read = move |swapped: &Swapped<T>| {
+            same_length(name, all, came.len())?;
+            let parcel = swapped.take(rank);
+            came[part(rank)].copy_from_slice(&numbers[part(rank)]);
+            came[part(1 - rank)].copy_from_slice(&parcel);
+            self.lender().keep(parcel);
+            Ok(())
+        };
+        Meet::new(self, call.length(all), value, Swap::join, Swap::lay, read)
+    }
+
+    /// Each part goes to its rank in a parcel, but for the own.
+    fn alltoall_parcels<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        came: &'c mut [T],
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        let (rank, name, all) = (self.rank(), call.name(), numbers.len());
+        let value = self.equal_part(name, all).map(|each| {
+            let part = |of: usize| of * each..(of + 1) * each;
+            self.lender().pack_each(rank, self.size(), numbers, part)
+        });
+        let each = all / self.size();
+        let read = move |Local(parcels): &Local<Parcels<T>>| {
+            same_length(name, all, came.len())?;
+            for (of, room) in came.chunks_exact_mut(each).enumerate() {
+                match parcels.take(of, rank) {
+                    Some(parcel) => {
+                        room.copy_from_slice(&parcel);
+                        self.lender().keep(parcel);
+                    }
+                    None => room.copy_from_slice(&numbers[of * each..][..each]),
+                }
+            }
+            Ok(())
+        };
+        let call = call.length(all);
+        Meet::new(self, call, value, Parcels::join, |parcels| parcels, read)
+    }
+
+    /// How many of so many numbers are for each rank.
+    fn equal_part(&self, name: &'static str, all: usize) -> Result<usize, CommError> {
+        let size = self.size();
+        let each = all / size;
+        if each * size == all {
+            return Ok(each);
+        }
+        let problem = cut(name, all, &vec![each; size], size);
+        let problem = problem.err().unwrap_or_default();
+        Err(CommError::Arguments { problem })
     }
 
     fn alltoallv_numbers<'c, T: Plain, R: 'c>(

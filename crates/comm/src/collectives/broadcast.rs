@@ -1,11 +1,12 @@
 //! Broadcast.
 
 use super::shelf::copy;
-use crate::fabric::Call;
-use crate::lent::Lent;
+use crate::fabric::{Call, Place};
+use crate::lent::{Lent, Loan};
 use crate::meet::{Collective, Meet};
+use crate::pending::{Either, Pending, Waiting};
 use crate::request::Request;
-use crate::{CommError, Communicator, Plain, Value};
+use crate::{CommError, Communicator, Local, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
 
@@ -76,8 +77,14 @@ impl Communicator {
         root: usize,
         numbers: &'c mut [T],
     ) -> impl Future<Output = Result<(), CommError>> {
-        self.broadcast_numbers("broadcast_into", Location::caller(), root, numbers)
-            .now()
+        let (name, location) = ("broadcast_into", Location::caller());
+        let by_two = self.size() == 2 && matches!(self.team().place(), Some(Place::Tree(_)));
+        let pending = if by_two {
+            Either::One(self.broadcast_by_two(name, location, root, numbers))
+        } else {
+            Either::Other(self.broadcast_numbers(name, location, root, numbers))
+        };
+        Waiting::new(self.spot(), pending)
     }
 
     /// Starts a [`broadcast_into`](Communicator::broadcast_into) (MPI_IBCAST).
@@ -123,6 +130,27 @@ impl Communicator {
             .map(|()| is_root.then(|| self.lender().lend(numbers)));
         let read = move |value: &Option<Lent<T>>| match value {
             Some(came) if !is_root => copy(name, came, numbers),
+            _ => Ok(()),
+        };
+        Meet::new(self, call, value, Option::or, |value| value, read)
+    }
+
+    /// There is one reader: it gives back the room that the numbers come in.
+    fn broadcast_by_two<'c, T: Plain>(
+        &'c self,
+        name: &'static str,
+        location: &'static Location<'static>,
+        root: usize,
+        numbers: &'c mut [T],
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        let call = Call::new::<T>(name, location);
+        let call = call.root(root).length(numbers.len());
+        let is_root = self.rank() == root;
+        let value = self
+            .check_rank(root)
+            .map(|()| is_root.then(|| Local(self.lender().loan(numbers))));
+        let read = move |value: &Option<Local<Loan<T>>>| match value {
+            Some(Local(loan)) if !is_root => loan.take(|came| copy(name, came, numbers)),
             _ => Ok(()),
         };
         Meet::new(self, call, value, Option::or, |value| value, read)

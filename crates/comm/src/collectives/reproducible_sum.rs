@@ -83,7 +83,7 @@ impl Communicator {
         let call = Call::new::<T>("reproducible_sum_into", Location::caller());
         let pending = if self.combines_in_shares::<T>(numbers.len()) {
             let fold = |rows: &[&[T]], totals: &mut [T]| add_columns(rows, totals);
-            Either::One(self.combined_in_shares(call, numbers, totals, fold))
+            Either::One(self.combined_together(call, numbers, totals, fold))
         } else {
             Either::Other(self.sums_at(call, numbers, totals))
         };

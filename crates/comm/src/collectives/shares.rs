@@ -1,14 +1,12 @@
 //! Long vectors that the ranks of a process combine together: each its share of the places.
 
 use crate::fabric::{Call, FAN, Place};
-use crate::lent::Rows;
+use crate::lent::{Parcel, Parcels, Rows, Swap, Swapped};
 use crate::meet::Meet;
-use crate::pending::{Pending, Then};
-use crate::{CommError, Communicator, Plain};
+use crate::pending::{Either, Pending, Then};
+use crate::{CommError, Communicator, Local, Plain};
+use smallvec::SmallVec;
 use std::ops::Range;
-
-/// Bytes of the shortest share: below it the ranks would meet once more for very little.
-const SHORTEST: usize = 512;
 
 /// Places that are combined at a time: what has been made of them stays in the nearest cache.
 const BLOCK: usize = 512;
@@ -17,7 +15,7 @@ impl Communicator {
     /// Whether vectors of so many elements are combined in shares.
     pub(super) fn combines_in_shares<T: Plain>(&self, length: usize) -> bool {
         matches!(self.team().place(), Some(Place::Tree(_)))
-            && length / self.size() * size_of::<T>() >= SHORTEST
+            && Parcels::<T>::are_worth(length / self.size())
     }
 
     /// Combines the numbers of all ranks, place by place, into `totals` of every rank. `fold` combines the same
@@ -25,7 +23,52 @@ impl Communicator {
     ///
     /// Everyone reads its share of the places from all, then the totals of the others' shares: the ranks meet twice.
     /// Two ranks read each other's numbers, which is as much, and meet once.
-    pub(super) fn combined_in_shares<'c, T: Plain>(
+    pub(super) fn combined_together<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        totals: &'c mut [T],
+        fold: impl Fn(&[&[T]], &mut [T]) + 'c,
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        if self.size() == 2 {
+            Either::One(self.combined_by_two(call, numbers, totals, fold))
+        } else {
+            Either::Other(self.combined_in_shares(call, numbers, totals, fold))
+        }
+    }
+
+    fn combined_by_two<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        totals: &'c mut [T],
+        fold: impl Fn(&[&[T]], &mut [T]) + 'c,
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        let (rank, length) = (self.rank(), numbers.len());
+        let value = super::allreduce::same_length(call.name(), length, totals.len())
+            .map(|()| Swap::of(rank, self.lender().pack(numbers)));
+        let read = move |swapped: &Swapped<T>| {
+            let came = swapped.take(rank);
+            let rows = if rank == 0 {
+                [numbers, &came[..]]
+            } else {
+                [&came[..], numbers]
+            };
+            fold(&rows, totals);
+            self.lender().keep(came);
+            Ok(())
+        };
+        Meet::new(
+            self,
+            call.length(length),
+            value,
+            Swap::join,
+            Swap::lay,
+            read,
+        )
+    }
+
+    fn combined_in_shares<'c, T: Plain>(
         &'c self,
         call: Call,
         numbers: &[T],
@@ -33,26 +76,28 @@ impl Communicator {
         fold: impl Fn(&[&[T]], &mut [T]) + 'c,
     ) -> impl Pending<Output = Result<(), CommError>> {
         let (rank, size, length) = (self.rank(), self.size(), numbers.len());
-        let name = call.name();
-        let value = super::allreduce::same_length(name, length, totals.len())
-            .map(|()| Rows::one(self.lender().lend(numbers)));
-        let share = if size == 2 {
-            length
-        } else {
-            share::<T>(length, size)
-        };
-        let mine = if size == 2 {
-            0..length
-        } else {
-            part(rank, share, length)
-        };
+        let share = share::<T>(length, size);
+        let mine = part(rank, share, length);
+        let of = |rank| part(rank, share, length);
+        let value = super::allreduce::same_length(call.name(), length, totals.len())
+            .map(|()| self.lender().pack_each(rank, size, numbers, of));
         let place = mine.clone();
-        let read = move |rows: &Rows<T>| {
-            fold(&rows.cut(&place), &mut totals[place]);
+        let read = move |Local(parcels): &Local<Parcels<T>>| {
+            let came = (0..size).map(|of| parcels.take(of, rank));
+            let came: SmallVec<[Option<Parcel<T>>; 8]> = came.collect();
+            let own = &numbers[place.clone()];
+            let rows = came.iter();
+            let rows: SmallVec<[&[T]; 8]> = rows
+                .map(|row| row.as_ref().map_or(own, |row| &row[..]))
+                .collect();
+            fold(&rows, &mut totals[place]);
+            drop(rows);
+            let came = came.into_iter().flatten();
+            came.for_each(|row| self.lender().keep(row));
             Ok(totals)
         };
         let call = call.length(length);
-        let first = Meet::new(self, call, value, Rows::join, |rows| rows, read);
+        let first = Meet::new(self, call, value, Parcels::join, |parcels| parcels, read);
         Then::new(first, move |totals: &'c mut [T]| {
             if mine.len() == length {
                 return None;

@@ -46,6 +46,32 @@ fn sem_g32_long_vectors_have_the_bits_of_single_values() {
     );
 }
 
+/// The room that numbers go in is filled again and again, by one rank or another.
+#[test]
+fn sem_g308_long_parts_and_broadcasts_round_after_round() {
+    everywhere(
+        async |comm| -> Outcome<()> {
+            let (rank, size) = (comm.rank(), comm.size());
+            for round in 0..6 {
+                // Parts of 512 bytes and more, then of fewer.
+                let each = [100, 64, 130, 7, 64, 101][round];
+                let of = |from: usize, to: usize| ((from * size + to) * 10 + round) as u64;
+                let parts = (0..size).map(|to| vec![of(rank, to); each]);
+                let (mine, mut came) = (parts.collect::<Vec<_>>().concat(), vec![0; each * size]);
+                comm.alltoall_into(&mine, &mut came).await?;
+                let expected = (0..size).map(|from| vec![of(from, rank); each]);
+                assert_eq!(came, expected.collect::<Vec<_>>().concat(), "round {round}");
+                let root = round / 2 % size;
+                let mut told = vec![of(rank, round); 3000];
+                comm.broadcast_into(root, &mut told).await?;
+                assert!(told == [of(root, round); 3000], "round {round}");
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
 #[test]
 fn sem_g33_ranks_that_combine_in_shares_and_others_are_told() {
     everywhere(
