@@ -11,6 +11,7 @@ mod join_core;
 mod join_gate;
 mod join_seat;
 mod joined_receive;
+mod lacking;
 mod multiple_item_gather;
 mod multiple_item_receive;
 mod multiple_port_receive;

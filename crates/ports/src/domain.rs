@@ -7,6 +7,10 @@
 //! it any number of port locks may be taken in any order: nobody else holds two. Ports without
 //! joins have no domain and pay nothing.
 //!
+//! A post whose item nobody wants yet, because all joins at the port lack something elsewhere
+//! (`arbiter/lacking.rs`), needs no more than the port's lock, and finds that out under it. One that needs the domain too tries its lock
+//! then, and waits for it only after it has let the port go.
+//!
 //! Domains merge when a join connects them (union by size) and never split. The way up to the root is
 //! read without a lock, since a post to a joined port goes it each time; that the root still is one is
 //! looked up again under its lock.
@@ -27,6 +31,9 @@ pub(crate) struct Domain {
     ports: Mutex<usize>,
 }
 
+/// A domain, locked.
+pub(crate) type Locked<'a> = MutexGuard<'a, usize>;
+
 impl Domain {
     /// A domain of one port.
     pub(crate) fn new() -> Arc<Self> {
@@ -40,7 +47,7 @@ impl Domain {
 
     /// Locks the whole domain.
     #[inline]
-    pub(crate) fn lock(&self) -> MutexGuard<'_, impl Sized> {
+    pub(crate) fn lock(&self) -> Locked<'_> {
         loop {
             let root = self.root();
             let ports = root.ports.lock();
@@ -48,6 +55,18 @@ impl Domain {
                 return ports;
             }
         }
+    }
+
+    /// Locks the whole domain, if that takes no waiting: for who has the lock of one of its ports.
+    #[inline]
+    pub(crate) fn try_lock(&self) -> Option<Locked<'_>> {
+        // Models hold up who is about to try a lock as if he waited for it. There everybody lets the port go first.
+        if cfg!(any(motet_loom, motet_shuttle)) {
+            return None;
+        }
+        let root = self.root();
+        let ports = root.ports.try_lock()?;
+        root.is_root().then_some(ports)
     }
 
     /// Makes one domain of two. The caller holds no domain's lock.

@@ -19,7 +19,7 @@ use crate::PostError;
 use crate::claim::Claim;
 use crate::deferred::{Deferred, LetIn};
 use crate::delivery::{Delivery, Parcel, parcel, token};
-use crate::domain::Domain;
+use crate::domain::{Domain, Locked};
 use crate::origin::Origin;
 use crate::predicate;
 use crate::receiver::Receiver;
@@ -248,12 +248,7 @@ impl<T: Send + 'static> PortCore<T> {
     /// The domain's lock, if there is a domain, and the port's.
     // Always: two guards are handed back through memory otherwise, by each post.
     #[inline(always)]
-    fn lock(
-        &self,
-    ) -> (
-        Option<MutexGuard<'_, impl Sized>>,
-        MutexGuard<'_, PortState<T>>,
-    ) {
+    fn lock(&self) -> (Option<Locked<'_>>, MutexGuard<'_, PortState<T>>) {
         if self.domain.get().is_none() {
             let state = self.state();
             // The first join makes the domain under this lock.

@@ -30,6 +30,13 @@ pub trait Receiver<T: Send + 'static>: Keep {
         None
     }
 
+    /// Whether this receiver would reject any item now, and lose nothing if it were not offered one: it will look at
+    /// what waits once something else has come. Called under the port's lock alone.
+    #[doc(hidden)]
+    fn wants_nothing_yet(&self) -> bool {
+        false
+    }
+
     /// What this receiver is, in a few words, for reports. Not called under a lock.
     fn describe(&self) -> Cow<'static, str> {
         Cow::Borrowed(type_name::<Self>())

@@ -16,6 +16,7 @@
 use super::any_seat::AnySeat;
 use super::join_gate::{Gate, Stop};
 use super::join_seat::Attempt;
+use super::lacking::Lacking;
 use crate::activation::Active;
 use crate::deferred::Deferred;
 use crate::delivery::{Sends, SentBy};
@@ -25,13 +26,9 @@ use crate::outlet::Outlet;
 use crate::predicate::Asker;
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{Awaited, Causalities, Run, TaskBox, WaitPart, Waiter};
-use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::any::Any;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, Weak};
-
-/// No particular seat.
-const ANYWHERE: usize = usize::MAX;
 
 /// The seats of an arbiter: a tuple, whose types may differ, or a row of one type.
 pub(crate) trait Seats: Send + Sync + Sized + 'static {
@@ -71,10 +68,7 @@ pub(crate) struct JoinCore<S: Seats> {
     /// How many items the parts together must bring, for rules that share a number.
     total: usize,
     gate: Gate,
-    /// A seat at which something is missing, or [`ANYWHERE`]. Only its own side changes that, since all
-    /// that is put into its port is offered to it; so the others need not look. Guarded by the
-    /// domain's lock.
-    lacking: AtomicUsize,
+    lacking: Lacking,
     handler: AnyHandler<S::Items>,
     this: Weak<Self>,
     /// The receivers on the ports, which own the arbiter: made when it is registered.
@@ -109,7 +103,7 @@ impl<S: Seats> JoinCore<S> {
             seats,
             total,
             gate,
-            lacking: AtomicUsize::new(ANYWHERE),
+            lacking: Lacking::new(),
             handler,
             this: Weak::clone(this),
             sides: OnceLock::new(),
@@ -147,7 +141,15 @@ impl<S: Seats> JoinCore<S> {
             queue: self.outlet().queue(),
             deferred,
         };
-        let mut attempt = Attempt::new(at, offered, self.total, &self.gate, asker);
+        self.lacking.anywhere();
+        let mut attempt = Attempt {
+            at,
+            offered: Some(offered),
+            left: self.total,
+            gate: &self.gate,
+            lacking: &self.lacking,
+            asker,
+        };
         let task = self.seats.attempt(&mut attempt, |taken| {
             let causalities = S::causalities(&taken);
             let joined = || Joined {
@@ -156,29 +158,11 @@ impl<S: Seats> JoinCore<S> {
             };
             TaskBox::build(causalities, joined).into_task()
         });
-        self.lacks(match task {
-            Err(Stop::Lacking(seat)) => seat,
-            _ => None,
-        });
         self.outlet().send(task?, deferred);
         if self.gate.is_once() {
             self.leave_others(at, deferred);
         }
         Ok(())
-    }
-
-    /// Remembers where something is missing. Relaxed, here and below: a lock orders all uses.
-    #[inline]
-    fn lacks(&self, seat: Option<usize>) {
-        self.lacking
-            .store(seat.unwrap_or(ANYWHERE), Ordering::Relaxed);
-    }
-
-    /// Whether an item at the seat `at` changes nothing, because something is missing at another.
-    #[inline]
-    fn lacks_elsewhere(&self, at: usize) -> bool {
-        let lacking = self.lacking.load(Ordering::Relaxed);
-        lacking != at && lacking != ANYWHERE
     }
 
     /// Whether the seat `at` may take the offered item. If not, nothing has changed for the arbiter.
@@ -214,17 +198,17 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
             offer.leave_port();
             return Verdict::Reject;
         }
-        if core.lacks_elsewhere(self.at) {
+        if core.lacking.is_elsewhere(self.at) {
             return Verdict::Reject;
         }
         // Seen without looking at the items; a guard is asked about each one, however few there are.
         if offer.waiting_count() + 1 < self.needed && !self.guarded {
-            core.lacks(Some(self.at));
+            core.lacking.at(self.at);
             return Verdict::Reject;
         }
         let (fired, stop) = offer.lend(|offered, deferred| {
             if self.guarded && !core.wants(self.at, offered, deferred) {
-                return (false, Stop::Lacking(None));
+                return (false, Stop::Lacking);
             }
             // More than one firing may be there: items that found no room wait.
             let mut fired = false;
@@ -235,9 +219,9 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
                     Ok(()) if offered.parcel.is_none() => {
                         // The item that came last this time will often come last again.
                         if core.total == 0 && offered.waiting.is_empty() {
-                            core.lacks(Some(self.at));
+                            core.lacking.at(self.at);
                         }
-                        return (true, Stop::Lacking(None));
+                        return (true, Stop::Lacking);
                     }
                     Ok(()) => fired = true,
                 }
@@ -245,10 +229,16 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
         });
         match stop {
             Stop::Refused(reason) if !fired => return Verdict::Refuse(reason),
-            Stop::Refused(_) | Stop::Lacking(_) => {}
+            Stop::Refused(_) | Stop::Lacking => {}
             Stop::Over => offer.leave_port(),
         }
         offer.verdict()
+    }
+
+    #[inline]
+    fn wants_nothing_yet(&self) -> bool {
+        // One that has ended is offered the item, and leaves.
+        self.core.lacking.is_elsewhere(self.at) && self.core.gate.is_open()
     }
 
     fn describe(&self) -> Cow<'static, str> {
@@ -304,10 +294,15 @@ impl<S: Seats> Active for JoinCore<S> {
         let mut deferred = Deferred::default();
         let Some(first) = sides.first() else { return };
         self.seats.seat(0).begin(first, &mut |items| {
-            let stays = self.gate.is_open() && first.fire(items, &mut deferred) != Stop::Over;
-            if stays {
-                let others = sides.iter().enumerate().skip(1);
-                others.for_each(|(at, side)| self.seats.seat(at).register(side));
+            if !self.gate.is_open() {
+                return false;
+            }
+            // Before it looks: what comes to a port when it has looked there must find it.
+            let others = sides.iter().enumerate().skip(1);
+            others.for_each(|(at, side)| self.seats.seat(at).register(side));
+            let stays = first.fire(items, &mut deferred) != Stop::Over;
+            if !stays && !self.gate.has_fired() {
+                self.leave_others(0, &mut deferred);
             }
             stays
         });

@@ -15,8 +15,8 @@ pub(crate) struct Gate {
 /// Why an arbiter takes nothing now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// Something is missing: it waits. At this seat, or for want of a number of items from anywhere.
-    Lacking(Option<usize>),
+    /// Something is missing: it waits.
+    Lacking,
     /// All is there, and the queue has no room.
     Refused(QueueError),
     /// It will never take anything again.

@@ -1,6 +1,7 @@
 //! The place of an arbiter that takes several items at one of its ports, and what it takes there.
 
 use super::join_gate::{Gate, Stop};
+use super::lacking::Lacking;
 use crate::deferred::{Deferred, Keep};
 use crate::delivery::{Delivery, put_back_wanted};
 use crate::domain::Domain;
@@ -68,12 +69,13 @@ pub(crate) struct Seat<R: Rule> {
 /// One try of an arbiter to take all it needs.
 pub(crate) struct Attempt<'a> {
     /// The seat whose port the caller has locked, and the items there.
-    at: usize,
-    offered: Option<&'a mut dyn Any>,
+    pub(super) at: usize,
+    pub(super) offered: Option<&'a mut dyn Any>,
     /// How many items are still needed from all parts together.
-    left: usize,
-    gate: &'a Gate,
-    asker: Asker<'a>,
+    pub(super) left: usize,
+    pub(super) gate: &'a Gate,
+    pub(super) lacking: &'a Lacking,
+    pub(super) asker: Asker<'a>,
 }
 
 /// The items of one port, locked, and what to take of them.
@@ -172,7 +174,11 @@ impl<R: Rule> Seat<R> {
         let plan = self
             .rule
             .plan(&shelf, &mut attempt.left, &mut attempt.asker);
-        planned.plan = plan.ok_or(Stop::Lacking(Some(at)))?;
+        let Some(plan) = plan else {
+            attempt.lacking.at(at);
+            return Err(Stop::Lacking);
+        };
+        planned.plan = plan;
         Ok(())
     }
 
@@ -180,21 +186,24 @@ impl<R: Rule> Seat<R> {
     pub(crate) fn look(&self, at: usize, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
         let held = self.hold(at, attempt)?;
         let mut left = attempt.left;
-        let plan = match &held {
-            Some(port) => {
-                let mut state = port.state();
-                let shelf = Shelf::waiting(state.items_mut());
-                self.rule.plan(&shelf, &mut left, &mut attempt.asker)
+        let mut looks = |shelf: &Shelf<'_, R::Item>| {
+            let plan = self.rule.plan(shelf, &mut left, &mut attempt.asker);
+            if plan.is_none() {
+                attempt.lacking.at(at);
             }
+            plan
+        };
+        let plan = match &held {
+            // Its lock is held until the look has ended.
+            Some(port) => looks(&Shelf::waiting(port.state().items_mut())),
             None => {
                 let offered = attempt.offered.as_deref_mut();
                 let shelf = offered.and_then(|offered| offered.downcast_mut());
-                let shelf = Shelf::offered(shelf.expect(OWN_PORT));
-                self.rule.plan(&shelf, &mut left, &mut attempt.asker)
+                looks(&Shelf::offered(shelf.expect(OWN_PORT)))
             }
         };
         attempt.let_go(held);
-        plan.map(|_| ()).ok_or(Stop::Lacking(Some(at)))
+        plan.map(|_| ()).ok_or(Stop::Lacking)
     }
 
     /// Takes what has been planned.
@@ -310,23 +319,7 @@ impl<R: Rule> Seat<R> {
     }
 }
 
-impl<'a> Attempt<'a> {
-    pub(crate) fn new(
-        at: usize,
-        offered: &'a mut dyn Any,
-        total: usize,
-        gate: &'a Gate,
-        asker: Asker<'a>,
-    ) -> Self {
-        Attempt {
-            at,
-            offered: Some(offered),
-            left: total,
-            gate,
-            asker,
-        }
-    }
-
+impl Attempt<'_> {
     /// The seat whose port the caller has locked.
     pub(crate) fn at(&self) -> usize {
         self.at
@@ -336,7 +329,7 @@ impl<'a> Attempt<'a> {
     #[inline]
     pub(crate) fn decide(&mut self) -> Result<(), Stop> {
         if self.left > 0 {
-            return Err(Stop::Lacking(None));
+            return Err(Stop::Lacking);
         }
         self.gate.pass(self.asker.deferred)
     }

@@ -30,7 +30,7 @@ impl<T: Send + 'static> PortCore<T> {
     #[inline]
     pub(super) fn post(&self, item: T) -> Result<(), PostError<T>> {
         let mut parcel = self.parcel(item);
-        let (domain, mut state) = self.lock();
+        let mut state = self.state();
         let inside = &mut *state;
         if let Some(Short {
             way: Way::Each(to),
@@ -41,12 +41,24 @@ impl<T: Send + 'static> PortCore<T> {
             inside.stamps.stamp(&mut parcel.stamp, Entry::Posted);
             let sent = send(queue, address(parcel, Arc::clone(to)));
             drop(state);
-            drop(domain);
             tell(sent);
             return Ok(());
         }
+        let mut domain = None;
+        if inside.joined {
+            if inside.is_wanted_by_nobody_yet() {
+                inside.keep_posted(parcel);
+                return Ok(());
+            }
+            domain = self.domain().try_lock();
+            if domain.is_none() {
+                drop(state);
+                domain = Some(self.domain().lock());
+                state = self.state();
+            }
+        }
         let mut deferred = Deferred::default();
-        let placed = inside.place(parcel, Entry::Posted, &mut deferred);
+        let placed = state.place(parcel, Entry::Posted, &mut deferred);
         drop(state);
         drop(domain);
         deferred.carry_out();
@@ -106,6 +118,21 @@ impl<T: Send + 'static> PortCore<T> {
 }
 
 impl<T: Send + 'static> PortState<T> {
+    /// Whether an item that is posted would wait, whatever the receivers are asked.
+    #[inline]
+    fn is_wanted_by_nobody_yet(&self) -> bool {
+        let mut receivers = self.receivers.iter();
+        self.bound.is_none() && receivers.all(|receiver| receiver.wants_nothing_yet())
+    }
+
+    /// Keeps a posted item, in a node.
+    #[inline]
+    fn keep_posted(&mut self, mut parcel: Parcel<T>) {
+        let items = self.items.nodes(self.stamps.last());
+        self.stamps.stamp(&mut parcel.stamp, Entry::Posted);
+        items.push_back(parcel);
+    }
+
     /// The receivers have changed: finds out whether items may go the short way.
     #[inline]
     pub(super) fn receivers_changed(&mut self) {
