@@ -75,6 +75,16 @@ impl Crowd {
         !self.closing.swap(true, Ordering::AcqRel)
     }
 
+    /// A task is sent off, if the end has not been claimed. Called as [`Crowd::sent`].
+    #[inline]
+    pub(crate) fn lets_off(&self) -> bool {
+        let open = !self.is_closing();
+        if open {
+            self.sent();
+        }
+        open
+    }
+
     /// A task is sent off. Called under a port's lock, whose owner later reads the counts.
     #[inline]
     pub(crate) fn sent(&self) {

@@ -13,6 +13,7 @@
 //! ```
 
 use crate::beyond::Beyond;
+use crate::crowd::Crowd;
 use crate::deferred::{Deferred, Settle};
 use crate::delivery::QueueHandle;
 use crate::parent::{Above, Pass};
@@ -78,6 +79,11 @@ impl Outlet {
     #[inline]
     pub(crate) fn is_alone(&self) -> bool {
         self.above.is_none()
+    }
+
+    /// Who its handlers run together with. Nobody else has a say then, until the end.
+    pub(crate) fn crowd(&self) -> Option<&Arc<Crowd>> {
+        self.above.as_ref().and_then(Above::crowd)
     }
 
     /// Asks the parent for the decision, once room in the queue is reserved. After `true` the caller

@@ -100,6 +100,10 @@ impl Above {
         self.asked
     }
 
+    pub(crate) fn crowd(&self) -> Option<&Arc<Crowd>> {
+        self.crowd.as_ref()
+    }
+
     /// As [`Parent::is_open`].
     #[inline]
     pub(crate) fn is_open(&self) -> bool {

@@ -3,7 +3,11 @@
 //! Most ports have one receiver for good, that takes whatever comes: a persistent receive without a predicate, or one
 //! of several items without a guard. Nothing has to be offered to it. It tells its port once where items go, and the
 //! port sends them there itself (`port/brief.rs`), as long as the receiver is alone at it.
+//!
+//! A receive may be a concurrent member of an interleave. Then each item is counted among the crowd's as it is sent,
+//! under the port's lock, as long as the end has not been claimed; who ends the interleave comes by that lock.
 
+use crate::crowd::Crowd;
 use crate::delivery::{Deliver, QueueHandle, Sends};
 use motet_dispatch::Task;
 use std::fmt;
@@ -16,8 +20,8 @@ pub struct Short<T: Send + 'static> {
 }
 
 pub(crate) enum Way<T: Send + 'static> {
-    /// Each in the task of its own node.
-    Each(Arc<dyn Deliver<T>>),
+    /// Each in the task of its own node, which belongs to a crowd, or to none.
+    Each(Arc<dyn Deliver<T>>, Option<Arc<Crowd>>),
     /// So many in one task.
     Rows(Arc<dyn DeliverRow<T>>, usize),
 }
@@ -45,9 +49,13 @@ impl<T> Row<T> {
 }
 
 impl<T: Send + 'static> Short<T> {
-    /// Each item goes to `to`.
-    pub(crate) fn each(to: Arc<dyn Deliver<T>>, queue: &QueueHandle) -> Self {
-        let way = Way::Each(to);
+    /// Each item goes to `to`, whose handlers belong to `crowd`.
+    pub(crate) fn each(
+        to: Arc<dyn Deliver<T>>,
+        crowd: Option<&Arc<Crowd>>,
+        queue: &QueueHandle,
+    ) -> Self {
+        let way = Way::Each(to, crowd.cloned());
         let queue = Arc::clone(queue);
         Short { way, queue }
     }

@@ -98,11 +98,12 @@ impl<T: Send + 'static> Receiver<T> for BatchCore<T> {
     }
 
     fn short_way(&self) -> Option<Short<T>> {
-        if !self.place.takes_always() {
+        let outlet = self.place.outlet();
+        if !self.place.takes_always() || !outlet.is_alone() {
             return None;
         }
-        let queue = self.place.outlet().queue();
-        Some(Short::rows(self.place.arbiter()?, self.count, queue))
+        let to = self.place.arbiter()?;
+        Some(Short::rows(to, self.count, outlet.queue()))
     }
 
     fn describe(&self) -> Cow<'static, str> {

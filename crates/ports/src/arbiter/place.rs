@@ -37,9 +37,9 @@ impl<T: Send + 'static, A> Place<T, A> {
         }
     }
 
-    /// Whether nothing but its queue can keep it from taking items, as long as it is registered.
+    /// Whether nothing but its queue and its outlet can keep it from taking items, as long as it is registered.
     pub(super) fn takes_always(&self) -> bool {
-        !self.once && self.outlet.is_alone() && self.is_open()
+        !self.once && self.is_open()
     }
 
     /// The arbiter, for its tasks to keep.

@@ -186,10 +186,12 @@ impl<T: Send + 'static, L: Layout> Receiver<T> for ReceiveCore<T, L> {
         if self.predicate.is_some() || !self.place.takes_always() {
             return None;
         }
-        Some(Short::each(
-            self.place.arbiter()?,
-            self.place.outlet().queue(),
-        ))
+        let outlet = self.place.outlet();
+        let crowd = outlet.crowd();
+        if crowd.is_none() && !outlet.is_alone() {
+            return None;
+        }
+        Some(Short::each(self.place.arbiter()?, crowd, outlet.queue()))
     }
 
     fn describe(&self) -> Cow<'static, str> {

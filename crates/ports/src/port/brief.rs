@@ -33,10 +33,11 @@ impl<T: Send + 'static> PortCore<T> {
         let mut state = self.state();
         let inside = &mut *state;
         if let Some(Short {
-            way: Way::Each(to),
+            way: Way::Each(to, crowd),
             queue,
         }) = &inside.short
             && queue.is_free()
+            && crowd.as_ref().is_none_or(|crowd| crowd.lets_off())
         {
             inside.stamps.stamp(&mut parcel.stamp, Entry::Posted);
             let sent = send(queue, address(parcel, Arc::clone(to)));

@@ -3,7 +3,7 @@
 use crate::support::{Probe, dispatcher, here, post_all, take_all};
 use allocation_counter::measure;
 use motet_dispatch::{Causalities, Causality, DispatcherQueue, Inline, QueueConfig, Task};
-use motet_ports::{JoinedReceive, MultipleItemReceive, Port, PostRefusal, Receive};
+use motet_ports::{Interleave, JoinedReceive, MultipleItemReceive, Port, PostRefusal, Receive};
 use motet_testkit::{Drops, Log, patience, within};
 
 /// A port from which so many items at a time go into the log.
@@ -188,4 +188,32 @@ fn sem_g421_a_receive_that_has_ended_lets_go_of_its_row() {
     assert_eq!(port.item_count(), 3);
     drop(port);
     assert_eq!(drops.dropped(), 4);
+}
+
+#[test]
+fn sem_g421_a_concurrent_member_takes_nothing_when_the_end_has_come() {
+    within(patience(), || {
+        let (dispatcher, queue) = dispatcher(1);
+        let (port, end, handled, left) = (Port::new(), Port::new(), Log::new(), Log::new());
+        let (log, at_the_end, back) = (handled.clone(), left.clone(), port.clone());
+        Interleave::new()
+            .concurrent(Receive::persistent(&port, move |n: u32| log.push(n)))
+            .teardown(Receive::once(&end, move |()| at_the_end.push(back.items())))
+            .activate(&queue)
+            .unwrap();
+        dispatcher.wait_idle();
+        post_all(&port, 0..3);
+        dispatcher.wait_idle();
+        queue.suspend();
+        post_all(&port, 3..5);
+        assert_eq!(port.item_count(), 0, "on their way");
+        end.post(()).unwrap();
+        post_all(&port, 5..7);
+        assert_eq!((port.items(), port.receiver_count()), (vec![5, 6], 0));
+        queue.resume();
+        dispatcher.wait_idle();
+        let mut all = handled.take();
+        all.extend(left.take().concat());
+        assert_eq!(all, (0..7).collect::<Vec<_>>());
+    });
 }

@@ -7,10 +7,12 @@
 use super::group::{Group, Kind};
 use super::shared::Shared;
 use super::state::Fairness;
+use crate::activation::Attach;
 use crate::deferred::Deferred;
 use crate::loom_ports::Keeper;
 use crate::outlet::Outlet;
 use crate::parent::LongPass;
+use crate::{Port, Receive};
 use motet_dispatch::{Enqueue, Run, Task, TaskBox};
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, set_thread_number, thread};
@@ -154,6 +156,7 @@ impl Work {
         if self.kind == Kind::Teardown {
             let before = stage.ran.load(Ordering::SeqCst) + stage.back.load(Ordering::SeqCst);
             assert_eq!(before + 1, stage.taken.load(Ordering::SeqCst));
+            assert_eq!(stage.shared.floor.crowd().on_their_way(), 0);
             stage.ended.fetch_add(1, Ordering::SeqCst);
         }
         stage.ran.fetch_add(1, Ordering::SeqCst);
@@ -336,5 +339,63 @@ fn loom_a_task_is_lost_against_the_teardown() {
         on_its_way.into_iter().for_each(Task::cleanup);
         other.join().unwrap();
         assert_eq!(stage.outcome(), (1, 1));
+    });
+}
+
+/// A port with a receive among the concurrent members, and the number of items it has handled.
+fn with_port(stage: &Arc<Stage>) -> (Port<u32>, Arc<AtomicUsize>) {
+    let (port, handled) = (Port::new(), Arc::new(AtomicUsize::new(0)));
+    let (here, count) = (Arc::downgrade(stage), Arc::clone(&handled));
+    let receive = Receive::persistent(&port, move |_| {
+        let stage = here.upgrade().expect("the model holds it");
+        assert_eq!(stage.ended.load(Ordering::SeqCst), 0);
+        assert_eq!(stage.writers.load(Ordering::Relaxed), 0);
+        stage.readers.fetch_add(1, Ordering::Relaxed);
+        assert_eq!(stage.writers.load(Ordering::Relaxed), 0);
+        stage.readers.fetch_sub(1, Ordering::Relaxed);
+        count.fetch_add(1, Ordering::SeqCst);
+    });
+    let (active, _port) = receive.attach(stage.concurrent.clone());
+    stage.shared.join([Arc::downgrade(&active)].into_iter());
+    active.register();
+    (port, handled)
+}
+
+/// An item on its short way meets one who wants to be alone, in a calm and after it.
+#[test]
+fn loom_the_short_way_against_exclusive() {
+    loom::model(|| {
+        let stage = Stage::new(Fairness::default());
+        set_thread_number(0);
+        let (port, handled) = with_port(&stage);
+        port.post(1).unwrap();
+        stage.work();
+        let other = stage.thread(1, &[Kind::Exclusive]);
+        port.post(2).unwrap();
+        stage.work();
+        other.join().unwrap();
+        assert_eq!(stage.outcome(), (1, 0));
+        assert_eq!(handled.load(Ordering::SeqCst), 2);
+        assert_eq!((port.item_count(), port.receiver_count()), (0, 1));
+    });
+}
+
+/// An item on its short way meets the end: it is handled before, or back when the end is handled.
+#[test]
+fn loom_the_short_way_against_teardown() {
+    loom::model(|| {
+        let stage = Stage::new(Fairness::default());
+        set_thread_number(0);
+        let (port, handled) = with_port(&stage);
+        port.post(1).unwrap();
+        stage.work();
+        let other = stage.thread(1, &[Kind::Teardown]);
+        port.post(2).unwrap();
+        stage.work();
+        other.join().unwrap();
+        assert_eq!(stage.outcome(), (1, 0));
+        assert_eq!(stage.ended.load(Ordering::SeqCst), 1);
+        assert_eq!(handled.load(Ordering::SeqCst) + port.item_count(), 2);
+        assert_eq!(port.receiver_count(), 0);
     });
 }
