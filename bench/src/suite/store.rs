@@ -29,7 +29,7 @@ pub struct Store {
     /// The rows that this run has written, by experiment.
     written: BTreeMap<String, Vec<Row>>,
     /// Locked as long as it is open.
-    _lock: Option<File>,
+    _lock: Lock,
 }
 
 /// What every version of a row or record has.
@@ -157,17 +157,29 @@ impl Store {
     }
 }
 
-/// Locks a folder until the file is closed, also by the end of the process; `None` where the system cannot.
-fn lock(dir: &Path) -> Result<Option<File>, StoreError> {
+/// A folder that is locked as long as this lives, and at most until the process ends; nothing where the system cannot.
+#[derive(Debug)]
+struct Lock(Option<File>);
+
+fn lock(dir: &Path) -> Result<Lock, StoreError> {
     let Ok(folder) = File::open(dir) else {
-        return Ok(None);
+        return Ok(Lock(None));
     };
     match folder.try_lock() {
-        Ok(()) => Ok(Some(folder)),
+        Ok(()) => Ok(Lock(Some(folder))),
         Err(TryLockError::WouldBlock) => Err(StoreError::Locked {
             dir: dir.to_owned(),
         }),
-        Err(TryLockError::Error(_)) => Ok(None),
+        Err(TryLockError::Error(_)) => Ok(Lock(None)),
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing it is not enough: a child that another thread is starting has the file, too, until it is another program.
+        if let Some(folder) = &self.0 {
+            let _ = folder.unlock();
+        }
     }
 }
 
