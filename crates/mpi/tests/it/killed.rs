@@ -25,7 +25,7 @@ const CLOSING: f64 = 1.0;
 const LATEST: Duration = Duration::from_secs(10);
 
 /// What the ranks do over and over again.
-const WORKS: [&str; 16] = [
+const WORKS: [&str; 17] = [
     "barrier",
     "broadcast",
     "reduce",
@@ -42,6 +42,7 @@ const WORKS: [&str; 16] = [
     "ring",
     "split",
     "long",
+    "pieces",
 ];
 
 /// What a process is told: the work and the seed.
@@ -203,6 +204,10 @@ async fn repeat(work: &str, comm: &Communicator, each: impl Fn(usize)) -> Result
         .await?
         .expect("all are in it");
     let mut ring = comm.ring::<Vec<usize>>().await?;
+    // Two ranks of different processes each.
+    let pair = comm.split(Some([0, 1, 0, 2, 1, 2][rank]), 0).await?;
+    let pair = pair.expect("all are in one");
+    let (numbers, mut sums) = (vec![1.0; 50_000], vec![0.0; 50_000]);
     for round in 0.. {
         each(round);
         let root = round % size;
@@ -243,6 +248,11 @@ async fn repeat(work: &str, comm: &Communicator, each: impl Fn(usize)) -> Result
             "long" => {
                 comm.alltoall(vec![vec![round as f64; 20_000]; size])
                     .await?;
+            }
+            "pieces" => {
+                pair.allreduce_into(&numbers, &mut sums, |a, b| a + b)
+                    .await?;
+                assert_eq!(sums, [2.0; 50_000]);
             }
             other => panic!("there is no work {other}"),
         }
