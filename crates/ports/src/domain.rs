@@ -4,11 +4,12 @@
 //! would need a lock order, and a post cannot know beforehand which ports the joins it meets will
 //! want. So ports that a join has ever connected belong to one *domain*, and whoever changes
 //! what receivers see on such a port (post, register, put back) holds the domain's lock first. Inside
-//! it any number of port locks may be taken in any order: nobody else holds two. Ports without
+//! it any number of port locks may be taken in any order: nobody else waits for one while he holds another. Ports without
 //! joins have no domain and pay nothing.
 //!
-//! A post whose item nobody wants yet, because all joins at the port lack something elsewhere
-//! (`arbiter/lacking.rs`), needs no more than the port's lock, and finds that out under it. One that needs the domain too tries its lock
+//! Most posts do without. One whose item nobody wants yet, because all joins at the port lack something elsewhere
+//! (`arbiter/lacking.rs`), needs no more than the port's lock, and finds that out under it. One that completes a join which takes an item of
+//! each of its ports (`arbiter/one_each.rs`) tries the locks of the others. One that needs the domain tries its lock
 //! then, and waits for it only after it has let the port go.
 //!
 //! Domains merge when a join connects them (union by size) and never split. The way up to the root is

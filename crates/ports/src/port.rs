@@ -29,7 +29,7 @@ use crate::stamps::Entry;
 use bound::Bound;
 use motet_dispatch::BoxList;
 use motet_sync::atomic::{AtomicBool, Ordering};
-use motet_sync::{Mutex, MutexGuard, Serial};
+use motet_sync::{Serial, TryMutex, TryMutexGuard};
 use pile::Front;
 use state::Refusal;
 use std::any::type_name;
@@ -61,7 +61,7 @@ pub struct Port<T: Send + 'static> {
 /// from core to core with the posts; the second says where it goes. What else is read stays where it is.
 #[repr(C, align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
-    state: Mutex<PortState<T>>,
+    state: TryMutex<PortState<T>>,
     /// Its items carry no causalities.
     tokens: bool,
     /// Whether items may wait without nodes: a hint for posters, who look again under the lock.
@@ -80,7 +80,7 @@ const _: () = {
     // Nothing of them depends on the type of the items. The lock stands before what it guards.
     type State = PortState<()>;
     let state = offset_of!(PortCore<()>, state);
-    let guarded = state + size_of::<Mutex<State>>() - size_of::<State>();
+    let guarded = state + size_of::<TryMutex<State>>() - size_of::<State>();
     assert!(
         guarded + offset_of!(State, short) <= 64,
         "written by a post"
@@ -179,7 +179,7 @@ impl<T: Send + 'static> PortCore<T> {
             id: IDS.next(),
             tokens,
             bare: AtomicBool::new(false),
-            state: Mutex::new(PortState::new(Bound::new(config), this)),
+            state: TryMutex::new(PortState::new(Bound::new(config), this)),
             domain: OnceLock::new(),
             front: OnceLock::new(),
             origin,
@@ -248,7 +248,7 @@ impl<T: Send + 'static> PortCore<T> {
     /// The domain's lock, if there is a domain, and the port's.
     // Always: two guards are handed back through memory otherwise, by each post.
     #[inline(always)]
-    fn lock(&self) -> (Option<Locked<'_>>, MutexGuard<'_, PortState<T>>) {
+    fn lock(&self) -> (Option<Locked<'_>>, TryMutexGuard<'_, PortState<T>>) {
         if self.domain.get().is_none() {
             let state = self.state();
             // The first join makes the domain under this lock.
@@ -264,9 +264,15 @@ impl<T: Send + 'static> PortCore<T> {
 
     /// The state alone: enough for looking and for taking waiting items.
     #[inline]
-    pub(crate) fn state(&self) -> MutexGuard<'_, PortState<T>> {
+    pub(crate) fn state(&self) -> TryMutexGuard<'_, PortState<T>> {
         predicate::assert_outside();
         self.state.lock()
+    }
+
+    /// The state alone, if that takes no waiting: for who has the lock of another port, and none of the domain's.
+    #[inline]
+    pub(crate) fn try_state(&self) -> Option<TryMutexGuard<'_, PortState<T>>> {
+        self.state.try_lock()
     }
 
     #[inline]

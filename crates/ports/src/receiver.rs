@@ -37,6 +37,13 @@ pub trait Receiver<T: Send + 'static>: Keep {
         false
     }
 
+    /// Takes the offered item, which was posted where none waits, if this receiver can see by the lock of the port alone
+    /// that it may, whatever others hold. If not, nothing has changed.
+    #[doc(hidden)]
+    fn take_at_once(&self, _offer: &mut Offer<'_, T>) -> bool {
+        false
+    }
+
     /// What this receiver is, in a few words, for reports. Not called under a lock.
     fn describe(&self) -> Cow<'static, str> {
         Cow::Borrowed(type_name::<Self>())
@@ -156,6 +163,12 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
         *self.waiting = offered.waiting;
         self.parcel = offered.parcel;
         result
+    }
+
+    /// The place of the offered item, for who may take it.
+    #[inline]
+    pub(crate) fn place(&mut self) -> (&mut Option<Parcel<T>>, &mut Deferred) {
+        (&mut self.parcel, self.deferred)
     }
 
     /// What to say of the offer, now that the oldest items have been taken.

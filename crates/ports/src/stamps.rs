@@ -31,6 +31,12 @@ impl Stamps {
         self.last
     }
 
+    /// The stamp of the next item that is posted.
+    #[inline]
+    pub(crate) fn next(&self) -> i64 {
+        self.last + 1
+    }
+
     /// Gives a stamp to a posted item, which is where it says itself.
     #[inline]
     pub(crate) fn give(&mut self) {

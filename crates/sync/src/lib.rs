@@ -45,16 +45,23 @@ mod mutex;
 mod parker;
 mod serial;
 mod thread_number;
+#[cfg(motet_loom)]
+mod try_mutex;
 
 pub use backoff::Backoff;
 pub use block_on::{block_on, block_on_for};
 pub use crossbeam_utils::CachePadded;
 pub use mutex::{Condvar, Mutex, MutexGuard};
+/// A mutex that is also tried, in models too.
+#[cfg(not(motet_loom))]
+pub use mutex::{Mutex as TryMutex, MutexGuard as TryMutexGuard};
 pub use parker::{Parker, Unparker};
 pub use serial::Serial;
 #[cfg(motet_loom)]
 pub use thread_number::set_thread_number;
 pub use thread_number::{thread_number, thread_number_if_asked};
+#[cfg(motet_loom)]
+pub use try_mutex::{TryMutex, TryMutexGuard};
 
 /// Tells the processor that this is a spin loop.
 #[inline]

@@ -244,6 +244,14 @@ impl Causalities {
 
     #[inline]
     fn without_ended(&self) -> Self {
+        match self.is_empty() {
+            true => Causalities::none(),
+            false => self.without_those_ended(),
+        }
+    }
+
+    #[inline(never)]
+    fn without_those_ended(&self) -> Self {
         if self.iter().any(Causality::is_ended) {
             return self.filter(|member| !member.is_ended());
         }

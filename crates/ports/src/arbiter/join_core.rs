@@ -6,7 +6,8 @@
 //! attempt for the whole arbiter: seat by seat, in the order of the parts, it locks the port and
 //! plans what to take; if no seat lacks anything it claims, then all seats take. Nothing has been
 //! changed before that, so an attempt that fails leaves no trace. The ports are of one domain, whose
-//! lock the caller holds: it makes holding many ports' locks safe, in any order.
+//! lock the caller holds: it makes holding many ports' locks safe, in any order. An arbiter that takes one item of each port mostly
+//! goes a way without it, `one_each.rs`.
 //!
 //! ```text
 //!   offer ──> Side ──> seat 0: plan ──> seat 1: plan ──> … ──> Gate ──> seats take ──> one task
@@ -17,6 +18,7 @@ use super::any_seat::AnySeat;
 use super::join_gate::{Gate, Stop};
 use super::join_seat::Attempt;
 use super::lacking::Lacking;
+use super::one_each::OneEach;
 use crate::activation::Active;
 use crate::deferred::Deferred;
 use crate::delivery::{Sends, SentBy};
@@ -25,7 +27,7 @@ use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
 use crate::predicate::Asker;
 use crate::receiver::{Offer, Receiver, Verdict};
-use motet_dispatch::{Awaited, Causalities, Run, TaskBox, WaitPart, Waiter};
+use motet_dispatch::{Causalities, Run, Task, TaskBox};
 use std::any::Any;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, Weak};
@@ -51,6 +53,17 @@ pub(crate) trait Seats: Send + Sync + Sized + 'static {
         make: impl FnOnce(Self::Taken) -> M,
     ) -> Result<M, Stop>;
 
+    /// Takes one item of each port, without the domain's lock. None if it cannot, or may not: nothing has been taken then. For
+    /// arbiters of few ports.
+    #[inline]
+    fn take_one_each<M>(
+        &self,
+        _one: OneEach<'_>,
+        _make: impl FnOnce(Self::Taken) -> M,
+    ) -> Option<M> {
+        None
+    }
+
     /// For the handler.
     fn give(taken: Self::Taken) -> Self::Items;
 
@@ -64,10 +77,10 @@ pub(crate) trait Seats: Send + Sync + Sized + 'static {
 /// An arbiter at work. Alone in its cache lines: its reference count changes with each firing.
 #[repr(align(64))]
 pub(crate) struct JoinCore<S: Seats> {
-    seats: S,
+    pub(super) seats: S,
     /// How many items the parts together must bring, for rules that share a number.
-    total: usize,
-    gate: Gate,
+    pub(super) total: usize,
+    pub(super) gate: Gate,
     lacking: Lacking,
     handler: AnyHandler<S::Items>,
     this: Weak<Self>,
@@ -150,19 +163,39 @@ impl<S: Seats> JoinCore<S> {
             lacking: &self.lacking,
             asker,
         };
-        let task = self.seats.attempt(&mut attempt, |taken| {
-            let causalities = S::causalities(&taken);
-            let joined = || Joined {
-                taken,
-                to: SentBy::new(Arc::clone(self)),
-            };
-            TaskBox::build(causalities, joined).into_task()
-        });
+        let task = self
+            .seats
+            .attempt(&mut attempt, |taken| Joined::task(taken, self));
         self.outlet().send(task?, deferred);
         if self.gate.is_once() {
             self.leave_others(at, deferred);
         }
         Ok(())
+    }
+
+    /// Fires with the one item of the seat `at`, if the other ports are not locked and have one each.
+    #[inline]
+    fn fire_at_once(
+        self: &Arc<Self>,
+        at: usize,
+        item: &mut dyn Any,
+        deferred: &mut Deferred,
+    ) -> bool {
+        let one = OneEach {
+            at,
+            item,
+            gate: &self.gate,
+            lacking: &self.lacking,
+            deferred,
+        };
+        let task = self
+            .seats
+            .take_one_each(one, |taken| Joined::task(taken, self));
+        let Some(task) = task else { return false };
+        self.outlet().send(task, deferred);
+        // The item that came last this time will often come last again.
+        self.lacking.at(at);
+        true
     }
 
     /// Whether the seat `at` may take the offered item. If not, nothing has changed for the arbiter.
@@ -186,7 +219,7 @@ impl<S: Seats> JoinCore<S> {
     }
 
     #[inline]
-    fn outlet(&self) -> &Outlet {
+    pub(super) fn outlet(&self) -> &Outlet {
         self.gate.outlet()
     }
 }
@@ -241,43 +274,13 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
         self.core.lacking.is_elsewhere(self.at) && self.core.gate.is_open()
     }
 
-    fn describe(&self) -> Cow<'static, str> {
-        let core = &self.core;
-        let once = if core.gate.is_once() { "one-time " } else { "" };
-        let others = (0..core.seats.count()).filter(|at| *at != self.at);
-        let others: Vec<String> = others.map(|at| core.seats.seat(at).label()).collect();
-        let others = others.join(" and ");
-        let what = match (core.total, others.is_empty()) {
-            (0, true) => format!("receive of {}", core.seats.seat(self.at).takes()),
-            (0, false) => format!("join with {others}"),
-            (total, true) => format!("gather of {total}"),
-            (total, false) => format!("gather of {total} with {others}"),
-        };
-        Cow::Owned(format!("{once}{what}"))
+    fn take_at_once(&self, offer: &mut Offer<'_, T>) -> bool {
+        let (item, deferred) = offer.place();
+        self.core.fire_at_once(self.at, item, deferred)
     }
-}
 
-impl<S: Seats> Waiter for JoinCore<S> {
-    fn awaits(&self) -> Option<Awaited> {
-        if !self.gate.is_open() {
-            return None;
-        }
-        let seats = (0..self.seats.count()).map(|at| self.seats.seat(at));
-        let mut parts: Vec<_> = seats.map(AnySeat::awaits).collect();
-        let who = match (self.total, parts.len()) {
-            (0, 1) => "MultipleItemReceive",
-            (0, _) => "JoinedReceive",
-            _ => "MultipleItemGather",
-        };
-        if self.total > 0 {
-            parts.push(WaitPart {
-                port: "all together".to_owned(),
-                there: parts.iter().map(|part| part.there).sum(),
-                needed: self.total,
-            });
-        }
-        let queue = Some(self.outlet().queue().name().to_owned());
-        Some(Awaited { who, queue, parts })
+    fn describe(&self) -> Cow<'static, str> {
+        Cow::Owned(self.core.described(self.at))
     }
 }
 
@@ -348,6 +351,18 @@ impl<S: Seats> Side<S> {
 impl<S: Seats> Sends for JoinCore<S> {
     fn lose(&self) {
         self.outlet().lose();
+    }
+}
+
+impl<S: Seats> Joined<S> {
+    #[inline]
+    fn task(taken: S::Taken, core: &Arc<JoinCore<S>>) -> Task {
+        let causalities = S::causalities(&taken);
+        let joined = || Joined {
+            taken,
+            to: SentBy::new(Arc::clone(core)),
+        };
+        TaskBox::build(causalities, joined).into_task()
     }
 }
 

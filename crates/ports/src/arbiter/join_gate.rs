@@ -37,6 +37,16 @@ impl Gate {
         self.claim.is_open() && self.outlet.is_open()
     }
 
+    /// Whether it is passed as long as it is open: it has no end of its own, nobody above it, and a queue that takes whatever
+    /// comes.
+    #[inline]
+    pub(crate) fn is_always_passed(&self) -> bool {
+        !self.once
+            && self.claim.is_open()
+            && self.outlet.is_alone()
+            && self.outlet.queue().is_free()
+    }
+
     /// Whether a one-time arbiter has taken its items.
     pub(crate) fn has_fired(&self) -> bool {
         self.claim.is_taken()

@@ -3,14 +3,14 @@
 use super::join_gate::{Gate, Stop};
 use super::lacking::Lacking;
 use crate::deferred::{Deferred, Keep};
-use crate::delivery::{Delivery, put_back_wanted};
+use crate::delivery::{Delivery, Parcel, put_back_wanted};
 use crate::domain::Domain;
 use crate::port::{Port, PortCore, PortState, label, put_back};
 use crate::predicate::Asker;
 use crate::receiver::Receiver;
 use crate::shelf::{End, Offered, Shelf};
 use motet_dispatch::{BoxList, Causalities, WaitPart};
-use motet_sync::MutexGuard;
+use motet_sync::TryMutexGuard;
 use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -50,6 +50,9 @@ pub(crate) trait Rule: fmt::Display + Send + Sync + 'static {
         asker: &mut Asker<'_>,
     ) -> Self::Taken;
 
+    /// What is taken where one item, whichever, is wanted, and this one is there.
+    fn only(parcel: Parcel<Self::Item>) -> Self::Taken;
+
     /// For the handler.
     fn give(taken: Self::Taken) -> Self::Given;
 
@@ -86,7 +89,7 @@ pub(crate) struct Planned<'a, T: Send + 'static> {
 
 enum Access<'a, T: Send + 'static> {
     Closed,
-    Waiting(MutexGuard<'a, PortState<T>>),
+    Waiting(TryMutexGuard<'a, PortState<T>>),
     Offered(&'a mut Offered<T>),
 }
 
@@ -364,8 +367,9 @@ impl<T: Send + 'static> Access<'_, T> {
     }
 }
 
+/// As [`Attempt::let_go`].
 #[inline]
-fn let_go<T: Send + 'static>(held: Held<T>, deferred: &mut Deferred) {
+pub(crate) fn let_go<T: Send + 'static>(held: Held<T>, deferred: &mut Deferred) {
     if let Some(ended) = held.and_then(Arc::into_inner) {
         drop_later(ended, deferred);
     }

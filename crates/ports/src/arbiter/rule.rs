@@ -92,18 +92,22 @@ impl<T: Send + 'static> Rule for One<T> {
     }
 
     #[inline]
+    fn only(parcel: Parcel<T>) -> Parcel<T> {
+        parcel
+    }
+
+    #[inline]
     fn give(taken: Parcel<T>) -> T {
         item_of(taken)
     }
 
+    #[inline]
     fn causalities(taken: &Parcel<T>) -> Causalities {
         taken.causalities()
     }
 
     fn newest_first(taken: Parcel<T>) -> BoxList<Delivery<T>> {
-        let mut list = BoxList::new();
-        list.push_back(taken);
-        list
+        list_of(taken)
     }
 }
 
@@ -164,6 +168,10 @@ impl<T: Send + 'static> Rule for Several<T> {
         }
     }
 
+    fn only(parcel: Parcel<T>) -> BoxList<Delivery<T>> {
+        list_of(parcel)
+    }
+
     #[inline]
     fn give(taken: BoxList<Delivery<T>>) -> Vec<T> {
         items_of(taken)
@@ -210,6 +218,10 @@ impl<T: Send + 'static> Rule for Share<T> {
         asker: &mut Asker<'_>,
     ) -> BoxList<Delivery<T>> {
         take(self.0.as_ref(), shelf, plan, asker)
+    }
+
+    fn only(parcel: Parcel<T>) -> BoxList<Delivery<T>> {
+        list_of(parcel)
     }
 
     fn give(taken: BoxList<Delivery<T>>) -> Vec<T> {
@@ -316,6 +328,12 @@ fn take_each<T: Send + 'static>(
             .for_each(|parcel| taken.push_back(parcel));
     }
     taken
+}
+
+fn list_of<T: Send + 'static>(parcel: Parcel<T>) -> BoxList<Delivery<T>> {
+    let mut list = BoxList::new();
+    list.push_back(parcel);
+    list
 }
 
 fn reversed<T: Send + 'static>(mut list: BoxList<Delivery<T>>) -> BoxList<Delivery<T>> {

@@ -5,6 +5,7 @@ use super::any_seat::AnySeat;
 use super::join_core::{JoinCore, Seats, Side};
 use super::join_gate::{Gate, Stop};
 use super::join_seat::{AnyPort, Attempt, Planned, Rule, Seat};
+use super::one_each::OneEach;
 use super::part::{IntoPart, Part, ToSeat};
 use super::row::{Row, Solo};
 use crate::activation::Active;
@@ -177,6 +178,25 @@ macro_rules! tuples {
                 };
                 let made = all();
                 $(attempt.let_go($held);)+
+                made
+            }
+
+            #[inline]
+            fn take_one_each<M>(
+                &self,
+                mut one: OneEach<'_>,
+                make: impl FnOnce(Self::Taken) -> M,
+            ) -> Option<M> {
+                if !($(self.$at.takes_any_one())&&+ && one.may_fire()) {
+                    return None;
+                }
+                $(let mut $held = None;)+
+                let all = || {
+                    $(let $planned = self.$at.reach($at, &mut $held, &one)?;)+
+                    Some(make(($(self.$at.take_one($planned, &mut one),)+)))
+                };
+                let made = all();
+                $(one.let_go($held);)+
                 made
             }
 

@@ -5,6 +5,8 @@ use super::state::{PortState, Refusal};
 use crate::PostError;
 use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, QueueHandle, address, parcel_under};
+use crate::receiver::Offer;
+use crate::shelf::End;
 use crate::short::{Row, Short, Way};
 use crate::stamps::Entry;
 use motet_dispatch::{BoxList, Causalities, Task, announce};
@@ -45,12 +47,18 @@ impl<T: Send + 'static> PortCore<T> {
             tell(sent);
             return Ok(());
         }
-        let mut domain = None;
+        let (mut domain, mut deferred) = (None, Deferred::default());
         if inside.joined {
-            if inside.is_wanted_by_nobody_yet() {
-                inside.keep_posted(parcel);
+            let Some(left) = inside.place_at_once(parcel, &mut deferred) else {
+                drop(state);
+                deferred.carry_out();
+                if deferred.is_done() {
+                    // As below; a way of its own, which asks for nothing that has not been.
+                    let _nothing = ManuallyDrop::new(deferred);
+                }
                 return Ok(());
-            }
+            };
+            parcel = left;
             domain = self.domain().try_lock();
             if domain.is_none() {
                 drop(state);
@@ -58,7 +66,6 @@ impl<T: Send + 'static> PortCore<T> {
                 state = self.state();
             }
         }
-        let mut deferred = Deferred::default();
         let placed = state.place(parcel, Entry::Posted, &mut deferred);
         drop(state);
         drop(domain);
@@ -119,11 +126,43 @@ impl<T: Send + 'static> PortCore<T> {
 }
 
 impl<T: Send + 'static> PortState<T> {
+    /// Places an item that is posted under this port's lock alone: some join has all that it needs with it, or none wants it yet.
+    /// Otherwise gives it back.
+    #[inline]
+    fn place_at_once(
+        &mut self,
+        mut parcel: Parcel<T>,
+        deferred: &mut Deferred,
+    ) -> Option<Parcel<T>> {
+        if self.bound.is_some() {
+            return Some(parcel);
+        }
+        let mut receivers = self.receivers.iter();
+        if let Some(first) = receivers.find(|receiver| !receiver.wants_nothing_yet()) {
+            let items = self.items.nodes(self.stamps.last());
+            if !items.is_empty() {
+                return Some(parcel);
+            }
+            parcel.stamp = self.stamps.next();
+            let mut offer = Offer::new(parcel, End::Back, items, deferred);
+            if first.take_at_once(&mut offer) {
+                self.stamps.give();
+                return None;
+            }
+            parcel = offer.into_parcel()?;
+            if !self.is_wanted_by_nobody_yet() {
+                return Some(parcel);
+            }
+        }
+        self.keep_posted(parcel);
+        None
+    }
+
     /// Whether an item that is posted would wait, whatever the receivers are asked.
     #[inline]
     fn is_wanted_by_nobody_yet(&self) -> bool {
         let mut receivers = self.receivers.iter();
-        self.bound.is_none() && receivers.all(|receiver| receiver.wants_nothing_yet())
+        receivers.all(|receiver| receiver.wants_nothing_yet())
     }
 
     /// Keeps a posted item, in a node.
