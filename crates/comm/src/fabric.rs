@@ -17,6 +17,7 @@ mod lane;
 mod look;
 mod mailbox;
 mod meeting;
+mod order;
 mod place;
 mod ports;
 mod processes;
@@ -30,7 +31,7 @@ pub(crate) use call::Call;
 pub(crate) use hall::Hall;
 pub(crate) use lane::{Closer, Edge, LaneEnds, Toward};
 pub(crate) use mailbox::Steps;
-pub(crate) use meeting::FAN;
+pub(crate) use order::{Row, Span, fold_rows};
 pub(crate) use place::{Agenda, Place, PlaceKind};
 pub(crate) use ports::Ports;
 #[cfg(all(test, not(motet_loom)))]
