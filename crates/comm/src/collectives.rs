@@ -22,6 +22,7 @@
 mod allgather;
 mod allreduce;
 mod alltoall;
+mod at_tables;
 mod barrier;
 mod broadcast;
 mod exscan;

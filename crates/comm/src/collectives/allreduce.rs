@@ -82,13 +82,19 @@ impl Communicator {
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Future<Output = Result<(), CommError>> {
         let (name, location) = ("allreduce_into", Location::caller());
-        let pending = if self.combines_in_shares::<T>(numbers.len()) {
+        let pending = if let Some(table) = self.table::<T>(numbers.len()) {
+            let call = Call::new::<T>(name, location);
+            let pending = self.combined_at_table(table, call, numbers, totals, op);
+            Either::One(Either::One(pending))
+        } else if self.combines_in_shares::<T>(numbers.len()) {
             let call = Call::new::<T>(name, location);
             let fold = move |rows: &[&[T]], totals: &mut [T]| {
                 let rows: SmallVec<[Row<'_, T>; 8]> = rows.iter().copied().enumerate().collect();
                 fold_rows(&rows, rows.len(), totals, &op, |_| ());
             };
-            Either::One(self.combined_together(call, numbers, totals, fold))
+            Either::One(Either::Other(
+                self.combined_together(call, numbers, totals, fold),
+            ))
         } else if self.streams::<T>(numbers.len()) {
             let call = Call::new::<T>(name, location).length(numbers.len());
             Either::Other(Either::One(
