@@ -12,6 +12,7 @@
 //! | any, on `ports` | one port gathers an item per rank; whoever reads first combines them in rank order | 1 post and one epoch |
 //! | any, on `threads` | a tree of nodes with eight children, over cache lines; the last to arrive at a node combines, in rank order, and climbs; the last of all makes the total and publishes it once | log₈ P arrivals and one epoch |
 //! | 2, in a process each, `allreduce_into` of long slices | they meet without their numbers, which go beside the meeting, piece by piece, and are combined as they come | one, and the pieces |
+//! | more than two, on one thread or two, awaited `allreduce_into` of long slices | the ranks of each thread combine theirs among themselves, then meet once for all | that |
 //! | any, on `threads`, awaited reductions of long slices | each rank combines its share of the places, and takes the others' totals | twice that; once for two ranks |
 //!
 //! What is made of the total depends on the call: `allreduce` and `broadcast` leave one value that everyone
@@ -22,6 +23,7 @@
 mod allgather;
 mod allreduce;
 mod alltoall;
+mod at_tables;
 mod barrier;
 mod broadcast;
 mod exscan;

@@ -17,11 +17,13 @@ mod lane;
 mod look;
 mod mailbox;
 mod meeting;
+mod order;
 mod place;
 mod ports;
 mod processes;
 mod remote;
 mod solo;
+mod table;
 mod team;
 mod threads;
 
@@ -30,7 +32,7 @@ pub(crate) use call::Call;
 pub(crate) use hall::Hall;
 pub(crate) use lane::{Closer, Edge, LaneEnds, Toward};
 pub(crate) use mailbox::Steps;
-pub(crate) use meeting::FAN;
+pub(crate) use order::{Row, Span, fold_rows};
 pub(crate) use place::{Agenda, Place, PlaceKind};
 pub(crate) use ports::Ports;
 #[cfg(all(test, not(motet_loom)))]
@@ -38,6 +40,7 @@ pub(crate) use processes::tests::first_of_two;
 pub(crate) use processes::{Ending, Later, Processes, Told, Turn, greet};
 pub(crate) use remote::Remote;
 pub(crate) use solo::Solo;
+pub(crate) use table::{Packet, Part, Table};
 pub(crate) use team::Team;
 pub(crate) use threads::Threads;
 
@@ -265,6 +268,14 @@ impl AnyFabric {
     /// Whether all ranks of the world share memory.
     pub(crate) fn is_shared(&self) -> bool {
         !matches!(self, AnyFabric::Remote(_))
+    }
+
+    /// The worker on which a rank of the world lives, where ranks meet in shared memory.
+    pub(crate) fn home(&self, rank: usize) -> Option<usize> {
+        match self {
+            AnyFabric::Threads(threads) => Some(threads.home(rank)),
+            _ => None,
+        }
     }
 
     /// The fabric, if the rank `rank` of the world lives in another process.

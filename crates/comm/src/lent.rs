@@ -46,12 +46,12 @@ pub(crate) struct Swapped<T>([Mutex<Option<Parcel<T>>>; 2]);
 pub(crate) struct Rows<T>(SmallVec<[Lent<T>; 4]>);
 
 impl Lender {
-    /// Two: what was brought to a meeting is given back in the next one, and is free in that after it.
-    const KEPT: usize = 2;
+    /// Two of each kind: what was brought to a meeting is given back in the next one, and is free in that after it.
+    const KEPT: usize = 4;
     /// So many rooms of parcels are kept.
     const UNPACKED: usize = 64;
     /// Longer ones, in bytes, are not kept: where they come from costs little beside what is done with them.
-    const LONGEST: usize = 1 << 20;
+    pub(crate) const LONGEST: usize = 1 << 20;
 
     /// Lends a copy of these numbers.
     pub(crate) fn lend<T: Plain>(&self, numbers: &[T]) -> Lent<T> {
@@ -64,15 +64,17 @@ impl Lender {
         }))
     }
 
-    /// Lends a copy of these numbers to one reader, who gives the room back.
-    pub(crate) fn loan<T: Plain>(&self, numbers: &[T]) -> Loan<T> {
+    /// Lends a copy of these numbers to so many readers on another core; the last one gives the room back.
+    pub(crate) fn loan<T: Plain>(&self, numbers: &[T], readers: usize) -> Loan<T> {
         if size_of_val(numbers) > Self::LONGEST {
-            return Loan(Arc::new(Mutex::new(numbers.to_vec())));
+            let numbers = numbers.to_vec();
+            return Loan(Arc::new(Mutex::new(Lease { numbers, readers })));
         }
-        Loan(self.filled(|room: &mut Mutex<Vec<T>>| {
-            let mut room = room.lock();
-            room.clear();
-            room.extend_from_slice(numbers);
+        Loan(self.filled(|lease: &mut Mutex<Lease<T>>| {
+            let mut lease = lease.lock();
+            lease.readers = readers;
+            lease.numbers.clear();
+            lease.numbers.extend_from_slice(numbers);
         }))
     }
 
@@ -139,8 +141,14 @@ impl Lender {
     }
 }
 
-/// Room that goes back to who has filled it. It has one reader at a time.
-pub(crate) struct Loan<T>(Arc<Mutex<Vec<T>>>);
+/// Room that goes back to who has filled it. It has one reader at a time: they take turns on one thread.
+pub(crate) struct Loan<T>(Arc<Mutex<Lease<T>>>);
+
+struct Lease<T> {
+    numbers: Vec<T>,
+    /// Those that have not read it.
+    readers: usize,
+}
 
 /// What each rank has for each other: a row of parcels of each.
 pub(crate) struct Parcels<T>(SmallVec<[ParcelRow<T>; 2]>);
@@ -173,17 +181,31 @@ impl<T: Plain> Loan<T> {
     /// Elements of which one lies in each cache line.
     const STEP: usize = 64usize.div_ceil(size_of::<T>());
 
-    /// Reads the numbers and gives their room back: what is in it is not theirs any more.
+    /// Reads the numbers. The last reader gives their room back: what is in it is not theirs any more.
     pub(crate) fn take<R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
-        let mut room = self.0.lock();
-        let outcome = read(&room);
-        if let Some(&any) = room.first() {
+        let mut lease = self.0.lock();
+        let Lease { numbers, readers } = &mut *lease;
+        let outcome = read(numbers);
+        *readers = readers.saturating_sub(1);
+        if *readers == 0
+            && let Some(&any) = numbers.first()
+        {
             // See the module doc: whoever fills the room next finds lines that were written last.
-            room.iter_mut()
+            numbers
+                .iter_mut()
                 .step_by(Self::STEP)
                 .for_each(|number| *number = any);
         }
         outcome
+    }
+}
+
+impl<T> Default for Lease<T> {
+    fn default() -> Self {
+        Lease {
+            numbers: Vec::new(),
+            readers: 0,
+        }
     }
 }
 
@@ -193,6 +215,11 @@ impl<T> Swap<T> {
         let mut parcels = [None, None];
         parcels[side] = Some(parcel);
         Swap(parcels)
+    }
+
+    /// A side that has nothing.
+    pub(crate) fn empty() -> Self {
+        Swap([None, None])
     }
 
     /// What both sides have.
@@ -210,8 +237,13 @@ impl<T> Swap<T> {
 impl<T> Swapped<T> {
     /// Takes what the other side had for this one, once.
     pub(crate) fn take(&self, side: usize) -> Parcel<T> {
-        let parcel = self.0[1 - side].lock().take();
+        let parcel = self.pick(side);
         parcel.expect("each side brings a parcel, and takes one")
+    }
+
+    /// The same, if there is something, and nobody has taken it.
+    pub(crate) fn pick(&self, side: usize) -> Option<Parcel<T>> {
+        self.0[1 - side].lock().take()
     }
 }
 
@@ -280,9 +312,11 @@ mod tests {
         let third = lender.lend(&[5]);
         assert_eq!((third.as_ptr(), &*third), (place, &[5][..]));
         assert_eq!(&*second, [4; 3]);
-        // Of another type, and more than are kept: they are made anew.
+        // Of another type: it is made anew, and so are more than are kept.
         let other = lender.lend(&[0.5]);
         assert_eq!((&*other, &*third), (&[0.5][..], &[5][..]));
+        let more = [1.5, 2.5, 3.5].map(|number| lender.lend(&[number]));
+        assert_eq!(more.map(|lent| lent[0]), [1.5, 2.5, 3.5]);
         assert_eq!(lender.kept.borrow().len(), Lender::KEPT);
         drop((second, third, other));
         assert_eq!(lender.lend(&[1.5]).len(), 1);
@@ -315,21 +349,25 @@ mod tests {
     fn the_room_of_a_loan_comes_back() {
         let lender = Lender::default();
         let numbers: Vec<u16> = (0..100).collect();
-        let first = lender.loan(&numbers);
+        let first = lender.loan(&numbers, 1);
         let place = first.take(|came| {
             assert_eq!(came, numbers);
             came.as_ptr()
         });
-        let second = lender.loan(&[3_u16]);
+        let second = lender.loan(&[3_u16], 1);
         assert_ne!(
             second.take(<[u16]>::as_ptr),
             place,
             "the first is still lent"
         );
         drop(first);
-        let third = lender.loan(&numbers[..99]);
-        assert_eq!(third.take(<[u16]>::as_ptr), place);
-        assert_eq!(lender.loan::<u8>(&[]).take(<[u8]>::len), 0);
+        let third = lender.loan(&numbers[..99], 2);
+        // The numbers are there for the last of the readers, and not after it.
+        for _ in 0..2 {
+            assert_eq!(third.take(<[u16]>::as_ptr), place);
+        }
+        third.take(|came| assert!(came.iter().step_by(32).all(|number| *number == 0)));
+        assert_eq!(lender.loan::<u8>(&[], 1).take(<[u8]>::len), 0);
         second.take(|came| assert_eq!(came, [3]));
     }
 
@@ -338,7 +376,7 @@ mod tests {
         let lender = Lender::default();
         let long = vec![1_u8; Lender::LONGEST + 1];
         assert_eq!(&*lender.lend(&long), long);
-        lender.loan(&long).take(|came| assert!(came == long));
+        lender.loan(&long, 1).take(|came| assert!(came == long));
         lender.keep(lender.pack(&long));
         assert!(lender.kept.borrow().is_empty() && lender.unpacked.borrow().is_empty());
     }

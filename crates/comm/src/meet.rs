@@ -85,14 +85,19 @@ where
 
     /// Comes to the meeting, if it has not; its number, unless that is not possible.
     pub(crate) fn begin(&mut self) -> Option<u32> {
+        self.begin_with(|value| value)
+    }
+
+    /// The same, with a value that is made of the one that was to be brought when it is certain that the rank comes.
+    pub(crate) fn begin_with(&mut self, bring: impl FnOnce(V) -> V) -> Option<u32> {
         if !self.came {
-            self.come();
+            self.come(bring);
         }
         self.refused.is_none().then_some(self.number)
     }
 
     /// Comes to the meeting, unless that is not possible.
-    fn come(&mut self) {
+    fn come(&mut self, bring: impl FnOnce(V) -> V) {
         self.came = true;
         if self.refused.is_some() {
             return;
@@ -111,6 +116,7 @@ where
         let (Some(place), Some(value)) = (self.place.get(), self.value.take()) else {
             return;
         };
+        let value = bring(value);
         let (rank, call, agenda) = (self.comm.rank(), self.call, &mut self.agenda);
         let sleepers = match place {
             Place::Bridge(bridge) => {
@@ -168,7 +174,7 @@ where
         }
         {
             let _entered = comm.entered(self.call.name(), self.call.location());
-            self.come();
+            self.come(|value| value);
         }
         Request::new(comm.spot(), self)
     }

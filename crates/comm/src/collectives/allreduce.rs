@@ -1,14 +1,14 @@
 //! Allreduce.
 
-use super::shares::fold_rows;
 use super::shelf::{copy, each_of};
-use crate::fabric::Call;
+use crate::fabric::{Call, Row, fold_rows};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Either, Pending, Waiting};
 use crate::request::Request;
 use crate::stream::Stream;
 use crate::wire::Numbers;
 use crate::{CommError, Communicator, Plain, Value};
+use smallvec::SmallVec;
 use std::future::Future;
 use std::panic::Location;
 
@@ -82,10 +82,19 @@ impl Communicator {
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Future<Output = Result<(), CommError>> {
         let (name, location) = ("allreduce_into", Location::caller());
-        let pending = if self.combines_in_shares::<T>(numbers.len()) {
+        let pending = if let Some(table) = self.table::<T>(numbers.len()) {
             let call = Call::new::<T>(name, location);
-            let fold = move |rows: &[&[T]], totals: &mut [T]| fold_rows(rows, totals, &op);
-            Either::One(self.combined_together(call, numbers, totals, fold))
+            let pending = self.combined_at_table(table, call, numbers, totals, op);
+            Either::One(Either::One(pending))
+        } else if self.combines_in_shares::<T>(numbers.len()) {
+            let call = Call::new::<T>(name, location);
+            let fold = move |rows: &[&[T]], totals: &mut [T]| {
+                let rows: SmallVec<[Row<'_, T>; 8]> = rows.iter().copied().enumerate().collect();
+                fold_rows(&rows, rows.len(), totals, &op, |_| ());
+            };
+            Either::One(Either::Other(
+                self.combined_together(call, numbers, totals, fold),
+            ))
         } else if self.streams::<T>(numbers.len()) {
             let call = Call::new::<T>(name, location).length(numbers.len());
             Either::Other(Either::One(

@@ -1,7 +1,7 @@
 //! Broadcast.
 
 use super::shelf::copy;
-use crate::fabric::{Call, Place};
+use crate::fabric::{Call, Place, Table};
 use crate::lent::{Lent, Loan};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Either, Pending, Waiting};
@@ -80,7 +80,13 @@ impl Communicator {
         let (name, location) = ("broadcast_into", Location::caller());
         let by_two = self.size() == 2 && matches!(self.team().place(), Some(Place::Tree(_)));
         let pending = if by_two {
-            Either::One(self.broadcast_by_two(name, location, root, numbers))
+            let pending = self.broadcast_by_two(name, location, root, numbers);
+            Either::One(Either::One(pending))
+        } else if let Some(table) = self.table::<T>(numbers.len())
+            && table.ranks() < self.size()
+        {
+            let pending = self.broadcast_to_tables((table, name, location), root, numbers);
+            Either::One(Either::Other(pending))
         } else {
             Either::Other(self.broadcast_numbers(name, location, root, numbers))
         };
@@ -148,9 +154,41 @@ impl Communicator {
         let is_root = self.rank() == root;
         let value = self
             .check_rank(root)
-            .map(|()| is_root.then(|| Local(self.lender().loan(numbers))));
+            .map(|()| is_root.then(|| Local(self.lender().loan(numbers, 1))));
         let read = move |value: &Option<Local<Loan<T>>>| match value {
             Some(Local(loan)) if !is_root => loan.take(|came| copy(name, came, numbers)),
+            _ => Ok(()),
+        };
+        Meet::new(self, call, value, Option::or, |value| value, read)
+    }
+
+    /// The ranks of the root's thread read one copy, those of the other thread another, which comes back.
+    fn broadcast_to_tables<'c, T: Plain>(
+        &'c self,
+        (table, name, location): (&Table, &'static str, &'static Location<'static>),
+        root: usize,
+        numbers: &'c mut [T],
+    ) -> impl Pending<Output = Result<(), CommError>> + use<'c, T> {
+        let call = Call::new::<T>(name, location);
+        let call = call.root(root).length(numbers.len());
+        let (is_root, others) = (self.rank() == root, self.size() - table.ranks());
+        let value = self.check_rank(root).map(|()| {
+            let copies = || {
+                (
+                    self.lender().lend(numbers),
+                    self.lender().loan(numbers, others),
+                )
+            };
+            is_root.then(|| Local(copies()))
+        });
+        let read = move |value: &Option<Local<(Lent<T>, Loan<T>)>>| match value {
+            Some(Local((near, far))) if !is_root => {
+                let (world, root) = (self.fabric().world_rank(), self.team().world_rank(root));
+                match self.fabric().share_thread(world, root) {
+                    true => copy(name, near, numbers),
+                    false => far.take(|came| copy(name, came, numbers)),
+                }
+            }
             _ => Ok(()),
         };
         Meet::new(self, call, value, Option::or, |value| value, read)

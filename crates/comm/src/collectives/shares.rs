@@ -1,15 +1,12 @@
 //! Long vectors that the ranks of a process combine together: each its share of the places.
 
-use crate::fabric::{Call, FAN, Place};
+use crate::fabric::{Call, Place};
 use crate::lent::{Parcel, Parcels, Rows, Swap, Swapped};
 use crate::meet::Meet;
 use crate::pending::{Either, Pending, Then};
 use crate::{CommError, Communicator, Local, Plain};
 use smallvec::SmallVec;
 use std::ops::Range;
-
-/// Places that are combined at a time: what has been made of them stays in the nearest cache.
-const BLOCK: usize = 512;
 
 impl Communicator {
     /// Whether vectors of so many elements are combined in shares.
@@ -134,51 +131,6 @@ fn part(rank: usize, share: usize, length: usize) -> Range<usize> {
     at(rank)..at(rank + 1)
 }
 
-/// Combines rows, place by place, bracketed as a meeting brackets what ranks bring: by the nodes of its tree. So a
-/// total has the same bits whichever way it was made.
-pub(super) fn fold_rows<T: Copy>(rows: &[&[T]], totals: &mut [T], op: &impl Fn(T, T) -> T) {
-    for (block, totals) in totals.chunks_mut(BLOCK).enumerate() {
-        fold_block(rows, block * BLOCK, totals, op);
-    }
-}
-
-fn fold_block<T: Copy>(rows: &[&[T]], begin: usize, totals: &mut [T], op: &impl Fn(T, T) -> T) {
-    let range = begin..begin + totals.len();
-    let mut width = 1;
-    while width * FAN < rows.len() {
-        width *= FAN;
-    }
-    if width > 1 {
-        let (first, rest) = rows.split_at(width);
-        fold_block(first, begin, totals, op);
-        let mut node = totals.to_vec();
-        for rows in rest.chunks(width) {
-            fold_block(rows, begin, &mut node, op);
-            fold_in(totals, &node, op);
-        }
-        return;
-    }
-    match rows {
-        [] => {}
-        [one] => totals.copy_from_slice(&one[range]),
-        [one, other, rest @ ..] => {
-            let pairs = one[range.clone()].iter().zip(&other[range.clone()]);
-            for (total, (one, other)) in totals.iter_mut().zip(pairs) {
-                *total = op(*one, *other);
-            }
-            for row in rest {
-                fold_in(totals, &row[range.clone()], op);
-            }
-        }
-    }
-}
-
-fn fold_in<T: Copy>(totals: &mut [T], row: &[T], op: &impl Fn(T, T) -> T) {
-    for (total, number) in totals.iter_mut().zip(row) {
-        *total = op(*total, *number);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,45 +142,6 @@ mod tests {
             let parts = (0..ranks).map(|rank| part(rank, share, length));
             let places: Vec<usize> = parts.flatten().collect();
             assert_eq!(places, (0..length).collect::<Vec<_>>(), "{length} {ranks}");
-        }
-    }
-
-    /// As the nodes of a meeting's tree bracket them.
-    fn bracketed(rows: &[String]) -> String {
-        let mut level = rows.to_vec();
-        while level.len() > 1 {
-            let node = |node: &[String]| {
-                let folded = node.iter().cloned();
-                folded
-                    .reduce(|a, b| format!("({a}{b})"))
-                    .expect("a node has children")
-            };
-            level = level.chunks(FAN).map(node).collect();
-        }
-        level.pop().expect("there is a rank")
-    }
-
-    #[test]
-    fn rows_are_bracketed_as_a_meeting_does() {
-        use std::cell::RefCell;
-        for ranks in [1, 2, 3, 8, 9, 17, 64, 65, 130] {
-            // Numbers that stand for texts, so that they can be copied.
-            let texts = RefCell::new(
-                (0..ranks)
-                    .map(|rank| format!("{rank} "))
-                    .collect::<Vec<_>>(),
-            );
-            let rows: Vec<[usize; 1]> = (0..ranks).map(|rank| [rank]).collect();
-            let rows: Vec<&[usize]> = rows.iter().map(|row| &row[..]).collect();
-            let mut total = [0];
-            let expected = bracketed(&texts.borrow());
-            fold_rows(&rows, &mut total, &|a: usize, b: usize| {
-                let mut texts = texts.borrow_mut();
-                let joined = format!("({}{})", texts[a], texts[b]);
-                texts.push(joined);
-                texts.len() - 1
-            });
-            assert_eq!(texts.borrow()[total[0]], expected);
         }
     }
 }

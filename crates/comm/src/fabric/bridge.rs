@@ -26,6 +26,8 @@ pub(crate) struct Bridge {
     meeting: Meeting,
     processes: Arc<Processes>,
     site: Site,
+    /// The number of all ranks.
+    all: u32,
     /// The ranks here, in their order.
     here: Box<[usize]>,
     route: Arc<Route>,
@@ -64,7 +66,9 @@ impl Bridge {
         started: Option<u32>,
     ) -> Option<Self> {
         let (mut here, mut world, mut hosts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut all = 0;
         for (rank, member) in members.enumerate() {
+            all = rank + 1;
             let host = processes.process_of(member);
             if host == processes.own() {
                 here.push(rank);
@@ -85,6 +89,7 @@ impl Bridge {
                 communicator,
                 started,
             },
+            all: u32::try_from(all).expect("there are fewer than 2^32 ranks"),
             here,
             route: Arc::new(route),
             crossing: OnceLock::new(),
@@ -134,7 +139,7 @@ impl Bridge {
             // There is nobody here to meet.
             Ok(runs)
         } else {
-            let join = |left: Runs<V>, right| left.join(right, &combine);
+            let join = |left: Runs<V>, right| left.join(right, self.all, &combine);
             // SAFETY: the caller promises it.
             if !unsafe { self.meeting.come(self.place(rank), call, runs, join) } {
                 return;
@@ -231,18 +236,18 @@ impl Bridge {
         }
         let mine = mine.take::<Result<Runs<V>, Box<CommError>>>();
         let mine = mine.expect("ranks that have called the same have brought the same")?;
-        // All of the others before the first is combined: so every process combines in the same order, from the left.
+        // All of the others before the first is combined: nothing is, if one of them cannot be read.
         let own = self.processes.own();
         let others = parts.iter_mut().filter(|part| part.process != own);
         let mut others = others.map(|part| Runs::read(&mut part.bytes)).peekable();
         let runs = match (others.next(), others.peek()) {
-            (Some(other), None) => mine.join(other?, &combine),
+            (Some(other), None) => mine.join(other?, self.all, &combine),
             (first, _) => {
                 let mut all = Vec::new();
                 for other in first.into_iter().chain(others) {
                     all.append(&mut other?.into_vec());
                 }
-                mine.join(Runs::Several(all), &combine)
+                mine.join(Runs::Several(all), self.all, &combine)
             }
         };
         runs.whole().ok_or_else(part::ranks_missing::<V>)

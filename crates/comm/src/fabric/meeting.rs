@@ -1,8 +1,8 @@
 //! Where the ranks of a world meet: barrier and reductions as a tree over cache lines.
 //!
 //! Each rank lays its value into its own cell and counts itself in at its node of the tree. The last
-//! to arrive at a node combines the values of the node's children, in rank order, and goes on to the
-//! node above; everyone else waits. The last at the root publishes the total by raising the epoch.
+//! to arrive at a node combines the values of the node's children, in the [order](super::order) of ranks, and goes on
+//! to the node above; everyone else waits. The last at the root publishes the total by raising the epoch.
 //! No rank does work while it waits, and each rank is polled once to arrive and once to go on.
 //!
 //! ```text
@@ -29,8 +29,8 @@ use motet_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use motet_sync::cell::UnsafeCell;
 use motet_sync::{CachePadded, Mutex};
 
-/// Children of a node.
-pub(crate) const FAN: usize = if cfg!(motet_loom) { 2 } else { 8 };
+/// Children of a node: a power of two, so that its pairs are those of the [order](super::order).
+const FAN: usize = if cfg!(motet_loom) { 2 } else { 8 };
 
 pub(crate) struct Meeting {
     cells: Box<[CachePadded<UnsafeCell<Cell>>]>,
@@ -172,8 +172,7 @@ impl Meeting {
             }
             node.arrived.store(0, Ordering::Relaxed);
             let first = index * FAN * width;
-            let ranks = (0..node.children as usize).map(|child| first + child * width);
-            self.combine_cells(ranks, &combine);
+            self.combine_cells(first, width, node.children as usize, &combine);
             width *= FAN;
         }
         true
@@ -296,33 +295,47 @@ impl Meeting {
         self.names.as_ref().map_or(rank, |names| names[rank])
     }
 
-    /// Combines the values of `ranks` into the cell of the first.
+    /// Combines the values of so many children, whose cells are `width` apart, into the cell of the first, if all have
+    /// called the same.
     fn combine_cells<V: Send + 'static>(
         &self,
-        mut ranks: impl Iterator<Item = usize>,
+        first: usize,
+        width: usize,
+        children: usize,
         combine: &impl Fn(V, V) -> V,
     ) {
-        let Some(first) = ranks.next() else { return };
-        // SAFETY: the caller was the last to arrive at the node: it owns its children's cells.
-        self.cells[first].with_mut(|total| unsafe {
-            for other in ranks {
-                self.cells[other].with_mut(|cell| {
-                    let ranks = [first, other].map(|rank| self.name(rank));
-                    (*total).add(ranks, &mut *cell, combine);
-                });
+        let rank = |child: usize| first + child * width;
+        for other in (1..children).map(rank) {
+            let names = [first, other].map(|rank| self.name(rank));
+            // SAFETY: the caller was the last to arrive at the node: it owns its children's cells.
+            unsafe { self.with_both([first, other], |first, other| first.compare(names, other)) };
+        }
+        let mut half = 1;
+        while half < children {
+            for left in (0..children - half).step_by(2 * half) {
+                let ranks = [left, left + half].map(rank);
+                // SAFETY: as above.
+                unsafe { self.with_both(ranks, |left, right| left.add(right, combine)) };
             }
-        });
+            half *= 2;
+        }
+    }
+
+    /// Does something with the cells of two ranks.
+    ///
+    /// # Safety
+    /// The caller owns both; they are two.
+    #[inline]
+    unsafe fn with_both(&self, ranks: [usize; 2], act: impl FnOnce(&mut Cell, &mut Cell)) {
+        let [left, right] = ranks.map(|rank| &self.cells[rank]);
+        // SAFETY: the caller promises it.
+        left.with_mut(|left| right.with_mut(|right| unsafe { act(&mut *left, &mut *right) }));
     }
 }
 
 impl Cell {
-    /// Adds what `other` holds behind what this cell holds; `ranks` says whose cells they are.
-    fn add<V: Send + 'static>(
-        &mut self,
-        ranks: [usize; 2],
-        other: &mut Cell,
-        combine: &impl Fn(V, V) -> V,
-    ) {
+    /// Checks that what `other` holds can be combined with what this cell holds; `ranks` says whose cells they are.
+    fn compare(&mut self, ranks: [usize; 2], other: &mut Cell) {
         if self.failed.is_some() {
             return;
         }
@@ -333,14 +346,17 @@ impl Cell {
         if self.failed.is_none() {
             self.failed = mismatch(ranks, mine, theirs);
         }
-        if self.failed.is_some() {
-            return;
+        if self.failed.is_none() && !self.value.has_type_of(&other.value) {
+            self.failed = Some(other_type(ranks, mine, theirs));
         }
-        match (self.value.take::<V>(), other.value.take::<V>()) {
-            (Some(left), Some(right)) => self.value.put(combine(left, right)),
-            // Neither is a V: it is this rank that is the odd one, as its own cell will show.
-            (None, None) if self.value.has_type_of(&other.value) => {}
-            _ => self.failed = Some(other_type(ranks, mine, theirs)),
+    }
+
+    /// Adds what `other` holds behind what this cell holds.
+    fn add<V: Send + 'static>(&mut self, other: &mut Cell, combine: &impl Fn(V, V) -> V) {
+        if self.failed.is_none()
+            && let (Some(left), Some(right)) = (self.value.take::<V>(), other.value.take::<V>())
+        {
+            self.value.put(combine(left, right));
         }
     }
 }

@@ -14,7 +14,7 @@
 
 use super::call::{Call, mismatch, other_type};
 use super::desk::{Desk, apart, keep};
-use super::meeting::FAN;
+use super::order;
 use super::place::Agenda;
 use super::threads::Threads;
 use crate::CommError;
@@ -149,12 +149,6 @@ fn combine<V: Send + 'static>(
     }
     let values = items.into_iter().map(|item| item.value.downcast::<V>());
     let values = values.map(|value| *value.expect("all values have the type of this rank's"));
-    // Bracketed as the tree of the fabric `threads` does: rounding then gives the same bits.
-    let mut values: Vec<V> = values.collect();
-    while values.len() > 1 {
-        let mut below = values.into_iter();
-        let node = || below.by_ref().take(FAN).reduce(&combine);
-        values = std::iter::from_fn(node).collect();
-    }
-    Ok(values.pop().expect("a meeting has a rank"))
+    let combined = order::combined(values.collect(), combine);
+    Ok(combined.expect("a meeting has a rank"))
 }

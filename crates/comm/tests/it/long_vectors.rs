@@ -1,7 +1,7 @@
 //! Vectors that ranks combine in shares, and numbers that others read while their rank has gone on.
 
 use crate::network::processes;
-use crate::worlds::{Outcome, TREES, everywhere, on, worlds_of};
+use crate::worlds::{Outcome, TREES, everywhere, on, with_ranks, worlds_of};
 use motet_comm::{CommError, World};
 use motet_sync::thread;
 use motet_testkit::{patience, within};
@@ -39,6 +39,96 @@ fn sem_g32_long_vectors_have_the_bits_of_single_values() {
                     let single = comm.reproducible_sum(&mine[i..=i]).await?;
                     assert_eq!(exact[i].to_bits(), single.to_bits(), "{i} of {length}");
                 }
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
+/// The slow twin: neighbours in pairs, then pairs of pairs.
+fn in_pairs(mut numbers: Vec<f64>, op: impl Fn(f64, f64) -> f64) -> f64 {
+    while numbers.len() > 1 {
+        let pairs = numbers.chunks(2);
+        numbers = pairs
+            .map(|pair| pair.iter().copied().reduce(&op).expect("it is not empty"))
+            .collect();
+    }
+    numbers[0]
+}
+
+#[test]
+fn sem_g32_ranks_are_combined_in_pairs_wherever_they_live() {
+    // Neither commutes nor is associative: whatever is combined in another order has other bits.
+    fn op(a: f64, b: f64) -> f64 {
+        a - b * 0.7
+    }
+    fn expected(size: usize, i: usize) -> u64 {
+        in_pairs((0..size).map(|rank| number(rank, i)).collect(), op).to_bits()
+    }
+    with_ranks(
+        &[2, 3, 4, 5, 6, 7, 8, 12],
+        async |comm| -> Outcome<()> {
+            let (rank, size) = (comm.rank(), comm.size());
+            // Short ones, such as are combined in blocks at a table, and such as are combined in shares.
+            for length in [1, 63, 64, 600, 64 * size + 7, 2000] {
+                let mine: Vec<f64> = (0..length).map(|i| number(rank, i)).collect();
+                let bits = |totals: &[f64]| totals.iter().map(|n| n.to_bits()).collect::<Vec<_>>();
+                let right: Vec<u64> = (0..length).map(|i| expected(size, i)).collect();
+                for _ in 0..3 {
+                    let mut totals = vec![0.0; length];
+                    comm.allreduce_into(&mine, &mut totals, op).await?;
+                    assert!(bits(&totals) == right, "{length}");
+                }
+                let mut totals = vec![0.0; length];
+                let started = comm.iallreduce_into(&mine, &mut totals, op);
+                started.wait().await?;
+                assert!(bits(&totals) == right, "started, {length}");
+                comm.reduce_into(size - 1, &mine, &mut totals, op).await?;
+                assert!(rank + 1 < size || bits(&totals) == right, "one, {length}");
+                let single = comm.allreduce(mine[0], op).await?;
+                assert_eq!(single.to_bits(), right[0]);
+                // A part of the ranks, numbered anew and backwards, so that a thread's are no neighbours.
+                let (colour, key) = (rank % 2, size - rank);
+                let part = comm.split(Some(colour), key as isize).await?;
+                let part = part.expect("it has a colour");
+                part.allreduce_into(&mine, &mut totals, op).await?;
+                let ranks = (0..size).rev().filter(|other| other % 2 == colour);
+                let first = in_pairs(ranks.map(|rank| number(rank, 0)).collect(), op);
+                assert_eq!(totals[0].to_bits(), first.to_bits(), "a part, {length}");
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
+/// Types and lengths that change from one call to the next, while ranks of the same thread still read.
+#[test]
+fn sem_g308_what_lies_at_a_table_is_nobody_elses() {
+    everywhere(
+        async |comm| -> Outcome<()> {
+            let (rank, size) = (comm.rank(), comm.size());
+            for round in 0..30 {
+                let length = [400, 64, 1000][round % 3];
+                let mine = vec![(rank + round) as u64; length];
+                let mut totals = vec![0; length];
+                comm.allreduce_into(&mine, &mut totals, |a, b| a + b)
+                    .await?;
+                let sum: u64 = (0..size).map(|rank| (rank + round) as u64).sum();
+                assert!(totals.iter().all(|total| *total == sum));
+                let mine = vec![(rank * 7 + round) as u16; 2 * length];
+                let mut most = vec![0; 2 * length];
+                comm.allreduce_into(&mine, &mut most, u16::max).await?;
+                assert!(most.iter().all(|n| *n == ((size - 1) * 7 + round) as u16));
+            }
+            // Longer than what is kept.
+            let mine = vec![rank as u64 + 1; 140_000];
+            let mut totals = vec![0; 140_000];
+            for _ in 0..2 {
+                comm.allreduce_into(&mine, &mut totals, |a, b| a + b)
+                    .await?;
+                assert!(totals.iter().all(|n| *n == (size * (size + 1) / 2) as u64));
             }
             Ok(())
         },

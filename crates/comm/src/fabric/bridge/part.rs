@@ -398,8 +398,9 @@ mod tests {
         let begun = begin(&mine, &mut bytes, true);
         end_with_all(&[], (&mut bytes, begun.kind));
         let runs = Runs::<String>::read(&mut bytes.clone()).unwrap();
-        let joined = runs.join(Runs::one(3, "d".to_owned()), &|a, b| a + &b);
-        assert_eq!(joined.whole().as_deref(), Some("cde"));
+        let others = Runs::Several(vec![run(0, "a"), run(1, "b"), run(3, "d")]);
+        let joined = runs.join(others, 5, &|a, b| a + &b);
+        assert_eq!(joined.whole().as_deref(), Some("abcde"));
         assert!(Runs::<String>::read(&mut bytes[1..].to_vec()).is_err());
     }
 

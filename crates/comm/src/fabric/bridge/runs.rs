@@ -1,6 +1,7 @@
-//! What ranks have brought to a meeting, combined as far as they are neighbours.
+//! What ranks have brought to a meeting, combined as far as they are the halves of a branch.
 
 use crate::Value;
+use crate::fabric::Span;
 
 /// What neighbouring ranks have brought, combined.
 pub(super) struct Run<V> {
@@ -20,10 +21,10 @@ impl<V: Value> Runs<V> {
     /// What one rank has brought.
     #[inline]
     pub(super) fn one(rank: usize, value: V) -> Self {
-        let first = u32::try_from(rank).expect("there are fewer than 2^32 ranks");
+        let Span { first, ranks } = Span::of(rank);
         Runs::One(Run {
             first,
-            ranks: 1,
+            ranks,
             value,
         })
     }
@@ -45,35 +46,39 @@ impl<V: Value> Runs<V> {
 
     /// These and those, neighbours combined from the left.
     #[inline]
-    pub(super) fn join(self, other: Runs<V>, combine: &impl Fn(V, V) -> V) -> Runs<V> {
+    pub(super) fn join(self, other: Runs<V>, all: u32, combine: &impl Fn(V, V) -> V) -> Runs<V> {
         match (self, other) {
             (Runs::One(one), Runs::One(other)) => {
                 let (left, right) = match one.first < other.first {
                     true => (one, other),
                     false => (other, one),
                 };
-                match left.join(right, combine) {
+                match left.join(right, all, combine) {
                     Ok(run) => Runs::One(run),
                     Err(apart) => Runs::Several(apart.into()),
                 }
             }
-            (one, other) => one.join_several(other, combine),
+            (one, other) => one.join_several(other, all, combine),
         }
     }
 
-    fn join_several(self, other: Runs<V>, combine: &impl Fn(V, V) -> V) -> Runs<V> {
-        let mut all = self.into_vec();
-        all.append(&mut other.into_vec());
-        all.sort_unstable_by_key(|run| run.first);
+    fn join_several(self, other: Runs<V>, all: u32, combine: &impl Fn(V, V) -> V) -> Runs<V> {
+        let mut runs = self.into_vec();
+        runs.append(&mut other.into_vec());
+        runs.sort_unstable_by_key(|run| run.first);
         let mut joined: Vec<Run<V>> = Vec::new();
-        for run in all {
-            match joined.pop() {
-                None => joined.push(run),
-                Some(last) => match last.join(run, combine) {
-                    Ok(run) => joined.push(run),
-                    Err(apart) => joined.extend(apart),
-                },
+        for mut run in runs {
+            while let Some(last) = joined.pop() {
+                match last.join(run, all, combine) {
+                    Ok(both) => run = both,
+                    Err([last, next]) => {
+                        joined.push(last);
+                        run = next;
+                        break;
+                    }
+                }
             }
+            joined.push(run);
         }
         match joined.pop() {
             Some(run) if joined.is_empty() => Runs::One(run),
@@ -86,17 +91,28 @@ impl<V: Value> Runs<V> {
 }
 
 impl<V> Run<V> {
-    /// This and the one behind it, if they are neighbours.
+    /// This and the one behind it, if they are the halves of a branch of `all` ranks; otherwise both.
     #[inline]
-    fn join(self, next: Run<V>, combine: &impl Fn(V, V) -> V) -> Result<Run<V>, [Run<V>; 2]> {
-        if self.first + self.ranks != next.first {
-            return Err([self, next]);
+    fn join(
+        self,
+        next: Run<V>,
+        all: u32,
+        combine: &impl Fn(V, V) -> V,
+    ) -> Result<Run<V>, [Run<V>; 2]> {
+        match self.span().join(next.span(), all) {
+            None => Err([self, next]),
+            Some(Span { first, ranks }) => Ok(Run {
+                first,
+                ranks,
+                value: combine(self.value, next.value),
+            }),
         }
-        Ok(Run {
-            first: self.first,
-            ranks: self.ranks + next.ranks,
-            value: combine(self.value, next.value),
-        })
+    }
+
+    #[inline]
+    fn span(&self) -> Span {
+        let Run { first, ranks, .. } = *self;
+        Span { first, ranks }
     }
 }
 
@@ -116,12 +132,14 @@ mod tests {
             Runs::Several(vec![run(0, "ab"), run(5, "f")]),
             Runs::Several(vec![run(2, "c"), run(4, "e")]),
         );
-        let apart = one.join(other, &join).into_vec();
+        let apart = one.join(other, 7, &join).into_vec();
         let texts: Vec<&str> = apart.iter().map(|run| run.value.as_str()).collect();
-        assert_eq!(texts, ["abc", "ef"]);
-        let all = Runs::one(3, "d".to_owned()).join(Runs::Several(apart), &join);
-        assert_eq!(all.whole().as_deref(), Some("abcdef"));
+        // Neighbours that are not the halves of a branch wait for their other half.
+        assert_eq!(texts, ["ab", "c", "ef"]);
+        let all = Runs::one(3, "d".to_owned()).join(Runs::Several(apart), 7, &join);
+        let all = all.join(Runs::one(6, "g".to_owned()), 7, &join);
+        assert_eq!(all.whole().as_deref(), Some("abcdefg"));
         let [low, high] = [0, 2].map(|rank| Runs::one(rank, rank.to_string()));
-        assert!(high.join(low, &join).whole().is_none());
+        assert!(high.join(low, 3, &join).whole().is_none());
     }
 }
