@@ -1,7 +1,9 @@
 //! A message between ranks, and what a receive asks for.
 
 mod numbers;
+mod receipt;
 pub(crate) use numbers::NotCopied;
+pub(crate) use receipt::{Receipt, Sender};
 
 use crate::address::{Source, Status, TagMatch};
 use crate::any_cell::AnyLetter;
@@ -9,7 +11,6 @@ use crate::handover::Borrowed;
 use crate::report::Unmatched;
 use crate::wire::{Of, Tail, Typed, decode, known, put_number, put_text};
 use crate::{CallSite, Value};
-use motet_sync::atomic::{AtomicBool, Ordering};
 use std::any::type_name;
 use std::panic::Location;
 use std::sync::Arc;
@@ -74,22 +75,6 @@ const WORDS: u64 = 1 << 32;
 const LENGTH: u64 = 1 << 33;
 const RECEIPT: u64 = 1 << 34;
 
-/// Says that a message has been received.
-#[derive(Debug)]
-pub(crate) struct Receipt {
-    sender: Sender,
-    received: AtomicBool,
-}
-
-/// Who waits for a receipt.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Sender {
-    /// This rank of the world, in this process.
-    Here(usize),
-    /// Another process, which keeps its receipt under this number.
-    There(usize, u64),
-}
-
 /// Keeps apart what must never meet: the messages of one communicator from those of the others, and those
 /// of the runtime itself from those of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,6 +114,17 @@ impl Envelope {
         location: &'static Location<'static>,
         value: T,
     ) -> Self {
+        Envelope::of::<T>(context, status, location, AnyLetter::new(value))
+    }
+
+    /// A message of a letter with a `T` in it.
+    #[inline]
+    pub(crate) fn of<T: Value>(
+        context: Context,
+        status: Status,
+        location: &'static Location<'static>,
+        letter: AnyLetter,
+    ) -> Self {
         let label = OnMessage {
             here: Some((Of::<T>::TYPE, location)),
             length: 1,
@@ -138,9 +134,15 @@ impl Envelope {
             status,
             label,
             receipt: None,
-            payload: Payload::Here(AnyLetter::new(value)),
+            payload: Payload::Here(letter),
             place: 0,
         }
+    }
+
+    /// It has arrived after so many others.
+    #[inline]
+    pub(crate) fn arrived(self, place: u64) -> Self {
+        Envelope { place, ..self }
     }
 
     /// What is to be said of it when rank `dest` of the world has not received it; the runtime's own
@@ -166,15 +168,22 @@ impl Envelope {
         }
     }
 
+    /// The value, if it is a `T` that lies in the envelope; then nothing is inside.
+    #[inline]
+    pub(crate) fn at_hand<T: Value>(&mut self) -> Option<T> {
+        match &mut self.payload {
+            Payload::Here(value) => value.take(),
+            Payload::Lent(_) | Payload::Written(_) => None,
+        }
+    }
+
     /// The value, or the envelope again when it holds another type, or cannot be read: then with the reason.
     #[inline]
     pub(crate) fn open<T: Value>(mut self) -> Result<T, Unopened> {
-        if let Payload::Here(value) = &mut self.payload
-            && let Some(value) = value.take()
-        {
-            return Ok(value);
+        match self.at_hand() {
+            Some(value) => Ok(value),
+            None => self.open_other(),
         }
-        self.open_other()
     }
 
     /// As [`Envelope::open`], of one that holds no `T` at hand.
@@ -212,10 +221,7 @@ impl Envelope {
 
     /// The process that has sent it keeps a receipt under this number.
     pub(crate) fn expects_receipt(&mut self, process: usize, number: u64) {
-        self.receipt = Some(Arc::new(Receipt {
-            sender: Sender::There(process, number),
-            received: AtomicBool::new(false),
-        }));
+        self.receipt = Some(Arc::new(Receipt::of(Sender::There(process, number))));
     }
 
     /// The envelope of a value with what [`Behind`] has written behind it, and the number of the receipt that the sender
@@ -355,25 +361,6 @@ impl Kind {
             Kind::StepsEnd,
         ];
         all.into_iter().find(|kind| *kind as u8 == number)
-    }
-}
-
-impl Receipt {
-    pub(crate) fn new(sender: usize) -> Self {
-        Receipt {
-            sender: Sender::Here(sender),
-            received: AtomicBool::new(false),
-        }
-    }
-
-    /// The message has been received; returns who waits for it, to be woken after a fence.
-    pub(crate) fn sign(&self) -> Sender {
-        self.received.store(true, Ordering::Release);
-        self.sender
-    }
-
-    pub(crate) fn is_signed(&self) -> bool {
-        self.received.load(Ordering::Acquire)
     }
 }
 

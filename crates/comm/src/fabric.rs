@@ -15,6 +15,7 @@ mod farewells;
 mod hall;
 mod lane;
 mod look;
+mod mail;
 mod mailbox;
 mod meeting;
 mod order;
@@ -31,6 +32,7 @@ pub(crate) use bridge::Beside;
 pub(crate) use call::Call;
 pub(crate) use hall::Hall;
 pub(crate) use lane::{Closer, Edge, LaneEnds, Toward};
+pub(crate) use mail::{Came, Mail, Posted, Signed, Ticket};
 pub(crate) use mailbox::Steps;
 pub(crate) use order::{Row, Span, fold_rows};
 pub(crate) use place::{Agenda, Place, PlaceKind};
@@ -48,7 +50,6 @@ use crate::CommError;
 use crate::any_cell;
 use crate::envelope::{Envelope, Receipt, Sender, Wanted};
 use crate::rank_slot::RankSlot;
-use crate::report::Unmatched;
 use motet_sync::atomic::{Ordering, fence};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -80,11 +81,12 @@ pub(crate) trait Fabric {
     /// This rank's messages.
     fn mail(&self) -> &Self::Mail;
 
-    /// Carries an envelope to a rank that exists. Never waits.
+    /// Carries a message to a rank that exists. Never waits. `message` only lays out what has been made, where it
+    /// shall lie: it is called once, perhaps under a lock.
     ///
     /// # Errors
     /// [`CommError::Unportable`] from a fabric that has to write the value.
-    fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError>;
+    fn send(&self, to: usize, message: impl FnOnce() -> Envelope) -> Result<(), CommError>;
 
     /// Says to its sender that a message has been received.
     fn sign(&self, receipt: &Receipt) {
@@ -124,6 +126,16 @@ pub(crate) trait Fabric {
     #[inline]
     fn post(&self, wanted: &Wanted) -> Posted {
         self.signing(|mail, signed| mail.post(wanted, signed))
+    }
+
+    /// As [`Fabric::post`]; what `at_hand` takes out of the message where that lies need not be opened.
+    #[inline]
+    fn post_at_hand<V>(
+        &self,
+        wanted: &Wanted,
+        at_hand: impl FnOnce(&mut Envelope) -> Option<V>,
+    ) -> Result<Came<V>, Ticket> {
+        self.signing(|mail, signed| mail.post_at_hand(wanted, signed, at_hand))
     }
 
     /// Posts a receive for later: the oldest message that is wanted, if it is there, is the receive's from now
@@ -184,63 +196,6 @@ pub(crate) trait Fabric {
 
     /// Numbers for so many new communicators; the first of them.
     fn new_communicators(&self, count: u32) -> u32;
-}
-
-/// The messages of one rank that nobody has received, and its receives that wait. What happens to it may let
-/// receives get messages, whose receipts are then to be [signed](Fabric::sign_all); no lock is held meanwhile.
-pub(crate) trait Mail {
-    /// A message arrives. Its receiver is to be woken.
-    fn push(&self, envelope: Envelope, signed: &mut Signed);
-
-    /// A number that changes with each message that comes.
-    fn arrivals(&self) -> u32;
-
-    /// As [`Fabric::post`].
-    fn post(&self, wanted: &Wanted, signed: &mut Signed) -> Posted;
-
-    /// As [`Fabric::request`].
-    fn request(&self, wanted: &Wanted, signed: &mut Signed) -> Ticket;
-
-    /// As [`Fabric::collect`].
-    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope>;
-
-    /// As [`Fabric::withdraw`]; after `false` this rank is to be woken.
-    fn withdraw(&self, ticket: Ticket, signed: &mut Signed) -> bool;
-
-    /// As [`Fabric::leave`].
-    fn leave(&self, ticket: Ticket);
-
-    /// Brings a message back that nobody could use, as if it had not been taken: to the oldest receive that
-    /// waits for it or has got a younger one, or to its old place. A receive with a narrower tag may have taken
-    /// it past older ones.
-    ///
-    /// The rank whose messages these are, which is the only one to call this, may sleep in another receive: it is
-    /// to be woken.
-    fn put_back(&self, envelope: Envelope, signed: &mut Signed);
-
-    /// As [`Fabric::peek`].
-    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R>;
-
-    /// As [`Fabric::clear`].
-    fn clear(&self, wanted: &Wanted);
-
-    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive; at
-    /// most so many.
-    fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched>;
-}
-
-/// Receipts of messages that posted receives have got: their senders are to be told, when no lock is held.
-pub(crate) type Signed = Vec<Arc<Receipt>>;
-
-/// What comes of posting a receive: the message, or a ticket for it.
-pub(crate) type Posted = Result<Envelope, Ticket>;
-
-/// A posted receive.
-pub(crate) enum Ticket {
-    /// In a mailbox.
-    Mail(mailbox::MailTicket),
-    /// At a port.
-    Port(Box<desk::PortTicket>),
 }
 
 /// The fabrics there are. Small: each communicator of each rank holds one.
@@ -313,8 +268,12 @@ impl AnyFabric {
     }
 
     #[inline]
-    pub(crate) fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
-        each_fabric!(self, fabric => fabric.send(to, envelope))
+    pub(crate) fn send(
+        &self,
+        to: usize,
+        message: impl FnOnce() -> Envelope,
+    ) -> Result<(), CommError> {
+        each_fabric!(self, fabric => fabric.send(to, message))
     }
 
     pub(crate) fn sign(&self, receipt: &Receipt) {
@@ -338,6 +297,15 @@ impl AnyFabric {
     #[inline]
     pub(crate) fn post(&self, wanted: &Wanted) -> Posted {
         each_fabric!(self, fabric => fabric.post(wanted))
+    }
+
+    #[inline]
+    pub(crate) fn post_at_hand<V>(
+        &self,
+        wanted: &Wanted,
+        at_hand: impl FnOnce(&mut Envelope) -> Option<V>,
+    ) -> Result<Came<V>, Ticket> {
+        each_fabric!(self, fabric => fabric.post_at_hand(wanted, at_hand))
     }
 
     pub(crate) fn request(&self, wanted: &Wanted) -> Ticket {

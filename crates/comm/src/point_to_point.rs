@@ -19,4 +19,4 @@ mod slices;
 
 pub use persistent::{PersistentRecv, PersistentSend};
 pub use probe::{Message, Probe};
-pub(crate) use recv::{Receiving, Unused, open, unopened};
+pub(crate) use recv::{Receiving, Use, open, unopened};

@@ -134,7 +134,8 @@ impl Desk {
 }
 
 impl Mail for Desk {
-    fn push(&self, mut envelope: Envelope, signed: &mut Signed) {
+    fn push(&self, message: impl FnOnce() -> Envelope, signed: &mut Signed) {
+        let mut envelope = message();
         self.signing(signed, |order| {
             envelope.place = order.arrived;
             order.arrived += 1;

@@ -5,13 +5,17 @@
 //! sender that match the same receive the older is taken, and of two receives that match the same message
 //! the one posted first gets it.
 
-use super::{Mail, Posted, Signed, Ticket};
+mod steps;
+mod unexpected;
+pub(crate) use steps::Steps;
+
+use self::unexpected::Unexpected;
+use super::{Came, Mail, Posted, Signed, Ticket};
 use crate::address::Status;
-use crate::envelope::{Context, Envelope, Kind, Wanted};
+use crate::envelope::{Envelope, Kind, Wanted};
 use crate::report::Unmatched;
 use motet_sync::atomic::{AtomicU32, Ordering};
 use motet_sync::{Mutex, MutexGuard};
-use std::collections::VecDeque;
 use std::mem;
 
 /// Messages for one rank.
@@ -24,7 +28,7 @@ pub(crate) struct Mailbox {
 #[derive(Default)]
 struct State {
     /// Oldest first.
-    unexpected: VecDeque<Envelope>,
+    unexpected: Unexpected,
     /// Oldest first; their numbers ascend.
     posted: Vec<Receive>,
     /// Messages that have arrived so far.
@@ -41,13 +45,6 @@ struct Receive {
     came: Option<Envelope>,
     /// Nobody waits for it any more: what it gets is dropped.
     left: bool,
-}
-
-/// The steps from one neighbour on one ring or line, in one direction: what tells their messages from all others.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Steps {
-    pub(crate) communicator: u32,
-    pub(crate) status: Status,
 }
 
 /// What has become of a message.
@@ -78,6 +75,32 @@ impl Mailbox {
             state: Mutex::default(),
             arrivals: AtomicU32::new(0),
         }
+    }
+
+    /// Gives a message that has arrived to whom it belongs.
+    #[inline(never)]
+    fn bring(&self, mut state: MutexGuard<'_, State>, message: Envelope, signed: &mut Signed) {
+        let left = state.bring(message, signed);
+        self.one_more(&state);
+        drop(state);
+        // Values are dropped under no lock: they may be anything.
+        drop(left);
+    }
+
+    /// Takes the oldest message that is wanted, or posts a receive for it, which has `seen` so many arrivals.
+    fn post_in(
+        mut state: MutexGuard<'_, State>,
+        seen: u32,
+        wanted: &Wanted,
+        signed: &mut Signed,
+    ) -> Posted {
+        if let Some(mut envelope) = state.take(wanted) {
+            drop(state);
+            signed.extend(wanted.receipt_of(&mut envelope));
+            return Ok(envelope);
+        }
+        let number = state.register(wanted, None);
+        Err(Ticket::Mail(MailTicket { number, seen }))
     }
 
     /// A message has arrived.
@@ -113,26 +136,22 @@ impl Mailbox {
     #[cfg(all(test, not(motet_loom)))]
     pub(crate) fn left(&self) -> (usize, usize) {
         let state = self.state.lock();
-        (state.unexpected.len(), state.ended.len())
+        (state.unexpected.iter().count(), state.ended.len())
     }
 }
 
 impl Mail for Mailbox {
-    #[inline]
-    fn push(&self, mut envelope: Envelope, signed: &mut Signed) {
+    #[inline(always)]
+    fn push(&self, message: impl FnOnce() -> Envelope, signed: &mut Signed) {
         let mut state = self.state.lock();
-        envelope.place = state.arrived;
+        let place = state.arrived;
         state.arrived += 1;
-        if state.nobody_waits() {
-            state.unexpected.push_back(envelope);
-            self.one_more(&state);
-        } else {
-            let left = state.bring(envelope, signed);
-            self.one_more(&state);
-            drop(state);
-            // Values are dropped under no lock: they may be anything.
-            drop(left);
+        let message = || message().arrived(place);
+        if !state.nobody_waits() {
+            return self.bring(state, message(), signed);
         }
+        state.unexpected.push(message);
+        self.one_more(&state);
     }
 
     #[inline]
@@ -143,16 +162,22 @@ impl Mail for Mailbox {
     #[inline]
     fn post(&self, wanted: &Wanted, signed: &mut Signed) -> Posted {
         let seen = self.arrivals();
+        Mailbox::post_in(self.state.lock(), seen, wanted, signed)
+    }
+
+    #[inline]
+    fn post_at_hand<V>(
+        &self,
+        wanted: &Wanted,
+        signed: &mut Signed,
+        at_hand: impl FnOnce(&mut Envelope) -> Option<V>,
+    ) -> Result<Came<V>, Ticket> {
+        let seen = self.arrivals();
         let mut state = self.state.lock();
-        if let Some(mut envelope) = state.take(wanted) {
-            drop(state);
-            if let Some(receipt) = wanted.receipt_of(&mut envelope) {
-                signed.push(receipt);
-            }
-            return Ok(envelope);
+        if let Some((value, status)) = state.take_from_first(wanted, at_hand) {
+            return Ok(Came::AtHand(value, status));
         }
-        let number = state.register(wanted, None);
-        Err(Ticket::Mail(MailTicket { number, seen }))
+        Mailbox::post_in(state, seen, wanted, signed).map(Came::Message)
     }
 
     fn request(&self, wanted: &Wanted, signed: &mut Signed) -> Ticket {
@@ -211,11 +236,7 @@ impl Mail for Mailbox {
             let mut state = self.state.lock();
             match state.hand_over(envelope, signed) {
                 Handed::Over => {}
-                Handed::Back(envelope) => {
-                    let older = |other: &Envelope| other.place < envelope.place;
-                    let at = state.unexpected.partition_point(older);
-                    state.unexpected.insert(at, envelope);
-                }
+                Handed::Back(envelope) => state.unexpected.put_back(envelope),
                 Handed::Left(envelope) => left = Some(envelope),
             }
             // Another receive of this rank may have it now.
@@ -244,28 +265,10 @@ impl Mail for Mailbox {
             .posted
             .iter()
             .filter_map(|posted| posted.came.as_ref());
-        let left = came.chain(&state.unexpected);
+        let left = came.chain(state.unexpected.iter());
         left.filter_map(|envelope| envelope.unmatched(dest))
             .take(most)
             .collect()
-    }
-}
-
-impl Ticket {
-    fn in_mailbox(&mut self) -> &mut MailTicket {
-        match self {
-            Ticket::Mail(ticket) => ticket,
-            Ticket::Port(_) => unreachable!("the receive was posted in a mailbox"),
-        }
-    }
-}
-
-impl Steps {
-    fn has(&self, envelope: &Envelope) -> bool {
-        let Context { communicator, kind } = envelope.context;
-        matches!(kind, Kind::Step | Kind::StepsEnd)
-            && communicator == self.communicator
-            && envelope.status == self.status
     }
 }
 
@@ -284,7 +287,7 @@ impl State {
         match self.hand_over(envelope, signed) {
             Handed::Over => None,
             Handed::Back(envelope) => {
-                self.unexpected.push_back(envelope);
+                self.unexpected.push(|| envelope);
                 None
             }
             Handed::Left(envelope) => Some(envelope),
@@ -351,21 +354,37 @@ impl State {
         came
     }
 
+    /// If the oldest message of all is wanted, has what is to be taken out of it and nobody waits for its receipt:
+    /// that; the rest of it is gone.
+    #[inline]
+    fn take_from_first<V>(
+        &mut self,
+        wanted: &Wanted,
+        at_hand: impl FnOnce(&mut Envelope) -> Option<V>,
+    ) -> Option<(V, Status)> {
+        let first = self.unexpected.front_mut()?;
+        if !wanted.matches(first) || first.receipt.is_some() {
+            return None;
+        }
+        let (value, status) = (at_hand(first)?, first.status);
+        self.unexpected.forget_front();
+        self.shrink();
+        Some((value, status))
+    }
+
     #[inline]
     fn take(&mut self, wanted: &Wanted) -> Option<Envelope> {
-        let wants = |envelope: &Envelope| wanted.matches(envelope);
-        let first = self.unexpected.front()?;
-        let taken = match wants(first) {
-            true => self.unexpected.pop_front(),
-            false => {
-                let at = self.unexpected.iter().position(wants)?;
-                self.unexpected.remove(at)
-            }
-        };
-        if self.arrived < YOUNG && self.unexpected.is_empty() {
-            self.unexpected = VecDeque::new();
+        let taken = self.unexpected.take(|envelope| wanted.matches(envelope))?;
+        self.shrink();
+        Some(taken)
+    }
+
+    /// Gives the memory of a young mailbox back, if it is empty.
+    #[inline]
+    fn shrink(&mut self) {
+        if self.arrived < YOUNG {
+            self.unexpected.shrink();
         }
-        taken
     }
 
     fn find(&self, ticket: &MailTicket) -> Option<usize> {
@@ -380,6 +399,7 @@ impl State {
 mod tests {
     use super::*;
     use crate::address::{ANY_SOURCE, ANY_TAG, Source, Tag, TagMatch};
+    use crate::envelope::Context;
     use std::panic::Location;
 
     const CONTEXT: Context = Context {
@@ -402,7 +422,7 @@ mod tests {
 
     fn push(mail: &Mailbox, envelope: Envelope) {
         let mut signed = Signed::new();
-        mail.push(envelope, &mut signed);
+        mail.push(|| envelope, &mut signed);
         assert!(signed.is_empty(), "no receipt was asked for");
     }
 

@@ -349,7 +349,7 @@ impl Processes {
             envelope.expects_receipt(process, receipt);
         }
         let mut signed = Signed::new();
-        self.hall.mailbox(place).push(envelope, &mut signed);
+        self.hall.mailbox(place).push(|| envelope, &mut signed);
         self.wake(header.destination as usize);
         signed.iter().for_each(|receipt| self.sign(receipt));
     }

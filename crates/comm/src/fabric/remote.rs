@@ -111,11 +111,11 @@ impl Fabric for Remote {
         self.here.mail()
     }
 
-    fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
+    fn send(&self, to: usize, message: impl FnOnce() -> Envelope) -> Result<(), CommError> {
         let Some(place) = self.processes.place_of(to) else {
-            return self.send_away(to, &envelope);
+            return self.send_away(to, &message());
         };
-        let signed = self.here.bring(place, envelope);
+        let signed = self.here.bring(place, message);
         self.sign_all(signed);
         Ok(())
     }

@@ -56,8 +56,9 @@ impl Fabric for Solo {
         &self.0.mailbox
     }
 
-    fn send(&self, _: usize, envelope: Envelope) -> Result<(), CommError> {
-        self.signing(|mail, signed| mail.push(envelope, signed));
+    #[inline]
+    fn send(&self, _: usize, message: impl FnOnce() -> Envelope) -> Result<(), CommError> {
+        self.signing(|mail, signed| mail.push(message, signed));
         self.0.slot.wake_if_sleeping();
         Ok(())
     }

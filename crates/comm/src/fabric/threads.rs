@@ -36,10 +36,10 @@ impl<M: InHall> Threads<M> {
     }
 
     /// Brings a message to a rank and wakes it. The receipts are to be signed.
-    #[inline]
-    pub(super) fn bring(&self, to: usize, envelope: Envelope) -> Signed {
+    #[inline(always)]
+    pub(super) fn bring(&self, to: usize, message: impl FnOnce() -> Envelope) -> Signed {
         let mut signed = Signed::new();
-        M::of(&self.hall, to).push(envelope, &mut signed);
+        M::of(&self.hall, to).push(message, &mut signed);
         if !self.share_thread(self.world_rank(), to) {
             fence(Ordering::SeqCst);
         }
@@ -76,9 +76,9 @@ impl<M: InHall> Fabric for Threads<M> {
         M::of(&self.hall, self.world_rank())
     }
 
-    #[inline]
-    fn send(&self, to: usize, envelope: Envelope) -> Result<(), CommError> {
-        let signed = self.bring(to, envelope);
+    #[inline(always)]
+    fn send(&self, to: usize, message: impl FnOnce() -> Envelope) -> Result<(), CommError> {
+        let signed = self.bring(to, message);
         self.sign_all(signed);
         Ok(())
     }
@@ -234,7 +234,7 @@ mod loom_tests {
                 move || {
                     let fabric = <Threads>::new(hall, 1);
                     for tag in [5, 6] {
-                        fabric.send(0, message(1, tag)).unwrap();
+                        fabric.send(0, || message(1, tag)).unwrap();
                     }
                 }
             });

@@ -1,6 +1,6 @@
 //! Looking at messages before they are received.
 
-use super::recv::{Receiving, open};
+use super::recv::{Receiving, Use, Whole, open};
 use crate::address::{Source, Status, TagMatch};
 use crate::envelope::{Envelope, Kind, Wanted};
 use crate::pending::{Pending, Waiting, Whys};
@@ -97,12 +97,13 @@ impl Communicator {
         tag: impl Into<TagMatch>,
     ) -> impl Future<Output = Result<Message<'_>, CommError>> {
         let wanted = self.taken(source.into(), tag.into());
-        let receiving = Receiving::new(self, wanted, Location::caller(), |envelope| {
+        let message = |envelope| {
             Ok(Message {
                 comm: self,
                 envelope: Some(envelope),
             })
-        });
+        };
+        let receiving = Receiving::new(self, wanted, Location::caller(), Whole(message));
         Waiting::new(self.spot(), receiving)
     }
 
@@ -166,7 +167,7 @@ impl Message<'_> {
     pub fn recv<T: Value>(mut self) -> Result<T, CommError> {
         let mut envelope = self.envelope.take().expect("it was not received");
         let receipt = envelope.receipt.take();
-        match open(|value, _| value)(envelope) {
+        match open(|value, _| value).open(envelope) {
             Ok(value) => {
                 if let Some(receipt) = receipt {
                     self.comm.fabric().sign(&receipt);

@@ -2,13 +2,15 @@
 
 use crate::address::{Source, Status, Tag, TagMatch};
 use crate::envelope::{Envelope, Kind, Wanted};
-use crate::fabric::Ticket;
+use crate::fabric::{Came, Ticket};
 use crate::pending::{Pending, Waiting, Whys};
 use crate::profile::Called;
 use crate::report::Operation;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
+use std::convert::Infallible;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::panic::Location;
 
 /// # Receiving
@@ -84,25 +86,86 @@ impl Communicator {
         location: &'static Location<'static>,
         give: impl FnOnce(T, Status) -> R + 'c,
     ) -> Waiting<'c, impl Pending<Output = Result<R, CommError>> + 'c> {
-        let receiving = Receiving::new(self, wanted, location, open(give));
-        Waiting::new(self.spot(), receiving)
+        // First: while something is there that must be dropped if this panics, it lies in memory and is moved.
+        let spot = self.spot();
+        Waiting::new(spot, Receiving::new(self, wanted, location, open(give)))
     }
 }
 
 /// A message that was of no use, and why.
 pub(crate) type Unused = Box<(Envelope, CommError)>;
 
-/// Opens an envelope with a `T` in it.
+/// What a receive makes of its message.
+pub(crate) trait Use {
+    type Output;
+    /// What may be taken out of the message where that lies.
+    type Taken;
+
+    /// Takes that out, under the lock of those that lie there.
+    fn at_hand(envelope: &mut Envelope) -> Option<Self::Taken>;
+
+    /// Makes the result of what was taken out.
+    fn give(self, taken: Self::Taken, status: Status) -> Self::Output;
+
+    /// Makes the result of a message, or hands it back if it is of no use.
+    fn open(self, envelope: Envelope) -> Result<Self::Output, Unused>;
+}
+
+/// Uses the `T` in a message.
+pub(crate) struct Opening<T, G> {
+    give: G,
+    _value: PhantomData<fn() -> T>,
+}
+
+/// Uses a message, whatever it holds.
+pub(crate) struct Whole<F>(pub(crate) F);
+
+/// Opens a message with a `T` in it.
 #[inline]
-pub(crate) fn open<T: Value, R>(
-    give: impl FnOnce(T, Status) -> R,
-) -> impl FnOnce(Envelope) -> Result<R, Unused> {
-    |envelope| {
-        let Status { source, tag } = envelope.status;
+pub(crate) fn open<T: Value, R, G: FnOnce(T, Status) -> R>(give: G) -> Opening<T, G> {
+    let _value = PhantomData;
+    Opening { give, _value }
+}
+
+impl<T: Value, R, G: FnOnce(T, Status) -> R> Use for Opening<T, G> {
+    type Output = R;
+    type Taken = T;
+
+    #[inline]
+    fn at_hand(envelope: &mut Envelope) -> Option<T> {
+        envelope.at_hand()
+    }
+
+    #[inline]
+    fn give(self, taken: T, status: Status) -> R {
+        (self.give)(taken, status)
+    }
+
+    #[inline]
+    fn open(self, envelope: Envelope) -> Result<R, Unused> {
+        let status = envelope.status;
         match envelope.open() {
-            Ok(value) => Ok(give(value, Status { source, tag })),
+            Ok(value) => Ok((self.give)(value, status)),
             Err(unopened) => Err(unused::<T>(*unopened)),
         }
+    }
+}
+
+impl<R, F: FnOnce(Envelope) -> Result<R, Unused>> Use for Whole<F> {
+    type Output = R;
+    type Taken = Infallible;
+
+    #[inline]
+    fn at_hand(_: &mut Envelope) -> Option<Infallible> {
+        None
+    }
+
+    fn give(self, taken: Infallible, _: Status) -> R {
+        match taken {}
+    }
+
+    fn open(self, envelope: Envelope) -> Result<R, Unused> {
+        (self.0)(envelope)
     }
 }
 
@@ -133,7 +196,7 @@ pub(crate) fn unopened<T>(envelope: &Envelope, reason: Option<String>) -> CommEr
     }
 }
 
-/// A receive. `use_it` makes the result of the envelope, or hands it back if it is of no use.
+/// A receive.
 pub(crate) struct Receiving<'c, U> {
     comm: &'c Communicator,
     wanted: Wanted,
@@ -151,10 +214,7 @@ enum State {
     Ended,
 }
 
-impl<'c, U, R> Receiving<'c, U>
-where
-    U: FnOnce(Envelope) -> Result<R, Unused>,
-{
+impl<'c, U: Use> Receiving<'c, U> {
     #[inline]
     pub(crate) fn new(
         comm: &'c Communicator,
@@ -196,8 +256,8 @@ where
 
     /// Makes the result of what has come.
     #[inline]
-    fn open(&mut self, envelope: Envelope) -> Option<Result<R, CommError>> {
-        match self.use_it.take()?(envelope) {
+    fn open(&mut self, envelope: Envelope) -> Option<Result<U::Output, CommError>> {
+        match self.use_it.take()?.open(envelope) {
             Ok(result) => Some(Ok(result)),
             Err(unused) => Some(Err(self.put_back(*unused))),
         }
@@ -223,21 +283,21 @@ impl Communicator {
     }
 }
 
-impl<U, R> Pending for Receiving<'_, U>
-where
-    U: FnOnce(Envelope) -> Result<R, Unused>,
-{
-    type Output = Result<R, CommError>;
+impl<U: Use> Pending for Receiving<'_, U> {
+    type Output = Result<U::Output, CommError>;
 
     #[inline]
-    fn look(&mut self) -> Option<Result<R, CommError>> {
+    fn look(&mut self) -> Option<Self::Output> {
         if let State::New = self.state {
             self.state = State::Ended;
             if let Err(refused) = self.comm.check_source(self.wanted.source) {
                 return Some(Err(refused));
             }
-            match self.comm.fabric().post(&self.wanted) {
-                Ok(envelope) => return self.open(envelope),
+            match self.comm.fabric().post_at_hand(&self.wanted, U::at_hand) {
+                Ok(Came::AtHand(taken, status)) => {
+                    return Some(Ok(self.use_it.take()?.give(taken, status)));
+                }
+                Ok(Came::Message(envelope)) => return self.open(envelope),
                 Err(ticket) => self.state = State::Posted(ticket),
             }
         }

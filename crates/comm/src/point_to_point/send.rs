@@ -1,6 +1,7 @@
 //! Sends.
 
 use crate::address::{Dest, Status, Tag};
+use crate::any_cell::AnyLetter;
 use crate::envelope::{Envelope, Kind, Receipt};
 use crate::pending::{Ended, Pending, Waiting, Whys};
 use crate::profile::Called;
@@ -117,7 +118,11 @@ impl Communicator {
         value: T,
         location: &'static Location<'static>,
     ) -> Result<(), CommError> {
-        self.deliver(dest, location, || self.message(kind, tag, value, location))
+        self.deliver(dest, location, || {
+            let letter = AnyLetter::new(value);
+            let (context, source) = (self.context(kind), self.rank());
+            move || Envelope::of::<T>(context, Status { source, tag }, location, letter)
+        })
     }
 
     /// A message of this rank.
@@ -133,20 +138,21 @@ impl Communicator {
         Envelope::new(self.context(kind), Status { source, tag }, location, value)
     }
 
-    /// Hands a message to the fabric, if it goes to somebody who exists; else it is not made.
+    /// Hands a message to the fabric, if it goes to somebody who exists; else it is not made. What has been made is
+    /// laid out by what `make` returns.
     #[inline]
-    pub(crate) fn deliver(
+    pub(crate) fn deliver<M: FnOnce() -> Envelope>(
         &self,
         dest: Dest,
         location: &'static Location<'static>,
-        message: impl FnOnce() -> Envelope,
+        make: impl FnOnce() -> M,
     ) -> Result<(), CommError> {
         let Dest::Rank(dest) = dest else {
             return Ok(());
         };
         self.check_rank(dest)?;
         let _entered = self.entered("send", location);
-        self.fabric().send(self.team().world_rank(dest), message())
+        self.fabric().send(self.team().world_rank(dest), make())
     }
 }
 
@@ -190,7 +196,7 @@ impl<'c, T: Value> Sending<'c, T> {
                 .comm
                 .message(Kind::User, self.tag, value, self.location);
             envelope.receipt = Some(Arc::clone(&self.receipt));
-            envelope
+            || envelope
         });
         self.refused = sent.err();
     }

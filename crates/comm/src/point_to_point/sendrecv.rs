@@ -1,8 +1,8 @@
 //! Send and receive in one call, and circular shifts.
 
-use super::recv::{NO_TAG, Receiving, Unused, open};
+use super::recv::{NO_TAG, Receiving, Use, open};
 use crate::address::{Dest, Source, Tag};
-use crate::envelope::{Envelope, Kind, Wanted};
+use crate::envelope::{Kind, Wanted};
 use crate::pending::{Pending, Waiting, Whys};
 use crate::profile::Called;
 use crate::{CommError, Communicator, Value};
@@ -108,6 +108,7 @@ impl Communicator {
         wanted: Wanted,
         location: &'static Location<'static>,
     ) -> impl Future<Output = Result<T, CommError>> + use<'c, T> {
+        let spot = self.spot();
         let receiving = Receiving::new(self, wanted, location, open(|value, _| value));
         let both = SendReceive {
             comm: self,
@@ -115,7 +116,7 @@ impl Communicator {
             location,
             receiving,
         };
-        Waiting::new(self.spot(), both)
+        Waiting::new(spot, both)
     }
 }
 
@@ -130,7 +131,7 @@ struct SendReceive<'c, T, P> {
 impl<T, U> Pending for SendReceive<'_, T, Receiving<'_, U>>
 where
     T: Value,
-    U: FnOnce(Envelope) -> Result<T, Unused>,
+    U: Use<Output = T>,
 {
     type Output = Result<T, CommError>;
 

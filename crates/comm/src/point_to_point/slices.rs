@@ -1,6 +1,6 @@
 //! Slices of plain numbers, sent from where they are and received where they shall be.
 
-use super::recv::{Receiving, Unused, unopened};
+use super::recv::{Receiving, Unused, Use, Whole, unopened};
 use crate::address::{Dest, Source, Status, Tag, TagMatch};
 use crate::envelope::{Envelope, Kind, NotCopied};
 use crate::handover::{self, lend};
@@ -128,7 +128,7 @@ impl Communicator {
             return self.deliver(dest, location, || {
                 let mut envelope = self.message(Kind::User, tag, numbers.to_vec(), location);
                 envelope.label.length = numbers.len();
-                envelope
+                || envelope
             });
         }
         let _entered = self.entered("send", location);
@@ -136,7 +136,7 @@ impl Communicator {
         let (lending, borrowed) = lend(numbers, source < rank);
         let (context, status) = (self.context(Kind::User), Status { source, tag });
         let envelope = Envelope::lent::<T>(context, status, location, borrowed);
-        let sent = fabric.send(to, envelope);
+        let sent = fabric.send(to, || envelope);
         drop(lending);
         sent
     }
@@ -147,9 +147,14 @@ impl Communicator {
         source: Source,
         tag: TagMatch,
         location: &'static Location<'static>,
-    ) -> Receiving<'c, impl FnOnce(Envelope) -> Result<(usize, Status), Unused> + 'c> {
+    ) -> Receiving<'c, impl Use<Output = (usize, Status)> + 'c> {
         let wanted = self.wanted(Kind::User, source, tag);
-        Receiving::new(self, wanted, location, |envelope| copy_out(envelope, room))
+        Receiving::new(
+            self,
+            wanted,
+            location,
+            Whole(|envelope| copy_out(envelope, room)),
+        )
     }
 }
 

@@ -1,11 +1,11 @@
 //! One exchange of one rank with its neighbours.
 
 use super::Neighbourhood;
-use crate::envelope::{Envelope, Kind};
+use crate::envelope::Kind;
 use crate::fabric::Ticket;
 use crate::meet::Collective;
 use crate::pending::{Ended, Pending, Waiting, Whys};
-use crate::point_to_point::{Receiving, Unused};
+use crate::point_to_point::{Receiving, Use};
 use crate::profile::Called;
 use crate::report::{Operation, Why};
 use crate::request::Request;
@@ -195,7 +195,7 @@ pub(super) trait Receive<T>: Pending<Output = Result<T, CommError>> {
 
 impl<T, U> Receive<T> for Receiving<'_, U>
 where
-    U: FnOnce(Envelope) -> Result<T, Unused>,
+    U: Use<Output = T>,
 {
     fn leave(&mut self) -> Option<Ticket> {
         Receiving::leave(self)

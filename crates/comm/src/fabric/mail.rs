@@ -1,0 +1,94 @@
+//! What every fabric keeps for a rank: its messages, and its receives that wait.
+
+use super::desk::PortTicket;
+use super::mailbox::MailTicket;
+use crate::address::Status;
+use crate::envelope::{Envelope, Receipt, Wanted};
+use crate::report::Unmatched;
+use std::sync::Arc;
+
+/// The messages of one rank that nobody has received, and its receives that wait. What happens to it may let
+/// receives get messages, whose receipts are then to be [signed](super::Fabric::sign_all); no lock is held meanwhile.
+pub(crate) trait Mail {
+    /// A message arrives, which `message` lays out: it is called once, perhaps under a lock. Its receiver is to be
+    /// woken.
+    fn push(&self, message: impl FnOnce() -> Envelope, signed: &mut Signed);
+
+    /// A number that changes with each message that comes.
+    fn arrivals(&self) -> u32;
+
+    /// As [`super::Fabric::post`].
+    fn post(&self, wanted: &Wanted, signed: &mut Signed) -> Posted;
+
+    /// As [`super::Fabric::post_at_hand`]. `at_hand` is called under a lock, if at all: it only moves.
+    #[inline]
+    fn post_at_hand<V>(
+        &self,
+        wanted: &Wanted,
+        signed: &mut Signed,
+        _at_hand: impl FnOnce(&mut Envelope) -> Option<V>,
+    ) -> Result<Came<V>, Ticket> {
+        self.post(wanted, signed).map(Came::Message)
+    }
+
+    /// As [`super::Fabric::request`].
+    fn request(&self, wanted: &Wanted, signed: &mut Signed) -> Ticket;
+
+    /// As [`super::Fabric::collect`].
+    fn collect(&self, ticket: &mut Ticket) -> Option<Envelope>;
+
+    /// As [`super::Fabric::withdraw`]; after `false` this rank is to be woken.
+    fn withdraw(&self, ticket: Ticket, signed: &mut Signed) -> bool;
+
+    /// As [`super::Fabric::leave`].
+    fn leave(&self, ticket: Ticket);
+
+    /// Brings a message back that nobody could use, as if it had not been taken: to the oldest receive that
+    /// waits for it or has got a younger one, or to its old place. A receive with a narrower tag may have taken
+    /// it past older ones.
+    ///
+    /// The rank whose messages these are, which is the only one to call this, may sleep in another receive: it is
+    /// to be woken.
+    fn put_back(&self, envelope: Envelope, signed: &mut Signed);
+
+    /// As [`super::Fabric::peek`].
+    fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R>;
+
+    /// As [`super::Fabric::clear`].
+    fn clear(&self, wanted: &Wanted);
+
+    /// The program's messages to rank `dest` that nobody has received, also those that wait in a posted receive; at
+    /// most so many.
+    fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched>;
+}
+
+/// Receipts of messages that posted receives have got: their senders are to be told, when no lock is held.
+pub(crate) type Signed = Vec<Arc<Receipt>>;
+
+/// What a receive has got.
+pub(crate) enum Came<V> {
+    /// What has been taken out of the message, and what was written on it.
+    AtHand(V, Status),
+    Message(Envelope),
+}
+
+/// What comes of posting a receive: the message, or a ticket for it.
+pub(crate) type Posted = Result<Envelope, Ticket>;
+
+/// A posted receive.
+pub(crate) enum Ticket {
+    /// In a mailbox.
+    Mail(MailTicket),
+    /// At a port.
+    Port(Box<PortTicket>),
+}
+
+impl Ticket {
+    #[inline]
+    pub(super) fn in_mailbox(&mut self) -> &mut MailTicket {
+        match self {
+            Ticket::Mail(ticket) => ticket,
+            Ticket::Port(_) => unreachable!("the receive was posted in a mailbox"),
+        }
+    }
+}
