@@ -86,6 +86,16 @@ pub trait Enqueue: Send + Sync + 'static {
         false
     }
 
+    /// Whether the workers of this queue may keep references that messages have held ([`keep_spare`](crate::keep_spare)), and hear of
+    /// [`let_go`](Enqueue::let_go). (`false`, unless overridden.)
+    fn keeps_spares(&self) -> bool {
+        false
+    }
+
+    /// Has the workers let go of the references that they keep before they run anything else. Called under locks.
+    /// (Does nothing, unless overridden.)
+    fn let_go(&self) {}
+
     /// A handle that arbiters and async tasks keep.
     fn handle(&self) -> Arc<dyn Enqueue>;
 

@@ -9,6 +9,7 @@
 
 use crate::crowd::Crowd;
 use crate::delivery::{Deliver, QueueHandle, Sends};
+use crate::sparing::Sparing;
 use motet_dispatch::Task;
 use std::fmt;
 use std::sync::Arc;
@@ -55,16 +56,39 @@ impl<T: Send + 'static> Short<T> {
         crowd: Option<&Arc<Crowd>>,
         queue: &QueueHandle,
     ) -> Self {
-        let way = Way::Each(to, crowd.cloned());
-        let queue = Arc::clone(queue);
-        Short { way, queue }
+        Short::new(Way::Each(to, crowd.cloned()), queue)
     }
 
     /// Of the items, `count` at a time go to `to`.
     pub(crate) fn rows(to: Arc<dyn DeliverRow<T>>, count: usize, queue: &QueueHandle) -> Self {
-        let way = Way::Rows(to, count);
+        Short::new(Way::Rows(to, count), queue)
+    }
+
+    fn new(way: Way<T>, queue: &QueueHandle) -> Self {
         let queue = Arc::clone(queue);
-        Short { way, queue }
+        let short = Short { way, queue };
+        let sparing = short.way.sparing();
+        sparing
+            .into_iter()
+            .for_each(|sparing| sparing.begin(&*short.queue));
+        short
+    }
+}
+
+impl<T: Send + 'static> Way<T> {
+    fn sparing(&self) -> Option<&Sparing> {
+        match self {
+            Way::Each(to, _) => to.sparing(),
+            Way::Rows(to, _) => to.sparing(),
+        }
+    }
+}
+
+impl<T: Send + 'static> Drop for Short<T> {
+    fn drop(&mut self) {
+        if let Some(sparing) = self.way.sparing() {
+            sparing.end(&*self.queue);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, QueueHandle, address, parcel_under};
 use crate::short::{Row, Short, Way};
 use crate::stamps::Entry;
-use motet_dispatch::{BoxList, Causalities, Task, announce};
+use motet_dispatch::{BoxList, Causalities, Task, announce, take_spare};
 use motet_sync::atomic::Ordering;
 use std::mem::{self, ManuallyDrop};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl<T: Send + 'static> PortCore<T> {
             && crowd.as_ref().is_none_or(|crowd| crowd.lets_off())
         {
             inside.stamps.stamp(&mut parcel.stamp, Entry::Posted);
-            let sent = send(queue, address(parcel, Arc::clone(to)));
+            let sent = send(queue, address(parcel, take_spare(to)));
             drop(state);
             tell(sent);
             return Ok(());
@@ -102,7 +102,7 @@ impl<T: Send + 'static> PortCore<T> {
             if row.len() == *count {
                 let items = mem::take(row);
                 let last = inside.stamps.last();
-                let sent = send(queue, Arc::clone(to).task(Row { items, last }));
+                let sent = send(queue, take_spare(to).task(Row { items, last }));
                 drop(state);
                 tell(sent);
             }
