@@ -6,6 +6,7 @@ use crate::line::{RoomLine, RoomWait};
 use crate::span;
 use crate::waiting::Waiter;
 use crate::{Exception, Task};
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -21,7 +22,7 @@ use std::task::{Context, Poll};
 ///
 /// A port must know that there is room before it takes an item out for a handler, so admission is
 /// a step of its own: [`reserve`](Enqueue::reserve), then [`admit`](Enqueue::admit).
-pub trait Enqueue: Send + Sync + 'static {
+pub trait Enqueue: Any + Send + Sync {
     /// Claims room for one task.
     ///
     /// # Errors
@@ -85,16 +86,6 @@ pub trait Enqueue: Send + Sync + 'static {
     fn is_own_worker(&self) -> bool {
         false
     }
-
-    /// Whether the workers of this queue may keep references that messages have held ([`keep_spare`](crate::keep_spare)), and hear of
-    /// [`let_go`](Enqueue::let_go). (`false`, unless overridden.)
-    fn keeps_spares(&self) -> bool {
-        false
-    }
-
-    /// Has the workers let go of the references that they keep before they run anything else. Called under locks.
-    /// (Does nothing, unless overridden.)
-    fn let_go(&self) {}
 
     /// A handle that arbiters and async tasks keep.
     fn handle(&self) -> Arc<dyn Enqueue>;

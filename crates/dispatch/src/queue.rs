@@ -203,14 +203,6 @@ impl Enqueue for DispatcherQueue {
         self.core.watch(waiter, created);
     }
 
-    fn keeps_spares(&self) -> bool {
-        self.core.keeps_spares()
-    }
-
-    fn let_go(&self) {
-        self.core.let_go();
-    }
-
     fn handle(&self) -> Arc<dyn Enqueue> {
         // Not the handle of the handle: one indirection less for each post.
         self.core.clone()
@@ -291,14 +283,6 @@ impl Enqueue for QueueCore {
 
     fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
         watch::watch(&self.pool, waiter, created);
-    }
-
-    fn keeps_spares(&self) -> bool {
-        true
-    }
-
-    fn let_go(&self) {
-        self.pool.let_go();
     }
 
     fn handle(&self) -> Arc<dyn Enqueue> {

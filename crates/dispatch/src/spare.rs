@@ -3,10 +3,10 @@
 //! Each message on its way holds a reference to the arbiter whose handler it will run. Were it counted each time, two
 //! workers that send to the same arbiter would take the count's cache line from each other twice for each message. So a worker
 //! that has run a handler keeps the message's reference, one for each of some arbiters, and its next message to the same one takes
-//! it back: nothing is counted. What it keeps it lets go when it is told that an arbiter has ended ([`Enqueue::let_go`]), when it
+//! it back: nothing is counted. What it keeps it lets go when it is told that an arbiter has ended ([`Direct::let_go`]), when it
 //! has run a good many tasks, and before it sleeps.
 //!
-//! [`Enqueue::let_go`]: crate::Enqueue::let_go
+//! [`Direct::let_go`]: crate::Direct::let_go
 
 use std::any::Any;
 use std::cell::Cell;

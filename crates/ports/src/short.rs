@@ -10,14 +10,21 @@
 use crate::crowd::Crowd;
 use crate::delivery::{Deliver, QueueHandle, Sends};
 use crate::sparing::Sparing;
-use motet_dispatch::Task;
+use motet_dispatch::{Direct, Task};
 use std::fmt;
 use std::sync::Arc;
 
 /// Where a receiver that wants everything has its items sent, instead of being offered them.
 pub struct Short<T: Send + 'static> {
     pub(crate) way: Way<T>,
-    pub(crate) queue: QueueHandle,
+    pub(crate) lane: Lane,
+}
+
+/// The queue of a short way.
+pub(crate) enum Lane {
+    /// That of a dispatcher: asked without a call.
+    Direct(Direct),
+    Any(QueueHandle),
 }
 
 pub(crate) enum Way<T: Send + 'static> {
@@ -65,13 +72,41 @@ impl<T: Send + 'static> Short<T> {
     }
 
     fn new(way: Way<T>, queue: &QueueHandle) -> Self {
-        let queue = Arc::clone(queue);
-        let short = Short { way, queue };
-        let sparing = short.way.sparing();
-        sparing
-            .into_iter()
-            .for_each(|sparing| sparing.begin(&*short.queue));
-        short
+        let lane = match Direct::of(queue) {
+            Some(direct) => Lane::Direct(direct),
+            None => Lane::Any(Arc::clone(queue)),
+        };
+        if let (Lane::Direct(_), Some(sparing)) = (&lane, way.sparing()) {
+            sparing.begin();
+        }
+        Short { way, lane }
+    }
+}
+
+impl Lane {
+    /// As [`Enqueue::is_free`].
+    #[inline]
+    pub(crate) fn is_free(&self) -> bool {
+        match self {
+            Lane::Direct(direct) => direct.is_free(),
+            Lane::Any(queue) => queue.is_free(),
+        }
+    }
+
+    /// As [`Enqueue::admit_here`].
+    #[inline]
+    pub(crate) fn admit_here(&self, task: Task) -> Result<bool, Task> {
+        match self {
+            Lane::Direct(direct) => direct.admit_here(task),
+            Lane::Any(queue) => queue.admit_here(task),
+        }
+    }
+
+    pub(crate) fn handle(&self) -> QueueHandle {
+        match self {
+            Lane::Direct(direct) => direct.handle(),
+            Lane::Any(queue) => Arc::clone(queue),
+        }
     }
 }
 
@@ -86,8 +121,10 @@ impl<T: Send + 'static> Way<T> {
 
 impl<T: Send + 'static> Drop for Short<T> {
     fn drop(&mut self) {
-        if let Some(sparing) = self.way.sparing() {
-            sparing.end(&*self.queue);
+        if let (Lane::Direct(queue), Some(sparing)) = (&self.lane, self.way.sparing())
+            && sparing.end()
+        {
+            queue.let_go();
         }
     }
 }

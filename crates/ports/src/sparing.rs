@@ -4,7 +4,6 @@
 //! are told to let go. So an arbiter is not kept by those who have run its handler: what goes with its port goes as soon as they
 //! have done what they are doing.
 
-use motet_dispatch::Enqueue;
 use motet_sync::atomic::{AtomicU8, Ordering};
 
 /// One arbiter's.
@@ -19,20 +18,17 @@ const MAY: u8 = 1;
 const HAVE: u8 = 2;
 
 impl Sparing {
-    /// The short way begins, to that queue. Called under the port's lock, as [`Sparing::end`] is, or when the port is gone.
-    pub(crate) fn begin(&self, queue: &dyn Enqueue) {
-        if queue.keeps_spares() {
-            // Relaxed: the port's lock orders what is sent after it.
-            self.0.store(MAY, Ordering::Relaxed);
-        }
+    /// The short way begins. Called under the port's lock, as [`Sparing::end`] is, or when the port is gone.
+    pub(crate) fn begin(&self) {
+        // Relaxed: the port's lock orders what is sent after it.
+        self.0.store(MAY, Ordering::Relaxed);
     }
 
-    /// It ends.
-    pub(crate) fn end(&self, queue: &dyn Enqueue) {
+    /// It ends. `true`: workers keep references, and are to be told.
+    #[must_use]
+    pub(crate) fn end(&self) -> bool {
         // Relaxed: a worker that hears of the end by what follows sees this.
-        if self.0.swap(NOT, Ordering::Relaxed) == HAVE {
-            queue.let_go();
-        }
+        self.0.swap(NOT, Ordering::Relaxed) == HAVE
     }
 
     /// Whether a worker may keep a reference to the arbiter now. If the short way ends meanwhile it is told after that.
@@ -60,62 +56,20 @@ impl Sparing {
 #[cfg(all(test, motet_loom))]
 mod loom_tests {
     use super::*;
-    use crate::loom_ports::Keeper;
-    use motet_dispatch::{Exception, QueueError, Task};
     use motet_sync::atomic::AtomicUsize;
     use motet_sync::thread;
     use std::sync::Arc;
-
-    /// A queue whose workers count how often they are told.
-    #[derive(Clone)]
-    struct Telling(Keeper, Arc<AtomicUsize>);
-
-    impl Enqueue for Telling {
-        fn reserve(&self) -> Result<(), QueueError> {
-            self.0.reserve()
-        }
-
-        fn release(&self) {}
-
-        fn admit(&self, task: Task) {
-            self.0.admit(task);
-        }
-
-        fn readmit(&self, task: Task) {
-            self.0.readmit(task);
-        }
-
-        fn keeps_spares(&self) -> bool {
-            true
-        }
-
-        fn let_go(&self) {
-            // As the dispatcher's version.
-            self.1.fetch_add(1, Ordering::Release);
-        }
-
-        fn handle(&self) -> Arc<dyn Enqueue> {
-            Arc::new(self.clone())
-        }
-
-        fn name(&self) -> &str {
-            "telling"
-        }
-
-        fn raise(&self, exception: Exception) {
-            self.0.raise(exception);
-        }
-    }
 
     /// Two handlers end on a worker while the short way does: when it has heard all, the worker keeps nothing.
     #[test]
     fn loom_the_end_of_a_short_way_against_a_worker_that_keeps() {
         loom::model(|| {
-            let queue = Telling(Keeper::default(), Arc::default());
+            // How often the workers have been told, as the dispatcher's version.
+            let told = Arc::new(AtomicUsize::new(0));
             let sparing = Arc::new(Sparing::default());
-            sparing.begin(&queue);
+            sparing.begin();
             let worker = thread::spawn({
-                let (told, sparing) = (Arc::clone(&queue.1), Arc::clone(&sparing));
+                let (told, sparing) = (Arc::clone(&told), Arc::clone(&sparing));
                 move || {
                     let (mut version, mut keeps) = (0, false);
                     for _ in 0..2 {
@@ -128,9 +82,11 @@ mod loom_tests {
                     (version, keeps)
                 }
             });
-            sparing.end(&queue);
+            if sparing.end() {
+                told.fetch_add(1, Ordering::Release);
+            }
             let (version, keeps) = worker.join().unwrap();
-            let hears_more = queue.1.load(Ordering::Relaxed) != version;
+            let hears_more = told.load(Ordering::Relaxed) != version;
             assert!(!keeps || hears_more, "kept, and nobody tells");
             assert!(!sparing.lets_keep());
         });

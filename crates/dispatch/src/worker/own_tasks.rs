@@ -9,9 +9,35 @@ impl Worker {
     #[inline]
     pub(super) fn pop(&self) -> Option<(usize, Task)> {
         let locals = self.locals.borrow();
+        let slot = self.slot_after(self.cursor.get(), locals.len());
+        if let Some(local) = locals.get(slot)
+            && local.queue.runs()
+            && let Some(task) = local.pop_in_turn()
+        {
+            self.cursor.set(slot);
+            if !local.queue.taken(self.index) {
+                return Some((slot, task));
+            }
+            drop(locals);
+            self.serve(slot);
+            return Some((slot, task));
+        }
+        drop(locals);
+        self.pop_somewhere()
+    }
+
+    #[inline]
+    fn slot_after(&self, slot: usize, slots: usize) -> usize {
+        if slot + 1 < slots { slot + 1 } else { 0 }
+    }
+
+    /// As [`Worker::pop`], where the next task may be any.
+    #[inline(never)]
+    fn pop_somewhere(&self) -> Option<(usize, Task)> {
+        let locals = self.locals.borrow();
         let mut slot = self.cursor.get();
         for _ in 0..locals.len() {
-            slot = if slot + 1 < locals.len() { slot + 1 } else { 0 };
+            slot = self.slot_after(slot, locals.len());
             let local = &locals[slot];
             if !local.queue.runs() {
                 continue;

@@ -13,7 +13,7 @@ pub fn take_spare<A: ?Sized>(of: &Arc<A>) -> Arc<A> {
 }
 
 /// Has this worker keep a reference that a message has held, for the next one ([`take_spare`]); other threads keep
-/// none. Only for what sees to it that the workers [let go](crate::Enqueue::let_go) of it when it ends.
+/// none. Only for what sees to it that the workers [let go](crate::Direct::let_go) of it when it ends.
 #[inline]
 pub fn keep_spare<A: Any + Send + Sync>(spare: Arc<A>) {
     let mut spare = Some(spare);

@@ -2,7 +2,7 @@
 
 use crate::support::{Bell, go, hold, note, with_queue};
 use motet_dispatch::{
-    Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task, keep_spare, spawn,
+    Direct, Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task, keep_spare, spawn,
     take_spare,
 };
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -246,7 +246,7 @@ fn a_worker_keeps_references_until_it_is_told_or_rests() {
             })
         };
         let gate = hold(&queue);
-        let told = queue.handle();
+        let told = Direct::of(&queue.handle()).expect("a queue without a limit");
         // Each task holds one reference of its own, as do those behind it.
         let tasks = [
             count(|value| keep_spare(Arc::clone(value))),
