@@ -6,6 +6,7 @@ use crate::line::{RoomLine, RoomWait};
 use crate::span;
 use crate::waiting::Waiter;
 use crate::{Exception, Task};
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -21,7 +22,7 @@ use std::task::{Context, Poll};
 ///
 /// A port must know that there is room before it takes an item out for a handler, so admission is
 /// a step of its own: [`reserve`](Enqueue::reserve), then [`admit`](Enqueue::admit).
-pub trait Enqueue: Send + Sync + 'static {
+pub trait Enqueue: Any + Send + Sync {
     /// Claims room for one task.
     ///
     /// # Errors

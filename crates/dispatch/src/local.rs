@@ -69,6 +69,27 @@ impl Local {
         self.home.borrow_mut().push_back(task);
     }
 
+    /// The worker's own next task that others may run, if the turn is its.
+    #[inline]
+    pub(crate) fn pop_in_turn(&self) -> Option<Task> {
+        let turn = self.turn.get().wrapping_add(1);
+        let own = turn.is_multiple_of(2) || self.is_nothing_home();
+        if !own || turn.is_multiple_of(INJECTOR_TURN) {
+            return None;
+        }
+        let task = self.pop_own();
+        if task.is_some() {
+            self.turn.set(turn);
+        }
+        task
+    }
+
+    /// Whether no task waits that only this worker may run.
+    #[inline]
+    fn is_nothing_home(&self) -> bool {
+        self.home.borrow().is_empty() && self.queue.inboxes[self.worker].is_empty()
+    }
+
     /// The task whose turn it is.
     #[inline]
     pub(crate) fn pop(&self) -> Option<Task> {

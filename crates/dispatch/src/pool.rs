@@ -22,7 +22,7 @@ pub(crate) struct Pool {
     /// How long a waiting async task looks before it sleeps.
     pub(crate) wake_cost: Duration,
     pub(crate) roll: Arc<Roll>,
-    /// Goes up when the set of queues changes or the pool is stopped.
+    /// Goes up when the set of queues changes, the workers are to let go of what they keep, or the pool is stopped.
     version: AtomicUsize,
     stopped: AtomicBool,
     idle: Idle,
@@ -93,6 +93,11 @@ impl Pool {
     pub(crate) fn changed(&self) {
         self.version.fetch_add(1, Ordering::Release);
         self.sleep.notify_all();
+    }
+
+    /// Has the workers let go of the references that they keep, before their next tasks. Those that sleep keep none.
+    pub(crate) fn let_go(&self) {
+        self.version.fetch_add(1, Ordering::Release);
     }
 
     /// Lets the workers end.

@@ -1,8 +1,11 @@
 //! The loop that every thread of a dispatcher runs, and how code inside a task finds its worker.
 
+mod own_tasks;
+mod references;
 mod task_clock;
 mod waits;
 
+pub use references::{keep_spare, take_spare};
 pub(crate) use task_clock::clock_of_task;
 
 use crate::Task;
@@ -12,6 +15,7 @@ use crate::pool::Pool;
 use crate::queue_core::QueueCore;
 use crate::registry::Registry;
 use crate::span;
+use crate::spare::Spares;
 use crate::stall::Watch;
 use crate::waiting::Here;
 use motet_sync::{Backoff, Parker};
@@ -45,6 +49,8 @@ pub(crate) struct Worker {
     patient_until: Cell<Option<Instant>>,
     /// Tasks run, to know when to look at the load of the others.
     turns: Cell<u32>,
+    /// References for the next messages.
+    spares: Spares,
 }
 
 /// How long a worker looks for work before it sleeps: about what waking it costs, so that the wait is
@@ -56,6 +62,9 @@ const WAKING: Duration = Duration::from_micros(150);
 
 /// Every so many tasks a worker with work of its own looks whether another one has more.
 const BALANCE_TURN: u32 = 64;
+
+/// Every so many tasks a worker lets the references go that it keeps: it will keep those that it still uses.
+const SPARING_TURN: u32 = 16 * BALANCE_TURN;
 
 motet_sync::thread_local! {
     /// The worker of this thread, null elsewhere. Set by [`Worker::run`] for as long as it runs.
@@ -170,6 +179,7 @@ impl Worker {
             fruitless: Cell::new(0),
             patient_until: Cell::new(None),
             turns: Cell::new(0),
+            spares: Spares::new(),
         }
     }
 
@@ -196,6 +206,7 @@ impl Worker {
                 None => continue,
             }
         }
+        self.let_go();
         self.locals.borrow().iter().for_each(Local::abandon);
     }
 
@@ -246,6 +257,7 @@ impl Worker {
     #[cold]
     fn refresh(&self) -> bool {
         self.version.set(self.pool().version());
+        self.let_go();
         self.learn();
         !self.pool().is_stopped()
     }
@@ -267,6 +279,9 @@ impl Worker {
         self.turns.set(self.turns.get().wrapping_add(1));
         if self.turns.get().is_multiple_of(BALANCE_TURN) {
             self.balance(slot);
+            if self.turns.get().is_multiple_of(SPARING_TURN) {
+                self.let_go();
+            }
         }
         if let Some(watch) = &self.watch {
             watch.begin(self.index, slot, task.name());
@@ -275,38 +290,6 @@ impl Worker {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| span::start(task, name))) {
             let queue = Arc::clone(&self.locals.borrow()[slot].queue);
             queue.raise_panic(payload);
-        }
-    }
-
-    /// The next task of this worker's own: one of each queue in turn.
-    #[inline]
-    fn pop(&self) -> Option<(usize, Task)> {
-        let locals = self.locals.borrow();
-        let mut slot = self.cursor.get();
-        for _ in 0..locals.len() {
-            slot = if slot + 1 < locals.len() { slot + 1 } else { 0 };
-            let local = &locals[slot];
-            if !local.queue.runs() {
-                continue;
-            }
-            if let Some(task) = local.pop() {
-                self.cursor.set(slot);
-                if local.queue.taken(self.index) {
-                    drop(locals);
-                    self.serve(slot);
-                }
-                return Some((slot, task));
-            }
-        }
-        None
-    }
-
-    /// Somebody waits for the room of a task that has been taken.
-    #[cold]
-    fn serve(&self, slot: usize) {
-        let queue = Arc::clone(&self.locals.borrow()[slot].queue);
-        if let Some(line) = queue.line() {
-            line.serve();
         }
     }
 
@@ -376,6 +359,7 @@ impl Worker {
                     break;
                 }
             }
+            self.let_go();
             let stir = || !self.is_current() || self.registry.has_work() || self.has_own_work();
             sleep.sleep(self.index, parker, stir, || self.pool().went_idle());
         }

@@ -1,5 +1,6 @@
 //! An item on its way: the body of the one node that carries it from `post` to its handler.
 
+use crate::sparing::Sparing;
 use motet_dispatch::{BoxList, Causalities, Enqueue, Run, Task, TaskBox};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -32,6 +33,11 @@ pub(crate) trait Deliver<T: Send + 'static>: Sends {
 pub(crate) trait Sends: Send + Sync {
     /// A task that was sent has been dropped, and will not run.
     fn lose(&self);
+
+    /// For one to which items may go the short way.
+    fn sparing(&self) -> Option<&Sparing> {
+        None
+    }
 }
 
 /// The arbiter that a task on its way belongs to, which is told if the task is dropped before it has

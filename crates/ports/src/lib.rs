@@ -94,6 +94,7 @@ mod select;
 mod shelf;
 mod short;
 mod sink;
+mod sparing;
 mod stamps;
 mod stream;
 mod tokens;

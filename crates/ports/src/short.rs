@@ -9,14 +9,22 @@
 
 use crate::crowd::Crowd;
 use crate::delivery::{Deliver, QueueHandle, Sends};
-use motet_dispatch::Task;
+use crate::sparing::Sparing;
+use motet_dispatch::{Direct, Task};
 use std::fmt;
 use std::sync::Arc;
 
 /// Where a receiver that wants everything has its items sent, instead of being offered them.
 pub struct Short<T: Send + 'static> {
     pub(crate) way: Way<T>,
-    pub(crate) queue: QueueHandle,
+    pub(crate) lane: Lane,
+}
+
+/// The queue of a short way.
+pub(crate) enum Lane {
+    /// That of a dispatcher: asked without a call.
+    Direct(Direct),
+    Any(QueueHandle),
 }
 
 pub(crate) enum Way<T: Send + 'static> {
@@ -55,16 +63,69 @@ impl<T: Send + 'static> Short<T> {
         crowd: Option<&Arc<Crowd>>,
         queue: &QueueHandle,
     ) -> Self {
-        let way = Way::Each(to, crowd.cloned());
-        let queue = Arc::clone(queue);
-        Short { way, queue }
+        Short::new(Way::Each(to, crowd.cloned()), queue)
     }
 
     /// Of the items, `count` at a time go to `to`.
     pub(crate) fn rows(to: Arc<dyn DeliverRow<T>>, count: usize, queue: &QueueHandle) -> Self {
-        let way = Way::Rows(to, count);
-        let queue = Arc::clone(queue);
-        Short { way, queue }
+        Short::new(Way::Rows(to, count), queue)
+    }
+
+    fn new(way: Way<T>, queue: &QueueHandle) -> Self {
+        let lane = match Direct::of(queue) {
+            Some(direct) => Lane::Direct(direct),
+            None => Lane::Any(Arc::clone(queue)),
+        };
+        if let (Lane::Direct(_), Some(sparing)) = (&lane, way.sparing()) {
+            sparing.begin();
+        }
+        Short { way, lane }
+    }
+}
+
+impl Lane {
+    /// As [`Enqueue::is_free`].
+    #[inline]
+    pub(crate) fn is_free(&self) -> bool {
+        match self {
+            Lane::Direct(direct) => direct.is_free(),
+            Lane::Any(queue) => queue.is_free(),
+        }
+    }
+
+    /// As [`Enqueue::admit_here`].
+    #[inline]
+    pub(crate) fn admit_here(&self, task: Task) -> Result<bool, Task> {
+        match self {
+            Lane::Direct(direct) => direct.admit_here(task),
+            Lane::Any(queue) => queue.admit_here(task),
+        }
+    }
+
+    pub(crate) fn handle(&self) -> QueueHandle {
+        match self {
+            Lane::Direct(direct) => direct.handle(),
+            Lane::Any(queue) => Arc::clone(queue),
+        }
+    }
+}
+
+impl<T: Send + 'static> Way<T> {
+    fn sparing(&self) -> Option<&Sparing> {
+        match self {
+            Way::Each(to, _) => to.sparing(),
+            Way::Rows(to, _) => to.sparing(),
+        }
+    }
+}
+
+impl<T: Send + 'static> Drop for Short<T> {
+    fn drop(&mut self) {
+        if let (Lane::Direct(queue), Some(sparing)) = (&self.lane, self.way.sparing())
+            && sparing.end()
+        {
+            queue.let_go();
+        }
     }
 }
 

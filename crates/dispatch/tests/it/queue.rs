@@ -1,7 +1,10 @@
 //! Bounds and counters of a queue.
 
 use crate::support::{Bell, go, hold, note, with_queue};
-use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task, spawn};
+use motet_dispatch::{
+    Direct, Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task, keep_spare, spawn,
+    take_spare,
+};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Arc, thread};
 use motet_testkit::{Drops, Log, patience, within};
@@ -228,5 +231,36 @@ fn ccr_103_a_stopped_queue_refuses_and_says_why() {
         assert_eq!(queue.home(0).reserve(), Err(QueueError::Stopped));
         let counters = queue.counters();
         assert_eq!((counters.scheduled, counters.refused), (0, 2));
+    });
+}
+
+#[test]
+fn a_worker_keeps_references_until_it_is_told_or_rests() {
+    with_queue(1, |dispatcher, queue| {
+        let (value, counts) = (Arc::new(0_u32), Log::new());
+        let count = |add: fn(&Arc<u32>)| {
+            let (value, counts) = (Arc::clone(&value), counts.clone());
+            Task::new(move || {
+                add(&value);
+                counts.push(Arc::strong_count(&value));
+            })
+        };
+        let gate = hold(&queue);
+        let told = Direct::of(&queue.handle()).expect("a queue without a limit");
+        // Each task holds one reference of its own, as do those behind it.
+        let tasks = [
+            count(|value| keep_spare(Arc::clone(value))),
+            count(|value| keep_spare(take_spare(value))),
+            Task::new(move || told.let_go()),
+            count(|_| ()),
+            count(|value| keep_spare(Arc::clone(value))),
+        ];
+        for task in tasks {
+            queue.enqueue(task).unwrap();
+        }
+        gate.open();
+        dispatcher.wait_idle();
+        assert_eq!(counts.take(), [1 + 4 + 1, 1 + 3 + 1, 1 + 2, 1 + 1 + 1]);
+        assert_eq!(Arc::strong_count(&value), 1, "the worker rests");
     });
 }

@@ -12,7 +12,8 @@ use crate::outlet::Outlet;
 use crate::port::{Port, stamped};
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::short::{DeliverRow, Row, Short};
-use motet_dispatch::{Awaited, BoxList, Causalities, Run, Task, TaskBox, Waiter};
+use crate::sparing::Sparing;
+use motet_dispatch::{Awaited, BoxList, Causalities, Run, Task, TaskBox, Waiter, keep_spare};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -125,6 +126,10 @@ impl<T: Send + 'static> Sends for BatchCore<T> {
     fn lose(&self) {
         self.place.outlet().lose();
     }
+
+    fn sparing(&self) -> Option<&Sparing> {
+        Some(self.place.sparing())
+    }
 }
 
 impl<T: Send + 'static> DeliverRow<T> for BatchCore<T> {
@@ -149,6 +154,9 @@ impl<T: Send + 'static> Run for Complete<T> {
         // Nobody else has a say, or the items would not have come this way.
         to.handler
             .handle(row.items, to.place.outlet().queue(), None);
+        if to.place.sparing().lets_keep() {
+            keep_spare(to);
+        }
     }
 
     fn cleanup(task: TaskBox<Self>) {

@@ -6,6 +6,7 @@ use crate::delivery::Parcel;
 use crate::outlet::Outlet;
 use crate::port::{Port, PortCore, label, put_back};
 use crate::receiver::{Offer, Receiver};
+use crate::sparing::Sparing;
 use motet_dispatch::{Awaited, WaitPart, Waiter};
 use std::sync::{Arc, Weak};
 
@@ -16,6 +17,7 @@ pub(super) struct Place<T: Send + 'static, A> {
     once: bool,
     claim: Claim,
     outlet: Outlet,
+    sparing: Sparing,
 }
 
 /// An arbiter that has such a place; it answers for itself by it.
@@ -34,6 +36,7 @@ impl<T: Send + 'static, A> Place<T, A> {
             once,
             claim: Claim::new(),
             outlet,
+            sparing: Sparing::default(),
         }
     }
 
@@ -46,6 +49,11 @@ impl<T: Send + 'static, A> Place<T, A> {
     #[inline]
     pub(super) fn arbiter(&self) -> Option<Arc<A>> {
         self.arbiter.upgrade()
+    }
+
+    #[inline]
+    pub(super) fn sparing(&self) -> &Sparing {
+        &self.sparing
     }
 
     #[inline]

@@ -9,7 +9,8 @@ use crate::port::Port;
 use crate::predicate::{self, Predicate};
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::short::Short;
-use motet_dispatch::{Awaited, Enqueue, QueueError, Waiter};
+use crate::sparing::Sparing;
+use motet_dispatch::{Awaited, Enqueue, QueueError, Waiter, keep_spare};
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
@@ -210,6 +211,9 @@ impl<T: Send + 'static, L: Layout> Deliver<T> for ReceiveCore<T, L> {
             let item = item_of(parcel);
             self.handler.handle(item, outlet.queue(), pass);
         }
+        if self.place.sparing().lets_keep() {
+            keep_spare(self);
+        }
     }
 
     fn put_back(&self, parcel: Parcel<T>) {
@@ -230,6 +234,10 @@ impl<T: Send + 'static, L: Layout> Waiter for ReceiveCore<T, L> {
 impl<T: Send + 'static, L: Layout> Sends for ReceiveCore<T, L> {
     fn lose(&self) {
         self.place.outlet().lose();
+    }
+
+    fn sparing(&self) -> Option<&Sparing> {
+        Some(self.place.sparing())
     }
 }
 

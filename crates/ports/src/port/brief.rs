@@ -7,12 +7,11 @@ use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Parcel, QueueHandle, address, parcel_under};
 use crate::receiver::Offer;
 use crate::shelf::End;
-use crate::short::{Row, Short, Way};
+use crate::short::{Lane, Row, Short, Way};
 use crate::stamps::Entry;
-use motet_dispatch::{BoxList, Causalities, Task, announce};
+use motet_dispatch::{BoxList, Causalities, Task, announce, take_spare};
 use motet_sync::atomic::Ordering;
 use std::mem::{self, ManuallyDrop};
-use std::sync::Arc;
 
 /// Room for so many items at most is made for a row before they come.
 const ROOM: usize = 64;
@@ -36,13 +35,13 @@ impl<T: Send + 'static> PortCore<T> {
         let inside = &mut *state;
         if let Some(Short {
             way: Way::Each(to, crowd),
-            queue,
+            lane,
         }) = &inside.short
-            && queue.is_free()
+            && lane.is_free()
             && crowd.as_ref().is_none_or(|crowd| crowd.lets_off())
         {
             inside.stamps.stamp(&mut parcel.stamp, Entry::Posted);
-            let sent = send(queue, address(parcel, Arc::clone(to)));
+            let sent = send(lane, address(parcel, take_spare(to)));
             drop(state);
             tell(sent);
             return Ok(());
@@ -88,10 +87,10 @@ impl<T: Send + 'static> PortCore<T> {
         let inside = &mut *state;
         if let Some(Short {
             way: Way::Rows(to, count),
-            queue,
+            lane,
         }) = &inside.short
         {
-            let fits = |row: &&mut Vec<T>| row.len() + 1 < *count || queue.is_free();
+            let fits = |row: &&mut Vec<T>| row.len() + 1 < *count || lane.is_free();
             let row = inside.items.row().filter(fits);
             let Some(row) = row.filter(|_| causalities.is_empty()) else {
                 let mut deferred = Deferred::default();
@@ -109,7 +108,7 @@ impl<T: Send + 'static> PortCore<T> {
             if row.len() == *count {
                 let items = mem::take(row);
                 let last = inside.stamps.last();
-                let sent = send(queue, Arc::clone(to).task(Row { items, last }));
+                let sent = send(lane, take_spare(to).task(Row { items, last }));
                 drop(state);
                 tell(sent);
             }
@@ -193,7 +192,7 @@ impl<T: Send + 'static> PortState<T> {
         }
         let short = receiver.short_way();
         // A queue that has a limit is asked for room by each offer.
-        self.short = short.filter(|short| short.queue.is_free());
+        self.short = short.filter(|short| short.lane.is_free());
         if let Some(Short {
             way: Way::Rows(..), ..
         }) = &self.short
@@ -261,9 +260,9 @@ pub(crate) fn stamped<T: Send + 'static>(stamp: i64, item: T) -> Parcel<T> {
 
 /// Queues a task under the port's lock, if that takes no more than a few instructions.
 #[inline]
-fn send(queue: &QueueHandle, task: Task) -> Sent {
-    let queued = queue.admit_here(task);
-    queued.map_err(|task| (Arc::clone(queue), task))
+fn send(lane: &Lane, task: Task) -> Sent {
+    let queued = lane.admit_here(task);
+    queued.map_err(|task| (lane.handle(), task))
 }
 
 /// Does the rest, after the lock has been released.

@@ -2,9 +2,14 @@
 
 use crate::support::{Probe, dispatcher, here, post_all, take_all};
 use allocation_counter::measure;
-use motet_dispatch::{Causalities, Causality, DispatcherQueue, Inline, QueueConfig, Task};
-use motet_ports::{Interleave, JoinedReceive, MultipleItemReceive, Port, PostRefusal, Receive};
+use motet_dispatch::{Causalities, Causality, DispatcherQueue, Enqueue, Inline, QueueConfig, Task};
+use motet_ports::{
+    Activation, Interleave, JoinedReceive, MultipleItemReceive, Port, PostRefusal, Receive,
+};
+use motet_sync::Mutex;
 use motet_testkit::{Drops, Log, patience, within};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
 
 /// A port from which so many items at a time go into the log.
 fn batched(count: usize) -> (Port<u32>, Log<Vec<u32>>, Inline) {
@@ -216,4 +221,86 @@ fn sem_g421_a_concurrent_member_takes_nothing_when_the_end_has_come() {
         all.extend(left.take().concat());
         assert_eq!(all, (0..7).collect::<Vec<_>>());
     });
+}
+
+/// Runs `end` between two tasks of one worker that never rests, right after the handler that `activate` makes has run, and says
+/// whether what that handler holds is gone when the next task begins.
+fn is_gone_at_once(
+    activate: impl FnOnce(
+        &Port<u32>,
+        &DispatcherQueue,
+        Box<dyn Fn() + Send + Sync>,
+        Arc<()>,
+    ) -> Activation,
+    end: impl FnOnce(Port<u32>, Activation) -> Option<Port<u32>> + Send + 'static,
+) -> bool {
+    let (dispatcher, queue) = dispatcher(1);
+    let (port, held) = (Port::new(), Arc::new(()));
+    let alive = Arc::downgrade(&held);
+    let (tell, told) = channel();
+    let then: Arc<Mutex<Option<Task>>> = Arc::default();
+    let (next, own) = (Arc::clone(&then), queue.clone());
+    let handled = move || {
+        if let Some(task) = next.lock().take() {
+            own.enqueue(task).unwrap();
+        }
+    };
+    let activation = activate(&port, &queue, Box::new(handled), held);
+    dispatcher.wait_idle();
+    let (last, own) = (port.clone(), queue.clone());
+    let look = Task::new(move || tell.send(alive.upgrade().is_none()).unwrap());
+    let ending = Task::new(move || {
+        let left = end(last, activation);
+        // A handle that is left goes only when somebody has looked.
+        own.enqueue(Task::new(move || {
+            look.run();
+            drop(left);
+        }))
+        .unwrap();
+    });
+    // Some handlers first, so that the worker keeps what it can.
+    (0..8).for_each(|n| port.post(n).unwrap());
+    dispatcher.wait_idle();
+    *then.lock() = Some(ending);
+    let poster = port.clone();
+    drop(port);
+    queue
+        .enqueue(Task::new(move || {
+            (0..2).for_each(|n| poster.post(n).unwrap());
+        }))
+        .unwrap();
+    told.recv().unwrap()
+}
+
+#[test]
+fn sem_g470_a_handler_goes_with_its_port_although_its_worker_goes_on() {
+    let single =
+        |port: &Port<u32>, queue: &DispatcherQueue, handled: Box<dyn Fn() + Send + Sync>, held| {
+            Receive::persistent(port, move |n| {
+                let _held = &held;
+                if n == 1 {
+                    handled();
+                }
+            })
+            .activate(queue)
+            .unwrap()
+        };
+    let goes = |_: Port<u32>, _: Activation| None;
+    let is_cleaned_up = |port: Port<u32>, activation: Activation| {
+        activation.cleanup();
+        Some(port)
+    };
+    assert!(is_gone_at_once(single, goes));
+    assert!(is_gone_at_once(single, is_cleaned_up));
+    let several =
+        |port: &Port<u32>, queue: &DispatcherQueue, handled: Box<dyn Fn() + Send + Sync>, held| {
+            MultipleItemReceive::persistent(port, 2, move |_| {
+                let _held = &held;
+                handled();
+            })
+            .activate(queue)
+            .unwrap()
+        };
+    assert!(is_gone_at_once(several, goes));
+    assert!(is_gone_at_once(several, is_cleaned_up));
 }

@@ -1,0 +1,65 @@
+//! Which task a worker runs next.
+
+use super::Worker;
+use crate::Task;
+use std::sync::Arc;
+
+impl Worker {
+    /// The next task of this worker's own: one of each queue in turn.
+    #[inline]
+    pub(super) fn pop(&self) -> Option<(usize, Task)> {
+        let locals = self.locals.borrow();
+        let slot = self.slot_after(self.cursor.get(), locals.len());
+        if let Some(local) = locals.get(slot)
+            && local.queue.runs()
+            && let Some(task) = local.pop_in_turn()
+        {
+            self.cursor.set(slot);
+            if !local.queue.taken(self.index) {
+                return Some((slot, task));
+            }
+            drop(locals);
+            self.serve(slot);
+            return Some((slot, task));
+        }
+        drop(locals);
+        self.pop_somewhere()
+    }
+
+    #[inline]
+    fn slot_after(&self, slot: usize, slots: usize) -> usize {
+        if slot + 1 < slots { slot + 1 } else { 0 }
+    }
+
+    /// As [`Worker::pop`], where the next task may be any.
+    #[inline(never)]
+    fn pop_somewhere(&self) -> Option<(usize, Task)> {
+        let locals = self.locals.borrow();
+        let mut slot = self.cursor.get();
+        for _ in 0..locals.len() {
+            slot = self.slot_after(slot, locals.len());
+            let local = &locals[slot];
+            if !local.queue.runs() {
+                continue;
+            }
+            if let Some(task) = local.pop() {
+                self.cursor.set(slot);
+                if local.queue.taken(self.index) {
+                    drop(locals);
+                    self.serve(slot);
+                }
+                return Some((slot, task));
+            }
+        }
+        None
+    }
+
+    /// Somebody waits for the room of a task that has been taken.
+    #[cold]
+    pub(super) fn serve(&self, slot: usize) {
+        let queue = Arc::clone(&self.locals.borrow()[slot].queue);
+        if let Some(line) = queue.line() {
+            line.serve();
+        }
+    }
+}
