@@ -113,12 +113,6 @@ impl<const WORDS: usize> AnyRoom<WORDS> {
         }
     }
 
-    /// Whether both cells hold values of the same type.
-    pub(crate) fn has_type_of(&self, other: &Self) -> bool {
-        let id = |cell: &Self| cell.kind.map(|kind| kind.id);
-        id(self).is_some() && id(self) == id(other)
-    }
-
     /// Drops the value.
     #[inline]
     pub(crate) fn clear(&mut self) {
@@ -186,12 +180,6 @@ mod tests {
         assert!(cell.get::<T>().is_none());
         cell.put(value.clone());
         assert_eq!(cell.get::<T>(), Some(&value));
-        let mut other = AnyCell::new();
-        assert!(!cell.has_type_of(&other) && !other.has_type_of(&AnyCell::new()));
-        other.put(value.clone());
-        assert!(cell.has_type_of(&other));
-        other.put(Arc::new(()));
-        assert!(!cell.has_type_of(&other));
         assert!(
             cell.take::<Arc<()>>().is_none(),
             "another type is not handed out"

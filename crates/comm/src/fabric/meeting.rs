@@ -28,6 +28,7 @@ use crate::CommError;
 use motet_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use motet_sync::cell::UnsafeCell;
 use motet_sync::{CachePadded, Mutex};
+use smallvec::SmallVec;
 
 /// Children of a node: a power of two, so that its pairs are those of the [order](super::order).
 const FAN: usize = if cfg!(motet_loom) { 2 } else { 8 };
@@ -296,7 +297,7 @@ impl Meeting {
     }
 
     /// Combines the values of so many children, whose cells are `width` apart, into the cell of the first, if all have
-    /// called the same.
+    /// called the same. Each cell is looked at once: it may come from another core.
     fn combine_cells<V: Send + 'static>(
         &self,
         first: usize,
@@ -304,60 +305,66 @@ impl Meeting {
         children: usize,
         combine: &impl Fn(V, V) -> V,
     ) {
-        let rank = |child: usize| first + child * width;
-        for other in (1..children).map(rank) {
-            let names = [first, other].map(|rank| self.name(rank));
-            // SAFETY: the caller was the last to arrive at the node: it owns its children's cells.
-            unsafe { self.with_both([first, other], |first, other| first.compare(names, other)) };
-        }
-        let mut half = 1;
-        while half < children {
-            for left in (0..children - half).step_by(2 * half) {
-                let ranks = [left, left + half].map(rank);
-                // SAFETY: as above.
-                unsafe { self.with_both(ranks, |left, right| left.add(right, combine)) };
+        // SAFETY: the caller was the last to arrive at the node: it owns its children's cells.
+        self.cells[first].with_mut(|total| unsafe {
+            let total = &mut *total;
+            let mut branches: SmallVec<[V; 4]> = SmallVec::new();
+            branches.extend(total.value.take::<V>());
+            let as_first = !branches.is_empty();
+            for child in 1..children {
+                let other = first + child * width;
+                let names = [first, other].map(|rank| self.name(rank));
+                let value =
+                    self.cells[other].with_mut(|cell| total.take_from(&mut *cell, names, as_first));
+                if total.failed.is_some() {
+                    return;
+                }
+                // None where nobody yet has brought what this rank has: it is the odd one, as its own cell will show.
+                let Some(mut value) = value else { continue };
+                // The branches that end here.
+                for _ in 0..child.trailing_ones() {
+                    value = match branches.pop() {
+                        Some(left) => combine(left, value),
+                        None => value,
+                    };
+                }
+                branches.push(value);
             }
-            half *= 2;
-        }
-    }
-
-    /// Does something with the cells of two ranks.
-    ///
-    /// # Safety
-    /// The caller owns both; they are two.
-    #[inline]
-    unsafe fn with_both(&self, ranks: [usize; 2], act: impl FnOnce(&mut Cell, &mut Cell)) {
-        let [left, right] = ranks.map(|rank| &self.cells[rank]);
-        // SAFETY: the caller promises it.
-        left.with_mut(|left| right.with_mut(|right| unsafe { act(&mut *left, &mut *right) }));
+            if let Some(value) = branches
+                .into_iter()
+                .rev()
+                .reduce(|right, left| combine(left, right))
+            {
+                total.value.put(value);
+            }
+        });
     }
 }
 
 impl Cell {
-    /// Checks that what `other` holds can be combined with what this cell holds; `ranks` says whose cells they are.
-    fn compare(&mut self, ranks: [usize; 2], other: &mut Cell) {
+    /// Takes what `other` holds, if it can be combined with what this cell held, which was a `V` or not; `ranks` says
+    /// whose cells they are.
+    fn take_from<V: Send + 'static>(
+        &mut self,
+        other: &mut Cell,
+        ranks: [usize; 2],
+        is_v: bool,
+    ) -> Option<V> {
         if self.failed.is_some() {
-            return;
+            return None;
         }
         self.failed = other.failed.take();
         let (Some(mine), Some(theirs)) = (&self.called, &other.called) else {
-            return;
+            return None;
         };
         if self.failed.is_none() {
             self.failed = mismatch(ranks, mine, theirs);
         }
-        if self.failed.is_none() && !self.value.has_type_of(&other.value) {
+        let value = other.value.take::<V>();
+        if self.failed.is_none() && value.is_some() != is_v {
             self.failed = Some(other_type(ranks, mine, theirs));
         }
-    }
-
-    /// Adds what `other` holds behind what this cell holds.
-    fn add<V: Send + 'static>(&mut self, other: &mut Cell, combine: &impl Fn(V, V) -> V) {
-        if self.failed.is_none()
-            && let (Some(left), Some(right)) = (self.value.take::<V>(), other.value.take::<V>())
-        {
-            self.value.put(combine(left, right));
-        }
+        value
     }
 }
 
