@@ -23,6 +23,7 @@ use motet_dispatch::{BoxList, Causalities};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::collections::VecDeque;
+use std::iter;
 use std::mem;
 use std::sync::Arc;
 
@@ -43,14 +44,20 @@ const ROW: usize = if cfg!(any(motet_loom, motet_shuttle)) {
 /// An item without a node, with what it carries.
 pub(crate) type Bare<T> = (T, Causalities);
 
-type Row<T> = VecDeque<Bare<T>>;
+/// Items one behind the other.
+struct Row<T> {
+    items: VecDeque<T>,
+    /// What they carry: of all of them, or of none as long as no item has anything. Items are often as small.
+    causalities: VecDeque<Causalities>,
+}
 
-/// The youngest items of a port. Under the port's lock.
+/// The youngest items of a port. Under the port's lock. What each post writes is in one cache line.
+#[repr(C, align(64))]
 pub(super) struct Pile<T> {
-    front: Arc<Front<T>>,
+    back: Row<T>,
     /// Full, older than the last one.
     rows: VecDeque<Row<T>>,
-    back: Row<T>,
+    front: Arc<Front<T>>,
 }
 
 /// The oldest items of a pile. Alone in its cache lines, which are those of who takes.
@@ -72,7 +79,7 @@ impl<T: Send + 'static> Pile<T> {
         Pile {
             front: Arc::clone(front),
             rows: VecDeque::new(),
-            back: Row::with_capacity(ROW),
+            back: Row::new(),
         }
     }
 
@@ -86,7 +93,7 @@ impl<T: Send + 'static> Pile<T> {
         if self.back.len() == ROW {
             self.begin_row();
         }
-        self.back.push_back((item, causalities));
+        self.back.push(item, causalities);
     }
 
     /// Takes the oldest; nothing is in a node.
@@ -100,7 +107,7 @@ impl<T: Send + 'static> Pile<T> {
             let last = if head.rows.is_empty() {
                 &mut head.first
             } else {
-                head.rows.push_back(Row::with_capacity(ROW));
+                head.rows.push_back(Row::new());
                 head.rows.back_mut()?
             };
             mem::swap(last, &mut self.back);
@@ -119,11 +126,13 @@ impl<T: Send + 'static> Pile<T> {
             let mut head = self.front.head.lock();
             // What is older gets nodes first: from now on nobody takes from the front.
             head.open = false;
-            (mem::take(&mut head.first), mem::take(&mut head.rows))
+            let first = mem::replace(&mut head.first, Row::none());
+            (first, mem::take(&mut head.rows))
         };
         let mut stamp = last - (count(&first, &rows) + count(&self.back, &self.rows)) as i64;
         let all = [first].into_iter().chain(rows).chain(self.rows);
-        for (item, causalities) in all.chain([self.back]).flatten() {
+        let rows = all.chain([self.back]);
+        for (item, causalities) in rows.flat_map(|mut row| iter::from_fn(move || row.pop())) {
             let mut parcel = parcel_under(causalities, item);
             stamp += 1;
             parcel.stamp = stamp;
@@ -133,7 +142,7 @@ impl<T: Send + 'static> Pile<T> {
 
     #[cold]
     fn begin_row(&mut self) {
-        let full = mem::replace(&mut self.back, Row::with_capacity(ROW));
+        let full = mem::replace(&mut self.back, Row::new());
         self.rows.push_back(full);
     }
 }
@@ -143,7 +152,7 @@ impl<T: Send + 'static> Front<T> {
         Front {
             holds: AtomicBool::new(false),
             head: Mutex::new(Head {
-                first: Row::new(),
+                first: Row::none(),
                 rows: VecDeque::new(),
                 open: false,
             }),
@@ -168,10 +177,10 @@ impl<T: Send + 'static> Front<T> {
 impl<T: Send + 'static> Head<T> {
     #[inline]
     fn pop(&mut self) -> Option<Bare<T>> {
-        if self.first.is_empty() {
+        if self.first.items.is_empty() {
             self.next_row();
         }
-        self.first.pop_front()
+        self.first.pop()
     }
 
     #[cold]
@@ -182,6 +191,81 @@ impl<T: Send + 'static> Head<T> {
     }
 }
 
+impl<T> Row<T> {
+    /// Without room: for no items.
+    fn none() -> Self {
+        Row {
+            items: VecDeque::new(),
+            causalities: VecDeque::new(),
+        }
+    }
+
+    fn new() -> Self {
+        Row {
+            items: VecDeque::with_capacity(ROW),
+            ..Row::none()
+        }
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    #[inline]
+    fn push(&mut self, item: T, causalities: Causalities) {
+        self.items.push_back(item);
+        if !(causalities.is_empty() && self.causalities.is_empty()) {
+            self.carry(causalities);
+        }
+    }
+
+    /// The last item has come with these.
+    #[cold]
+    fn carry(&mut self, causalities: Causalities) {
+        let others = self.items.len() - 1;
+        self.causalities.resize_with(others, Causalities::none);
+        self.causalities.push_back(causalities);
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Bare<T>> {
+        let item = self.items.pop_front()?;
+        let causalities = self.causalities.pop_front();
+        Some((item, causalities.unwrap_or_else(Causalities::none)))
+    }
+}
+
 fn count<T>(one: &Row<T>, rows: &VecDeque<Row<T>>) -> usize {
     one.len() + rows.iter().map(Row::len).sum::<usize>()
+}
+
+#[cfg(all(test, not(any(motet_loom, motet_shuttle))))]
+mod tests {
+    use super::*;
+    use motet_dispatch::Causality;
+
+    /// Whatever the order, each item keeps what it came with.
+    #[test]
+    fn items_with_and_without_causalities_lie_in_one_row() {
+        let carried = |number: usize| match number % 5 {
+            2 => Causality::new("fifth").run(Causalities::active),
+            _ => Causalities::none(),
+        };
+        let mut row = Row::new();
+        for number in 0..3 {
+            row.push(number, carried(number));
+        }
+        assert_eq!(row.pop().map(|(item, _)| item), Some(0));
+        for number in 3..20 {
+            row.push(number, carried(number));
+        }
+        for number in 1..20 {
+            let (item, causalities) = row.pop().expect("as many as were pushed");
+            assert_eq!(item, number);
+            assert_eq!(causalities.is_empty(), number % 5 != 2);
+        }
+        assert_eq!((row.len(), row.pop().is_none()), (0, true));
+        assert!(row.causalities.is_empty());
+    }
 }
