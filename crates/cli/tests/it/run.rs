@@ -12,7 +12,14 @@ pub(crate) fn started(library: &PathBuf, options: &str, program: &[&str]) -> Run
     let place = Place::new();
     let mut command = place.command(&format!("run {options} --mpi-lib"));
     command.arg(library).arg("--").args(program);
-    command.stdin(Stdio::null()).output().unwrap().into()
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+    // It has no end: MPICH's launcher dies of a broken pipe where it passes the end on to a program that has ended
+    // within milliseconds, as these do.
+    let input = child.stdin.take();
+    let output = child.wait_with_output().unwrap();
+    drop(input);
+    output.into()
 }
 
 #[test]
