@@ -69,7 +69,7 @@ pub(crate) type Packet<T> = Parcel<Part<T>>;
 struct Gathered<T> {
     parts: Vec<Part<T>>,
     spare: Vec<Vec<T>>,
-    /// What came from the other side, of which nothing is needed but the room.
+    /// What came from the other side for the last total that was made here; then nothing is needed of it but the room.
     packet: Option<Packet<T>>,
 }
 
@@ -174,15 +174,19 @@ impl Table {
             ..
         } = &mut *state;
         let long = size_of_val(totals) > Lender::LONGEST;
-        if laid.replace(meeting) == Some(meeting) {
+        if *laid == Some(meeting) {
             totals.copy_from_slice(of_type::<Vec<T>>(total));
         } else {
             let gathered: &mut Gathered<T> = of_type(gathered);
             let total: &mut Vec<T> = of_type(total);
+            if came.is_some() {
+                gathered.packet = came;
+            }
             total.clear();
-            gathered.fold((all, came), totals, op, |block| {
-                total.extend_from_slice(block);
-            });
+            // Should the operator panic, all is left for the next one to read.
+            gathered.fold(all, totals, op, |block| total.extend_from_slice(block));
+            gathered.clear();
+            *laid = Some(meeting);
             *to_read = self.ranks;
             if long {
                 *gathered = Gathered::default();
@@ -284,22 +288,13 @@ impl<T: Plain> Gathered<T> {
     }
 
     /// Combines what lies here and what has come, block by block.
-    fn fold(
-        &mut self,
-        (all, came): (usize, Option<Packet<T>>),
-        totals: &mut [T],
-        op: &impl Fn(T, T) -> T,
-        done: impl FnMut(&[T]),
-    ) {
-        let others = came.as_deref().map_or(&[][..], Vec::as_slice);
+    fn fold(&self, all: usize, totals: &mut [T], op: &impl Fn(T, T) -> T, done: impl FnMut(&[T])) {
+        let others = self.packet.as_deref().map_or(&[][..], Vec::as_slice);
         let parts = self.parts.iter().chain(others);
         let rows = parts.map(|part| (part.span.first as usize, &part.numbers[..]));
         let mut rows: SmallVec<[Row<'_, T>; 4]> = rows.collect();
         rows.sort_unstable_by_key(|row| row.0);
         fold_rows(&rows, all, totals, op, done);
-        drop(rows);
-        self.clear();
-        self.packet = came;
     }
 }
 
@@ -327,6 +322,8 @@ fn combine<T: Copy>(room: &mut [T], others: &[T], behind: bool, op: &impl Fn(T, 
 mod tests {
     use super::*;
     use crate::lent::Swap;
+    use std::cell::Cell;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
 
     fn op(a: f64, b: f64) -> f64 {
         a - b * 0.5
@@ -379,6 +376,34 @@ mod tests {
                 assert_eq!(meet(&tables, number as u32, &order), expected, "{order:?}");
             }
         }
+    }
+
+    #[test]
+    fn an_operator_that_panics_takes_nothing_from_the_others() {
+        let tables = Tables::new([0, 0, 1, 1].into_iter());
+        let expected = meet(&tables, 1, &[0, 1, 2, 3]);
+        let gather = |rank: usize| {
+            let table = tables.of(rank / 2);
+            let packet = table.gather(2, (rank, 4), &of(rank), &op);
+            packet.map_or_else(Swap::empty, |packet| Swap::of(table.side(), packet))
+        };
+        let swapped = (0..4).map(gather).reduce(Swap::join).expect("four").lay();
+        let read = |op: &dyn Fn(f64, f64) -> f64| {
+            let (table, mut totals) = (tables.of(0), vec![0.0; 700]);
+            let came = (!table.has_total(2)).then(|| swapped.pick(0)).flatten();
+            table.read(2, (4, came), &mut totals, &op);
+            totals
+        };
+        let calls = Cell::new(0);
+        let fails = |a, b| {
+            calls.set(calls.get() + 1);
+            assert!(calls.get() < 600, "in the second block");
+            op(a, b)
+        };
+        let failed = catch_unwind(AssertUnwindSafe(|| read(&fails)));
+        assert!(failed.is_err());
+        assert_eq!(read(&op), expected);
+        assert_eq!(read(&op), expected);
     }
 
     #[test]
