@@ -319,12 +319,7 @@ impl Worker {
                 {
                     self.victim.set(victim);
                     self.pool().stole(self.index);
-                    self.cursor.set(slot);
-                    if local.queue.taken(self.index) {
-                        drop(locals);
-                        self.serve(slot);
-                    }
-                    return Some((slot, task));
+                    return Some(self.took(locals, slot, task));
                 }
             }
         }

@@ -2,6 +2,8 @@
 
 use super::Worker;
 use crate::Task;
+use crate::local::Local;
+use std::cell::Ref;
 use std::sync::Arc;
 
 impl Worker {
@@ -14,13 +16,7 @@ impl Worker {
             && local.queue.runs()
             && let Some(task) = local.pop_in_turn()
         {
-            self.cursor.set(slot);
-            if !local.queue.taken(self.index) {
-                return Some((slot, task));
-            }
-            drop(locals);
-            self.serve(slot);
-            return Some((slot, task));
+            return Some(self.took(locals, slot, task));
         }
         drop(locals);
         self.pop_somewhere()
@@ -43,20 +39,31 @@ impl Worker {
                 continue;
             }
             if let Some(task) = local.pop() {
-                self.cursor.set(slot);
-                if local.queue.taken(self.index) {
-                    drop(locals);
-                    self.serve(slot);
-                }
-                return Some((slot, task));
+                return Some(self.took(locals, slot, task));
             }
         }
         None
     }
 
+    /// A task of that queue has been taken: its turn is over, and its room is free.
+    #[inline]
+    pub(super) fn took(
+        &self,
+        locals: Ref<'_, Vec<Local>>,
+        slot: usize,
+        task: Task,
+    ) -> (usize, Task) {
+        self.cursor.set(slot);
+        if locals[slot].queue.taken(self.index) {
+            drop(locals);
+            self.serve(slot);
+        }
+        (slot, task)
+    }
+
     /// Somebody waits for the room of a task that has been taken.
     #[cold]
-    pub(super) fn serve(&self, slot: usize) {
+    fn serve(&self, slot: usize) {
         let queue = Arc::clone(&self.locals.borrow()[slot].queue);
         if let Some(line) = queue.line() {
             line.serve();
