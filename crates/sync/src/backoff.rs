@@ -4,10 +4,44 @@
 //! and giving up the core may cost a time slice of milliseconds. What has not come by then comes from
 //! someone who does not run now, so from then on every round offers the core to whoever wants it
 //! (`sched_yield`). When the budget is spent the caller should sleep.
+//!
+//! Who gets the core back only after a time slice has given it to a program that keeps it. Then the thread offers
+//! nothing for a while and sleeps at once: a sleeper is given the core soon after it has been woken, one that
+//! offers it waits its turn.
 
 use crate::{spin_loop, thread};
+use std::cell::Cell;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
+
+/// So long a thread offers nothing that has lost its core for a slice. The loss, a few milliseconds, is a small part of it.
+const CROWDED: Duration = Duration::from_millis(100);
+
+crate::thread_local! {
+    /// Until when this thread takes it that a program wants its core that would keep it for a slice.
+    static CROWDED_UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// Offers this thread's core to whoever wants it, unless the last who took it kept it for a time slice. How
+/// long it was away; `None`: it is not offered, the thread should sleep.
+pub fn offer_core(now: Instant) -> Option<Duration> {
+    if is_crowded(now) {
+        return None;
+    }
+    thread::yield_now();
+    let back = Instant::now();
+    let away = back.duration_since(now);
+    if away > *Backoff::TURN.end() {
+        CROWDED_UNTIL.with(|until| until.set(Some(back + CROWDED)));
+    }
+    Some(away)
+}
+
+/// Whether this thread has lost its core for a slice lately. In a model no time passes.
+fn is_crowded(now: Instant) -> bool {
+    let until = CROWDED_UNTIL.with(Cell::get);
+    until.is_some_and(|until| now < until) && !cfg!(any(motet_loom, motet_shuttle))
+}
 
 /// Measures one wait. It is small: everything that may wait has one.
 #[derive(Debug)]
@@ -78,11 +112,9 @@ impl Backoff {
     /// Between two rounds of the caller's own waiting: offers the core to others if the wait has
     /// lasted. `false` when the budget is spent and the caller should sleep.
     pub fn go_on(&mut self) -> bool {
-        let waited = self.since.get_or_insert_with(Instant::now).elapsed();
-        if waited > Self::SPIN {
-            thread::yield_now();
-        }
-        waited < self.budget()
+        let now = Instant::now();
+        let waited = now.duration_since(*self.since.get_or_insert(now));
+        (waited <= Self::SPIN || offer_core(now).is_some()) && waited < self.budget()
     }
 
     /// As [`Backoff::go_on`], for who waits for somebody that may want this core: the turns that others take on it
@@ -95,8 +127,9 @@ impl Backoff {
         }
         let waited = now.duration_since(*self.since.get_or_insert(now));
         if waited > Self::SPIN {
-            thread::yield_now();
-            let away = now.elapsed();
+            let Some(away) = offer_core(now) else {
+                return false;
+            };
             if Self::TURN.contains(&away) && self.given < self.budget.saturating_mul(Self::GIVEN) {
                 self.given = self.given.saturating_add(away.subsec_nanos());
             }
@@ -122,12 +155,13 @@ mod tests {
     fn ends_when_the_budget_is_spent() {
         const BUDGET: Duration = Duration::from_micros(200);
         let started = Instant::now();
+        let spent = || started.elapsed() >= BUDGET || is_crowded(Instant::now());
         let mut backoff = Backoff::new(BUDGET);
         while backoff.snooze() {}
-        assert!(started.elapsed() >= BUDGET);
+        assert!(spent());
         let (started, mut beside) = (Instant::now(), Backoff::new(BUDGET));
         while beside.go_on_beside() {}
-        assert!(started.elapsed() >= BUDGET);
+        assert!(started.elapsed() >= BUDGET || is_crowded(Instant::now()));
         assert!(Duration::from_nanos(beside.given.into()) <= started.elapsed());
         beside.restart();
         assert!(!beside.has_begun() && beside.go_on_beside() && beside.given == 0);
@@ -135,5 +169,19 @@ mod tests {
         // What does not fit is as long as can be.
         let mut long = Backoff::new(Duration::from_secs(3600));
         assert!(long.budget() > Duration::from_secs(4) && long.go_on());
+    }
+
+    #[test]
+    fn who_has_lost_the_core_for_a_slice_offers_it_to_nobody_for_a_while() {
+        let now = Instant::now();
+        CROWDED_UNTIL.with(|until| until.set(Some(now + CROWDED)));
+        assert_eq!(offer_core(now), None);
+        // A wait still pauses, for what comes from another core at once; then it sleeps.
+        let mut backoff = Backoff::new(Duration::from_secs(1));
+        assert!(backoff.go_on() && backoff.since.is_some());
+        backoff.since = now.checked_sub(2 * Backoff::SPIN);
+        assert!(!backoff.go_on() && !backoff.go_on_beside());
+        // The while ends.
+        assert!(offer_core(now + CROWDED).is_some());
     }
 }

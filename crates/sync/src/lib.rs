@@ -48,7 +48,7 @@ mod thread_number;
 #[cfg(motet_loom)]
 mod try_mutex;
 
-pub use backoff::Backoff;
+pub use backoff::{Backoff, offer_core};
 pub use block_on::{block_on, block_on_for};
 pub use crossbeam_utils::CachePadded;
 pub use mutex::{Condvar, Mutex, MutexGuard};

@@ -2,7 +2,7 @@
 
 use super::Worker;
 use crate::inline;
-use motet_sync::thread;
+use motet_sync::offer_core;
 use std::task::Context;
 use std::time::Instant;
 
@@ -32,7 +32,7 @@ impl Worker {
         const PATIENCE: u32 = 256;
         self.fruitless.set(self.fruitless.get() + 1);
         if self.fruitless.get() > PATIENCE && !self.is_patient() {
-            thread::yield_now();
+            offer_core(Instant::now());
         }
     }
 
