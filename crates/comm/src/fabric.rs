@@ -308,6 +308,12 @@ impl AnyFabric {
         each_fabric!(self, fabric => fabric.post_at_hand(wanted, at_hand))
     }
 
+    /// As [`Mail::is_clear`], of this rank.
+    #[inline]
+    pub(crate) fn is_clear(&self) -> bool {
+        each_fabric!(self, fabric => fabric.mail().is_clear())
+    }
+
     pub(crate) fn request(&self, wanted: &Wanted) -> Ticket {
         each_fabric!(self, fabric => fabric.request(wanted))
     }

@@ -31,6 +31,12 @@ pub(crate) trait Mail {
         self.post(wanted, signed).map(Came::Message)
     }
 
+    /// Whether no message is here and no receive waits, as far as the rank's own acts go; `false` where that is not known.
+    #[inline]
+    fn is_clear(&self) -> bool {
+        false
+    }
+
     /// As [`super::Fabric::request`].
     fn request(&self, wanted: &Wanted, signed: &mut Signed) -> Ticket;
 

@@ -14,15 +14,24 @@ use super::{Came, Mail, Posted, Signed, Ticket};
 use crate::address::Status;
 use crate::envelope::{Envelope, Kind, Wanted};
 use crate::report::Unmatched;
-use motet_sync::atomic::{AtomicU32, Ordering};
+use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use motet_sync::{Mutex, MutexGuard};
 use std::mem;
+use std::ops::{Deref, DerefMut};
 
 /// Messages for one rank.
 pub(crate) struct Mailbox {
     state: Mutex<State>,
     /// Goes up with each message, so that a waiting rank need not take the lock to look. Written under the lock.
     arrivals: AtomicU32,
+    /// Nothing is here and nobody waits. Written under the lock.
+    clear: AtomicBool,
+}
+
+/// The state under its lock; who lets go of it says whether the mailbox is clear.
+struct Locked<'m> {
+    state: MutexGuard<'m, State>,
+    clear: &'m AtomicBool,
 }
 
 #[derive(Default)]
@@ -74,12 +83,21 @@ impl Mailbox {
         Mailbox {
             state: Mutex::default(),
             arrivals: AtomicU32::new(0),
+            clear: AtomicBool::new(true),
+        }
+    }
+
+    #[inline]
+    fn lock(&self) -> Locked<'_> {
+        Locked {
+            state: self.state.lock(),
+            clear: &self.clear,
         }
     }
 
     /// Gives a message that has arrived to whom it belongs.
     #[inline(never)]
-    fn bring(&self, mut state: MutexGuard<'_, State>, message: Envelope, signed: &mut Signed) {
+    fn bring(&self, mut state: Locked<'_>, message: Envelope, signed: &mut Signed) {
         let left = state.bring(message, signed);
         self.one_more(&state);
         drop(state);
@@ -88,12 +106,7 @@ impl Mailbox {
     }
 
     /// Takes the oldest message that is wanted, or posts a receive for it, which has `seen` so many arrivals.
-    fn post_in(
-        mut state: MutexGuard<'_, State>,
-        seen: u32,
-        wanted: &Wanted,
-        signed: &mut Signed,
-    ) -> Posted {
+    fn post_in(mut state: Locked<'_>, seen: u32, wanted: &Wanted, signed: &mut Signed) -> Posted {
         if let Some(mut envelope) = state.take(wanted) {
             drop(state);
             signed.extend(wanted.receipt_of(&mut envelope));
@@ -105,7 +118,7 @@ impl Mailbox {
 
     /// A message has arrived.
     #[inline]
-    fn one_more(&self, _: &MutexGuard<'_, State>) {
+    fn one_more(&self, _: &Locked<'_>) {
         // Relaxed: who has the lock is the only one to write. Release: who sees the number finds the message.
         let arrivals = self.arrivals.load(Ordering::Relaxed);
         self.arrivals
@@ -114,13 +127,13 @@ impl Mailbox {
 
     /// Takes the oldest message that is wanted, if it is there.
     pub(super) fn take(&self, wanted: &Wanted) -> Option<Envelope> {
-        self.state.lock().take(wanted)
+        self.lock().take(wanted)
     }
 
     /// Nobody receives these steps any more: those that are there, and those that come until their sender says that
     /// there are no more, are dropped.
     pub(super) fn end_steps(&self, steps: Steps) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let mut ended = false;
         state.unexpected.retain(|envelope| {
             let left = steps.has(envelope);
@@ -135,7 +148,7 @@ impl Mailbox {
     /// The number of messages that nobody has received, and of ended steps of which more may come.
     #[cfg(all(test, not(motet_loom)))]
     pub(crate) fn left(&self) -> (usize, usize) {
-        let state = self.state.lock();
+        let state = self.lock();
         (state.unexpected.iter().count(), state.ended.len())
     }
 }
@@ -143,7 +156,7 @@ impl Mailbox {
 impl Mail for Mailbox {
     #[inline(always)]
     fn push(&self, message: impl FnOnce() -> Envelope, signed: &mut Signed) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let place = state.arrived;
         state.arrived += 1;
         let message = || message().arrived(place);
@@ -162,7 +175,7 @@ impl Mail for Mailbox {
     #[inline]
     fn post(&self, wanted: &Wanted, signed: &mut Signed) -> Posted {
         let seen = self.arrivals();
-        Mailbox::post_in(self.state.lock(), seen, wanted, signed)
+        Mailbox::post_in(self.lock(), seen, wanted, signed)
     }
 
     #[inline]
@@ -173,15 +186,21 @@ impl Mail for Mailbox {
         at_hand: impl FnOnce(&mut Envelope) -> Option<V>,
     ) -> Result<Came<V>, Ticket> {
         let seen = self.arrivals();
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         if let Some((value, status)) = state.take_from_first(wanted, at_hand) {
             return Ok(Came::AtHand(value, status));
         }
         Mailbox::post_in(state, seen, wanted, signed).map(Came::Message)
     }
 
+    #[inline]
+    fn is_clear(&self) -> bool {
+        // Relaxed: what this rank itself has sent and posted happens before.
+        self.clear.load(Ordering::Relaxed)
+    }
+
     fn request(&self, wanted: &Wanted, signed: &mut Signed) -> Ticket {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let mut came = state.take(wanted);
         signed.extend(came.as_mut().and_then(|came| wanted.receipt_of(came)));
         // What is there shows at the first look, as if it had come after the receive.
@@ -198,7 +217,7 @@ impl Mail for Mailbox {
             return None;
         }
         ticket.seen = arrivals;
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let at = state.find(ticket)?;
         state.posted[at].came.as_ref()?;
         state.unregister(at)
@@ -206,7 +225,7 @@ impl Mail for Mailbox {
 
     fn withdraw(&self, mut ticket: Ticket, signed: &mut Signed) -> bool {
         let came = {
-            let mut state = self.state.lock();
+            let mut state = self.lock();
             let at = state.find(ticket.in_mailbox());
             at.and_then(|at| state.unregister(at))
         };
@@ -218,7 +237,7 @@ impl Mail for Mailbox {
     }
 
     fn leave(&self, mut ticket: Ticket) {
-        let mut state = self.state.lock();
+        let mut state = self.lock();
         let Some(at) = state.find(ticket.in_mailbox()) else {
             return;
         };
@@ -233,7 +252,7 @@ impl Mail for Mailbox {
     fn put_back(&self, envelope: Envelope, signed: &mut Signed) {
         let mut left = None;
         {
-            let mut state = self.state.lock();
+            let mut state = self.lock();
             match state.hand_over(envelope, signed) {
                 Handed::Over => {}
                 Handed::Back(envelope) => state.unexpected.put_back(envelope),
@@ -246,7 +265,7 @@ impl Mail for Mailbox {
     }
 
     fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
-        let state = self.state.lock();
+        let state = self.lock();
         let found = state
             .unexpected
             .iter()
@@ -260,7 +279,7 @@ impl Mail for Mailbox {
     }
 
     fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched> {
-        let state = self.state.lock();
+        let state = self.lock();
         let came = state
             .posted
             .iter()
@@ -269,6 +288,30 @@ impl Mail for Mailbox {
         left.filter_map(|envelope| envelope.unmatched(dest))
             .take(most)
             .collect()
+    }
+}
+
+impl Deref for Locked<'_> {
+    type Target = State;
+
+    #[inline]
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Drop for Locked<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let clear = self.state.nobody_waits() && self.state.unexpected.is_empty();
+        self.clear.store(clear, Ordering::Relaxed);
     }
 }
 

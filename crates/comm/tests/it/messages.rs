@@ -6,7 +6,7 @@ use motet_testkit::{Drops, patience, within};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::mpsc;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
 /// Sends the numbers from 0 to `dest`, number `n` with tag `n % tags`.
 async fn send_numbers(comm: &Communicator, dest: usize, count: u32, tags: u32) -> Outcome<()> {
@@ -201,6 +201,48 @@ fn sendrecv_goes_round_and_to_oneself() {
             Ok((left, comm.sendrecv(rank, "mine".to_owned(), rank, 5).await?))
         },
         |rank, size| ((rank + size - 1) % size, "mine".to_owned()),
+    );
+}
+
+#[test]
+fn sem_g302_what_stands_before_a_message_to_oneself_keeps_its_turn() {
+    everywhere(
+        async |comm| {
+            let me = comm.rank();
+            // An older message is received first, the new one after it.
+            comm.send(me, 5, 1).await?;
+            let mut came = vec![comm.sendrecv(me, 2, me, 5).await?];
+            came.push(comm.recv(me, 5).await?);
+            // So with the value in place.
+            comm.send(me, 5, 3).await?;
+            let mut value = 4;
+            comm.sendrecv_replace(&mut value, me, me, 5).await?;
+            came.extend([value, comm.recv(me, 5).await?]);
+            // A receive that was posted before gets the older message, and if there is none the new one.
+            for older in [true, false] {
+                let first = comm.irecv(ANY_SOURCE, ANY_TAG);
+                if older {
+                    comm.send(me, 5, 5).await?;
+                }
+                let mut both = pin!(comm.sendrecv(me, 6, me, 5));
+                let now = both.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+                assert_eq!(now.is_ready(), older);
+                came.push(first.wait().await?);
+                came.push(match now {
+                    Poll::Ready(second) => second?,
+                    Poll::Pending => {
+                        comm.send(me, 5, 7).await?;
+                        both.await?
+                    }
+                });
+            }
+            // With other messages about nothing changes.
+            comm.send(me, 6, 8).await?;
+            came.push(comm.sendrecv(me, 9, me, 5).await?);
+            came.push(comm.recv(me, 6).await?);
+            Ok(came)
+        },
+        |_, _| vec![1, 2, 3, 4, 5, 6, 6, 7, 9, 8],
     );
 }
 
