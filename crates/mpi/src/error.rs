@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// How to get an MPI library, for messages.
-pub(crate) const REMEDY: &str =
-    "`pip install mpich` in a virtual environment brings one; name it with --mpi-lib";
+pub(crate) const REMEDY: &str = "`pip install mpich` in a virtual environment brings one, which is found while that is active; \
+     name any other with --mpi-lib";
 
 /// A call on MPI, or between processes over it, failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
