@@ -15,8 +15,9 @@
 //! whoever has added which of them in whatever order.
 
 mod columns;
+mod lanes;
 
-pub(crate) use columns::add_columns;
+pub(crate) use columns::{ColumnSums, add_columns};
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -90,6 +91,7 @@ impl Real for f64 {}
 mod sealed {
     /// What the exact sum needs to know of a type of number.
     pub trait Round: Copy {
+        const IS_F64: bool;
         fn widened(self) -> f64;
         fn rounded(sum: &super::ExactSum) -> Self;
         /// What `near` is rounded to.
@@ -102,6 +104,8 @@ mod sealed {
 }
 
 impl sealed::Round for f64 {
+    const IS_F64: bool = true;
+
     #[inline]
     fn widened(self) -> f64 {
         self
@@ -128,6 +132,8 @@ impl sealed::Round for f64 {
 }
 
 impl sealed::Round for f32 {
+    const IS_F64: bool = false;
+
     #[inline]
     fn widened(self) -> f64 {
         f64::from(self)

@@ -1,10 +1,12 @@
 //! Long vectors that the ranks of each thread combine among themselves first.
 
 use super::allreduce::same_length;
+use super::shelf::append;
+use crate::exact_sum::{ColumnSums, Real, add_columns};
 use crate::fabric::{Call, Packet, Part, Place, Table};
-use crate::lent::{Parcels, Swap, Swapped};
+use crate::lent::{Parcel, Parcels, Swap, Swapped};
 use crate::meet::Meet;
-use crate::pending::{Pending, Whys};
+use crate::pending::{Pending, Then, Whys};
 use crate::profile::Called;
 use crate::{CommError, Communicator, Local, Plain};
 
@@ -32,67 +34,166 @@ impl Communicator {
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Pending<Output = Result<(), CommError>> {
-        let call = call.length(numbers.len());
-        let value = same_length(call.name(), numbers.len(), totals.len());
-        let value = value.map(|()| Local(Swap::empty()));
-        let join = |Local(one): Brought<T>, Local(other): Brought<T>| Local(one.join(other));
-        let lay = |Local(swap): Brought<T>| swap.lay();
-        let read = move |swapped: &Swapped<Part<T>>| {
+        let fine = same_length(call.name(), numbers.len(), totals.len());
+        let turn = Combine {
+            ranks: (self.rank(), self.size()),
+            numbers,
+            totals,
+            op,
+        };
+        self.at_table(table, call.length(numbers.len()), fine, turn)
+    }
+
+    /// Adds up the numbers of all ranks exactly, place by place, into `totals` of every rank.
+    pub(super) fn added_up_at_table<'c, T: Real>(
+        &'c self,
+        table: &'c Table,
+        call: Call,
+        numbers: &[T],
+        totals: &'c mut [T],
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        let fine = same_length(call.name(), numbers.len(), totals.len());
+        let turn = AddUp { numbers, totals };
+        let first = self.at_table(table, call.length(numbers.len()), fine, turn);
+        Then::new(
+            first,
+            move |(uncertain, totals): (Vec<usize>, &'c mut [T])| {
+                // All ranks know the same columns, and bring what they have there.
+                (!uncertain.is_empty()).then(|| {
+                    let mine = uncertain.iter().map(|&column| numbers[column]).collect();
+                    let finish = |rows: Vec<Vec<T>>| {
+                        let mut settled = rows[0].clone();
+                        add_columns(&rows, &mut settled);
+                        settled
+                    };
+                    let read = move |settled: &Vec<T>| {
+                        for (column, total) in uncertain.iter().zip(settled) {
+                            totals[*column] = *total;
+                        }
+                        Ok(())
+                    };
+                    let call = call.length(numbers.len());
+                    Meet::new(self, call, Ok(vec![mine]), append, finish, read)
+                })
+            },
+        )
+    }
+
+    /// Meets as this turn has it.
+    fn at_table<'c, U: Turn>(
+        &'c self,
+        table: &'c Table,
+        call: Call,
+        fine: Result<(), CommError>,
+        turn: U,
+    ) -> impl Pending<Output = Result<U::Outcome, CommError>> {
+        let value = fine.map(|()| Local(Swap::empty()));
+        let join = |Local(one): Brought<U>, Local(other): Brought<U>| Local(one.join(other));
+        let lay = |Local(swap): Brought<U>| swap.lay();
+        let read = move |swapped: &Swapped<U::Part>| {
             let is_first = !table.has_total(self.meeting());
             Ok(is_first.then(|| swapped.pick(table.side())).flatten())
         };
         let meet = Meet::new(self, call, value, join, lay, read);
-        let came = false;
         AtTable {
             comm: self,
             table,
-            numbers,
-            totals,
-            op,
             meet,
-            came,
+            turn: Some(turn),
+            came: false,
         }
     }
 }
 
-/// What the last rank of a table brings to the meeting; the others bring nothing.
-type Brought<T> = Local<Swap<Part<T>>>;
+/// What a rank does at its table before and after the meeting.
+trait Turn {
+    /// What one side has for the other.
+    type Part: Send + 'static;
+    type Outcome;
 
-/// A rank combines its numbers with those at its table, meets the others, and reads the total at its table.
-struct AtTable<'c, 'n, T, O, C, F, R> {
-    comm: &'c Communicator,
-    table: &'c Table,
+    /// Lays down what the rank brings. The last one gets what all at the table have.
+    fn gather(&self, table: &Table, meeting: u32) -> Option<Parcel<Self::Part>>;
+
+    /// Reads the total. The first one makes it of what has come from the other side.
+    fn read(self, table: &Table, meeting: u32, came: Option<Parcel<Self::Part>>) -> Self::Outcome;
+}
+
+struct Combine<'c, 'n, T, O> {
+    /// This one, and how many there are.
+    ranks: (usize, usize),
     numbers: &'n [T],
     totals: &'c mut [T],
     op: O,
-    meet: Meet<'c, Brought<T>, C, F, R>,
+}
+
+impl<T: Plain, O: Fn(T, T) -> T> Turn for Combine<'_, '_, T, O> {
+    type Part = Part<T>;
+    type Outcome = ();
+
+    fn gather(&self, table: &Table, meeting: u32) -> Option<Packet<T>> {
+        table.gather(meeting, self.ranks, self.numbers, &self.op)
+    }
+
+    fn read(self, table: &Table, meeting: u32, came: Option<Packet<T>>) {
+        let (_, all) = self.ranks;
+        table.read(meeting, (all, came), self.totals, &self.op);
+    }
+}
+
+struct AddUp<'c, 'n, T> {
+    numbers: &'n [T],
+    totals: &'c mut [T],
+}
+
+impl<'c, T: Real> Turn for AddUp<'c, '_, T> {
+    type Part = ColumnSums;
+    type Outcome = (Vec<usize>, &'c mut [T]);
+
+    fn gather(&self, table: &Table, meeting: u32) -> Option<Parcel<ColumnSums>> {
+        table.gather_sums(meeting, self.numbers)
+    }
+
+    fn read(self, table: &Table, meeting: u32, came: Option<Parcel<ColumnSums>>) -> Self::Outcome {
+        let uncertain = table.read_sums(meeting, came, self.totals);
+        (uncertain, self.totals)
+    }
+}
+
+/// What the last rank of a table brings to the meeting; the others bring nothing.
+type Brought<U> = Local<Swap<<U as Turn>::Part>>;
+
+/// A rank has its turn at its table, meets the others, and reads the total at its table.
+struct AtTable<'c, U: Turn, C, F, R> {
+    comm: &'c Communicator,
+    table: &'c Table,
+    meet: Meet<'c, Brought<U>, C, F, R>,
+    turn: Option<U>,
     came: bool,
 }
 
-impl<T, O, C, F, R> Pending for AtTable<'_, '_, T, O, C, F, R>
+impl<U, C, F, R> Pending for AtTable<'_, U, C, F, R>
 where
-    T: Plain,
-    O: Fn(T, T) -> T,
-    C: Fn(Brought<T>, Brought<T>) -> Brought<T>,
-    F: FnOnce(Brought<T>) -> Swapped<Part<T>>,
-    R: FnOnce(&Swapped<Part<T>>) -> Result<Option<Packet<T>>, CommError>,
+    U: Turn,
+    C: Fn(Brought<U>, Brought<U>) -> Brought<U>,
+    F: FnOnce(Brought<U>) -> Swapped<U::Part>,
+    R: FnOnce(&Swapped<U::Part>) -> Result<Option<Parcel<U::Part>>, CommError>,
 {
-    type Output = Result<(), CommError>;
+    type Output = Result<U::Outcome, CommError>;
 
     #[inline]
-    fn look(&mut self) -> Option<Result<(), CommError>> {
-        let (comm, table, op) = (self.comm, self.table, &self.op);
+    fn look(&mut self) -> Option<Result<U::Outcome, CommError>> {
+        let (comm, table) = (self.comm, self.table);
         if !self.came {
             self.came = true;
-            let numbers = self.numbers;
+            let turn = self.turn.as_ref()?;
             self.meet.begin_with(|empty| {
-                let ranks = (comm.rank(), comm.size());
-                let packet = table.gather(comm.meeting(), ranks, numbers, op);
-                packet.map_or(empty, |packet| Local(Swap::of(table.side(), packet)))
+                let parcel = turn.gather(table, comm.meeting());
+                parcel.map_or(empty, |parcel| Local(Swap::of(table.side(), parcel)))
             });
         }
-        let read = |came| table.read(comm.meeting(), (comm.size(), came), self.totals, op);
-        Some(self.meet.look()?.map(read))
+        let came = self.meet.look()?;
+        let turn = self.turn.take()?;
+        Some(came.map(|came| turn.read(table, comm.meeting(), came)))
     }
 
     fn why(&self) -> Whys {

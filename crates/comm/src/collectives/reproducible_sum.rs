@@ -81,11 +81,15 @@ impl Communicator {
         totals: &'c mut [T],
     ) -> impl Future<Output = Result<(), CommError>> {
         let call = Call::new::<T>("reproducible_sum_into", Location::caller());
-        let pending = if self.combines_in_shares::<T>(numbers.len()) {
+        let pending = if let Some(table) = self.table::<T>(numbers.len()) {
+            Either::One(self.added_up_at_table(table, call, numbers, totals))
+        } else if self.combines_in_shares::<T>(numbers.len()) {
             let fold = |rows: &[&[T]], totals: &mut [T]| add_columns(rows, totals);
-            Either::One(self.combined_together(call, numbers, totals, fold))
+            Either::Other(Either::One(
+                self.combined_together(call, numbers, totals, fold),
+            ))
         } else {
-            Either::Other(self.sums_at(call, numbers, totals))
+            Either::Other(Either::Other(self.sums_at(call, numbers, totals)))
         };
         Waiting::new(self.spot(), pending)
     }

@@ -14,6 +14,8 @@
 //! operator runs. The room is the table's: what lies here is read by its thread alone, and what came from the other side
 //! goes back there filled anew (see `lent.rs`).
 
+mod sums;
+
 use super::order::{Row, Span, fold_rows};
 use crate::Plain;
 use crate::lent::{Lender, Parcel};
@@ -44,12 +46,12 @@ struct State {
     /// The meeting that is gathered for, and the ranks that have come.
     meeting: Option<u32>,
     came: usize,
-    /// A `Gathered` of the type of the numbers.
+    /// A `Gathered` of the type of the numbers, or what is laid down to be added up exactly.
     gathered: Slot,
     /// The meeting whose total lies here, and the ranks that have not read it.
     laid: Option<u32>,
     to_read: usize,
-    /// A vector. Apart from what is gathered: the next meeting may have begun while somebody reads it.
+    /// The total. Apart from what is gathered: the next meeting may have begun while somebody reads it.
     total: Slot,
 }
 
@@ -126,12 +128,8 @@ impl Table {
         op: &impl Fn(T, T) -> T,
     ) -> Option<Packet<T>> {
         let mut state = self.state.lock();
-        let anew = state.meeting.replace(meeting) != Some(meeting);
-        if anew {
-            state.came = 0;
-        }
-        state.came += 1;
-        let last = state.came == self.ranks;
+        let came = state.count_in(meeting);
+        let (anew, last) = (came == 1, came == self.ranks);
         let gathered: &mut Gathered<T> = of_type(&mut state.gathered);
         if anew {
             // The last meeting may have failed.
@@ -196,6 +194,17 @@ impl Table {
         if *to_read == 0 && long {
             *total = None;
         }
+    }
+}
+
+impl State {
+    /// One more has come to a meeting; how many have.
+    fn count_in(&mut self, meeting: u32) -> usize {
+        if self.meeting.replace(meeting) != Some(meeting) {
+            self.came = 0;
+        }
+        self.came += 1;
+        self.came
     }
 }
 

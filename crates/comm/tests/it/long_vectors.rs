@@ -46,6 +46,46 @@ fn sem_g32_long_vectors_have_the_bits_of_single_values() {
     );
 }
 
+/// Of each kind that is added up in another way: whole numbers, any, a tie that what is far below it breaks, and infinity.
+fn of_kind(kind: usize, rank: usize, i: usize) -> f64 {
+    match (kind, i % 3, rank) {
+        (0, ..) => (rank * 3 + i) as f64,
+        (1, ..) | (_, 0, _) => number(rank, i),
+        (2, _, 0..3) => [1.0, 2f64.powi(-53), 2f64.powi(-300)][rank],
+        (3, _, 1) => f64::INFINITY,
+        _ => 0.0,
+    }
+}
+
+#[test]
+fn sem_g313_long_vectors_are_added_up_as_single_numbers() {
+    with_ranks(
+        &[2, 3, 5, 8, 12],
+        async |comm| -> Outcome<()> {
+            let rank = comm.rank();
+            for (kind, length) in [(0, 64), (1, 600), (2, 403), (0, 130), (3, 600), (1, 64)] {
+                let mine: Vec<f64> = (0..length).map(|i| of_kind(kind, rank, i)).collect();
+                let mut exact = vec![0.0; length];
+                for _ in 0..3 {
+                    comm.reproducible_sum_into(&mine, &mut exact).await?;
+                }
+                let narrow: Vec<f32> = mine.iter().map(|number| *number as f32).collect();
+                let mut narrow_exact = vec![0.0; length];
+                comm.reproducible_sum_into(&narrow, &mut narrow_exact)
+                    .await?;
+                for i in (0..length).step_by(7) {
+                    let single = comm.reproducible_sum(&mine[i..=i]).await?;
+                    assert_eq!(exact[i].to_bits(), single.to_bits(), "{kind}: {i}");
+                    let single = comm.reproducible_sum(&narrow[i..=i]).await?;
+                    assert_eq!(narrow_exact[i].to_bits(), single.to_bits(), "{kind}: {i}");
+                }
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
 /// The slow twin: neighbours in pairs, then pairs of pairs.
 fn in_pairs(mut numbers: Vec<f64>, op: impl Fn(f64, f64) -> f64) -> f64 {
     while numbers.len() > 1 {
