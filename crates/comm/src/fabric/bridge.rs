@@ -13,7 +13,7 @@ mod runs;
 use super::any_cell::AnyCell;
 use super::call::Call;
 use super::meeting::Meeting;
-use super::processes::{Crossing, Part, Parts, Processes, Route, Site, keep_spare};
+use super::processes::{Crossing, Direct, Part, Parts, Processes, Route, Site, keep_spare};
 use crate::{CommError, Value};
 use motet_sync::Mutex;
 use motet_sync::atomic::{Ordering, fence};
@@ -38,8 +38,10 @@ pub(crate) struct Bridge {
 
 /// What the ranks that come share with whoever takes a meeting further.
 struct Between {
-    /// There is a meeting to which all ranks here have come, and which has not taken place.
-    under_way: bool,
+    /// There is a meeting to which all ranks here have come, and which has not taken place: this one.
+    under_way: Option<u32>,
+    /// The one rank here looks itself for what comes to it.
+    direct: Option<Direct>,
     /// What they have brought to it, as it is.
     mine: AnyCell,
     /// What has been called in all meetings.
@@ -94,7 +96,8 @@ impl Bridge {
             route: Arc::new(route),
             crossing: OnceLock::new(),
             between: Mutex::new(Between {
-                under_way: false,
+                under_way: None,
+                direct: None,
                 mine: AnyCell::new(),
                 calls: Calls::default(),
                 spare: Vec::new(),
@@ -109,7 +112,7 @@ impl Bridge {
 
     /// Whether of two ranks each lives in a process of its own.
     pub(crate) fn is_pair(&self) -> bool {
-        self.here.len() == 1 && self.route.is_pair()
+        self.all == 2 && self.here.len() == 1
     }
 
     /// The way of long vectors beside a meeting to which the rank here has come, `own` in the world, to the other one.
@@ -158,6 +161,7 @@ impl Bridge {
         let mut between = self.between.lock();
         let Between {
             under_way,
+            direct,
             mine: kept,
             calls,
             spare,
@@ -173,26 +177,46 @@ impl Bridge {
         let crossing = self.crossing.get_or_init(|| crossings.of(self.site));
         // The one meeting of a started collective goes by the collective's number.
         let at = (self.site, self.site.started.unwrap_or(number));
-        let parts = self
+        let first = self
             .processes
             .send_first(at, &self.route, (begun.values, bytes));
         kept.put(mine);
-        *under_way = true;
-        self.processes
-            .begin_crossing(at, (crossing, &self.route), parts, spare);
+        *under_way = Some(at.1);
+        if self.looks_itself() {
+            *direct = Some(Direct::new(first));
+        } else {
+            self.processes
+                .begin_crossing(at, (crossing, &self.route), first, spare);
+        }
     }
 
-    /// If what all processes have brought is here, publishes the total, which `finish` makes of the combined value;
-    /// the ranks that sleep until then are to be woken.
+    /// The rank here looks no more, if it has: the crossing is to wait.
+    fn look_no_more(&self) {
+        let mut between = self.between.lock();
+        let Between {
+            under_way,
+            direct,
+            spare,
+            ..
+        } = &mut *between;
+        if let (Some(direct), Some(number), Some(crossing)) =
+            (direct.take(), *under_way, self.crossing.get())
+        {
+            let at = (self.site, number);
+            let first = direct.into_first();
+            self.processes
+                .begin_crossing(at, (crossing, &self.route), first, spare);
+        }
+    }
+
+    /// Looks for messages. If what all processes have brought is here, publishes the total, which `finish` makes of the
+    /// combined value; the ranks that sleep until then are to be woken.
     #[inline]
     pub(crate) fn go_on<V: Value, S: Send + Sync + 'static>(
         &self,
         combine: impl Fn(V, V) -> V,
         finish: impl FnOnce(V) -> S,
     ) -> Vec<usize> {
-        if !self.route.all_here() {
-            return Vec::new();
-        }
         // Who has it combines and publishes without the lock: that runs the program's code.
         let Some((mine, mut parts, agreed)) = self.take() else {
             return Vec::new();
@@ -211,15 +235,55 @@ impl Bridge {
     /// What the ranks here have brought and the parts of all processes, unless somebody has taken them; and whether
     /// all have called the same.
     fn take(&self) -> Option<(AnyCell, Parts, Result<(), Box<CommError>>)> {
-        let mut between = self.between.lock();
-        if !mem::take(&mut between.under_way) {
+        if !self.looks_itself() && !self.is_here() {
             return None;
         }
-        let crossing = self.crossing.get()?;
-        let parts = crossing.take_parts(&self.route);
-        let agreed = between.calls.check(&parts);
-        let mine = mem::replace(&mut between.mine, AnyCell::new());
+        let mut between = self.between.lock();
+        let Between {
+            under_way,
+            direct,
+            mine,
+            calls,
+            spare,
+        } = &mut *between;
+        let (number, crossing) = ((*under_way)?, self.crossing.get()?);
+        let parts = if let Some(looking) = direct {
+            let (at, to) = ((self.site, number), (&**crossing, &*self.route));
+            let Some(parts) = self.processes.look_for_parts(at, to, looking, spare) else {
+                let is_due = looking.is_due();
+                drop(between);
+                if is_due {
+                    self.processes.poll();
+                }
+                return None;
+            };
+            *direct = None;
+            parts
+        } else if self.is_here() {
+            crossing.take_parts(&self.route)
+        } else {
+            return None;
+        };
+        *under_way = None;
+        let agreed = calls.check(&parts);
+        let mine = mem::replace(mine, AnyCell::new());
         Some((mine, parts, agreed))
+    }
+
+    /// Whether what all processes have brought is here, where it has crossed.
+    #[inline]
+    fn is_here(&self) -> bool {
+        self.route.all_here() || {
+            self.processes.poll();
+            self.route.all_here()
+        }
+    }
+
+    /// Whether the one rank here looks itself for what comes in the one exchange of the crossing, as long as it waits. (For
+    /// what was started nobody may wait.)
+    #[inline]
+    fn looks_itself(&self) -> bool {
+        self.here.len() == 1 && self.route.exchanges_once() && self.site.started.is_none()
     }
 
     /// Puts together what all processes have brought, in calls that are the same; the same on each of them, error or
@@ -261,14 +325,12 @@ impl Bridge {
     /// A rank is about to sleep until the meeting takes place.
     pub(super) fn add_sleeper(&self, rank: usize) {
         self.meeting.add_sleeper(self.place(rank));
+        self.look_no_more();
     }
 
     #[inline]
     pub(super) fn has_taken_place(&self, number: u32) -> bool {
-        self.meeting.has_taken_place(number) || {
-            self.processes.poll();
-            self.meeting.has_taken_place(number)
-        }
+        self.meeting.has_taken_place(number)
     }
 
     /// # Safety
@@ -320,6 +382,7 @@ impl Beside<'_> {
 
 impl Drop for Bridge {
     fn drop(&mut self) {
+        self.look_no_more();
         if let Some(crossing) = self.crossing.take() {
             self.processes.crossings.leave(self.site, crossing);
         }

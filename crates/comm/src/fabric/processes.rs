@@ -22,7 +22,7 @@ mod vectors;
 
 pub(crate) use attention::Turn;
 pub(crate) use control::{Ending, Later};
-pub(super) use crossing::{Crossing, Part, Parts, Route, Site, keep_spare};
+pub(super) use crossing::{Crossing, Direct, Part, Parts, Route, Site, keep_spare};
 pub(crate) use greeting::greet;
 
 use super::hall::Hall;

@@ -7,8 +7,10 @@
 //! Nothing of it depends on the ranks: a message that comes takes the crossing as far as it goes, whoever takes it in.
 //! So a collective that was started takes place whether somebody waits for it or not.
 
+mod direct;
 mod route;
 
+pub(crate) use direct::Direct;
 pub(crate) use route::Route;
 
 use super::vectors::Pieces;
@@ -17,6 +19,7 @@ use crate::transport::Header;
 use crate::wire::{Tail, put_number};
 use motet_sync::atomic::Ordering;
 use motet_sync::{Mutex, MutexGuard};
+use route::Step;
 use smallvec::SmallVec;
 use std::mem;
 use std::sync::Arc;
@@ -242,15 +245,19 @@ impl Processes {
 
     /// Sends what has been brought to meeting `number` of a site to another process, in this step of the crossing.
     fn cross(&self, process: usize, site: Site, (number, step): (u32, u32), pieces: &[&[u8]]) {
-        let header = Header {
+        let header = self.crossing_header(site, (number, step));
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        if let Err(error) = self.transport.send_pieces(process, header, pieces) {
+            self.broken(error);
+        }
+    }
+
+    fn crossing_header(&self, site: Site, (number, step): (u32, u32)) -> Header {
+        Header {
             context: context_of(self.run, CROSSING, site.communicator),
             source: number,
             destination: u32::from(site.started.is_some()),
             tag: step,
-        };
-        self.sent.fetch_add(1, Ordering::Relaxed);
-        if let Err(error) = self.transport.send_pieces(process, header, pieces) {
-            self.broken(error);
         }
     }
 
@@ -318,14 +325,10 @@ impl State {
                 return Next::Send(step.process, (begun.number, step.tag), message);
             }
             if step.receives {
-                let is_it = |early: &Early| {
-                    (early.number, early.process, early.step)
-                        == (begun.number, step.process, step.tag)
-                };
-                let Some(at) = self.early.iter().position(is_it) else {
+                let Some(parts) = take_early(&mut self.early, begun.number, step) else {
                     return Next::Wait;
                 };
-                for part in self.early.swap_remove(at).parts {
+                for part in parts {
                     if self.parts.iter().all(|known| known.process != part.process) {
                         self.parts.push(part);
                     }
@@ -337,6 +340,15 @@ impl State {
         let begun = self.begun.take();
         begun.map_or(Next::Wait, |begun| Next::Over(begun.route))
     }
+}
+
+/// What has come for this step of a meeting.
+fn take_early(early: &mut Vec<Early>, number: u32, step: &Step) -> Option<Parts> {
+    let is_it = |early: &Early| {
+        (early.number, early.process, early.step) == (number, step.process, step.tag)
+    };
+    let at = early.iter().position(is_it)?;
+    Some(early.swap_remove(at).parts)
 }
 
 fn write_parts(parts: &[Part], to: &mut Vec<u8>) {

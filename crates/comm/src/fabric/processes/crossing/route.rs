@@ -45,9 +45,19 @@ impl Route {
         self.steps.len() > 1
     }
 
-    /// Whether there are two processes, which exchange all they have.
-    pub(crate) fn is_pair(&self) -> bool {
-        matches!(self.steps[..], [step] if step.sends && step.receives)
+    /// Whether this process exchanges once all that it has, for all that there is: one of two does, and may of three.
+    #[inline]
+    pub(crate) fn exchanges_once(&self) -> bool {
+        self.exchange().is_some()
+    }
+
+    /// That one step.
+    #[inline]
+    pub(super) fn exchange(&self) -> Option<&Step> {
+        match &self.steps[..] {
+            [step] if step.sends && step.receives => Some(step),
+            _ => None,
+        }
     }
 
     /// Whether the parts of all processes are here.
