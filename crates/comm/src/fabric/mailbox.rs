@@ -5,18 +5,17 @@
 //! sender that match the same receive the older is taken, and of two receives that match the same message
 //! the one posted first gets it.
 
+mod state;
 mod steps;
 mod unexpected;
 pub(crate) use steps::Steps;
 
-use self::unexpected::Unexpected;
+use self::state::{Handed, State};
 use super::{Came, Mail, Posted, Signed, Ticket};
-use crate::address::Status;
-use crate::envelope::{Envelope, Kind, Wanted};
+use crate::envelope::{Envelope, Wanted};
 use crate::report::Unmatched;
 use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use motet_sync::{Mutex, MutexGuard};
-use std::mem;
 use std::ops::{Deref, DerefMut};
 
 /// Messages for one rank.
@@ -34,38 +33,6 @@ struct Locked<'m> {
     clear: &'m AtomicBool,
 }
 
-#[derive(Default)]
-struct State {
-    /// Oldest first.
-    unexpected: Unexpected,
-    /// Oldest first; their numbers ascend.
-    posted: Vec<Receive>,
-    /// Messages that have arrived so far.
-    arrived: u64,
-    /// Receives that were posted so far.
-    receives: u64,
-    /// Steps that nobody receives any more, until their senders end them.
-    ended: Vec<Steps>,
-}
-
-struct Receive {
-    number: u64,
-    wanted: Wanted,
-    came: Option<Envelope>,
-    /// Nobody waits for it any more: what it gets is dropped.
-    left: bool,
-}
-
-/// What has become of a message.
-enum Handed {
-    /// A receive has it.
-    Over,
-    /// Nobody waits for it.
-    Back(Envelope),
-    /// A receive has got it that nobody waits for.
-    Left(Envelope),
-}
-
 /// A receive that waits in a mailbox.
 #[derive(Debug)]
 pub(crate) struct MailTicket {
@@ -73,10 +40,6 @@ pub(crate) struct MailTicket {
     /// The arrivals at the last look.
     seen: u32,
 }
-
-/// Mailboxes that have had fewer messages than this give their memory back when they are empty: most of a
-/// million ranks have a few messages at the start and none after it.
-const YOUNG: u64 = 16;
 
 impl Mailbox {
     pub(crate) fn new() -> Self {
@@ -133,23 +96,14 @@ impl Mailbox {
     /// Nobody receives these steps any more: those that are there, and those that come until their sender says that
     /// there are no more, are dropped.
     pub(super) fn end_steps(&self, steps: Steps) {
-        let mut state = self.lock();
-        let mut ended = false;
-        state.unexpected.retain(|envelope| {
-            let left = steps.has(envelope);
-            ended |= left && envelope.context.kind == Kind::StepsEnd;
-            !left
-        });
-        if !ended {
-            state.ended.push(steps);
-        }
+        self.lock().end_steps(steps);
     }
 
     /// The number of messages that nobody has received, and of ended steps of which more may come.
     #[cfg(all(test, not(motet_loom)))]
     pub(crate) fn left(&self) -> (usize, usize) {
         let state = self.lock();
-        (state.unexpected.iter().count(), state.ended.len())
+        (state.unexpected.iter().count(), state.ended())
     }
 }
 
@@ -157,8 +111,7 @@ impl Mail for Mailbox {
     #[inline(always)]
     fn push(&self, message: impl FnOnce() -> Envelope, signed: &mut Signed) {
         let mut state = self.lock();
-        let place = state.arrived;
-        state.arrived += 1;
+        let place = state.next_place();
         let message = || message().arrived(place);
         if !state.nobody_waits() {
             return self.bring(state, message(), signed);
@@ -218,15 +171,17 @@ impl Mail for Mailbox {
         }
         ticket.seen = arrivals;
         let mut state = self.lock();
-        let at = state.find(ticket)?;
-        state.posted[at].came.as_ref()?;
+        let at = state.find(ticket.number)?;
+        if !state.has_come(at) {
+            return None;
+        }
         state.unregister(at)
     }
 
     fn withdraw(&self, mut ticket: Ticket, signed: &mut Signed) -> bool {
         let came = {
             let mut state = self.lock();
-            let at = state.find(ticket.in_mailbox());
+            let at = state.find(ticket.in_mailbox().number);
             at.and_then(|at| state.unregister(at))
         };
         let was_free = came.is_none();
@@ -238,11 +193,11 @@ impl Mail for Mailbox {
 
     fn leave(&self, mut ticket: Ticket) {
         let mut state = self.lock();
-        let Some(at) = state.find(ticket.in_mailbox()) else {
+        let Some(at) = state.find(ticket.in_mailbox().number) else {
             return;
         };
-        state.posted[at].left = true;
-        if state.posted[at].came.is_some() {
+        state.leave(at);
+        if state.has_come(at) {
             let came = state.unregister(at);
             drop(state);
             drop(came);
@@ -280,11 +235,7 @@ impl Mail for Mailbox {
 
     fn unmatched(&self, dest: usize, most: usize) -> Vec<Unmatched> {
         let state = self.lock();
-        let came = state
-            .posted
-            .iter()
-            .filter_map(|posted| posted.came.as_ref());
-        let left = came.chain(state.unexpected.iter());
+        let left = state.held().chain(state.unexpected.iter());
         left.filter_map(|envelope| envelope.unmatched(dest))
             .take(most)
             .collect()
@@ -310,139 +261,15 @@ impl DerefMut for Locked<'_> {
 impl Drop for Locked<'_> {
     #[inline]
     fn drop(&mut self) {
-        let clear = self.state.nobody_waits() && self.state.unexpected.is_empty();
-        self.clear.store(clear, Ordering::Relaxed);
-    }
-}
-
-impl State {
-    /// Whether a message that comes has nowhere to go but behind the others.
-    #[inline]
-    fn nobody_waits(&self) -> bool {
-        self.posted.is_empty() && self.ended.is_empty()
-    }
-
-    /// Gives a message that has come to whom it belongs; what it is if nobody shall have it.
-    fn bring(&mut self, envelope: Envelope, signed: &mut Signed) -> Option<Envelope> {
-        if self.is_ended(&envelope) {
-            return Some(envelope);
-        }
-        match self.hand_over(envelope, signed) {
-            Handed::Over => None,
-            Handed::Back(envelope) => {
-                self.unexpected.push(|| envelope);
-                None
-            }
-            Handed::Left(envelope) => Some(envelope),
-        }
-    }
-
-    /// Gives the message to the oldest receive that waits for it, if there is one. A receive that has got a
-    /// younger message takes the older one instead, and the younger goes on from there.
-    fn hand_over(&mut self, mut envelope: Envelope, signed: &mut Signed) -> Handed {
-        for at in 0..self.posted.len() {
-            let posted = &mut self.posted[at];
-            if !posted.wanted.matches(&envelope) {
-                continue;
-            }
-            match &mut posted.came {
-                None if posted.left => {
-                    self.unregister(at);
-                    return Handed::Left(envelope);
-                }
-                None => {
-                    signed.extend(posted.wanted.receipt_of(&mut envelope));
-                    posted.came = Some(envelope);
-                    return Handed::Over;
-                }
-                Some(came) if came.place > envelope.place => {
-                    signed.extend(posted.wanted.receipt_of(&mut envelope));
-                    mem::swap(came, &mut envelope);
-                }
-                Some(_) => {}
-            }
-        }
-        Handed::Back(envelope)
-    }
-
-    /// Whether it is a step that nobody receives; the last one has been waited for.
-    fn is_ended(&mut self, envelope: &Envelope) -> bool {
-        let Some(at) = self.ended.iter().position(|steps| steps.has(envelope)) else {
-            return false;
-        };
-        if envelope.context.kind == Kind::StepsEnd {
-            self.ended.swap_remove(at);
-        }
-        true
-    }
-
-    /// Puts a receive behind the others; its number.
-    fn register(&mut self, wanted: &Wanted, came: Option<Envelope>) -> u64 {
-        self.receives += 1;
-        self.posted.push(Receive {
-            number: self.receives,
-            wanted: *wanted,
-            came,
-            left: false,
-        });
-        self.receives
-    }
-
-    /// The receive is over; what it has got.
-    fn unregister(&mut self, at: usize) -> Option<Envelope> {
-        let came = self.posted.remove(at).came;
-        if self.posted.is_empty() && self.arrived < YOUNG {
-            self.posted = Vec::new();
-        }
-        came
-    }
-
-    /// If the oldest message of all is wanted, has what is to be taken out of it and nobody waits for its receipt:
-    /// that; the rest of it is gone.
-    #[inline]
-    fn take_from_first<V>(
-        &mut self,
-        wanted: &Wanted,
-        at_hand: impl FnOnce(&mut Envelope) -> Option<V>,
-    ) -> Option<(V, Status)> {
-        let first = self.unexpected.front_mut()?;
-        if !wanted.matches(first) || first.receipt.is_some() {
-            return None;
-        }
-        let (value, status) = (at_hand(first)?, first.status);
-        self.unexpected.forget_front();
-        self.shrink();
-        Some((value, status))
-    }
-
-    #[inline]
-    fn take(&mut self, wanted: &Wanted) -> Option<Envelope> {
-        let taken = self.unexpected.take(|envelope| wanted.matches(envelope))?;
-        self.shrink();
-        Some(taken)
-    }
-
-    /// Gives the memory of a young mailbox back, if it is empty.
-    #[inline]
-    fn shrink(&mut self) {
-        if self.arrived < YOUNG {
-            self.unexpected.shrink();
-        }
-    }
-
-    fn find(&self, ticket: &MailTicket) -> Option<usize> {
-        let number = |posted: &Receive| posted.number;
-        self.posted
-            .binary_search_by_key(&ticket.number, number)
-            .ok()
+        self.clear.store(self.state.is_clear(), Ordering::Relaxed);
     }
 }
 
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
-    use crate::address::{ANY_SOURCE, ANY_TAG, Source, Tag, TagMatch};
-    use crate::envelope::Context;
+    use crate::address::{ANY_SOURCE, ANY_TAG, Source, Status, Tag, TagMatch};
+    use crate::envelope::{Context, Kind};
     use std::panic::Location;
 
     const CONTEXT: Context = Context {
