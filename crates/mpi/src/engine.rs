@@ -38,8 +38,11 @@ use crate::engine::shared::{Bedroom, Came, Senders, open_ways};
 use crate::engine::sides::{Side, Sides};
 use crate::error::MpiError;
 use motet_comm::Header;
-use motet_sync::Mutex;
-use std::time::Duration;
+use motet_sync::{Mutex, thread};
+use std::time::{Duration, Instant};
+
+/// How long a process may take to die, that no library reaches any more.
+const DYING: Duration = Duration::from_millis(500);
 
 /// How an engine works.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,6 +170,27 @@ impl Engine {
         self.sides.get(process) != Side::Lost
             && wanted()
             && receiving.shared.read_next(process, header, read)
+    }
+
+    /// What an error of MPI comes from: the loss of a process that can be seen from here, if there is one. One that is
+    /// dying is not there for the library any more, while the system still calls it running: it is waited for, half a second
+    /// at most.
+    pub(crate) fn cause_of(&self, error: MpiError) -> MpiError {
+        if !matches!(error, MpiError::Call { .. }) {
+            return error;
+        }
+        let begun = Instant::now();
+        loop {
+            for process in self.sides.all_in(Side::Open) {
+                if let Some(reason) = self.peers.gone(process) {
+                    return MpiError::PeerLost { process, reason };
+                }
+            }
+            if begun.elapsed() >= DYING {
+                return error;
+            }
+            thread::park_timeout(Duration::from_millis(1));
+        }
     }
 
     /// Delivers what is here, at most so much as the configuration says.

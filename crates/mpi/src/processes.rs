@@ -99,7 +99,7 @@ impl Processes {
     fn failed(&self, error: MpiError) -> TransportError {
         // Relaxed: it is read when nobody else is left.
         self.broken.store(true, Ordering::Relaxed);
-        match error {
+        match self.engine().cause_of(error) {
             MpiError::PeerLost { process, reason } => TransportError::Lost { process, reason },
             error => TransportError::Failed {
                 reason: error.to_string(),

@@ -45,6 +45,9 @@ const WORKS: [&str; 17] = [
     "pieces",
 ];
 
+/// What the one that is killed holds, in bytes.
+const HELD: usize = 1 << 28;
+
 /// What a process is told: the work and the seed.
 const WORK: &str = "MOTET_MPI_TEST_WORK";
 const SEED: &str = "MOTET_MPI_TEST_SEED";
@@ -124,11 +127,14 @@ fn live(mpi: Environment) {
     let process = world.process().0;
     let (begun, (order, ordered)) = (Instant::now(), mpsc::sync_channel(1));
     if process == victim {
+        // One that holds much takes longer to die: for a time it is not there any more, and has not ended.
+        let held = vec![1_u8; HELD];
         thread::spawn(move || {
             ordered.recv().unwrap();
             thread::park_timeout(wait);
             note("killed at");
             kill_process(getpid(), Signal::KILL).unwrap();
+            drop(held);
         });
     }
     let ended = world.run(async |comm: Communicator| -> Result<(), CommError> {
