@@ -5,6 +5,7 @@ mod brief;
 mod counters;
 mod heap;
 mod hungry;
+mod inside;
 mod pile;
 mod post_wait;
 mod state;
@@ -12,6 +13,7 @@ mod state;
 pub use bound::{Overflow, PortConfig};
 pub(crate) use brief::stamped;
 pub use counters::PortCounters;
+pub(crate) use inside::Inside;
 pub use post_wait::PostWait;
 pub(crate) use state::PortState;
 
@@ -23,13 +25,11 @@ use crate::domain::{Domain, Locked};
 use crate::origin::Origin;
 use crate::predicate;
 use crate::receiver::Receiver;
-#[cfg(not(any(motet_loom, motet_shuttle)))]
-use crate::short::Short;
 use crate::stamps::Entry;
 use bound::Bound;
 use motet_dispatch::BoxList;
 use motet_sync::atomic::{AtomicBool, Ordering};
-use motet_sync::{Serial, TryMutex, TryMutexGuard};
+use motet_sync::{Serial, TryMutexGuard};
 use pile::Front;
 use state::Refusal;
 use std::any::type_name;
@@ -56,12 +56,11 @@ pub struct Port<T: Send + 'static> {
     core: Arc<PortCore<T>>,
 }
 
-/// Alone in its cache lines: neighbours in memory are often ports that other threads use. What a post writes
-/// of a port whose receiver takes the item, now or with others later, and stays is in the first line, which goes
-/// from core to core with the posts; the second says where it goes. What else is read stays where it is.
-#[repr(C, align(64))]
+/// What a handle of a port knows. Alone in its cache lines, which hardly anybody writes: neighbours in memory are often
+/// what other threads use.
+#[repr(align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
-    state: TryMutex<PortState<T>>,
+    inside: Arc<Inside<T>>,
     /// Its items carry no causalities.
     tokens: bool,
     /// Whether items may wait without nodes: a hint for posters, who look again under the lock.
@@ -73,21 +72,6 @@ pub(crate) struct PortCore<T: Send + 'static> {
     /// Set when the first pile begins.
     front: OnceLock<Arc<Front<T>>>,
 }
-
-#[cfg(not(any(motet_loom, motet_shuttle)))]
-const _: () = {
-    use std::mem::offset_of;
-    // Nothing of them depends on the type of the items. The lock stands before what it guards.
-    type State = PortState<()>;
-    let state = offset_of!(PortCore<()>, state);
-    let guarded = state + size_of::<TryMutex<State>>() - size_of::<State>();
-    assert!(
-        guarded + offset_of!(State, short) <= 64,
-        "written by a post"
-    );
-    let read = offset_of!(State, short) + size_of::<Option<Short<()>>>();
-    assert!(guarded + read <= 128, "read by a post");
-};
 
 impl<T: Send + 'static> Port<T> {
     /// An empty port without receivers.
@@ -179,7 +163,7 @@ impl<T: Send + 'static> PortCore<T> {
             id: IDS.next(),
             tokens,
             bare: AtomicBool::new(false),
-            state: TryMutex::new(PortState::new(Bound::new(config), this)),
+            inside: Arc::new(Inside::new(PortState::new(Bound::new(config), this))),
             domain: OnceLock::new(),
             front: OnceLock::new(),
             origin,
@@ -266,13 +250,12 @@ impl<T: Send + 'static> PortCore<T> {
     #[inline]
     pub(crate) fn state(&self) -> TryMutexGuard<'_, PortState<T>> {
         predicate::assert_outside();
-        self.state.lock()
+        self.inside.lock()
     }
 
-    /// The state alone, if that takes no waiting: for who has the lock of another port, and none of the domain's.
-    #[inline]
-    pub(crate) fn try_state(&self) -> Option<TryMutexGuard<'_, PortState<T>>> {
-        self.state.try_lock()
+    /// What the port has in common with its joins.
+    pub(crate) fn inside(&self) -> &Arc<Inside<T>> {
+        &self.inside
     }
 
     #[inline]
@@ -359,6 +342,15 @@ impl<T: Send + 'static> PortCore<T> {
         // The receiver is dropped after the lock is released: it may hold user code.
         let removed = self.locked(|state| state.remove(receiver));
         removed.is_some()
+    }
+}
+
+impl<T: Send + 'static> Drop for PortCore<T> {
+    fn drop(&mut self) {
+        // Joins may keep the state. Who else might have come to share it had the port.
+        if Arc::get_mut(&mut self.inside).is_none() {
+            self.inside.empty();
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::lacking::Lacking;
 use crate::deferred::{Deferred, Keep};
 use crate::delivery::{Delivery, Parcel, put_back_wanted};
 use crate::domain::Domain;
-use crate::port::{Port, PortCore, PortState, label, put_back};
+use crate::port::{Inside, Port, PortCore, PortState, label, put_back};
 use crate::predicate::Asker;
 use crate::receiver::Receiver;
 use crate::shelf::{End, Offered, Shelf};
@@ -66,6 +66,8 @@ pub(crate) trait Rule: fmt::Display + Send + Sync + 'static {
 /// The place of an arbiter at one of its ports.
 pub(crate) struct Seat<R: Rule> {
     port: Weak<PortCore<R::Item>>,
+    /// For the quick way, without keeping the port.
+    pub(super) inside: Arc<Inside<R::Item>>,
     rule: R,
 }
 
@@ -119,6 +121,7 @@ impl<R: Rule> Seat<R> {
     pub(crate) fn new(port: &Port<R::Item>, rule: R) -> Self {
         Seat {
             port: Arc::downgrade(port.core()),
+            inside: Arc::clone(port.core().inside()),
             rule,
         }
     }

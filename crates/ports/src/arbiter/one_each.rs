@@ -5,7 +5,7 @@
 //! of its ports locked nobody else decides about the join, nor takes what he has seen.
 
 use super::join_gate::Gate;
-use super::join_seat::{Held, Rule, Seat, let_go};
+use super::join_seat::{Rule, Seat};
 use super::lacking::Lacking;
 use crate::deferred::Deferred;
 use crate::delivery::Parcel;
@@ -34,12 +34,6 @@ impl OneEach<'_> {
     pub(crate) fn may_fire(&self) -> bool {
         self.gate.is_always_passed()
     }
-
-    /// As [`let_go`].
-    #[inline]
-    pub(crate) fn let_go<T: Send + 'static>(&mut self, held: Held<T>) {
-        let_go(held, self.deferred);
-    }
 }
 
 impl<R: Rule> Seat<R> {
@@ -53,18 +47,16 @@ impl<R: Rule> Seat<R> {
     // Always, as what takes: each seat of a tuple is a type of its own, and handing its guard over in memory costs more
     // than the rest.
     #[inline(always)]
-    pub(crate) fn reach<'h>(
-        &self,
-        at: usize,
-        held: &'h mut Held<R::Item>,
-        one: &OneEach<'_>,
-    ) -> Option<Reached<'h, R::Item>> {
+    pub(crate) fn reach(&self, at: usize, one: &OneEach<'_>) -> Option<Reached<'_, R::Item>> {
         if at == one.at {
             return Some(None);
         }
-        let mut state = held.insert(self.port()?).try_state()?;
+        let mut state = self.inside.try_lock()?;
         if state.items_mut().is_empty() {
-            one.lacking.at(at);
+            // The ordinary way finds that a port is gone.
+            if state.is_there() {
+                one.lacking.at(at);
+            }
             return None;
         }
         Some(Some(state))

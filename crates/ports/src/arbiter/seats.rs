@@ -190,14 +190,8 @@ macro_rules! tuples {
                 if !($(self.$at.takes_any_one())&&+ && one.may_fire()) {
                     return None;
                 }
-                $(let mut $held = None;)+
-                let all = || {
-                    $(let $planned = self.$at.reach($at, &mut $held, &one)?;)+
-                    Some(make(($(self.$at.take_one($planned, &mut one),)+)))
-                };
-                let made = all();
-                $(one.let_go($held);)+
-                made
+                $(let $planned = self.$at.reach($at, &one)?;)+
+                Some(make(($(self.$at.take_one($planned, &mut one),)+)))
             }
 
             #[inline]

@@ -17,7 +17,7 @@ use motet_dispatch::{BoxList, QueueError};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-/// What each post writes comes first, then what it reads; see [`PortCore`].
+/// What each post writes comes first, then what it reads; see [`Inside`](super::Inside).
 #[repr(C)]
 pub(crate) struct PortState<T: Send + 'static> {
     pub(super) stamps: Stamps,
@@ -60,6 +60,16 @@ impl<T: Send + 'static> PortState<T> {
             stamps: Stamps::default(),
             turned_away: TurnedAway::default(),
         }
+    }
+
+    /// The state of the same port with nothing in it.
+    pub(super) fn emptied(&self) -> Self {
+        PortState::new(None, &self.this)
+    }
+
+    /// Whether the port has a handle.
+    pub(crate) fn is_there(&self) -> bool {
+        self.this.strong_count() > 0
     }
 
     /// Offers the parcel to the receivers; keeps it if none takes it.
