@@ -4,13 +4,13 @@
 //! Definition: time of the whole tree. Fibonacci: a call below the cut-off is one leaf; each
 //! call above it hands one half to a task and takes the other itself, and their results meet in a
 //! frame. UTS: a handler walks depth-first through so many nodes and hands what is left over to
-//! others; rayon maps over the children of each node. Threats: the leaf's own work hides the rest.
+//! others; rayon maps over the children of each node. Threads are bound to cores on both sides. Threats: the leaf's own work hides the rest.
 
 use crate::contest::{Bar, Contest};
 use crate::peers::rayon;
 use crate::uts::{Node, Tree};
 use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
-use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, Task};
+use motet_dispatch::{Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task};
 use motet_sync::atomic::{AtomicU64, Ordering};
 use motet_sync::thread;
 use std::hint::black_box;
@@ -105,8 +105,18 @@ fn fork(queue: &DispatcherQueue, mut n: u32, mut frame: Arc<Frame>) {
     frame.give(fibonacci(n));
 }
 
+/// A thread on each core, as rayon's here: two on one would be seen for what the system's balance takes.
+fn bound() -> Result<Dispatcher, String> {
+    let config = DispatcherConfig {
+        threads: thread::cores(),
+        pin: true,
+        ..DispatcherConfig::default()
+    };
+    Dispatcher::with(config).map_err(|error| error.to_string())
+}
+
 fn fork_fibonacci(n: u32) -> Result<f64, String> {
-    let dispatcher = Dispatcher::new(thread::cores());
+    let dispatcher = bound()?;
     let queue = dispatcher.queue(QueueConfig::named("fibonacci"));
     let (caller, answer) = mpsc::channel();
     let started = Instant::now();
@@ -177,7 +187,7 @@ impl Walk {
 }
 
 fn share_tree(tree: &Tree) -> Result<f64, String> {
-    let dispatcher = Dispatcher::new(thread::cores());
+    let dispatcher = bound()?;
     let queue = dispatcher.queue(QueueConfig::named("tree"));
     let started = Instant::now();
     let walk = Arc::new(Walk {
