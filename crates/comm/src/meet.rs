@@ -1,7 +1,7 @@
 //! One rank's part in a collective: it comes to the meeting place with a value, and reads what the ranks have
 //! made of all values.
 
-use crate::fabric::{Agenda, Call, Place};
+use crate::fabric::{Agenda, Call, Coming, Place};
 use crate::pending::{Pending, Waiting, Whys};
 use crate::profile::Called;
 use crate::report::Why;
@@ -23,7 +23,7 @@ pub(crate) trait Collective<'c, T>:
 /// A collective call of one rank.
 pub(crate) struct Meet<'c, V, C, F, R> {
     comm: &'c Communicator,
-    call: Call,
+    coming: Coming,
     /// What is wrong with the arguments: the rank then does not come at all.
     refused: Option<Box<CommError>>,
     /// What this rank brings, until it has come.
@@ -32,7 +32,6 @@ pub(crate) struct Meet<'c, V, C, F, R> {
     read: Option<R>,
     place: At<'c>,
     came: bool,
-    number: u32,
 }
 
 /// Where the ranks meet.
@@ -69,7 +68,11 @@ where
         };
         Meet {
             comm,
-            call,
+            coming: Coming {
+                rank: comm.rank(),
+                number: 0,
+                call,
+            },
             refused,
             value,
             agenda: Agenda {
@@ -79,7 +82,6 @@ where
             read: Some(read),
             place: comm.team().place().map_or(At::Nowhere, At::Own),
             came: false,
-            number: 0,
         }
     }
 
@@ -93,7 +95,7 @@ where
         if !self.came {
             self.come(bring);
         }
-        self.refused.is_none().then_some(self.number)
+        self.refused.is_none().then_some(self.coming.number)
     }
 
     /// Comes to the meeting, unless that is not possible.
@@ -104,29 +106,29 @@ where
         }
         match &self.place {
             At::Nowhere => return,
-            At::Own(_) => match self.comm.enter_meeting(self.call.name()) {
-                Ok(number) => self.number = number,
+            At::Own(_) => match self.comm.enter_meeting(self.coming.call.name()) {
+                Ok(number) => self.coming.number = number,
                 Err(refused) => {
                     self.refused = Some(Box::new(refused));
                     return;
                 }
             },
-            At::Started(_) => self.number = 1,
+            At::Started(_) => self.coming.number = 1,
         }
         let (Some(place), Some(value)) = (self.place.get(), self.value.take()) else {
             return;
         };
         let value = bring(value);
-        let (rank, call, agenda) = (self.comm.rank(), self.call, &mut self.agenda);
+        let (coming, agenda) = (&self.coming, &mut self.agenda);
         let sleepers = match place {
             Place::Bridge(bridge) => {
                 // SAFETY: as below.
-                unsafe { bridge.arrive(rank, call, value, self.number, &agenda.combine) };
+                unsafe { bridge.arrive(coming, value, &agenda.combine) };
                 Vec::new()
             }
             // SAFETY: a rank comes to its communicator's place only when it has read the last total, as
             // `enter_meeting` says, and once to the place of a started collective.
-            place => unsafe { place.arrive(rank, call, value, agenda) },
+            place => unsafe { place.arrive(coming, value, agenda) },
         };
         self.wake(sleepers);
     }
@@ -173,7 +175,7 @@ where
             self.place = At::Started(comm.next_started_place());
         }
         {
-            let _entered = comm.entered(self.call.name(), self.call.location());
+            let _entered = comm.entered(self.coming.call.name(), self.coming.call.location());
             self.come(|value| value);
         }
         Request::new(comm.spot(), self)
@@ -211,16 +213,16 @@ where
             let (value, finish) = (self.value.take()?, self.agenda.finish.take()?);
             return Some(self.read.take()?(&finish(value)));
         };
-        if !place.has_taken_place(self.number) {
+        if !place.has_taken_place(&self.coming) {
             self.go_on();
-            if !self.place.get()?.has_taken_place(self.number) {
+            if !self.place.get()?.has_taken_place(&self.coming) {
                 return None;
             }
         }
         let place = self.place.get()?;
         let read = self.read.take()?;
         // SAFETY: the meeting has taken place, and this rank comes again only after it has left it.
-        let total = unsafe { place.read(&mut self.agenda, read) };
+        let total = unsafe { place.read(&self.coming, &mut self.agenda, read) };
         if let At::Own(_) = self.place {
             self.comm.leave_meeting();
         }
@@ -233,7 +235,7 @@ where
         }
         let why = self
             .comm
-            .waits_in(self.call.operation(), self.call.location());
+            .waits_in(self.coming.call.operation(), self.coming.call.location());
         vec![Why {
             started: matches!(self.place, At::Started(_)),
             ..why
@@ -241,6 +243,9 @@ where
     }
 
     fn called(&self) -> Option<Called> {
-        Some(Called::new(self.call.name(), self.call.location()))
+        Some(Called::new(
+            self.coming.call.name(),
+            self.coming.call.location(),
+        ))
     }
 }

@@ -31,7 +31,7 @@ impl Communicator {
         name: &'static str,
         location: &'static Location<'static>,
     ) -> impl Collective<'c, ()> {
-        let call = Call::new::<()>(name, location);
+        let call = Call::bare(name, location);
         Meet::new(self, call, Ok(()), |(), ()| (), |()| (), |(): &()| Ok(()))
     }
 }

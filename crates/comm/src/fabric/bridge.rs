@@ -11,7 +11,7 @@ mod part;
 mod runs;
 
 use super::any_cell::AnyCell;
-use super::call::Call;
+use super::call::{Call, Coming};
 use super::meeting::Meeting;
 use super::processes::{Crossing, Direct, Part, Parts, Processes, Route, Site, keep_spare};
 use crate::{CommError, Value};
@@ -125,18 +125,17 @@ impl Bridge {
         }
     }
 
-    /// A rank comes to meeting `number` of the communicator.
+    /// A rank comes to a meeting of the communicator.
     ///
     /// # Safety
     /// As [`Meeting::arrive`].
     pub(crate) unsafe fn arrive<V: Value>(
         &self,
-        rank: usize,
-        call: Call,
+        coming: &Coming,
         value: V,
-        number: u32,
         combine: impl Fn(V, V) -> V,
     ) {
+        let &Coming { rank, number, call } = coming;
         let runs = Runs::one(rank, value);
         let mine = if self.here.len() == 1 {
             // There is nobody here to meet.
@@ -224,7 +223,7 @@ impl Bridge {
         let combined = agreed.and_then(|()| self.combine(mine, &mut parts, combine));
         keep_spare(&mut self.between.lock().spare, parts);
         // SAFETY: all ranks have come, and only who has taken what they brought publishes.
-        unsafe { self.meeting.publish(combined.map(finish)) };
+        unsafe { self.meeting.published().publish_next(combined.map(finish)) };
         if self.here.len() > 1 {
             fence(Ordering::SeqCst);
         }
@@ -330,17 +329,17 @@ impl Bridge {
 
     #[inline]
     pub(super) fn has_taken_place(&self, number: u32) -> bool {
-        self.meeting.has_taken_place(number)
+        self.meeting.published().is(number)
     }
 
     /// # Safety
-    /// As [`Meeting::read`].
+    /// As [`Published::read`](super::published::Published::read).
     pub(super) unsafe fn read<S: Send + Sync + 'static, R>(
         &self,
         read: impl FnOnce(&S) -> R,
     ) -> Result<R, CommError> {
         // SAFETY: the caller promises it.
-        unsafe { self.meeting.read(read) }
+        unsafe { self.meeting.published().read(read) }
     }
 }
 

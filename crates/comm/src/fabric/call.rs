@@ -16,6 +16,15 @@ pub(crate) struct Call {
     /// The number of elements, where all ranks must have the same number.
     length: u64,
     root: u32,
+    bare: bool,
+}
+
+/// That a rank comes to a meeting.
+pub(crate) struct Coming {
+    pub(crate) rank: usize,
+    /// The meeting's number; the first is 1.
+    pub(crate) number: u32,
+    pub(crate) call: Call,
 }
 
 /// No root, no common length.
@@ -31,7 +40,22 @@ impl Call {
             type_name: type_name::<T>,
             length: ANY_LENGTH,
             root: NONE,
+            bare: false,
         }
+    }
+
+    /// A call in which the ranks only meet: each brings `()`, and that is the total.
+    pub(crate) fn bare(name: &'static str, location: &'static Location<'static>) -> Self {
+        Call {
+            bare: true,
+            ..Call::new::<()>(name, location)
+        }
+    }
+
+    /// Whether the ranks only meet.
+    #[inline]
+    pub(crate) fn is_bare(&self) -> bool {
+        self.bare
     }
 
     /// With this root.

@@ -2,11 +2,12 @@
 //!
 //! Each rank lays its value into its own cell and counts itself in at its node of the tree. The last
 //! to arrive at a node combines the values of the node's children, in the [order](super::order) of ranks, and goes on
-//! to the node above; everyone else waits. The last at the root publishes the total by raising the epoch.
-//! No rank does work while it waits, and each rank is polled once to arrive and once to go on.
+//! to the node above; everyone else waits. The last at the root publishes the total with the number of the meeting.
+//! No rank does work while it waits, and each rank is polled once to arrive and once to go on. Two ranks that bring nothing
+//! meet beside the tree, as a [pair](super::pair).
 //!
 //! ```text
-//!            root                 arrived: 2 of 2 → the last publishes, epoch += 1
+//!            root                 arrived: 2 of 2 → the last publishes
 //!          /      \
 //!      node        node           arrived: 8 of 8 → the last combines and climbs
 //!     / | … \     / | … \
@@ -18,17 +19,18 @@
 //! - The cell of rank `r` is written by `r` before it counts itself in; after that it belongs to
 //!   whoever counts last at the node, and, as the cell of its subtree's first rank, to the last at
 //!   the next node. The counting is `AcqRel`, so each owner sees what the one before wrote.
-//! - The total is written by the last at the root before it raises the epoch and read by others after
-//!   they saw it raised. It is written again only after all ranks have counted themselves in again,
-//!   which each does after it has read.
+//! - The total is written by the last at the root and [published](super::published).
 
 use super::any_cell::AnyCell;
-use super::call::{Call, mismatch, other_type};
+use super::call::{Call, Coming, mismatch, other_type};
+use super::pair::{Pair, in_order};
+use super::published::Published;
 use crate::CommError;
-use motet_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use motet_sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 use motet_sync::cell::UnsafeCell;
 use motet_sync::{CachePadded, Mutex};
 use smallvec::SmallVec;
+use std::any::Any;
 
 /// Children of a node: a power of two, so that its pairs are those of the [order](super::order).
 const FAN: usize = if cfg!(motet_loom) { 2 } else { 8 };
@@ -40,19 +42,11 @@ pub(crate) struct Meeting {
     published: CachePadded<Published>,
     /// The ranks as the communicator numbers them; `None` when they are the same.
     names: Option<Box<[usize]>>,
-    /// Ranks that sleep until the epoch is raised, and how many.
+    /// Ranks that sleep until the meeting has taken place, and how many.
     sleepers: Mutex<Vec<usize>>,
     sleeping: AtomicUsize,
-}
-
-/// What those who wait look at and then read: a small total comes in the same cache line as the news of it.
-#[repr(C)]
-struct Published {
-    /// Meetings that have taken place.
-    epoch: AtomicU32,
-    /// Why the last meeting failed, if it did.
-    failed: UnsafeCell<Option<Box<CommError>>>,
-    total: UnsafeCell<AnyCell>,
+    /// Where two ranks only meet.
+    pair: Option<Box<Pair>>,
 }
 
 struct Node {
@@ -67,7 +61,7 @@ struct Cell {
     failed: Option<Box<CommError>>,
 }
 
-// SAFETY: the module doc says who may touch which cell when; the counting and the epoch order it.
+// SAFETY: the module doc says who may touch which cell when; the counting and the number that is published order it.
 unsafe impl Sync for Meeting {}
 // SAFETY: the values are Send.
 unsafe impl Send for Meeting {}
@@ -100,50 +94,93 @@ impl Meeting {
                 .map(|_| CachePadded::new(UnsafeCell::new(cell())))
                 .collect(),
             levels,
-            published: CachePadded::new(Published {
-                epoch: AtomicU32::new(0),
-                failed: UnsafeCell::new(None),
-                total: UnsafeCell::new(AnyCell::new()),
-            }),
+            published: CachePadded::new(Published::new()),
             names: None,
             sleepers: Mutex::default(),
             sleeping: AtomicUsize::new(0),
+            pair: (ranks == 2).then(Box::default),
         }
     }
 
-    /// A meeting of ranks with these numbers in their communicator.
+    /// The part of a meeting in one process, of the ranks with these numbers in their communicator.
     pub(crate) fn of(names: Box<[usize]>) -> Self {
         let meeting = Meeting::new(names.len());
         Meeting {
             names: Some(names),
+            pair: None,
             ..meeting
         }
     }
 
-    /// Rank `rank` arrives with `value` for the meeting it calls `call`. `true` when it was the last of
-    /// all: the total, which `finish` has made of the combined values, is published, and the caller must
-    /// wake the [`Meeting::sleepers`].
+    /// A rank arrives with `value`. The last of all publishes the total, which `finish` has made of the combined
+    /// values. The answer is who is to be woken.
     ///
     /// # Safety
     /// Each rank arrives once per meeting, and arrives again only after it has seen
     /// [`Meeting::has_taken_place`] and read the total.
+    #[inline]
     pub(crate) unsafe fn arrive<V: Send + 'static, S: Send + Sync + 'static>(
         &self,
-        rank: usize,
-        call: Call,
+        coming: &Coming,
         value: V,
         combine: impl Fn(V, V) -> V,
         finish: impl FnOnce(V) -> S,
-    ) -> bool {
+    ) -> Vec<usize> {
+        let &Coming { rank, number, call } = coming;
+        if let Some(pair) = self.pair_for(coming) {
+            // SAFETY: the caller promises it.
+            unsafe { pair.show(coming) };
+            // The other's line is on its way here while the fence waits until this one's is changed.
+            pair.has_come(coming);
+            fence(Ordering::SeqCst);
+            pair.prepare_next(coming);
+            // Acquire: if the other one has counted itself in, this rank sees its cell; or that it only met too, and has gone on to
+            // the next meeting.
+            if self.root().arrived.load(Ordering::Acquire) > 0 && !pair.has_come(coming) {
+                self.disagree(pair, coming);
+            }
+            return self.sleepers();
+        }
         // SAFETY: the caller promises it.
-        let last = unsafe { self.come(rank, call, value, combine) };
-        if last {
+        if unsafe { self.come(rank, call, value, combine) } {
             // SAFETY: this rank was the last to arrive.
             let combined = unsafe { self.combined() };
             // SAFETY: as above.
-            unsafe { self.publish(combined.map(finish)) };
+            unsafe { self.published.publish(number, combined.map(finish)) };
+            fence(Ordering::SeqCst);
+        } else if let Some(pair) = &self.pair {
+            // Of this fence and the one above one comes first: if the other one has come without a value, one of both sees it.
+            fence(Ordering::SeqCst);
+            if !pair.has_come(coming) {
+                return Vec::new();
+            }
+            self.disagree(pair, coming);
+        } else {
+            return Vec::new();
         }
-        last
+        self.sleepers()
+    }
+
+    /// One of two has come with a value, the other without. Both may have seen it; the first publishes it.
+    #[cold]
+    fn disagree(&self, pair: &Pair, coming: &Coming) {
+        if pair.is_first_to_disagree(coming.number) {
+            let theirs = match coming.call.is_bare() {
+                // SAFETY: the other one touches its cell again when this rank has published, below.
+                true => self.cells[1 - coming.rank].with(|cell| unsafe { (*cell).called }),
+                // SAFETY: the other one has come without a value, and this rank is in this meeting.
+                false => Some(unsafe { pair.others_call(coming) }),
+            };
+            let theirs = theirs.expect("who has come has called something");
+            let (ranks, [one, other]) = in_order(coming, &theirs);
+            let failed = mismatch(ranks, one, other);
+            let failed = failed.unwrap_or_else(|| other_type(ranks, one, other));
+            // Who has a value has counted itself in.
+            self.root().arrived.store(0, Ordering::Relaxed);
+            // SAFETY: both ranks have come, and this is the one that publishes.
+            unsafe { self.published.publish::<()>(coming.number, Err(failed)) };
+            fence(Ordering::SeqCst);
+        }
     }
 
     /// As [`Meeting::arrive`], but the last of all publishes nothing yet: the rest is left to it.
@@ -207,72 +244,41 @@ impl Meeting {
         (0..self.cells.len()).filter_map(call).collect()
     }
 
-    /// Publishes what was made of the combined value: the meeting has taken place. The caller must wake the
-    /// [`Meeting::sleepers`].
-    ///
-    /// # Safety
-    /// For the rank that was the last to come, once per meeting.
-    pub(crate) unsafe fn publish<S: Send + Sync + 'static>(
-        &self,
-        total: Result<S, Box<CommError>>,
-    ) {
-        let (total, failed) = match total {
-            Ok(total) => (Some(total), None),
-            Err(failed) => (None, Some(failed)),
-        };
-        // SAFETY: nobody reads the total between the arrival of all ranks and the raise of the
-        // epoch; the same holds for `failed`.
-        self.published.total.with_mut(|place| unsafe {
-            match total {
-                Some(total) => (*place).put(total),
-                None => (*place).clear(),
-            }
-        });
-        // SAFETY: as above.
-        self.published
-            .failed
-            .with_mut(|place| unsafe { *place = failed });
-        // Relaxed: one rank publishes at a time, and has seen the last meeting. Release: shows the total.
-        let meetings = self.published.epoch.load(Ordering::Relaxed);
-        let meetings = meetings.wrapping_add(1);
-        self.published.epoch.store(meetings, Ordering::Release);
-    }
-
-    /// Whether the meeting with this number (the first is 1) has taken place.
+    /// Whether the meeting to which a rank has come has taken place.
     #[inline]
-    pub(crate) fn has_taken_place(&self, number: u32) -> bool {
-        // Meetings cannot run ahead of a rank, so this is equality in spite of the wrap-around.
-        self.published.epoch.load(Ordering::Acquire) == number
+    pub(crate) fn has_taken_place(&self, coming: &Coming) -> bool {
+        self.pair_for(coming)
+            .is_some_and(|pair| pair.has_come(coming))
+            || self.published.is(coming.number)
     }
 
-    /// Reads the total of the last meeting.
+    /// Reads the total of the meeting to which a rank came last.
     ///
     /// # Safety
     /// The calling rank saw that the meeting has taken place and has not arrived for the next.
-    pub(crate) unsafe fn read<T, R>(&self, read: impl FnOnce(&T) -> R) -> Result<R, CommError>
+    #[inline]
+    pub(crate) unsafe fn read<T, R>(
+        &self,
+        coming: &Coming,
+        read: impl FnOnce(&T) -> R,
+    ) -> Result<R, CommError>
     where
         T: Send + Sync + 'static,
     {
-        if let Some(failed) = self.failure() {
-            return Err(failed);
-        }
-        // SAFETY: nobody writes the total before all ranks have arrived again.
-        Ok(self
-            .published
-            .total
-            .with(|total| read(unsafe { (*total).get() }.expect("the total is a T"))))
+        let met = self.pair_for(coming).filter(|pair| pair.has_come(coming));
+        let Some(pair) = met else {
+            // SAFETY: the caller promises it.
+            return unsafe { self.published.read(read) };
+        };
+        // SAFETY: the other one has come, and this rank is in this meeting.
+        unsafe { pair.agreed(coming) }?;
+        let nothing: &dyn Any = &();
+        Ok(read(
+            nothing.downcast_ref().expect("ranks that only meet get ()"),
+        ))
     }
 
-    /// Why the last meeting failed, if it did. For a rank that saw it take place and has not arrived
-    /// for the next.
-    fn failure(&self) -> Option<CommError> {
-        // SAFETY: written only by the publisher, as the module doc says.
-        self.published
-            .failed
-            .with(|failed| unsafe { (*failed).as_deref().cloned() })
-    }
-
-    /// Adds a rank that is about to sleep until the epoch is raised.
+    /// Adds a rank that is about to sleep until the meeting has taken place.
     pub(crate) fn add_sleeper(&self, rank: usize) {
         let mut sleepers = self.sleepers.lock();
         if !sleepers.contains(&rank) {
@@ -281,7 +287,7 @@ impl Meeting {
         }
     }
 
-    /// The ranks that slept until the epoch was raised. Called after a fence that follows
+    /// The ranks that slept until the meeting had taken place. Called after a fence that follows
     /// [`Meeting::arrive`].
     pub(crate) fn sleepers(&self) -> Vec<usize> {
         if self.sleeping.load(Ordering::Relaxed) == 0 {
@@ -290,6 +296,27 @@ impl Meeting {
         let sleepers = std::mem::take(&mut *self.sleepers.lock());
         self.sleeping.fetch_sub(sleepers.len(), Ordering::Relaxed);
         sleepers
+    }
+
+    /// What the last meeting has come to.
+    #[inline]
+    pub(super) fn published(&self) -> &Published {
+        &self.published
+    }
+
+    /// Where the two ranks meet, if they only meet.
+    #[inline]
+    fn pair_for(&self, coming: &Coming) -> Option<&Pair> {
+        match coming.call.is_bare() {
+            true => self.pair.as_deref(),
+            false => None,
+        }
+    }
+
+    /// The node of all ranks of a pair.
+    #[inline]
+    fn root(&self) -> &Node {
+        &self.levels[0][0]
     }
 
     fn name(&self, rank: usize) -> usize {
@@ -374,23 +401,27 @@ mod loom_tests {
     use motet_sync::{Arc, thread};
     use std::panic::Location;
 
-    fn call() -> Call {
-        Call::new::<u32>("allreduce", Location::caller())
+    fn coming(rank: usize, number: u32) -> Coming {
+        Coming {
+            rank,
+            number,
+            call: Call::new::<u32>("allreduce", Location::caller()),
+        }
     }
 
     /// Rank `rank` takes part in `meetings` meetings of `ranks` ranks.
     fn take_part(meeting: &Meeting, rank: usize, ranks: usize, meetings: u32) {
         for number in 1..=meetings {
-            let value = number * (1 << rank);
+            let (coming, value) = (coming(rank, number), number * (1 << rank));
             // SAFETY: one arrival per meeting, after the total of the last was read.
             unsafe {
-                meeting.arrive(rank, call(), value, |a: u32, b: u32| a + b, |total| total);
+                meeting.arrive(&coming, value, |a: u32, b: u32| a + b, |total| total);
             }
-            while !meeting.has_taken_place(number) {
+            while !meeting.has_taken_place(&coming) {
                 thread::yield_now();
             }
             // SAFETY: the meeting has taken place.
-            let total = unsafe { meeting.read(|total: &u32| *total) };
+            let total = unsafe { meeting.read(&coming, |total: &u32| *total) };
             assert_eq!(total, Ok(number * ((1 << ranks) - 1)));
         }
     }
@@ -421,25 +452,16 @@ mod loom_tests {
                     // SAFETY: each rank arrives once.
                     unsafe {
                         let join = |a: String, b: String| a + &b;
-                        meeting.arrive(rank, call(), word, join, |total| total)
+                        meeting.arrive(&coming(rank, 1), word, join, |total| total);
                     }
                 }
             };
             let others = [thread::spawn(arrive(1)), thread::spawn(arrive(2))];
-            let mine = arrive(0)();
-            let last: Vec<bool> = others
-                .into_iter()
-                .map(|other| other.join().unwrap())
-                .chain([mine])
-                .collect();
-            assert_eq!(
-                last.iter().filter(|last| **last).count(),
-                1,
-                "one is the last"
-            );
-            assert!(meeting.has_taken_place(1));
+            arrive(0)();
+            others.into_iter().for_each(|other| other.join().unwrap());
+            assert!(meeting.has_taken_place(&coming(0, 1)));
             // SAFETY: the meeting has taken place.
-            let total = unsafe { meeting.read(String::clone) };
+            let total = unsafe { meeting.read(&coming(0, 1), String::clone) };
             assert_eq!(total.as_deref(), Ok("abc"));
         });
     }

@@ -1,12 +1,11 @@
 //! Where the ranks of a communicator meet for collectives.
 
 use super::bridge::Bridge;
-use super::call::Call;
+use super::call::Coming;
 use super::meeting::Meeting;
 use super::ports::Gathering;
 use super::processes::Processes;
 use crate::{CommError, Value};
-use motet_sync::atomic::{Ordering, fence};
 use std::sync::Arc;
 
 /// A meeting place. Each rank brings a value; the values are combined in rank order; what is made of the
@@ -64,15 +63,14 @@ pub(crate) struct Agenda<C, F> {
 }
 
 impl Place {
-    /// Rank `rank` comes to the next meeting, and says who is to be woken then.
+    /// A rank comes to the next meeting, and says who is to be woken then.
     ///
     /// # Safety
     /// Each rank arrives once per meeting, and arrives again only after it has seen
     /// [`Place::has_taken_place`] and read the total.
     pub(crate) unsafe fn arrive<V, S, C, F>(
         &self,
-        rank: usize,
-        call: Call,
+        coming: &Coming,
         value: V,
         agenda: &mut Agenda<C, F>,
     ) -> Vec<usize>
@@ -89,34 +87,30 @@ impl Place {
                     finish.expect("a meeting is published once")(value)
                 };
                 // SAFETY: the caller promises it.
-                let last = unsafe { meeting.arrive(rank, call, value, &agenda.combine, finish) };
-                if !last {
-                    return Vec::new();
-                }
-                fence(Ordering::SeqCst);
-                meeting.sleepers()
+                unsafe { meeting.arrive(coming, value, &agenda.combine, finish) }
             }
-            Place::Port(gathering) => gathering.arrive(rank, call, value),
+            Place::Port(gathering) => gathering.arrive(coming.rank, coming.call, value),
             Place::Bridge(_) => unreachable!("ranks come to a bridge by its own arrive"),
         }
     }
 
-    /// Whether the meeting with this number (the first is 1) has taken place.
+    /// Whether the meeting to which a rank has come has taken place.
     #[inline]
-    pub(crate) fn has_taken_place(&self, number: u32) -> bool {
+    pub(crate) fn has_taken_place(&self, coming: &Coming) -> bool {
         match self {
-            Place::Tree(meeting) => meeting.has_taken_place(number),
-            Place::Port(gathering) => gathering.has_taken_place(number),
-            Place::Bridge(bridge) => bridge.has_taken_place(number),
+            Place::Tree(meeting) => meeting.has_taken_place(coming),
+            Place::Port(gathering) => gathering.has_taken_place(coming.number),
+            Place::Bridge(bridge) => bridge.has_taken_place(coming.number),
         }
     }
 
-    /// Reads the total of the last meeting.
+    /// Reads the total of the meeting to which a rank came last.
     ///
     /// # Safety
     /// The calling rank saw that the meeting has taken place and has not arrived for the next.
     pub(crate) unsafe fn read<V, S, C, F, R>(
         &self,
+        coming: &Coming,
         agenda: &mut Agenda<C, F>,
         read: impl FnOnce(&S) -> R,
     ) -> Result<R, CommError>
@@ -128,7 +122,7 @@ impl Place {
     {
         match self {
             // SAFETY: the caller promises it.
-            Place::Tree(meeting) => unsafe { meeting.read(read) },
+            Place::Tree(meeting) => unsafe { meeting.read(coming, read) },
             Place::Port(gathering) => gathering.read(agenda, read),
             // SAFETY: the caller promises it.
             Place::Bridge(bridge) => unsafe { bridge.read(read) },

@@ -157,6 +157,48 @@ mod loom_tests {
         });
     }
 
+    /// The same where ranks that only meet wake each other.
+    #[test]
+    fn loom_two_ranks_that_only_meet_wake_each_other() {
+        loom::model(|| {
+            let hall = Arc::new(Hall::new(2, 2));
+            let team = Arc::new(Team::world(2, PlaceKind::Tree));
+            let meets = |hall: &Arc<Hall>, team: &Arc<Team>, rank| {
+                let comm = communicator(hall, team, rank);
+                block_on(async {
+                    for _ in 0..2 {
+                        assert_eq!(comm.barrier().await, Ok(()));
+                    }
+                });
+            };
+            let other = thread::spawn({
+                let (hall, team) = (Arc::clone(&hall), Arc::clone(&team));
+                move || meets(&hall, &team, 1)
+            });
+            meets(&hall, &team, 0);
+            other.join().unwrap();
+        });
+    }
+
+    /// One of two brings something and the other does not: whoever sleeps is woken and told.
+    #[test]
+    fn loom_two_ranks_that_do_not_agree_are_woken() {
+        loom::model(|| {
+            let hall = Arc::new(Hall::new(2, 2));
+            let team = Arc::new(Team::world(2, PlaceKind::Tree));
+            let other = thread::spawn({
+                let (hall, team) = (Arc::clone(&hall), Arc::clone(&team));
+                move || {
+                    let comm = communicator(&hall, &team, 1);
+                    block_on(async { assert!(comm.allreduce(1, |a, b| a + b).await.is_err()) });
+                }
+            });
+            let comm = communicator(&hall, &team, 0);
+            block_on(async { assert!(comm.barrier().await.is_err()) });
+            other.join().unwrap();
+        });
+    }
+
     /// Two ranks of one thread combine what they have with that of a third on another, and use the room again.
     #[test]
     fn loom_tables_of_two_threads_exchange_what_their_ranks_have() {

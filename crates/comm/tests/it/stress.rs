@@ -118,6 +118,42 @@ fn stress_a_barrier_that_ranks_sleep_in_wakes_them_every_time() {
 }
 
 #[test]
+fn stress_two_ranks_that_only_meet_and_now_and_then_do_not_agree() {
+    within(patience(), || {
+        stress(16, |seed| {
+            let world = World::threads(2).workers(2);
+            let rounds = world.run(async |comm: Communicator| {
+                let (mut same, mut own) = (
+                    Random::new(seed),
+                    Random::new(seed + 100 * (1 + comm.rank() as u64)),
+                );
+                for round in 0..1500 {
+                    let pause = if own.below(16) == 0 { 150 } else { 0 };
+                    let start = Instant::now();
+                    while start.elapsed() < Duration::from_micros(pause) {
+                        std::hint::spin_loop();
+                    }
+                    match same.below(6) {
+                        0 => assert_eq!(comm.allreduce(round, |a, b| a + b).await?, 2 * round),
+                        odd @ (1 | 2) if comm.rank() == odd - 1 => {
+                            let told = comm.allreduce(round, |a, b| a + b).await;
+                            assert!(matches!(told, Err(CommError::Mismatch { .. })), "{told:?}");
+                        }
+                        1 | 2 => {
+                            let told = comm.barrier().await;
+                            assert!(matches!(told, Err(CommError::Mismatch { .. })), "{told:?}");
+                        }
+                        _ => comm.barrier().await?,
+                    }
+                }
+                Ok::<_, CommError>(())
+            });
+            rounds.expect("it ends well");
+        });
+    });
+}
+
+#[test]
 fn stress_a_neighbour_that_leaves_shows_the_room_it_has_made() {
     within(patience(), || {
         stress(200, |seed| {

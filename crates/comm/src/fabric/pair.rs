@@ -1,0 +1,238 @@
+//! Where two ranks meet that only meet: none of them brings anything, and nothing is made of it.
+//!
+//! Each shows what it has called and the number of the meeting in a line of its own, and waits until the line of the
+//! other one shows that number. So nobody counts, nobody is the last, and between the cores goes one line each way:
+//!
+//! ```text
+//!  rank 0: show 7 ─► look for 7 of rank 1 ─► met          rank 1: show 7 ─► look for 7 of rank 0 ─► met
+//! ```
+//!
+//! A rank has a line for meetings with even numbers and one for those with odd ones. It writes the line of a meeting before it
+//! shows the number, and again when it comes to the meeting after the next. By then the other one has come to the next, and so
+//! has read this one.
+
+use super::call::{Call, Coming, mismatch};
+use crate::CommError;
+use motet_sync::CachePadded;
+use motet_sync::atomic::{AtomicU32, Ordering};
+use motet_sync::cell::UnsafeCell;
+
+#[derive(Default)]
+pub(super) struct Pair {
+    /// By rank, then by the number of the meeting, even or odd.
+    lines: [CachePadded<[Line; 2]>; 2],
+    /// The last meeting to which one came with a value and the other without.
+    disagreed: AtomicU32,
+}
+
+/// What a rank shows. A cache line.
+#[repr(C, align(64))]
+struct Line {
+    number: AtomicU32,
+    /// Nobody reads it: see [`Pair::prepare_next`].
+    prepared: AtomicU32,
+    call: UnsafeCell<Option<Call>>,
+}
+
+// SAFETY: the module doc says who touches which line when; the numbers order it.
+unsafe impl Sync for Pair {}
+
+impl Pair {
+    /// Shows that a rank has come.
+    ///
+    /// # Safety
+    /// Each rank comes once per meeting, and again only when that has taken place and it has [agreed](Pair::agreed).
+    #[inline]
+    pub(super) unsafe fn show(&self, coming: &Coming) {
+        let line = self.line(coming.rank, coming.number);
+        // SAFETY: nobody reads it any more, or yet.
+        line.call
+            .with_mut(|call| unsafe { *call = Some(coming.call) });
+        // Release: shows the call.
+        line.number.store(coming.number, Ordering::Release);
+    }
+
+    /// Whether the other one has come to the same meeting, and only meets too.
+    #[inline]
+    pub(super) fn has_come(&self, coming: &Coming) -> bool {
+        let line = self.line(1 - coming.rank, coming.number);
+        line.number.load(Ordering::Acquire) == coming.number
+    }
+
+    /// Makes the line that this rank shows next its core's own, while it waits for the other one; else it would wait for that
+    /// when it has come. (The other one has it still from the last meeting but one.)
+    #[inline]
+    pub(super) fn prepare_next(&self, coming: &Coming) {
+        let line = self.line(coming.rank, coming.number.wrapping_add(1));
+        line.prepared.store(coming.number, Ordering::Relaxed);
+    }
+
+    /// What the other one has called.
+    ///
+    /// # Safety
+    /// The calling rank saw that the other one [has come](Pair::has_come), and has not come to the next meeting.
+    #[inline]
+    pub(super) unsafe fn others_call(&self, coming: &Coming) -> Call {
+        let line = self.line(1 - coming.rank, coming.number);
+        // SAFETY: the other one writes it again when this rank has come to the next meeting.
+        let call = line.call.with(|call| unsafe { *call });
+        call.expect("who has come has called something")
+    }
+
+    /// Whether both have called the same.
+    ///
+    /// # Safety
+    /// As [`Pair::others_call`].
+    #[inline]
+    pub(super) unsafe fn agreed(&self, coming: &Coming) -> Result<(), CommError> {
+        // SAFETY: the caller promises it.
+        let theirs = unsafe { self.others_call(coming) };
+        let (ranks, [one, other]) = in_order(coming, &theirs);
+        mismatch(ranks, one, other).map_or(Ok(()), |failed| Err(*failed))
+    }
+
+    /// Whether this rank is the first to say that one has come with a value and the other without.
+    pub(super) fn is_first_to_disagree(&self, number: u32) -> bool {
+        // Relaxed: who is not the first does nothing more.
+        self.disagreed.swap(number, Ordering::Relaxed) != number
+    }
+
+    #[inline]
+    fn line(&self, rank: usize, number: u32) -> &Line {
+        &self.lines[rank][number as usize % 2]
+    }
+}
+
+/// The two ranks, and what they have called.
+#[inline]
+pub(super) fn in_order<'c>(mine: &'c Coming, theirs: &'c Call) -> ([usize; 2], [&'c Call; 2]) {
+    let calls = match mine.rank {
+        0 => [&mine.call, theirs],
+        _ => [theirs, &mine.call],
+    };
+    ([0, 1], calls)
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Line {
+            number: AtomicU32::new(0),
+            prepared: AtomicU32::new(0),
+            call: UnsafeCell::new(None),
+        }
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_shows_one_cache_line() {
+        assert_eq!(size_of::<Line>(), 64);
+    }
+}
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use super::super::meeting::Meeting;
+    use super::*;
+    use motet_sync::{Arc, thread};
+    use std::panic::Location;
+
+    /// Comes to a meeting, with a value or without, waits for it and reads the total, which is then 0.
+    fn meet(
+        meeting: &Meeting,
+        (rank, number): (usize, u32),
+        value: Option<u32>,
+    ) -> Result<u32, CommError> {
+        let location = Location::caller();
+        let call = match value {
+            Some(_) => Call::new::<u32>("allreduce", location),
+            None => Call::bare("barrier", location),
+        };
+        let coming = Coming { rank, number, call };
+        // SAFETY: one arrival per meeting, after the total of the last was read.
+        match value {
+            Some(value) => unsafe {
+                meeting.arrive(&coming, value, |a, b| a + b, |total: u32| total)
+            },
+            None => unsafe { meeting.arrive(&coming, (), |(), ()| (), |()| ()) },
+        };
+        while !meeting.has_taken_place(&coming) {
+            thread::yield_now();
+        }
+        // SAFETY: the meeting has taken place.
+        match value {
+            Some(_) => unsafe { meeting.read(&coming, |total: &u32| *total) },
+            None => unsafe { meeting.read(&coming, |(): &()| 0) },
+        }
+    }
+
+    /// Both ranks do the same, each on a thread.
+    fn both(act: impl Fn(&Meeting, usize) + Send + Sync + Copy + 'static) {
+        let meeting = Arc::new(Meeting::new(2));
+        let other = thread::spawn({
+            let meeting = Arc::clone(&meeting);
+            move || act(&meeting, 1)
+        });
+        act(&meeting, 0);
+        other.join().unwrap();
+    }
+
+    /// What a rank writes before it comes the other one reads after it.
+    #[test]
+    fn loom_two_that_only_meet() {
+        loom::model(|| {
+            let written = Arc::new([(); 2].map(|()| UnsafeCell::new(0)));
+            let others = Arc::clone(&written);
+            let meeting = Arc::new(Meeting::new(2));
+            let act = |meeting: &Meeting, written: &[UnsafeCell<u32>; 2], rank: usize| {
+                for round in 1..=2 {
+                    // SAFETY: the other one reads it between the meetings of a round.
+                    written[rank].with_mut(|mine| unsafe { *mine = round });
+                    assert_eq!(meet(meeting, (rank, 2 * round - 1), None), Ok(0));
+                    // SAFETY: the other one writes it before a round and after it.
+                    let theirs = written[1 - rank].with(|theirs| unsafe { *theirs });
+                    assert_eq!(theirs, round);
+                    assert_eq!(meet(meeting, (rank, 2 * round), None), Ok(0));
+                }
+            };
+            let other = thread::spawn({
+                let meeting = Arc::clone(&meeting);
+                move || act(&meeting, &others, 1)
+            });
+            act(&meeting, &written, 0);
+            other.join().unwrap();
+        });
+    }
+
+    /// A fast rank has gone on to a meeting with a value while the slow one is still in one without.
+    #[test]
+    fn loom_two_that_only_meet_now_and_then() {
+        loom::model(|| {
+            both(|meeting, rank| {
+                for (number, value) in (1..).zip([None, Some(3), None, Some(4)]) {
+                    let total = value.map_or(0, |value| 2 * value);
+                    assert_eq!(meet(meeting, (rank, number), value), Ok(total));
+                }
+            });
+        });
+    }
+
+    /// One comes with a value and the other without: both are told, and meet again.
+    #[test]
+    fn loom_two_of_which_one_brings_something() {
+        loom::model(|| {
+            both(|meeting, rank| {
+                let failed = meet(meeting, (rank, 1), (rank == 1).then_some(7));
+                let Err(CommError::Mismatch { one, other }) = failed else {
+                    panic!("no mismatch: {failed:?}");
+                };
+                assert!(one.starts_with("rank 0 calls barrier"), "{one}");
+                assert!(other.starts_with("rank 1 calls allreduce"), "{other}");
+                assert_eq!(meet(meeting, (rank, 2), Some(4)), Ok(8));
+            });
+        });
+    }
+}
