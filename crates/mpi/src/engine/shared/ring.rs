@@ -16,6 +16,7 @@
 //! over: a process that misbehaves can send nonsense, and nothing worse.
 
 mod cells;
+mod course;
 mod frame;
 #[cfg(all(test, motet_loom))]
 mod models;
@@ -24,7 +25,8 @@ mod tests;
 
 use super::parcel::Parcel;
 use cells::Ring;
-use frame::{CELL, FAREWELL, FIRST, REST, Stamp, WHOLE, frame_cells, is_stamp, stamp};
+use course::Course;
+use frame::{CELL, FAREWELL, FIRST, REST, Stamp, WHOLE, frame_cells, is_stamp, stamp, words_of};
 use motet_comm::{Gone, Header};
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::mem;
@@ -43,6 +45,7 @@ pub(super) struct RingSender<M> {
     written: u64,
     /// Cells that the receiver was done with when it was last asked.
     taken: u64,
+    course: Course,
 }
 
 /// The end that receives.
@@ -100,6 +103,7 @@ impl<M: Memory> RingSender<M> {
             ring: Ring::new(memory, place),
             written: 0,
             taken: 0,
+            course: Course::default(),
         }
     }
 
@@ -185,7 +189,9 @@ impl<M: Memory> RingSender<M> {
             word.store(*number, Ordering::Relaxed);
         }
         let stamp = stamp(kind, self.written, bytes.len());
-        self.ring.copy_in(pieces, bytes, at + 1 + head.len());
+        let (ring, first, length) = (&self.ring, at + 1 + head.len(), bytes.len());
+        self.course
+            .write(length, |past| ring.copy_in(pieces, bytes, first, past));
         self.written += cells;
         // Nobody else has written there; the receiver sees it before the stamp.
         let left = &data[next];
@@ -253,12 +259,17 @@ impl<M: Memory> RingReceiver<M> {
         if kind != WHOLE || bytes > self.ring.piece() || self.header(at) != *header {
             return false;
         }
-        for begin in (0..bytes).step_by(BLOCK) {
-            let word = (at + 4 + begin / 8) % self.ring.data().len();
+        let (mut word, mut rest) = (at + 4, bytes);
+        while rest > 0 {
+            let block = rest.min(BLOCK);
             self.block.clear();
-            let block = BLOCK.min(bytes - begin);
             self.ring.copy_out(word, block, &mut self.block);
             read(&self.block);
+            rest -= block;
+            word += BLOCK / 8;
+            if word >= self.ring.data().len() {
+                word -= self.ring.data().len();
+            }
         }
         self.end_frame(frame_cells(3, bytes));
         true
@@ -389,8 +400,3 @@ enum Whole {
 
 /// A frame that the sender cannot have written, or not now.
 struct Nonsense;
-
-fn words_of(header: &Header) -> [u64; 2] {
-    let one = u64::from(header.source) | u64::from(header.destination) << 32;
-    [one, u64::from(header.tag)]
-}

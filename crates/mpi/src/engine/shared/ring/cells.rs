@@ -48,9 +48,9 @@ impl<M: Memory> Ring<M> {
         (cell & (self.cells() - 1)) as usize * CELL
     }
 
-    /// Writes these of the pieces' bytes from this word on, round the end.
+    /// Writes these of the pieces' bytes from this word on, round the end; `past` the caches or through them.
     #[inline]
-    pub(super) fn copy_in(&self, pieces: &[&[u8]], bytes: Range<usize>, begin: usize) {
+    pub(super) fn copy_in(&self, pieces: &[&[u8]], bytes: Range<usize>, begin: usize, past: bool) {
         let (data, mut at, mut before) = (self.data(), begin * 8, 0);
         let end = size_of_val(data);
         for piece in pieces {
@@ -59,8 +59,11 @@ impl<M: Memory> Ring<M> {
             before += piece.len();
             while !rest.is_empty() {
                 let (near, far) = rest.split_at(rest.len().min(end - at));
-                copy_in(near, data, at);
-                at = (at + near.len()) % end;
+                copy_in(near, data, at, past);
+                at += near.len();
+                if at == end {
+                    at = 0;
+                }
                 rest = far;
             }
         }
@@ -73,6 +76,8 @@ impl<M: Memory> Ring<M> {
         let near = bytes.min((data.len() - begin) * 8);
         to.reserve(bytes);
         copy_out(&data[begin..], near, to);
-        copy_out(data, bytes - near, to);
+        if near < bytes {
+            copy_out(data, bytes - near, to);
+        }
     }
 }

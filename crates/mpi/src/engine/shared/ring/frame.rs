@@ -1,5 +1,7 @@
 //! What a frame begins with, and how long it is.
 
+use motet_comm::Header;
+
 /// Words of a cell, which is a cache line.
 pub(super) const CELL: usize = 8;
 
@@ -44,4 +46,11 @@ impl Stamp {
 #[inline]
 pub(super) fn frame_cells(head: usize, bytes: usize) -> u64 {
     ((1 + head) * 8 + bytes).div_ceil(CELL * 8) as u64
+}
+
+/// The words of a header behind its context.
+#[inline]
+pub(super) fn words_of(header: &Header) -> [u64; 2] {
+    let one = u64::from(header.source) | u64::from(header.destination) << 32;
+    [one, u64::from(header.tag)]
 }
