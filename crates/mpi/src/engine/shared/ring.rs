@@ -26,7 +26,9 @@ mod tests;
 use super::parcel::Parcel;
 use cells::Ring;
 use course::Course;
-use frame::{CELL, FAREWELL, FIRST, REST, Stamp, WHOLE, frame_cells, is_stamp, stamp, words_of};
+use frame::{
+    CELL, FAREWELL, FIRST, LINE, REST, Stamp, WHOLE, frame_cells, is_stamp, stamp, words_of,
+};
 use motet_comm::{Gone, Header};
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::mem;
@@ -82,14 +84,14 @@ struct Begun {
 /// At most so many bytes of a message in a frame: the receiver copies one while the sender copies the next.
 const PIECE: usize = 8 * 1024;
 
-/// Bytes of a cell.
-const LINE: usize = CELL * 8;
+/// At most so many in a message cut from a vector: all that have room are written before any is read, and each costs both ends its locks.
+const CUT: usize = 32 * 1024;
 
 /// Blocks in which a frame is read: while one is used the next is on its way out of another core's cache.
 const BLOCK: usize = 8 * LINE;
 
 /// A receiver keeps so many bytes of memory for further short messages.
-const KEPT: usize = 2 * PIECE;
+const KEPT: usize = CUT;
 
 /// The words that a ring of `cells` takes.
 pub(super) const fn ring_words(cells: usize) -> usize {
@@ -156,7 +158,7 @@ impl<M: Memory> RingSender<M> {
     pub(super) fn write_some(&mut self, header: &Header, bytes: &[u8]) -> Gone {
         let ([one, two], mut gone) = (words_of(header), Gone::default());
         let head = [header.context, one, two];
-        for piece in bytes.chunks(self.ring.piece() / LINE * LINE) {
+        for piece in bytes.chunks(self.ring.cut() / LINE * LINE) {
             if !self.write_frame(WHOLE, &head, &[piece], 0..piece.len()) {
                 break;
             }
@@ -256,7 +258,7 @@ impl<M: Memory> RingReceiver<M> {
         }
         let Stamp { kind, bytes } = Stamp::read(stamp);
         // What is nonsense is told by `next`.
-        if kind != WHOLE || bytes > self.ring.piece() || self.header(at) != *header {
+        if kind != WHOLE || bytes > self.ring.cut() || self.header(at) != *header {
             return false;
         }
         let (mut word, mut rest) = (at + 4, bytes);
@@ -317,7 +319,7 @@ impl<M: Memory> RingReceiver<M> {
             REST | FAREWELL => 0,
             _ => return Err(Nonsense),
         };
-        if bytes > self.ring.piece() || (kind == REST) != self.begun.is_some() {
+        if bytes > self.ring.cut() || (kind == REST) != self.begun.is_some() {
             return Err(Nonsense);
         }
         let came = match kind {

@@ -2,7 +2,7 @@
 
 use super::super::bytes::{copy_in, copy_out};
 use super::frame::CELL;
-use super::{Memory, PIECE};
+use super::{CUT, Memory, PIECE};
 use motet_sync::atomic::AtomicU64;
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,10 +25,16 @@ impl<M: Memory> Ring<M> {
         (self.place.len() / CELL - 1) as u64
     }
 
-    /// At most so many bytes stand in a frame: a ring has room for several.
+    /// At most so many bytes of a message stand in a frame: a ring has room for several.
     #[inline]
     pub(super) fn piece(&self) -> usize {
-        PIECE.min(self.place.len() * 8 / 4)
+        PIECE.min(self.cut())
+    }
+
+    /// At most so many bytes stand in a frame.
+    #[inline]
+    pub(super) fn cut(&self) -> usize {
+        CUT.min(self.place.len() * 8 / 4)
     }
 
     #[inline]

@@ -5,7 +5,7 @@
 //! memory, from where the other core reads. How the cores lie no process knows, and a host may move them. So a sender
 //! measures a frame now and then.
 
-use super::LINE;
+use super::frame::LINE;
 use std::time::{Duration, Instant};
 
 /// The way of long frames to another process.

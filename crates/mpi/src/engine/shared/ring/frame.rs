@@ -4,6 +4,8 @@ use motet_comm::Header;
 
 /// Words of a cell, which is a cache line.
 pub(super) const CELL: usize = 8;
+/// Bytes of a cell.
+pub(super) const LINE: usize = CELL * 8;
 
 /// What a frame is, in the highest byte of its stamp; below stands the number of its cell, as far as it fits, and in the
 /// lowest bits how many bytes the frame carries.
