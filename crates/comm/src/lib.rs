@@ -84,7 +84,8 @@ mod request;
 mod run;
 mod split;
 mod stream;
-mod streamed;
+#[doc(hidden)]
+pub mod streamed;
 mod topology;
 mod transport;
 mod value;

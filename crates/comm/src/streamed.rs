@@ -1,14 +1,14 @@
-//! Copies that pass the caches by.
+//! Copies that pass the caches by, here and in transports.
 
 /// Copies of so many bytes and more fill the caches with what nobody reads again from there.
-pub(crate) const LEAST: usize = 32 * 1024 * 1024;
+pub const LEAST: usize = 32 * 1024 * 1024;
 
 /// Copies memory of any length as one that is larger than the caches is best copied: what is written is not read before,
 /// and does not push out what is there.
 ///
 /// # Safety
 /// As for [`ptr::copy_nonoverlapping`](std::ptr::copy_nonoverlapping).
-pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
+pub unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: the caller's promise.
     unsafe {

@@ -21,8 +21,8 @@ pub(super) struct Pieces {
 }
 
 /// So many used pieces are kept, of so many bytes at most: a transport delivers about as much at once.
-const SPARE: usize = 16;
-const KEPT: usize = 16 * 1024;
+const SPARE: usize = 8;
+const KEPT: usize = 32 * 1024;
 
 impl Pieces {
     fn push(&mut self, meeting: u32, payload: &mut Vec<u8>) {

@@ -3,16 +3,18 @@
 //! A message's stamp hands its bytes over, so that only one process has to do with them at a time: they are copied as
 //! any memory, many at once. (Words that are written as atomic ones the compiler copies one by one.)
 
+#[cfg(not(motet_loom))]
+use motet_comm::streamed;
 use motet_sync::atomic::AtomicU64;
 #[cfg(motet_loom)]
 use motet_sync::atomic::Ordering;
 #[cfg(not(motet_loom))]
 use std::ptr;
 
-/// Writes the bytes to the words, behind so many bytes from the first on.
+/// Writes the bytes to the words, behind so many bytes from the first on; `past` the caches or through them.
 #[inline]
 #[cfg(not(motet_loom))]
-pub(super) fn copy_in(bytes: &[u8], words: &[AtomicU64], behind: usize) {
+pub(super) fn copy_in(bytes: &[u8], words: &[AtomicU64], behind: usize, past: bool) {
     let room = size_of_val(words).checked_sub(behind);
     assert!(room.is_some_and(|room| bytes.len() <= room));
     // SAFETY: it is within the words or at their end, as the assertion says.
@@ -20,7 +22,13 @@ pub(super) fn copy_in(bytes: &[u8], words: &[AtomicU64], behind: usize) {
     // SAFETY: there is room, which the assertion says, and atomic words may be written through a shared reference. Nobody
     // reads these before the stamp says that they are written, nor writes them; if a process that misbehaves does, it
     // reads or makes other bytes, and any bytes are a payload.
-    unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) }
+    unsafe {
+        match past {
+            false => ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()),
+            // Who sees the stamp sees them too: they are in their order before the copy ends.
+            true => streamed::copy(bytes.as_ptr(), to, bytes.len()),
+        }
+    }
 }
 
 /// Appends so many bytes from the first word on.
@@ -41,7 +49,7 @@ pub(super) fn copy_out(words: &[AtomicU64], bytes: usize, to: &mut Vec<u8>) {
 
 /// Loom's words are no memory: it sees each of them.
 #[cfg(motet_loom)]
-pub(super) fn copy_in(bytes: &[u8], words: &[AtomicU64], behind: usize) {
+pub(super) fn copy_in(bytes: &[u8], words: &[AtomicU64], behind: usize, _past: bool) {
     let (first, behind) = (behind / 8, behind % 8);
     let (near, far) = bytes.split_at(bytes.len().min(8 - behind));
     for (at, bytes) in [near].into_iter().chain(far.chunks(8)).enumerate() {
@@ -67,6 +75,7 @@ pub(super) fn copy_out(words: &[AtomicU64], bytes: usize, to: &mut Vec<u8>) {
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
+    use motet_sync::atomic::Ordering;
 
     #[test]
     fn what_was_copied_in_comes_out() {
@@ -74,17 +83,22 @@ mod tests {
         for length in [0, 1, 7, 8, 9, 64, 65, 72] {
             let bytes: Vec<u8> = (0..length).collect();
             let (near, far) = bytes.split_at(bytes.len() / 3);
-            copy_in(near, &words, 0);
-            copy_in(far, &words, near.len());
-            let mut out = vec![99];
-            copy_out(&words, bytes.len(), &mut out);
-            assert_eq!((out[0], &out[1..]), (99, &bytes[..]));
+            for past in [false, true] {
+                words
+                    .iter()
+                    .for_each(|word| word.store(u64::MAX, Ordering::Relaxed));
+                copy_in(near, &words, 0, past);
+                copy_in(far, &words, near.len(), past);
+                let mut out = vec![99];
+                copy_out(&words, bytes.len(), &mut out);
+                assert_eq!((out[0], &out[1..]), (99, &bytes[..]));
+            }
         }
     }
 
     #[test]
     #[should_panic(expected = "assertion failed")]
     fn more_than_there_is_room_for_is_not_written() {
-        copy_in(&[0; 7], &[AtomicU64::new(0)], 2);
+        copy_in(&[0; 7], &[AtomicU64::new(0)], 2, false);
     }
 }

@@ -16,6 +16,7 @@
 //! over: a process that misbehaves can send nonsense, and nothing worse.
 
 mod cells;
+mod course;
 mod frame;
 #[cfg(all(test, motet_loom))]
 mod models;
@@ -24,7 +25,10 @@ mod tests;
 
 use super::parcel::Parcel;
 use cells::Ring;
-use frame::{CELL, FAREWELL, FIRST, REST, Stamp, WHOLE, frame_cells, is_stamp, stamp};
+use course::Course;
+use frame::{
+    CELL, FAREWELL, FIRST, LINE, REST, Stamp, WHOLE, frame_cells, is_stamp, stamp, words_of,
+};
 use motet_comm::{Gone, Header};
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::mem;
@@ -43,6 +47,7 @@ pub(super) struct RingSender<M> {
     written: u64,
     /// Cells that the receiver was done with when it was last asked.
     taken: u64,
+    course: Course,
 }
 
 /// The end that receives.
@@ -79,14 +84,14 @@ struct Begun {
 /// At most so many bytes of a message in a frame: the receiver copies one while the sender copies the next.
 const PIECE: usize = 8 * 1024;
 
-/// Bytes of a cell.
-const LINE: usize = CELL * 8;
+/// At most so many in a message cut from a vector: all that have room are written before any is read, and each costs both ends its locks.
+const CUT: usize = 32 * 1024;
 
 /// Blocks in which a frame is read: while one is used the next is on its way out of another core's cache.
 const BLOCK: usize = 8 * LINE;
 
 /// A receiver keeps so many bytes of memory for further short messages.
-const KEPT: usize = 2 * PIECE;
+const KEPT: usize = CUT;
 
 /// The words that a ring of `cells` takes.
 pub(super) const fn ring_words(cells: usize) -> usize {
@@ -100,6 +105,7 @@ impl<M: Memory> RingSender<M> {
             ring: Ring::new(memory, place),
             written: 0,
             taken: 0,
+            course: Course::default(),
         }
     }
 
@@ -152,7 +158,7 @@ impl<M: Memory> RingSender<M> {
     pub(super) fn write_some(&mut self, header: &Header, bytes: &[u8]) -> Gone {
         let ([one, two], mut gone) = (words_of(header), Gone::default());
         let head = [header.context, one, two];
-        for piece in bytes.chunks(self.ring.piece() / LINE * LINE) {
+        for piece in bytes.chunks(self.ring.cut() / LINE * LINE) {
             if !self.write_frame(WHOLE, &head, &[piece], 0..piece.len()) {
                 break;
             }
@@ -185,7 +191,9 @@ impl<M: Memory> RingSender<M> {
             word.store(*number, Ordering::Relaxed);
         }
         let stamp = stamp(kind, self.written, bytes.len());
-        self.ring.copy_in(pieces, bytes, at + 1 + head.len());
+        let (ring, first, length) = (&self.ring, at + 1 + head.len(), bytes.len());
+        self.course
+            .write(length, |past| ring.copy_in(pieces, bytes, first, past));
         self.written += cells;
         // Nobody else has written there; the receiver sees it before the stamp.
         let left = &data[next];
@@ -250,15 +258,20 @@ impl<M: Memory> RingReceiver<M> {
         }
         let Stamp { kind, bytes } = Stamp::read(stamp);
         // What is nonsense is told by `next`.
-        if kind != WHOLE || bytes > self.ring.piece() || self.header(at) != *header {
+        if kind != WHOLE || bytes > self.ring.cut() || self.header(at) != *header {
             return false;
         }
-        for begin in (0..bytes).step_by(BLOCK) {
-            let word = (at + 4 + begin / 8) % self.ring.data().len();
+        let (mut word, mut rest) = (at + 4, bytes);
+        while rest > 0 {
+            let block = rest.min(BLOCK);
             self.block.clear();
-            let block = BLOCK.min(bytes - begin);
             self.ring.copy_out(word, block, &mut self.block);
             read(&self.block);
+            rest -= block;
+            word += BLOCK / 8;
+            if word >= self.ring.data().len() {
+                word -= self.ring.data().len();
+            }
         }
         self.end_frame(frame_cells(3, bytes));
         true
@@ -306,7 +319,7 @@ impl<M: Memory> RingReceiver<M> {
             REST | FAREWELL => 0,
             _ => return Err(Nonsense),
         };
-        if bytes > self.ring.piece() || (kind == REST) != self.begun.is_some() {
+        if bytes > self.ring.cut() || (kind == REST) != self.begun.is_some() {
             return Err(Nonsense);
         }
         let came = match kind {
@@ -389,8 +402,3 @@ enum Whole {
 
 /// A frame that the sender cannot have written, or not now.
 struct Nonsense;
-
-fn words_of(header: &Header) -> [u64; 2] {
-    let one = u64::from(header.source) | u64::from(header.destination) << 32;
-    [one, u64::from(header.tag)]
-}

@@ -2,7 +2,7 @@
 
 use super::super::bytes::{copy_in, copy_out};
 use super::frame::CELL;
-use super::{Memory, PIECE};
+use super::{CUT, Memory, PIECE};
 use motet_sync::atomic::AtomicU64;
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,10 +25,16 @@ impl<M: Memory> Ring<M> {
         (self.place.len() / CELL - 1) as u64
     }
 
-    /// At most so many bytes stand in a frame: a ring has room for several.
+    /// At most so many bytes of a message stand in a frame: a ring has room for several.
     #[inline]
     pub(super) fn piece(&self) -> usize {
-        PIECE.min(self.place.len() * 8 / 4)
+        PIECE.min(self.cut())
+    }
+
+    /// At most so many bytes stand in a frame.
+    #[inline]
+    pub(super) fn cut(&self) -> usize {
+        CUT.min(self.place.len() * 8 / 4)
     }
 
     #[inline]
@@ -48,9 +54,9 @@ impl<M: Memory> Ring<M> {
         (cell & (self.cells() - 1)) as usize * CELL
     }
 
-    /// Writes these of the pieces' bytes from this word on, round the end.
+    /// Writes these of the pieces' bytes from this word on, round the end; `past` the caches or through them.
     #[inline]
-    pub(super) fn copy_in(&self, pieces: &[&[u8]], bytes: Range<usize>, begin: usize) {
+    pub(super) fn copy_in(&self, pieces: &[&[u8]], bytes: Range<usize>, begin: usize, past: bool) {
         let (data, mut at, mut before) = (self.data(), begin * 8, 0);
         let end = size_of_val(data);
         for piece in pieces {
@@ -59,8 +65,11 @@ impl<M: Memory> Ring<M> {
             before += piece.len();
             while !rest.is_empty() {
                 let (near, far) = rest.split_at(rest.len().min(end - at));
-                copy_in(near, data, at);
-                at = (at + near.len()) % end;
+                copy_in(near, data, at, past);
+                at += near.len();
+                if at == end {
+                    at = 0;
+                }
                 rest = far;
             }
         }
@@ -73,6 +82,8 @@ impl<M: Memory> Ring<M> {
         let near = bytes.min((data.len() - begin) * 8);
         to.reserve(bytes);
         copy_out(&data[begin..], near, to);
-        copy_out(data, bytes - near, to);
+        if near < bytes {
+            copy_out(data, bytes - near, to);
+        }
     }
 }

@@ -1,7 +1,11 @@
 //! What a frame begins with, and how long it is.
 
+use motet_comm::Header;
+
 /// Words of a cell, which is a cache line.
 pub(super) const CELL: usize = 8;
+/// Bytes of a cell.
+pub(super) const LINE: usize = CELL * 8;
 
 /// What a frame is, in the highest byte of its stamp; below stands the number of its cell, as far as it fits, and in the
 /// lowest bits how many bytes the frame carries.
@@ -44,4 +48,11 @@ impl Stamp {
 #[inline]
 pub(super) fn frame_cells(head: usize, bytes: usize) -> u64 {
     ((1 + head) * 8 + bytes).div_ceil(CELL * 8) as u64
+}
+
+/// The words of a header behind its context.
+#[inline]
+pub(super) fn words_of(header: &Header) -> [u64; 2] {
+    let one = u64::from(header.source) | u64::from(header.destination) << 32;
+    [one, u64::from(header.tag)]
 }
