@@ -40,7 +40,7 @@ pub(crate) use order::{Row, Span, fold_rows};
 pub(crate) use place::{Agenda, Place, PlaceKind};
 pub(crate) use ports::Ports;
 #[cfg(all(test, not(motet_loom)))]
-pub(crate) use processes::tests::first_of_two;
+pub(crate) use processes::tests::{First, first_of_two};
 pub(crate) use processes::{Ending, Later, Processes, Told, Turn, greet};
 pub(crate) use remote::Remote;
 pub(crate) use solo::Solo;

@@ -80,15 +80,15 @@ pub trait Transport: Send + Sync {
     ) -> Result<usize, TransportError>;
 
     /// Takes the next message from `process` in, if it has come with this header and `wanted` says so: `read` gets its bytes
-    /// in order, a block of a multiple of 64 after the other, before the next have left where they are. Whether one was taken
-    /// in. `wanted` is called while no other thread takes anything in; `read` does not wait. (A transport that makes room
+    /// in order, a block of a multiple of 64 after the other, before the next have left where they are, and with each how many
+    /// follow it. Whether one was taken in. `wanted` is called while no other thread takes anything in; `read` does not wait. (A transport that makes room
     /// for what comes takes nothing in this way: it comes by [`Transport::progress`].)
     fn read_next(
         &self,
         process: usize,
         header: &Header,
         wanted: &mut dyn FnMut() -> bool,
-        read: &mut dyn FnMut(&[u8]),
+        read: &mut dyn FnMut(&[u8], usize),
     ) -> bool {
         let _ = (process, header, wanted, read);
         false

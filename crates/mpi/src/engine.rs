@@ -153,7 +153,7 @@ impl Engine {
     }
 
     /// Takes the next message from `process` in, if it has come through memory with this header and `wanted` says so, and
-    /// gives its bytes to `read`, block by block. Whether one was taken in.
+    /// gives its bytes to `read`, block by block, with each how many follow it. Whether one was taken in.
     ///
     /// `wanted` is called while no other thread takes anything in. `read` must not wait.
     pub fn read_next(
@@ -161,7 +161,7 @@ impl Engine {
         process: usize,
         header: &Header,
         wanted: impl FnOnce() -> bool,
-        read: impl FnMut(&[u8]),
+        read: impl FnMut(&[u8], usize),
     ) -> bool {
         let Some(mut receiving) = self.receiving.try_lock() else {
             return false;

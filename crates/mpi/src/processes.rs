@@ -164,7 +164,7 @@ impl Transport for Processes {
         process: usize,
         header: &Header,
         wanted: &mut dyn FnMut() -> bool,
-        read: &mut dyn FnMut(&[u8]),
+        read: &mut dyn FnMut(&[u8], usize),
     ) -> bool {
         self.engine().read_next(process, header, wanted, read)
     }

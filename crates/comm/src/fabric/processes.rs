@@ -14,6 +14,7 @@ mod control;
 mod crossing;
 mod greeting;
 mod labels;
+mod messages;
 mod profiles;
 mod pulse;
 mod receipts;
@@ -26,10 +27,9 @@ pub(super) use crossing::{Crossing, Direct, Part, Parts, Route, Site, keep_spare
 pub(crate) use greeting::greet;
 
 use super::hall::Hall;
-use super::{Mail, Signed};
 use crate::address::Status;
 use crate::asks::Asks;
-use crate::envelope::{Behind, Context, Envelope, Kind, Receipt, Sender};
+use crate::envelope::{Behind, Context, Envelope, Receipt, Sender};
 use crate::transport::{Header, Transport, TransportError};
 use asking::Asking;
 use attention::Attention;
@@ -325,35 +325,6 @@ impl Processes {
         self.received.fetch_add(1, Ordering::Release);
     }
 
-    /// A message for a rank here has come.
-    fn arrived(
-        &self,
-        process: usize,
-        header: Header,
-        kind: u8,
-        communicator: u32,
-        payload: &mut Vec<u8>,
-    ) {
-        let context = Kind::of(kind).map(|kind| Context { communicator, kind });
-        let status = Status {
-            source: header.source as usize,
-            tag: header.tag,
-        };
-        let place = self.place_of(header.destination as usize);
-        let label = |number, words| self.labels.of(process, number, words);
-        let envelope = context.and_then(|context| Envelope::read(context, status, payload, label));
-        let (Some(place), Some((mut envelope, receipt))) = (place, envelope) else {
-            return self.strange(process);
-        };
-        if let Some(receipt) = receipt {
-            envelope.expects_receipt(process, receipt);
-        }
-        let mut signed = Signed::new();
-        self.hall.mailbox(place).push(|| envelope, &mut signed);
-        self.wake(header.destination as usize);
-        signed.iter().for_each(|receipt| self.sign(receipt));
-    }
-
     fn strange(&self, process: usize) {
         let reason =
             format!("process {process} has sent bytes that are no message of this version");
@@ -391,10 +362,12 @@ fn number(rank: usize) -> u32 {
 #[cfg(all(test, not(motet_loom)))]
 pub(crate) mod tests {
     use super::*;
-    use motet_sync::Parker;
+    use motet_sync::{Mutex, Parker};
+    use std::collections::VecDeque;
 
-    /// The first of two; the other says nothing by itself.
-    struct First;
+    /// The first of two; the other says nothing by itself. What lies here has come from it and was not taken in.
+    #[derive(Default)]
+    pub(crate) struct First(pub(crate) Mutex<VecDeque<(Header, Vec<u8>)>>);
 
     impl Transport for First {
         fn process(&self) -> usize {
@@ -415,17 +388,36 @@ pub(crate) mod tests {
         ) -> Result<usize, TransportError> {
             Ok(0)
         }
+
+        fn read_next(
+            &self,
+            _: usize,
+            header: &Header,
+            wanted: &mut dyn FnMut() -> bool,
+            read: &mut dyn FnMut(&[u8], usize),
+        ) -> bool {
+            let mut lies = self.0.lock();
+            let Some((_, payload)) = lies.pop_front_if(|(of, _)| of == header && wanted()) else {
+                return false;
+            };
+            let mut follow = payload.len();
+            for block in payload.chunks(64) {
+                follow -= block.len();
+                read(block, follow);
+            }
+            true
+        }
     }
 
     /// The first of two processes with one rank each, in run 1.
-    pub(crate) fn first_of_two() -> Arc<Processes> {
+    pub(crate) fn first_of_two(first: Arc<First>) -> Arc<Processes> {
         let (hall, limit) = (Arc::new(Hall::new(1, 1)), Duration::from_secs(60));
         let told = Told {
             caller: Parker::new().unparker(),
             asks: Arc::default(),
         };
         let (firsts, later) = (Box::new([0, 1, 2]), Later::default());
-        let made = Processes::new(hall, Arc::new(First), 1, firsts, later, told, limit);
+        let made = Processes::new(hall, first, 1, firsts, later, told, limit);
         Arc::new(made)
     }
 }

@@ -59,6 +59,18 @@ impl Remote {
         self.mail().take(wanted)
     }
 
+    /// Takes a step in that has come, past the mailbox; see [`Processes::read_step`].
+    pub(crate) fn read_step(
+        &self,
+        from: usize,
+        on: (Context, Status),
+        wanted: &mut dyn FnMut() -> bool,
+        memory: &mut Vec<u8>,
+    ) -> Option<Envelope> {
+        let ranks = [self.world_rank(), from];
+        self.processes.read_step(ranks, on, wanted, memory)
+    }
+
     /// Nobody receives these steps any more.
     pub(crate) fn end_steps(&self, steps: Steps) {
         self.mail().end_steps(steps);

@@ -197,7 +197,8 @@ impl<T: Value> Neighbours<'_, T> {
             }
             self.stage = Stage::Receives;
         }
-        for side in [LEFT, RIGHT] {
+        // In the order in which two ranks that are each other's neighbours on both sides have sent.
+        for side in [RIGHT, LEFT] {
             if !self.receive(side) {
                 ready!(self.poll_message(side, cx))?;
             }

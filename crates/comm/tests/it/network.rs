@@ -134,7 +134,7 @@ impl Transport for Endpoint {
         process: usize,
         header: &Header,
         wanted: &mut dyn FnMut() -> bool,
-        read: &mut dyn FnMut(&[u8]),
+        read: &mut dyn FnMut(&[u8], usize),
     ) -> bool {
         // Now and then it makes room for what comes.
         if self.calls.load(Ordering::Relaxed).is_multiple_of(2) {
@@ -148,7 +148,11 @@ impl Transport for Endpoint {
         let Some((.., payload)) = line.messages.lock().pop_front_if(is_it) else {
             return false;
         };
-        payload.chunks(64).for_each(read);
+        let mut follow = payload.len();
+        for block in payload.chunks(64) {
+            follow -= block.len();
+            read(block, follow);
+        }
         true
     }
 

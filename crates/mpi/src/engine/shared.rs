@@ -209,7 +209,7 @@ impl Receivers {
         &mut self,
         process: usize,
         header: &Header,
-        read: impl FnMut(&[u8]),
+        read: impl FnMut(&[u8], usize),
     ) -> bool {
         let mut of = self.0.iter_mut().filter(|(from, _)| *from == process);
         of.next()

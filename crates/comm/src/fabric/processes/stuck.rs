@@ -220,7 +220,7 @@ mod tests {
 
     /// How a run ends whose processes have one rank each, when both say that they are idle.
     fn ending_of(here: RankState, there: RankState) -> Option<Ending> {
-        let processes = first_of_two();
+        let processes = first_of_two(std::sync::Arc::default());
         let quiet = Traffic {
             sent: 0,
             received: 0,

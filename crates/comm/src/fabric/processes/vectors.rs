@@ -106,7 +106,7 @@ impl Processes {
         let mut wanted = || crossing.state().pieces.is_empty();
         let was_read = self
             .transport
-            .read_next(process, &header, &mut wanted, read);
+            .read_next(process, &header, &mut wanted, &mut |block, _| read(block));
         if was_read {
             self.received.fetch_add(1, Ordering::Release);
         }

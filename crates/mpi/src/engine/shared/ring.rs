@@ -88,7 +88,7 @@ const PIECE: usize = 8 * 1024;
 const CUT: usize = 32 * 1024;
 
 /// Blocks in which a frame is read: while one is used the next is on its way out of another core's cache.
-const BLOCK: usize = 8 * LINE;
+const BLOCK: usize = 64 * LINE;
 
 /// A receiver keeps so many bytes of memory for further short messages.
 const KEPT: usize = CUT;
@@ -247,9 +247,13 @@ impl<M: Memory> RingReceiver<M> {
         is_stamp(stamp, self.read) && Stamp::read(stamp).bytes >= bytes
     }
 
-    /// Reads what has come next block by block where it lies, if it is a message of one frame with this header. Whether it
-    /// is, and is then gone.
-    pub(super) fn read_next(&mut self, header: &Header, mut read: impl FnMut(&[u8])) -> bool {
+    /// Reads what has come next block by block where it lies, if it is a message of one frame with this header; `read` is told
+    /// how many bytes follow. Whether it is, and is then gone.
+    pub(super) fn read_next(
+        &mut self,
+        header: &Header,
+        mut read: impl FnMut(&[u8], usize),
+    ) -> bool {
         let at = self.ring.at(self.read);
         // Acquire: the frame was written before its stamp.
         let stamp = self.ring.data()[at].load(Ordering::Acquire);
@@ -258,7 +262,7 @@ impl<M: Memory> RingReceiver<M> {
         }
         let Stamp { kind, bytes } = Stamp::read(stamp);
         // What is nonsense is told by `next`.
-        if kind != WHOLE || bytes > self.ring.cut() || self.header(at) != *header {
+        if kind != WHOLE || bytes > self.ring.cut() || self.ring.header(at) != *header {
             return false;
         }
         let (mut word, mut rest) = (at + 4, bytes);
@@ -266,8 +270,8 @@ impl<M: Memory> RingReceiver<M> {
             let block = rest.min(BLOCK);
             self.block.clear();
             self.ring.copy_out(word, block, &mut self.block);
-            read(&self.block);
             rest -= block;
+            read(&self.block, rest);
             word += BLOCK / 8;
             if word >= self.ring.data().len() {
                 word -= self.ring.data().len();
@@ -330,7 +334,7 @@ impl<M: Memory> RingReceiver<M> {
                 payload.shrink_to(KEPT);
                 self.ring.copy_out(at + 1 + head, bytes, &mut payload);
                 self.payload = payload;
-                Some(Whole::Message(self.header(at)))
+                Some(Whole::Message(self.ring.header(at)))
             }
             _ => self.take_piece(kind, at, bytes)?,
         };
@@ -354,7 +358,7 @@ impl<M: Memory> RingReceiver<M> {
                 payload.clear();
                 payload.try_reserve_exact(total).map_err(|_| Nonsense)?;
                 Begun {
-                    header: self.header(at),
+                    header: self.ring.header(at),
                     total,
                     payload,
                 }
@@ -380,17 +384,6 @@ impl<M: Memory> RingReceiver<M> {
             payload,
         });
         Ok(None)
-    }
-
-    fn header(&self, at: usize) -> Header {
-        let [context, one, two] =
-            [1, 2, 3].map(|word| self.ring.data()[at + word].load(Ordering::Relaxed));
-        Header {
-            context,
-            source: one as u32,
-            destination: (one >> 32) as u32,
-            tag: two as u32,
-        }
     }
 }
 

@@ -51,7 +51,7 @@ impl Processes {
         let header = self.crossing_header(site, (number, step.tag));
         let mut came = spare.pop().unwrap_or_default();
         // It comes once: no other message has this header.
-        let mut read = |block: &[u8]| came.extend_from_slice(block);
+        let mut read = |block: &[u8], _| came.extend_from_slice(block);
         let parts = if self
             .transport
             .read_next(step.process, &header, &mut || true, &mut read)

@@ -3,7 +3,8 @@
 use super::super::bytes::{copy_in, copy_out};
 use super::frame::CELL;
 use super::{CUT, Memory, PIECE};
-use motet_sync::atomic::AtomicU64;
+use motet_comm::Header;
+use motet_sync::atomic::{AtomicU64, Ordering};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -52,6 +53,19 @@ impl<M: Memory> Ring<M> {
     #[inline]
     pub(super) fn at(&self, cell: u64) -> usize {
         (cell & (self.cells() - 1)) as usize * CELL
+    }
+
+    /// The header of the frame whose stamp is at this word.
+    #[inline]
+    pub(super) fn header(&self, at: usize) -> Header {
+        let [context, one, two] =
+            [1, 2, 3].map(|word| self.data()[at + word].load(Ordering::Relaxed));
+        Header {
+            context,
+            source: one as u32,
+            destination: (one >> 32) as u32,
+            tag: two as u32,
+        }
     }
 
     /// Writes these of the pieces' bytes from this word on, round the end; `past` the caches or through them.

@@ -131,11 +131,17 @@ fn some_of_many_bytes_go_as_messages_of_a_frame() {
             (gone.bytes, gone.messages) = (gone.bytes + some.bytes, gone.messages + some.messages);
             for at in 0..some.messages {
                 // Block by block, or as one; not with another header.
-                assert!(!receiver.read_next(&header(8), |_| panic!("it is not that")));
+                assert!(!receiver.read_next(&header(8), |_, _| panic!("it is not that")));
                 let mut read = Vec::new();
                 if at % 2 == 0 {
                     assert!(receiver.is_next_of(1));
-                    assert!(receiver.read_next(&header(9), |block| read.extend_from_slice(block)));
+                    let mut follow = usize::MAX;
+                    assert!(receiver.read_next(&header(9), |block, rest| {
+                        assert!(follow == usize::MAX || follow == block.len() + rest);
+                        read.extend_from_slice(block);
+                        follow = rest;
+                    }));
+                    assert_eq!(follow, 0, "the last block is known");
                     came.append(&mut read);
                     continue;
                 }
@@ -147,7 +153,7 @@ fn some_of_many_bytes_go_as_messages_of_a_frame() {
                 came.extend_from_slice(piece);
             }
             assert!(!receiver.is_next_of(0));
-            assert!(!receiver.read_next(&header(9), |_| panic!("there is nothing")));
+            assert!(!receiver.read_next(&header(9), |_, _| panic!("there is nothing")));
             assert_eq!(receiver.next(), None);
             rounds += 1;
         }
