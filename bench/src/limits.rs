@@ -23,7 +23,7 @@ pub fn roundtrip_us() -> Option<f64> {
         move || {
             core_affinity::set_for_current(there);
             for trip in 1..=TRIPS {
-                wait_for(&lines[0], trip);
+                wait_for(|| lines[0].load(Ordering::Acquire) == trip);
                 lines[1].store(trip, Ordering::Release);
             }
         }
@@ -37,7 +37,7 @@ pub fn roundtrip_us() -> Option<f64> {
                 started = Instant::now();
             }
             lines[0].store(trip, Ordering::Release);
-            wait_for(&lines[1], trip);
+            wait_for(|| lines[1].load(Ordering::Acquire) == trip);
         }
         started.elapsed().as_secs_f64() * 1e6 / f64::from(TRIPS - TRIPS / 10)
     });
@@ -93,9 +93,10 @@ pub fn copy_gb_per_s() -> f64 {
     (0..5).map(|_| copy()).fold(0.0, f64::max)
 }
 
-fn wait_for(line: &AtomicU32, value: u32) {
+/// Waits for another thread.
+pub(crate) fn wait_for(come: impl Fn() -> bool) {
     let mut rounds = 0u32;
-    while line.load(Ordering::Acquire) != value {
+    while !come() {
         rounds += 1;
         if rounds < 10_000 {
             spin_loop();

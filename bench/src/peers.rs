@@ -2,6 +2,7 @@
 //! the same number of threads, pinned like motet's where the library lets us.
 
 mod answering;
+pub(crate) mod copies;
 pub(crate) mod crossbeam;
 pub(crate) mod floor;
 pub(crate) mod go;

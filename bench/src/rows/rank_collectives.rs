@@ -3,10 +3,12 @@
 //! Question: are meetings of ranks as cheap as those of processes? Definition: time of a round, until all
 //! ranks have done all: barrier; allreduce of 1 and of 4096 f64, summed place by place; broadcast of 4096 f64;
 //! 512 f64 from each to each; beside motet's own allreduce, the reproducible sum of as many. Long values are slices
-//! that are filled in place, here and there, and rounds fit the same time when they are warm. Threats: starting
-//! processes takes longer than measuring them.
+//! that are filled in place, here and there, and rounds fit the same time when they are warm. Where eight ranks bring
+//! much on two cores, the copies that they cannot do without stand beside them, alone: no bar, but the limit. Threats:
+//! starting processes takes longer than measuring them.
 
 use crate::contest::{Bar, Contest, Program as Run};
+use crate::peers::copies::{self, Copies};
 use crate::rows::rank_stages::Peers;
 use motet_comm::{CommError, Communicator, World};
 use motet_sync::thread;
@@ -48,16 +50,19 @@ pub(crate) fn contests(peers: Peers<'_>) -> Vec<Contest> {
         .flat_map(|(operation, length)| [2, 8].map(|ranks| (operation, length, ranks)));
     let beside_mpi = each.map(|(operation, length, ranks)| {
         let times = if ranks <= 2 { 1.0 } else { PART };
+        let mpi = (0..peers.mpi.len()).map(|at| {
+            let run = on_mpi(peers, at, operation, length, ranks);
+            (peers.mpi[at].name, run)
+        });
+        let copies = operation.copies().filter(|_| ranks > 2).map(|copies| {
+            let run: Run = Box::new(move || copies::run(copies, (ranks, length), budget_us));
+            ("copies alone", run)
+        });
         Contest {
             row: row(operation, length, ranks),
             unit: "µs a round",
             motet: Box::new(move || run(operation, length, ranks, budget_us)),
-            peers: (0..peers.mpi.len())
-                .map(|at| {
-                    let run = on_mpi(peers, at, operation, length, ranks);
-                    (peers.mpi[at].name, run)
-                })
-                .collect(),
+            peers: mpi.chain(copies).collect(),
             bars: peers
                 .mpi
                 .iter()
@@ -211,6 +216,15 @@ async fn rank(
 }
 
 impl Operation {
+    /// Those that ranks on two threads cannot do without.
+    fn copies(self) -> Option<Copies> {
+        match self {
+            Operation::Broadcast => Some(Copies::Broadcast),
+            Operation::Alltoall => Some(Copies::Alltoall),
+            _ => None,
+        }
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Operation::Barrier => "barrier",
