@@ -79,10 +79,14 @@ impl Communicator {
         let shared = matches!(self.team().place(), Some(Place::Tree(_)));
         let pending = if shared && size == 2 {
             Either::One(Either::One(self.alltoall_by_two(call, numbers, came)))
+        } else if let Some(table) = self.table::<T>(numbers.len() / size) {
+            let each = self.equal_part(call.name(), numbers.len());
+            let pending = self.handed_round_at_table(table, call, each, numbers, came);
+            Either::Other(Either::One(pending))
         } else if shared && Parcels::<T>::are_worth(numbers.len() / size) {
             Either::One(Either::Other(self.alltoall_parcels(call, numbers, came)))
         } else {
-            Either::Other(self.alltoall_numbers(call, numbers, came))
+            Either::Other(Either::Other(self.alltoall_numbers(call, numbers, came)))
         };
         Waiting::new(self.spot(), pending)
     }

@@ -79,6 +79,24 @@ impl Communicator {
         )
     }
 
+    /// Brings each rank what all have for it, `each` numbers of each, if they can be cut so.
+    pub(super) fn handed_round_at_table<'c, T: Plain>(
+        &'c self,
+        table: &'c Table,
+        call: Call,
+        each: Result<usize, CommError>,
+        numbers: &[T],
+        came: &'c mut [T],
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        let turn = HandRound {
+            rank: self.rank(),
+            name: call.name(),
+            numbers,
+            came,
+        };
+        self.at_table(table, call.length(numbers.len()), each.map(|_| ()), turn)
+    }
+
     /// Meets as this turn has it.
     fn at_table<'c, U: Turn>(
         &'c self,
@@ -115,7 +133,12 @@ trait Turn {
     fn gather(&self, table: &Table, meeting: u32) -> Option<Parcel<Self::Part>>;
 
     /// Reads the total. The first one makes it of what has come from the other side.
-    fn read(self, table: &Table, meeting: u32, came: Option<Parcel<Self::Part>>) -> Self::Outcome;
+    fn read(
+        self,
+        table: &Table,
+        meeting: u32,
+        came: Option<Parcel<Self::Part>>,
+    ) -> Result<Self::Outcome, CommError>;
 }
 
 struct Combine<'c, 'n, T, O> {
@@ -134,9 +157,10 @@ impl<T: Plain, O: Fn(T, T) -> T> Turn for Combine<'_, '_, T, O> {
         table.gather(meeting, self.ranks, self.numbers, &self.op)
     }
 
-    fn read(self, table: &Table, meeting: u32, came: Option<Packet<T>>) {
+    fn read(self, table: &Table, meeting: u32, came: Option<Packet<T>>) -> Result<(), CommError> {
         let (_, all) = self.ranks;
         table.read(meeting, (all, came), self.totals, &self.op);
+        Ok(())
     }
 }
 
@@ -153,9 +177,39 @@ impl<'c, T: Real> Turn for AddUp<'c, '_, T> {
         table.gather_sums(meeting, self.numbers)
     }
 
-    fn read(self, table: &Table, meeting: u32, came: Option<Parcel<ColumnSums>>) -> Self::Outcome {
+    fn read(
+        self,
+        table: &Table,
+        meeting: u32,
+        came: Option<Parcel<ColumnSums>>,
+    ) -> Result<Self::Outcome, CommError> {
         let uncertain = table.read_sums(meeting, came, self.totals);
-        (uncertain, self.totals)
+        Ok((uncertain, self.totals))
+    }
+}
+
+struct HandRound<'c, 'n, T> {
+    rank: usize,
+    name: &'static str,
+    numbers: &'n [T],
+    came: &'c mut [T],
+}
+
+impl<T: Plain> Turn for HandRound<'_, '_, T> {
+    type Part = T;
+    type Outcome = ();
+
+    fn gather(&self, table: &Table, meeting: u32) -> Option<Parcel<T>> {
+        table.gather_parts(meeting, self.rank, self.numbers)
+    }
+
+    fn read(self, table: &Table, meeting: u32, came: Option<Parcel<T>>) -> Result<(), CommError> {
+        // What has come is for all at the table: one that has no room for it takes its turn all the same.
+        let fits = same_length(self.name, self.numbers.len(), self.came.len());
+        let mut other = fits.is_err().then(|| self.numbers.to_vec());
+        let into = other.as_deref_mut().unwrap_or(self.came);
+        table.read_parts(meeting, (self.rank, came), self.numbers, into);
+        fits
     }
 }
 
@@ -193,7 +247,7 @@ where
         }
         let came = self.meet.look()?;
         let turn = self.turn.take()?;
-        Some(came.map(|came| turn.read(table, comm.meeting(), came)))
+        Some(came.and_then(|came| turn.read(table, comm.meeting(), came)))
     }
 
     fn why(&self) -> Whys {

@@ -14,6 +14,7 @@
 //! operator runs. The room is the table's: what lies here is read by its thread alone, and what came from the other side
 //! goes back there filled anew (see `lent.rs`).
 
+mod parts;
 mod sums;
 
 use super::order::{Row, Span, fold_rows};
@@ -34,7 +35,10 @@ pub(crate) struct Tables {
 /// The ranks of a communicator that live on one worker.
 #[derive(Default)]
 pub(crate) struct Table {
-    ranks: usize,
+    /// In their order.
+    members: Vec<usize>,
+    /// Those of the other table, if there are two with ranks.
+    others: Vec<usize>,
     /// Its number among those that have ranks, and whether there are others.
     side: usize,
     alone: bool,
@@ -46,7 +50,7 @@ struct State {
     /// The meeting that is gathered for, and the ranks that have come.
     meeting: Option<u32>,
     came: usize,
-    /// A `Gathered` of the type of the numbers, or what is laid down to be added up exactly.
+    /// A `Gathered` of the type of the numbers, or what is laid down to be added up exactly, or parts for each.
     gathered: Slot,
     /// The meeting whose total lies here, and the ranks that have not read it.
     laid: Option<u32>,
@@ -79,16 +83,21 @@ impl Tables {
     /// The tables of ranks that live on these workers.
     pub(super) fn new(homes: impl Iterator<Item = usize>) -> Self {
         let mut tables: Vec<Table> = Vec::new();
-        for home in homes {
+        for (rank, home) in homes.enumerate() {
             if tables.len() <= home {
                 tables.resize_with(home + 1, Table::default);
             }
-            tables[home].ranks += 1;
+            tables[home].members.push(rank);
         }
-        let used = tables.iter().filter(|table| table.ranks > 0).count();
-        let with_ranks = tables.iter_mut().filter(|table| table.ranks > 0);
-        for (side, table) in with_ranks.enumerate() {
+        let with_ranks = tables.iter_mut().filter(|table| !table.members.is_empty());
+        let mut with_ranks: Vec<&mut Table> = with_ranks.collect();
+        let used = with_ranks.len();
+        for (side, table) in with_ranks.iter_mut().enumerate() {
             (table.side, table.alone) = (side, used == 1);
+        }
+        if let [one, other] = &mut with_ranks[..] {
+            one.others.clone_from(&other.members);
+            other.others.clone_from(&one.members);
         }
         Tables {
             used,
@@ -110,7 +119,7 @@ impl Tables {
 impl Table {
     /// The number of ranks.
     pub(crate) fn ranks(&self) -> usize {
-        self.ranks
+        self.members.len()
     }
 
     /// Which side of two it is.
@@ -129,7 +138,7 @@ impl Table {
     ) -> Option<Packet<T>> {
         let mut state = self.state.lock();
         let came = state.count_in(meeting);
-        let (anew, last) = (came == 1, came == self.ranks);
+        let (anew, last) = (came == 1, came == self.ranks());
         let gathered: &mut Gathered<T> = of_type(&mut state.gathered);
         if anew {
             // The last meeting may have failed.
@@ -185,7 +194,7 @@ impl Table {
             gathered.fold(all, totals, op, |block| total.extend_from_slice(block));
             gathered.clear();
             *laid = Some(meeting);
-            *to_read = self.ranks;
+            *to_read = self.ranks();
             if long {
                 *gathered = Gathered::default();
             }

@@ -34,8 +34,8 @@ impl Table {
         let mut state = self.state.lock();
         let before = state.count_in(meeting) - 1;
         let laid: &mut Laid<T> = of_type(&mut state.gathered);
-        if before + 1 < self.ranks {
-            laid.rows.resize_with(self.ranks - 1, Vec::new);
+        if before + 1 < self.ranks() {
+            laid.rows.resize_with(self.ranks() - 1, Vec::new);
             laid.rows[before].clear();
             laid.rows[before].extend_from_slice(numbers);
             return None;
@@ -79,7 +79,7 @@ impl Table {
             };
             rounded.totals.clear();
             rounded.totals.extend_from_slice(totals);
-            (state.laid, state.to_read) = (Some(meeting), self.ranks);
+            (state.laid, state.to_read) = (Some(meeting), self.ranks());
             if long {
                 state.gathered = None;
             }
