@@ -1,5 +1,6 @@
 //! One row of a comparison: motet's program and its peers' in turn, and the bar between them.
 
+use crate::limits;
 use crate::statistics::median;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -77,6 +78,10 @@ pub struct CoreRecord {
     pub holds: Option<bool>,
     /// Pairs of runs.
     pub runs: usize,
+    /// A cache line to another core and back, in µs: the longer of before and after the row. Absent on one core.
+    pub roundtrip_us: Option<f64>,
+    /// What two cores do together, as times what one does alone: the less of before and after the row. Absent on one core.
+    pub two_cores: Option<f64>,
 }
 
 /// Pairs of motet's and one peer's results.
@@ -92,6 +97,7 @@ impl Contest {
     /// # Errors
     /// Why motet's program cannot run here.
     pub(crate) fn run(mut self, runs: usize) -> Result<CoreRecord, String> {
+        let before = Cores::here();
         let mut absent = BTreeMap::new();
         let mut pairs: BTreeMap<&'static str, Pairs> = BTreeMap::new();
         let mut motet = Vec::new();
@@ -128,6 +134,7 @@ impl Contest {
                 pairs.peer.push(theirs);
             }
         }
+        let cores = before.worse(&Cores::here());
         let outcome = Outcome {
             motet: median(&motet),
             pairs: &pairs,
@@ -147,7 +154,34 @@ impl Contest {
             bar: bar.join("; "),
             holds: all(&verdicts),
             runs,
+            roundtrip_us: cores.roundtrip_us,
+            two_cores: cores.two_cores,
         })
+    }
+}
+
+/// How two cores lie to each other, which a host may change.
+struct Cores {
+    roundtrip_us: Option<f64>,
+    two_cores: Option<f64>,
+}
+
+impl Cores {
+    fn here() -> Cores {
+        Cores {
+            roundtrip_us: limits::roundtrip_us(),
+            two_cores: limits::two_cores(),
+        }
+    }
+
+    fn worse(&self, other: &Cores) -> Cores {
+        let pick = |one: Option<f64>, other: Option<f64>, pick: fn(f64, f64) -> f64| {
+            one.zip(other).map(|(one, other)| pick(one, other))
+        };
+        Cores {
+            roundtrip_us: pick(self.roundtrip_us, other.roundtrip_us, f64::max),
+            two_cores: pick(self.two_cores, other.two_cores, f64::min),
+        }
     }
 }
 

@@ -45,6 +45,48 @@ pub fn roundtrip_us() -> Option<f64> {
     echo.join().ok().and(time)
 }
 
+/// What two cores do together, as times what one of them does alone: 2 where they share nothing. A host may put two virtual
+/// cores on the two threads of one core, which do 1.2 to 1.6 times as much as one, or give them less time than there is.
+/// `None` on a machine with one core.
+#[must_use]
+pub fn two_cores() -> Option<f64> {
+    let cores = core_affinity::get_core_ids().filter(|cores| cores.len() > 1)?;
+    // As above.
+    let two = [cores[cores.len() - 1], cores[cores.len() - 2]];
+    let start = |core, of: u32, there: &Arc<AtomicU32>| {
+        let there = Arc::clone(there);
+        thread::spawn(move || {
+            core_affinity::set_for_current(core);
+            there.fetch_add(1, Ordering::Relaxed);
+            wait_for(|| there.load(Ordering::Relaxed) >= of);
+            sums_per_us()
+        })
+    };
+    let alone = two.map(|core| start(core, 1, &Arc::default()).join());
+    let there = Arc::default();
+    let together = two.map(|core| start(core, 2, &there)).map(|it| it.join());
+    let parts = together.into_iter().zip(alone);
+    parts
+        .map(|(both, alone)| Some(both.ok()? / alone.ok()?))
+        .sum()
+}
+
+/// How much arithmetic a core does that waits for nothing: sums of eight chains, per µs.
+fn sums_per_us() -> f64 {
+    const SPAN: Duration = Duration::from_millis(2);
+    let (mut chains, mut sums, started) = ([1_u64; 8], 0.0, Instant::now());
+    loop {
+        for _ in 0..1000 {
+            chains = black_box(chains.map(|chain| chain.wrapping_add(chain >> 3)));
+        }
+        sums += 8000.0;
+        let span = started.elapsed();
+        if span >= SPAN {
+            return sums / (span.as_secs_f64() * 1e6);
+        }
+    }
+}
+
 /// One allocation plus one push and pop on a deque, in µs.
 #[must_use]
 pub fn spawn_us() -> f64 {
@@ -118,6 +160,7 @@ mod tests {
         assert!(copy_gb_per_s() > 0.0);
         if thread::cores() > 1 {
             assert!(roundtrip_us().unwrap() > 0.0);
+            assert!(two_cores().unwrap() > 0.0);
         }
     }
 }

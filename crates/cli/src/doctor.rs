@@ -24,6 +24,7 @@ struct Findings {
     cores: Cores,
     caches: Vec<Cache>,
     roundtrip_us: Option<f64>,
+    two_cores: Option<f64>,
     wakeup_us: f64,
     memory: Memory,
     limits: Limits,
@@ -56,6 +57,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<(), CliError> {
         cores: Cores::here(),
         caches: Cache::all(),
         roundtrip_us: limits::roundtrip_us(),
+        two_cores: limits::two_cores(),
         wakeup_us: limits::wakeup_us(),
         memory: Memory::here(),
         limits: Limits::here(),
@@ -94,6 +96,12 @@ impl Findings {
             .roundtrip_us
             .map_or("one core".to_owned(), |us| format!("{us:.3} µs"));
         line("cache line", &format!("{trip} to another core and back"))?;
+        if let Some(times) = self.two_cores {
+            line(
+                "two cores",
+                &format!("do {times:.2} times what one does alone"),
+            )?;
+        }
         line(
             "wake-up",
             &format!("{:.1} µs of a sleeping thread", self.wakeup_us),

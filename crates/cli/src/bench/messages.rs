@@ -102,6 +102,7 @@ fn rows_of(print: PrintArgs, measure: impl FnOnce(Begin<'_>, Tell<'_>)) -> Resul
             "    limit",
             "                   bar",
             "holds",
+            "  two cores",
             "peers (motet over the peer)",
         ],
     );
@@ -123,7 +124,7 @@ fn rows_of(print: PrintArgs, measure: impl FnOnce(Begin<'_>, Tell<'_>)) -> Resul
     printed
 }
 
-fn cells(record: &CoreRecord) -> [String; 7] {
+fn cells(record: &CoreRecord) -> [String; 8] {
     let number = |value: f64| match value {
         value if value >= 1000.0 => format!("{value:.0}"),
         value if value >= 10.0 => format!("{value:.1}"),
@@ -135,6 +136,7 @@ fn cells(record: &CoreRecord) -> [String; 7] {
         .iter()
         .map(|(name, value)| format!("{name} {} ({:.2})", number(*value), record.ratios[name]))
         .collect();
+    let cores = record.two_cores.zip(record.roundtrip_us);
     let holds = match record.holds {
         Some(true) => "yes",
         Some(false) => "no",
@@ -149,6 +151,9 @@ fn cells(record: &CoreRecord) -> [String; 7] {
         }),
         record.bar.clone(),
         holds.to_owned(),
+        cores.map_or("-".to_owned(), |(two, trip)| {
+            format!("{two:.2}, {trip:.2} µs")
+        }),
         peers.join(", "),
     ]
 }
