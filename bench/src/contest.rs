@@ -82,6 +82,8 @@ pub struct CoreRecord {
     pub roundtrip_us: Option<f64>,
     /// What two cores do together, as times what one does alone: the less of before and after the row. Absent on one core.
     pub two_cores: Option<f64>,
+    /// The clock of a core, in GHz: the less of before and after the row.
+    pub clock_ghz: f64,
 }
 
 /// Pairs of motet's and one peer's results.
@@ -156,14 +158,16 @@ impl Contest {
             runs,
             roundtrip_us: cores.roundtrip_us,
             two_cores: cores.two_cores,
+            clock_ghz: cores.clock_ghz,
         })
     }
 }
 
-/// How two cores lie to each other, which a host may change.
+/// How fast cores are, and how two lie to each other, which a host may change.
 struct Cores {
     roundtrip_us: Option<f64>,
     two_cores: Option<f64>,
+    clock_ghz: f64,
 }
 
 impl Cores {
@@ -171,6 +175,7 @@ impl Cores {
         Cores {
             roundtrip_us: limits::roundtrip_us(),
             two_cores: limits::two_cores(),
+            clock_ghz: limits::clock_ghz(),
         }
     }
 
@@ -181,6 +186,7 @@ impl Cores {
         Cores {
             roundtrip_us: pick(self.roundtrip_us, other.roundtrip_us, f64::max),
             two_cores: pick(self.two_cores, other.two_cores, f64::min),
+            clock_ghz: self.clock_ghz.min(other.clock_ghz),
         }
     }
 }

@@ -71,6 +71,24 @@ pub fn two_cores() -> Option<f64> {
         .sum()
 }
 
+/// The clock of a core, in GHz, by steps of an exclusive or and a multiplication, each of which waits for the one before:
+/// such a step takes four cycles on most cores. The best of some, each of which an interrupt may have lengthened.
+#[must_use]
+pub fn clock_ghz() -> f64 {
+    const STEPS: u32 = 50_000;
+    const CYCLES: f64 = 4.0;
+    let (mut number, mask, factor) = (1_u64, black_box(0x5555), black_box(0x9e37_79b9_7f4a_7c15));
+    let mut run = || {
+        let started = Instant::now();
+        for _ in 0..STEPS {
+            number = (number ^ mask).wrapping_mul(factor);
+        }
+        black_box(number);
+        f64::from(STEPS) * CYCLES / started.elapsed().as_secs_f64() / 1e9
+    };
+    (0..9).map(|_| run()).fold(0.0, f64::max)
+}
+
 /// How much arithmetic a core does that waits for nothing: sums of eight chains, per µs.
 fn sums_per_us() -> f64 {
     const SPAN: Duration = Duration::from_millis(2);
@@ -156,6 +174,7 @@ mod tests {
     #[test]
     fn limits_are_measured() {
         assert!(spawn_us() > 0.0);
+        assert!((0.1..20.0).contains(&clock_ghz()), "{}", clock_ghz());
         assert!(wakeup_us() > 0.0);
         assert!(copy_gb_per_s() > 0.0);
         if thread::cores() > 1 {

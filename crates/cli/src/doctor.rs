@@ -25,6 +25,7 @@ struct Findings {
     caches: Vec<Cache>,
     roundtrip_us: Option<f64>,
     two_cores: Option<f64>,
+    clock_ghz: f64,
     wakeup_us: f64,
     memory: Memory,
     limits: Limits,
@@ -58,6 +59,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<(), CliError> {
         caches: Cache::all(),
         roundtrip_us: limits::roundtrip_us(),
         two_cores: limits::two_cores(),
+        clock_ghz: limits::clock_ghz(),
         wakeup_us: limits::wakeup_us(),
         memory: Memory::here(),
         limits: Limits::here(),
@@ -96,6 +98,7 @@ impl Findings {
             .roundtrip_us
             .map_or("one core".to_owned(), |us| format!("{us:.3} µs"));
         line("cache line", &format!("{trip} to another core and back"))?;
+        line("clock", &format!("{:.1} GHz now", self.clock_ghz))?;
         if let Some(times) = self.two_cores {
             line(
                 "two cores",

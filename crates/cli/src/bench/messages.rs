@@ -102,7 +102,7 @@ fn rows_of(print: PrintArgs, measure: impl FnOnce(Begin<'_>, Tell<'_>)) -> Resul
             "    limit",
             "                   bar",
             "holds",
-            "  two cores",
+            "              cores",
             "peers (motet over the peer)",
         ],
     );
@@ -152,7 +152,7 @@ fn cells(record: &CoreRecord) -> [String; 8] {
         record.bar.clone(),
         holds.to_owned(),
         cores.map_or("-".to_owned(), |(two, trip)| {
-            format!("{two:.2}, {trip:.2} µs")
+            format!("{:.1} GHz, {two:.1}, {trip:.2} µs", record.clock_ghz)
         }),
         peers.join(", "),
     ]
