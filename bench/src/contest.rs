@@ -82,6 +82,9 @@ pub struct CoreRecord {
     pub roundtrip_us: Option<f64>,
     /// What two cores do together, as times what one does alone: the less of before and after the row. Absent on one core.
     pub two_cores: Option<f64>,
+    /// Sums that a core does in a cycle while two work: the less of before and after the row. Fewer than at other times where
+    /// others use the same core. Absent on one core.
+    pub sums_per_cycle: Option<f64>,
     /// The clock of a core, in GHz: the less of before and after the row.
     pub clock_ghz: f64,
 }
@@ -158,6 +161,7 @@ impl Contest {
             runs,
             roundtrip_us: cores.roundtrip_us,
             two_cores: cores.two_cores,
+            sums_per_cycle: cores.sums_per_cycle,
             clock_ghz: cores.clock_ghz,
         })
     }
@@ -167,14 +171,17 @@ impl Contest {
 struct Cores {
     roundtrip_us: Option<f64>,
     two_cores: Option<f64>,
+    sums_per_cycle: Option<f64>,
     clock_ghz: f64,
 }
 
 impl Cores {
     fn here() -> Cores {
+        let two = limits::two_cores();
         Cores {
             roundtrip_us: limits::roundtrip_us(),
-            two_cores: limits::two_cores(),
+            two_cores: two.map(|two| two.times),
+            sums_per_cycle: two.map(|two| two.sums_per_cycle),
             clock_ghz: limits::clock_ghz(),
         }
     }
@@ -186,6 +193,7 @@ impl Cores {
         Cores {
             roundtrip_us: pick(self.roundtrip_us, other.roundtrip_us, f64::max),
             two_cores: pick(self.two_cores, other.two_cores, f64::min),
+            sums_per_cycle: pick(self.sums_per_cycle, other.sums_per_cycle, f64::min),
             clock_ghz: self.clock_ghz.min(other.clock_ghz),
         }
     }

@@ -45,11 +45,20 @@ pub fn roundtrip_us() -> Option<f64> {
     echo.join().ok().and(time)
 }
 
-/// What two cores do together, as times what one of them does alone: 2 where they share nothing. A host may put two virtual
-/// cores on the two threads of one core, which do 1.2 to 1.6 times as much as one, or give them less time than there is.
-/// `None` on a machine with one core.
+/// What two cores do that compute at once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TwoCores {
+    /// As times what one of them does alone: 2 where they share nothing. A host may put two virtual cores on the two threads of
+    /// one core, which do 1.2 to 1.6 times as much as one.
+    pub times: f64,
+    /// Sums that wait for nothing, in a cycle of the [clock](clock_ghz), on the core that does fewer: less than at other times on
+    /// the same machine where somebody else uses the second thread of that core.
+    pub sums_per_cycle: f64,
+}
+
+/// What two cores do that compute at once. `None` on a machine with one core.
 #[must_use]
-pub fn two_cores() -> Option<f64> {
+pub fn two_cores() -> Option<TwoCores> {
     let cores = core_affinity::get_core_ids().filter(|cores| cores.len() > 1)?;
     // As above.
     let two = [cores[cores.len() - 1], cores[cores.len() - 2]];
@@ -65,10 +74,17 @@ pub fn two_cores() -> Option<f64> {
     let alone = two.map(|core| start(core, 1, &Arc::default()).join());
     let there = Arc::default();
     let together = two.map(|core| start(core, 2, &there)).map(|it| it.join());
-    let parts = together.into_iter().zip(alone);
-    parts
-        .map(|(both, alone)| Some(both.ok()? / alone.ok()?))
-        .sum()
+    let (mut times, mut least) = (0.0, f64::INFINITY);
+    for (both, alone) in together.into_iter().zip(alone) {
+        let both = both.ok()?;
+        times += both / alone.ok()?;
+        least = both.min(least);
+    }
+    let sums_per_cycle = least / (clock_ghz() * 1e3);
+    Some(TwoCores {
+        times,
+        sums_per_cycle,
+    })
 }
 
 /// The clock of a core, in GHz, by steps of an exclusive or and a multiplication, each of which waits for the one before:
@@ -179,7 +195,8 @@ mod tests {
         assert!(copy_gb_per_s() > 0.0);
         if thread::cores() > 1 {
             assert!(roundtrip_us().unwrap() > 0.0);
-            assert!(two_cores().unwrap() > 0.0);
+            let two = two_cores().unwrap();
+            assert!(two.times > 0.0 && two.sums_per_cycle > 0.0, "{two:?}");
         }
     }
 }

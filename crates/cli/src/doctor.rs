@@ -58,7 +58,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<(), CliError> {
         cores: Cores::here(),
         caches: Cache::all(),
         roundtrip_us: limits::roundtrip_us(),
-        two_cores: limits::two_cores(),
+        two_cores: limits::two_cores().map(|two| two.times),
         clock_ghz: limits::clock_ghz(),
         wakeup_us: limits::wakeup_us(),
         memory: Memory::here(),

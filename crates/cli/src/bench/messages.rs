@@ -102,7 +102,7 @@ fn rows_of(print: PrintArgs, measure: impl FnOnce(Begin<'_>, Tell<'_>)) -> Resul
             "    limit",
             "                   bar",
             "holds",
-            "              cores",
+            "                     cores",
             "peers (motet over the peer)",
         ],
     );
@@ -136,7 +136,8 @@ fn cells(record: &CoreRecord) -> [String; 8] {
         .iter()
         .map(|(name, value)| format!("{name} {} ({:.2})", number(*value), record.ratios[name]))
         .collect();
-    let cores = record.two_cores.zip(record.roundtrip_us);
+    let cores = record.two_cores.zip(record.sums_per_cycle);
+    let cores = cores.zip(record.roundtrip_us);
     let holds = match record.holds {
         Some(true) => "yes",
         Some(false) => "no",
@@ -151,8 +152,9 @@ fn cells(record: &CoreRecord) -> [String; 8] {
         }),
         record.bar.clone(),
         holds.to_owned(),
-        cores.map_or("-".to_owned(), |(two, trip)| {
-            format!("{:.1} GHz, {two:.1}, {trip:.2} µs", record.clock_ghz)
+        cores.map_or("-".to_owned(), |((two, sums), trip)| {
+            let clock = record.clock_ghz;
+            format!("{clock:.1} GHz × {sums:.1}, {two:.1}, {trip:.2} µs")
         }),
         peers.join(", "),
     ]

@@ -32,9 +32,10 @@ pub(super) const CORE: &str = "\
 What messages, joins and tasks cost, beside other runtimes that do the same.
 
 Motet and one peer run in turn, then motet and the next; the rows show medians, and ratios of pairs. \
-Each row has a bar that is to hold: a limit, or a peer in the same run. The column cores has their clock, what two do \
-together, as times what one does alone (2 where they share nothing; less than 1.7 where a virtual machine's two are threads of \
-one, or others use them), and the time of a cache line to another core and back.";
+Each row has a bar that is to hold: a limit, or a peer in the same run. The column cores has their clock, the \
+sums that one does in a cycle while two work (fewer than at other times where others use the same core), what two do together, as \
+times what one does alone (2 where they share nothing; less than 1.7 where a virtual machine's two are threads of one), and the \
+time of a cache line to another core and back.";
 
 pub(super) const CORE_TAIL: &str = "\
 Examples:
@@ -49,7 +50,7 @@ Fields of --json: row, unit, motet (the median), motet_range, limit (of the mach
   bounds the row), limit_name (R, a cache line to another core and back, or A, an allocation plus a
   push and pop), peers and ratios (motet over the peer) by name, absent (peers that could not run, and
   why), bar, holds (null without a bar), runs, roundtrip_us (of a cache line to another core and back),
-  two_cores (what they do together, as times one) and clock_ghz, the worse of before and after the row; with --soak: posters, seconds, exclusive and concurrent
+  two_cores (what they do together, as times one), sums_per_cycle and clock_ghz, the worse of before and after the row; with --soak: posters, seconds, exclusive and concurrent
   (handlers), resident_bytes (after a tenth of the time), resident_bytes_most";
 
 pub(super) const RANKS: &str = "\

@@ -89,7 +89,7 @@ fn core_gives_one_object_per_row_with_every_field() {
     let mut fields: Vec<&str> = row.keys().map(String::as_str).collect();
     fields.sort_unstable();
     let mut expected =
-        "row unit motet motet_range limit limit_name peers ratios absent bar holds runs roundtrip_us two_cores clock_ghz"
+        "row unit motet motet_range limit limit_name peers ratios absent bar holds runs roundtrip_us two_cores sums_per_cycle clock_ghz"
             .split_whitespace()
             .collect::<Vec<_>>();
     expected.sort_unstable();
