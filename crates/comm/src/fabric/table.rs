@@ -10,6 +10,8 @@
 //! of what lies here and what has come from the other thread. So between the cores goes one vector each way, however many
 //! ranks there are, and all else stays in a core's own cache.
 //!
+//! What all have for all is [handed round](parts) in the same way, and exact sums are [added up](sums).
+//!
 //! The ranks of a table take turns on one thread, so nobody waits for its lock, which is held while the program's
 //! operator runs. The room is the table's: what lies here is read by its thread alone, and what came from the other side
 //! goes back there filled anew (see `lent.rs`).

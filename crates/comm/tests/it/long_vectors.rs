@@ -295,6 +295,45 @@ fn numbers_are_read_as_they_were_when_their_rank_came() {
     );
 }
 
+/// Ranks of one thread have laid down what they bring when the others find the lengths wrong; the next call finds none of it.
+#[test]
+fn sem_g310_long_parts_for_all_of_different_lengths() {
+    everywhere(
+        async |comm| -> Outcome<()> {
+            let (rank, size) = (comm.rank(), comm.size());
+            // Longer and shorter, and so short that they would go another way.
+            for each in [100, 130, 64, 7] {
+                let each = if rank + 1 == size { each } else { 100 };
+                let outcome = comm
+                    .alltoall_into(&vec![1_u64; each * size], &mut vec![0; each * size])
+                    .await;
+                let last = comm.allreduce(each, usize::min).await?;
+                let first = comm.allreduce(each, usize::max).await?;
+                match outcome {
+                    Ok(()) => assert_eq!(last, first, "rank {rank}"),
+                    Err(CommError::Mismatch { .. }) => assert_ne!(last, first, "rank {rank}"),
+                    Err(other) => panic!("{other}"),
+                }
+                // One that has no room for what comes is told so, and no other.
+                let mut came = vec![0; 100 * size - usize::from(rank == 0)];
+                let outcome = comm
+                    .alltoall_into(&vec![rank as u64; 100 * size], &mut came)
+                    .await;
+                match outcome {
+                    Err(CommError::Arguments { .. }) => assert_eq!(rank, 0),
+                    outcome => {
+                        outcome?;
+                        let mut parts = came.chunks(100).enumerate();
+                        assert!(parts.all(|(of, part)| part == [of as u64; 100]));
+                    }
+                }
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
+}
+
 /// Roots that run ahead of their readers, and types that change: the room that is lent again is nobody else's.
 #[test]
 fn room_that_is_lent_again_is_read_by_nobody() {

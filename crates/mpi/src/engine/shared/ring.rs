@@ -87,7 +87,7 @@ const PIECE: usize = 8 * 1024;
 /// At most so many in a message cut from a vector: all that have room are written before any is read, and each costs both ends its locks.
 const CUT: usize = 32 * 1024;
 
-/// Blocks in which a frame is read: while one is used the next is on its way out of another core's cache.
+/// Blocks in which a frame is read: one is used while it is in the nearest cache, with what it is combined with.
 const BLOCK: usize = 64 * LINE;
 
 /// A receiver keeps so many bytes of memory for further short messages.
