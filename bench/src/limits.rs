@@ -49,7 +49,7 @@ pub fn roundtrip_us() -> Option<f64> {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoCores {
     /// As times what one of them does alone: 2 where they share nothing. A host may put two virtual cores on the two threads of
-    /// one core, which do 1.2 to 1.6 times as much as one.
+    /// one core: little more than 1 then.
     pub times: f64,
     /// Sums that wait for nothing, in a cycle of the [clock](clock_ghz), on the core that does fewer: less than at other times on
     /// the same machine where somebody else uses the second thread of that core.
@@ -66,6 +66,7 @@ pub fn two_cores() -> Option<TwoCores> {
         let there = Arc::clone(there);
         thread::spawn(move || {
             core_affinity::set_for_current(core);
+            // Relaxed: they only begin together.
             there.fetch_add(1, Ordering::Relaxed);
             wait_for(|| there.load(Ordering::Relaxed) >= of);
             sums_per_us()

@@ -87,12 +87,8 @@ impl Side {
             Copies::Broadcast => (length, length),
             Copies::Alltoall => (all, own * own * length),
         };
-        let far = if copies == Copies::Broadcast {
-            length
-        } else {
-            near
-        };
-        between.far[of].lock().resize(far, 0.0);
+        // As much goes to the other side.
+        between.far[of].lock().resize(near, 0.0);
         Side {
             of,
             ranks: own,
@@ -121,6 +117,7 @@ impl Side {
 
     fn meet(&self, number: u32) {
         let [own, other] = [self.of, 1 - self.of].map(|of| &self.between.at[of]);
+        // Release, and Acquire: who goes on finds filled what the other has filled before.
         own.store(number, Ordering::Release);
         // The other may be ahead by one.
         wait_for(|| other.load(Ordering::Acquire) >= number);

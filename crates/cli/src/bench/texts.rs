@@ -34,7 +34,7 @@ What messages, joins and tasks cost, beside other runtimes that do the same.
 Motet and one peer run in turn, then motet and the next; the rows show medians, and ratios of pairs. \
 Each row has a bar that is to hold: a limit, or a peer in the same run. The column cores has their clock, the \
 sums that one does in a cycle while two work (fewer than at other times where others use the same core), what two do together, as \
-times what one does alone (2 where they share nothing; less than 1.7 where a virtual machine's two are threads of one), and the \
+times what one does alone (2 where they share nothing; little more than 1 where a virtual machine's two are threads of one), and the \
 time of a cache line to another core and back.";
 
 pub(super) const CORE_TAIL: &str = "\
