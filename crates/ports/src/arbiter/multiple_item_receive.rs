@@ -109,8 +109,13 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
     }
 
     fn with(port: &Port<T>, count: usize, handler: AnyHandler<Vec<T>>, once: bool) -> Self {
+        Self::of(port.times(count), handler, once)
+    }
+
+    /// Takes what `batch` does.
+    pub(super) fn of(batch: Batch<T>, handler: AnyHandler<Vec<T>>, once: bool) -> Self {
         MultipleItemReceive {
-            batch: port.times(count),
+            batch,
             handler,
             once,
         }

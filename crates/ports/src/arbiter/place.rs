@@ -40,6 +40,11 @@ impl<T: Send + 'static, A> Place<T, A> {
         }
     }
 
+    /// The port, if it is still there.
+    pub(super) fn port(&self) -> Option<Arc<PortCore<T>>> {
+        self.port.upgrade()
+    }
+
     /// Whether nothing but its queue and its outlet can keep it from taking items, as long as it is registered.
     pub(super) fn takes_always(&self) -> bool {
         !self.once && self.is_open()

@@ -6,6 +6,7 @@ use crate::arbiter::{
     MultipleItemReceive, Receive, Visit,
 };
 use crate::delivery::items_of;
+use crate::handler;
 use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
@@ -261,7 +262,7 @@ where
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
         let leave = mailbox.leaving(self.map.take());
         let kit = self.kit.take().expect("a join is attached once");
-        let (join, ports) = JoinedReceive::of(kit, leave).attach(outlet);
+        let (join, ports) = JoinedReceive::of(kit, handler::once(leave), true).attach(outlet);
         self.ports = Some(ports);
         (join, None)
     }
