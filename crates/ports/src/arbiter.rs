@@ -19,6 +19,7 @@ mod multiple_item_receive;
 mod multiple_port_receive;
 mod one_each;
 mod part;
+mod patience;
 mod place;
 mod receive;
 mod row;

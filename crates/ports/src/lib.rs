@@ -18,6 +18,7 @@
 //! | one item of one port | [`Receive`] | [`Port::recv`] |
 //! | … at most so many at a time | [`Receive::at_most`] | |
 //! | `n` items of one port | [`MultipleItemReceive`] | |
+//! | up to `n` items of one port, after a time | [`MultipleItemReceive::or_after`] | [`Port::recv_up_to`] |
 //! | items of several ports: some together, some alone, some last | [`Interleave`] | |
 //! | … with state that the handlers share | [`Interleave::with_state`] | |
 //! | items of each of several ports | [`JoinedReceive`] | [`join`] |

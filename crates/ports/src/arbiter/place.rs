@@ -84,6 +84,12 @@ impl<T: Send + 'static, A> Place<T, A> {
         self.once
     }
 
+    /// As [`Place::taken`], for one that takes items without an offer, under the port's lock. `true`: it is to be taken
+    /// off the port.
+    pub(super) fn taken_unoffered(&self) -> bool {
+        self.once && self.claim.take()
+    }
+
     /// What the arbiter called `who` waits for.
     pub(super) fn awaits(&self, who: &'static str) -> Option<Awaited> {
         if !self.is_open() {

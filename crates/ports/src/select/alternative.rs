@@ -59,6 +59,8 @@ pub(super) struct OneOf<T: Send + 'static, M> {
 pub(super) struct Batch<T: Send + 'static, M> {
     port: Port<T>,
     count: usize,
+    /// Fewer will do after that.
+    span: Option<Duration>,
     map: Map<M>,
 }
 
@@ -207,11 +209,12 @@ where
 }
 
 impl<T: Send + 'static, M> Batch<T, M> {
-    pub(super) fn new(port: &Port<T>, count: usize, map: M) -> Self {
+    pub(super) fn new(port: &Port<T>, count: usize, span: Option<Duration>, map: M) -> Self {
         assert!(count > 0, "a select of several items takes at least one");
         Batch {
             port: port.clone(),
             count,
+            span,
             map: Map::new(map),
         }
     }
@@ -234,7 +237,10 @@ where
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
         let leave = mailbox.leaving(self.map.take());
         let batch = MultipleItemReceive::once(&self.port, self.count, leave);
-        attached(batch, outlet)
+        match self.span {
+            Some(span) => attached(batch.or_after(span), outlet),
+            None => attached(batch, outlet),
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 mod support;
 
 mod awaited;
+mod batches;
 mod bounds;
 mod bridges;
 mod broadcast;
