@@ -304,3 +304,102 @@ impl<T: Send + 'static> fmt::Debug for JoinHandle<T> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use super::*;
+    use crate::loom_future_task::Hand;
+    use motet_sync::atomic::{AtomicBool, Ordering};
+    use motet_sync::thread;
+    use std::task::Wake;
+
+    struct Woken(AtomicBool);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+
+    fn poll<T: Send>(handle: &mut JoinHandle<T>) -> Poll<Result<T, JoinError>> {
+        Pin::new(handle).poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    /// An abort while the future ends: the handle gets one result, and the future is gone.
+    #[test]
+    fn loom_an_abort_against_the_end() {
+        loom::model(|| {
+            let queue = Hand::new();
+            let item = Arc::new(());
+            let kept = Arc::clone(&item);
+            let handle = spawn_with_handle(&queue.handle(), async move {
+                let _kept = kept;
+                let mut first = true;
+                poll_fn(|cx| {
+                    cx.waker().wake_by_ref();
+                    match std::mem::take(&mut first) {
+                        true => Poll::Pending,
+                        false => Poll::Ready(7),
+                    }
+                })
+                .await
+            });
+            let mut handle = handle.unwrap();
+            let worker = {
+                let queue = Arc::clone(&queue);
+                thread::spawn(move || (0..2).for_each(|_| queue.run_all()))
+            };
+            handle.abort();
+            worker.join().unwrap();
+            (0..2).for_each(|_| queue.run_all());
+            let result = poll(&mut handle);
+            assert!(matches!(
+                result,
+                Poll::Ready(Ok(7) | Err(JoinError::Aborted))
+            ));
+            drop(handle);
+            assert_eq!(Arc::strong_count(&item), 1);
+        });
+    }
+
+    /// The handle goes while the future ends: its value is dropped once.
+    #[test]
+    fn loom_the_drop_of_the_handle_against_the_end() {
+        loom::model(|| {
+            let queue = Hand::new();
+            let item = Arc::new(());
+            let value = Arc::clone(&item);
+            let handle = spawn_with_handle(&queue.handle(), async move { value });
+            let worker = {
+                let queue = Arc::clone(&queue);
+                thread::spawn(move || queue.run_all())
+            };
+            drop(handle);
+            worker.join().unwrap();
+            assert_eq!(Arc::strong_count(&item), 1);
+        });
+    }
+
+    /// A joiner begins to wait while the future ends: it has the value, or is woken.
+    #[test]
+    fn loom_a_joiner_against_the_end() {
+        loom::model(|| {
+            let queue = Hand::new();
+            let mut handle = spawn_with_handle(&queue.handle(), async { 7 }).unwrap();
+            let worker = {
+                let queue = Arc::clone(&queue);
+                thread::spawn(move || queue.run_all())
+            };
+            let woken = Arc::new(Woken(AtomicBool::new(false)));
+            let waker = Waker::from(Arc::clone(&woken));
+            let early = Pin::new(&mut handle).poll(&mut Context::from_waker(&waker));
+            worker.join().unwrap();
+            assert_eq!(woken.0.load(Ordering::SeqCst), early.is_pending());
+            let result = match early {
+                Poll::Pending => poll(&mut handle),
+                ready => ready,
+            };
+            assert!(matches!(result, Poll::Ready(Ok(7))));
+        });
+    }
+}

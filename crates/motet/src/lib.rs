@@ -25,7 +25,7 @@
 //! | a program whose ranks wait, and you ask for whom | [`tell_why`], `motet run --why` | |
 //! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |
 //! | one loop over blocks, on the threads of a queue | [`ParallelLoop`] | `parallel_loop` |
-//! | items that all who subscribe shall get | [`BroadcastPort`] | |
+//! | items that all who subscribe shall get | [`BroadcastPort`] | `readings` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
 //!
 //! ```

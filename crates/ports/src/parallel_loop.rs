@@ -273,3 +273,34 @@ impl<R: Send + 'static> fmt::Debug for LoopRun<R> {
         f.debug_struct("LoopRun").finish_non_exhaustive()
     }
 }
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use super::*;
+    use crate::loom_ports::{Keeper, Wakes};
+
+    /// Two tasks end at once: one of them answers, with all results.
+    #[test]
+    fn loom_the_last_task_answers() {
+        loom::model(|| {
+            let queue = Keeper::default();
+            let mut run = ParallelLoop::new(&queue).degree(2).map(0..2, |n| n);
+            let mut tasks = queue.take();
+            let other = tasks.pop();
+            let other = motet_sync::thread::spawn(move || other.into_iter().for_each(Task::run));
+            tasks.into_iter().for_each(Task::run);
+            let (wakes, waker) = Wakes::new();
+            let mut cx = Context::from_waker(&waker);
+            let early = Pin::new(&mut run).poll(&mut cx);
+            let waited = early.is_pending();
+            other.join().unwrap();
+            assert_eq!(wakes.count(), usize::from(waited));
+            let result = if waited {
+                Pin::new(&mut run).poll(&mut cx)
+            } else {
+                early
+            };
+            assert!(matches!(result, Poll::Ready(Ok(all)) if all == [0, 1]));
+        });
+    }
+}

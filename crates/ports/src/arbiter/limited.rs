@@ -166,3 +166,31 @@ impl<T: Send + 'static> Placed for LimitedCore<T> {
         &self.place
     }
 }
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use crate::loom_ports::{Keeper, post_elsewhere};
+    use crate::{Port, Receive};
+    use motet_sync::Mutex;
+    use std::sync::Arc;
+
+    /// A handler ends while an item comes: the item finds the slot, or waits and is taken after it; none
+    /// overtakes another.
+    #[test]
+    fn loom_the_end_of_a_handler_against_a_post() {
+        loom::model(|| {
+            let (queue, port) = (Keeper::default(), Port::new());
+            let handled = Arc::new(Mutex::new(Vec::new()));
+            let log = Arc::clone(&handled);
+            let receive = Receive::persistent(&port, move |n| log.lock().push(n)).at_most(1);
+            receive.activate(&queue).unwrap();
+            queue.run();
+            [1, 2].into_iter().for_each(|n| port.post(n).unwrap());
+            let poster = post_elsewhere(&port, 3);
+            queue.run();
+            poster.join().unwrap();
+            while queue.run() > 0 {}
+            assert_eq!((&**handled.lock(), port.item_count()), (&[1, 2, 3][..], 0));
+        });
+    }
+}

@@ -83,3 +83,59 @@ impl Drop for Patience {
         }
     }
 }
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use super::*;
+    use motet_dispatch::Replay;
+    use motet_sync::thread;
+    use std::sync::Arc;
+
+    /// A port without items of its own: how many wait, and for how long they may.
+    struct Waiting {
+        count: Mutex<usize>,
+        patience: Patience,
+    }
+
+    impl Waiting {
+        /// What a post does to a receive of two.
+        fn post(&self) {
+            let (mut begun, mut ended) = (None, None);
+            let mut count = self.count.lock();
+            *count += 1;
+            if *count == 2 {
+                *count = 0;
+                ended = self.patience.end();
+            } else {
+                begun = self.patience.begin();
+            }
+            drop(count);
+            if let Some(timer) = ended {
+                timer.cancel();
+            }
+            if let Some(number) = begun {
+                self.patience.set(number, |_| ());
+            }
+        }
+    }
+
+    /// Batches begin and end while timers are set: at the end there is a timer if an item waits, and none if
+    /// not.
+    #[test]
+    fn loom_a_batch_that_waits_has_a_timer_and_one_that_is_taken_has_none() {
+        for posts in [1, 2] {
+            loom::model(move || {
+                let replay = Replay::new(1);
+                let waiting = Arc::new(Waiting {
+                    count: Mutex::new(0),
+                    patience: Patience::new(Duration::from_secs(1), replay.clock()),
+                });
+                let other = Arc::clone(&waiting);
+                let poster = thread::spawn(move || other.post());
+                (0..posts).for_each(|_| waiting.post());
+                poster.join().unwrap();
+                assert_eq!(replay.timers(), *waiting.count.lock());
+            });
+        }
+    }
+}

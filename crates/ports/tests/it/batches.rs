@@ -5,6 +5,7 @@ use motet_dispatch::{Clock, Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, R
 use motet_ports::timer::sleep;
 use motet_ports::{Choice, Interleave, MultipleItemReceive, Port, Receive, select, wait_blocking};
 use motet_testkit::{Log, explore, patience, within};
+use proptest::prelude::*;
 use std::time::{Duration, Instant};
 
 const MS: Duration = Duration::from_millis(1);
@@ -227,6 +228,41 @@ fn sem_g334_the_waiting_form_gives_up_without_a_loss() {
     assert!(replay.elapsed() < HOUR);
     post_all(&port, [5]);
     assert_eq!(wait_blocking(port.recv_up_to(2, MS)), Ok(vec![5]));
+}
+
+proptest! {
+    #[test]
+    fn prop_sem_g334_batches_are_those_of_a_list_with_a_deadline(
+        count in 1..5_usize,
+        pauses in proptest::collection::vec(0..4_u32, 0..40),
+    ) {
+        let replay = Replay::new(1);
+        let (queue, port, log) = (replay.queue(QueueConfig::named("batches")), Port::new(), Log::new());
+        let told = log.clone();
+        MultipleItemReceive::persistent(&port, count, move |batch: Vec<u32>| told.push(batch))
+            .or_after(5 * MS)
+            .activate(&queue)
+            .unwrap();
+        replay.run();
+        let (mut waiting, mut deadline, mut now, mut batches) = (Vec::new(), 0, 0, Vec::new());
+        for (n, pause) in (0_u32..).zip(pauses) {
+            port.post(n).unwrap();
+            if waiting.is_empty() {
+                deadline = now + 5;
+            }
+            waiting.push(n);
+            now += pause;
+            if waiting.len() == count || (now >= deadline && pause > 0) {
+                batches.push(std::mem::take(&mut waiting));
+            }
+            replay.run_for(pause * MS);
+            prop_assert_eq!(port.items(), waiting.clone());
+        }
+        replay.run();
+        batches.extend(Some(waiting).filter(|batch| !batch.is_empty()));
+        prop_assert_eq!(log.take_sorted(), batches);
+        prop_assert_eq!(replay.timers(), 0);
+    }
 }
 
 #[test]

@@ -7,6 +7,8 @@ use motet_ports::{Interleave, Overflow, Port, Receive};
 use motet_sync::Arc;
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_testkit::{Drops, Log, explore, patience, within};
+use proptest::prelude::*;
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// How many are in, and how many at most were.
@@ -261,6 +263,67 @@ fn sem_g333_many_items_that_wait_are_not_looked_at_again_and_again() {
     assert_eq!(log.take(), (0..20_000).collect::<Vec<_>>());
     // Once at the registration, once when there is a place.
     assert!(looks.load(Ordering::Relaxed) <= 40_000);
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Post,
+    PutBack,
+    Take,
+    Finish,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => Just(Step::Post),
+        1 => Just(Step::PutBack),
+        1 => Just(Step::Take),
+        3 => Just(Step::Finish),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn prop_sem_g333_a_limited_receive_is_a_queue_before_so_many_servers(
+        most in 1..4_usize,
+        steps in proptest::collection::vec(step(), 0..60),
+    ) {
+        let (port, gate, started) = (Port::new(), Port::<()>::new(), Log::new());
+        let (opened, told) = (gate.clone(), started.clone());
+        Receive::persistent_async(&port, move |n: u32| {
+            let gate = opened.clone();
+            told.push(n);
+            async move { gate.recv().await }
+        })
+        .at_most(most)
+        .activate(&here())
+        .unwrap();
+        let (mut waiting, mut running, mut begun) = (VecDeque::new(), 0, Vec::new());
+        for (n, step) in (0_u32..).zip(steps) {
+            match step {
+                Step::Post => {
+                    port.post(n).unwrap();
+                    waiting.push_back(n);
+                }
+                Step::PutBack => {
+                    port.put_back(n).unwrap();
+                    waiting.push_front(n);
+                }
+                Step::Take => prop_assert_eq!(port.test(), waiting.pop_front()),
+                Step::Finish if running > 0 => {
+                    gate.post(()).unwrap();
+                    running -= 1;
+                }
+                Step::Finish => {}
+            }
+            if running < most && let Some(next) = waiting.pop_front() {
+                begun.push(next);
+                running += 1;
+            }
+            prop_assert_eq!(port.items(), Vec::from(waiting.clone()));
+        }
+        prop_assert_eq!(started.take(), begun);
+    }
 }
 
 #[test]
