@@ -25,6 +25,7 @@
 //! | a program whose ranks wait, and you ask for whom | [`tell_why`], `motet run --why` | |
 //! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
+//! | something to simulate, event by event | [`sim::Model`] | `queueing_network` |
 //!
 //! ```
 //! use motet::{Dispatcher, Port, QueueConfig, Receive};
@@ -53,6 +54,7 @@ pub use motet_dispatch as dispatch;
 pub use motet_mining as mining;
 pub use motet_mpi as mpi;
 pub use motet_ports as ports;
+pub use motet_sim as sim;
 pub use why::tell_why;
 
 pub use motet_comm::{CommError, Communicator, Local, RunError, Value, World};

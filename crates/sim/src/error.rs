@@ -139,6 +139,15 @@ impl fmt::Display for ModelError {
                 f,
                 "process {from} has scheduled an event at time {time} with delay {delay}: there is no such time"
             ),
+            other => other.fmt_of_run(f),
+        }
+    }
+}
+
+impl ModelError {
+    /// The errors that are about the whole model or run.
+    fn fmt_of_run(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
             ModelError::NoLookahead { link: None } => write!(
                 f,
                 "windows need a lookahead, and the model promises none: set `lookahead`, or take another mode"
@@ -173,6 +182,7 @@ impl fmt::Display for ModelError {
                 "process {process} is not what it was before its handler at time {time} was undone: \
                  its `undo` does not take back all that its `handle` does"
             ),
+            about_events => unreachable!("said above: {about_events:?}"),
         }
     }
 }

@@ -1,43 +1,13 @@
-//! A model: its processes, its options, and how it is run.
+//! A model: its processes, its links, and how it is run.
 
 use crate::outcome::Outcome;
 use crate::rules::{Links, Rules};
 use crate::time_warp::{Copies, Reversed};
-use crate::{ModelError, Out, SimError, Time, null_messages, sequential, time_warp, windows};
-use motet_comm::{Communicator, Value};
-
-/// A logical process: it handles events one after the other, in the order of their keys, and knows nothing of the others
-/// but what their events tell it.
-///
-/// What it does must depend on its state, the event and what it draws alone: then every mode gives the same run.
-pub trait Logical {
-    /// What events carry.
-    type Event: Value + Clone;
-
-    /// Schedules the first events, at time 0.
-    fn start(&mut self, out: &mut Out<'_, Self::Event>);
-
-    /// Handles an event that takes place now.
-    fn handle(&mut self, now: Time, event: Self::Event, out: &mut Out<'_, Self::Event>);
-}
-
-/// A logical process that can take back what a handler has done to it, so that Time Warp need not copy its state.
-pub trait Reversible: Logical {
-    /// What a handler leaves for that.
-    type Undo;
-
-    /// As [`Logical::handle`]; says what [`Reversible::undo`] needs.
-    fn handle_reversibly(
-        &mut self,
-        now: Time,
-        event: Self::Event,
-        out: &mut Out<'_, Self::Event>,
-    ) -> Self::Undo;
-
-    /// Makes the process what it was before the handler that has left this. What the handler scheduled and drew is
-    /// taken back without it.
-    fn undo(&mut self, undo: Self::Undo);
-}
+use crate::{
+    Logical, ModelError, Options, Reversible, SimError, Time, null_messages, sequential, time_warp,
+    windows,
+};
+use motet_comm::Communicator;
 
 /// How a run is spread over ranks. The committed events are the same in every mode and layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,50 +23,6 @@ pub enum Mode {
     NullMessages,
     /// All ranks handle events as if nothing were to come, and take back what was too early (D. Jefferson, Virtual time, 1985).
     TimeWarp,
-}
-
-/// Which of two events at the same time for the same process comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum Tie {
-    /// The one of the process with the smaller number; then the one that was scheduled first.
-    #[default]
-    Order,
-    /// A number drawn from the seed, the sender and its count decides: no process is preferred.
-    Hash,
-}
-
-/// What a run is to keep to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
-    /// What all random numbers are drawn from.
-    pub seed: u64,
-    /// Events at this time or later are not handled.
-    pub end: Time,
-    /// Each event for another process has at least this delay, where the model declares no links.
-    pub lookahead: Time,
-    /// The order of events at one time.
-    pub tie: Tie,
-    /// Whether the run keeps the keys of all events that it commits.
-    pub trace: bool,
-    /// More events than this end the run with an error.
-    pub most_events: u64,
-    /// More events than this that wait on one rank, or may have to be taken back, end the run with an error.
-    pub most_pending: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            seed: 0,
-            end: Time::MAX,
-            lookahead: 0,
-            tie: Tie::Order,
-            trace: false,
-            most_events: u64::MAX,
-            most_pending: usize::MAX,
-        }
-    }
 }
 
 /// Logical processes that simulate something together.

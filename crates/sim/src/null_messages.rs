@@ -58,14 +58,18 @@ pub(crate) async fn run<P: Logical>(
     let mut ranked = Ranked::new(rules, layout, &comm, share);
     let done = ranked.all(&comm).await?;
     // All ranks end with the failure of the first.
-    for failed in comm.allgather(done.err()).await? {
-        if let Some(failed) = failed {
-            // Nobody has received the notes that were under way.
-            while comm.iprobe(ANY_SOURCE, TAG)?.is_some() {
-                comm.recv::<Note<P::Event>>(ANY_SOURCE, TAG).await?;
-            }
-            return Err(failed.into());
+    if let Some(failed) = comm
+        .allgather(done.err())
+        .await?
+        .into_iter()
+        .flatten()
+        .next()
+    {
+        // Nobody has received the notes that were under way.
+        while comm.iprobe(ANY_SOURCE, TAG)?.is_some() {
+            comm.recv::<Note<P::Event>>(ANY_SOURCE, TAG).await?;
         }
+        return Err(failed.into());
     }
     ranked.trace.sort_unstable();
     Ok(Outcome {

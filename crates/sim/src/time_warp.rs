@@ -85,7 +85,7 @@ pub(crate) async fn run<P: Logical, U: Undoing<P>>(
     let (mut handled, mut before) = (0, warp.report);
     loop {
         let rolled_back = warp.report.rolled_back - before.rolled_back;
-        let parcels = warp.parcels((handled, rolled_back), failed.take());
+        let parcels = warp.parcels((handled, rolled_back), failed.as_ref());
         let (mut least, mut all) = (None, [0, 0]);
         before = warp.report;
         for parcel in comm.alltoall(parcels).await? {
@@ -141,7 +141,7 @@ impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
     fn parcels(
         &mut self,
         (handled, rolled_back): (u64, u64),
-        failed: Option<ModelError>,
+        failed: Option<&ModelError>,
     ) -> Vec<Parcel<P::Event>> {
         let own = self.pending.first_key_value().map(|(&key, _)| key);
         let least = [own, self.least_sent.take()].into_iter().flatten().min();
@@ -152,7 +152,7 @@ impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
             least,
             handled,
             rolled_back,
-            failed: failed.clone(),
+            failed: failed.cloned(),
         };
         outbox.map(parcel).collect()
     }

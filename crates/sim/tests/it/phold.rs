@@ -188,7 +188,7 @@ fn sem_g700_many_events() {
 }
 
 #[test]
-fn time_warp_takes_back_and_says_so() {
+fn sem_g702_time_warp_takes_back_and_says_so() {
     let (_, report) = run(ROWS[2].given, Way::In(Mode::TimeWarp), 3);
     assert!(
         report.rolled_back > 0 && report.efficiency() < 1.0,
