@@ -1,7 +1,7 @@
 //! Which crate may depend on which: the arrows of the architecture's drawing, and no others.
 //!
 //! ```text
-//!  sync ◄─ dispatch ◄─ ports ◄─┬─ comm ◄─┬─ mining
+//!  sync ◄─ dispatch ◄─ ports ◄─┬─ comm ◄─┬─ mining      comm also on: sums (on nothing), trace (on sync)
 //!                              │         ├─ mpi
 //!                              │         └─ sim
 //!                              ├─ search
@@ -19,7 +19,9 @@ const BELOW: &[(&str, &[&str])] = &[
     ("motet-sync", &[]),
     ("motet-dispatch", &["motet-sync"]),
     ("motet-ports", &["motet-dispatch"]),
-    ("motet-comm", &["motet-ports"]),
+    ("motet-sums", &[]),
+    ("motet-trace", &["motet-sync"]),
+    ("motet-comm", &["motet-ports", "motet-sums", "motet-trace"]),
     ("motet-mining", &["motet-comm"]),
     ("motet-mpi", &["motet-comm"]),
     ("motet-search", &["motet-ports"]),
