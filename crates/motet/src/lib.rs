@@ -27,6 +27,7 @@
 //! | one loop over blocks, on the threads of a queue | [`ParallelLoop`] | `parallel_loop` |
 //! | items that all who subscribe shall get | [`BroadcastPort`] | `readings` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
+//! | something to simulate, event by event | [`sim::Model`] | `queueing_network` |
 //!
 //! ```
 //! use motet::{Dispatcher, Port, QueueConfig, Receive};
@@ -55,6 +56,7 @@ pub use motet_dispatch as dispatch;
 pub use motet_mining as mining;
 pub use motet_mpi as mpi;
 pub use motet_ports as ports;
+pub use motet_sim as sim;
 pub use why::tell_why;
 
 pub use motet_comm::{CommError, Communicator, Local, RunError, Value, World};

@@ -5,11 +5,11 @@ mod recorder;
 mod text;
 
 pub use overhead::{Model, Overhead};
-pub(crate) use recorder::{Called, Entered, ProfileClock, Recorder};
+pub use recorder::{Called, Entered, ProfileClock, Recorder};
 
 use serde::{Deserialize, Serialize};
 
-/// Where the time of a run went: the answer of [`World::profile`](crate::World::profile).
+/// Where the time of a run went: the answer of `World::profile`.
 ///
 /// A stage is what a rank computes until it calls something that communicates, and that call: stages are told apart by the
 /// name of the call and its place in the program. Of each call, the time until it first has to wait is messaging (packing,
@@ -103,7 +103,8 @@ impl RankProfile {
 
 impl Profile {
     /// The profile of the ranks of one process.
-    pub(crate) fn new(seconds: f64, threads: usize, ranks: Vec<RankProfile>) -> Self {
+    #[must_use]
+    pub fn new(seconds: f64, threads: usize, ranks: Vec<RankProfile>) -> Self {
         Profile {
             seconds,
             threads,
@@ -112,7 +113,7 @@ impl Profile {
     }
 
     /// Adds the ranks of the next process.
-    pub(crate) fn append(&mut self, next: Profile) {
+    pub fn append(&mut self, next: Profile) {
         self.seconds = self.seconds.max(next.seconds);
         let threads = self.threads;
         self.ranks

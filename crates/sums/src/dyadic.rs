@@ -27,25 +27,24 @@ use std::ops::Range;
 ///
 /// # Examples
 ///
-/// Two ranks reduce five blocks; the bits are those of one rank.
+/// Two ranks have a share each of five blocks, which an allreduce joins; the bits are those of one rank.
 ///
 /// ```
-/// use motet_comm::{Dyadic, World};
+/// use motet_sums::Dyadic;
 ///
 /// let blocks = [0.1, 0.2, 0.3, 0.4, 0.5];
 /// let add = |a: f64, b: f64| a + b;
-/// let totals = World::threads(2)
-///     .run(async |comm| {
-///         let share = |rank: usize| rank * blocks.len() / comm.size();
-///         let mut part = Dyadic::new(share(comm.rank()));
-///         for &value in &blocks[share(comm.rank())..share(comm.rank() + 1)] {
+/// for cut in 0..=blocks.len() {
+///     let share = |blocks: &[f64], first| {
+///         let mut part = Dyadic::new(first);
+///         for &value in blocks {
 ///             part.push(value, add);
 ///         }
-///         let whole = comm.allreduce(part, |left, right| left.join(right, add)).await?;
-///         Ok::<_, motet_comm::CommError>(whole.finish(add))
-///     })
-///     .unwrap();
-/// assert!(totals.iter().all(|t| *t == Some(((0.1 + 0.2) + (0.3 + 0.4)) + 0.5)));
+///         part
+///     };
+///     let whole = share(&blocks[..cut], 0).join(share(&blocks[cut..], cut), add);
+///     assert_eq!(whole.finish(add), Some(((0.1 + 0.2) + (0.3 + 0.4)) + 0.5));
+/// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(
@@ -67,7 +66,7 @@ struct Tree<T> {
     /// The subtree covers `1 << level` blocks and starts at a multiple of that.
     level: u32,
     /// Long vectors of numbers, in many programs.
-    #[serde(with = "crate::wire::inside")]
+    #[serde(with = "crate::numbers")]
     value: T,
 }
 

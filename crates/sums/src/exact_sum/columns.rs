@@ -10,7 +10,16 @@ use super::{ExactSum, Real};
 use smallvec::SmallVec;
 
 /// Adds up columns: `totals[i]` becomes the exact sum of `rows[r][i]` over `r`, rounded once.
-pub(crate) fn add_columns<T: Real>(rows: &[impl AsRef<[T]>], totals: &mut [T]) {
+///
+/// # Panics
+/// If a row has fewer numbers than there are totals.
+///
+/// ```
+/// let mut totals = [0.0; 2];
+/// motet_sums::add_columns(&[[1e100, 1.0], [1.0, 2.0], [-1e100, 3.0]], &mut totals);
+/// assert_eq!(totals, [1.0, 6.0]);
+/// ```
+pub fn add_columns<T: Real>(rows: &[impl AsRef<[T]>], totals: &mut [T]) {
     if let [one, other] = rows {
         // The sum of two numbers is rounded once anyway.
         let pairs = one.as_ref().iter().zip(other.as_ref());
@@ -29,8 +38,8 @@ pub(crate) fn add_columns<T: Real>(rows: &[impl AsRef<[T]>], totals: &mut [T]) {
 }
 
 /// What rows add up to, column by column: a sum, its error, and how much is missing at most.
-#[derive(Clone, Default)]
-pub(crate) struct ColumnSums {
+#[derive(Debug, Clone, Default)]
+pub struct ColumnSums {
     sums: Vec<f64>,
     /// Empty where they are all zero.
     errors: Vec<f64>,
@@ -40,7 +49,7 @@ pub(crate) struct ColumnSums {
 
 impl ColumnSums {
     /// Becomes what so many columns of these rows add up to.
-    pub(crate) fn add_up<T: Real>(&mut self, rows: &[&[T]], columns: usize) {
+    pub fn add_up<T: Real>(&mut self, rows: &[&[T]], columns: usize) {
         self.sums.resize(columns, 0.0);
         self.errors.clear();
         self.missing.clear();
@@ -64,18 +73,14 @@ impl ColumnSums {
     }
 
     /// Becomes a copy of the other.
-    pub(crate) fn copy(&mut self, other: &ColumnSums) {
+    pub fn copy(&mut self, other: &ColumnSums) {
         self.sums.clone_from(&other.sums);
         self.errors.clone_from(&other.errors);
         self.missing.clone_from(&other.missing);
     }
 
     /// Rounds what these and the others add up to. The columns whose rounding is not certain.
-    pub(crate) fn round<T: Real>(
-        &self,
-        other: Option<&ColumnSums>,
-        totals: &mut [T],
-    ) -> Vec<usize> {
+    pub fn round<T: Real>(&self, other: Option<&ColumnSums>, totals: &mut [T]) -> Vec<usize> {
         let nothing = ColumnSums::default();
         let other = other.unwrap_or(&nothing);
         widely(Round {

@@ -2,7 +2,7 @@
 
 mod knots;
 mod text;
-pub(crate) mod written;
+mod written;
 
 use super::{Members, Operation, Unmatched, Wait, Why};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What all ranks of a running world do, and who waits for whom: the answer of [`Watch::why`](crate::Watch::why).
+/// What all ranks of a running world do, and who waits for whom: the answer of `Watch::why`.
 ///
 /// It is looked at from outside, while the ranks go on: each rank is shown as it was at one moment, and different ranks at
 /// moments that lie a little apart. A rank that has waited for less than some tens of microseconds is shown as running.
@@ -93,7 +93,9 @@ pub struct CollectiveNow {
 }
 
 impl WaitNow {
-    pub(crate) fn new(call: u64, why: &Why, waited: Duration) -> Self {
+    /// What is said of a wait, as so many calls have been made before it.
+    #[must_use]
+    pub fn new(call: u64, why: &Why, waited: Duration) -> Self {
         WaitNow {
             wait: why.wait,
             waited,
@@ -106,7 +108,8 @@ impl WaitNow {
 
 impl WaitGraph {
     /// What some ranks do, next to each other in number.
-    pub(crate) fn of(after: Duration, ranks: Vec<RankNow>, unmatched: Vec<Unmatched>) -> Self {
+    #[must_use]
+    pub fn of(after: Duration, ranks: Vec<RankNow>, unmatched: Vec<Unmatched>) -> Self {
         WaitGraph {
             after,
             ranks,
@@ -117,7 +120,7 @@ impl WaitGraph {
     }
 
     /// Notes the members of a communicator in which a rank waits.
-    pub(crate) fn note(&mut self, communicator: u32, members: &Members) {
+    pub fn note(&mut self, communicator: u32, members: &Members) {
         if let Some(members) = members {
             let noted = self.members.entry(communicator);
             noted.or_insert_with(|| Arc::clone(members));
@@ -125,7 +128,7 @@ impl WaitGraph {
     }
 
     /// Adds what the ranks of the next process do.
-    pub(crate) fn append(&mut self, next: WaitGraph) {
+    pub fn append(&mut self, next: WaitGraph) {
         self.after = self.after.max(next.after);
         self.ranks.extend(next.ranks);
         self.unmatched.extend(next.unmatched);
@@ -134,10 +137,22 @@ impl WaitGraph {
     }
 
     /// The ranks of process `process`, which has not answered, are added.
-    pub(crate) fn append_silent(&mut self, process: usize, ranks: usize) {
+    pub fn append_silent(&mut self, process: usize, ranks: usize) {
         let first = self.ranks.len();
         self.ranks.resize(first + ranks, RankNow::Unknown);
         self.silent.push((process, first..first + ranks));
+    }
+
+    /// The graph as bytes, for other processes; which have not answered is not in them.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        written::write(self)
+    }
+
+    /// The graph of such bytes; `None` if they are none.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<WaitGraph> {
+        written::read(bytes)
     }
 
     /// The collectives in which ranks wait: who has come, and who has not.

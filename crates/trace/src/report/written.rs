@@ -3,7 +3,7 @@
 use super::{Operation, RankState, Unmatched, Wait, WaitReport};
 use crate::CallSite;
 use crate::address::{Source, TagMatch};
-use crate::wire::{decode, encode, known};
+use crate::known;
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -51,7 +51,7 @@ pub(super) struct WrittenMessage {
 type WrittenSite = (String, u32, u32);
 
 /// The bytes of a report.
-pub(crate) fn write(report: &WaitReport) -> Vec<u8> {
+pub(super) fn write(report: &WaitReport) -> Vec<u8> {
     let rank = |state: &RankState| match state {
         RankState::Finished => None,
         RankState::Waiting(waits) => Some(waits.iter().map(wait).collect()),
@@ -60,14 +60,14 @@ pub(crate) fn write(report: &WaitReport) -> Vec<u8> {
         ranks: report.ranks.iter().map(rank).collect(),
         unmatched: report.unmatched.iter().map(message).collect(),
     };
-    let mut bytes = Vec::new();
-    encode(&written, &mut bytes).expect("a report can be written");
-    bytes
+    postcard::to_stdvec(&written).expect("a report can be written")
 }
 
 /// The report of such bytes.
-pub(crate) fn read(bytes: &[u8]) -> Option<WaitReport> {
-    let written: Written = decode(bytes).ok()?;
+pub(super) fn read(bytes: &[u8]) -> Option<WaitReport> {
+    let (written, []) = postcard::take_from_bytes::<Written>(bytes).ok()? else {
+        return None;
+    };
     let rank = |waits: Option<Vec<WrittenWait>>| match waits {
         None => RankState::Finished,
         Some(waits) => RankState::Waiting(waits.iter().map(read_wait).collect()),

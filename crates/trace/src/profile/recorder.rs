@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// What tells the time of a profile.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum ProfileClock {
+pub enum ProfileClock {
     /// The machine's, from here.
     Real(Instant),
     /// The program's.
@@ -22,26 +22,48 @@ pub(crate) enum ProfileClock {
 }
 
 /// A call that has been entered; it is left when this is dropped.
-pub(crate) struct Entered<'c>(&'c Recorder);
+#[derive(Debug)]
+pub struct Entered<'c>(&'c Recorder);
 
 /// A call that communicates.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Called {
-    pub(crate) name: &'static str,
-    pub(crate) location: &'static Location<'static>,
+pub struct Called {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it is called.
+    pub location: &'static Location<'static>,
 }
 
 impl Called {
-    pub(crate) fn new(name: &'static str, location: &'static Location<'static>) -> Self {
+    /// A call of this name, at this place.
+    #[must_use]
+    pub fn new(name: &'static str, location: &'static Location<'static>) -> Self {
         Called { name, location }
     }
 }
 
-pub(crate) struct Recorder {
+/// Notes where the time of one rank goes, call by call.
+///
+/// ```
+/// use motet_trace::{Called, ProfileClock, Recorder};
+/// use std::panic::Location;
+/// use std::time::Instant;
+///
+/// let recorder = Recorder::new(ProfileClock::Real(Instant::now()));
+/// recorder.enter(Called::new("recv", Location::caller()));
+/// recorder.wait();
+/// recorder.leave();
+/// let (profile, [begun, ended]) = recorder.finish(0, 0);
+/// assert_eq!(profile.stages[0].call, "recv");
+/// assert!(begun <= ended);
+/// ```
+#[derive(Debug)]
+pub struct Recorder {
     clock: ProfileClock,
     state: RefCell<State>,
 }
 
+#[derive(Debug)]
 struct State {
     begun: Duration,
     /// The last look at the clock; what has been done since then.
@@ -58,7 +80,7 @@ struct State {
     stages: Vec<Stage>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Doing {
     Computing,
     Messaging,
@@ -66,6 +88,7 @@ enum Doing {
 }
 
 /// The stages that end with one call.
+#[derive(Debug)]
 struct Stage {
     called: Option<Called>,
     count: u64,
@@ -92,7 +115,8 @@ impl ProfileClock {
 
 impl Recorder {
     /// A rank begins.
-    pub(crate) fn new(clock: ProfileClock) -> Self {
+    #[must_use]
+    pub fn new(clock: ProfileClock) -> Self {
         let now = clock.now();
         let state = RefCell::new(State {
             begun: now,
@@ -108,7 +132,7 @@ impl Recorder {
     }
 
     /// A call begins, unless it is inside another.
-    pub(crate) fn enter(&self, called: Called) {
+    pub fn enter(&self, called: Called) {
         let mut state = self.state.borrow_mut();
         state.open += 1;
         if state.open == 1 {
@@ -120,13 +144,14 @@ impl Recorder {
     }
 
     /// As [`Recorder::enter`], until what is returned is dropped.
-    pub(crate) fn entered(&self, called: Called) -> Entered<'_> {
+    #[must_use]
+    pub fn entered(&self, called: Called) -> Entered<'_> {
         self.enter(called);
         Entered(self)
     }
 
     /// The call that has begun has to wait.
-    pub(crate) fn wait(&self) {
+    pub fn wait(&self) {
         let mut state = self.state.borrow_mut();
         if state.doing == Doing::Messaging {
             state.turn_to(Doing::Waiting, self.clock.now());
@@ -134,7 +159,7 @@ impl Recorder {
     }
 
     /// A call has ended.
-    pub(crate) fn leave(&self) {
+    pub fn leave(&self) {
         let mut state = self.state.borrow_mut();
         state.open = state.open.saturating_sub(1);
         if state.open == 0 {
@@ -144,7 +169,7 @@ impl Recorder {
     }
 
     /// The rank gives its thread up; if it is in no call it waits for something else.
-    pub(crate) fn suspend(&self) {
+    pub fn suspend(&self) {
         let mut state = self.state.borrow_mut();
         if state.open == 0 {
             state.turn_to(Doing::Waiting, self.clock.now());
@@ -152,7 +177,7 @@ impl Recorder {
     }
 
     /// The rank has its thread again.
-    pub(crate) fn resume(&self) {
+    pub fn resume(&self) {
         let mut state = self.state.borrow_mut();
         if state.open == 0 && state.doing == Doing::Waiting {
             state.turn_to(Doing::Computing, self.clock.now());
@@ -160,7 +185,8 @@ impl Recorder {
     }
 
     /// The rank has ended: its profile, and when it has begun and ended, in seconds.
-    pub(crate) fn finish(&self, rank: usize, thread: usize) -> (RankProfile, [f64; 2]) {
+    #[must_use]
+    pub fn finish(&self, rank: usize, thread: usize) -> (RankProfile, [f64; 2]) {
         let mut state = self.state.borrow_mut();
         state.turn_to(Doing::Computing, self.clock.now());
         let rest = std::mem::take(&mut state.piece);

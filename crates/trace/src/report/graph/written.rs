@@ -2,7 +2,6 @@
 
 use super::{RankNow, WaitGraph, WaitNow};
 use crate::report::written::{WrittenMessage, WrittenWait, message, read_message, read_wait, wait};
-use crate::wire::{decode, encode};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,7 +33,7 @@ struct WrittenNow {
 }
 
 /// The bytes of what the ranks of one process do.
-pub(crate) fn write(graph: &WaitGraph) -> Vec<u8> {
+pub(super) fn write(graph: &WaitGraph) -> Vec<u8> {
     let last = |after: &Option<_>| after.as_ref().map(wait);
     let now = |now: &WaitNow| WrittenNow {
         wait: wait(&now.wait),
@@ -61,14 +60,14 @@ pub(crate) fn write(graph: &WaitGraph) -> Vec<u8> {
             .map(|(number, all)| (*number, all.to_vec()))
             .collect(),
     };
-    let mut bytes = Vec::new();
-    encode(&written, &mut bytes).expect("a report can be written");
-    bytes
+    postcard::to_stdvec(&written).expect("a report can be written")
 }
 
 /// What such bytes say.
-pub(crate) fn read(bytes: &[u8]) -> Option<WaitGraph> {
-    let written: Written = decode(bytes).ok()?;
+pub(super) fn read(bytes: &[u8]) -> Option<WaitGraph> {
+    let (written, []) = postcard::take_from_bytes::<Written>(bytes).ok()? else {
+        return None;
+    };
     let last = |after: Option<WrittenWait>| after.as_ref().map(read_wait);
     let now = |now: WrittenNow| WaitNow {
         wait: read_wait(&now.wait),

@@ -12,7 +12,9 @@ pub struct CallSite {
 }
 
 impl CallSite {
-    pub(crate) fn new(file: &'static str, line: u32, column: u32) -> Self {
+    /// This place of a source file.
+    #[must_use]
+    pub fn new(file: &'static str, line: u32, column: u32) -> Self {
         CallSite { file, line, column }
     }
 

@@ -1,7 +1,7 @@
 //! Who waits for what: the answer to a program that does not go on.
 
 pub(crate) mod graph;
-pub(crate) mod written;
+mod written;
 
 use crate::CallSite;
 use crate::address::{Source, Tag, TagMatch};
@@ -58,18 +58,19 @@ pub struct Wait {
 
 /// A wait, and what a report about several ranks needs to know beside it.
 #[derive(Debug, Clone)]
-pub(crate) struct Why {
-    pub(crate) wait: Wait,
+pub struct Why {
+    /// The wait.
+    pub wait: Wait,
     /// The members of the communicator as ranks of the world; `None`: all ranks in their order.
-    pub(crate) members: Members,
+    pub members: Members,
     /// The ranks of the communicator that have still to send, where the operation does not say it.
-    pub(crate) peers: Option<Vec<usize>>,
+    pub peers: Option<Vec<usize>>,
     /// Whether it is a collective that was started beside others.
-    pub(crate) started: bool,
+    pub started: bool,
 }
 
 /// Members of a communicator, as ranks of the world; `None` when they are all, in their order.
-pub(crate) type Members = Option<Arc<[usize]>>;
+pub type Members = Option<Arc<[usize]>>;
 
 /// A call that can wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,15 +120,29 @@ pub enum Operation {
 
 impl WaitReport {
     /// The report of these ranks and those after them.
-    pub(crate) fn followed_by(mut self, after: WaitReport) -> Self {
+    #[must_use]
+    pub fn followed_by(mut self, after: WaitReport) -> Self {
         self.ranks.extend(after.ranks);
         self.unmatched.extend(after.unmatched);
         self
     }
 
     /// Whether there is a rank that waits: where all have finished, the run is only about to end.
-    pub(crate) fn has_waiting(&self) -> bool {
+    #[must_use]
+    pub fn has_waiting(&self) -> bool {
         self.ranks.iter().any(|rank| *rank != RankState::Finished)
+    }
+
+    /// The report as bytes, for other processes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        written::write(self)
+    }
+
+    /// The report of such bytes; `None` if they are no report.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<WaitReport> {
+        written::read(bytes)
     }
 }
 

@@ -17,8 +17,9 @@
 mod columns;
 mod lanes;
 
-pub(crate) use columns::{ColumnSums, add_columns};
+pub use columns::{ColumnSums, add_columns};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -37,19 +38,16 @@ const FULL: u32 = 1 << 30;
 /// Infinities and NaN count as in any other sum: a NaN, or both infinities, give NaN. An exact zero is `+0.0`.
 ///
 /// ```
-/// use motet_comm::{CommError, ExactSum, World};
+/// use motet_sums::ExactSum;
 ///
 /// let numbers = [1e100, 1.0, -1e100, 1e-30];
 /// assert_eq!(numbers.iter().sum::<f64>(), 1e-30, "the plain sum has lost the 1");
 ///
-/// let totals = World::threads(2)
-///     .run(async |comm| -> Result<f64, CommError> {
-///         let mine: ExactSum = numbers.iter().skip(comm.rank()).step_by(2).collect();
-///         let all = comm.allreduce(mine, |mut left, right| { left.join(&right); left }).await?;
-///         Ok(all.value())
-///     })
-///     .unwrap();
-/// assert_eq!(totals, [1.0; 2]);
+/// // Two ranks have every other number; an allreduce joins their sums.
+/// let share = |rank| -> ExactSum { numbers.iter().skip(rank).step_by(2).collect() };
+/// let mut all = share(1);
+/// all.join(&share(0));
+/// assert_eq!(all.value(), 1.0);
 /// ```
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ExactSum {
@@ -83,7 +81,7 @@ mod limbs {
 }
 
 /// A number that can be summed exactly: `f32` or `f64`.
-pub trait Real: sealed::Round + crate::Plain {}
+pub trait Real: sealed::Round + bytemuck::Pod + Serialize + DeserializeOwned + Send + Sync {}
 
 impl Real for f32 {}
 impl Real for f64 {}
