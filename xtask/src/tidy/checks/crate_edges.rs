@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  sync ◄─ dispatch ◄─ ports ◄─┬─ comm ◄─┬─ mining      comm also on: sums (on nothing), trace (on sync)
-//!                              │         └─ mpi
+//!                              │         ├─ mpi
+//!                              │         └─ sim
 //!                              ├─ search
-//!                              ├─ sim
 //!                              └─ service ◄─┬─ http
 //!                                           └─ mesh
 //!  on top: motet ◄─ python, bench ◄─ cli      aside: testkit (dev only), patterns (on comm; for bench and
@@ -25,7 +25,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("motet-mining", &["motet-comm"]),
     ("motet-mpi", &["motet-comm"]),
     ("motet-search", &["motet-ports"]),
-    ("motet-sim", &["motet-ports"]),
+    ("motet-sim", &["motet-comm"]),
     ("motet-service", &["motet-ports"]),
     ("motet-http", &["motet-service"]),
     ("motet-mesh", &["motet-service"]),
