@@ -100,7 +100,7 @@ fn sem_g42_a_field_that_is_not_a_number() {
     refuses(
         "x,y\n1,\n",
         "--columns x,y",
-        &["'' is not a number", "column y", "fill it in"],
+        &["a value is missing ('')", "column y", "fill it in"],
     );
     refuses(
         "x;y\n1,5;2\n",
