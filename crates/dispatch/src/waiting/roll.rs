@@ -323,3 +323,43 @@ mod tests {
         assert_eq!((shard.waiters.len(), shard.runs.len()), (1_000, 1));
     }
 }
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use super::super::Awaited;
+    use super::*;
+    use motet_sync::atomic::{AtomicUsize, Ordering};
+    use motet_sync::thread;
+    use std::sync::Arc;
+
+    #[derive(Default)]
+    struct Told(AtomicUsize);
+
+    impl Waiter for Told {
+        fn awaits(&self) -> Option<Awaited> {
+            None
+        }
+
+        fn dispatcher_ended(&self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// A task begins to wait while its dispatcher ends: it is told once, whoever comes first.
+    #[test]
+    fn loom_the_end_of_a_dispatcher_against_the_begin_of_a_wait() {
+        loom::model(|| {
+            let (roll, told) = (Arc::new(Roll::new(0)), Arc::new(Told::default()));
+            let waiting = thread::spawn({
+                let (roll, told) = (Arc::clone(&roll), Arc::clone(&told));
+                move || {
+                    let waiter = Arc::downgrade(&told) as Weak<dyn Waiter>;
+                    roll.enter(None, waiter, Location::caller());
+                }
+            });
+            roll.end();
+            waiting.join().unwrap();
+            assert_eq!(told.0.load(Ordering::SeqCst), 1);
+        });
+    }
+}
