@@ -149,6 +149,7 @@ fn place<S: Service>(shared: &Arc<Shared>, spec: &Spec) -> Result<Arc<SlotOf<S>>
         partners: Mutex::new(BTreeMap::new()),
         rights: Rights::parse(&spec.allow).map_err(|fault| fault.of_service(&path))?,
         figures: Figures::default(),
+        cycle: Mutex::new(None),
     };
     let slot = Arc::new(Slot::new(Arc::new(common), spec.depth));
     shared.place(&path, Arc::clone(&slot) as Any)?;

@@ -118,6 +118,7 @@ pub use motet_service_macros::{IntoFault, Service, contract, data};
 pub use node::{Host, Node, NodeBuilder};
 pub use operation::{Group, Operation, Verb};
 pub use options::Options;
+pub use queue::Queue;
 pub use rights::Rights;
 pub use service::{
     AnyClient, AnyNotification, Call, Calling, Client, Contract, ContractClient, Cx, Event,

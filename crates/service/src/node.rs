@@ -238,6 +238,11 @@ fn end(shared: &Arc<Shared>) {
     for served in shared.take_all() {
         served.abandon();
     }
+    // It holds services, which hold the node.
+    shared.set_reporter(None);
+    if let Some(writer) = &shared.writer {
+        writer.close();
+    }
     let dispatchers = shared.take_dispatchers();
     if !dispatchers.is_empty() {
         // Whoever ends the node may be a handler of one of them.

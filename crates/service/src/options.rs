@@ -1,6 +1,7 @@
 //! What a call says beside its body.
 
 use crate::context::{Chain, Context};
+use motet_dispatch::Clock;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -45,9 +46,9 @@ pub(crate) struct Rare {
 }
 
 impl Envelope {
-    /// Of a call that is made at `now` in `context`, on a node with this limit.
-    pub(crate) fn new(options: Options, context: Context, now: Instant, limit: Duration) -> Self {
-        let own = now + options.within.unwrap_or(limit);
+    /// Of a call that is made now in `context`, on a node with this limit.
+    pub(crate) fn new(options: Options, context: Context, clock: &Clock, limit: Duration) -> Self {
+        let own = clock.now() + clock.timescale().of(options.within.unwrap_or(limit));
         let deadline = context.deadline.map_or(own, |left| left.min(own));
         let principal = options.principal.or_else(|| context.principal.clone());
         let is_plain = options.if_version.is_none()

@@ -4,9 +4,9 @@ use motet_dispatch::{Clock, Enqueue, Exception, QueueError, RoomLine, Task, Wait
 use std::panic::Location;
 use std::sync::{Arc, Weak};
 
-/// Stands for the queue whose handle it is.
+/// The queue of a service, to activate arbiters on.
 #[derive(Clone)]
-pub(crate) struct Queue(pub(crate) Arc<dyn Enqueue>);
+pub struct Queue(pub(crate) Arc<dyn Enqueue>);
 
 impl Enqueue for Queue {
     fn reserve(&self) -> Result<(), QueueError> {
@@ -75,5 +75,11 @@ impl Enqueue for Queue {
 
     fn start(&self, task: Task) {
         self.0.start(task);
+    }
+}
+
+impl std::fmt::Debug for Queue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Queue").field(&self.name()).finish()
     }
 }

@@ -16,9 +16,10 @@ mod teardown;
 
 use crate::keys::Keys;
 use crate::lifecycle::Lifecycle;
+use crate::options::Envelope;
 use crate::queue::Queue;
 use crate::service::{Abandon, Any, ContractOf};
-use crate::service::{Item, SlotOf, What};
+use crate::service::{SlotOf, What};
 use crate::store::{Persist, Saved, Writer};
 use crate::supervise::Supervision;
 use crate::{Contract, Cx, Fault, FaultCode, Parts, Serves, Service, State};
@@ -126,6 +127,8 @@ impl<S: Service> Served<S> {
             *self.slot.keys.lock() = keys;
             return Ok(State::new(state));
         }
+        // What the keys stand for is not in this state.
+        *self.slot.keys.lock() = Keys::default();
         match &self.plan.initial {
             None => Ok(State::default()),
             Some(initial) => {
@@ -189,14 +192,20 @@ impl<S: Service> Served<S> {
             .collect()
     }
 
-    /// What must hold before a handler runs.
-    fn precondition(&self, item: &Item<ContractOf<S>>) -> Result<(), Fault> {
+    /// Whether the caller still waits.
+    fn in_time(&self, envelope: &Envelope) -> Result<(), Fault> {
         let common = &self.slot.common;
-        if common.shared.deadlines.clock().now() > item.envelope.deadline {
-            return Err(crate::service::timeout(&common.path));
+        match common.shared.deadlines.clock().now() > envelope.deadline {
+            true => Err(crate::service::timeout(&common.path)),
+            false => Ok(()),
         }
+    }
+
+    /// Whether the state has the version that the caller wants.
+    fn has_version(&self, envelope: &Envelope) -> Result<(), Fault> {
+        let common = &self.slot.common;
         let version = common.version();
-        match item.envelope.if_version() {
+        match envelope.if_version() {
             Some(wanted) if wanted != version => {
                 let reason =
                     format!("the state has version {version}, not {wanted}; read it again");
@@ -244,6 +253,8 @@ impl<S: Service> Abandon for Served<S> {
         }
         let service = self.cell.lock().take();
         drop(service);
+        *self.slot.common.life.lock() = Lifecycle::Dropped;
+        refuse_all(&self.slot);
     }
 }
 

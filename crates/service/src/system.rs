@@ -51,7 +51,7 @@ pub(crate) fn start(shared: &Arc<Shared>) -> Result<(), Fault> {
         directory: make::<directory::DirectoryService>(shared, "/sys/directory")?.into(),
         debug: make::<debug::DebugService>(shared, "/sys/debug")?.into(),
     };
-    shared.reporter.get_or_init(|| Box::new(reporter));
+    shared.set_reporter(Some(Arc::new(reporter)));
     make::<debug::DiagnosticsService>(shared, "/sys/diagnostics")?;
     make::<constructor::ConstructorService>(shared, "/sys/constructor")?;
     make::<constructor::CatalogueService>(shared, "/sys/contracts")?;

@@ -148,15 +148,12 @@ async fn wait(
         if let Some(running) = running {
             return Some(fitting(running, partner));
         }
-        cycle(services, common).map(|cycle| {
-            let reason = format!(
-                "services wait for each other: {}; make one partner optional",
-                cycle.join(" -> ")
-            );
-            Err(Fault::failed(reason))
-        })
+        tell_cycle(services, common);
+        let cycle = common.cycle.lock().clone()?;
+        let reason = format!("services wait for each other: {cycle}; make one partner optional");
+        Some(Err(Fault::failed(reason)))
     };
-    // Others may wait for this one to wait: they find the cycle.
+    shared.wake();
     let found = shared.deadlines.before(until, shared.until(look)).await;
     found.unwrap_or_else(|_| {
         let reason = format!(
@@ -179,10 +176,17 @@ fn fitting(service: &Any, partner: &Partner) -> Result<Any, Fault> {
     Err(Fault::new(FaultCode::MessageNotSupported, reason))
 }
 
-/// The services that wait for each other, if `common` is one of them.
-fn cycle(services: &[Any], common: &Common) -> Option<Vec<String>> {
+/// Tells the services that wait for each other, if `common` is one of them.
+fn tell_cycle(services: &[Any], common: &Common) {
     let mut way = vec![common.path.to_string()];
-    follow(services, common, common.id, &mut way).then_some(way)
+    if follow(services, common, common.id, &mut way) {
+        let cycle = way.join(" -> ");
+        for service in services.iter().map(|service| service.common()) {
+            if way.iter().any(|path| **path == *service.path) {
+                *service.cycle.lock() = Some(cycle.clone());
+            }
+        }
+    }
 }
 
 fn follow(services: &[Any], from: &Common, begin: u64, way: &mut Vec<String>) -> bool {

@@ -14,7 +14,10 @@ impl<S: Service> Served<S> {
     pub(super) async fn concurrent(self: Arc<Self>, item: Item<ContractOf<S>>) {
         let common = &self.slot.common;
         self.slot.leave(Group::Concurrent);
-        if let Err(fault) = self.precondition(&item) {
+        if let Err(fault) = self
+            .in_time(&item.envelope)
+            .and_then(|()| self.has_version(&item.envelope))
+        {
             return item.what.refuse(fault);
         }
         let Some(service) = self.cell.lock().clone() else {
@@ -64,7 +67,7 @@ impl<S: Service> Served<S> {
     /// Handles an item of the independent port.
     pub(super) async fn independent(self: Arc<Self>, item: Item<ContractOf<S>>) {
         self.slot.leave(Group::Independent);
-        if let Err(fault) = self.precondition(&item) {
+        if let Err(fault) = self.in_time(&item.envelope) {
             return item.what.refuse(fault);
         }
         Figures::count(&self.slot.common.figures.calls);

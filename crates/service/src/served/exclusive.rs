@@ -28,7 +28,15 @@ impl<S: Service> Served<S> {
     /// Handles an item of the exclusive port.
     pub(super) async fn exclusive(self: Arc<Self>, item: Item<ContractOf<S>>) {
         self.slot.leave(Group::Exclusive);
-        if let Err(fault) = self.precondition(&item) {
+        let of_contract = matches!(item.what, What::Request(..));
+        let fits = self
+            .in_time(&item.envelope)
+            .and_then(|()| match of_contract {
+                // A key is looked up before the version, which its first request has changed.
+                true => Ok(()),
+                false => self.has_version(&item.envelope),
+            });
+        if let Err(fault) = fits {
             return item.what.refuse(fault);
         }
         let common = &self.slot.common;
@@ -73,6 +81,9 @@ impl<S: Service> Served<S> {
             Looked::New(keyed) => Some(keyed),
             Looked::Answered(answer) => return give::<ContractOf<S>>(reply, answer),
         };
+        if let Err(fault) = self.has_version(envelope) {
+            return give::<ContractOf<S>>(reply, Err(fault));
+        }
         let Some(mut shared) = self.cell.lock().take() else {
             return give::<ContractOf<S>>(reply, Err(common.absence()));
         };
@@ -106,8 +117,7 @@ impl<S: Service> Served<S> {
                 .lock()
                 .keep(name, body, ContractOf::<S>::value(&outcome), now);
         }
-        if (changed || is_keyed)
-            && self.is_stored_each_time()
+        if self.is_to_be_stored(changed || is_keyed, &cx)
             && let Err(fault) = self.commit(&shared).await
         {
             // What is not stored is not served: the state is read again.
@@ -127,6 +137,11 @@ impl<S: Service> Served<S> {
         }
         *self.cell.lock() = Some(shared);
         self.answer(&cx, outcome, reply, captured);
+    }
+
+    /// Whether the answer waits for a commit.
+    fn is_to_be_stored(&self, changed: bool, cx: &Cx) -> bool {
+        (changed && self.is_stored_each_time()) || cx.wants_save()
     }
 
     /// What is known of the key of a request.

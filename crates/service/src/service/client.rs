@@ -308,8 +308,8 @@ fn admit<C: Contract>(
                       call a method, or answer first";
         return Err(Fault::new(FaultCode::SelfCall, reason).of_service(&common.path));
     }
-    let now = common.shared.deadlines.clock().now();
-    let envelope = Envelope::new(options, context, now, common.shared.limit());
+    let clock = common.shared.deadlines.clock();
+    let envelope = Envelope::new(options, context, clock, common.shared.limit());
     let allowed = common.rights.check(envelope.principal.as_deref(), verb);
     allowed.map_err(|fault| fault.of_service(&common.path))?;
     Ok((envelope, group))

@@ -4,6 +4,7 @@ use super::definition::typed;
 use super::slot::Common;
 use crate::context::Context;
 use crate::options::Envelope;
+use crate::queue::Queue;
 use crate::report::Level;
 use crate::{AnyClient, Contract, ContractClient, Fault, Notification, Subscribe};
 use motet_dispatch::Clock;
@@ -21,7 +22,14 @@ pub struct Cx {
     pub(crate) envelope: Envelope,
     /// What the job knows whose work this is: `job.rs`.
     pub(crate) job: Option<Arc<dyn Any + Send + Sync>>,
-    keys: Mutex<Vec<String>>,
+    said: Mutex<Said>,
+}
+
+/// What a handler has said.
+#[derive(Default)]
+struct Said {
+    keys: Vec<String>,
+    save: bool,
 }
 
 impl Cx {
@@ -30,20 +38,20 @@ impl Cx {
             common: Arc::clone(common),
             envelope: envelope.clone(),
             job: None,
-            keys: Mutex::default(),
+            said: Mutex::default(),
         }
     }
 
     /// Of work that the node itself has begun, within this time.
     pub(crate) fn of_node(common: &Arc<Common>, within: Duration) -> Self {
-        let now = common.shared.deadlines.clock().now();
+        let clock = common.shared.deadlines.clock();
         let options = crate::Options {
             within: Some(within),
             ..crate::Options::default()
         };
         Cx::new(
             common,
-            &Envelope::new(options, Context::default(), now, within),
+            &Envelope::new(options, Context::default(), clock, within),
         )
     }
 
@@ -61,6 +69,12 @@ impl Cx {
     #[must_use]
     pub fn path(&self) -> &str {
         &self.common.path
+    }
+
+    /// The queue of the service, for arbiters of its own: joins of subscriptions, for instance.
+    #[must_use]
+    pub fn queue(&self) -> Queue {
+        Queue(Arc::clone(&self.common.queue))
     }
 
     /// Who called, if that is known: the path of a service, or a name that the caller gave.
@@ -89,11 +103,21 @@ impl Cx {
 
     /// What subscribers can filter the notification of this operation by.
     pub fn notify_keys<K: Into<String>>(&self, keys: impl IntoIterator<Item = K>) {
-        *self.keys.lock() = keys.into_iter().map(Into::into).collect();
+        self.said.lock().keys = keys.into_iter().map(Into::into).collect();
     }
 
     pub(crate) fn take_keys(&self) -> Arc<[String]> {
-        std::mem::take(&mut *self.keys.lock()).into()
+        std::mem::take(&mut self.said.lock().keys).into()
+    }
+
+    /// Has the state stored when this exclusive handler has ended well; the answer leaves after that. When it cannot be
+    /// stored, the answer is the fault, and the service is built anew of what is.
+    pub fn save(&self) {
+        self.said.lock().save = true;
+    }
+
+    pub(crate) fn wants_save(&self) -> bool {
+        self.said.lock().save
     }
 
     /// The client of this very service. A call that a handler of a group makes to it and awaits is a
@@ -169,7 +193,7 @@ impl Clone for Cx {
             common: Arc::clone(&self.common),
             envelope: self.envelope.clone(),
             job: self.job.clone(),
-            keys: Mutex::default(),
+            said: Mutex::default(),
         }
     }
 }

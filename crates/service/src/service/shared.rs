@@ -14,7 +14,7 @@ use motet_sync::{Mutex, Serial};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ pub(crate) struct Shared {
     pub(crate) writer: Option<Arc<Writer>>,
     pub(crate) budget: Arc<Budget>,
     /// There as soon as the node's own services are.
-    pub(crate) reporter: OnceLock<Box<dyn Report>>,
+    reporter: Mutex<Option<Arc<dyn Report>>>,
     pub(crate) ids: Serial,
     /// The jobs that can be cancelled, by the numbers of their services.
     pub(crate) jobs: Mutex<BTreeMap<u64, Causality>>,
@@ -74,7 +74,7 @@ impl Shared {
             kinds,
             writer,
             budget,
-            reporter: OnceLock::new(),
+            reporter: Mutex::new(None),
             ids: Serial::new(),
             jobs: Mutex::default(),
             begun,
@@ -97,9 +97,18 @@ impl Shared {
         u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
     }
 
+    /// Who is told of what happens; nobody before the node's own services are there, and after its end.
+    pub(crate) fn set_reporter(&self, reporter: Option<Arc<dyn Report>>) {
+        *self.reporter.lock() = reporter;
+    }
+
+    fn reporter(&self) -> Option<Arc<dyn Report>> {
+        self.reporter.lock().clone()
+    }
+
     /// Writes to the log. What the log has no room for is gone.
     pub(crate) fn log(&self, level: Level, category: &str, service: &str, text: &str) {
-        if let Some(reporter) = self.reporter.get() {
+        if let Some(reporter) = self.reporter() {
             let entry = Entry {
                 at_ms: self.elapsed_ms(),
                 level,
@@ -119,7 +128,7 @@ impl Shared {
         body: &Value,
         answer: &Result<Value, Fault>,
     ) {
-        if let Some(reporter) = self.reporter.get() {
+        if let Some(reporter) = self.reporter() {
             let captured = Captured {
                 at_ms: self.elapsed_ms(),
                 service: path.to_owned(),
@@ -132,10 +141,15 @@ impl Shared {
         }
     }
 
-    /// The life of a service has changed.
-    pub(crate) fn changed(&self, common: &Common) {
+    /// Wakes those who wait for a change in the services.
+    pub(crate) fn wake(&self) {
         let wakers = std::mem::take(&mut self.places.lock().wakers);
         wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// The life of a service has changed.
+    pub(crate) fn changed(&self, common: &Common) {
+        self.wake();
         let life = common.life.lock().clone();
         let told = matches!(
             life,
@@ -144,7 +158,7 @@ impl Shared {
                 | Lifecycle::Failed { .. }
                 | Lifecycle::Draining
         );
-        if let (true, true, Some(reporter)) = (told, common.listed, self.reporter.get()) {
+        if let (true, true, Some(reporter)) = (told, common.listed, self.reporter()) {
             let record = Record {
                 path: common.path.to_string(),
                 kind: common.kind.to_owned(),
@@ -189,7 +203,7 @@ impl Shared {
         let listed = service
             .as_ref()
             .is_some_and(|service| service.common().listed);
-        if let (true, Some(_), Some(reporter)) = (listed, &served, self.reporter.get()) {
+        if let (true, Some(_), Some(reporter)) = (listed, &served, self.reporter()) {
             reporter.removed(path);
         }
     }

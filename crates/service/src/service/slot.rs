@@ -34,6 +34,8 @@ pub(crate) struct Common {
     pub(crate) partners: Mutex<BTreeMap<String, String>>,
     pub(crate) rights: Rights,
     pub(crate) figures: Figures,
+    /// The services that wait for each other, if this is one of them.
+    pub(crate) cycle: Mutex<Option<String>>,
 }
 
 /// How often what has happened.

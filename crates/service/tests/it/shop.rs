@@ -227,9 +227,10 @@ where
 {
     let ended = Port::new();
     let tell = ended.clone();
-    let work = test(node.clone());
+    let (work, ends) = (test(node.clone()), node.clone());
     spawn(&node.queue(), async move {
         work.await;
+        ends.shutdown().await;
         tell.post(()).unwrap();
     })
     .unwrap();
