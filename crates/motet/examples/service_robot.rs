@@ -3,9 +3,7 @@
 
 use motet_dispatch::{Replay, spawn};
 use motet_ports::{JoinedReceive, Port};
-use motet_service::{
-    Create, Cx, Event, Fault, Node, Notification, Service, State, Subscribe, contract, data,
-};
+use motet_service::{Cx, Fault, Node, Notification, Service, State, Subscribe, contract, data};
 use std::f64::consts::{FRAC_PI_2, PI};
 use std::time::Duration;
 
@@ -116,7 +114,7 @@ trait Sensor {
 }
 
 macro_rules! sensor {
-    ($sensor:ident, $look:expr) => {
+    ($sensor:ident, $look:ident) => {
         #[derive(Service)]
         #[service(contract = Sensor, start = begin)]
         struct $sensor {
@@ -137,24 +135,31 @@ macro_rules! sensor {
         impl Sensor for $sensor {
             async fn changed(&mut self, _: Notification<WorldContract>) {
                 if let Ok(room) = self.world.get().await {
-                    let look: fn(&Room) -> Seen = $look;
-                    *self.seen = look(&room);
+                    *self.seen = $look(&room);
                 }
             }
         }
     };
 }
 
-sensor!(Bumper, |room| Seen {
-    step: room.step,
-    touches: room.touches,
-    beams: Vec::new()
-});
-sensor!(Laser, |room| Seen {
-    step: room.step,
-    touches: false,
-    beams: beams(room)
-});
+sensor!(Bumper, touch);
+sensor!(Laser, sight);
+
+fn touch(room: &Room) -> Seen {
+    Seen {
+        step: room.step,
+        touches: room.touches,
+        beams: Vec::new(),
+    }
+}
+
+fn sight(room: &Room) -> Seen {
+    Seen {
+        step: room.step,
+        touches: false,
+        beams: beams(room),
+    }
+}
 
 fn beams(room: &Room) -> Vec<f64> {
     let beam = |number: i32| {
@@ -213,25 +218,21 @@ impl Wanderer {
         let pair = (touches.port().clone(), sights.port().clone());
         let (bumper, laser) = (self.bumper.clone(), self.laser.clone());
         let own: ExplorerClient = cx.own()?;
-        let sense =
-            move |(touch, sight): (Notification<SensorContract>, Notification<SensorContract>)| {
-                if matches!(touch.event, Event::Gone) || matches!(sight.event, Event::Gone) {
+        let sense = move |_: (Notification<SensorContract>, Notification<SensorContract>)| {
+            let (bumper, laser, own) = (bumper.clone(), laser.clone(), own.clone());
+            async move {
+                let (Ok(touch), Ok(sight)) = (bumper.get().await, laser.get().await) else {
                     return;
-                }
-                let (bumper, laser, own) = (bumper.clone(), laser.clone(), own.clone());
-                async move {
-                    let (Ok(touch), Ok(sight)) = (bumper.get().await, laser.get().await) else {
-                        return;
-                    };
-                    let ahead = sight.beams.first().copied().unwrap_or(SIDE);
-                    let sensed = Sensed {
-                        touches: touch.touches,
-                        ahead,
-                    };
-                    drop(own.post(ExplorerRequest::Sense(sensed)));
-                }
-            };
-        let join = JoinedReceive::persistent_async((&pair.0, &pair.1), move |both| sense(both));
+                };
+                let ahead = sight.beams.first().copied().unwrap_or(SIDE);
+                let sensed = Sensed {
+                    touches: touch.touches,
+                    ahead,
+                };
+                drop(own.post(ExplorerRequest::Sense(sensed)));
+            }
+        };
+        let join = JoinedReceive::persistent_async((&pair.0, &pair.1), sense);
         join.activate(&cx.queue())
             .map_err(|why| Fault::failed(why.to_string()))?;
         touches.keep();
