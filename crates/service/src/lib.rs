@@ -75,6 +75,8 @@
 extern crate self as motet_service;
 
 mod budget;
+#[cfg(doctest)]
+mod compile_fail;
 mod context;
 mod create;
 mod deadlines;

@@ -20,7 +20,7 @@ impl Experiment for Services {
             title: "Service messages by group size",
             question: "What does a request with its response take between two services of one machine?",
             definition: "Mean time of a two-way message against the number of messages in a group: all are sent, then all \
-                         answers awaited. Update changes the state, Get reads it. motet's calls have deadlines, versions and \
+                         answers awaited. motet's changes the state (Update), or reads it (Get). motet's calls have deadlines, versions and \
                          faults; tokio's are an mpsc queue and a oneshot for each answer, without them.",
             parameters: &[("messages", "messages in a group")],
             threats: "Small groups hold the start of both services.",
@@ -36,7 +36,7 @@ impl Experiment for Services {
                 .with("motet, Get", move || {
                     Ok(vec![on_motet(Kind::Get, group, groups)?])
                 })
-                .with("motet, Update", move || {
+                .with("motet", move || {
                     Ok(vec![on_motet(Kind::Update, group, groups)?])
                 });
             if setting.wants("tokio") {

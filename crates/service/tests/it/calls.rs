@@ -284,3 +284,72 @@ fn dss_105_a_call_that_is_captured() {
         assert_eq!(captured.captured[0].operation, "add");
     });
 }
+
+/// The way to a service of another node: by names and JSON, as a wire has them.
+struct Wire(motet_service::AnyClient, String);
+
+impl motet_service::Remote for Wire {
+    fn path(&self) -> &str {
+        &self.1
+    }
+
+    fn call(
+        &self,
+        operation: &str,
+        body: motet_service::Value,
+        options: motet_service::Options,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<motet_service::Value, Fault>> + Send>> {
+        let (written, name) = (serde_json::to_string(&body).unwrap(), operation.to_owned());
+        let service = self.0.clone();
+        Box::pin(async move {
+            let body = serde_json::from_str(&written).unwrap();
+            service.call_with(&name, body, options).await
+        })
+    }
+}
+
+#[test]
+fn dss_095_the_same_from_here_and_from_elsewhere() {
+    replayed(async |node| {
+        let near = shop(&node).await;
+        let other = node
+            .create(Create::<CornerShop>::of().at("/far"))
+            .await
+            .unwrap();
+        other
+            .replace((*near.get().await.unwrap().state).clone())
+            .await
+            .unwrap();
+        let wire = Wire(node.find("/far").unwrap(), "/far".to_owned());
+        let far = crate::shop::ShopClient::from(motet_service::Client::elsewhere(
+            std::sync::Arc::new(wire),
+        ));
+        let mut said = Vec::new();
+        for shop in [&near, &far] {
+            let version = shop.get().await.unwrap().version;
+            let fault = shop.insert(Line::new("apples", 1)).await.unwrap_err();
+            said.push((
+                shop.add(1).key("k").await,
+                shop.add(1).key("k").await,
+                shop.add(1)
+                    .if_version(version)
+                    .await
+                    .map_err(|fault| fault.code()),
+                fault.code(),
+                fault.domain::<crate::shop::ShopFault>(),
+                shop.compute(3).await,
+                shop.patch(serde_json::json!({"ticks": 4})).await,
+                shop.get().await.unwrap().state,
+            ));
+            let slow = shop
+                .count_slowly(1000)
+                .within(Duration::from_millis(10))
+                .await;
+            assert_eq!(slow.unwrap_err().code(), FaultCode::ResponseTimeout);
+            assert_eq!(shop.lookup().await.unwrap().kind, "corner-shop");
+            shop.drop_service().await.unwrap();
+            assert_eq!(code(shop.get().await), FaultCode::Gone);
+        }
+        assert_eq!(said[0], said[1]);
+    });
+}

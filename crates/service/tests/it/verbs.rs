@@ -319,3 +319,45 @@ fn sem_g507_a_merge_patch_is_checked_and_atomic() {
         assert_eq!(shop.count("figs".into()).await, Ok(2));
     });
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(32))]
+
+    /// Any sequence of operations leaves what the same sequence leaves in a map, and answers as it does.
+    #[test]
+    fn prop_the_verbs_do_what_a_map_does(
+        steps in proptest::collection::vec((0..5u8, 0..4u8, -9..9i64), 1..40),
+        seed in 0..1000u64,
+    ) {
+        let replay = motet_dispatch::Replay::new(seed);
+        crate::shop::replay_with(&replay, &crate::shop::node(&replay), move |node| {
+            let steps = steps.clone();
+            async move {
+                let shop = node.create(Create::<CornerShop>::of()).await.unwrap();
+                let mut twin = std::collections::BTreeMap::new();
+                let mut changes = 0;
+                for (verb, key, count) in steps {
+                    let (name, line) = (key.to_string(), Line::new(&key.to_string(), count));
+                    let there = twin.contains_key(&name);
+                    let done = match verb {
+                        0 => shop.insert(line).await.is_ok(),
+                        1 => shop.update(line).await.is_ok(),
+                        2 => shop.upsert(line).await.is_ok(),
+                        3 => shop.delete(name.clone()).await.is_ok(),
+                        _ => shop.count(name.clone()).await.ok() == twin.get(&name).copied(),
+                    };
+                    assert_eq!(done, match verb { 0 => !there, 1 | 3 => there, _ => true });
+                    match verb {
+                        3 => { twin.remove(&name); }
+                        0..=2 if done => { twin.insert(name, count); }
+                        _ => {}
+                    }
+                    changes += u64::from(done && verb < 4);
+                }
+                let state = shop.get().await.unwrap();
+                assert_eq!(state.items, twin);
+                assert_eq!(state.version, changes);
+            }
+        });
+    }
+}
