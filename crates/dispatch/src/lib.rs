@@ -20,6 +20,7 @@
 //! |---|---|
 //! | a closure | [`Task::new`] and [`Enqueue::enqueue`] |
 //! | a future | [`spawn`] |
+//! | a future whose result is awaited, or that is aborted | [`spawn_with_handle`] |
 //! | on a pool of threads | [`Dispatcher`], [`DispatcherQueue`] |
 //! | on one particular thread of it | [`DispatcherQueue::home`] |
 //! | here and now, in order | [`Inline`] |
@@ -63,6 +64,7 @@ mod inbox;
 mod injector;
 mod inline;
 mod inside_task;
+mod join_handle;
 mod limit;
 mod line;
 mod local;
@@ -107,6 +109,7 @@ pub use future_task::{FutureHandle, is_task_context, spawn, spawn_here, spawn_un
 pub use home::Home;
 pub use inline::Inline;
 pub use inside_task::{InsideTask, inside_task};
+pub use join_handle::{JoinError, JoinHandle, spawn_with_handle};
 pub use line::{Room, RoomLine, RoomWait};
 pub use policy::{ExecutionPolicy, ExecutionPolicyNotification};
 pub use priority::ThreadPriority;

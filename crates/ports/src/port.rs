@@ -1,5 +1,6 @@
 //! The port: a first-in first-out queue of items and an ordered list of receivers.
 
+mod again;
 mod bound;
 mod brief;
 mod counters;

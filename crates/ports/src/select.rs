@@ -121,7 +121,20 @@ impl<R: Send + 'static> Select<R> {
         T: Send + 'static,
         M: FnOnce(Vec<T>) -> R + Send + 'static,
     {
-        self.or(Batch::new(port, count, map))
+        self.or(Batch::new(port, count, None, map))
+    }
+
+    /// Or takes up to `count` items of `port`: as soon as there are so many, or once the oldest has waited
+    /// for `span` since the first poll, by the clock of the queue on which it is polled.
+    ///
+    /// # Panics
+    /// When `count` is 0.
+    pub fn recv_up_to<T, M>(self, port: &Port<T>, count: usize, span: Duration, map: M) -> Self
+    where
+        T: Send + 'static,
+        M: FnOnce(Vec<T>) -> R + Send + 'static,
+    {
+        self.or(Batch::new(port, count, Some(span), map))
     }
 
     /// Or takes items of several ports, all or none, as [`join`].
@@ -191,6 +204,33 @@ impl<R: Send + 'static> Select<R> {
         drop(kept);
         watch_here(Arc::downgrade(&arbiter) as Weak<dyn Waiter>, created);
         Waits { mailbox, arbiter }
+    }
+}
+
+/// # Waiting for several items
+impl<T: Send + 'static> Port<T> {
+    /// Waits for up to `count` items and takes them: as soon as there are so many, or once the oldest has
+    /// waited for `span` since the first poll. There is one at least.
+    ///
+    /// # Panics
+    /// When `count` is 0; its first poll, when the operating system refuses the real clock its thread.
+    ///
+    /// # Cancellation
+    /// Dropping the future gives up the wait; what was meant for it goes back to where it stood.
+    ///
+    /// ```
+    /// use motet_ports::{Port, wait_blocking};
+    /// use std::time::Duration;
+    ///
+    /// let port = Port::new();
+    /// (1..=4).for_each(|n| port.post(n).unwrap());
+    /// let up_to_3 = || wait_blocking(port.recv_up_to(3, Duration::from_millis(1))).unwrap();
+    /// assert_eq!(up_to_3(), [1, 2, 3]);
+    /// assert_eq!(up_to_3(), [4], "after a millisecond");
+    /// ```
+    #[track_caller]
+    pub fn recv_up_to(&self, count: usize, span: Duration) -> Select<Vec<T>> {
+        select().recv_up_to(self, count, span, std::convert::identity)
     }
 }
 

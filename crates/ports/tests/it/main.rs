@@ -6,8 +6,10 @@
 mod support;
 
 mod awaited;
+mod batches;
 mod bounds;
 mod bridges;
+mod broadcast;
 mod causality;
 mod choice;
 mod choice_under_load;
@@ -21,8 +23,10 @@ mod iterators;
 mod join;
 mod join_of_many;
 mod join_under_load;
+mod limited;
 mod model;
 mod own;
+mod parallel_loop;
 mod pile;
 mod port;
 mod port_sets;
