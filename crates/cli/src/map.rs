@@ -306,6 +306,7 @@ mod tests {
                 spread: 1.0,
             });
         Summary {
+            missing: None,
             motet: "0",
             file: "data/<places> & more.csv".to_owned(),
             points: sizes.iter().sum(),

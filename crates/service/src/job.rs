@@ -174,7 +174,7 @@ impl Ranks {
     ) -> Result<Vec<R>, Fault>
     where
         R: Send + 'static,
-        E: Send + fmt::Debug + 'static,
+        E: Send + fmt::Display + 'static,
     {
         let Ranks { cx, world, profile } = self;
         let shared = &cx.common.shared;
@@ -190,7 +190,7 @@ impl Ranks {
         let run = move || {
             let outcome = world.run_outcome(body);
             drop(lent);
-            outcome.map_err(|error| Fault::failed(format!("the ranks failed: {error:?}")))
+            outcome.map_err(|error| Fault::failed(format!("the ranks failed: {error}")))
         };
         let outcome = match &shared.blocking {
             None => run(),

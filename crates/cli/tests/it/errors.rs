@@ -49,7 +49,11 @@ fn sem_g42_text_that_is_not_utf8() {
         "",
         &["not UTF-8", "points.csv:3", "convert"],
     );
-    refuses(b"\xff\xfex\0,\0y\0\n\0", "", &["points.csv is text in UTF-16", "iconv"]);
+    refuses(
+        b"\xff\xfex\0,\0y\0\n\0",
+        "",
+        &["points.csv is text in UTF-16", "iconv"],
+    );
 }
 
 #[test]
