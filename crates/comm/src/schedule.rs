@@ -87,14 +87,14 @@ impl Schedule {
         let of = |rank: usize| share((rank + size - root - 1) % size, size - 1, length);
         if own == root {
             return Schedule {
-                sends: sends(own, size, From::Room, &of),
+                sends: sends(own, size, From::Room, of),
                 room: length,
                 ..Schedule::default()
             };
         }
         let (mut sends, mut receives) = (
             sends(own, size, From::Made, |_| of(own)),
-            receives(own, size, false, &of),
+            receives(own, size, false, of),
         );
         sends.retain(|send| send.peer != root);
         receives
@@ -114,7 +114,7 @@ impl Schedule {
     pub(crate) fn allreduce((own, size): (usize, usize), length: usize) -> Self {
         let of = |rank: usize| share(rank, size, length);
         let mut all = Schedule {
-            sends: sends(own, size, From::Numbers, &of),
+            sends: sends(own, size, From::Numbers, of),
             receives: receives(own, size, true, |_| of(own)),
             made: of(own),
             rows: size,
@@ -123,7 +123,7 @@ impl Schedule {
         };
         all.sends.extend(sends(own, size, From::Made, |_| of(own)));
         let first = all.receives.len();
-        all.receives.extend(receives(own, size, false, &of));
+        all.receives.extend(receives(own, size, false, of));
         for place in first..all.receives.len() {
             all.receives[place].after = Some(place - first);
         }
