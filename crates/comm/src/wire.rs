@@ -82,10 +82,11 @@ impl Flavor for Appending<'_> {
     }
 }
 
-/// Calls the macro for every type of plain numbers.
+/// Calls the macro for every type whose vectors go as they lie in memory. Others that are [`Plain`] go as serde has them.
 macro_rules! each_plain {
     ($with:ident) => {
-        $with!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64)
+        $with!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64
+            [f32; 2] [f32; 3] [f32; 4] [f64; 2] [f64; 3] [f64; 4])
     };
 }
 
@@ -231,6 +232,7 @@ mod tests {
         assert_eq!(round(vec![1.5_f64, -0.0, f64::INFINITY]), 24);
         assert_eq!(round(vec![u16::MAX; 3]), 6);
         assert_eq!(round(vec![i128::MIN]), 16);
+        assert_eq!(round(vec![[1.5_f64, 2.5, 3.5]; 2]), 48);
         assert_eq!(round(Vec::<f32>::new()), 0);
         let mut bytes = Vec::new();
         encode(&vec![f64::from_bits(0x7ff8_dead_beef_0001)], &mut bytes).unwrap();

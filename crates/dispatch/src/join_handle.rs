@@ -294,6 +294,14 @@ impl<T: Send + 'static> Waiter for Shared<T> {
             }],
         })
     }
+
+    fn dispatcher_ended(&self) {
+        let waker = self.state.lock().joiner.clone();
+        // Outside the lock: the task may be dropped at once, and this wait with it.
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
 }
 
 impl<T: Send + 'static> fmt::Debug for JoinHandle<T> {

@@ -24,7 +24,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use tasks::{Chunk, Outcome, Shared, in_pairs, results};
+use tasks::{Outcome, Share, Shared, in_pairs, results};
 
 /// Runs a body for each of many blocks in parallel (papers R110 and R111: `Parallel.For` over the
 /// blocks that a rank holds). A block is anything that can be sent: an index, or the data itself,
@@ -180,8 +180,8 @@ impl ParallelLoop {
         B: Send + 'static,
         R: Send + 'static,
     {
-        self.run(blocks, body, move |chunks| {
-            in_pairs(results(chunks), &combine)
+        self.run(blocks, body, move |shares| {
+            in_pairs(results(shares), &combine)
         })
     }
 
@@ -189,7 +189,7 @@ impl ParallelLoop {
         &self,
         blocks: impl IntoIterator<Item = B>,
         body: impl Fn(B) -> R + Send + Sync + 'static,
-        finish: impl FnOnce(Vec<Chunk<R>>) -> W + Send + Sync + 'static,
+        finish: impl FnOnce(Vec<Share<R>>) -> W + Send + Sync + 'static,
     ) -> LoopRun<W>
     where
         B: Send + 'static,
@@ -199,10 +199,9 @@ impl ParallelLoop {
         let (to, reply) = reply();
         let given_up = Arc::new(AtomicBool::new(false));
         let chunks = self.cut(blocks.into_iter().collect());
-        let degree = self.degree.min(chunks.len());
         let shared = Shared::new(&self.queue, chunks, &given_up, finish, to);
         let body = Arc::new(body);
-        for _ in 0..degree {
+        for _ in 0..self.degree.min(shared.chunks()) {
             let (tasks, body) = (Arc::clone(&shared), Arc::clone(&body));
             let queued = self
                 .queue
@@ -217,7 +216,7 @@ impl ParallelLoop {
     }
 
     /// Cuts the blocks into chunks of the schedule.
-    fn cut<B>(&self, blocks: Vec<B>) -> Vec<Chunk<B>> {
+    fn cut<B>(&self, blocks: Vec<B>) -> impl Iterator<Item = Vec<B>> + use<B> {
         let len = blocks.len();
         let sizes: Box<dyn Iterator<Item = usize>> = match self.schedule {
             Schedule::Static => {
@@ -229,17 +228,8 @@ impl ParallelLoop {
                 Box::new((0..len).step_by(chunk).map(move |at| chunk.min(len - at)))
             }
         };
-        let (mut blocks, mut first) = (blocks.into_iter(), 0);
-        sizes
-            .map(|size| {
-                let chunk = Chunk {
-                    first,
-                    blocks: blocks.by_ref().take(size).collect(),
-                };
-                first += size;
-                chunk
-            })
-            .collect()
+        let mut blocks = blocks.into_iter();
+        sizes.map(move |size| blocks.by_ref().take(size).collect())
     }
 }
 

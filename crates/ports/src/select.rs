@@ -20,12 +20,11 @@ use crate::port::Port;
 use alternative::{
     Alternative, Attached, Batch, IsThere, Item, Look, OneOf, Several, Time, Together,
 };
-use motet_dispatch::{Waiter, watch_here};
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -186,10 +185,7 @@ impl<R: Send + 'static> Select<R> {
     }
 
     /// Puts what waits to work. What was posted since the first look is offered, and taken, here.
-    fn wait(
-        alternatives: &mut [Box<dyn Alternative<R>>],
-        created: &'static Location<'static>,
-    ) -> Waits<R> {
+    fn wait(alternatives: &mut [Box<dyn Alternative<R>>]) -> Waits<R> {
         let mailbox = Mailbox::new();
         let outlet = Outlet::direct(Arc::clone(&mailbox) as _);
         let (arbiter, kept): Attached = match alternatives {
@@ -202,7 +198,6 @@ impl<R: Send + 'static> Select<R> {
         };
         arbiter.register();
         drop(kept);
-        watch_here(Arc::downgrade(&arbiter) as Weak<dyn Waiter>, created);
         Waits { mailbox, arbiter }
     }
 }
@@ -239,6 +234,7 @@ impl<R: Send + 'static> Future for Select<R> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
         let this = &mut *self;
+        let begins = this.waits.is_none();
         let waits = match &mut this.waits {
             Some(waits) => waits,
             none => {
@@ -246,13 +242,15 @@ impl<R: Send + 'static> Future for Select<R> {
                     this.alternatives.clear();
                     return Poll::Ready(result);
                 }
-                none.insert(Self::wait(&mut this.alternatives, this.created))
+                none.insert(Self::wait(&mut this.alternatives))
             }
         };
         let result = waits.mailbox.poll(cx);
         if result.is_ready() {
             this.waits = None;
             this.alternatives.clear();
+        } else if begins {
+            waits.mailbox.noted(&waits.arbiter, this.created);
         }
         result
     }

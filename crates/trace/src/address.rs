@@ -4,7 +4,7 @@
 pub type Tag = u32;
 
 /// From whom a receive takes messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// From any rank.
     Any,
@@ -24,7 +24,7 @@ pub enum Dest {
 }
 
 /// Messages with which tag a receive takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TagMatch {
     /// Any tag.
     Any,

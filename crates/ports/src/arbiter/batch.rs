@@ -29,7 +29,8 @@ pub(super) struct BatchCore<T: Send + 'static> {
     place: Place<T, Self>,
     count: usize,
     handler: AnyHandler<Vec<T>>,
-    patience: Option<Patience>,
+    /// Boxed: it is rare.
+    patience: Option<Box<Patience>>,
 }
 
 /// Items on their way, oldest first.
@@ -54,7 +55,7 @@ impl<T: Send + 'static> BatchCore<T> {
         outlet: Outlet,
     ) -> Arc<dyn Active> {
         // The clock is that of the activation: others may post.
-        let patience = span.map(|span| Patience::new(span, outlet.queue().clock()));
+        let patience = span.map(|span| Box::new(Patience::new(span, outlet.queue().clock())));
         Arc::new_cyclic(|this| BatchCore {
             place: Place::new(this, port, once, outlet),
             count,
@@ -92,17 +93,24 @@ impl<T: Send + 'static> BatchCore<T> {
             }
         }
         if let Some(patience) = &self.patience {
-            if taken_before {
-                cancel_later(patience.end(), offer.deferred());
-            }
-            if offer.is_there() || offer.waiting_count() > 0 {
-                self.wait_for_more(patience, offer.deferred());
-            }
+            self.begin_anew(patience, taken_before, offer);
         }
         offer.verdict()
     }
 
+    /// A batch has been `taken`, or could not be.
+    #[cold]
+    fn begin_anew(&self, patience: &Patience, taken: bool, offer: &mut Offer<'_, T>) {
+        if taken {
+            cancel_later(patience.end(), offer.deferred());
+        }
+        if offer.is_there() || offer.waiting_count() > 0 {
+            self.wait_for_more(patience, offer.deferred());
+        }
+    }
+
     /// Items wait, and are too few.
+    #[cold]
     fn wait_for_more(&self, patience: &Patience, deferred: &mut Deferred) {
         let (Some(number), Some(this)) = (patience.begin(), self.place.arbiter()) else {
             return;

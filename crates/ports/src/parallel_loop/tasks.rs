@@ -3,24 +3,29 @@
 use super::error::LoopError;
 use crate::reply::ReplyPort;
 use motet_dispatch::{Enqueue, Exception};
-use motet_sync::Mutex;
-use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use motet_sync::{CachePadded, Mutex};
 use std::any::Any;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::vec::IntoIter;
 
-/// Blocks that follow one another, and the number of the first.
-pub(super) struct Chunk<T> {
-    pub(super) first: usize,
-    pub(super) blocks: Vec<T>,
+/// What one task has computed.
+pub(super) struct Share<R> {
+    /// Chunk by chunk, in the order of the chunks.
+    results: Vec<R>,
+    /// The number of each chunk, and how many results it gave.
+    chunks: Vec<(usize, usize)>,
 }
 
 /// What the tasks of a loop share. The last to let go of it answers the caller.
 pub(super) struct Shared<B, R, W: Send + 'static> {
     queue: Arc<dyn Enqueue>,
-    work: Mutex<Work<B, R>>,
+    /// Blocks that follow one another. Each is taken by one task.
+    chunks: Box<[Mutex<Vec<B>>]>,
+    /// The first chunk that no task has taken.
+    next: CachePadded<AtomicUsize>,
+    done: Mutex<Done<R>>,
     /// A body has panicked, or nobody wants the result.
     given_up: Arc<AtomicBool>,
     /// Makes the result of all chunks, and answers. There until the end.
@@ -33,13 +38,10 @@ struct End<R, W: Send + 'static> {
 }
 
 pub(super) type Outcome<W> = Result<W, LoopError>;
-type Finish<R, W> = Box<dyn FnOnce(Vec<Chunk<R>>) -> W + Send + Sync>;
+type Finish<R, W> = Box<dyn FnOnce(Vec<Share<R>>) -> W + Send + Sync>;
 
-struct Work<B, R> {
-    /// Those that no task has taken.
-    chunks: IntoIter<Chunk<B>>,
-    done: Vec<Chunk<R>>,
-    all: usize,
+struct Done<R> {
+    shares: Vec<Share<R>>,
     /// The first reason why not all will be done.
     error: Option<LoopError>,
 }
@@ -48,18 +50,17 @@ impl<B, R, W: Send + 'static> Shared<B, R, W> {
     /// The work of a loop, before its tasks.
     pub(super) fn new(
         queue: &Arc<dyn Enqueue>,
-        chunks: Vec<Chunk<B>>,
+        chunks: impl Iterator<Item = Vec<B>>,
         given_up: &Arc<AtomicBool>,
-        finish: impl FnOnce(Vec<Chunk<R>>) -> W + Send + Sync + 'static,
+        finish: impl FnOnce(Vec<Share<R>>) -> W + Send + Sync + 'static,
         reply: ReplyPort<Outcome<W>>,
     ) -> Arc<Self> {
-        let all = chunks.len();
         Arc::new(Shared {
             queue: Arc::clone(queue),
-            work: Mutex::new(Work {
-                chunks: chunks.into_iter(),
-                done: Vec::with_capacity(all),
-                all,
+            chunks: chunks.map(Mutex::new).collect(),
+            next: CachePadded::new(AtomicUsize::new(0)),
+            done: Mutex::new(Done {
+                shares: Vec::new(),
                 error: None,
             }),
             given_up: Arc::clone(given_up),
@@ -70,26 +71,42 @@ impl<B, R, W: Send + 'static> Shared<B, R, W> {
         })
     }
 
+    /// How many chunks there are.
+    pub(super) fn chunks(&self) -> usize {
+        self.chunks.len()
+    }
+
     /// A task: takes chunk after chunk.
     pub(super) fn take_chunks(&self, body: &impl Fn(B) -> R) {
-        // Relaxed: a hint to stop early.
-        while !self.given_up.load(Ordering::Relaxed) {
-            let Some(Chunk { first, blocks }) = self.next() else {
-                return;
-            };
-            let run = || blocks.into_iter().map(body).collect();
-            match catch_unwind(AssertUnwindSafe(run)) {
-                Ok(blocks) => self.work.lock().done.push(Chunk { first, blocks }),
-                Err(payload) => {
-                    self.given_up.store(true, Ordering::Relaxed);
-                    self.note(self.panicked(payload));
-                }
+        let mut share = Share {
+            results: Vec::new(),
+            chunks: Vec::new(),
+        };
+        let computed = catch_unwind(AssertUnwindSafe(|| {
+            while let Some((number, blocks)) = self.next() {
+                share.chunks.push((number, blocks.len()));
+                share.results.extend(blocks.into_iter().map(body));
+            }
+        }));
+        match computed {
+            Ok(()) => self.done.lock().shares.push(share),
+            Err(payload) => {
+                self.given_up.store(true, Ordering::Relaxed);
+                self.note(self.panicked(payload));
             }
         }
     }
 
-    fn next(&self) -> Option<Chunk<B>> {
-        self.work.lock().chunks.next()
+    /// A chunk, with its number.
+    fn next(&self) -> Option<(usize, Vec<B>)> {
+        // Relaxed: a hint to stop early.
+        if self.given_up.load(Ordering::Relaxed) {
+            return None;
+        }
+        // Relaxed: it only keeps two tasks from the same chunk, whose lock orders the rest.
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let chunk = self.chunks.get(number)?;
+        Some((number, mem::take(&mut *chunk.lock())))
     }
 
     fn panicked(&self, payload: Box<dyn Any + Send>) -> LoopError {
@@ -99,10 +116,10 @@ impl<B, R, W: Send + 'static> Shared<B, R, W> {
     /// The first panic counts.
     pub(super) fn note(&self, error: LoopError) {
         let before = {
-            let mut work = self.work.lock();
-            match work.error {
+            let mut done = self.done.lock();
+            match done.error {
                 Some(LoopError::Panicked(_)) => Some(error),
-                _ => work.error.replace(error),
+                _ => done.error.replace(error),
             }
         };
         // Outside the lock: a payload may hold user code.
@@ -116,16 +133,16 @@ impl<B, R, W: Send + 'static> Drop for Shared<B, R, W> {
         let Some(End { finish, reply }) = self.end.take() else {
             return;
         };
-        let (done, error) = {
-            let mut work = self.work.lock();
-            let done = mem::take(&mut work.done);
-            let complete = done.len() == work.all;
-            (complete.then_some(done), work.error.take())
+        let (shares, error) = {
+            let mut done = self.done.lock();
+            (mem::take(&mut done.shares), done.error.take())
         };
-        let outcome = match done {
-            Some(done) => catch_unwind(AssertUnwindSafe(|| finish(done)))
-                .map_err(|payload| self.panicked(payload)),
-            None => Err(error.unwrap_or(LoopError::Dropped)),
+        let chunks: usize = shares.iter().map(|share| share.chunks.len()).sum();
+        let outcome = if chunks == self.chunks() {
+            catch_unwind(AssertUnwindSafe(|| finish(shares)))
+                .map_err(|payload| self.panicked(payload))
+        } else {
+            Err(error.unwrap_or(LoopError::Dropped))
         };
         if let Err(unwanted) = reply.post(outcome)
             && let Err(LoopError::Panicked(exception)) = unwanted.into_item()
@@ -137,9 +154,20 @@ impl<B, R, W: Send + 'static> Drop for Shared<B, R, W> {
 }
 
 /// The results in the order of the blocks.
-pub(super) fn results<R>(mut chunks: Vec<Chunk<R>>) -> Vec<R> {
-    chunks.sort_unstable_by_key(|chunk| chunk.first);
-    chunks.into_iter().flat_map(|chunk| chunk.blocks).collect()
+pub(super) fn results<R>(shares: Vec<Share<R>>) -> Vec<R> {
+    let (mut order, mut parts) = (Vec::new(), Vec::new());
+    for (part, Share { results, chunks }) in shares.into_iter().enumerate() {
+        let chunks = chunks.into_iter();
+        order.extend(chunks.map(|(number, count)| (number, count, part)));
+        parts.push(results.into_iter());
+    }
+    // Each task has taken its chunks in their order.
+    order.sort_unstable();
+    let mut all = Vec::with_capacity(parts.iter().map(ExactSizeIterator::len).sum());
+    for (_, count, part) in order {
+        all.extend(parts[part].by_ref().take(count));
+    }
+    all
 }
 
 /// Combines neighbours in pairs, then pairs of pairs.

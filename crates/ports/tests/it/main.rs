@@ -16,6 +16,7 @@ mod choice_under_load;
 mod cost;
 mod counters;
 mod effects;
+mod ends;
 mod gather;
 mod histories;
 mod interleave;

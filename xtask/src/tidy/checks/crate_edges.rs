@@ -5,7 +5,7 @@
 //!                              │         ├─ mpi
 //!                              │         └─ sim
 //!                              ├─ search
-//!                              └─ service ◄─┬─ http
+//!                              └─ service ◄─┬─ http             service is on comm too, and on service-macros
 //!                                           └─ mesh
 //!  on top: motet ◄─ python, bench ◄─ cli      aside: testkit (dev only), patterns (on comm; for bench and
 //!                                              counts), xtask and fuzz
@@ -26,7 +26,8 @@ const BELOW: &[(&str, &[&str])] = &[
     ("motet-mpi", &["motet-comm"]),
     ("motet-search", &["motet-ports"]),
     ("motet-sim", &["motet-comm"]),
-    ("motet-service", &["motet-ports"]),
+    ("motet-service-macros", &[]),
+    ("motet-service", &["motet-comm", "motet-service-macros"]),
     ("motet-http", &["motet-service"]),
     ("motet-mesh", &["motet-service"]),
     (
@@ -36,6 +37,7 @@ const BELOW: &[(&str, &[&str])] = &[
             "motet-mpi",
             "motet-search",
             "motet-sim",
+            "motet-service",
             "motet-http",
             "motet-mesh",
         ],
