@@ -66,6 +66,7 @@ mod communicator;
 mod compile_fail;
 mod envelope;
 mod error;
+mod exchange;
 mod fabric;
 mod group;
 mod handover;
@@ -77,8 +78,8 @@ mod point_to_point;
 mod rank_slot;
 mod request;
 mod run;
+mod schedule;
 mod split;
-mod stream;
 #[doc(hidden)]
 pub mod streamed;
 mod topology;

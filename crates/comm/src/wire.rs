@@ -6,7 +6,7 @@
 mod numbers;
 
 pub(crate) use motet_trace::known;
-pub(crate) use numbers::{Numbers, numbers_of};
+pub(crate) use numbers::Numbers;
 
 use crate::{Plain, Value};
 use postcard::ser_flavors::Flavor;

@@ -2,9 +2,12 @@
 
 use super::gather::Pieces;
 use super::shelf::{append, copy};
+use crate::exchange::Exchange;
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
+use crate::pending::{Either, Waiting};
 use crate::request::Request;
+use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
@@ -69,7 +72,16 @@ impl Communicator {
         all: &'c mut [T],
     ) -> impl Future<Output = Result<(), CommError>> {
         let call = Call::new::<T>("allgather_into", Location::caller()).length(numbers.len());
-        self.allgather_numbers(call, numbers, all, |_| ()).now()
+        let pending = if self.exchanges::<T>(numbers.len()) {
+            let schedule = Schedule::allgather((self.rank(), self.size()), numbers.len());
+            let both = (numbers, all);
+            Either::One(Exchange::new(self, call, Ok(schedule), both, |mine, _| {
+                mine
+            }))
+        } else {
+            Either::Other(self.allgather_numbers(call, numbers, all, |_| ()))
+        };
+        Waiting::new(self.spot(), pending)
     }
 
     /// Starts an [`allgather_into`](Communicator::allgather_into) (MPI_IALLGATHER).

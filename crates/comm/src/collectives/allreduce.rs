@@ -1,11 +1,12 @@
 //! Allreduce.
 
 use super::shelf::{copy, each_of};
+use crate::exchange::Exchange;
 use crate::fabric::{Call, Row, fold_rows};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Either, Pending, Waiting};
 use crate::request::Request;
-use crate::stream::Stream;
+use crate::schedule::Schedule;
 use crate::wire::Numbers;
 use crate::{CommError, Communicator, Plain, Value};
 use smallvec::SmallVec;
@@ -95,10 +96,10 @@ impl Communicator {
             Either::One(Either::Other(
                 self.combined_together(call, numbers, totals, fold),
             ))
-        } else if self.streams::<T>(numbers.len()) {
+        } else if self.exchanges::<T>(numbers.len()) && self.is_spread() {
             let call = Call::new::<T>(name, location).length(numbers.len());
             Either::Other(Either::One(
-                self.combined_as_they_come(call, numbers, totals, op),
+                self.allreduce_exchange(call, numbers, totals, op),
             ))
         } else {
             let pending = self.allreduce_numbers(name, location, numbers, totals, op);
@@ -122,28 +123,18 @@ impl Communicator {
             .started()
     }
 
-    /// For two ranks that [stream](Communicator::streams).
-    fn combined_as_they_come<'c, T: Plain>(
+    /// Each rank combines a share of the places.
+    fn allreduce_exchange<'c, T: Plain>(
         &'c self,
         call: Call,
         numbers: &[T],
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Pending<Output = Result<(), CommError>> {
+        let rank = (self.rank(), self.size());
         let fine = same_length(call.name(), numbers.len(), totals.len());
-        let first = self.rank() == 0;
-        let combine = move |begin, came: &[T]| {
-            let place = begin..begin + came.len();
-            let pairs = numbers[place.clone()].iter().zip(came);
-            for (total, (mine, theirs)) in totals[place].iter_mut().zip(pairs) {
-                *total = if first {
-                    op(*mine, *theirs)
-                } else {
-                    op(*theirs, *mine)
-                };
-            }
-        };
-        Stream::new(self, call, fine, numbers, (numbers.len(), combine))
+        let fine = fine.map(|()| Schedule::allreduce(rank, numbers.len()));
+        Exchange::new(self, call, fine, (numbers, totals), op)
     }
 
     fn allreduce_at<'c, T: Clone + Value + Sync>(
@@ -173,7 +164,7 @@ impl Communicator {
 }
 
 /// Checks that as many elements go in as come out.
-pub(super) fn same_length(name: &str, numbers: usize, room: usize) -> Result<(), CommError> {
+pub(crate) fn same_length(name: &str, numbers: usize, room: usize) -> Result<(), CommError> {
     if numbers == room {
         return Ok(());
     }

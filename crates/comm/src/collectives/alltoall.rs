@@ -2,11 +2,13 @@
 
 use super::allreduce::same_length;
 use super::shelf::{Shelf, append, copy, cut};
+use crate::exchange::Exchange;
 use crate::fabric::{Call, Place};
 use crate::lent::{Lent, Parcels, Rows, Swap, Swapped};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Either, Pending, Waiting};
 use crate::request::Request;
+use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Local, Plain, Value};
 use serde::{Deserialize, Serialize};
 use std::future::Future;
@@ -85,8 +87,12 @@ impl Communicator {
             Either::Other(Either::One(pending))
         } else if shared && Parcels::<T>::are_worth(numbers.len() / size) {
             Either::One(Either::Other(self.alltoall_parcels(call, numbers, came)))
+        } else if self.exchanges::<T>(numbers.len()) {
+            let pending = self.alltoall_exchange(call, numbers, came);
+            Either::Other(Either::Other(Either::One(pending)))
         } else {
-            Either::Other(Either::Other(self.alltoall_numbers(call, numbers, came)))
+            let pending = self.alltoall_numbers(call, numbers, came);
+            Either::Other(Either::Other(Either::Other(pending)))
         };
         Waiting::new(self.spot(), pending)
     }
@@ -209,6 +215,21 @@ impl Communicator {
             Ok(())
         };
         Meet::new(self, call.length(all), value, Swap::join, Swap::lay, read)
+    }
+
+    /// Each part goes to its rank, and nowhere else.
+    fn alltoall_exchange<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &[T],
+        came: &'c mut [T],
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        let (rank, call) = ((self.rank(), self.size()), call.length(numbers.len()));
+        let fine = self.equal_part(call.name(), numbers.len()).map(|each| {
+            let part = |peer: usize| peer * each..(peer + 1) * each;
+            Schedule::alltoall(rank, part, part)
+        });
+        Exchange::new(self, call, fine, (numbers, came), |mine, _| mine)
     }
 
     /// Each part goes to its rank in a parcel, but for the own.

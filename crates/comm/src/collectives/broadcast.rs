@@ -1,11 +1,13 @@
 //! Broadcast.
 
 use super::shelf::copy;
+use crate::exchange::Exchange;
 use crate::fabric::{Call, Place, Table};
 use crate::lent::{Lent, Loan};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Either, Pending, Waiting};
 use crate::request::Request;
+use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Local, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
@@ -87,8 +89,13 @@ impl Communicator {
         {
             let pending = self.broadcast_to_tables((table, name, location), root, numbers);
             Either::One(Either::Other(pending))
+        } else if self.exchanges::<T>(numbers.len()) {
+            let call = Call::new::<T>(name, location);
+            let call = call.root(root).length(numbers.len());
+            Either::Other(Either::One(self.broadcast_exchange(call, root, numbers)))
         } else {
-            Either::Other(self.broadcast_numbers(name, location, root, numbers))
+            let pending = self.broadcast_numbers(name, location, root, numbers);
+            Either::Other(Either::Other(pending))
         };
         Waiting::new(self.spot(), pending)
     }
@@ -139,6 +146,19 @@ impl Communicator {
             _ => Ok(()),
         };
         Meet::new(self, call, value, Option::or, |value| value, read)
+    }
+
+    /// Each rank gets a share of the root, and passes it on.
+    fn broadcast_exchange<'c, T: Plain>(
+        &'c self,
+        call: Call,
+        root: usize,
+        numbers: &'c mut [T],
+    ) -> impl Pending<Output = Result<(), CommError>> {
+        let (rank, length) = ((self.rank(), self.size()), numbers.len());
+        let fine = self.check_rank(root);
+        let fine = fine.map(|()| Schedule::broadcast(rank, root, length));
+        Exchange::new(self, call, fine, (&[][..], numbers), |mine, _| mine)
     }
 
     /// There is one reader: it gives back the room that the numbers come in.

@@ -13,7 +13,7 @@ mod runs;
 use super::any_cell::AnyCell;
 use super::call::{Call, Coming};
 use super::meeting::Meeting;
-use super::processes::{Crossing, Direct, Part, Parts, Processes, Route, Site, keep_spare};
+use super::processes::{Crossing, Direct, Part, Parts, Processes, Route, Site, Way, keep_spare};
 use crate::{CommError, Value};
 use motet_sync::Mutex;
 use motet_sync::atomic::{Ordering, fence};
@@ -28,6 +28,8 @@ pub(crate) struct Bridge {
     site: Site,
     /// The number of all ranks.
     all: u32,
+    /// The number of their processes.
+    processes_there: usize,
     /// The ranks here, in their order.
     here: Box<[usize]>,
     route: Arc<Route>,
@@ -56,7 +58,6 @@ pub(crate) struct Beside<'b> {
     bridge: &'b Bridge,
     meeting: u32,
     own: usize,
-    other: usize,
 }
 
 impl Bridge {
@@ -92,6 +93,7 @@ impl Bridge {
                 started,
             },
             all: u32::try_from(all).expect("there are fewer than 2^32 ranks"),
+            processes_there: hosts.len(),
             here,
             route: Arc::new(route),
             crossing: OnceLock::new(),
@@ -110,18 +112,17 @@ impl Bridge {
         self.here.len()
     }
 
-    /// Whether of two ranks each lives in a process of its own.
-    pub(crate) fn is_pair(&self) -> bool {
-        self.all == 2 && self.here.len() == 1
+    /// Whether each rank lives in a process of its own.
+    pub(crate) fn is_spread(&self) -> bool {
+        self.here.len() == 1 && self.processes_there == self.all as usize
     }
 
-    /// The way of long vectors beside a meeting to which the rank here has come, `own` in the world, to the other one.
-    pub(crate) fn beside(&self, meeting: u32, [own, other]: [usize; 2]) -> Beside<'_> {
+    /// The ways of long slices beside a meeting to which rank `own` of the world has come.
+    pub(crate) fn beside(&self, meeting: u32, own: usize) -> Beside<'_> {
         Beside {
             bridge: self,
             meeting,
             own,
-            other,
         }
     }
 
@@ -172,8 +173,7 @@ impl Bridge {
             let calls = unsafe { self.meeting.calls() };
             part::end_with_all(&calls, (&mut bytes, begun.kind));
         }
-        let crossings = &self.processes.crossings;
-        let crossing = self.crossing.get_or_init(|| crossings.of(self.site));
+        let crossing = self.crossing();
         // The one meeting of a started collective goes by the collective's number.
         let at = (self.site, self.site.started.unwrap_or(number));
         let first = self
@@ -187,6 +187,11 @@ impl Bridge {
             self.processes
                 .begin_crossing(at, (crossing, &self.route), first, spare);
         }
+    }
+
+    fn crossing(&self) -> &Arc<Crossing> {
+        let crossings = &self.processes.crossings;
+        self.crossing.get_or_init(|| crossings.of(self.site))
     }
 
     /// The rank here looks no more, if it has: the crossing is to wait.
@@ -344,16 +349,22 @@ impl Bridge {
 }
 
 impl Beside<'_> {
-    /// Sends as much of the bytes as goes at once; how many.
-    pub(crate) fn send(&self, bytes: &[u8]) -> usize {
-        let at = (self.bridge.site.communicator, self.meeting);
-        self.bridge.processes.send_vector(at, self.other, bytes)
+    /// Sends as much of the bytes to a rank of the world as goes at once; how many.
+    pub(crate) fn send(&self, to: usize, bytes: &[u8]) -> usize {
+        let processes = &self.bridge.processes;
+        processes.send_vector(self.way(self.own, to), self.bridge.crossing(), bytes)
     }
 
     /// Sends all of them, whether there is room or not.
-    pub(crate) fn send_rest(&self, bytes: &[u8]) {
-        let at = (self.bridge.site.communicator, self.meeting);
-        self.bridge.processes.send_rest(at, self.other, bytes);
+    pub(crate) fn send_rest(&self, to: usize, bytes: &[u8]) {
+        let processes = &self.bridge.processes;
+        processes.send_rest(self.way(self.own, to), self.bridge.crossing(), bytes);
+    }
+
+    /// Reads the next piece from a rank of the world, block by block, if it has come; whether it has.
+    pub(crate) fn read(&self, from: usize, read: &mut dyn FnMut(&[u8])) -> bool {
+        let processes = &self.bridge.processes;
+        processes.read_vector(self.way(from, self.own), self.bridge.crossing(), read)
     }
 
     /// Looks for messages.
@@ -361,21 +372,13 @@ impl Beside<'_> {
         self.bridge.processes.poll();
     }
 
-    /// Gives pieces back that were used, for those that have come since.
-    pub(crate) fn take(&self, pieces: &mut Vec<Vec<u8>>) {
-        self.crossing().take_pieces(self.meeting, pieces);
-    }
-
-    /// Reads the next piece block by block where it lies, if it has come and none is to be taken before; whether it has.
-    pub(crate) fn read(&self, read: &mut dyn FnMut(&[u8])) -> bool {
-        let at = (self.bridge.site.communicator, self.meeting);
-        let processes = &self.bridge.processes;
-        processes.read_vector(at, [self.own, self.other], self.crossing(), read)
-    }
-
-    fn crossing(&self) -> &Crossing {
-        let crossing = self.bridge.crossing.get();
-        crossing.expect("the rank has come to the meeting")
+    fn way(&self, from: usize, to: usize) -> Way {
+        Way {
+            communicator: self.bridge.site.communicator,
+            meeting: self.meeting,
+            from,
+            to,
+        }
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) use attention::Turn;
 pub(crate) use control::{Ending, Later};
 pub(super) use crossing::{Crossing, Direct, Part, Parts, Route, Site, keep_spare};
 pub(crate) use greeting::greet;
+pub(super) use vectors::Way;
 
 use super::hall::Hall;
 use crate::address::Status;

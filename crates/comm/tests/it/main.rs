@@ -4,6 +4,7 @@ mod causalities;
 mod collectives;
 mod communicators;
 mod coverage;
+mod exchanges;
 mod failures;
 mod forms;
 mod giving_up;

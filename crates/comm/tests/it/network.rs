@@ -4,7 +4,7 @@
 //! of `progress` after it was sent, and who is killed is found out later.
 
 use motet_comm::{Gone, Header, Transport, TransportError};
-use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use motet_sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use motet_sync::{Mutex, thread};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -36,6 +36,8 @@ pub(crate) struct Endpoint {
     calls: AtomicU32,
     /// Those whose end was told.
     told: Mutex<Vec<usize>>,
+    /// Bytes that were sent from here.
+    bytes: AtomicUsize,
 }
 
 /// The ends of a network of so many processes.
@@ -52,6 +54,7 @@ pub(crate) fn network(processes: usize) -> Vec<Arc<Endpoint>> {
         process,
         calls: AtomicU32::new(0),
         told: Mutex::default(),
+        bytes: AtomicUsize::new(0),
     };
     (0..processes)
         .map(|process| Arc::new(end(process)))
@@ -84,6 +87,11 @@ impl Endpoint {
         self.kill();
     }
 
+    /// Bytes that this process has sent.
+    pub(crate) fn bytes_sent(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
     fn is_killed(&self, process: usize) -> bool {
         self.network.killed[process].load(Ordering::Acquire)
     }
@@ -107,6 +115,7 @@ impl Transport for Endpoint {
         if !self.is_killed(self.process) {
             let line = &self.network.lines[process][self.process].messages;
             let payload = std::mem::take(payload);
+            self.bytes.fetch_add(payload.len(), Ordering::Relaxed);
             line.lock().push_back((self.process, header, payload));
         }
         Ok(())

@@ -140,14 +140,6 @@ impl Crossings {
         new
     }
 
-    /// The crossing at this site, if there has been a message for it.
-    pub(super) fn known(&self, site: Site) -> Option<Arc<Crossing>> {
-        let all = self.0.lock();
-        let mut known = all.known.iter();
-        let (_, known) = known.find(|(other, _)| *other == site)?;
-        Some(Arc::clone(known))
-    }
-
     /// Nobody here comes to this site any more, or wants to know the outcome of the meeting that is under way, which
     /// goes on for the others.
     pub(crate) fn leave(&self, site: Site, crossing: Arc<Crossing>) {

@@ -1,86 +1,118 @@
-//! Long vectors on their way from one rank to another, beside a meeting of the two: piece by piece, so that one writes
+//! Long slices on their way from one rank to another, beside a meeting of both: piece by piece, so that one writes
 //! while the other reads, and neither has to hold what is under way.
 //!
-//! What one brings to the meeting goes ahead of its pieces, so whoever gets a piece knows where it belongs. Pieces of a
-//! meeting that has failed, or was left, are dropped.
+//! Pieces of a meeting that has failed, or was left, are dropped when their receiver is in a later one.
 
 use super::crossing::Crossing;
 use super::{Processes, Site, VECTOR, context_of, number};
 use crate::transport::Header;
 use motet_sync::atomic::Ordering;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::mem;
 
 /// Pieces that have come and that nobody has taken.
 #[derive(Default)]
 pub(super) struct Pieces {
-    /// With the number of the meeting that they are for.
-    came: VecDeque<(u32, Vec<u8>)>,
+    /// By the rank that they are for and the rank that has sent them.
+    lines: HashMap<[usize; 2], Line>,
     /// Memory of pieces that were used.
     spare: Vec<Vec<u8>>,
+}
+
+/// Each piece with the number of the meeting that it is for.
+type Line = VecDeque<(u32, Vec<u8>)>;
+
+/// The two ranks of a piece, in the world, and its meeting.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
+    pub(crate) communicator: u32,
+    pub(crate) meeting: u32,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
 }
 
 /// So many used pieces are kept, of so many bytes at most: a transport delivers about as much at once.
 const SPARE: usize = 8;
 const KEPT: usize = 32 * 1024;
 
+/// So many pieces lie at most between two ranks of a process, unless their sender leaves.
+const AHEAD: usize = 4;
+
 impl Pieces {
-    fn push(&mut self, meeting: u32, payload: &mut Vec<u8>) {
-        let memory = self.spare.pop().unwrap_or_default();
-        let piece = mem::replace(payload, memory);
-        self.came.push_back((meeting, piece));
+    fn push(&mut self, ranks: [usize; 2], meeting: u32, piece: Vec<u8>) {
+        let line = self.lines.entry(ranks).or_default();
+        line.push_back((meeting, piece));
     }
 
-    /// Takes those of a meeting, and gives up those of meetings before.
-    fn take(&mut self, meeting: u32, to: &mut Vec<Vec<u8>>) {
-        while let Some((of, _)) = self.came.front() {
+    /// A copy of a piece, in memory that was used before.
+    fn push_copy(&mut self, ranks: [usize; 2], meeting: u32, bytes: &[u8]) {
+        let mut piece = self.spare.pop().unwrap_or_default();
+        piece.clear();
+        piece.extend_from_slice(bytes);
+        self.push(ranks, meeting, piece);
+    }
+
+    /// Takes the next one of a meeting, and gives up those of meetings before.
+    fn take(&mut self, ranks: [usize; 2], meeting: u32) -> Option<Vec<u8>> {
+        let line = self.lines.get_mut(&ranks)?;
+        loop {
             // Numbers go round.
-            let ahead = of.wrapping_sub(meeting) as i32;
+            let ahead = line.front()?.0.wrapping_sub(meeting) as i32;
             if ahead > 0 {
-                return;
+                return None;
             }
-            let piece = self.came.pop_front().map(|(_, piece)| piece);
-            to.extend(piece.filter(|_| ahead == 0));
+            let piece = line.pop_front().map(|(_, piece)| piece);
+            if ahead == 0 {
+                return piece;
+            }
         }
     }
 
-    fn is_empty(&self) -> bool {
-        self.came.is_empty()
+    fn waiting(&self, ranks: [usize; 2]) -> usize {
+        self.lines.get(&ranks).map_or(0, VecDeque::len)
     }
 
-    fn keep(&mut self, used: &mut Vec<Vec<u8>>) {
-        for piece in used.drain(..) {
-            if piece.capacity() <= KEPT && self.spare.len() < SPARE {
-                self.spare.push(piece);
-            }
+    fn keep(&mut self, used: Vec<u8>) {
+        if used.capacity() <= KEPT && self.spare.len() < SPARE {
+            self.spare.push(used);
         }
     }
 
     pub(super) fn clear(&mut self) {
-        self.came.clear();
+        self.lines.clear();
     }
 }
 
-impl Crossing {
-    /// Exchanges pieces that were used for those that have come to a meeting since.
-    pub(crate) fn take_pieces(&self, meeting: u32, pieces: &mut Vec<Vec<u8>>) {
-        let mut state = self.state();
-        state.pieces.keep(pieces);
-        state.pieces.take(meeting, pieces);
+impl Way {
+    fn site(&self) -> Site {
+        Site {
+            communicator: self.communicator,
+            started: None,
+        }
+    }
+
+    fn ranks(&self) -> [usize; 2] {
+        [self.to, self.from]
     }
 }
 
 impl Processes {
-    /// Sends so much of a vector to a rank of another process as goes at once; how many bytes. It belongs to a meeting of a
-    /// communicator, to which the sending rank has come.
-    pub(crate) fn send_vector(
-        &self,
-        (communicator, meeting): (u32, u32),
-        rank: usize,
-        bytes: &[u8],
-    ) -> usize {
-        let header = self.vector_header(communicator, meeting, rank);
-        let process = self.process_of(rank);
+    /// Sends so much of a slice to another rank as goes at once; how many bytes. It belongs to a meeting of a communicator,
+    /// to which the sending rank has come.
+    pub(crate) fn send_vector(&self, way: Way, crossing: &Crossing, bytes: &[u8]) -> usize {
+        let process = self.process_of(way.to);
+        if process == self.own() {
+            let mut state = crossing.state();
+            if state.pieces.waiting(way.ranks()) >= AHEAD {
+                return 0;
+            }
+            let piece = &bytes[..bytes.len().min(KEPT)];
+            state.pieces.push_copy(way.ranks(), way.meeting, piece);
+            drop(state);
+            self.wake(way.to);
+            return piece.len();
+        }
+        let header = self.vector_header(way);
         let gone = self.transport.send_some(process, header, bytes);
         let gone = gone.unwrap_or_else(|error| {
             self.broken(error);
@@ -91,19 +123,43 @@ impl Processes {
         gone.bytes
     }
 
-    /// Reads the next piece of the vector that another rank sends, block by block where it lies, if it has come; whether it has.
-    /// There may be pieces before it that were taken in: then not.
+    /// The same with all of it, which then waits for room if there is none.
+    pub(crate) fn send_rest(&self, way: Way, crossing: &Crossing, bytes: &[u8]) {
+        let process = self.process_of(way.to);
+        if process == self.own() {
+            let mut state = crossing.state();
+            state.pieces.push_copy(way.ranks(), way.meeting, bytes);
+            drop(state);
+            return self.wake(way.to);
+        }
+        let header = self.vector_header(way);
+        self.sent.fetch_add(1, Ordering::Relaxed);
+        if let Err(error) = self.transport.send_pieces(process, header, &[bytes]) {
+            self.broken(error);
+        }
+    }
+
+    /// Reads the next piece on this way, if it has come: one that was taken in, or block by block where it lies. Whether
+    /// there was one.
     pub(crate) fn read_vector(
         &self,
-        (communicator, meeting): (u32, u32),
-        [own, from]: [usize; 2],
+        way: Way,
         crossing: &Crossing,
         read: &mut dyn FnMut(&[u8]),
     ) -> bool {
-        let header = self.vector_header(communicator, meeting, own);
-        let process = self.process_of(from);
+        let taken = crossing.state().pieces.take(way.ranks(), way.meeting);
+        if let Some(piece) = taken {
+            read(&piece);
+            crossing.state().pieces.keep(piece);
+            return true;
+        }
+        let process = self.process_of(way.from);
+        if process == self.own() {
+            return false;
+        }
         // Nobody takes one in between this look and the reading.
-        let mut wanted = || crossing.state().pieces.is_empty();
+        let mut wanted = || crossing.state().pieces.waiting(way.ranks()) == 0;
+        let header = self.vector_header(way);
         let was_read = self
             .transport
             .read_next(process, &header, &mut wanted, &mut |block, _| read(block));
@@ -113,36 +169,30 @@ impl Processes {
         was_read
     }
 
-    /// The same with all of it, which then waits for room if there is none.
-    pub(crate) fn send_rest(&self, (communicator, meeting): (u32, u32), rank: usize, bytes: &[u8]) {
-        let header = self.vector_header(communicator, meeting, rank);
-        self.sent.fetch_add(1, Ordering::Relaxed);
-        let process = self.process_of(rank);
-        if let Err(error) = self.transport.send_pieces(process, header, &[bytes]) {
-            self.broken(error);
-        }
-    }
-
-    fn vector_header(&self, communicator: u32, meeting: u32, rank: usize) -> Header {
+    fn vector_header(&self, way: Way) -> Header {
         Header {
-            context: context_of(self.run, VECTOR, communicator),
-            source: meeting,
-            destination: number(rank),
-            tag: 0,
+            context: context_of(self.run, VECTOR, way.communicator),
+            source: way.meeting,
+            destination: number(way.to),
+            tag: number(way.from),
         }
     }
 
-    /// A piece of a vector has come.
+    /// A piece of a slice has come. Its receiver may not have come to the meeting yet.
     pub(super) fn vector_came(&self, communicator: u32, header: &Header, payload: &mut Vec<u8>) {
-        let site = Site {
+        let way = Way {
             communicator,
-            started: None,
+            meeting: header.source,
+            from: header.tag as usize,
+            to: header.destination as usize,
         };
-        // Else nobody comes there any more.
-        if let Some(crossing) = self.crossings.known(site) {
-            crossing.state().pieces.push(header.source, payload);
-            self.wake(header.destination as usize);
-        }
+        let crossing = self.crossings.of(way.site());
+        let mut state = crossing.state();
+        let memory = state.pieces.spare.pop().unwrap_or_default();
+        let piece = mem::replace(payload, memory);
+        state.pieces.push(way.ranks(), way.meeting, piece);
+        drop(state);
+        self.wake(way.to);
     }
 }
 
@@ -153,20 +203,20 @@ mod tests {
     #[test]
     fn pieces_of_meetings_that_are_over_are_given_up_and_later_ones_wait() {
         let mut pieces = Pieces::default();
+        let ranks = [1, 0];
         for (meeting, length) in [(u32::MAX - 1, 1), (u32::MAX, 2), (u32::MAX, 3), (0, 4)] {
-            pieces.push(meeting, &mut vec![7; length]);
+            pieces.push(ranks, meeting, vec![7; length]);
         }
-        let mut taken = Vec::new();
-        pieces.take(u32::MAX, &mut taken);
-        assert_eq!(taken, [vec![7; 2], vec![7; 3]]);
-        pieces.keep(&mut taken);
-        pieces.take(0, &mut taken);
-        assert_eq!(taken, [[7; 4]]);
-        pieces.keep(&mut taken);
-        pieces.take(1, &mut taken);
-        assert!(taken.is_empty());
-        let mut payload = vec![1];
-        pieces.push(1, &mut payload);
-        assert!(payload.capacity() > 1, "memory is used again");
+        assert_eq!(pieces.take([0, 1], u32::MAX), None, "of other ranks");
+        assert_eq!(pieces.take(ranks, u32::MAX), Some(vec![7; 2]));
+        assert_eq!(pieces.take(ranks, u32::MAX), Some(vec![7; 3]));
+        assert_eq!(pieces.take(ranks, u32::MAX), None);
+        assert_eq!(pieces.waiting(ranks), 1);
+        let last = pieces.take(ranks, 0).unwrap();
+        let place = last.as_ptr();
+        pieces.keep(last);
+        pieces.push_copy(ranks, 1, &[1, 2]);
+        let again = pieces.take(ranks, 1).unwrap();
+        assert_eq!((&again[..], again.as_ptr()), (&[1, 2][..], place));
     }
 }

@@ -1,0 +1,359 @@
+//! Long slices between ranks that do not all live in one process: the ranks come to a meeting, which tells them whether
+//! all have called the same, and their numbers go beside it by a [schedule](crate::schedule), from where they lie to
+//! where they are used.
+//!
+//! ```text
+//!  numbers ──► transport ──► rows ──► combined ──► room ──► transport ──► room
+//!          └─────────────────────────────────────► room
+//! ```
+//!
+//! What a rank gives of its own is borrowed as long as it is on its way: where the rank goes to sleep, or drops its call,
+//! the rest is copied and goes on without it. What it is to combine or to pass on does not.
+
+use crate::fabric::{Beside, Call, Place, Row, fold_rows};
+use crate::meet::Meet;
+use crate::pending::{Pending, Whys};
+use crate::profile::Called;
+use crate::schedule::{From, Receive, Schedule, Send};
+use crate::{CommError, Communicator, Plain};
+use smallvec::SmallVec;
+use std::any::type_name;
+use std::cell::RefCell;
+use std::ops::Range;
+
+/// The meeting, to which nothing is brought.
+type Agreed<'c> = Meet<'c, (), fn((), ()), fn(()), fn(&()) -> Result<(), CommError>>;
+
+/// One rank's part in a collective of long slices.
+pub(crate) struct Exchange<'n, 'c, T: Plain, O> {
+    comm: &'c Communicator,
+    name: &'static str,
+    meet: Agreed<'c>,
+    /// Since the rank has come.
+    way: Option<Beside<'c>>,
+    /// The ranks have called the same.
+    agreed: bool,
+    numbers: &'n [T],
+    room: &'c mut [T],
+    /// What other ranks have for the share that is combined here, rank by rank.
+    rows: Vec<T>,
+    schedule: Schedule,
+    /// Bytes that have gone of each send.
+    gone: RefCell<Vec<usize>>,
+    /// Bytes that have come of each receive.
+    came: Vec<usize>,
+    /// So many elements of the share that this rank makes are there.
+    made: usize,
+    op: O,
+}
+
+/// Shorter slices, in bytes, are brought to the meeting: that is one message.
+const LEAST: usize = 8 * 1024;
+
+/// So many bytes go to each rank before it is known that all have called the same.
+const EAGER: usize = 64 * 1024;
+
+/// So many looks in a row that find nothing while the other ranks are at it.
+const PATIENCE: u32 = 200;
+
+/// So many pieces of a rank are read before others are sent.
+const AT_ONCE: usize = 8;
+
+/// In so many turns of which all bring something messages of others are looked for once.
+const TURNS: u32 = 16;
+
+/// Elements that are combined at a time.
+const BLOCK: usize = 512;
+
+impl Communicator {
+    /// Whether slices of so many elements go beside the meetings of this communicator.
+    pub(crate) fn exchanges<T>(&self, length: usize) -> bool {
+        let is_bridge = matches!(self.team().place(), Some(Place::Bridge(_)));
+        self.size() > 1 && is_bridge && length * size_of::<T>() >= LEAST
+    }
+
+    /// Whether each of its ranks lives in a process of its own.
+    pub(crate) fn is_spread(&self) -> bool {
+        match self.team().place() {
+            Some(Place::Bridge(bridge)) => bridge.is_spread(),
+            _ => false,
+        }
+    }
+}
+
+impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
+    /// A call in which ranks send each other these numbers, or those in the room, by a schedule that `fine` gives, and
+    /// combine them by `op` if the schedule says so. All ranks of the communicator [exchange](Communicator::exchanges)
+    /// them.
+    pub(crate) fn new(
+        comm: &'c Communicator,
+        call: Call,
+        fine: Result<Schedule, CommError>,
+        (numbers, room): (&'n [T], &'c mut [T]),
+        op: O,
+    ) -> Self {
+        let (schedule, fine) = match fine {
+            Ok(schedule) => (schedule, Ok(())),
+            Err(refused) => (Schedule::default(), Err(refused)),
+        };
+        Exchange {
+            comm,
+            name: call.name(),
+            meet: Meet::new(comm, call, fine, |(), ()| (), |()| (), |()| Ok(())),
+            way: None,
+            agreed: false,
+            numbers,
+            room,
+            rows: Vec::new(),
+            gone: RefCell::new(vec![0; schedule.sends.len()]),
+            came: vec![0; schedule.receives.len()],
+            schedule,
+            made: 0,
+            op,
+        }
+    }
+
+    fn begin(&mut self) {
+        let place = self.comm.team().place();
+        if let (Some(meeting), Some(Place::Bridge(bridge))) = (self.meet.begin(), place) {
+            let own = self.comm.team().world_rank(self.comm.rank());
+            self.way = Some(bridge.beside(meeting, own));
+        }
+    }
+
+    /// Whether all ranks have called the same, when that is known.
+    fn agree(&mut self) -> Option<Result<(), CommError>> {
+        if self.agreed {
+            return Some(Ok(()));
+        }
+        if let Err(failed) = self.meet.look()? {
+            // The others want none of it.
+            self.way = None;
+            return Some(Err(failed));
+        }
+        let fits = crate::collectives::same_length(self.name, self.schedule.room, self.room.len());
+        if fits.is_err() {
+            self.leave();
+            self.way = None;
+            return Some(fits);
+        }
+        self.agreed = true;
+        self.comm.stay_in_meeting();
+        if let Some((kept, to)) = &self.schedule.kept {
+            self.room[*to..][..kept.len()].copy_from_slice(&self.numbers[kept.clone()]);
+        }
+        if self.schedule.rows > 0 {
+            let length = self.schedule.rows * self.schedule.made.len();
+            self.rows = vec![T::zeroed(); length];
+        }
+        Some(Ok(()))
+    }
+
+    /// Sends on; whether anything has gone. What this rank has made goes behind all of its own numbers: a peer knows by
+    /// the order what is what.
+    fn send(&self, way: Beside<'_>) -> bool {
+        let (mut any, mut own_gone) = (false, true);
+        let mut gone = self.gone.borrow_mut();
+        for (send, gone) in self.schedule.sends.iter().zip(gone.iter_mut()) {
+            if send.from == From::Made && !own_gone {
+                break;
+            }
+            let all = self.bytes_of(send, self.made);
+            let most = if self.agreed { all.len() } else { EAGER };
+            let rest = &all[*gone..all.len().min(most).max(*gone)];
+            if !rest.is_empty() {
+                let went = way.send(self.comm.team().world_rank(send.peer), rest);
+                *gone += went;
+                any |= went > 0;
+            }
+            own_gone &= send.from == From::Made || *gone == all.len();
+        }
+        any
+    }
+
+    /// Takes what has come; whether that was anything.
+    fn take(&mut self, way: Beside<'_>) -> Result<bool, CommError> {
+        let (mut any, mut whole) = (false, true);
+        let receives = &self.schedule.receives;
+        let is_in = |at: usize, came: &[usize]| came[at] == length_of::<T>(&receives[at]);
+        let made = self.schedule.made.len();
+        let rows: &mut [u8] = bytemuck::cast_slice_mut(&mut self.rows);
+        let room: &mut [u8] = bytemuck::cast_slice_mut(self.room);
+        for (at, receive) in receives.iter().enumerate() {
+            if receive
+                .after
+                .is_some_and(|before| !is_in(before, &self.came))
+            {
+                continue;
+            }
+            let to = if receive.is_row {
+                &mut rows[bytes::<T>(receive.peer * made..(receive.peer + 1) * made)]
+            } else {
+                &mut room[bytes::<T>(receive.place.clone())]
+            };
+            let peer = self.comm.team().world_rank(receive.peer);
+            // A few at a time: there is room for others then.
+            for _ in 0..AT_ONCE {
+                let mut came = self.came[at];
+                let mut put = |piece: &[u8]| match to.get_mut(came..came + piece.len()) {
+                    Some(place) => {
+                        place.copy_from_slice(piece);
+                        came += piece.len();
+                    }
+                    None => whole = false,
+                };
+                if is_in(at, &self.came) || !way.read(peer, &mut put) {
+                    break;
+                }
+                self.came[at] = came;
+                any = true;
+            }
+        }
+        if whole { Ok(any) } else { Err(torn::<T>()) }
+    }
+
+    /// Makes as much of the share that this rank passes on as can be made of what has come; whether that was anything.
+    fn make(&mut self) -> bool {
+        let made = self.schedule.made.clone();
+        if self.made == made.len() {
+            return false;
+        }
+        let share = self.schedule.receives.iter().zip(&self.came);
+        let parts = share.filter(|(receive, _)| {
+            receive.is_row || self.schedule.rows == 0 && receive.place == made
+        });
+        let there = parts.map(|(_, came)| came / size_of::<T>()).min();
+        let there = there.unwrap_or_default();
+        // Whole blocks, but for the last.
+        let ready = if there < made.len() {
+            there / BLOCK * BLOCK
+        } else {
+            there
+        };
+        if ready <= self.made {
+            return false;
+        }
+        let next = self.made..ready;
+        if self.schedule.rows > 0 {
+            let own = self.comm.rank();
+            let row = |rank: usize| match rank == own {
+                true => &self.numbers[made.clone()],
+                false => &self.rows[rank * made.len()..(rank + 1) * made.len()],
+            };
+            let rows = (0..self.schedule.rows).map(|rank| (rank, &row(rank)[next.clone()]));
+            let rows: SmallVec<[Row<'_, T>; 8]> = rows.collect();
+            let totals = &mut self.room[made][next];
+            fold_rows(&rows, rows.len(), totals, &self.op, |_| ());
+        }
+        self.made = ready;
+        true
+    }
+}
+
+impl<T: Plain, O> Exchange<'_, '_, T, O> {
+    /// The bytes of a send, as far as they are there.
+    fn bytes_of(&self, send: &Send, made: usize) -> &[u8] {
+        bytemuck::cast_slice(match send.from {
+            From::Numbers => &self.numbers[send.place.clone()],
+            From::Room => &self.room[send.place.clone()],
+            From::Made => &self.room[send.place.clone()][..made.min(send.place.len())],
+        })
+    }
+
+    /// Whether all of a receive has come.
+    fn is_in(&self, receive: usize) -> bool {
+        self.came[receive] == length_of::<T>(&self.schedule.receives[receive])
+    }
+
+    /// Whether all has come, and gone.
+    fn is_over(&self) -> bool {
+        let gone = self.gone.borrow();
+        let mut sends = self.schedule.sends.iter().zip(&*gone);
+        (0..self.came.len()).all(|receive| self.is_in(receive))
+            && sends.all(|(send, gone)| send.place.len() * size_of::<T>() == *gone)
+    }
+
+    /// What is there and has not gone goes on without this rank.
+    fn leave(&self) {
+        let Some(way) = self.way else { return };
+        for (send, gone) in self.schedule.sends.iter().zip(&mut *self.gone.borrow_mut()) {
+            let rest = &self.bytes_of(send, self.made)[*gone..];
+            if !rest.is_empty() {
+                way.send_rest(self.comm.team().world_rank(send.peer), rest);
+                *gone += rest.len();
+            }
+        }
+    }
+}
+
+impl<T: Plain, O: Fn(T, T) -> T> Pending for Exchange<'_, '_, T, O> {
+    type Output = Result<(), CommError>;
+
+    fn look(&mut self) -> Option<Result<(), CommError>> {
+        if self.way.is_none() {
+            self.begin();
+        }
+        let mut patience = 0;
+        for turn in 1_u32.. {
+            let mut moved = self.way.is_some_and(|way| self.send(way));
+            if let Err(told) = self.agree().unwrap_or(Ok(())) {
+                return Some(Err(told));
+            }
+            if let Some(way) = self.way.filter(|_| self.agreed) {
+                match self.take(way) {
+                    Ok(any) => moved |= any | self.make(),
+                    Err(torn) => {
+                        self.way = None;
+                        return Some(Err(torn));
+                    }
+                }
+            }
+            if self.agreed && self.is_over() {
+                self.comm.leave_meeting();
+                return Some(Ok(()));
+            }
+            if moved {
+                patience = PATIENCE;
+            }
+            let looks = self.agreed && (!moved || turn.is_multiple_of(TURNS));
+            if let Some(way) = self.way.filter(|_| looks) {
+                way.poll();
+            }
+            patience = patience.checked_sub(1)?;
+        }
+        None
+    }
+
+    fn why(&self) -> Whys {
+        self.leave();
+        self.meet.why()
+    }
+
+    fn called(&self) -> Option<Called> {
+        self.meet.called()
+    }
+}
+
+impl<T: Plain, O> Drop for Exchange<'_, '_, T, O> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// The bytes of these elements.
+fn bytes<T>(place: Range<usize>) -> Range<usize> {
+    place.start * size_of::<T>()..place.end * size_of::<T>()
+}
+
+/// The number of bytes that come.
+fn length_of<T>(receive: &Receive) -> usize {
+    receive.place.len() * size_of::<T>()
+}
+
+#[cold]
+fn torn<T>() -> CommError {
+    CommError::Unportable {
+        type_name: type_name::<T>(),
+        reason: "a piece of a vector is cut off".to_owned(),
+    }
+}

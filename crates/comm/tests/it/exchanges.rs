@@ -1,0 +1,120 @@
+//! Long slices between processes: what comes is right, and no process sends more than the operation needs.
+
+use crate::network::processes;
+use crate::worlds::Outcome;
+use motet_comm::{CommError, Communicator, World};
+use motet_testkit::{patience, within};
+
+/// Bytes of each rank, for one operation.
+const BYTES: usize = 240_000;
+
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    ToAll,
+    Gather,
+    Broadcast,
+    Reduce,
+}
+
+/// The most bytes of numbers that one of so many processes has to send, with `ranks` ranks each.
+fn needed(operation: Operation, count: usize, ranks: usize) -> usize {
+    let size = count * ranks;
+    let others = size - ranks;
+    match operation {
+        Operation::ToAll => BYTES / size * ranks * others,
+        Operation::Gather => BYTES * ranks * others,
+        // The ranks of a process get their shares apart.
+        Operation::Broadcast => BYTES * (1 + ranks),
+        Operation::Reduce => 2 * BYTES,
+    }
+}
+
+async fn take_part(operation: Operation, comm: &Communicator) -> Result<(), CommError> {
+    let (rank, size) = (comm.rank(), comm.size());
+    let mine: Vec<u64> = (0..BYTES / 8).map(|i| (rank * 1000 + i) as u64).collect();
+    let mut room = mine.clone();
+    match operation {
+        Operation::ToAll => {
+            comm.alltoall_into(&mine, &mut room).await?;
+            let each = mine.len() / size;
+            for (i, came) in room.iter().enumerate() {
+                let from = i / each;
+                assert_eq!(*came as usize, from * 1000 + rank * each + i % each);
+            }
+        }
+        Operation::Gather => {
+            let mut all = vec![0; size * mine.len()];
+            comm.allgather_into(&mine, &mut all).await?;
+            for (i, came) in all.iter().enumerate() {
+                let (from, at) = (i / mine.len(), i % mine.len());
+                assert_eq!(*came as usize, from * 1000 + at);
+            }
+        }
+        Operation::Broadcast => {
+            comm.broadcast_into(1, &mut room).await?;
+            let right = |(i, came): (usize, &u64)| *came as usize == 1000 + i;
+            assert!(room.iter().enumerate().all(right));
+        }
+        Operation::Reduce => {
+            comm.allreduce_into(&mine, &mut room, |a, b| a + b).await?;
+            let ranks = size * (size - 1) / 2 * 1000;
+            let right = |(i, total): (usize, &u64)| *total as usize == ranks + size * i;
+            assert!(room.iter().enumerate().all(right));
+        }
+    }
+    Ok(())
+}
+
+fn sends_what_is_needed(operation: Operation, count: usize, ranks: usize) {
+    let sent = within(patience(), move || {
+        processes(count, move |end| {
+            let world = World::over(end.clone(), ranks);
+            let ended =
+                world.run(async move |comm| -> Outcome<()> { take_part(operation, &comm).await });
+            ended.unwrap();
+            end.bytes_sent()
+        })
+    });
+    // Shares are rounded up; what else goes is short.
+    let most = needed(operation, count, ranks) * 21 / 20 + 20_000;
+    let worst = sent.into_iter().max().unwrap_or_default();
+    assert!(
+        worst <= most,
+        "{operation:?}, {count} processes of {ranks}: {worst} bytes, {most} are enough"
+    );
+}
+
+#[test]
+fn sem_g490_a_process_sends_what_the_operation_needs() {
+    use Operation::{Broadcast, Gather, Reduce, ToAll};
+    for count in [2, 3, 4, 5] {
+        for operation in [ToAll, Gather, Broadcast, Reduce] {
+            sends_what_is_needed(operation, count, 1);
+        }
+    }
+    for operation in [ToAll, Gather, Broadcast] {
+        sends_what_is_needed(operation, 3, 2);
+    }
+}
+
+/// Elements of 24 bytes: pieces end within one.
+#[test]
+fn sem_g490_pieces_may_cut_elements() {
+    within(patience(), || {
+        processes(3, |end| {
+            let ended = World::over(end, 1).run(async |comm| -> Outcome<()> {
+                let mine = vec![[comm.rank() as f64 + 1.0; 3]; 3001];
+                let mut totals = vec![[0.0; 3]; 3001];
+                let op = |a: [f64; 3], b: [f64; 3]| [a[0] + b[0], a[1] * b[1], a[2].max(b[2])];
+                comm.allreduce_into(&mine, &mut totals, op).await?;
+                assert!(totals.iter().all(|total| *total == [6.0, 6.0, 3.0]));
+                let mut all = vec![[0.0; 3]; 9003];
+                comm.allgather_into(&mine, &mut all).await?;
+                let right = |(i, came): (usize, &[f64; 3])| *came == [(i / 3001 + 1) as f64; 3];
+                assert!(all.iter().enumerate().all(right));
+                Ok(())
+            });
+            ended.unwrap();
+        });
+    });
+}
