@@ -10,6 +10,7 @@
 mod critical;
 mod dissimilarities;
 mod field;
+mod found;
 mod freeze;
 mod kernel;
 #[cfg(test)]
@@ -17,14 +18,14 @@ mod tests;
 
 use crate::clustering::TraceStep;
 use crate::team::Team;
-use crate::{Clusters, Control, DataError, MiningError, ParameterError, Progress};
+use crate::{Clusters, Control, MiningError, ParameterError, Progress};
 use critical::{Critical, Limit};
+use dissimilarities::normalised;
 use field::{Field, Sums};
 use motet_comm::Communicator;
-use serde::{Deserialize, Serialize};
-use std::ops::Range;
 
 pub use dissimilarities::Dissimilarities;
+pub use found::PairwiseClustering;
 
 /// Steps at one temperature at most.
 const STEPS: usize = 300;
@@ -81,49 +82,6 @@ impl Default for Pairwise {
             mass_power: 0.5,
             last_mass_power: 0.0,
         }
-    }
-}
-
-/// What [`Pairwise::fit`] finds. Every field but `rows` and `labels` is the same on all ranks.
-///
-/// Clusters are numbered by their first rows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct PairwiseClustering {
-    /// The rows whose labels are here.
-    pub rows: Range<usize>,
-    /// The cluster of each of these rows.
-    pub labels: Vec<u32>,
-    /// The number of rows in each cluster, of all ranks.
-    pub sizes: Vec<usize>,
-    /// The share of the whole weight in each cluster.
-    pub masses: Vec<f64>,
-    /// Of each cluster the row with the least mean dissimilarity to its members.
-    pub medoids: Vec<usize>,
-    /// Half the mean dissimilarity of the pairs of each cluster.
-    pub mean_costs: Vec<f64>,
-    /// The cost: the mean of `mean_costs` by mass.
-    pub cost: f64,
-    /// The temperatures in order.
-    pub trace: Vec<TraceStep>,
-    /// The largest difference of D(i, j) and D(j, i) in the input, of which the mean was used.
-    pub asymmetry: f64,
-}
-
-impl PairwiseClustering {
-    /// Joins the parts of all ranks, in rank order; `None` if there are no parts or one does not
-    /// follow the one before.
-    pub fn join(parts: impl IntoIterator<Item = PairwiseClustering>) -> Option<PairwiseClustering> {
-        let mut parts = parts.into_iter();
-        let mut whole = parts.next()?;
-        for part in parts {
-            if part.rows.start != whole.rows.end {
-                return None;
-            }
-            whole.rows.end = part.rows.end;
-            whole.labels.extend(part.labels);
-        }
-        Some(whole)
     }
 }
 
@@ -418,28 +376,4 @@ fn first_largest(shares: &[f64]) -> usize {
         }
     }
     best
-}
-
-/// Weights that add up to 1.
-fn normalised(weights: Option<&[f64]>, rows: usize) -> Result<Vec<f64>, DataError> {
-    let Some(weights) = weights else {
-        return Ok(vec![1.0 / rows as f64; rows]);
-    };
-    if weights.len() != rows {
-        return Err(DataError::WeightCount {
-            weights: weights.len(),
-            points: rows,
-        });
-    }
-    if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-        return Err(DataError::BadWeight {
-            row,
-            weight: weights[row],
-        });
-    }
-    let sum: f64 = weights.iter().sum();
-    if !(sum > 0.0 && sum.is_finite()) {
-        return Err(DataError::WeightSum { sum });
-    }
-    Ok(weights.iter().map(|w| w / sum).collect())
 }

@@ -67,7 +67,7 @@ impl Field<'_> {
                     })
                     .collect();
                 power.project(&mut image);
-                power.step(image, limit);
+                power.step(&image, limit);
             }
         }
         Ok(powers.into_iter().map(Power::finish).collect())
@@ -142,9 +142,9 @@ impl Power {
 
     /// Goes on to `image`, what G makes of the vector. A negative eigenvalue at the end means a
     /// second pass, shifted by it.
-    fn step(&mut self, image: Vec<f64>, limit: Limit) {
-        let value = dot(self.vector.iter().copied(), &image);
-        for (old, new) in self.vector.iter_mut().zip(&image) {
+    fn step(&mut self, image: &[f64], limit: Limit) {
+        let value = dot(self.vector.iter().copied(), image);
+        for (old, new) in self.vector.iter_mut().zip(image) {
             *old = new + self.shift * *old;
         }
         normalise(&mut self.vector);

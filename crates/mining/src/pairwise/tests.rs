@@ -1,3 +1,5 @@
+//! Known values, the same bits on any number of ranks, bad input.
+
 use super::*;
 use crate::{CancelToken, adjusted_rand};
 use motet_comm::World;
@@ -167,7 +169,7 @@ fn sem_g603_three_groups_by_both_powers_and_all_storages() {
         last_mass_power: 1.0,
         ..exactly(3)
     };
-    let rows = pairs.clone();
+    let rows = pairs;
     let make = move |row: usize, to: &mut [f64]| to.copy_from_slice(&rows[row * 60..][..60]);
     let computed = Dissimilarities::computed(60, make).unwrap();
     for method in [exactly(3), as_vector] {
@@ -280,4 +282,47 @@ fn protein_families_needs_data() {
     let found = fit(2, &exactly(4), &squares, None);
     close(found.cost, 31.893346797061096);
     assert!(adjusted_rand(&classes, &found.labels) > 0.988);
+}
+
+#[test]
+fn sem_g602_a_step_that_would_raise_the_free_energy_is_halved() {
+    // Negative eigenvalues of the centred matrix reach far: pairs at 0 or 1 by a fixed rule.
+    let odd = |i: usize, j: usize| ((i * j + i + j) * 7 % 11 % 2) as f64;
+    let pairs = (0..24).flat_map(|i| (0..24).map(move |j| if i == j { 0.0 } else { odd(i, j) }));
+    let data = Dissimilarities::new(pairs.collect(), 24).unwrap();
+    let (plain, halved) = on_field(&data, &[1.0; 24], async |field| {
+        let t = 0.01;
+        let start: Vec<f64> = (0..24)
+            .flat_map(|i| [0.5 + 0.01 * (i % 5) as f64, 0.5 - 0.01 * (i % 5) as f64])
+            .collect();
+        let (mut plain, mut shares) = (Vec::new(), start.clone());
+        for _ in 0..20 {
+            let sums = field.sums(2, &shares).await.unwrap();
+            plain.push(field.free_energy(&shares, &sums, t, 0.0));
+            shares = field.shares(&sums, t, 0.0);
+        }
+        let sums = field.sums(2, &start).await.unwrap();
+        let mut state = State {
+            free_energy: 0.0,
+            shares: start,
+            sums,
+            temperature: t,
+            power: 0.0,
+            steps: 0,
+        };
+        // A tolerance that every step meets: one step per call.
+        let method = Pairwise {
+            tolerance: 1e9,
+            ..Pairwise::default()
+        };
+        let mut halved = Vec::new();
+        for _ in 0..20 {
+            method.converge(field, &mut state).await.unwrap();
+            halved.push(state.free_energy);
+        }
+        (plain, halved)
+    });
+    let rises = |free: &[f64]| free.windows(2).any(|pair| pair[1] > pair[0] + 1e-11);
+    assert!(rises(&plain), "{plain:?}");
+    assert!(!rises(&halved), "{halved:?}");
 }
