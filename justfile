@@ -32,6 +32,10 @@ shuttle *args:
 stress *args:
     cargo xtask stress {{ args }}
 
+# what takes longer than the gate may, for one crate or all
+deep *args:
+    cargo xtask deep {{ args }}
+
 # instructions of the core's paths beside the baseline
 counts *args:
     cargo xtask counts {{ args }}

@@ -26,6 +26,9 @@ The project's recipes.
       --keep-going
   cargo xtask stress [CRATE] the tests that repeat themselves, one after the other
       --seconds N            in all (600)
+  cargo xtask deep [CRATE]   what takes longer than the gate may: tests called deep_, models
+                             with more schedules, ten minutes of stress tests
+      --keep-going
   cargo xtask counts         instructions that the core's paths take, beside the baseline (valgrind)
       --bless                what is counted becomes the baseline
   cargo xtask sanitize [CRATE]   the tests under AddressSanitizer and, with nightly, ThreadSanitizer
@@ -45,6 +48,7 @@ pub(crate) enum Command {
     Tidy,
     Models(Checker, ModelOptions),
     Stress(StressOptions),
+    Deep(DeepOptions),
     Counts { bless: bool },
     Sanitize(SanitizeOptions),
     Docs { open: bool },
@@ -104,6 +108,15 @@ pub(crate) struct StressOptions {
     pub(crate) seconds: f64,
 }
 
+/// How to run what takes long.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct DeepOptions {
+    /// Only this package.
+    pub(crate) package: Option<String>,
+    /// Go on after a failure.
+    pub(crate) keep_going: bool,
+}
+
 /// How to run the tests under the sanitizer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct SanitizeOptions {
@@ -139,6 +152,7 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
         "shuttle" => &["CRATE", "keep-going", "schedules"],
         "stress" => &["CRATE", "seconds"],
         "counts" => &["bless"],
+        "deep" => &["CRATE", "keep-going"],
         "sanitize" => &["CRATE", "keep-going"],
         "docs" => &["open"],
         "tidy" => &[],
@@ -166,6 +180,10 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
             seconds: seconds.unwrap_or(600.0),
         }),
         "counts" => Command::Counts { bless },
+        "deep" => Command::Deep(DeepOptions {
+            package: test.models.package,
+            keep_going: test.models.keep_going,
+        }),
         "sanitize" => Command::Sanitize(SanitizeOptions {
             package: test.models.package,
             keep_going: test.models.keep_going,
@@ -263,6 +281,7 @@ mod tests {
             "docs --ci",
             "counts ports",
             "sanitize --bless",
+            "deep --quick",
             "loom a b",
             "loom --preemptions x",
             "loom --schedules 5",
@@ -296,6 +315,11 @@ mod tests {
         };
         let line = "sanitize comm --keep-going";
         assert_eq!(of(line), Ok(Command::Sanitize(options)));
+        let options = DeepOptions {
+            package: Some("mpi".to_owned()),
+            keep_going: false,
+        };
+        assert_eq!(of("deep mpi"), Ok(Command::Deep(options)));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! The project's recipes: `cargo xtask test`, `preflight`, `tidy`, `loom`, `shuttle`, `stress`,
-//! `counts`, `sanitize`, `docs`, `bench`.
+//! `deep`, `counts`, `sanitize`, `docs`, `bench`.
 //!
 //! `cargo xtask test` is the gate: it runs everything that must hold before a change is merged, in
 //! order, and ends with a table of what ran, what failed and what was left out.
@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Command::Tidy => recipes::tidy(),
         Command::Models(checker, options) => recipes::models(checker, &options),
         Command::Stress(options) => recipes::stress(&options),
+        Command::Deep(options) => recipes::deep(&options),
         Command::Counts { bless } => recipes::counts(bless),
         Command::Sanitize(options) => recipes::sanitize(&options),
         Command::Docs { open } => recipes::docs(open),

@@ -2,6 +2,7 @@
 
 mod bench;
 mod counts;
+mod deep;
 mod docs;
 mod models;
 mod preflight;
@@ -13,6 +14,7 @@ mod tidy;
 
 pub(crate) use bench::bench;
 pub(crate) use counts::counts;
+pub(crate) use deep::deep;
 pub(crate) use docs::docs;
 pub(crate) use models::models;
 pub(crate) use preflight::preflight;

@@ -120,7 +120,10 @@ fn header(html: &mut Html, results: &Results, losses: &Losses<'_>, judged: &[Jud
     let tiles = [
         (
             losses.losses.iter().filter(|loss| !loss.overlaps).count(),
-            format!("of {} comparisons lost beyond the spread", losses.compared),
+            match losses.compared {
+                0 => "comparisons lost, but there was no peer to compare with".to_owned(),
+                compared => format!("of {compared} comparisons lost beyond the spread"),
+            },
         ),
         (count(Answer::Holds), "claims of the papers hold".to_owned()),
         (count(Answer::DoesNot), "do not".to_owned()),
@@ -179,6 +182,11 @@ fn lost(html: &mut Html, results: &Results, losses: &Losses<'_>) {
         compared,
         untold,
     } = losses;
+    if *compared == 0 {
+        html.p("Nothing is compared: these rows hold no value of a peer beside one of motet. Measure with peers to see what motet loses.");
+        html.close("section");
+        return;
+    }
     let beyond = losses.iter().filter(|loss| !loss.overlaps).count();
     html.p(&format!(
         "A peer is better by more than 10 % in {} of {compared} comparisons, each motet's value against the best peer's at the same point \

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::bench::BenchArgs;
 use crate::doctor::DoctorArgs;
+use crate::read::OnMissing;
 use crate::run::RunArgs;
 use crate::spread::SpreadArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -17,7 +18,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
     about = "Parallel data mining on a messaging runtime",
     after_help = "Example:\n  motet cluster examples/data/places.csv.gz --geo lat,lon \
                   --clusters 24 --out out\n\nEach command explains itself: motet cluster --help",
-    disable_help_subcommand = true,
     subcommand_required = true,
     arg_required_else_help = true
 )]
@@ -109,6 +109,10 @@ pub struct TableArgs {
     /// Centres are printed in the columns' own units, spreads in standard deviations.
     #[arg(long, visible_alias = "standardize")]
     pub standardise: bool,
+
+    /// What to do with a row that has an empty cell, NA, N/A, ? or null in a chosen column
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnMissing::Error)]
+    pub missing: OnMissing,
 
     /// Character between the fields: , or ; or tab or any other [default: found]
     #[arg(long, value_name = "C")]
@@ -219,6 +223,7 @@ Fields of --json: points, columns, dimensions, method, clusters, inertia, spread
   scaling (threads, t1_seconds, tp_seconds, overhead, efficiency, same_result),
   profile (seconds, threads, ranks with their stages, overhead, model),
   table (cluster, size, weight, centre, spread), trace (as in trace.json),
-  file, geo, standardised, weight, constant_columns, motet (the version)
+  missing (what, dropped_rows, filled_cells), file, geo, standardised, weight,
+  constant_columns, motet (the version)
 
 Exit codes: 0 done, 2 a wrong file, column, value or option, 130 interrupted, 1 a fault";

@@ -15,11 +15,11 @@ use crate::map::{self, Picture};
 use crate::plan::{Plan, Search};
 use crate::processes;
 use crate::progress::Bar;
-use crate::read::{self, LeftOut, Table};
+use crate::read::{self, LeftOut, OnMissing, Table};
 use crate::report;
 use crate::space::Placed;
 use crate::stdout::print;
-use crate::summary::{Cluster, Profiled, Scaling, Step, Summary};
+use crate::summary::{Cluster, Missing, Profiled, Scaling, Step, Summary};
 use crate::text::grouped;
 
 /// The names of the files of `--out`.
@@ -247,6 +247,7 @@ fn summarise(
         geo: plan.geo,
         standardised: plan.standardise,
         weight: placed.weight.clone(),
+        missing: missing(plan, placed),
         constant_columns: constant_columns(placed, clustering),
         method: method(plan.search),
         clusters: table.len(),
@@ -260,6 +261,15 @@ fn summarise(
         table,
         trace: trace.collect(),
     }
+}
+
+fn missing(plan: &Plan, placed: &Placed) -> Option<Missing> {
+    let what = plan.request.missing;
+    (what != OnMissing::Error).then_some(Missing {
+        what,
+        dropped_rows: placed.dropped.len(),
+        filled_cells: placed.filled,
+    })
 }
 
 fn method(search: Search) -> String {
@@ -295,7 +305,7 @@ fn write_files(
     let files = [
         Content {
             name: LABELS,
-            write: Box::new(|to| files::write_labels(to, &placed.names, placed.values(), labels)),
+            write: Box::new(|to| files::write_labels(to, placed, labels)),
         },
         Content {
             name: CENTRES,

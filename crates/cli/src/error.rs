@@ -224,6 +224,40 @@ pub enum InputError {
         /// What to do.
         advice: &'static str,
     },
+    /// A field has no value.
+    #[error("a value is missing ('{text}'): {place}: {advice}")]
+    MissingValue {
+        /// The field.
+        place: Place,
+        /// Its text.
+        text: String,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// Every row lacks a value.
+    #[error("every row of {file} lacks a value: choose other columns with --columns")]
+    AllDropped {
+        /// The path as given.
+        file: String,
+    },
+    /// A column has no value to take the mean of.
+    #[error("column {column} of {file} has no value: choose other columns with --columns")]
+    NoValues {
+        /// The path as given.
+        file: String,
+        /// The column.
+        column: String,
+    },
+    /// The file is no CSV.
+    #[error("{file} is {what}, not CSV: {advice}")]
+    Format {
+        /// The path as given.
+        file: String,
+        /// What it is.
+        what: &'static str,
+        /// What to do with it.
+        advice: &'static str,
+    },
     /// A field is NaN, infinite, or too large for a number of 64 bits.
     #[error("'{text}' is not finite: {place}: drop the row or correct it")]
     NotFinite {

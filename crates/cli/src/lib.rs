@@ -65,6 +65,7 @@ pub use bench::{
 pub use doctor::DoctorArgs;
 pub use entry::main;
 pub use error::{BenchError, CliError, InputError, OptionError, OutputError, Place, StartError};
+pub use read::OnMissing;
 pub use run::RunArgs;
 pub use spread::SpreadArgs;
-pub use summary::{Cluster, Scaling, Step, Summary};
+pub use summary::{Cluster, Missing, Scaling, Step, Summary};

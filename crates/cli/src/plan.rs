@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::args::{ClusterArgs, Method, MethodArgs, TableArgs};
 use crate::error::OptionError;
-use crate::read::{Choice, ColumnChoice, Request};
+use crate::read::{Choice, ColumnChoice, OnMissing, Request};
 
 /// What to do.
 #[derive(Debug)]
@@ -101,6 +101,13 @@ fn request(file: PathBuf, table: TableArgs) -> Result<Request, OptionError> {
             });
         }
     };
+    if table.missing == OnMissing::Mean && matches!(columns, ColumnChoice::Geo { .. }) {
+        return Err(OptionError::Conflict {
+            option: "--missing mean",
+            other: "--geo",
+            advice: "a mean of degrees is no place; give --missing drop-row",
+        });
+    }
     let header = match (table.header, table.no_header) {
         (true, _) => Some(true),
         (_, true) => Some(false),
@@ -116,6 +123,7 @@ fn request(file: PathBuf, table: TableArgs) -> Result<Request, OptionError> {
         file,
         delimiter,
         choice,
+        missing: table.missing,
     })
 }
 

@@ -5,13 +5,16 @@
 
 mod columns;
 mod dialect;
+mod format;
 mod layout;
+mod missing;
 mod records;
 mod source;
 
 use std::path::PathBuf;
 
 pub(crate) use layout::{Choice, ColumnChoice, LeftOut};
+pub use missing::OnMissing;
 pub(crate) use source::open_file;
 
 use crate::error::{InputError, Place};
@@ -34,6 +37,8 @@ pub(crate) struct Request {
     pub(crate) delimiter: Option<u8>,
     /// Its header and the columns wanted.
     pub(crate) choice: Choice,
+    /// What to do with rows that lack a value.
+    pub(crate) missing: OnMissing,
 }
 
 /// The chosen columns of a file.
@@ -49,6 +54,10 @@ pub(crate) struct Table {
     pub(crate) weights: Option<(String, Vec<f64>)>,
     /// Columns left out because they are not numeric.
     pub(crate) left_out: Vec<LeftOut>,
+    /// Numbers from 1, in order, of the rows that were left out because they lack a value.
+    pub(crate) dropped: Vec<usize>,
+    /// Cells that lacked a value and have got the mean of their column.
+    pub(crate) filled: usize,
 }
 
 impl Table {
@@ -71,20 +80,31 @@ pub(crate) fn read_table(request: &Request, on_rows: impl Fn(usize)) -> Result<T
     let first = first_rows(&mut records)?;
     let file = records.label().to_owned();
     let layout = Layout::decide(&file, &first, &request.choice)?;
-    let mut sink = Sink::new(&file, &layout, &request.choice);
+    let mut sink = Sink::new(&file, &layout, request);
     for record in &first[usize::from(layout.header)..] {
         sink.push(record)?;
     }
     let mut record = Record::default();
     while records.read(&mut record)? {
         sink.push(&record)?;
-        if sink.rows.is_multiple_of(REPORT_ROWS) {
-            on_rows(sink.rows);
+        if sink.seen.is_multiple_of(REPORT_ROWS) {
+            on_rows(sink.seen);
         }
     }
     let Sink {
-        values, weights, ..
+        mut values,
+        weights,
+        dropped,
+        holes,
+        ..
     } = sink;
+    if values.is_empty() {
+        return Err(InputError::AllDropped { file });
+    }
+    if let Err(column) = missing::fill(&mut values, layout.chosen.len(), &holes) {
+        let column = layout.columns.name(layout.chosen[column]).to_owned();
+        return Err(InputError::NoValues { file, column });
+    }
     let name = |index: usize| layout.columns.name(index).to_owned();
     let weights = layout.weight.map(|index| (name(index), weights));
     if let Some((column, weights)) = &weights
@@ -101,6 +121,8 @@ pub(crate) fn read_table(request: &Request, on_rows: impl Fn(usize)) -> Result<T
         values,
         weights,
         left_out: layout.left_out,
+        dropped,
+        filled: holes.len(),
     })
 }
 
@@ -125,28 +147,53 @@ struct Sink<'a> {
     layout: &'a Layout,
     /// Whether the two chosen columns are degrees.
     geo: bool,
-    rows: usize,
+    on_missing: OnMissing,
+    /// Rows that came.
+    seen: usize,
     values: Vec<f64>,
     weights: Vec<f64>,
+    /// Numbers from 1 of the rows that came and were left out.
+    dropped: Vec<usize>,
+    /// Where in `values` a mean is to come.
+    holes: Vec<usize>,
 }
 
 impl<'a> Sink<'a> {
-    fn new(file: &'a str, layout: &'a Layout, choice: &Choice) -> Sink<'a> {
-        let geo = matches!(choice.columns, ColumnChoice::Geo { .. });
+    fn new(file: &'a str, layout: &'a Layout, request: &Request) -> Sink<'a> {
+        let geo = matches!(request.choice.columns, ColumnChoice::Geo { .. });
         Sink {
             file,
             layout,
             geo,
-            rows: 0,
+            on_missing: request.missing,
+            seen: 0,
             values: Vec::new(),
             weights: Vec::new(),
+            dropped: Vec::new(),
+            holes: Vec::new(),
         }
     }
 
     fn push(&mut self, record: &Record) -> Result<(), InputError> {
+        self.seen += 1;
+        let cells = self.layout.chosen.iter().chain(&self.layout.weight);
+        if self.on_missing == OnMissing::DropRow
+            && cells
+                .into_iter()
+                .any(|&index| missing::is_missing(record.field(index)))
+        {
+            self.dropped.push(self.seen);
+            return Ok(());
+        }
         for &index in &self.layout.chosen {
-            let value = self.number(record, index)?;
-            self.values.push(value);
+            let hole = missing::is_missing(record.field(index));
+            if hole && self.on_missing == OnMissing::Mean {
+                self.holes.push(self.values.len());
+                self.values.push(0.0);
+            } else {
+                let value = self.number(record, index)?;
+                self.values.push(value);
+            }
         }
         if self.geo {
             self.check_degrees(record)?;
@@ -159,7 +206,6 @@ impl<'a> Sink<'a> {
             }
             self.weights.push(weight);
         }
-        self.rows += 1;
         Ok(())
     }
 
@@ -171,6 +217,11 @@ impl<'a> Sink<'a> {
                 place: self.place(record, index),
                 text: shown(text),
             }),
+            Err(_) if missing::is_missing(text) => Err(InputError::MissingValue {
+                place: self.place(record, index),
+                text: shown(text),
+                advice: self.missing_advice(index),
+            }),
             Err(_) => Err(InputError::NotANumber {
                 place: self.place(record, index),
                 text: shown(text),
@@ -181,7 +232,7 @@ impl<'a> Sink<'a> {
 
     fn check_degrees(&self, record: &Record) -> Result<(), InputError> {
         let limits = [("latitude", -90.0, 90.0), ("longitude", -360.0, 360.0)];
-        let row = &self.values[2 * self.rows..];
+        let row = &self.values[self.values.len() - 2..];
         for (side, (what, least, most)) in limits.into_iter().enumerate() {
             if !(least..=most).contains(&row[side]) {
                 let index = self.layout.chosen[side];
@@ -195,6 +246,14 @@ impl<'a> Sink<'a> {
             }
         }
         Ok(())
+    }
+
+    fn missing_advice(&self, index: usize) -> &'static str {
+        if self.geo || self.layout.weight == Some(index) {
+            "fill it in, or leave such rows out with --missing drop-row"
+        } else {
+            "fill it in, or give --missing drop-row or --missing mean, or other --columns"
+        }
     }
 
     fn place(&self, record: &Record, index: usize) -> Place {
@@ -216,7 +275,6 @@ fn number_advice(text: &str) -> &'static str {
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let comma = text.trim_start_matches('-').split_once(',');
     match comma {
-        _ if text.is_empty() => "fill it in, drop the row, or choose other columns with --columns",
         Some((whole, part)) if digits(whole) && digits(part) => {
             "write decimals with a point; if commas separate the fields, add --delimiter ,"
         }
@@ -239,6 +297,5 @@ mod tests {
     fn a_decimal_comma_is_recognised() {
         assert!(number_advice("-1,5").contains("point"));
         assert!(!number_advice("1,x").contains("point"));
-        assert!(number_advice("").contains("fill it in"));
     }
 }

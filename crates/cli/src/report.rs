@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use crate::read::OnMissing;
 use crate::summary::{Cluster, Scaling, Summary};
 use crate::text::{decimals, fixed, grouped, significant};
 
@@ -116,6 +117,15 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
         ("run time", seconds(summary.run_seconds)),
         ("threads", summary.threads.to_string()),
     ];
+    if let Some(missing) = summary.missing {
+        let text = match missing.what {
+            OnMissing::Mean => format!("{} cells filled by means", grouped(missing.filled_cells)),
+            OnMissing::DropRow | OnMissing::Error => {
+                format!("{} rows left out", grouped(missing.dropped_rows))
+            }
+        };
+        facts.insert(1, ("missing", text));
+    }
     facts.extend(summary.scaling.iter().flat_map(scaling_facts));
     facts
 }

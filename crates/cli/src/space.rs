@@ -34,6 +34,10 @@ pub(crate) struct Placed {
     pub(crate) space: Space,
     /// The points in it, with their weights.
     pub(crate) points: Points,
+    /// Numbers from 1 of the rows that are no points, because they lack a value.
+    pub(crate) dropped: Vec<usize>,
+    /// Cells that have the mean of their column.
+    pub(crate) filled: usize,
     /// The numbers as read, where the points hold others.
     read: Option<Vec<f64>>,
 }
@@ -46,6 +50,8 @@ impl Placed {
             names,
             values,
             weights,
+            dropped,
+            filled,
             ..
         } = table;
         let (weight, weights) = weights.unzip();
@@ -73,6 +79,8 @@ impl Placed {
             file,
             names,
             weight,
+            dropped,
+            filled,
             space,
             points,
             read,
@@ -182,6 +190,8 @@ mod tests {
             values: values.to_vec(),
             weights: weights.map(|weights| ("w".to_owned(), weights.to_vec())),
             left_out: Vec::new(),
+            dropped: Vec::new(),
+            filled: 0,
         }
     }
 

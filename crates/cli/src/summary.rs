@@ -4,6 +4,8 @@
 use motet_comm::{Model, Overhead, Profile};
 use serde::Serialize;
 
+use crate::read::OnMissing;
+
 /// The result of `motet cluster`; with `--json` this object is printed.
 #[derive(Debug, Clone, Serialize)]
 pub struct Summary {
@@ -24,6 +26,9 @@ pub struct Summary {
     /// The column of weights.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<String>,
+    /// What was done with rows that lack a value, unless the first one would have ended the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Missing>,
     /// Columns in which all points are equal.
     pub constant_columns: Vec<String>,
     /// How the clusters were found.
@@ -53,6 +58,17 @@ pub struct Summary {
     pub table: Vec<Cluster>,
     /// The steps of the method, in order.
     pub trace: Vec<Step>,
+}
+
+/// What was done with rows that lack a value.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Missing {
+    /// What `--missing` says.
+    pub what: OnMissing,
+    /// Rows left out.
+    pub dropped_rows: usize,
+    /// Cells that got the mean of their column.
+    pub filled_cells: usize,
 }
 
 /// One cluster.

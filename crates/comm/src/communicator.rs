@@ -3,6 +3,7 @@
 use crate::CommError;
 use crate::envelope::{Context, Kind};
 use crate::fabric::{AnyFabric, Place, Team};
+use crate::handover::Savings;
 use crate::lent::Lender;
 use crate::pending::Spot;
 use crate::profile::{Called, Entered, Recorder};
@@ -48,6 +49,8 @@ struct Seldom {
     started: Cell<u32>,
     /// The room of what this rank has lent to the others.
     lender: Lender,
+    /// The memory of numbers that were sent from slices before their receiver came.
+    savings: motet_sync::Arc<Savings>,
 }
 
 impl Communicator {
@@ -76,6 +79,11 @@ impl Communicator {
 
     fn seldom(&self) -> &Seldom {
         self.seldom.get_or_init(Box::default)
+    }
+
+    /// The memory of numbers that this rank sends from slices.
+    pub(crate) fn savings(&self) -> &motet_sync::Arc<Savings> {
+        &self.seldom().savings
     }
 
     /// What notes the rank's time, if the run is profiled.

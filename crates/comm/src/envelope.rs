@@ -77,14 +77,14 @@ const RECEIPT: u64 = 1 << 34;
 
 /// Keeps apart what must never meet: the messages of one communicator from those of the others, and those
 /// of the runtime itself from those of the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Context {
     pub(crate) communicator: u32,
     pub(crate) kind: Kind,
 }
 
 /// Who speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     User = 0,
     Shift = 1,

@@ -23,6 +23,9 @@
 //! Which end is whose the ranks' numbers say, not who sends: two ranks that exchange the same slices again and again
 //! find in their caches what they copied last.
 
+mod savings;
+pub(crate) use savings::Savings;
+
 use crate::Plain;
 use crate::streamed;
 use motet_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -43,6 +46,9 @@ const UNIT: usize = if cfg!(motet_loom) { 1 } else { 4096 };
 /// Units in a piece: at most, when two copy; and when one saves, whom the other may join.
 const MOST: u32 = 64;
 const MOST_SAVED: u32 = 4;
+
+/// Bytes of a piece that is saved, at most.
+const PIECE: usize = MOST_SAVED as usize * UNIT;
 
 /// So often the sender looks for a receiver before it saves: one that looks for the message comes within that time.
 const LOOKS: u32 = if cfg!(motet_loom) { 1 } else { 32 };
@@ -65,6 +71,8 @@ struct Lent {
     fetched: AtomicU32,
     /// The sender's until it has brought all, then the receiver's.
     saved: UnsafeCell<Vec<Saved>>,
+    /// Where the memory of what was saved comes from and goes to.
+    savings: Arc<Savings>,
     /// Stand for the slice, and for what the sender writes to the room: a model sees who comes there when.
     slice: UnsafeCell<()>,
     written: UnsafeCell<()>,
@@ -97,8 +105,13 @@ pub(crate) struct Borrowed {
     length: usize,
 }
 
-/// Lends the numbers. `forward`: the sender begins at the front, the receiver at the back.
-pub(crate) fn lend<T: Plain>(numbers: &[T], forward: bool) -> (Lending<'_>, Borrowed) {
+/// Lends the numbers. `forward`: the sender begins at the front, the receiver at the back. What is to be saved uses the
+/// memory of `savings`.
+pub(crate) fn lend<'a, T: Plain>(
+    numbers: &'a [T],
+    forward: bool,
+    savings: &Arc<Savings>,
+) -> (Lending<'a>, Borrowed) {
     let bytes = mem::size_of_val(numbers);
     let units = u32::try_from(bytes.div_ceil(UNIT)).expect("no memory has so many units");
     let lent = Arc::new(Lent {
@@ -110,6 +123,7 @@ pub(crate) fn lend<T: Plain>(numbers: &[T], forward: bool) -> (Lending<'_>, Borr
         brought: AtomicU32::new(0),
         fetched: AtomicU32::new(0),
         saved: UnsafeCell::new(Vec::new()),
+        savings: Arc::clone(savings),
         slice: UnsafeCell::new(()),
         written: UnsafeCell::new(()),
     });
@@ -192,7 +206,7 @@ impl Lent {
         // Acquire: see above.
         let room = self.room.load(Ordering::Acquire);
         if room.is_null() {
-            let mut saved = Vec::with_capacity(bytes.len());
+            let mut saved = self.savings.take(bytes.len());
             // SAFETY: the caller's promise; there is room, which is full afterwards.
             unsafe {
                 self.copy(&bytes, saved.as_mut_ptr());
@@ -207,6 +221,17 @@ impl Lent {
             self.written
                 .with_mut(|_| unsafe { self.copy(&bytes, room.add(bytes.start)) });
         }
+    }
+}
+
+impl Drop for Lent {
+    /// Both have left: the memory of what was saved is for the next.
+    fn drop(&mut self) {
+        // SAFETY: there is no other reference.
+        let saved = self
+            .saved
+            .with_mut(|saved| unsafe { mem::take(&mut *saved) });
+        self.savings.keep(saved);
     }
 }
 
@@ -331,7 +356,7 @@ mod tests {
         for forward in [true, false] {
             let mut numbers = numbers();
             let sent = numbers.clone();
-            let (lending, borrowed) = lend(&numbers, forward);
+            let (lending, borrowed) = lend(&numbers, forward, &Arc::default());
             drop(lending);
             numbers.fill(0);
             assert!(borrowed.holds::<Vec<u64>>() && !borrowed.holds::<Vec<i64>>());
@@ -342,11 +367,12 @@ mod tests {
     #[test]
     fn sem_g306_both_copy_and_the_slice_is_its_owners_again() {
         let mut room = vec![0; numbers().len()];
+        let savings = Arc::default();
         for round in 0..200_u64 {
             let mut numbers = numbers();
             numbers[0] = round;
             let sent = numbers.clone();
-            let (lending, borrowed) = lend(&numbers, round % 2 == 0);
+            let (lending, borrowed) = lend(&numbers, round % 2 == 0, &savings);
             let fetching = thread::spawn(move || {
                 (0..round * 20).for_each(|_| spin_loop());
                 borrowed.fetch(&mut room);
@@ -362,14 +388,31 @@ mod tests {
     #[test]
     #[should_panic(expected = "the room is for other numbers")]
     fn room_of_another_length_is_not_written_to() {
-        let (_lending, borrowed) = lend(&[1_u8; 5], true);
+        let (_lending, borrowed) = lend(&[1_u8; 5], true, &Arc::default());
         borrowed.fetch(&mut [0_u8; 4]);
+    }
+
+    #[test]
+    fn sem_g481_the_memory_of_saved_numbers_is_used_again() {
+        let (numbers, savings) = (numbers(), Arc::<Savings>::default());
+        let pieces = size_of_val(&*numbers).div_ceil(PIECE);
+        for _ in 0..3 {
+            let (lending, borrowed) = lend(&numbers, true, &savings);
+            drop(lending);
+            assert_eq!(savings.kept(), 0, "it is in the message");
+            assert!(*borrowed.open().downcast::<Vec<u64>>().unwrap() == numbers);
+            assert!(savings.kept() >= pieces, "{} {pieces}", savings.kept());
+        }
+        let most = savings.kept();
+        let (lending, borrowed) = lend(&numbers, true, &savings);
+        drop((lending, borrowed));
+        assert_eq!(savings.kept(), most, "also where nobody fetches");
     }
 
     #[test]
     fn numbers_that_are_not_fetched_are_dropped() {
         let numbers = numbers();
-        let (lending, borrowed) = lend(&numbers, true);
+        let (lending, borrowed) = lend(&numbers, true, &Arc::default());
         drop(borrowed);
         drop(lending);
     }
@@ -385,7 +428,7 @@ mod loom_tests {
         for forward in [true, false] {
             loom::model(move || {
                 let mut numbers = [1_u8, 2, 3];
-                let (lending, borrowed) = lend(&numbers, forward);
+                let (lending, borrowed) = lend(&numbers, forward, &Arc::default());
                 let fetching = thread::spawn(move || {
                     let mut room = [0_u8; 3];
                     borrowed.fetch(&mut room);

@@ -4,7 +4,8 @@
 //! needs a message. A rank is an async task with a home worker, so a rank that waits holds no
 //! thread, and the same program runs with as many ranks as you like on as many cores as there are.
 //!
-//! - Depends on: `motet-sync`, `motet-dispatch`; `motet-ports` for the fabric `ports`.
+//! - Depends on: `motet-sync`, `motet-dispatch`; `motet-ports` for the fabric `ports`;
+//!   `motet-sums` for sums with the same bits; `motet-trace` for reports and profiles.
 //! - Used by: `motet-mining`, the facade, the benchmarks.
 //!
 //! ```text
@@ -57,17 +58,14 @@
 //! few pages), `meet.rs` (a collective), `rank_slot.rs` (how a rank waits), `fabric/lane.rs` and `fabric/meeting.rs` (what
 //! is fast).
 
-mod address;
 mod any_cell;
 mod asks;
-mod call_site;
 mod collectives;
 mod communicator;
 #[cfg(doctest)]
 mod compile_fail;
 mod envelope;
 mod error;
-mod exact_sum;
 mod fabric;
 mod group;
 mod handover;
@@ -76,10 +74,7 @@ mod meet;
 mod pending;
 mod plain;
 mod point_to_point;
-mod profile;
 mod rank_slot;
-mod report;
-mod reproducible;
 mod request;
 mod run;
 mod split;
@@ -93,18 +88,22 @@ mod watch;
 mod wire;
 mod world;
 
-pub use address::{ANY_SOURCE, ANY_TAG, Dest, Source, Status, Tag, TagMatch};
-pub use call_site::CallSite;
+// By what they are about, for the modules here.
+use motet_sums as exact_sum;
+use motet_trace::{self as address, self as profile, self as report};
+
+pub use motet_sums::{Dyadic, ExactSum, Real};
+pub use motet_trace::{
+    ANY_SOURCE, ANY_TAG, CallSite, CollectiveNow, Dest, Model, Operation, Overhead, Profile,
+    RankNow, RankProfile, RankState, Source, StageProfile, Status, Tag, TagMatch, Unmatched, Wait,
+    WaitGraph, WaitNow, WaitReport,
+};
+
 pub use communicator::Communicator;
 pub use error::{CommError, RunError};
-pub use exact_sum::{ExactSum, Real};
 pub use group::Group;
 pub use plain::Plain;
 pub use point_to_point::{Message, PersistentRecv, PersistentSend, Probe};
-pub use profile::{Model, Overhead, Profile, RankProfile, StageProfile};
-pub use report::graph::{CollectiveNow, RankNow, WaitGraph, WaitNow};
-pub use report::{Operation, RankState, Unmatched, Wait, WaitReport};
-pub use reproducible::Dyadic;
 pub use request::{Request, Requests};
 pub use topology::{Cartesian, Line, Neighbourhood, Ring, dims_create};
 pub use transport::{Gone, Header, Transport, TransportError};

@@ -5,15 +5,13 @@
 
 mod numbers;
 
+pub(crate) use motet_trace::known;
 pub(crate) use numbers::{Numbers, numbers_of};
 
 use crate::{Plain, Value};
-use motet_sync::Mutex;
 use postcard::ser_flavors::Flavor;
 use std::any::{Any, TypeId, type_name};
-use std::collections::HashSet;
 use std::marker::PhantomData;
-use std::sync::OnceLock;
 
 /// What is to be known of the type of a message whose value is at hand.
 #[derive(Debug)]
@@ -84,10 +82,11 @@ impl Flavor for Appending<'_> {
     }
 }
 
-/// Calls the macro for every type of plain numbers.
+/// Calls the macro for every type whose vectors go as they lie in memory. Others that are [`Plain`] go as serde has them.
 macro_rules! each_plain {
     ($with:ident) => {
-        $with!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64)
+        $with!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64
+            [f32; 2] [f32; 3] [f32; 4] [f64; 2] [f64; 3] [f64; 4])
     };
 }
 
@@ -170,66 +169,6 @@ pub(crate) fn adopt<T: 'static>(bytes: &mut Vec<u8>, length: usize) -> Option<Re
     None
 }
 
-/// A value inside another one, for serde: vectors of plain numbers are written as they lie in memory here too, in
-/// formats that nobody reads but programs.
-pub(crate) mod inside {
-    use super::{plain_bytes, plain_vector};
-    use serde::de::{Error, Visitor};
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use std::fmt;
-    use std::marker::PhantomData;
-
-    pub(crate) fn serialize<T, S>(value: &T, to: S) -> Result<S::Ok, S::Error>
-    where
-        T: Serialize + 'static,
-        S: Serializer,
-    {
-        match plain_bytes(value) {
-            Some(bytes) if !to.is_human_readable() => to.serialize_bytes(bytes),
-            _ => value.serialize(to),
-        }
-    }
-
-    pub(crate) fn deserialize<'de, T, D>(from: D) -> Result<T, D::Error>
-    where
-        T: Deserialize<'de> + 'static,
-        D: Deserializer<'de>,
-    {
-        let plain = plain_vector::<T>(&[]).is_some();
-        if plain && !from.is_human_readable() {
-            return from.deserialize_bytes(Numbers(PhantomData));
-        }
-        T::deserialize(from)
-    }
-
-    struct Numbers<T>(PhantomData<T>);
-
-    impl<T: 'static> Visitor<'_> for Numbers<T> {
-        type Value = T;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("the bytes of numbers")
-        }
-
-        fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<T, E> {
-            let read = plain_vector(bytes).unwrap_or_else(|| Err("no numbers".to_owned()));
-            read.map_err(E::custom)
-        }
-    }
-}
-
-/// A text that lives as long as the program. There are as many as the program has types, files and calls.
-pub(crate) fn known(text: &str) -> &'static str {
-    static TEXTS: OnceLock<Mutex<HashSet<&'static str>>> = OnceLock::new();
-    let mut texts = TEXTS.get_or_init(Mutex::default).lock();
-    if let Some(known) = texts.get(text) {
-        return known;
-    }
-    let text: &'static str = text.to_owned().leak();
-    texts.insert(text);
-    text
-}
-
 /// Reads numbers and texts off the end of bytes, in the opposite order of writing.
 pub(crate) struct Tail<'a>(pub(crate) &'a [u8]);
 
@@ -293,30 +232,11 @@ mod tests {
         assert_eq!(round(vec![1.5_f64, -0.0, f64::INFINITY]), 24);
         assert_eq!(round(vec![u16::MAX; 3]), 6);
         assert_eq!(round(vec![i128::MIN]), 16);
+        assert_eq!(round(vec![[1.5_f64, 2.5, 3.5]; 2]), 48);
         assert_eq!(round(Vec::<f32>::new()), 0);
         let mut bytes = Vec::new();
         encode(&vec![f64::from_bits(0x7ff8_dead_beef_0001)], &mut bytes).unwrap();
         assert_eq!(bytes, 0x7ff8_dead_beef_0001_u64.to_le_bytes(), "also a NaN");
-    }
-
-    #[test]
-    fn numbers_inside_a_dyadic_total_go_as_they_are() {
-        let add = |left: Vec<f64>, _| left;
-        let mut numbers = crate::Dyadic::new(5);
-        numbers.push(vec![0.5; 100], add);
-        numbers.push(vec![-0.0; 100], add);
-        let bytes = round(numbers);
-        assert!((1600..1620).contains(&bytes), "{bytes}");
-        let mut words = crate::Dyadic::new(0);
-        words.push(vec!["a".to_owned()], |left, _| left);
-        round(words);
-        let mut torn = Vec::new();
-        encode(
-            &(7_usize..8, vec![(0_u32, "nine.....".to_owned())]),
-            &mut torn,
-        )
-        .unwrap();
-        assert!(decode::<crate::Dyadic<Vec<f64>>>(&torn).is_err());
     }
 
     #[test]
@@ -330,12 +250,6 @@ mod tests {
     fn what_stays_in_its_process_is_not_written() {
         assert!(encode(&Local(1), &mut Vec::new()).is_err());
         assert!(decode::<Local<u8>>(&[1]).is_err());
-    }
-
-    #[test]
-    fn texts_are_known_once() {
-        let one = known(&String::from("a text"));
-        assert!(std::ptr::eq(one, known("a text")));
     }
 
     #[test]

@@ -281,7 +281,7 @@ impl World {
     /// ([`RunError::Panicked`]), or all ranks wait for each other ([`RunError::Stuck`]). The other
     /// ranks are dropped where they wait. A rank that waits for something else than ranks (a port, a
     /// timer) is not stuck; nor is one that waits inside a combinator with wakers of its own.
-    pub fn run<R: Send, E: Send + fmt::Debug>(
+    pub fn run<R: Send, E: Send + fmt::Display>(
         &self,
         body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
     ) -> Result<Vec<R>, RunError<E>> {
@@ -305,7 +305,7 @@ impl World {
     /// assert_eq!(outcome.results, [1, 0]);
     /// assert_eq!((outcome.unmatched[0].source, outcome.unmatched[0].dest), (0, 1));
     /// ```
-    pub fn run_outcome<R: Send, E: Send + fmt::Debug>(
+    pub fn run_outcome<R: Send, E: Send + fmt::Display>(
         &self,
         body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
     ) -> Result<Outcome<R>, RunError<E>> {

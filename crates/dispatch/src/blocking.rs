@@ -6,16 +6,17 @@
 use crate::exception::Exception;
 use crate::route::{self, ExceptionRoute};
 use crate::task::{Run, Task, TaskBox};
+use crate::waiting::{Awaited, WaitPart, Waiter, watch_here};
 use crate::{QueueError, TaskList};
 use motet_sync::{Condvar, Mutex, thread};
-use std::any::Any;
+use std::any::{Any, type_name};
 use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -43,6 +44,7 @@ struct State {
 /// the call.
 pub struct RunBlocking<T> {
     answer: Arc<Mutex<Answer<T>>>,
+    created: &'static Location<'static>,
 }
 
 struct Answer<T> {
@@ -82,6 +84,7 @@ impl Blocking {
     }
 
     /// Runs `work` on a thread of its own.
+    #[track_caller]
     pub(crate) fn run<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce() -> T + Send + 'static,
@@ -98,7 +101,10 @@ impl Blocking {
             exceptions: Arc::clone(exceptions),
         });
         self.call(call.into_task());
-        RunBlocking { answer }
+        RunBlocking {
+            answer,
+            created: Location::caller(),
+        }
     }
 
     fn call(self: &Arc<Self>, call: Task) {
@@ -246,7 +252,7 @@ impl<T: Send + 'static, F: FnOnce() -> T + Send + 'static> Run for Call<T, F> {
     }
 }
 
-impl<T> Future for RunBlocking<T> {
+impl<T: Send + 'static> Future for RunBlocking<T> {
     type Output = Result<T, QueueError>;
 
     /// # Panics
@@ -263,9 +269,38 @@ impl<T> Future for RunBlocking<T> {
                 })
             }
             None => {
-                answer.waker = Some(cx.waker().clone());
+                let begins = answer.waker.replace(cx.waker().clone()).is_none();
+                drop(answer);
+                if begins {
+                    let waiter = Arc::downgrade(&self.answer) as Weak<dyn Waiter>;
+                    watch_here(waiter, self.created);
+                }
                 Poll::Pending
             }
+        }
+    }
+}
+
+impl<T: Send + 'static> Waiter for Mutex<Answer<T>> {
+    fn awaits(&self) -> Option<Awaited> {
+        let answer = self.lock();
+        let waits = answer.result.is_none() && answer.waker.is_some();
+        waits.then(|| Awaited {
+            who: "run_blocking",
+            queue: None,
+            parts: vec![WaitPart {
+                port: format!("the end of a call, of {}", type_name::<T>()),
+                there: 0,
+                needed: 1,
+            }],
+        })
+    }
+
+    fn dispatcher_ended(&self) {
+        let waker = self.lock().waker.clone();
+        // Outside the lock: the task may be dropped at once, and this wait with it.
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 }

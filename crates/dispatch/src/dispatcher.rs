@@ -339,7 +339,10 @@ impl Dispatcher {
                 thread.join().expect("a worker never panics");
             }
         }
-        queues.iter().flat_map(|queue| queue.close()).collect()
+        let left = queues.iter().flat_map(|queue| queue.close()).collect();
+        // Now the queues drop whom they get: tasks that wait, for what may never come, go with the dispatcher.
+        self.pool().roll.end();
+        left
     }
 }
 

@@ -36,6 +36,11 @@ pub trait Enqueue: Any + Send + Sync {
         false
     }
 
+    /// Whether the queue is stopped: it takes nothing more, and nothing in it starts. (`false`, unless overridden.)
+    fn is_stopped(&self) -> bool {
+        false
+    }
+
     /// Gives back room that was claimed and will not be used. Called under no lock: those who wait for room
     /// are woken here.
     fn release(&self);
@@ -54,8 +59,9 @@ pub trait Enqueue: Any + Send + Sync {
         Err(task)
     }
 
-    /// Queues a task that was admitted before and comes back: an async task that was woken. It is
-    /// never refused, so a wake-up is never lost; a full queue may exceed its depth by these.
+    /// Queues a task that was admitted before and comes back, an async task that was woken, or the
+    /// registration of an arbiter. It is never refused, so a wake-up is never lost; a full queue may exceed its
+    /// depth by these.
     fn readmit(&self, task: Task);
 
     /// Counts the room of a task that a worker has taken and an arbiter now holds, whether there is any
@@ -69,8 +75,7 @@ pub trait Enqueue: Any + Send + Sync {
         true
     }
 
-    /// Queues a task that has claimed room and must run: a policy that discards tasks spares it. The
-    /// registrations of arbiters are queued so. (As [`admit`](Enqueue::admit), unless overridden.)
+    /// Queues a task that has claimed room and must run: a policy that discards tasks spares it. (As [`admit`](Enqueue::admit), unless overridden.)
     fn admit_kept(&self, task: Task) {
         self.admit(task);
     }

@@ -33,6 +33,7 @@ mod prefix;
 pub use handle::FutureHandle;
 pub use prefix::is_task_context;
 
+use crate::drops::drop_flat;
 use crate::memory::Memory;
 use crate::task::{Header, Task, VTable};
 use crate::worker;
@@ -271,12 +272,19 @@ impl<F: Future<Output = ()>> FutureNode<F> {
             unsafe { Memory::destroy(prefix.cast::<Self>()) };
             return;
         }
-        // SAFETY: as `run`; wakers that come now see RUNNING and only leave a mark.
-        unsafe {
-            prefix.as_ref().state.fetch_or(RUNNING, Ordering::AcqRel);
-            Self::drop_future(prefix.cast());
-            release(prefix);
-        }
+        // Wakers that come now see RUNNING and only leave a mark.
+        // SAFETY: as `run`.
+        let state = unsafe { &prefix.as_ref().state };
+        state.fetch_or(RUNNING, Ordering::AcqRel);
+        // The future may hold what ends the wait of the next task, and that of the one after it.
+        drop_flat(GivenUp {
+            prefix,
+            // SAFETY: the node is one of `Self`, its future is there, and the queue's reference passes on.
+            end: |prefix| unsafe {
+                let _reference = Reference(prefix);
+                Self::drop_future(prefix.cast());
+            },
+        });
     }
 
     /// Drops the future if it has not been polled yet; else polls it, so that it may end as it
@@ -294,6 +302,28 @@ impl<F: Future<Output = ()>> FutureNode<F> {
                 Self::discard(header);
             }
         }
+    }
+}
+
+/// A task that will not run: its future is dropped with this, and the queue's reference.
+struct GivenUp {
+    prefix: NonNull<Prefix>,
+    end: fn(NonNull<Prefix>),
+}
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        (self.end)(self.prefix);
+    }
+}
+
+/// A reference to a task, given up also when the destructor of its future panics.
+struct Reference(NonNull<Prefix>);
+
+impl Drop for Reference {
+    fn drop(&mut self) {
+        // SAFETY: this is one of the references that the state counts.
+        unsafe { release(self.0) };
     }
 }
 

@@ -52,6 +52,10 @@ impl Enqueue for Home {
         self.queue.is_free()
     }
 
+    fn is_stopped(&self) -> bool {
+        self.queue.is_stopped()
+    }
+
     fn release(&self) {
         self.queue.release_room();
     }

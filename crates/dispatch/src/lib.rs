@@ -20,6 +20,7 @@
 //! |---|---|
 //! | a closure | [`Task::new`] and [`Enqueue::enqueue`] |
 //! | a future | [`spawn`] |
+//! | a future whose result is awaited, or that is aborted | [`spawn_with_handle`] |
 //! | on a pool of threads | [`Dispatcher`], [`DispatcherQueue`] |
 //! | on one particular thread of it | [`DispatcherQueue::home`] |
 //! | here and now, in order | [`Inline`] |
@@ -53,6 +54,7 @@ mod counters;
 mod deadline;
 mod direct;
 mod dispatcher;
+mod drops;
 mod enqueue;
 mod error;
 mod exception;
@@ -63,6 +65,7 @@ mod inbox;
 mod injector;
 mod inline;
 mod inside_task;
+mod join_handle;
 mod limit;
 mod line;
 mod local;
@@ -100,6 +103,7 @@ pub use clock::{Clock, Timer, Timescale};
 pub use counters::{QueueCounters, WorkerCounters};
 pub use direct::Direct;
 pub use dispatcher::{Dispatcher, DispatcherConfig, IdleWatch};
+pub use drops::{drop_each, drop_flat};
 pub use enqueue::{Enqueue, EnqueueWait};
 pub use error::{QueueError, Refused};
 pub use exception::Exception;
@@ -107,6 +111,7 @@ pub use future_task::{FutureHandle, is_task_context, spawn, spawn_here, spawn_un
 pub use home::Home;
 pub use inline::Inline;
 pub use inside_task::{InsideTask, inside_task};
+pub use join_handle::{JoinError, JoinHandle, spawn_with_handle};
 pub use line::{Room, RoomLine, RoomWait};
 pub use policy::{ExecutionPolicy, ExecutionPolicyNotification};
 pub use priority::ThreadPriority;

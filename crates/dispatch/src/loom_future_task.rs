@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// A queue that a thread of the model empties by hand.
-struct Hand(Inbox);
+pub(crate) struct Hand(Inbox);
 
 impl Hand {
-    fn new() -> Arc<Hand> {
+    pub(crate) fn new() -> Arc<Hand> {
         Arc::new(Hand(Inbox::new()))
     }
 
-    fn run_all(&self) {
+    pub(crate) fn run_all(&self) {
         let mut tasks = self.0.take_all();
         while let Some(task) = tasks.pop_front() {
             task.run();

@@ -125,6 +125,7 @@ impl DispatcherQueue {
     /// }).unwrap();
     /// assert_eq!(told.recv(), Ok(true));
     /// ```
+    #[track_caller]
     pub fn run_blocking<T: Send + 'static>(
         &self,
         call: impl FnOnce() -> T + Send + 'static,
@@ -159,6 +160,10 @@ impl Enqueue for DispatcherQueue {
     #[inline]
     fn is_free(&self) -> bool {
         self.core.is_free()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.core.is_stopped()
     }
 
     fn release(&self) {
@@ -230,6 +235,10 @@ impl Enqueue for QueueCore {
     #[inline]
     fn is_free(&self) -> bool {
         QueueCore::is_free(self)
+    }
+
+    fn is_stopped(&self) -> bool {
+        QueueCore::is_stopped(self)
     }
 
     fn release(&self) {

@@ -98,15 +98,10 @@ impl QueueCore {
         let deques: Vec<_> = (0..workers).map(|_| deque::Worker::new_fifo()).collect();
         let notifications = Arc::default();
         let routes = Routes::new(&config.name, &pool.exceptions);
+        let (policy, clock) = (config.policy, Clock::real());
         Arc::new_cyclic(|this| QueueCore {
             this: Weak::clone(this),
-            gate: Gate::new(
-                config.policy,
-                workers,
-                Clock::real(),
-                &notifications,
-                &routes,
-            ),
+            gate: Gate::new(policy, workers, clock, &notifications, &routes),
             config,
             slot,
             pool,
@@ -142,6 +137,11 @@ impl QueueCore {
     #[inline]
     pub(crate) fn is_free(&self) -> bool {
         self.gate.is_open() && self.state.load(Ordering::Relaxed) < STOPPED
+    }
+
+    /// Whether nothing starts any more and nothing is accepted.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.state.load(Ordering::Acquire) >= STOPPED
     }
 
     /// Claims room for one task.

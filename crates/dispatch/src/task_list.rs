@@ -4,8 +4,10 @@
 //! looked at while it waits (a port's items).
 
 use crate::Causalities;
+use crate::drops::drop_each;
 use crate::task::{Header, Node, Run, Task, TaskBox};
 use std::fmt;
+use std::iter;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
@@ -236,6 +238,14 @@ impl Links {
         Some(node)
     }
 
+    /// A task whose destructor panics does not keep the others.
+    #[cold]
+    fn drop_all(&mut self) {
+        let nodes = iter::from_fn(|| self.pop_front());
+        // SAFETY: the list owned the node.
+        drop_each(nodes.map(|node| unsafe { Task::from_header(node) }));
+    }
+
     fn append(&mut self, later: &mut Links) {
         let Links {
             head, tail, len, ..
@@ -298,9 +308,8 @@ impl Default for Links {
 
 impl Drop for Links {
     fn drop(&mut self) {
-        while let Some(node) = self.pop_front() {
-            // SAFETY: the list owned the node.
-            drop(unsafe { Task::from_header(node) });
+        if !self.head.is_null() {
+            self.drop_all();
         }
     }
 }

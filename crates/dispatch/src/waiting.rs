@@ -16,6 +16,11 @@ use std::time::{Duration, Instant};
 pub trait Waiter: Send + Sync {
     /// What is waited for; `None` when the wait is over. Ports may be locked for a moment to look.
     fn awaits(&self) -> Option<Awaited>;
+
+    /// The dispatcher in whose list this stands has ended. A future wakes its task, which its queue then
+    /// drops; a task of somebody else looks once more and goes on waiting. Called under no lock. (Does
+    /// nothing, unless overridden.)
+    fn dispatcher_ended(&self) {}
 }
 
 /// What someone waits for.

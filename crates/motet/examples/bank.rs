@@ -7,32 +7,12 @@
 //!   closing   ──► teardown ─────► audit          last, when all others have ended
 //! ```
 
-use motet::{Dispatcher, Interleave, Port, QueueConfig, Receive};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use motet::{Dispatcher, Interleave, Port, QueueConfig, StatefulInterleave};
 
 const ACCOUNTS: usize = 16;
 
-/// The money in each account. The interleave keeps writers apart, so each handler may read and write as
-/// if it were alone; that the values are atomic only spares the example `unsafe`.
-#[derive(Default)]
-struct Accounts([AtomicI64; ACCOUNTS]);
-
-impl Accounts {
-    fn balance(&self, account: usize) -> i64 {
-        self.0[account].load(Ordering::Relaxed)
-    }
-
-    /// Two steps, with room for others in between if the interleave let them.
-    fn add(&self, account: usize, amount: i64) {
-        let before = self.balance(account);
-        self.0[account].store(before + amount, Ordering::Relaxed);
-    }
-
-    fn total(&self) -> i64 {
-        (0..ACCOUNTS).map(|account| self.balance(account)).sum()
-    }
-}
+/// The money in each account: plain numbers, for the interleave keeps writers apart.
+type Accounts = [i64; ACCOUNTS];
 
 struct Transfer {
     from: usize,
@@ -51,21 +31,24 @@ struct Counters {
 
 impl Counters {
     /// Opens the bank; it posts its last total to `audits`.
-    fn open(&self, accounts: &Arc<Accounts>, audits: &Port<i64>) -> Interleave {
-        let [paid_in, moved, seen, audited] = [(); 4].map(|()| Arc::clone(accounts));
+    fn open(&self, audits: &Port<i64>) -> StatefulInterleave<Accounts> {
         let audit = audits.clone();
-        let deposit = move |(account, amount)| paid_in.add(account, amount);
-        let transfer = move |transfer: Transfer| {
-            moved.add(transfer.from, -transfer.amount);
-            moved.add(transfer.to, transfer.amount);
-        };
-        let balance = move |reply: Port<i64>| reply.post(seen.total()).expect("nobody refuses");
-        let close = move |()| audit.post(audited.total()).expect("nobody refuses");
-        Interleave::new()
-            .exclusive(Receive::persistent(&self.deposits, deposit))
-            .exclusive(Receive::persistent(&self.transfers, transfer))
-            .concurrent(Receive::persistent(&self.balances, balance))
-            .teardown(Receive::once(&self.closing, close))
+        let total = |accounts: &Accounts| accounts.iter().sum::<i64>();
+        Interleave::with_state([0; ACCOUNTS])
+            .exclusive(&self.deposits, |accounts, (account, amount)| {
+                accounts[account] += amount;
+            })
+            .exclusive(&self.transfers, |accounts, transfer| {
+                let Transfer { from, to, amount } = transfer;
+                accounts[from] -= amount;
+                accounts[to] += amount;
+            })
+            .concurrent(&self.balances, move |accounts, reply| {
+                reply.post(total(accounts)).expect("nobody refuses");
+            })
+            .teardown(&self.closing, move |accounts, ()| {
+                audit.post(total(&accounts)).expect("nobody refuses");
+            })
     }
 }
 
@@ -74,7 +57,7 @@ fn main() {
     let dispatcher = Dispatcher::new(4);
     let queue = dispatcher.queue(QueueConfig::named("bank"));
     let (counters, audits, totals) = (Counters::default(), Port::new(), Port::new());
-    let interleave = counters.open(&Arc::default(), &audits);
+    let interleave = counters.open(&audits);
     let bank = interleave.activate(&queue).expect("the queue is open");
     for n in 0..DEPOSITS {
         let (from, to) = (n % ACCOUNTS, (n * 7 + 3) % ACCOUNTS);

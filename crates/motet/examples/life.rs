@@ -116,7 +116,7 @@ async fn evolve(grid: &Cartesian, board: &Board) -> Result<Block, CommError> {
 
 impl Block {
     fn of(grid: &Cartesian, board: &Board) -> Block {
-        let coords = grid.coords(grid.rank());
+        let coords = grid.coords(grid.rank()).expect("it is in its grid");
         let share = |cells: usize, at: usize| {
             cells * coords[at] / grid.dims()[at]..cells * (coords[at] + 1) / grid.dims()[at]
         };

@@ -86,7 +86,7 @@ fn owner(grid: &Cartesian, dimension: usize, panel: usize) -> usize {
 
 /// The rows and columns of this rank's blocks.
 fn share(grid: &Cartesian) -> [Range<usize>; 2] {
-    let coords = grid.coords(grid.rank());
+    let coords = grid.coords(grid.rank()).expect("it is in its grid");
     [0, 1].map(|dimension| {
         let panels = panels(grid, dimension, coords[dimension]);
         PANEL * panels.start..PANEL * panels.end

@@ -1,68 +1,44 @@
-//! The papers' parallel loop: a range of blocks, and at most so many threads that take one block after the other.
+//! The papers' parallel loop: each rank holds an array of blocks, and threads take one block after the other.
 //!
 //! ```text
-//!              ┌─► task: next block, next block, … ─┐
-//!  0 .. blocks ┤                                    ├─► (end): one item per task
-//!              └─► task: next block, next block, … ─┘
+//!  rank 0: blocks ─► loop on the queue ─► its part ─┐
+//!  rank 1: blocks ─► loop on the queue ─► its part ─┴─ allreduce ─► the total, on each rank
 //! ```
 //!
-//! The split is dynamic: a thread that is done early takes more. The blocks here differ in what they cost, which a static split
-//! would not know.
+//! A rank awaits its loop and holds no thread meanwhile. The split is dynamic: a thread that is done
+//! early takes more. The blocks here differ in what they cost, which a static split would not know.
 
-use motet::{Dispatcher, DispatcherQueue, Enqueue, MultipleItemReceive, Port, QueueConfig, Task};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use motet::{CommError, Dispatcher, ParallelLoop, QueueConfig, Schedule, World, wait_blocking};
 
 const BLOCKS: usize = 400;
+const RANKS: usize = 2;
 
 fn main() {
     let dispatcher = Dispatcher::new(0);
     let queue = dispatcher.queue(QueueConfig::named("loop"));
-    let known: Vec<u32> = (0..BLOCKS).map(steps).collect();
-    for degree in [1, 2, 5] {
-        let found: Arc<[AtomicUsize]> = (0..BLOCKS).map(|_| AtomicUsize::new(0)).collect();
-        let places = Arc::clone(&found);
-        parallel_loop(&queue, degree, BLOCKS, move |block| {
-            places[block].fetch_add(steps(block) as usize, Ordering::Relaxed);
-        });
-        let found = found
-            .iter()
-            .map(|steps| steps.load(Ordering::Relaxed) as u32);
-        assert!(found.eq(known.iter().copied()), "each block once");
-    }
-    let longest = (0..BLOCKS).max_by_key(|&block| known[block]);
+    let parallel = ParallelLoop::new(&queue).schedule(Schedule::Dynamic { chunk: 4 });
+
+    // On a thread of the program: each block's number of steps, in the order of the blocks.
+    let steps_of = wait_blocking(parallel.map(0..BLOCKS, steps))
+        .expect("this is no handler")
+        .expect("no body panics");
+    assert!(steps_of.iter().copied().eq((0..BLOCKS).map(steps)));
+    let longest = (0..BLOCKS).max_by_key(|&block| steps_of[block]);
     println!("of the numbers below {BLOCKS} the one with the most steps to 1: {longest:?}");
     assert_eq!(longest, Some(327));
-}
 
-/// Runs `body` for each block on at most `degree` threads, and returns when all have ended.
-fn parallel_loop(
-    queue: &DispatcherQueue,
-    degree: usize,
-    blocks: usize,
-    body: impl Fn(usize) + Send + Sync + 'static,
-) {
-    let (next, body) = (Arc::new(AtomicUsize::new(0)), Arc::new(body));
-    let (end, all) = (Port::new(), Port::new());
-    let ended = all.clone();
-    MultipleItemReceive::once(&end, degree, move |_| {
-        ended.post(()).expect("nobody refuses")
-    })
-    .activate(queue)
-    .expect("the queue is open");
-    for _ in 0..degree {
-        let (next, body, end) = (Arc::clone(&next), Arc::clone(&body), end.clone());
-        let task = Task::new(move || {
-            // Only who gets which block is decided here; the end is told by messages.
-            let take = || next.fetch_add(1, Ordering::Relaxed);
-            std::iter::repeat_with(take)
-                .take_while(|&block| block < blocks)
-                .for_each(&*body);
-            end.post(()).expect("the queue is open");
-        });
-        queue.enqueue(task).expect("the queue is open");
-    }
-    all.recv_blocking().expect("this is no handler");
+    // On ranks: each loops over its share of the blocks.
+    let totals = World::threads(RANKS)
+        .run(async |comm| -> Result<f64, CommError> {
+            let mine = (comm.rank()..BLOCKS).step_by(comm.size());
+            let sum = parallel.reduce(mine, |block| f64::from(steps(block)).sqrt(), |a, b| a + b);
+            let sum = sum.await.expect("no body panics").unwrap_or(0.0);
+            comm.allreduce(sum, |a, b| a + b).await
+        })
+        .expect("no rank fails");
+    let known: f64 = steps_of.iter().map(|&steps| f64::from(steps).sqrt()).sum();
+    println!("the sum of their roots: {totals:?}");
+    assert!(totals.iter().all(|total| (total - known).abs() < 1e-9));
 }
 
 /// Collatz's steps from a number to 1.

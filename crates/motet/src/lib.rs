@@ -15,7 +15,7 @@
 //! | you have … | you want | example |
 //! |---|---|---|
 //! | events, requests, a graph of steps | [`Port`], [`Receive`], [`JoinedReceive`], [`Choice`] | `hello_port`, `word_count`, `philosophers`, `choice` |
-//! | state that handlers share | [`Interleave`] | `bank` |
+//! | state that handlers share | [`Interleave::with_state`] | `bank` |
 //! | questions that want an answer | [`reply`], [`ReplyPort`] | `request_reply`, `with_tokio` |
 //! | work on many threads that belongs together | [`Causality`] | `causality` |
 //! | one loop over much data, in parallel | [`World`], [`Communicator`] | `hello_ranks`, `heat` |
@@ -24,7 +24,10 @@
 //! | data that all must exchange, or see once | [`alltoall`](Communicator::alltoall), [`Ring`](comm::Ring), [`sub`](comm::Cartesian::sub) | `sample_sort`, `nbody`, `matmul` |
 //! | a program whose ranks wait, and you ask for whom | [`tell_why`], `motet run --why` | |
 //! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |
+//! | one loop over blocks, on the threads of a queue | [`ParallelLoop`] | `parallel_loop` |
+//! | items that all who subscribe shall get | [`BroadcastPort`] | `readings` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
+//! | something to simulate, event by event | [`sim::Model`] | `queueing_network` |
 //!
 //! ```
 //! use motet::{Dispatcher, Port, QueueConfig, Receive};
@@ -53,21 +56,23 @@ pub use motet_dispatch as dispatch;
 pub use motet_mining as mining;
 pub use motet_mpi as mpi;
 pub use motet_ports as ports;
+pub use motet_sim as sim;
 pub use why::tell_why;
 
 pub use motet_comm::{CommError, Communicator, Local, RunError, Value, World};
 pub use motet_dispatch::{
     Cancelled, Causalities, Causality, Clock, Dispatcher, DispatcherConfig, DispatcherQueue,
-    Enqueue, Exception, ExecutionPolicy, ExecutionPolicyNotification, Inline, QueueConfig,
-    QueueError, Rate, Replay, ReplayConfig, ReplayQueue, Stall, Task, ThreadPriority, Timer,
-    Timescale, Trace, spawn,
+    Enqueue, Exception, ExecutionPolicy, ExecutionPolicyNotification, Inline, JoinError,
+    JoinHandle, QueueConfig, QueueError, Rate, Replay, ReplayConfig, ReplayQueue, Stall, Task,
+    ThreadPriority, Timer, Timescale, Trace, spawn, spawn_with_handle,
 };
 pub use motet_ports::{
-    ActiveInterleave, After, BlockingError, CausalityPorts, Choice, CombineError, ExceptionPort,
-    ExecutionPolicyNotificationPort, Fairness, FromHandler, Interleave, JoinedReceive,
-    MultipleItemGather, MultipleItemReceive, MultiplePortReceive, NoReply, Overflow, Port,
-    PortConfig, PortCounters, PortSet, PostError, PostRefusal, Receive, Reply, ReplyPort,
-    SharedPortSet, SuccessFailurePort, guard, join, reply, select, timer, wait_blocking,
+    ActiveInterleave, After, BlockingError, Broadcast, BroadcastPort, CausalityPorts, Choice,
+    CombineError, ExceptionPort, ExecutionPolicyNotificationPort, Fairness, FromHandler,
+    Interleave, JoinedReceive, LoopError, MultipleItemGather, MultipleItemReceive,
+    MultiplePortReceive, NoReply, Overflow, ParallelLoop, Port, PortConfig, PortCounters, PortSet,
+    PostError, PostRefusal, Receive, Reply, ReplyPort, Schedule, SharedPortSet, StatefulInterleave,
+    Subscription, SuccessFailurePort, guard, join, reply, select, timer, wait_blocking,
     wait_blocking_for,
 };
 

@@ -1,5 +1,6 @@
 //! From an arbiter that has been built to one that is at work.
 
+use crate::delivery::QueueHandle;
 use crate::outlet::Outlet;
 use motet_dispatch::{Enqueue, QueueError, Task, Waiter};
 use std::fmt;
@@ -8,7 +9,10 @@ use std::sync::{Arc, Weak};
 
 /// An arbiter at work, or done. Dropping it changes nothing; the arbiter goes on.
 #[derive(Clone)]
-pub struct Activation(Arc<dyn Active>);
+pub struct Activation {
+    arbiter: Arc<dyn Active>,
+    queue: QueueHandle,
+}
 
 /// An arbiter that has been built and is not at work yet: alone, or a branch of another.
 ///
@@ -54,7 +58,7 @@ pub trait Attach: Sized {
     /// Puts the arbiter to work: queues its registration on `queue`, where its handlers will run.
     ///
     /// # Errors
-    /// [`QueueError`] when the queue is full or stopped.
+    /// [`QueueError`] when the queue is stopped. The registration takes no room.
     #[track_caller]
     fn activate(self, queue: &impl Enqueue) -> Result<Activation, QueueError> {
         Activation::start(self, queue)
@@ -86,25 +90,32 @@ impl Activation {
     /// delays it; items posted meanwhile wait in their ports, which are kept until then.
     #[track_caller]
     pub(crate) fn start(arbiter: impl Attach, queue: &dyn Enqueue) -> Result<Self, QueueError> {
-        let (arbiter, register) = arbiter.prepare(Outlet::to(queue));
-        queue.reserve()?;
-        queue.admit_kept(Task::new(register));
+        if queue.is_stopped() {
+            return Err(QueueError::Stopped);
+        }
+        let handle = queue.handle();
+        let (arbiter, register) = arbiter.prepare(Outlet::direct(Arc::clone(&handle)));
+        // It takes no room: a one-time arbiter that its own handler activates again must not be lost.
+        queue.readmit(Task::new(register));
         let waiter = Arc::downgrade(&arbiter) as Weak<dyn Waiter>;
         queue.watch(waiter, Location::caller());
-        Ok(Activation(arbiter))
+        Ok(Activation {
+            arbiter,
+            queue: handle,
+        })
     }
 
     /// Takes the arbiter off its ports: it accepts nothing more. Handlers that have been queued
     /// still run. Also works before the registration has happened.
     pub fn cleanup(&self) {
-        self.0.cleanup();
+        self.arbiter.cleanup();
     }
 
     /// Whether the arbiter can still accept items: `false` once a one-time arbiter has accepted,
-    /// and after [`Activation::cleanup`].
+    /// after [`Activation::cleanup`], and once the dispatcher of its queue has ended.
     #[must_use]
     pub fn is_active(&self) -> bool {
-        self.0.is_active()
+        self.arbiter.is_active() && !self.queue.is_stopped()
     }
 }
 

@@ -13,22 +13,28 @@ mod join_report;
 mod join_seat;
 mod joined_receive;
 mod lacking;
+mod limited;
 mod multiple_item_gather;
 mod multiple_item_receive;
 mod multiple_port_receive;
 mod one_each;
 mod part;
+mod patience;
 mod place;
 mod receive;
 mod row;
 mod rule;
 mod seats;
+mod source;
 
 pub use after::After;
 pub use choice::Choice;
 pub(crate) use choice::{Branches, Held, Kept, Visit};
 pub use from_handler::FromHandler;
-pub use interleave::{ActiveInterleave, CombineError, Fairness, Interleave};
+pub use interleave::{
+    ActiveInterleave, CombineError, Exclusive, Fairness, Interleave, SharedState,
+    StatefulInterleave,
+};
 pub(crate) use is_ready::IsReady;
 pub use joined_receive::JoinedReceive;
 pub use multiple_item_gather::MultipleItemGather;
@@ -38,3 +44,4 @@ pub use part::{Batch, IntoPart, Part};
 pub use receive::Receive;
 pub(crate) use seats::Ports as KitPorts;
 pub use seats::{IntoParts, IntoRow, IntoShares, Kit};
+pub use source::{IntoSource, Source};

@@ -19,6 +19,10 @@ impl Enqueue for Beyond {
         Ok(())
     }
 
+    fn is_stopped(&self) -> bool {
+        self.0.is_stopped()
+    }
+
     fn release(&self) {}
 
     fn admit(&self, task: Task) {

@@ -29,6 +29,21 @@
 //!
 //! ```compile_fail
 //! #![deny(unused_must_use)]
+//! motet_ports::Interleave::with_state(0);
+//! ```
+//!
+//! ```compile_fail
+//! #![deny(unused_must_use)]
+//! motet_ports::ParallelLoop::new(&motet_dispatch::Inline::new("here")).for_each(0..2, |_| ());
+//! ```
+//!
+//! ```compile_fail
+//! #![deny(unused_must_use)]
+//! motet_ports::BroadcastPort::<u32>::new().subscribe(1, motet_ports::Overflow::Reject);
+//! ```
+//!
+//! ```compile_fail
+//! #![deny(unused_must_use)]
 //! use motet_ports::{JoinedReceive, Port};
 //! let (p, q) = (Port::new(), Port::new());
 //! JoinedReceive::once((&p, &q), |_: (u32, u32)| ());

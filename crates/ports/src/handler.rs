@@ -5,6 +5,7 @@ use crate::parent::Pass;
 use motet_dispatch::spawn_here;
 use motet_sync::Mutex;
 use std::future::Future;
+use std::sync::Arc;
 
 /// A handler whose kind is not known any more.
 pub(crate) type AnyHandler<A> = Box<dyn Handle<A>>;
@@ -13,10 +14,24 @@ pub(crate) type AnyHandler<A> = Box<dyn Handle<A>>;
 pub(crate) trait Handle<A>: Send + Sync {
     fn handle(&self, args: A, queue: &QueueHandle, pass: Option<Pass<'_>>);
 
+    /// As `handle`; the permit is given up when the handler has ended. Async handlers override it.
+    fn handle_under(&self, permit: Permit, args: A, queue: &QueueHandle, pass: Option<Pass<'_>>) {
+        self.handle(args, queue, pass);
+        drop(permit);
+    }
+
     /// The name that reports show: the type of the closure says where it was written.
     fn name(&self) -> &'static str {
         std::any::type_name::<Self>()
     }
+}
+
+/// The slot that a handler takes among a limited number of them. Dropped when the handler has ended.
+pub(crate) struct Permit(Arc<dyn Slot>);
+
+/// What a permit gives up.
+pub(crate) trait Slot: Send + Sync {
+    fn give_up(&self);
 }
 
 /// For each item.
@@ -77,6 +92,28 @@ where
 {
     fn handle(&self, args: A, queue: &QueueHandle, pass: Option<Pass<'_>>) {
         start(queue, (self.0)(args), pass);
+    }
+
+    fn handle_under(&self, permit: Permit, args: A, queue: &QueueHandle, pass: Option<Pass<'_>>) {
+        let handler = (self.0)(args);
+        let permitted = async move {
+            // Dropped after the handler's future, also when that is dropped unfinished.
+            let _permit = permit;
+            handler.await;
+        };
+        start(queue, permitted, pass);
+    }
+}
+
+impl Permit {
+    pub(crate) fn new(slot: Arc<dyn Slot>) -> Self {
+        Permit(slot)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.0.give_up();
     }
 }
 

@@ -16,14 +16,18 @@
 //! | to handle … | use | waiting form |
 //! |---|---|---|
 //! | one item of one port | [`Receive`] | [`Port::recv`] |
+//! | … at most so many at a time | [`Receive::at_most`] | |
 //! | `n` items of one port | [`MultipleItemReceive`] | |
+//! | up to `n` items of one port, after a time | [`MultipleItemReceive::or_after`] | [`Port::recv_up_to`] |
 //! | items of several ports: some together, some alone, some last | [`Interleave`] | |
+//! | … with state that the handlers share | [`Interleave::with_state`] | |
 //! | items of each of several ports | [`JoinedReceive`] | [`join`] |
 //! | an item of each of any number of ports of one type | [`MultiplePortReceive`] | |
 //! | `n` items of several ports, any mix | [`MultipleItemGather`] | |
 //! | … that satisfy a [`guard`] | [`Port::when`], [`Receive::when`] | |
 //! | the first of several that can run | [`Choice`] | [`select`] |
 //! | nothing: just run | [`FromHandler`] | |
+//! | blocks of data, in parallel | [`ParallelLoop`] | the same: its results are awaited |
 //! | look without taking | [`Port::test`], [`Port::items`] | [`Port::ready`] |
 //! | items of several types, addressed by type | [`PortSet`], [`SharedPortSet`] | |
 //! | an answer to one request | [`ReplyPort`] | [`reply`] |
@@ -37,6 +41,7 @@
 //! |---|---|---|
 //! | to a port without limit | [`Port::post`] | [`Port::post_wait`], for room in the receiver's queue |
 //! | to a [bounded](Port::bounded) port | [`Port::post`]: its [`Overflow`] policy decides | [`Port::post_wait`], [`Port::post_blocking`] |
+//! | to all who subscribe | [`BroadcastPort::post`] | [`BroadcastPort::post_wait`] |
 //!
 //! ```
 //! use motet_dispatch::{Dispatcher, QueueConfig};
@@ -65,6 +70,7 @@ mod activation;
 mod arbiter;
 mod beyond;
 mod blocking;
+mod broadcast;
 mod causality_ports;
 mod claim;
 #[cfg(doctest)]
@@ -81,6 +87,7 @@ mod handler;
 mod mailbox;
 mod origin;
 mod outlet;
+mod parallel_loop;
 mod parent;
 mod policy_port;
 mod port;
@@ -111,16 +118,19 @@ mod shuttle_programs;
 
 pub use activation::{Activation, Active, Attach};
 pub use arbiter::{
-    ActiveInterleave, After, Batch, Choice, CombineError, Fairness, FromHandler, Interleave,
-    IntoPart, IntoParts, IntoRow, IntoShares, JoinedReceive, Kit, MultipleItemGather,
-    MultipleItemReceive, MultiplePortReceive, Part, Receive,
+    ActiveInterleave, After, Batch, Choice, CombineError, Exclusive, Fairness, FromHandler,
+    Interleave, IntoPart, IntoParts, IntoRow, IntoShares, IntoSource, JoinedReceive, Kit,
+    MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Part, Receive, SharedState,
+    Source, StatefulInterleave,
 };
 pub use blocking::{wait_blocking, wait_blocking_for};
+pub use broadcast::{Broadcast, BroadcastPort, Subscription};
 pub use causality_ports::{CausalityPorts, CoordinateError};
 pub use deferred::Keep;
 pub use error::{BlockingError, PostAnyError, PostError, PostRefusal};
 pub use exception_port::ExceptionPort;
 pub use outlet::Outlet;
+pub use parallel_loop::{LoopError, LoopRun, ParallelLoop, Schedule};
 pub use parent::{LongPass, Pass};
 pub use policy_port::ExecutionPolicyNotificationPort;
 pub use port::{Overflow, Port, PortConfig, PortCounters, PostWait};

@@ -4,10 +4,11 @@
 //! it has taken its items, and the future, woken, runs it in its own poll. A future that is dropped
 //! instead cleans the task up, which brings the items back to the front of their ports.
 
+use crate::activation::Active;
 use crate::recv::adopt;
-use motet_dispatch::{Clock, Enqueue, Exception, QueueError, Task};
+use motet_dispatch::{Awaited, Clock, Enqueue, Exception, QueueError, Task, Waiter, watch_here};
 use motet_sync::Mutex;
-use std::panic::resume_unwind;
+use std::panic::{Location, resume_unwind};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 
@@ -23,6 +24,8 @@ struct Slot<R> {
     /// Of a predicate.
     exception: Option<Exception>,
     waker: Option<Waker>,
+    /// The arbiter whose queue this is, from when it waits.
+    arbiter: Option<Weak<dyn Active>>,
     /// The future has been dropped.
     closed: bool,
 }
@@ -36,6 +39,7 @@ impl<R: Send + 'static> Mailbox<R> {
                 result: None,
                 exception: None,
                 waker: None,
+                arbiter: None,
                 closed: false,
             }),
         })
@@ -75,6 +79,16 @@ impl<R: Send + 'static> Mailbox<R> {
         Poll::Ready(result.expect("the handler of an awaited arbiter leaves its result"))
     }
 
+    /// The wait of `arbiter`, which has just begun, can be listed. The waker has been left.
+    pub(crate) fn noted(
+        self: &Arc<Self>,
+        arbiter: &Arc<dyn Active>,
+        created: &'static Location<'static>,
+    ) {
+        self.slot.lock().arbiter = Some(Arc::downgrade(arbiter));
+        watch_here(Arc::downgrade(self) as Weak<dyn Waiter>, created);
+    }
+
     /// The future is gone: a task that has come, or still comes, is cleaned up.
     pub(crate) fn close(&self) {
         let task = {
@@ -94,6 +108,21 @@ impl<R: Send + 'static> Mailbox<R> {
             change(&mut slot);
             slot.waker.take()
         };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl<R: Send + 'static> Waiter for Mailbox<R> {
+    fn awaits(&self) -> Option<Awaited> {
+        let arbiter = self.slot.lock().arbiter.clone();
+        arbiter?.upgrade()?.awaits()
+    }
+
+    fn dispatcher_ended(&self) {
+        let waker = self.slot.lock().waker.clone();
+        // Outside the lock: the task may be dropped at once, and this wait with it.
         if let Some(waker) = waker {
             waker.wake();
         }

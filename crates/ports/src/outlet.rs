@@ -30,11 +30,6 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// Straight to a queue.
-    pub(crate) fn to(queue: &dyn Enqueue) -> Self {
-        Outlet::direct(queue.handle())
-    }
-
     /// Straight to a queue, by the handle that is kept.
     pub(crate) fn direct(queue: QueueHandle) -> Self {
         Outlet { queue, above: None }

@@ -1,5 +1,6 @@
 //! The port: a first-in first-out queue of items and an ordered list of receivers.
 
+mod again;
 mod bound;
 mod brief;
 mod counters;
@@ -27,7 +28,7 @@ use crate::predicate;
 use crate::receiver::Receiver;
 use crate::stamps::Entry;
 use bound::Bound;
-use motet_dispatch::BoxList;
+use motet_dispatch::{BoxList, drop_flat};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Serial, TryMutexGuard};
 use pile::Front;
@@ -348,9 +349,11 @@ impl<T: Send + 'static> PortCore<T> {
 
 impl<T: Send + 'static> Drop for PortCore<T> {
     fn drop(&mut self) {
-        // Joins may keep the state. Who else might have come to share it had the port.
-        if Arc::get_mut(&mut self.inside).is_none() {
-            self.inside.empty();
+        // Joins may keep the state. What lies in the port may hold the next port.
+        let held = self.inside.empty();
+        let front = self.front.take();
+        if held.is_some() || front.is_some() {
+            drop_flat((held, front));
         }
     }
 }

@@ -361,6 +361,17 @@ impl<T: Send + 'static> Waiter for Waiting<T> {
             }],
         })
     }
+
+    fn dispatcher_ended(&self) {
+        let waker = match &*self.stage.lock() {
+            Stage::Waits(waker) => Some(waker.clone()),
+            Stage::Ended(_) => None,
+        };
+        // Outside the lock: the task may be dropped at once, and this wait with it.
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
 }
 
 impl<T: Send + 'static> fmt::Debug for Recv<'_, T> {

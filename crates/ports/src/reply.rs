@@ -6,12 +6,14 @@ pub use error::{NoReply, ReplyError};
 
 use crate::delivery::parcel;
 use crate::port::Port;
+use motet_dispatch::{Awaited, WaitPart, Waiter, watch_here};
 use motet_sync::Mutex;
+use std::any::type_name;
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 
 /// Where the answer to a request goes: an item of the request. It is answered once, by moving the
@@ -202,10 +204,13 @@ impl<T: Send + 'static> Future for Reply<T> {
         let slot = self.slot.as_ref().expect("a reply gives its result once");
         let mut state = slot.state.lock();
         if let State::Open(waiting) = &mut *state {
-            match waiting {
-                Some(waker) => waker.clone_from(cx.waker()),
-                none => *none = Some(cx.waker().clone()),
+            if let Some(waker) = waiting {
+                waker.clone_from(cx.waker());
+                return Poll::Pending;
             }
+            *waiting = Some(cx.waker().clone());
+            drop(state);
+            watch_here(Arc::downgrade(slot) as Weak<dyn Waiter>, slot.asked_at);
             return Poll::Pending;
         }
         let result = match std::mem::replace(&mut *state, State::Done) {
@@ -216,6 +221,32 @@ impl<T: Send + 'static> Future for Reply<T> {
         drop(state);
         self.slot = None;
         Poll::Ready(result)
+    }
+}
+
+impl<T: Send + 'static> Waiter for Slot<T> {
+    fn awaits(&self) -> Option<Awaited> {
+        let waits = matches!(*self.state.lock(), State::Open(Some(_)));
+        waits.then(|| Awaited {
+            who: "reply",
+            queue: None,
+            parts: vec![WaitPart {
+                port: format!("an answer of {}", type_name::<T>()),
+                there: 0,
+                needed: 1,
+            }],
+        })
+    }
+
+    fn dispatcher_ended(&self) {
+        let waker = match &*self.state.lock() {
+            State::Open(waker) => waker.clone(),
+            _ => None,
+        };
+        // Outside the lock: the task may be dropped at once, and this wait with it.
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 }
 

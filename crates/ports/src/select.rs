@@ -20,12 +20,11 @@ use crate::port::Port;
 use alternative::{
     Alternative, Attached, Batch, IsThere, Item, Look, OneOf, Several, Time, Together,
 };
-use motet_dispatch::{Waiter, watch_here};
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -121,7 +120,20 @@ impl<R: Send + 'static> Select<R> {
         T: Send + 'static,
         M: FnOnce(Vec<T>) -> R + Send + 'static,
     {
-        self.or(Batch::new(port, count, map))
+        self.or(Batch::new(port, count, None, map))
+    }
+
+    /// Or takes up to `count` items of `port`: as soon as there are so many, or once the oldest has waited
+    /// for `span` since the first poll, by the clock of the queue on which it is polled.
+    ///
+    /// # Panics
+    /// When `count` is 0.
+    pub fn recv_up_to<T, M>(self, port: &Port<T>, count: usize, span: Duration, map: M) -> Self
+    where
+        T: Send + 'static,
+        M: FnOnce(Vec<T>) -> R + Send + 'static,
+    {
+        self.or(Batch::new(port, count, Some(span), map))
     }
 
     /// Or takes items of several ports, all or none, as [`join`].
@@ -173,10 +185,7 @@ impl<R: Send + 'static> Select<R> {
     }
 
     /// Puts what waits to work. What was posted since the first look is offered, and taken, here.
-    fn wait(
-        alternatives: &mut [Box<dyn Alternative<R>>],
-        created: &'static Location<'static>,
-    ) -> Waits<R> {
+    fn wait(alternatives: &mut [Box<dyn Alternative<R>>]) -> Waits<R> {
         let mailbox = Mailbox::new();
         let outlet = Outlet::direct(Arc::clone(&mailbox) as _);
         let (arbiter, kept): Attached = match alternatives {
@@ -189,8 +198,34 @@ impl<R: Send + 'static> Select<R> {
         };
         arbiter.register();
         drop(kept);
-        watch_here(Arc::downgrade(&arbiter) as Weak<dyn Waiter>, created);
         Waits { mailbox, arbiter }
+    }
+}
+
+/// # Waiting for several items
+impl<T: Send + 'static> Port<T> {
+    /// Waits for up to `count` items and takes them: as soon as there are so many, or once the oldest has
+    /// waited for `span` since the first poll. There is one at least.
+    ///
+    /// # Panics
+    /// When `count` is 0; its first poll, when the operating system refuses the real clock its thread.
+    ///
+    /// # Cancellation
+    /// Dropping the future gives up the wait; what was meant for it goes back to where it stood.
+    ///
+    /// ```
+    /// use motet_ports::{Port, wait_blocking};
+    /// use std::time::Duration;
+    ///
+    /// let port = Port::new();
+    /// (1..=4).for_each(|n| port.post(n).unwrap());
+    /// let up_to_3 = || wait_blocking(port.recv_up_to(3, Duration::from_millis(1))).unwrap();
+    /// assert_eq!(up_to_3(), [1, 2, 3]);
+    /// assert_eq!(up_to_3(), [4], "after a millisecond");
+    /// ```
+    #[track_caller]
+    pub fn recv_up_to(&self, count: usize, span: Duration) -> Select<Vec<T>> {
+        select().recv_up_to(self, count, span, std::convert::identity)
     }
 }
 
@@ -199,6 +234,7 @@ impl<R: Send + 'static> Future for Select<R> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
         let this = &mut *self;
+        let begins = this.waits.is_none();
         let waits = match &mut this.waits {
             Some(waits) => waits,
             none => {
@@ -206,13 +242,15 @@ impl<R: Send + 'static> Future for Select<R> {
                     this.alternatives.clear();
                     return Poll::Ready(result);
                 }
-                none.insert(Self::wait(&mut this.alternatives, this.created))
+                none.insert(Self::wait(&mut this.alternatives))
             }
         };
         let result = waits.mailbox.poll(cx);
         if result.is_ready() {
             this.waits = None;
             this.alternatives.clear();
+        } else if begins {
+            waits.mailbox.noted(&waits.arbiter, this.created);
         }
         result
     }

@@ -79,8 +79,8 @@ impl Checker {
         flags = format!("{flags} --cfg {}", self.cfg())
             .trim_start()
             .to_owned();
-        let mut command =
-            project.cargo(&["test", "--profile", "loom", "--package", &manifest.name]);
+        // As the tests are built: what the models take to run is little beside what they take to be optimised.
+        let mut command = project.cargo(&["test", "--package", &manifest.name]);
         for target in targets {
             match target.as_str() {
                 "" => command.arg("--lib"),

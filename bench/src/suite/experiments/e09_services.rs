@@ -1,11 +1,16 @@
 //! E09: two-way messages between services, by the size of the group.
 
+mod calls;
+
 use crate::selection::Missing;
-use crate::suite::{About, Case, Experiment, Picture, Setting};
+use crate::suite::{About, Axis, Case, Experiment, Picture, Point, Quantity, Setting};
+use calls::{Kind, on_motet, on_tokio};
 
 /// Service messages by group size.
 #[derive(Debug)]
 pub(crate) struct Services;
+
+const TIME: Quantity = Quantity::new("time of a two-way message", "us");
 
 impl Experiment for Services {
     fn about(&self) -> About {
@@ -14,21 +19,41 @@ impl Experiment for Services {
             name: "services",
             title: "Service messages by group size",
             question: "What does a request with its response take between two services of one machine?",
-            definition: "Mean time of a two-way message against the number of messages in a group.",
+            definition: "Mean time of a two-way message against the number of messages in a group: all are sent, then all \
+                         answers awaited. motet's changes the state (Update), or reads it (Get). motet's calls have deadlines, versions and \
+                         faults; tokio's are an mpsc queue and a oneshot for each answer, without them.",
             parameters: &[("messages", "messages in a group")],
             threats: "Small groups hold the start of both services.",
             sources: &["P0 Fig. 13"],
         }
     }
 
-    fn cases(&self, _: &Setting) -> Result<Vec<Case>, Missing> {
-        Err(Missing {
-            row: "E09".to_owned(),
-            reason: "motet has no services yet".to_owned(),
-        })
+    fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
+        let total = setting.by_effort(200, 20_000, 200_000);
+        let case = |group: usize| {
+            let groups = (total / group).max(1);
+            let mut case = Case::new(Point::new().with("messages", group), &[TIME])
+                .with("motet, Get", move || {
+                    Ok(vec![on_motet(Kind::Get, group, groups)?])
+                })
+                .with("motet", move || {
+                    Ok(vec![on_motet(Kind::Update, group, groups)?])
+                });
+            if setting.wants("tokio") {
+                case = case.with("tokio", move || Ok(vec![on_tokio(group, groups)?]));
+            }
+            case
+        };
+        Ok([1, 10, 200, 10_000].map(case).into())
     }
 
     fn pictures(&self) -> Vec<Picture> {
-        Vec::new()
+        let (x, y) = (Axis::log("messages", ""), Axis::log(TIME.name, "us"));
+        vec![Picture::new(
+            "e09-time",
+            "Service messages by group size",
+            x,
+            y,
+        )]
     }
 }

@@ -42,7 +42,7 @@ impl Page {
         };
         page.raw(format_args!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\" role=\"img\" \
+             viewBox=\"0 0 {width} {height}\" style=\"max-width:100%;height:auto\" role=\"img\" \
              font-family=\"Helvetica, Arial, 'Liberation Sans', sans-serif\">\n<title>{}</title>",
             escape(title)
         ));

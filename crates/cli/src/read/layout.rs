@@ -1,6 +1,7 @@
 //! What the columns of a table are for: decided from its first rows and what the user asked for.
 
 use super::columns::{Columns, Wanted};
+use super::missing::is_missing;
 use super::records::Record;
 use crate::error::InputError;
 
@@ -121,7 +122,7 @@ impl Layout {
 }
 
 /// Whether the first row is a header: it is when a column is asked for by name, or when it has a
-/// text where a column holds numbers. An empty field is no evidence.
+/// text where a column holds numbers. A field without a value is no evidence.
 fn has_header(first: &[Record], choice: &Choice) -> bool {
     let mut wanted: Vec<&str> = choice.weight.as_deref().into_iter().collect();
     match &choice.columns {
@@ -136,13 +137,13 @@ fn has_header(first: &[Record], choice: &Choice) -> bool {
     let is_number = |field: &str| field.parse::<f64>().is_ok();
     let is_text = |index: usize| {
         let field = first[0].field(index);
-        !field.is_empty() && !is_number(field)
+        !is_missing(field) && !is_number(field)
     };
     let numbers_below = |index: usize| {
         let mut below = first[1..]
             .iter()
             .map(|row| row.field(index))
-            .filter(|f| !f.is_empty());
+            .filter(|field| !is_missing(field));
         let any = below.clone().next().is_some();
         any && below.all(is_number)
     };
@@ -159,12 +160,13 @@ fn has_header(first: &[Record], choice: &Choice) -> bool {
         }
 }
 
-/// The first field of column `index` that is no number, with its line.
+/// The first field of column `index` that has a value which is no number, with its line. A field without a value does
+/// not make a column one of text: what becomes of its row is said by `--missing`.
 fn first_text(rows: &[Record], index: usize) -> Option<(u64, &str)> {
     let fields = rows.iter().map(|row| (row.line, row.field(index)));
     fields
         .into_iter()
-        .find(|(_, field)| field.parse::<f64>().is_err())
+        .find(|(_, field)| !is_missing(field) && field.parse::<f64>().is_err())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
 
+use super::format::{LOOK, foreign};
 use crate::error::InputError;
 
 /// Bytes of text set aside for a look before the table is read.
@@ -41,10 +42,17 @@ impl Source {
         let mut magic = Vec::new();
         bytes
             .by_ref()
-            .take(2)
+            .take(LOOK as u64)
             .read_to_end(&mut magic)
             .map_err(|e| fault(&label, false, e))?;
-        let packed = magic == [0x1f, 0x8b];
+        if let Some(found) = foreign(&magic) {
+            return Err(InputError::Format {
+                file: label,
+                what: found.what,
+                advice: found.advice,
+            });
+        }
+        let packed = magic.starts_with(&[0x1f, 0x8b]);
         let whole = BufReader::new(Cursor::new(magic).chain(bytes));
         let mut text: Box<dyn BufRead> = if packed {
             Box::new(BufReader::new(MultiGzDecoder::new(whole)))

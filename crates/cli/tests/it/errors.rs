@@ -49,7 +49,7 @@ fn sem_g42_text_that_is_not_utf8() {
         "",
         &["not UTF-8", "points.csv:3", "convert"],
     );
-    refuses(b"\xff\xfex\0,\0y\0\n\0", "", &["not UTF-8", "points.csv:1"]);
+    refuses(b"\xff\xfex\0,\0y\0\n\0", "", &["points.csv is text in UTF-16", "iconv"]);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn sem_g42_a_field_that_is_not_a_number() {
     refuses(
         "x,y\n1,\n",
         "--columns x,y",
-        &["'' is not a number", "column y", "fill it in"],
+        &["a value is missing ('')", "column y", "fill it in"],
     );
     refuses(
         "x;y\n1,5;2\n",

@@ -17,7 +17,7 @@ fn the_help_names_the_commands_and_has_an_example() {
 #[test]
 fn the_help_of_cluster_names_every_option_and_has_examples() {
     let help = Place::new().run("cluster --help").quiet_success();
-    let options = "--columns --geo --weight --standardise --delimiter --header --no-header \
+    let options = "--columns --geo --weight --standardise --missing --delimiter --header --no-header \
                    --clusters --t-min --at-most --method --seed --restarts --threads --scaling --profile \
                    --out --json --quiet";
     for words in options
@@ -43,4 +43,10 @@ fn without_arguments_the_help_goes_to_standard_error() {
     let run = Place::new().run("");
     assert_eq!((run.code, run.out.as_str()), (2, ""));
     assert!(run.err.contains("Usage"), "{}", run.err);
+}
+
+#[test]
+fn help_is_a_command_too() {
+    let help = Place::new().run("help cluster").quiet_success();
+    assert_eq!(help, Place::new().run("cluster --help").quiet_success());
 }

@@ -106,3 +106,95 @@ fn quoted_fields_may_hold_separators_and_line_breaks() {
         .run("cluster t.csv -k 1 --columns x")
         .refusal(&["'bad'", "t.csv:5, column x"]);
 }
+
+/// A table that lacks a value in line 3, in column x or y.
+const HOLES: [&str; 6] = [
+    "x,y\n1,1\n,2\n3,3\n",
+    "x,y\n1,1\n2,NA\n3,3\n",
+    "x,y\n1,1\n?,2\n3,3\n",
+    "x,y\n1,1\n2,\n3,3\n",
+    "x,y\n1,1\nnull,2\n3,3\n",
+    "x,y\n1,1\nN/A,2\n3,3\n",
+];
+
+#[test]
+fn sem_g905_a_missing_value_is_an_error_that_names_row_and_column() {
+    for table in HOLES {
+        let column = if table.contains("\n2,") {
+            "column y"
+        } else {
+            "column x"
+        };
+        let place = Place::with("t.csv", table);
+        for options in ["", "--json", "--missing error", "--columns x,y"] {
+            place
+                .run(&format!("cluster t.csv -k 1 {options}"))
+                .refusal(&["missing", "t.csv:3", column, "--missing drop-row"]);
+        }
+    }
+}
+
+#[test]
+fn sem_g906_rows_that_lack_a_value_are_left_out_and_counted() {
+    for table in HOLES {
+        let place = Place::with("t.csv", table);
+        let run = place.run("cluster t.csv -k 1 --missing drop-row --json --out out");
+        let json: serde_json::Value = serde_json::from_str(&run.quiet_success()).unwrap();
+        assert_eq!(json["points"], 2);
+        assert_eq!(json["columns"], serde_json::json!(["x", "y"]));
+        assert_eq!(json["missing"]["what"], "drop-row");
+        assert_eq!(json["missing"]["dropped_rows"], 1);
+        let labels = rows(&place.path("out/labels.csv"));
+        assert_eq!(labels[2], ["3", "3", "3", "1"], "rows keep their numbers");
+        let text = place.run("cluster t.csv -k 1 --missing drop-row");
+        assert!(text.quiet_success().contains("1 rows left out"));
+    }
+    Place::with("t.csv", "x,y\n1,\n2,\n")
+        .run("cluster t.csv -k 1 --missing drop-row")
+        .refusal(&["every row of t.csv", "--columns"]);
+}
+
+#[test]
+fn sem_g907_missing_values_get_the_mean_of_their_column() {
+    for table in HOLES {
+        let place = Place::with("t.csv", table);
+        let run = place.run("cluster t.csv -k 1 --missing mean --json --out out");
+        let json: serde_json::Value = serde_json::from_str(&run.quiet_success()).unwrap();
+        assert_eq!(
+            (&json["points"], &json["missing"]["filled_cells"]),
+            (&3.into(), &1.into())
+        );
+        assert_eq!(rows(&place.path("out/labels.csv"))[2], ["2", "2", "2", "1"]);
+    }
+    let place = Place::with("t.csv", "x,y,w\n1,,1\n2,,\n");
+    place
+        .run("cluster t.csv -k 1 --columns x,y --missing mean")
+        .refusal(&["column y of t.csv has no value"]);
+    place
+        .run("cluster t.csv -k 1 --columns x --weight w --missing mean")
+        .refusal(&["t.csv:3, column w", "--missing drop-row"]);
+    place
+        .run("cluster t.csv -k 1 --geo x,y --missing mean")
+        .refusal(&["--missing mean", "--geo"]);
+}
+
+#[test]
+fn sem_g908_files_that_are_no_csv_are_named_by_their_first_bytes() {
+    let files: [(&[u8], &str, &str); 6] = [
+        (b"\x28\xb5\x2f\xfd\r1\r2", "zstd", "zstd -dc"),
+        (b"\xfd7zXZ\0\r\r", "xz", "xz -dc"),
+        (b"BZh91AY&SY", "bzip2", "bzip2 -dc"),
+        (b"PK\x03\x04\r\r", "zip", "CSV"),
+        (b"PAR1\r\r\r\r", "Parquet", "to_csv"),
+        (b"\xff\xfex\0,\0y\0\r\0\n\0", "UTF-16", "iconv"),
+    ];
+    for (bytes, what, advice) in files {
+        let place = Place::with("t.csv", bytes);
+        place
+            .run("cluster t.csv -k 1")
+            .refusal(&["t.csv is", what, advice]);
+        place
+            .run_with_input("cluster - -k 1", bytes)
+            .refusal(&["<stdin> is", what]);
+    }
+}

@@ -123,6 +123,26 @@ fn the_report_says_first_what_is_lost_and_then_everything_else() {
 }
 
 #[test]
+fn sem_g909_a_page_without_peers_says_that_nothing_is_compared() {
+    let place = sample();
+    let motet = |line: &&str| {
+        let row: Value = serde_json::from_str(line).unwrap();
+        row["series"]
+            .as_str()
+            .is_some_and(|series| series.starts_with("motet"))
+    };
+    let rows = place.read("out/rows.jsonl");
+    let kept: Vec<&str> = rows.lines().filter(motet).collect();
+    assert!(!kept.is_empty() && kept.len() < rows.lines().count());
+    place.write("out/rows.jsonl", kept.join("\n") + "\n");
+    place.run("bench report out").quiet_success();
+    let page = place.read("out/report.html");
+    assert!(!page.contains("of 0 comparisons"));
+    assert!(page.contains("there was no peer to compare with"));
+    assert!(page.contains("Nothing is compared"));
+}
+
+#[test]
 fn text_out_of_rows_is_escaped() {
     let place = sample();
     let rows = place.read("out/rows.jsonl");

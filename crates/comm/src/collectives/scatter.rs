@@ -49,11 +49,10 @@ impl Communicator {
     }
 
     /// Cuts the numbers of `root` into as many equal parts as there are ranks and puts each rank's into its
-    /// `part` (MPI_SCATTER). The root passes the numbers, the others `None`.
+    /// `part` (MPI_SCATTER). The others' `numbers` are not looked at and may be empty.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::Root`] as in [`Communicator::scatter`], or when the numbers are
-    /// not as many as the parts hold; [`CommError::Mismatch`] when a rank is in another collective or names
+    /// [`CommError::NoSuchRank`]; [`CommError::Root`] when the root's numbers are not as many as the parts hold; [`CommError::Mismatch`] when a rank is in another collective or names
     /// another root, type or length.
     ///
     /// ```
@@ -62,7 +61,7 @@ impl Communicator {
     /// let parts = World::threads(2)
     ///     .run(async |comm| -> Result<_, CommError> {
     ///         let (mut part, all) = ([0; 2], [1, 2, 3, 4]);
-    ///         comm.scatter_into(1, (comm.rank() == 1).then_some(&all[..]), &mut part).await?;
+    ///         comm.scatter_into(1, if comm.rank() == 1 { &all } else { &[] }, &mut part).await?;
     ///         Ok(part)
     ///     })
     ///     .unwrap();
@@ -72,13 +71,13 @@ impl Communicator {
     pub fn scatter_into<'c, T: Plain>(
         &'c self,
         root: usize,
-        numbers: Option<&[T]>,
+        numbers: &[T],
         part: &'c mut [T],
     ) -> impl Future<Output = Result<(), CommError>> {
         let call = Call::new::<T>("scatter_into", Location::caller()).length(part.len());
         let counts = vec![part.len(); self.size()];
-        let numbers = numbers.map(|numbers| (numbers, counts));
-        self.scatter_numbers(call, root, numbers, part).now()
+        self.scatter_numbers(call, root, numbers, counts, part)
+            .now()
     }
 
     /// Starts a [`scatter_into`](Communicator::scatter_into) (MPI_ISCATTER).
@@ -89,21 +88,20 @@ impl Communicator {
     pub fn iscatter_into<'c, T: Plain>(
         &'c self,
         root: usize,
-        numbers: Option<&[T]>,
+        numbers: &[T],
         part: &'c mut [T],
     ) -> Request<'c, ()> {
         let call = Call::new::<T>("iscatter_into", Location::caller()).length(part.len());
         let counts = vec![part.len(); self.size()];
-        let numbers = numbers.map(|numbers| (numbers, counts));
-        self.scatter_numbers(call, root, numbers, part).started()
+        self.scatter_numbers(call, root, numbers, counts, part)
+            .started()
     }
 
-    /// Cuts the numbers of `root` into parts of these lengths, one per rank, and puts each rank's into its
-    /// `part` (MPI_SCATTERV). The root passes the numbers and the lengths, the others `None`.
+    /// Cuts the numbers of `root` into parts of the lengths `counts`, one per rank, and puts each rank's into its
+    /// `part` (MPI_SCATTERV). The others' `numbers` and `counts` are not looked at and may be empty.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::Root`] as in [`Communicator::scatter`], or when the lengths do not
-    /// make up the numbers; [`CommError::Arguments`] when this rank's part is not as long as the root says;
+    /// [`CommError::NoSuchRank`]; [`CommError::Root`] when the root's lengths do not make up its numbers; [`CommError::Arguments`] when this rank's part is not as long as the root says;
     /// [`CommError::Mismatch`] when a rank is in another collective or names another root or type.
     ///
     /// ```
@@ -112,8 +110,7 @@ impl Communicator {
     /// let sums = World::threads(3)
     ///     .run(async |comm| -> Result<_, CommError> {
     ///         let mut part = vec![0; comm.rank()];
-    ///         let all = (&[5, 6, 7][..], &[0, 1, 2][..]);
-    ///         comm.scatterv_into(0, (comm.rank() == 0).then_some(all), &mut part).await?;
+    ///         comm.scatterv_into(0, &[5, 6, 7], &[0, 1, 2], &mut part).await?;
     ///         Ok(part.iter().sum::<i32>())
     ///     })
     ///     .unwrap();
@@ -123,12 +120,13 @@ impl Communicator {
     pub fn scatterv_into<'c, T: Plain>(
         &'c self,
         root: usize,
-        numbers: Option<(&[T], &[usize])>,
+        numbers: &[T],
+        counts: &[usize],
         part: &'c mut [T],
     ) -> impl Future<Output = Result<(), CommError>> {
         let call = Call::new::<T>("scatterv_into", Location::caller());
-        let numbers = numbers.map(|(numbers, counts)| (numbers, counts.to_vec()));
-        self.scatter_numbers(call, root, numbers, part).now()
+        self.scatter_numbers(call, root, numbers, counts.to_vec(), part)
+            .now()
     }
 
     /// Starts a [`scatterv_into`](Communicator::scatterv_into) (MPI_ISCATTERV).
@@ -139,12 +137,13 @@ impl Communicator {
     pub fn iscatterv_into<'c, T: Plain>(
         &'c self,
         root: usize,
-        numbers: Option<(&[T], &[usize])>,
+        numbers: &[T],
+        counts: &[usize],
         part: &'c mut [T],
     ) -> Request<'c, ()> {
         let call = Call::new::<T>("iscatterv_into", Location::caller());
-        let numbers = numbers.map(|(numbers, counts)| (numbers, counts.to_vec()));
-        self.scatter_numbers(call, root, numbers, part).started()
+        self.scatter_numbers(call, root, numbers, counts.to_vec(), part)
+            .started()
     }
 
     fn scatter_at<'c, T: Value>(
@@ -173,15 +172,15 @@ impl Communicator {
         &'c self,
         call: Call,
         root: usize,
-        numbers: Option<(&[T], Vec<usize>)>,
+        numbers: &[T],
+        counts: Vec<usize>,
         part: &'c mut [T],
     ) -> impl Collective<'c, ()> {
         let (call, name, rank) = (call.root(root), call.name(), self.rank());
-        let checked = self.check_root(root, numbers.is_some(), &call);
-        let value = checked.and_then(|()| {
-            let Some((numbers, counts)) = numbers else {
+        let value = self.check_rank(root).and_then(|()| {
+            if rank != root {
                 return Ok(None);
-            };
+            }
             match cut(name, numbers.len(), &counts, self.size()) {
                 Ok(begins) => Ok(Some((begins, counts, numbers.to_vec()))),
                 Err(problem) => {

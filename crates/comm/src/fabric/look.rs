@@ -2,7 +2,7 @@
 
 use super::hall::Hall;
 use crate::rank_slot::Seen;
-use crate::report::graph::{RankNow, WaitGraph, WaitNow};
+use crate::report::{RankNow, WaitGraph, WaitNow};
 use std::time::Instant;
 
 /// Messages of one rank that nobody has received: more are not looked at, since their mailbox is locked meanwhile.

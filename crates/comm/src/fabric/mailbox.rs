@@ -5,12 +5,14 @@
 //! sender that match the same receive the older is taken, and of two receives that match the same message
 //! the one posted first gets it.
 
+mod index;
+mod receives;
 mod state;
 mod steps;
 mod unexpected;
 pub(crate) use steps::Steps;
 
-use self::state::{Handed, State};
+use self::state::State;
 use super::{Came, Mail, Posted, Signed, Ticket};
 use crate::envelope::{Envelope, Wanted};
 use crate::report::Unmatched;
@@ -171,19 +173,11 @@ impl Mail for Mailbox {
         }
         ticket.seen = arrivals;
         let mut state = self.lock();
-        let at = state.find(ticket.number)?;
-        if !state.has_come(at) {
-            return None;
-        }
-        state.unregister(at)
+        state.collect(ticket.number)
     }
 
     fn withdraw(&self, mut ticket: Ticket, signed: &mut Signed) -> bool {
-        let came = {
-            let mut state = self.lock();
-            let at = state.find(ticket.in_mailbox().number);
-            at.and_then(|at| state.unregister(at))
-        };
+        let came = self.lock().unregister(ticket.in_mailbox().number);
         let was_free = came.is_none();
         if let Some(envelope) = came {
             self.put_back(envelope, signed);
@@ -192,40 +186,22 @@ impl Mail for Mailbox {
     }
 
     fn leave(&self, mut ticket: Ticket) {
-        let mut state = self.lock();
-        let Some(at) = state.find(ticket.in_mailbox().number) else {
-            return;
-        };
-        state.leave(at);
-        if state.has_come(at) {
-            let came = state.unregister(at);
-            drop(state);
-            drop(came);
-        }
+        let came = self.lock().leave(ticket.in_mailbox().number);
+        // Dropped under no lock, as in `bring`.
+        drop(came);
     }
 
     fn put_back(&self, envelope: Envelope, signed: &mut Signed) {
-        let mut left = None;
-        {
-            let mut state = self.lock();
-            match state.hand_over(envelope, signed) {
-                Handed::Over => {}
-                Handed::Back(envelope) => state.unexpected.put_back(envelope),
-                Handed::Left(envelope) => left = Some(envelope),
-            }
-            // Another receive of this rank may have it now.
-            self.one_more(&state);
-        }
+        let mut state = self.lock();
+        let left = state.bring_back(envelope, signed);
+        // Another receive of this rank may have it now.
+        self.one_more(&state);
+        drop(state);
         drop(left);
     }
 
     fn peek<R>(&self, wanted: &Wanted, look: impl FnOnce(&Envelope) -> R) -> Option<R> {
-        let state = self.lock();
-        let found = state
-            .unexpected
-            .iter()
-            .find(|envelope| wanted.matches(envelope));
-        found.map(look)
+        self.lock().unexpected.find(wanted).map(look)
     }
 
     fn clear(&self, wanted: &Wanted) {

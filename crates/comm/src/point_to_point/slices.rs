@@ -133,7 +133,7 @@ impl Communicator {
         }
         let _entered = self.entered("send", location);
         let source = self.rank();
-        let (lending, borrowed) = lend(numbers, source < rank);
+        let (lending, borrowed) = lend(numbers, source < rank, self.savings());
         let (context, status) = (self.context(Kind::User), Status { source, tag });
         let envelope = Envelope::lent::<T>(context, status, location, borrowed);
         let sent = fabric.send(to, || envelope);

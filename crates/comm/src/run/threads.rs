@@ -32,7 +32,7 @@ pub(crate) struct ThreadsConfig {
 }
 
 /// Runs `body` on every rank and waits for all of them.
-pub(crate) fn run_threads<R: Send, E: Send + fmt::Debug>(
+pub(crate) fn run_threads<R: Send, E: Send + fmt::Display>(
     config: ThreadsConfig,
     body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
 ) -> Result<Ended<R>, RunError<E>> {
@@ -180,7 +180,7 @@ impl<F, R, E> Run<F, R, E> {
     /// to blame.
     fn end_between(&self, caller: &Parker) -> Option<Ending>
     where
-        E: fmt::Debug,
+        E: fmt::Display,
     {
         let Links::Processes(between) = &self.links else {
             return None;
@@ -192,11 +192,7 @@ impl<F, R, E> Run<F, R, E> {
             bytes
         });
         let failure = self.failure.lock();
-        let message = failure.as_ref().map(|failure| match failure {
-            RunError::Rank { rank, error } => format!("rank {rank}: {error:?}"),
-            RunError::Panicked { rank, message } => format!("rank {rank} panicked: {message}"),
-            failure => format!("{failure:?}"),
-        });
+        let message = failure.as_ref().map(ToString::to_string);
         between.end(message, profile, caller)
     }
 

@@ -65,7 +65,7 @@ impl Communicator {
     /// let seen = World::threads(6)
     ///     .run(async |comm| -> Result<_, CommError> {
     ///         let grid = comm.cartesian(&[2, 3], &[true, true]).await?.expect("it is in it");
-    ///         assert_eq!(grid.coords(grid.rank()), [comm.rank() / 3, comm.rank() % 3]);
+    ///         assert_eq!(grid.coords(grid.rank())?, [comm.rank() / 3, comm.rank() % 3]);
     ///         grid.neighbour_allgather(grid.rank()).await
     ///     })
     ///     .unwrap();
@@ -133,11 +133,15 @@ impl Cartesian {
 
     /// The place of a rank in the grid (MPI_CART_COORDS).
     ///
-    /// # Panics
-    /// If there is no such rank.
-    #[must_use]
-    pub fn coords(&self, rank: usize) -> Vec<usize> {
-        assert!(rank < self.size(), "there is no rank {rank} in the grid");
+    /// # Errors
+    /// [`CommError::NoSuchRank`].
+    pub fn coords(&self, rank: usize) -> Result<Vec<usize>, CommError> {
+        self.check_rank(rank)?;
+        Ok(self.place_of(rank))
+    }
+
+    /// The place of a rank that is in the grid.
+    fn place_of(&self, rank: usize) -> Vec<usize> {
         let mut rest = rank;
         let mut coords = vec![0; self.dims.len()];
         for (coord, size) in coords.iter_mut().zip(&self.dims).rev() {
@@ -213,7 +217,7 @@ impl Cartesian {
                 let problem = format!("sub keeps {keep:?} of dimensions {:?}", self.dims);
                 return Err(CommError::Arguments { problem });
             }
-            let coords = self.coords(self.rank());
+            let coords = self.place_of(self.rank());
             let mut color = 0;
             for ((coord, size), keep) in coords.iter().zip(&self.dims).zip(&keep) {
                 if !keep {
@@ -239,7 +243,7 @@ impl Cartesian {
 
     fn shifted(&self, rank: usize, dimension: usize, by: isize) -> (Option<usize>, Option<usize>) {
         let here: Vec<isize> = self
-            .coords(rank)
+            .place_of(rank)
             .into_iter()
             .map(usize::cast_signed)
             .collect();

@@ -177,7 +177,7 @@ fn sem_g30_every_rank_may_fail_at_once() {
 fn a_panic_without_words_is_told_too() {
     fails_everywhere(
         1,
-        async |_| -> Result<(), ()> { std::panic::panic_any(17u8) },
+        async |_| -> Result<(), CommError> { std::panic::panic_any(17u8) },
         |_, error| assert!(matches!(error, RunError::Panicked { .. })),
     );
 }

@@ -24,7 +24,7 @@ fn sem_g312_a_grid_brings_what_each_neighbour_has_sent_to_this_side() {
                     .cartesian(&dims, &[periodic; 2])
                     .await?
                     .expect("all are in it");
-                let me = grid.coords(grid.rank());
+                let me = grid.coords(grid.rank())?;
                 assert_eq!(me, [grid.rank() / dims[1], grid.rank() % dims[1]]);
                 let sides = ["up", "down", "left", "right"];
                 let opposite = ["down", "up", "right", "left"];
@@ -92,9 +92,11 @@ fn grids_know_their_places_and_their_parts() {
                 (grid.dims(), grid.periodic()),
                 (&[3, 2, 2][..], &[true, false, false][..])
             );
+            let (rank, size) = (12, 12);
+            assert_eq!(grid.coords(12), Err(CommError::NoSuchRank { rank, size }));
             for rank in 0..12 {
                 let coords: Vec<isize> = grid
-                    .coords(rank)
+                    .coords(rank)?
                     .into_iter()
                     .map(usize::cast_signed)
                     .collect();

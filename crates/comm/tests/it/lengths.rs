@@ -26,8 +26,7 @@ fn sem_g310_every_collective_of_numbers_tells_different_lengths() {
                 comm.exscan_into(&mine, &mut room, add).await,
                 comm.gather_into(0, &mine, &mut long).await,
                 comm.allgather_into(&mine, &mut long).await,
-                comm.scatter_into(0, (rank == 0).then_some(&all), &mut room)
-                    .await,
+                comm.scatter_into(0, &all, &mut room).await,
                 comm.alltoall_into(&all, &mut long).await,
                 comm.reduce_scatter_into(&all, &counts, &mut room, add)
                     .await,
@@ -72,7 +71,7 @@ fn lengths_that_cannot_be_added_up_are_refused() {
             let sum = comm.reduce_scatter_into(&[1], &counts, &mut part, |a, b| a + b);
             assert!(matches!(sum.await, Err(CommError::Arguments { .. })));
             if comm.rank() == 0 {
-                let sent = comm.scatterv_into(0, Some((&[1], &counts)), &mut [0]).await;
+                let sent = comm.scatterv_into(0, &[1], &counts, &mut [0]).await;
                 assert!(matches!(sent, Err(CommError::Root { .. })), "{sent:?}");
             }
             comm.barrier().await

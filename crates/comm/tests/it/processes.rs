@@ -175,6 +175,23 @@ fn sem_g412_a_panic_ends_the_run_everywhere() {
 }
 
 #[test]
+fn sem_g482_an_error_of_another_process_reads_as_it_does_there() {
+    within(patience(), || {
+        let ended = processes(2, |end| {
+            let ended = World::over(end, 1).run(async |comm| match comm.rank() {
+                0 => comm.recv::<()>(1, 0).await,
+                _ => comm.send(9, 0, ()).await,
+            });
+            ended.unwrap_err()
+        });
+        let [here, there] = [0, 1].map(|process| ended[process].to_string());
+        assert!(matches!(ended[0], RunError::Elsewhere { .. }), "{here}");
+        assert_eq!(here, format!("process 1: {there}"));
+        assert!(!here.contains("NoSuchRank"), "{here}");
+    });
+}
+
+#[test]
 fn sem_g412_a_process_that_is_gone_ends_the_run_everywhere() {
     for seed in 0..20_usize {
         within(patience(), move || {

@@ -9,6 +9,7 @@ use motet_testkit::{Log, patience, within};
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Waker};
+use std::time::Duration;
 
 fn next(comm: &Communicator) -> usize {
     (comm.rank() + 1) % comm.size()
@@ -36,6 +37,36 @@ fn sem_g302_the_receive_posted_first_gets_the_message() {
         },
         |_, _| [0, 1, 2],
     );
+}
+
+/// In a quadratic time this takes minutes.
+#[test]
+fn sem_g480_many_receives_and_many_messages_match_in_any_order() {
+    const MANY: u32 = 50_000;
+    within(Duration::from_secs(60), || {
+        let run = World::threads(2).run(async |comm| -> Outcome<()> {
+            if comm.rank() == 0 {
+                comm.recv::<()>(1, MANY).await?;
+                for tag in 0..2 * MANY {
+                    comm.send(1, tag % MANY, tag).await?;
+                }
+                comm.send(1, MANY, ()).await?;
+                return Ok(());
+            }
+            let tags = (0..MANY).rev();
+            let posted: Requests<u32> = tags.clone().map(|tag| comm.irecv(0, tag)).collect();
+            comm.send(0, MANY, ()).await?;
+            assert!(posted.wait_all().await?.into_iter().eq(tags.clone()));
+            // Everything else has come and lies there.
+            comm.recv::<()>(0, MANY).await?;
+            for tag in tags {
+                let source = [Source::Rank(0), ANY_SOURCE][tag as usize % 2];
+                assert_eq!(comm.recv::<u32>(source, tag).await?, MANY + tag);
+            }
+            Ok(())
+        });
+        run.unwrap();
+    });
 }
 
 #[test]

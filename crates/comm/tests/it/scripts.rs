@@ -2,6 +2,7 @@
 
 use motet_comm::{CommError, Communicator, Line, Requests, Ring, RunError, World};
 use motet_testkit::{Random, patience, stress, within};
+use std::fmt;
 use std::future::poll_fn;
 use std::task::Poll;
 
@@ -446,6 +447,15 @@ fn sem_g314_programs_at_ports_equal_the_sequential_reference() {
 enum Planned {
     Failure(usize),
     Comm(CommError),
+}
+
+impl fmt::Display for Planned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Planned::Failure(number) => write!(f, "planned at {number}"),
+            Planned::Comm(error) => write!(f, "{error}"),
+        }
+    }
 }
 
 impl From<CommError> for Planned {

@@ -1,7 +1,8 @@
 //! Long slices, which sender and receiver may copy together.
 
-use crate::worlds::with_ranks;
+use crate::worlds::{everywhere, with_ranks};
 use motet_comm::{ANY_SOURCE, CommError, Communicator, World};
+use num_complex::Complex;
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Waker};
@@ -121,4 +122,38 @@ fn sem_g304_a_long_slice_outlives_receives_and_sends_that_are_given_up() {
         Ok(all)
     });
     assert_eq!(got.unwrap(), [true, true]);
+}
+
+#[test]
+fn sem_g483_arrays_and_complex_numbers_are_plain() {
+    everywhere(
+        async |comm| {
+            let (rank, size) = (comm.rank(), comm.size());
+            let (to, from) = ((rank + 1) % size, (rank + size - 1) % size);
+            for length in [0, 3, 20_000] {
+                let point = |rank: usize| vec![[rank as f64, 0.5, -1.0]; length];
+                let mut points = point(size);
+                comm.send_slice(to, 0, &point(rank)).await?;
+                comm.recv_into(&mut points, from, 0).await?;
+                assert_eq!(points, point(from));
+                let wave = |rank: usize| vec![Complex::new(rank as f64, 2.0); length];
+                let mut waves = wave(size);
+                comm.send_slice(to, 0, &wave(rank)).await?;
+                comm.recv_into(&mut waves, from, 0).await?;
+                assert_eq!(waves, wave(from));
+                comm.allreduce_into(&wave(rank), &mut waves, |a, b| a + b)
+                    .await?;
+                let sum = (size * (size - 1) / 2) as f64;
+                comm.allreduce_into(&vec![(); length], &mut vec![(); length], |(), ()| ())
+                    .await?;
+                assert!(
+                    waves
+                        .iter()
+                        .all(|it| *it == Complex::new(sum, 2.0 * size as f64))
+                );
+            }
+            Ok(())
+        },
+        |_, _| (),
+    );
 }

@@ -3,7 +3,7 @@
 use crate::network::processes;
 use motet_comm::{CommError, Communicator, RunError, World};
 use motet_testkit::{patience, within};
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 use std::sync::Arc;
 
 /// What a body of these tests returns.
@@ -124,7 +124,7 @@ pub(crate) fn fails_everywhere<R, E, F>(
     check: impl Fn(usize, RunError<E>) + Send + 'static,
 ) where
     R: Send + Debug,
-    E: Send + Debug,
+    E: Send + Debug + Display,
     F: AsyncFn(Communicator) -> Result<R, E> + Send + Sync + 'static,
 {
     within(patience(), move || {

@@ -141,6 +141,14 @@ impl Waiter for InLine {
             }],
         })
     }
+
+    fn dispatcher_ended(&self) {
+        let waker = self.slot.lock().waker.clone();
+        // Outside the lock: the task may be dropped at once, and this wait with it.
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
 }
 
 impl fmt::Debug for RoomWait {

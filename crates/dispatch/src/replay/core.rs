@@ -207,6 +207,11 @@ impl ReplayCore {
         claimed
     }
 
+    /// Whether the replay has ended.
+    pub(super) fn is_closed(&self) -> bool {
+        self.state.lock().closed
+    }
+
     /// Whether a queue takes any task.
     pub(super) fn is_free(&self, queue: usize) -> bool {
         let state = self.state.lock();
@@ -282,6 +287,8 @@ impl ReplayCore {
             .into_iter()
             .for_each(|waiting| waiting.task.cleanup());
         self.time.close();
+        // Now the queues drop whom they get.
+        self.roll.end();
     }
 
     /// Takes the task that is next, and the line that is to be served for its room.

@@ -96,6 +96,10 @@ impl Enqueue for ReplayQueue {
         self.core.is_free(self.index)
     }
 
+    fn is_stopped(&self) -> bool {
+        self.core.is_closed()
+    }
+
     fn release(&self) {
         if let Some(room) = self.room() {
             room.give_up();

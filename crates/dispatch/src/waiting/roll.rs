@@ -11,6 +11,7 @@
 //! after the other for the same line, in the same millisecond, share one note of the time and the line.
 
 use super::{Wait, Waiter, Waiting};
+use crate::route;
 use motet_sync::{CachePadded, Mutex};
 use std::panic::Location;
 use std::ptr;
@@ -31,6 +32,8 @@ struct Shard {
     runs: Vec<Run>,
     /// At so many waiters the dead are swept out.
     sweep_at: usize,
+    /// Nobody is entered any more.
+    ended: bool,
 }
 
 /// Waiters that were entered one after the other.
@@ -59,8 +62,25 @@ impl Roll {
     ) {
         let since = self.made.elapsed();
         let last = self.shards.len() - 1;
-        let shard = &self.shards[index.unwrap_or(last)];
-        shard.lock().enter(waiter, since, created);
+        let mut shard = self.shards[index.unwrap_or(last)].lock();
+        if shard.ended {
+            drop(shard);
+            return tell(&waiter);
+        }
+        shard.enter(waiter, since, created);
+    }
+
+    /// The dispatcher has ended: everyone who waits hears of it, and so does who begins to wait later.
+    pub(crate) fn end(&self) {
+        for shard in &self.shards {
+            let waiters = {
+                let mut shard = shard.lock();
+                shard.ended = true;
+                shard.runs.clear();
+                std::mem::take(&mut shard.waiters)
+            };
+            waiters.iter().for_each(tell);
+        }
     }
 
     /// Everyone who waits now.
@@ -86,6 +106,15 @@ impl Roll {
             created: run.created,
         })
     }
+}
+
+/// Wakers are others' code: a panic of one does not keep the rest from being told.
+fn tell(waiter: &Weak<dyn Waiter>) {
+    route::guarded("the end of a dispatcher", &[], || {
+        if let Some(waiter) = waiter.upgrade() {
+            waiter.dispatcher_ended();
+        }
+    });
 }
 
 impl Shard {
@@ -292,5 +321,45 @@ mod tests {
             shard.enter(Arc::downgrade(one), Duration::ZERO, here_or_there(true));
         }
         assert_eq!((shard.waiters.len(), shard.runs.len()), (1_000, 1));
+    }
+}
+
+#[cfg(all(test, motet_loom))]
+mod loom_tests {
+    use super::super::Awaited;
+    use super::*;
+    use motet_sync::atomic::{AtomicUsize, Ordering};
+    use motet_sync::thread;
+    use std::sync::Arc;
+
+    #[derive(Default)]
+    struct Told(AtomicUsize);
+
+    impl Waiter for Told {
+        fn awaits(&self) -> Option<Awaited> {
+            None
+        }
+
+        fn dispatcher_ended(&self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// A task begins to wait while its dispatcher ends: it is told once, whoever comes first.
+    #[test]
+    fn loom_the_end_of_a_dispatcher_against_the_begin_of_a_wait() {
+        loom::model(|| {
+            let (roll, told) = (Arc::new(Roll::new(0)), Arc::new(Told::default()));
+            let waiting = thread::spawn({
+                let (roll, told) = (Arc::clone(&roll), Arc::clone(&told));
+                move || {
+                    let waiter = Arc::downgrade(&told) as Weak<dyn Waiter>;
+                    roll.enter(None, waiter, Location::caller());
+                }
+            });
+            roll.end();
+            waiting.join().unwrap();
+            assert_eq!(told.0.load(Ordering::SeqCst), 1);
+        });
     }
 }

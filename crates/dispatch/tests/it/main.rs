@@ -12,6 +12,7 @@ mod handle;
 mod home;
 mod idle;
 mod inline;
+mod join_handle;
 mod order;
 mod panics;
 mod policed;

@@ -1,7 +1,7 @@
 //! Progress and cancellation.
 
 use crate::data::Numbers;
-use motet_comm::{RunError, World};
+use motet_comm::{CommError, RunError, World};
 use motet_mining::{
     Annealing, CancelToken, Clusters, Control, Init, KMeans, MiningError, Points, Progress,
 };
@@ -78,7 +78,7 @@ fn stops<F: AsyncFn(&motet_comm::Communicator, &Control<'_>) -> Option<MiningErr
     body: F,
 ) {
     let ends = World::threads(ranks)
-        .run(async |comm| Ok::<_, RunError<()>>(body(&comm, control).await))
+        .run(async |comm| Ok::<_, RunError<CommError>>(body(&comm, control).await))
         .unwrap();
     for end in ends {
         assert!(matches!(end, Some(MiningError::Cancelled)), "{end:?}");
@@ -183,7 +183,7 @@ fn sem_g40_one_rank_is_enough_to_stop_all() {
                     "rank {}: {end:?}",
                     comm.rank()
                 );
-                Ok::<_, RunError<()>>(())
+                Ok::<_, RunError<CommError>>(())
             })
             .unwrap();
     }

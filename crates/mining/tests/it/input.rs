@@ -1,6 +1,6 @@
 //! Bad input is refused with an error that says what, where and what to do.
 
-use motet_comm::{Communicator, RunError, World};
+use motet_comm::{CommError, Communicator, RunError, World};
 use motet_mining::{
     Annealing, Clustering, Clusters, Control, DataError, KMeans, MiningError, ParameterError,
     Points,
@@ -15,7 +15,7 @@ fn error_of<F: AsyncFn(&Communicator) -> Result<Clustering, MiningError> + Sync>
     let mut errors = Vec::new();
     for ranks in RANKS {
         let ends = World::threads(ranks)
-            .run(async |comm| Ok::<_, RunError<()>>(body(&comm).await.map(|_| ())))
+            .run(async |comm| Ok::<_, RunError<CommError>>(body(&comm).await.map(|_| ())))
             .unwrap();
         assert_eq!(ends.len(), ranks);
         errors.extend(ends.into_iter().map(|end| end.expect_err("bad input")));

@@ -165,6 +165,16 @@ fn moved_workers_are_the_same_on_any_number_of_ranks() {
 }
 
 #[test]
+fn sem_g700_a_queueing_network_is_the_same_on_any_number_of_ranks() {
+    same_on_threads("queueing_network");
+}
+
+#[test]
+fn sem_g700_needs_mpi_a_queueing_network_is_the_same_on_processes() {
+    same_on_processes("queueing_network");
+}
+
+#[test]
 fn sem_g411_needs_mpi_life_is_the_same_on_processes() {
     same_on_processes("life");
 }

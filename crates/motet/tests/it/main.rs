@@ -1,5 +1,6 @@
 //! Tests of the facade as programs use it.
 
 mod applications;
+mod loops;
 #[cfg(target_os = "linux")]
 mod why;

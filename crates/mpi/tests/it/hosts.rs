@@ -162,7 +162,7 @@ fn launch(library: &Path, name: &str, event: &str, ends: usize, notes: &Path) ->
     command
         .args(["sh", "-c", SHELL])
         .arg(env::current_exe().unwrap())
-        .args(["--exact", name, "--nocapture"])
+        .args(["--exact", name, "--include-ignored", "--nocapture"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

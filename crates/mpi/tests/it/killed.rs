@@ -63,6 +63,22 @@ fn sem_g412_needs_mpi_a_kill_in_a_collective_ends_the_run_everywhere() {
     if in_process_with(ThreadLevel::Multiple, name, live) {
         return;
     }
+    // Each work with one library, and with the other one the next.
+    let libraries = mpi_libraries();
+    for (number, work) in WORKS.iter().enumerate() {
+        if let Some(library) = libraries.get(number % libraries.len().max(1)) {
+            kill(name, library, work, number as u64 * 2);
+        }
+    }
+}
+
+#[test]
+#[ignore = "takes a minute; `cargo xtask deep` runs it"]
+fn deep_sem_g412_needs_mpi_a_kill_in_each_collective_of_each_library() {
+    let name = "killed::deep_sem_g412_needs_mpi_a_kill_in_each_collective_of_each_library";
+    if in_process_with(ThreadLevel::Multiple, name, live) {
+        return;
+    }
     for (turn, library) in mpi_libraries().iter().enumerate() {
         for round in 0..rounds() {
             for (number, work) in WORKS.iter().enumerate() {

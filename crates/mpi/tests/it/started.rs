@@ -118,7 +118,7 @@ pub(crate) fn run(name: &str, processes: usize, library: &Path, wrapper: &[&str]
     };
     let mut program: Vec<OsString> = wrapper.iter().map(OsString::from).collect();
     program.push(env::current_exe().unwrap().into_os_string());
-    program.extend(["--exact", name, "--nocapture"].map(OsString::from));
+    program.extend(["--exact", name, "--include-ignored", "--nocapture"].map(OsString::from));
     let line = launch.line(&program);
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).env(STARTED, name);

@@ -2,20 +2,26 @@
 //!
 //! The kernel of joins (`join_core.rs`) could do it, and does when there is a guard: then items must be looked at one
 //! by one. Here it is enough to count them. Until the last one comes each waits in its port, at the price of being
-//! appended to the port's list; the last one's post takes the list.
+//! appended to the port's list; the last one's post takes the list. With `patience` fewer will do once the oldest has
+//! waited for so long.
 
+use super::patience::{BatchNumber, Patience};
 use super::place::{Place, Placed};
 use crate::activation::Active;
+use crate::deferred::Deferred;
 use crate::delivery::{Delivery, Sends, SentBy, items_of, put_back_wanted};
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
-use crate::port::{Port, stamped};
+use crate::port::{Port, PortState, stamped};
 use crate::receiver::{Offer, Receiver, Verdict};
 use crate::short::{DeliverRow, Row, Short};
 use crate::sparing::Sparing;
-use motet_dispatch::{Awaited, BoxList, Causalities, Run, Task, TaskBox, Waiter, keep_spare};
+use motet_dispatch::{
+    Awaited, BoxList, Causalities, QueueError, Run, Task, TaskBox, Timer, Waiter, keep_spare,
+};
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A receive of several at work. Alone in its cache lines: its reference count changes with each batch.
 #[repr(align(64))]
@@ -23,6 +29,8 @@ pub(super) struct BatchCore<T: Send + 'static> {
     place: Place<T, Self>,
     count: usize,
     handler: AnyHandler<Vec<T>>,
+    /// Boxed: it is rare.
+    patience: Option<Box<Patience>>,
 }
 
 /// Items on their way, oldest first.
@@ -40,16 +48,19 @@ struct Complete<T: Send + 'static> {
 impl<T: Send + 'static> BatchCore<T> {
     /// A receive that is not registered yet.
     pub(super) fn active(
-        port: &Port<T>,
-        count: usize,
+        (port, count): (&Port<T>, usize),
+        span: Option<Duration>,
         handler: AnyHandler<Vec<T>>,
         once: bool,
         outlet: Outlet,
     ) -> Arc<dyn Active> {
+        // The clock is that of the activation: others may post.
+        let patience = span.map(|span| Box::new(Patience::new(span, outlet.queue().clock())));
         Arc::new_cyclic(|this| BatchCore {
             place: Place::new(this, port, once, outlet),
             count,
             handler,
+            patience,
         })
     }
 
@@ -76,12 +87,102 @@ impl<T: Send + 'static> BatchCore<T> {
                 to: SentBy::new(this),
             };
             offer.send(outlet, TaskBox::build(causalities, taken).into_task());
+            taken_before = true;
             if over {
                 break;
             }
-            taken_before = true;
+        }
+        if let Some(patience) = &self.patience {
+            self.begin_anew(patience, taken_before, offer);
         }
         offer.verdict()
+    }
+
+    /// A batch has been `taken`, or could not be.
+    #[cold]
+    fn begin_anew(&self, patience: &Patience, taken: bool, offer: &mut Offer<'_, T>) {
+        if taken {
+            cancel_later(patience.end(), offer.deferred());
+        }
+        if offer.is_there() || offer.waiting_count() > 0 {
+            self.wait_for_more(patience, offer.deferred());
+        }
+    }
+
+    /// Items wait, and are too few.
+    #[cold]
+    fn wait_for_more(&self, patience: &Patience, deferred: &mut Deferred) {
+        let (Some(number), Some(this)) = (patience.begin(), self.place.arbiter()) else {
+            return;
+        };
+        deferred.call(move || {
+            let Some(patience) = &this.patience else {
+                return;
+            };
+            let weak = Arc::downgrade(&this);
+            patience.set(number, move |_| {
+                if let Some(this) = weak.upgrade() {
+                    this.time_is_over(number);
+                }
+            });
+        });
+    }
+
+    /// Takes what is there, once the oldest has waited for long enough.
+    fn time_is_over(self: &Arc<Self>, number: BatchNumber) {
+        let (Some(port), Some(patience)) = (self.place.port(), &self.patience) else {
+            return;
+        };
+        let mut deferred = Deferred::default();
+        port.locked(|state| {
+            if patience.is_over(number) && self.place.is_open() {
+                let stays = self.take_fewer(state, &mut deferred);
+                if stays && state.item_count() > 0 {
+                    self.wait_for_more(patience, &mut deferred);
+                }
+            }
+        });
+        deferred.carry_out();
+    }
+
+    /// Takes up to as many as it wants. If the queue has no room they stay. `false` when the arbiter leaves the port.
+    fn take_fewer(self: &Arc<Self>, state: &mut PortState<T>, deferred: &mut Deferred) -> bool {
+        let (outlet, count) = (self.place.outlet(), state.item_count().min(self.count));
+        if count == 0 {
+            return true;
+        }
+        let room = deferred.claim_room(outlet.queue());
+        if room.is_err_and(QueueError::is_want_of_room) {
+            drop(deferred.take_full());
+            return true;
+        }
+        let granted = room.is_ok() && outlet.claim(deferred);
+        let leaves = !granted || self.place.taken_unoffered();
+        if leaves && let Some(this) = state.remove(&**self) {
+            deferred.drop_later(this);
+        }
+        if !granted {
+            return false;
+        }
+        let mut parcels = BoxList::new();
+        let oldest = std::iter::from_fn(|| state.items_mut().pop_front());
+        oldest
+            .take(count)
+            .for_each(|parcel| parcels.push_back(parcel));
+        state.let_in_later(deferred);
+        let to = SentBy::new(Arc::clone(self));
+        let taken = TaskBox::build(parcels.causalities(), || Taken { parcels, to });
+        outlet.send(taken.into_task(), deferred);
+        !leaves
+    }
+}
+
+/// Cancels a timer once the port is unlocked.
+fn cancel_later(timer: Option<Timer>, deferred: &mut Deferred) {
+    if let Some(timer) = timer {
+        deferred.call(move || {
+            timer.cancel();
+        });
     }
 }
 
@@ -93,6 +194,9 @@ impl<T: Send + 'static> Receiver<T> for BatchCore<T> {
             return Verdict::Reject;
         }
         if offer.waiting_count() + 1 < self.count {
+            if let Some(patience) = &self.patience {
+                self.wait_for_more(patience, offer.deferred());
+            }
             return Verdict::Reject;
         }
         self.take(offer)
@@ -100,7 +204,7 @@ impl<T: Send + 'static> Receiver<T> for BatchCore<T> {
 
     fn short_way(&self) -> Option<Short<T>> {
         let outlet = self.place.outlet();
-        if !self.place.takes_always() || !outlet.is_alone() {
+        if !self.place.takes_always() || !outlet.is_alone() || self.patience.is_some() {
             return None;
         }
         let to = self.place.arbiter()?;
@@ -109,7 +213,8 @@ impl<T: Send + 'static> Receiver<T> for BatchCore<T> {
 
     fn describe(&self) -> Cow<'static, str> {
         let kind = self.place.kind();
-        Cow::Owned(format!("{kind}receive of {} items", self.count))
+        let up_to = self.patience.as_ref().map_or("", |_| "up to ");
+        Cow::Owned(format!("{kind}receive of {up_to}{} items", self.count))
     }
 }
 

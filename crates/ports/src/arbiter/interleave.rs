@@ -3,7 +3,8 @@
 //! - `floor.rs`: the state machine, who may run now, its `state.rs` and what it says (`next.rs`);
 //!   `guest.rs`: the exclusive handler; `pending.rs`: tasks that wait; the concurrent handlers are the `crowd.rs` of
 //!   the crate, for they meet it on their way from post to handler;
-//! - `shared.rs`: turns, which run exclusive work; `group.rs`: what members ask and tell.
+//! - `shared.rs`: turns, which run exclusive work; `group.rs`: what members ask and tell;
+//! - `stateful.rs`: the interleave that owns the state of its handlers; `state_cell.rs`: where that lies.
 
 mod floor;
 mod group;
@@ -14,8 +15,12 @@ mod next;
 mod pending;
 mod shared;
 mod state;
+mod state_cell;
+mod stateful;
 
 pub use state::Fairness;
+pub use state_cell::{Exclusive, SharedState};
+pub use stateful::StatefulInterleave;
 
 use crate::activation::{Active, Attach};
 use crate::outlet::Outlet;
@@ -45,6 +50,9 @@ use std::sync::{Arc, Weak};
 /// When a teardown item has come nothing new starts. What has been taken and has not begun goes back to
 /// its ports, to where it stood, before the teardown handler runs; so that handler can activate another
 /// interleave on the same ports, which goes on with the next item.
+///
+/// The handlers share whatever they capture. State that belongs to the interleave, and needs no locks, is
+/// given to [`Interleave::with_state`].
 ///
 /// It is not re-entrant: an exclusive handler that posts to its own group and awaits the answer never
 /// ends, since the handler that would answer waits for it. It shows in the [`ActiveInterleave`]'s debug
@@ -117,12 +125,12 @@ impl Interleave {
 
     /// Adds a member whose handlers run together with those of all concurrent members.
     pub fn concurrent(self, member: impl Attach + Send + 'static) -> Self {
-        self.with(Kind::Concurrent, member)
+        self.with_member(Kind::Concurrent, member)
     }
 
     /// Adds a member whose handlers run alone.
     pub fn exclusive(self, member: impl Attach + Send + 'static) -> Self {
-        self.with(Kind::Exclusive, member)
+        self.with_member(Kind::Exclusive, member)
     }
 
     /// Adds a member whose handler runs last, alone. There may be several: the first whose items come is
@@ -137,7 +145,7 @@ impl Interleave {
             "a teardown member takes items once: use {}::once",
             name_of::<M>()
         );
-        self.with(Kind::Teardown, member)
+        self.with_member(Kind::Teardown, member)
     }
 
     /// Says who goes first when both exclusive and concurrent work waits.
@@ -174,10 +182,19 @@ impl Interleave {
         Ok(ActiveInterleave(shared))
     }
 
-    fn with<M: Attach + Send + 'static>(mut self, kind: Kind, member: M) -> Self {
+    fn with_member<M: Attach + Send + 'static>(self, kind: Kind, member: M) -> Self {
+        self.with(kind, name_of::<M>(), member)
+    }
+
+    fn with(
+        mut self,
+        kind: Kind,
+        name: &'static str,
+        member: impl Attach + Send + 'static,
+    ) -> Self {
         self.members.push(Member {
             kind,
-            name: name_of::<M>(),
+            name,
             attach: Box::new(|outlet| {
                 let (active, ports) = member.attach(outlet);
                 (active, Box::new(ports))

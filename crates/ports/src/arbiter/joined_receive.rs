@@ -119,21 +119,13 @@ impl<I: Send + 'static> JoinedReceive<I> {
         Activation::start(self, queue)
     }
 
-    /// Handles one set of items of parts that have been made.
-    pub(crate) fn of(kit: Kit<I>, handler: impl FnOnce(I) + Send + 'static) -> Self {
-        JoinedReceive {
-            kit,
-            handler: handler::once(handler),
-            once: true,
-        }
+    /// Handles items of parts that have been made.
+    pub(crate) fn of(kit: Kit<I>, handler: AnyHandler<I>, once: bool) -> Self {
+        JoinedReceive { kit, handler, once }
     }
 
     fn with(parts: impl IntoParts<Items = I>, handler: AnyHandler<I>, once: bool) -> Self {
-        JoinedReceive {
-            kit: parts.into_kit(),
-            handler,
-            once,
-        }
+        Self::of(parts.into_kit(), handler, once)
     }
 }
 

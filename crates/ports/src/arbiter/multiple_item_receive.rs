@@ -11,6 +11,7 @@ use motet_dispatch::{Enqueue, QueueError};
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Each handler run takes `count` items from one port, all or none (papers R024). While fewer wait
 /// they stay in the port, visible. One is as good as many.
@@ -35,7 +36,11 @@ pub struct MultipleItemReceive<T: Send + 'static> {
     batch: Batch<T>,
     handler: AnyHandler<Vec<T>>,
     once: bool,
+    span: Option<Duration>,
 }
+
+const GUARDED: &str = "a receive of several items has a guard and `or_after`: it counts all items of \
+    its port; post those that are wanted to a port of their own";
 
 impl<T: Send + 'static> MultipleItemReceive<T> {
     /// Handles one batch. The items come in the order in which they waited.
@@ -92,9 +97,45 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
         Self::with(port, count, handler::once_async(handler), true)
     }
 
+    /// Takes fewer items, one at least, once the oldest has waited for `span` by the clock of the queue:
+    /// a batch by count or time, whichever comes first. The time of a batch begins with its first item, or
+    /// when the batch before it was taken and left some. If the queue has no room when the time is over, the
+    /// items wait for as long again.
+    ///
+    /// ```
+    /// use motet_dispatch::{QueueConfig, Replay};
+    /// use motet_ports::{MultipleItemReceive, Port};
+    /// use std::time::Duration;
+    ///
+    /// let replay = Replay::new(1);
+    /// let queue = replay.queue(QueueConfig::named("database"));
+    /// let (rows, writes) = (Port::new(), Port::new());
+    /// let out = writes.clone();
+    /// MultipleItemReceive::persistent(&rows, 3, move |rows: Vec<u32>| out.post(rows).unwrap())
+    ///     .or_after(Duration::from_millis(10))
+    ///     .activate(&queue)
+    ///     .unwrap();
+    /// (1..=4).for_each(|row| rows.post(row).unwrap());
+    /// replay.run();
+    /// assert_eq!(writes.items(), [vec![1, 2, 3], vec![4]]);
+    /// assert_eq!(replay.elapsed(), Duration::from_millis(10));
+    /// ```
+    ///
+    /// # Panics
+    /// When it has a guard: the items of the port are counted, whatever they are.
+    pub fn or_after(mut self, span: Duration) -> Self {
+        assert!(self.batch.unguarded().is_some(), "{GUARDED}");
+        self.span = Some(span);
+        self
+    }
+
     /// Takes only items that `guard` wants; the others stay in the port. For what a guard may do see
     /// [`Port::when`].
+    ///
+    /// # Panics
+    /// When it takes fewer items [after a time](MultipleItemReceive::or_after).
     pub fn when(mut self, guard: impl Fn(&T) -> bool + Send + Sync + 'static) -> Self {
+        assert!(self.span.is_none(), "{GUARDED}");
         self.batch = self.batch.guarded(Box::new(guard));
         self
     }
@@ -109,10 +150,16 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
     }
 
     fn with(port: &Port<T>, count: usize, handler: AnyHandler<Vec<T>>, once: bool) -> Self {
+        Self::of(port.times(count), handler, once)
+    }
+
+    /// Takes what `batch` does.
+    pub(super) fn of(batch: Batch<T>, handler: AnyHandler<Vec<T>>, once: bool) -> Self {
         MultipleItemReceive {
-            batch: port.times(count),
+            batch,
             handler,
             once,
+            span: None,
         }
     }
 }
@@ -125,9 +172,10 @@ impl<T: Send + 'static> Attach for MultipleItemReceive<T> {
             batch,
             handler,
             once,
+            span,
         } = self;
         if let Some((port, count)) = batch.unguarded() {
-            let core = BatchCore::active(port, count, handler, once, outlet);
+            let core = BatchCore::active((port, count), span, handler, once, outlet);
             return (core, vec![Arc::clone(port.core()) as _]);
         }
         Kit::solo(batch).assemble(0, handler, once, outlet)

@@ -121,6 +121,11 @@ impl<T: Send + 'static> Part<T> {
         }
     }
 
+    /// The port, and which of its items.
+    pub(super) fn into_inner(self) -> (Port<T>, Option<Predicate<T>>) {
+        (self.port, self.guard)
+    }
+
     /// The same as a part that brings some of a number of items.
     pub(crate) fn shared(self) -> SharedPart<T> {
         SharedPart(self)

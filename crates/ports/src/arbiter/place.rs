@@ -40,6 +40,11 @@ impl<T: Send + 'static, A> Place<T, A> {
         }
     }
 
+    /// The port, if it is still there.
+    pub(super) fn port(&self) -> Option<Arc<PortCore<T>>> {
+        self.port.upgrade()
+    }
+
     /// Whether nothing but its queue and its outlet can keep it from taking items, as long as it is registered.
     pub(super) fn takes_always(&self) -> bool {
         !self.once && self.is_open()
@@ -77,6 +82,12 @@ impl<T: Send + 'static, A> Place<T, A> {
             debug_assert!(won, "the claim was open a moment ago, under the same lock");
         }
         self.once
+    }
+
+    /// As [`Place::taken`], for one that takes items without an offer, under the port's lock. `true`: it is to be taken
+    /// off the port.
+    pub(super) fn taken_unoffered(&self) -> bool {
+        self.once && self.claim.take()
     }
 
     /// What the arbiter called `who` waits for.

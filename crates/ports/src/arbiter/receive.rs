@@ -1,5 +1,7 @@
 //! Receive: each handler run takes one item from one port.
 
+use super::limited::LimitedCore;
+use super::part::Part;
 use super::place::{Place, Placed};
 use crate::activation::{Activation, Active, Attach};
 use crate::delivery::{Deliver, Parcel, Sends, address, item_of};
@@ -41,6 +43,7 @@ pub struct Receive<T: Send + 'static> {
     handler: AnyHandler<T>,
     once: bool,
     predicate: Option<Predicate<T>>,
+    most: Option<usize>,
 }
 
 /// A receive at work.
@@ -105,6 +108,40 @@ impl<T: Send + 'static> Receive<T> {
         self
     }
 
+    /// Takes at most `count` items at a time: the others stay in the port, visible, until a handler has
+    /// ended. A bounded port so fills up when the handlers do not keep up. An async handler counts until
+    /// its future has ended, and an item whose task waits in the queue counts, too.
+    ///
+    /// ```
+    /// use motet_dispatch::Inline;
+    /// use motet_ports::{Port, Receive};
+    ///
+    /// let (requests, backend) = (Port::new(), Port::<u32>::new());
+    /// let answers = backend.clone();
+    /// Receive::persistent_async(&requests, move |n: u32| {
+    ///     let answers = answers.clone();
+    ///     async move { assert_eq!(answers.recv().await, n) }
+    /// })
+    /// .at_most(2)
+    /// .activate(&Inline::new("here"))
+    /// .unwrap();
+    /// (1..=5).for_each(|n| requests.post(n).unwrap());
+    /// assert_eq!(requests.items(), [3, 4, 5], "two are under way");
+    /// backend.post(1).unwrap();
+    /// assert_eq!(requests.items(), [4, 5]);
+    /// ```
+    ///
+    /// # Panics
+    /// When `count` is 0.
+    pub fn at_most(mut self, count: usize) -> Self {
+        assert!(
+            count > 0,
+            "a receive of at most 0 items would take nothing: give it 1 at least"
+        );
+        self.most = Some(count);
+        self
+    }
+
     /// Puts the receive to work: queues its registration on `queue`, where its handlers will run.
     ///
     /// # Errors
@@ -114,12 +151,25 @@ impl<T: Send + 'static> Receive<T> {
         Activation::start(self, queue)
     }
 
-    fn with(port: &Port<T>, handler: AnyHandler<T>, once: bool) -> Self {
+    pub(super) fn with(port: &Port<T>, handler: AnyHandler<T>, once: bool) -> Self {
         Receive {
             port: port.clone(),
             handler,
             once,
             predicate: None,
+            most: None,
+        }
+    }
+
+    /// Takes what `part` does.
+    pub(super) fn of(part: Part<T>, handler: AnyHandler<T>, once: bool) -> Self {
+        let (port, predicate) = part.into_inner();
+        Receive {
+            port,
+            handler,
+            once,
+            predicate,
+            most: None,
         }
     }
 }
@@ -131,6 +181,7 @@ impl<T: Send + 'static> Receive<T> {
             handler,
             once,
             predicate,
+            ..
         } = self;
         let core = Arc::new_cyclic(|this| ReceiveCore {
             place: Place::new(this, &port, once, outlet),
@@ -148,6 +199,10 @@ impl<T: Send + 'static> Attach for Receive<T> {
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Port<T>) {
         if self.once {
             self.attach_in::<Anywhere>(outlet)
+        } else if let Some(most) = self.most {
+            let handling = (self.handler, self.predicate);
+            let core = LimitedCore::active(&self.port, handling, most, outlet);
+            (core, self.port)
         } else {
             self.attach_in::<Apart>(outlet)
         }

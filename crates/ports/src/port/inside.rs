@@ -57,13 +57,14 @@ impl<T: Send + 'static> Inside<T> {
         self.state.try_lock()
     }
 
-    /// The port has no handle any more. What it held is dropped under no lock: it may use ports.
-    pub(super) fn empty(&self) {
+    /// The port has no handle any more. What it held is to be dropped under no lock: it may use ports.
+    pub(super) fn empty(&self) -> Option<PortState<T>> {
         let mut state = self.state.lock();
+        if state.is_bare() {
+            return None;
+        }
         let empty = state.emptied();
-        let held = mem::replace(&mut *state, empty);
-        drop(state);
-        drop(held);
+        Some(mem::replace(&mut *state, empty))
     }
 }
 

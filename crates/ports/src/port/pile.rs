@@ -19,7 +19,7 @@
 //! want an item, and a post needs nothing but the port's lock.
 
 use crate::delivery::{Delivery, parcel_under};
-use motet_dispatch::{BoxList, Causalities};
+use motet_dispatch::{BoxList, Causalities, drop_each};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::collections::VecDeque;
@@ -203,7 +203,7 @@ impl<T> Row<T> {
     fn new() -> Self {
         Row {
             items: VecDeque::with_capacity(ROW),
-            ..Row::none()
+            causalities: VecDeque::new(),
         }
     }
 
@@ -233,6 +233,15 @@ impl<T> Row<T> {
         let item = self.items.pop_front()?;
         let causalities = self.causalities.pop_front();
         Some((item, causalities.unwrap_or_else(Causalities::none)))
+    }
+}
+
+impl<T> Drop for Row<T> {
+    /// An item whose destructor panics does not keep the others.
+    fn drop(&mut self) {
+        if mem::needs_drop::<T>() && !self.items.is_empty() {
+            drop_each(mem::take(&mut self.items));
+        }
     }
 }
 

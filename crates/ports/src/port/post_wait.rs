@@ -227,6 +227,14 @@ impl<T: Send + 'static> Waiter for Poster<T> {
             }],
         })
     }
+
+    fn dispatcher_ended(&self) {
+        let waker = Some(self.slot.lock().waker.clone());
+        // Outside the lock: the task may be dropped at once, and this wait with it.
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
 }
 
 impl<T: Send + 'static> PortCore<T> {

@@ -67,6 +67,12 @@ impl<T: Send + 'static> PortState<T> {
         PortState::new(None, &self.this)
     }
 
+    /// Whether nothing is in it that could have a destructor.
+    pub(super) fn is_bare(&self) -> bool {
+        let items = self.items.len() > 0 || self.pile.is_some();
+        !items && self.receivers.is_empty() && self.hungry.is_empty() && self.bound.is_none()
+    }
+
     /// Whether the port has a handle.
     pub(crate) fn is_there(&self) -> bool {
         self.this.strong_count() > 0

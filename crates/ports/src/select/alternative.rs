@@ -6,6 +6,7 @@ use crate::arbiter::{
     MultipleItemReceive, Receive, Visit,
 };
 use crate::delivery::items_of;
+use crate::handler;
 use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
@@ -58,6 +59,8 @@ pub(super) struct OneOf<T: Send + 'static, M> {
 pub(super) struct Batch<T: Send + 'static, M> {
     port: Port<T>,
     count: usize,
+    /// Fewer will do after that.
+    span: Option<Duration>,
     map: Map<M>,
 }
 
@@ -206,11 +209,12 @@ where
 }
 
 impl<T: Send + 'static, M> Batch<T, M> {
-    pub(super) fn new(port: &Port<T>, count: usize, map: M) -> Self {
+    pub(super) fn new(port: &Port<T>, count: usize, span: Option<Duration>, map: M) -> Self {
         assert!(count > 0, "a select of several items takes at least one");
         Batch {
             port: port.clone(),
             count,
+            span,
             map: Map::new(map),
         }
     }
@@ -233,7 +237,10 @@ where
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
         let leave = mailbox.leaving(self.map.take());
         let batch = MultipleItemReceive::once(&self.port, self.count, leave);
-        attached(batch, outlet)
+        match self.span {
+            Some(span) => attached(batch.or_after(span), outlet),
+            None => attached(batch, outlet),
+        }
     }
 }
 
@@ -261,7 +268,7 @@ where
     fn attach(&mut self, mailbox: &Arc<Mailbox<R>>, outlet: Outlet) -> Attached {
         let leave = mailbox.leaving(self.map.take());
         let kit = self.kit.take().expect("a join is attached once");
-        let (join, ports) = JoinedReceive::of(kit, leave).attach(outlet);
+        let (join, ports) = JoinedReceive::of(kit, handler::once(leave), true).attach(outlet);
         self.ports = Some(ports);
         (join, None)
     }

@@ -1,11 +1,12 @@
 //! Waiting for a time without holding a thread.
 
-use motet_dispatch::{Clock, Timer};
+use motet_dispatch::{Awaited, Clock, Timer, WaitPart, Waiter, watch_here};
 use motet_sync::Mutex;
 use std::fmt;
 use std::future::Future;
+use std::panic::Location;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 #[must_use = "a sleep that is not awaited does not wait"]
 pub struct Sleep {
     span: Duration,
+    created: &'static Location<'static>,
     /// There from the first poll on.
     alarm: Option<Alarm>,
 }
@@ -54,8 +56,13 @@ struct Ring {
 /// replay.run();
 /// assert_eq!(replay.elapsed(), Duration::from_secs(8 * 3600));
 /// ```
+#[track_caller]
 pub fn sleep(span: Duration) -> Sleep {
-    Sleep { span, alarm: None }
+    Sleep {
+        span,
+        created: Location::caller(),
+        alarm: None,
+    }
 }
 
 impl Future for Sleep {
@@ -68,10 +75,14 @@ impl Future for Sleep {
         if ring.rung {
             return Poll::Ready(());
         }
-        match &mut ring.waker {
-            Some(waker) => waker.clone_from(cx.waker()),
-            none => *none = Some(cx.waker().clone()),
+        if let Some(waker) = &mut ring.waker {
+            waker.clone_from(cx.waker());
+            return Poll::Pending;
         }
+        ring.waker = Some(cx.waker().clone());
+        drop(ring);
+        let waiter = Arc::downgrade(&alarm.bell) as Weak<dyn Waiter>;
+        watch_here(waiter, self.created);
         Poll::Pending
     }
 }
@@ -101,6 +112,29 @@ impl Bell {
             ring.waker.take()
         };
         // Outside the lock: on an inline queue this polls.
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Waiter for Bell {
+    fn awaits(&self) -> Option<Awaited> {
+        let waits = !self.0.lock().rung;
+        waits.then(|| Awaited {
+            who: "sleep",
+            queue: None,
+            parts: vec![WaitPart {
+                port: "the time of its timer".to_owned(),
+                there: 0,
+                needed: 1,
+            }],
+        })
+    }
+
+    fn dispatcher_ended(&self) {
+        let waker = self.0.lock().waker.clone();
+        // Outside the lock: the task may be dropped at once, and this wait with it.
         if let Some(waker) = waker {
             waker.wake();
         }

@@ -2,6 +2,7 @@
 
 mod broken_wakers;
 mod ending;
+mod stateful;
 mod stress;
 mod together;
 

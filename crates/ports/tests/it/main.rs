@@ -6,14 +6,17 @@
 mod support;
 
 mod awaited;
+mod batches;
 mod bounds;
 mod bridges;
+mod broadcast;
 mod causality;
 mod choice;
 mod choice_under_load;
 mod cost;
 mod counters;
 mod effects;
+mod ends;
 mod gather;
 mod histories;
 mod interleave;
@@ -21,8 +24,10 @@ mod iterators;
 mod join;
 mod join_of_many;
 mod join_under_load;
+mod limited;
 mod model;
 mod own;
+mod parallel_loop;
 mod pile;
 mod port;
 mod port_sets;

@@ -1,11 +1,11 @@
 //! Which crate may depend on which: the arrows of the architecture's drawing, and no others.
 //!
 //! ```text
-//!  sync ◄─ dispatch ◄─ ports ◄─┬─ comm ◄─┬─ mining
-//!                              │         └─ mpi
+//!  sync ◄─ dispatch ◄─ ports ◄─┬─ comm ◄─┬─ mining      comm also on: sums (on nothing), trace (on sync)
+//!                              │         ├─ mpi
+//!                              │         └─ sim
 //!                              ├─ search
-//!                              ├─ sim
-//!                              └─ service ◄─┬─ http
+//!                              └─ service ◄─┬─ http             service is on comm too, and on service-macros
 //!                                           └─ mesh
 //!  on top: motet ◄─ python, bench ◄─ cli      aside: testkit (dev only), patterns (on comm; for bench and
 //!                                              counts), xtask and fuzz
@@ -19,12 +19,15 @@ const BELOW: &[(&str, &[&str])] = &[
     ("motet-sync", &[]),
     ("motet-dispatch", &["motet-sync"]),
     ("motet-ports", &["motet-dispatch"]),
-    ("motet-comm", &["motet-ports"]),
+    ("motet-sums", &[]),
+    ("motet-trace", &["motet-sync"]),
+    ("motet-comm", &["motet-ports", "motet-sums", "motet-trace"]),
     ("motet-mining", &["motet-comm"]),
     ("motet-mpi", &["motet-comm"]),
     ("motet-search", &["motet-ports"]),
-    ("motet-sim", &["motet-ports"]),
-    ("motet-service", &["motet-ports"]),
+    ("motet-sim", &["motet-comm"]),
+    ("motet-service-macros", &[]),
+    ("motet-service", &["motet-comm", "motet-service-macros"]),
     ("motet-http", &["motet-service"]),
     ("motet-mesh", &["motet-service"]),
     (
@@ -34,6 +37,7 @@ const BELOW: &[(&str, &[&str])] = &[
             "motet-mpi",
             "motet-search",
             "motet-sim",
+            "motet-service",
             "motet-http",
             "motet-mesh",
         ],

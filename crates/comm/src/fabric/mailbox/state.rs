@@ -1,11 +1,11 @@
 //! What is in a mailbox, and who gets it: the messages that nobody has received, and the receives that wait.
 
+use super::receives::{Handed, Receives};
 use super::steps::Steps;
 use super::unexpected::Unexpected;
 use crate::address::Status;
 use crate::envelope::{Envelope, Kind, Wanted};
 use crate::fabric::Signed;
-use std::mem;
 
 /// What one lock guards.
 #[derive(Default)]
@@ -13,31 +13,13 @@ pub(super) struct State {
     /// Oldest first.
     pub(super) unexpected: Unexpected,
     /// Oldest first; their numbers ascend.
-    posted: Vec<Receive>,
+    posted: Receives,
     /// Messages that have arrived so far.
     arrived: u64,
     /// Receives that were posted so far.
     receives: u64,
     /// Steps that nobody receives any more, until their senders end them.
     ended: Vec<Steps>,
-}
-
-struct Receive {
-    number: u64,
-    wanted: Wanted,
-    came: Option<Envelope>,
-    /// Nobody waits for it any more: what it gets is dropped.
-    left: bool,
-}
-
-/// What has become of a message.
-pub(super) enum Handed {
-    /// A receive has it.
-    Over,
-    /// Nobody waits for it.
-    Back(Envelope),
-    /// A receive has got it that nobody waits for.
-    Left(Envelope),
 }
 
 /// Mailboxes that have had fewer messages than this give their memory back when they are empty: most of a
@@ -70,7 +52,7 @@ impl State {
         if self.is_ended(&envelope) {
             return Some(envelope);
         }
-        match self.hand_over(envelope, signed) {
+        match self.posted.hand_over(envelope, signed) {
             Handed::Over => None,
             Handed::Back(envelope) => {
                 self.unexpected.push(|| envelope);
@@ -80,32 +62,21 @@ impl State {
         }
     }
 
-    /// Gives the message to the oldest receive that waits for it, if there is one. A receive that has got a
-    /// younger message takes the older one instead, and the younger goes on from there.
-    pub(super) fn hand_over(&mut self, mut envelope: Envelope, signed: &mut Signed) -> Handed {
-        for at in 0..self.posted.len() {
-            let posted = &mut self.posted[at];
-            if !posted.wanted.matches(&envelope) {
-                continue;
+    /// Brings a message back that was taken: to the oldest receive that waits for it or has got a younger one. A younger
+    /// one goes on from there.
+    pub(super) fn bring_back(
+        &mut self,
+        envelope: Envelope,
+        signed: &mut Signed,
+    ) -> Option<Envelope> {
+        match self.posted.hand_over_again(envelope, signed) {
+            Handed::Over => None,
+            Handed::Back(envelope) => {
+                self.unexpected.put_back(envelope);
+                None
             }
-            match &mut posted.came {
-                None if posted.left => {
-                    self.unregister(at);
-                    return Handed::Left(envelope);
-                }
-                None => {
-                    signed.extend(posted.wanted.receipt_of(&mut envelope));
-                    posted.came = Some(envelope);
-                    return Handed::Over;
-                }
-                Some(came) if came.place > envelope.place => {
-                    signed.extend(posted.wanted.receipt_of(&mut envelope));
-                    mem::swap(came, &mut envelope);
-                }
-                Some(_) => {}
-            }
+            Handed::Left(envelope) => Some(envelope),
         }
-        Handed::Back(envelope)
     }
 
     /// Drops these steps, and those that come until their sender says that there are no more.
@@ -141,38 +112,43 @@ impl State {
     /// Puts a receive behind the others; its number.
     pub(super) fn register(&mut self, wanted: &Wanted, came: Option<Envelope>) -> u64 {
         self.receives += 1;
-        self.posted.push(Receive {
-            number: self.receives,
-            wanted: *wanted,
-            came,
-            left: false,
-        });
+        self.posted.push(self.receives, wanted, came);
         self.receives
     }
 
-    /// Nobody waits for this receive any more.
-    pub(super) fn leave(&mut self, at: usize) {
-        self.posted[at].left = true;
+    /// What this receive has got, if it has; then it is over.
+    #[inline]
+    pub(super) fn collect(&mut self, number: u64) -> Option<Envelope> {
+        let came = self.posted.collect(number)?;
+        self.shrink_posted();
+        Some(came)
     }
 
-    /// Whether this receive has got its message.
-    #[inline]
-    pub(super) fn has_come(&self, at: usize) -> bool {
-        self.posted[at].came.is_some()
+    /// The receive is over; what it has got.
+    pub(super) fn unregister(&mut self, number: u64) -> Option<Envelope> {
+        let came = self.posted.remove(number);
+        self.shrink_posted();
+        came
+    }
+
+    /// Nobody waits for this receive any more; what it has got.
+    pub(super) fn leave(&mut self, number: u64) -> Option<Envelope> {
+        let came = self.posted.leave(number);
+        self.shrink_posted();
+        came
     }
 
     /// The messages that receives have got and nobody has collected.
     pub(super) fn held(&self) -> impl Iterator<Item = &Envelope> {
-        self.posted.iter().filter_map(|posted| posted.came.as_ref())
+        self.posted.held()
     }
 
-    /// The receive is over; what it has got.
-    pub(super) fn unregister(&mut self, at: usize) -> Option<Envelope> {
-        let came = self.posted.remove(at).came;
-        if self.posted.is_empty() && self.arrived < YOUNG {
-            self.posted = Vec::new();
+    /// Gives the memory of a young mailbox without receives back.
+    #[inline]
+    fn shrink_posted(&mut self) {
+        if self.arrived < YOUNG {
+            self.posted.shrink();
         }
-        came
     }
 
     /// If the oldest message of all is wanted, has what is to be taken out of it and nobody waits for its receipt:
@@ -195,7 +171,7 @@ impl State {
 
     #[inline]
     pub(super) fn take(&mut self, wanted: &Wanted) -> Option<Envelope> {
-        let taken = self.unexpected.take(|envelope| wanted.matches(envelope))?;
+        let taken = self.unexpected.take(wanted)?;
         self.shrink();
         Some(taken)
     }
@@ -206,12 +182,5 @@ impl State {
         if self.arrived < YOUNG {
             self.unexpected.shrink();
         }
-    }
-
-    /// Where the receive of this number is.
-    pub(super) fn find(&self, number: u64) -> Option<usize> {
-        self.posted
-            .binary_search_by_key(&number, |posted| posted.number)
-            .ok()
     }
 }

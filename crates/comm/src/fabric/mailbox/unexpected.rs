@@ -1,15 +1,28 @@
 //! Messages that nobody has received, oldest first.
 
-use crate::envelope::Envelope;
-use std::collections::VecDeque;
+use super::index::{Index, KINDS, LONG, Pattern, SHORT};
+use crate::address::Source;
+use crate::envelope::{Envelope, Wanted};
+use std::collections::{BTreeMap, VecDeque};
+use std::mem;
 
 /// A row of messages. One that comes when there is no other lies in the row itself: it is written there and taken from
-/// there without being moved, and most mailboxes hold one message at a time.
+/// there without being moved, and most mailboxes hold one message at a time. A few more are a list, many have an index.
 #[derive(Default)]
 pub(super) struct Unexpected {
     /// Older than the others, if it is there.
     first: Option<Envelope>,
     others: VecDeque<Envelope>,
+    /// Those behind the first, if they are many; never empty, and then there is a first and `others` is empty.
+    many: Option<Box<Many>>,
+}
+
+struct Many {
+    /// By their places.
+    all: BTreeMap<u64, Envelope>,
+    index: Index,
+    /// By which kinds of patterns they are found: each from when it was first asked for.
+    kinds: [bool; KINDS],
 }
 
 impl Unexpected {
@@ -19,7 +32,25 @@ impl Unexpected {
         if self.first.is_none() && self.others.is_empty() {
             self.first.get_or_insert_with(message);
         } else {
-            self.others.push_back(message());
+            self.push_behind(message());
+        }
+    }
+
+    fn push_behind(&mut self, message: Envelope) {
+        match &mut self.many {
+            Some(many) => many.push(message),
+            None if self.others.len() < LONG => self.others.push_back(message),
+            None => {
+                let mut all = mem::take(&mut self.others);
+                all.push_back(message);
+                self.first = self.first.take().or_else(|| all.pop_front());
+                let all = all.into_iter().map(|message| (message.place, message));
+                self.many = Some(Box::new(Many {
+                    all: all.collect(),
+                    index: Index::default(),
+                    kinds: [false; KINDS],
+                }));
+            }
         }
     }
 
@@ -40,30 +71,77 @@ impl Unexpected {
     #[inline]
     pub(super) fn forget_front(&mut self) {
         if self.first.is_some() {
-            std::mem::forget(self.first.take());
+            mem::forget(self.first.take());
+            self.move_up();
         } else {
-            std::mem::forget(self.others.pop_front());
+            mem::forget(self.others.pop_front());
+        }
+    }
+
+    /// The first has been taken: where there are many, the next takes its place.
+    #[inline]
+    fn move_up(&mut self) {
+        if let Some(many) = &mut self.many {
+            self.first = many.all.pop_first().map(|(_, message)| message);
+            self.few_again();
+        }
+    }
+
+    /// Where there are few left they are a list again.
+    #[cold]
+    fn few_again(&mut self) {
+        if let Some(many) = self.many.take_if(|many| many.all.len() <= SHORT) {
+            self.others = many.all.into_values().collect();
         }
     }
 
     /// Takes the oldest message that is wanted out.
     #[inline]
-    pub(super) fn take(&mut self, wants: impl Fn(&Envelope) -> bool) -> Option<Envelope> {
-        if self.first.as_ref().is_some_and(&wants) {
-            return self.first.take();
+    pub(super) fn take(&mut self, wanted: &Wanted) -> Option<Envelope> {
+        if self.first.as_ref().is_some_and(|it| wanted.matches(it)) {
+            let first = self.first.take();
+            self.move_up();
+            return first;
         }
-        let at = self.others.iter().position(wants)?;
+        if self.many.is_some() {
+            return self.take_of_many(wanted);
+        }
+        let at = self.others.iter().position(|it| wanted.matches(it))?;
         self.others.remove(at)
     }
 
+    #[cold]
+    fn take_of_many(&mut self, wanted: &Wanted) -> Option<Envelope> {
+        let many = self.many.as_mut()?;
+        let place = many.find(wanted)?;
+        let taken = many.all.remove(&place);
+        self.few_again();
+        taken
+    }
+
+    /// The oldest message that is wanted.
+    pub(super) fn find(&mut self, wanted: &Wanted) -> Option<&Envelope> {
+        let row = self.first.iter().chain(&self.others);
+        let Some(many) = &mut self.many else {
+            return row.into_iter().find(|it| wanted.matches(it));
+        };
+        if let Some(first) = self.first.as_ref().filter(|it| wanted.matches(it)) {
+            return Some(first);
+        }
+        let place = many.find(wanted)?;
+        many.all.get(&place)
+    }
+
     /// Puts a message where it was before it was taken.
-    pub(super) fn put_back(&mut self, message: Envelope) {
-        match &mut self.first {
-            Some(first) if first.place > message.place => {
-                let younger = std::mem::replace(first, message);
-                self.others.push_front(younger);
-            }
-            _ => {
+    pub(super) fn put_back(&mut self, mut message: Envelope) {
+        if let Some(first) = &mut self.first
+            && first.place > message.place
+        {
+            mem::swap(first, &mut message);
+        }
+        match &mut self.many {
+            Some(many) => many.push(message),
+            None => {
                 let older = |other: &Envelope| other.place < message.place;
                 let at = self.others.partition_point(older);
                 self.others.insert(at, message);
@@ -74,7 +152,14 @@ impl Unexpected {
     /// Drops those that are not to be kept.
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&Envelope) -> bool) {
         self.first.take_if(|first| !keep(first));
-        self.others.retain(keep);
+        self.others.retain(&mut keep);
+        if let Some(many) = &mut self.many {
+            many.all.retain(|_, message| keep(message));
+            if self.first.is_none() {
+                self.move_up();
+            }
+            self.few_again();
+        }
     }
 
     #[inline]
@@ -83,7 +168,8 @@ impl Unexpected {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Envelope> {
-        self.first.iter().chain(&self.others)
+        let many = self.many.iter().flat_map(|many| many.all.values());
+        self.first.iter().chain(&self.others).chain(many)
     }
 
     /// Gives the memory back, of a row that is empty.
@@ -95,67 +181,136 @@ impl Unexpected {
     }
 }
 
+impl Many {
+    fn push(&mut self, message: Envelope) {
+        let Many { all, index, kinds } = self;
+        if index.is_stale(KINDS * all.len()) {
+            *index = Index::default();
+            *kinds = [false; KINDS];
+        }
+        for kind in (0..KINDS).filter(|kind| kinds[*kind]) {
+            index.insert(Pattern::that_matches(&message, kind), message.place);
+        }
+        all.insert(message.place, message);
+    }
+
+    /// The place of the oldest message that is wanted.
+    fn find(&mut self, wanted: &Wanted) -> Option<u64> {
+        if wanted.source == Source::Null {
+            return None;
+        }
+        let Many { all, index, kinds } = self;
+        let pattern = Pattern::of(wanted);
+        let kind = pattern.kind();
+        if !mem::replace(&mut kinds[kind], true) {
+            for message in all.values() {
+                index.insert(Pattern::that_matches(message, kind), message.place);
+            }
+        }
+        index.first(pattern, |place| all.contains_key(&place))
+    }
+}
+
 #[cfg(all(test, not(motet_loom)))]
 mod tests {
     use super::*;
-    use crate::address::Status;
+    use crate::address::{Status, TagMatch};
     use crate::envelope::{Context, Kind};
     use proptest::prelude::*;
     use std::panic::Location;
 
+    const CONTEXT: Context = Context {
+        communicator: 0,
+        kind: Kind::User,
+    };
+
     fn message(place: u64) -> Envelope {
-        let context = Context {
-            communicator: 0,
-            kind: Kind::User,
-        };
-        let status = Status { source: 0, tag: 0 };
-        Envelope::new(context, status, Location::caller(), place).arrived(place)
+        let (source, tag) = ((place % 3) as usize, (place / 3 % 3) as u32);
+        let status = Status { source, tag };
+        Envelope::new(CONTEXT, status, Location::caller(), place).arrived(place)
+    }
+
+    fn wanted(which: u32) -> Wanted {
+        let (source, tag) = (which % 4, which / 4 % 4);
+        Wanted {
+            context: CONTEXT,
+            source: [Source::Rank(source as usize), Source::Any][usize::from(source == 3)],
+            tag: [TagMatch::Only(tag), TagMatch::Any][usize::from(tag == 3)],
+            signs: true,
+        }
     }
 
     fn places(row: &Unexpected) -> Vec<u64> {
         row.iter().map(|message| message.place).collect()
     }
 
-    proptest! {
-        /// As a plain list, whatever comes and goes.
-        #[test]
-        fn prop_a_row_is_a_list(acts in proptest::collection::vec((0..6_u8, 0..8_u64), 0..60)) {
-            let (mut row, mut list, mut away) = (Unexpected::default(), Vec::new(), Vec::new());
-            for (place, (act, which)) in (0..).zip(acts) {
-                match act {
-                    0 | 1 => {
-                        row.push(|| message(place));
-                        list.push(place);
-                    }
-                    2 => {
-                        let front = row.front_mut().and_then(Envelope::at_hand::<u64>);
-                        prop_assert_eq!(front, list.first().copied());
-                        row.forget_front();
-                        list.drain(..list.len().min(1));
-                    }
-                    3 => {
-                        let at = list.iter().position(|place| place % 8 == which);
-                        let taken = row.take(|message| message.place % 8 == which);
-                        let expected = at.map(|at| list.remove(at));
-                        prop_assert_eq!(taken.as_ref().map(|taken| taken.place), expected);
-                        away.extend(taken);
-                    }
-                    4 => {
-                        if let Some(message) = away.pop() {
-                            let at = list.partition_point(|place| *place < message.place);
-                            list.insert(at, message.place);
-                            row.put_back(message);
-                        }
-                    }
-                    _ => {
-                        row.retain(|message| message.place % 8 != which);
-                        list.retain(|place| place % 8 != which);
+    /// As a plain list, whatever comes and goes.
+    fn is_a_list(acts: &[(u8, u32)], pushes: u8) -> Result<(), TestCaseError> {
+        let (mut row, mut list, mut away) = (Unexpected::default(), Vec::new(), Vec::new());
+        for (place, &(act, which)) in (0..).zip(acts) {
+            let wanted = wanted(which);
+            let at = list
+                .iter()
+                .position(|place| wanted.matches(&message(*place)));
+            match act.saturating_sub(pushes) {
+                0 => {
+                    // Places of messages that receives have got at once are never here.
+                    let place = 3 * place + u64::from(which % 3);
+                    row.push(|| message(place));
+                    list.push(place);
+                }
+                1 => {
+                    let front = row.front_mut().and_then(Envelope::at_hand::<u64>);
+                    prop_assert_eq!(front, list.first().copied());
+                    row.forget_front();
+                    list.drain(..list.len().min(1));
+                }
+                2 | 3 => {
+                    let taken = row.take(&wanted);
+                    let expected = at.map(|at| list.remove(at));
+                    prop_assert_eq!(taken.as_ref().map(|taken| taken.place), expected);
+                    away.extend(taken);
+                }
+                4 => {
+                    if let Some(message) = away.pop() {
+                        let at = list.partition_point(|place| *place < message.place);
+                        list.insert(at, message.place);
+                        row.put_back(message);
                     }
                 }
-                row.shrink();
-                prop_assert_eq!(places(&row), &list[..]);
-                prop_assert_eq!(row.is_empty(), list.is_empty());
+                5 => {
+                    let found = row.find(&wanted).map(|message| message.place);
+                    prop_assert_eq!(found, at.map(|at| list[at]));
+                }
+                _ => {
+                    row.retain(|message| message.place % 64 != u64::from(which));
+                    list.retain(|place| place % 64 != u64::from(which));
+                }
             }
+            row.shrink();
+            prop_assert_eq!(places(&row), &list[..]);
+            prop_assert_eq!(row.is_empty(), list.is_empty());
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn prop_a_row_is_a_list(acts in proptest::collection::vec((0..9_u8, 0..64_u32), 0..60)) {
+            is_a_list(&acts, 2)?;
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+        #[test]
+        fn prop_sem_g480_a_long_row_is_a_list(
+            up in proptest::collection::vec((0..16_u8, 0..64_u32), 100..300),
+            down in proptest::collection::vec((0..7_u8, 0..64_u32), 0..300)
+        ) {
+            let down = down.iter().map(|(act, which)| (act + 10, *which));
+            is_a_list(&up.into_iter().chain(down).collect::<Vec<_>>(), 10)?;
         }
     }
 }

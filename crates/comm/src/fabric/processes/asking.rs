@@ -2,7 +2,7 @@
 
 use super::Processes;
 use crate::asks::Asks;
-use crate::report::graph::{RankNow, WaitGraph, written};
+use crate::report::{RankNow, WaitGraph};
 use motet_sync::{Condvar, Mutex};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -111,12 +111,12 @@ impl Processes {
     /// A process asks or answers.
     pub(super) fn told_why(&self, process: usize, tag: u32, number: u32, payload: &[u8]) {
         match tag {
-            WHY => self.tell(process, BECAUSE, number, written::write(&self.hall.look())),
+            WHY => self.tell(process, BECAUSE, number, self.hall.look().to_bytes()),
             BECAUSE => {
                 let mut state = self.asking.state.lock();
                 let fits = state.number == number;
                 if let Some(answer) = state.answers.get_mut(process).filter(|_| fits) {
-                    *answer = written::read(payload);
+                    *answer = WaitGraph::from_bytes(payload);
                     self.asking.answered.notify_all();
                 }
             }

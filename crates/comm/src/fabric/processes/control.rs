@@ -3,7 +3,6 @@
 use super::profiles::PROFILE;
 use super::{CONTROL, Processes, number, run_of};
 use crate::WaitReport;
-use crate::report::written;
 use crate::transport::Header;
 use motet_sync::{Mutex, Unparker};
 use std::sync::Arc;
@@ -148,7 +147,7 @@ impl Processes {
             ALIVE => self.pulse.heard(process),
             CHECK => self.answer(header.source),
             STILL => self.answered(process, header.source, payload),
-            STUCK => match written::read(payload) {
+            STUCK => match WaitReport::from_bytes(payload) {
                 Some(report) => self.end(Ending::Stuck(report)),
                 None => self.end(Ending::Transport {
                     reason: format!("process {process} has sent a report that cannot be read"),

@@ -8,7 +8,6 @@
 use super::Processes;
 use super::control::{CHECK, Ending, IDLE, STILL, STUCK};
 use crate::WaitReport;
-use crate::report::written;
 use motet_dispatch::IdleWatch;
 use motet_sync::Mutex;
 use motet_sync::atomic::Ordering;
@@ -141,7 +140,7 @@ impl Processes {
         if let (Some(told), Some(report)) = (told, report)
             && told == self.traffic()
         {
-            let mut payload = written::write(&report);
+            let mut payload = report.to_bytes();
             payload.extend(told.write());
             self.tell(0, STILL, wave, payload);
         }
@@ -157,7 +156,7 @@ impl Processes {
             if state.wave != wave || Traffic::read(traffic) != state.idle[process] {
                 return;
             }
-            state.still[process] = written::read(report);
+            state.still[process] = WaitReport::from_bytes(report);
         }
         self.conclude();
     }
@@ -174,7 +173,7 @@ impl Processes {
         };
         // Their ranks may all have finished, and processes not have come to say so.
         if let Some(report) = report.filter(WaitReport::has_waiting) {
-            self.tell_all(STUCK, &written::write(&report));
+            self.tell_all(STUCK, &report.to_bytes());
             self.end(Ending::Stuck(report));
         }
     }
@@ -235,7 +234,7 @@ mod tests {
             state.still[0] = Some(report(here));
             state.wave = 1;
         }
-        let mut answer = written::write(&report(there));
+        let mut answer = report(there).to_bytes();
         answer.extend(quiet.write());
         processes.answered(1, 1, &answer);
         processes.ending()

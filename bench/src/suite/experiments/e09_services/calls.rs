@@ -1,0 +1,144 @@
+//! Two-way messages to one service: what E09 measures.
+
+use motet_dispatch::{Dispatcher, spawn};
+use motet_ports::{reply, wait_blocking};
+use motet_service::{Create, Fault, Node, Service, State, contract, data};
+use std::time::Instant;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Kind {
+    /// Read together.
+    Get,
+    /// Changed alone.
+    Update,
+}
+
+/// A number.
+#[data]
+#[derive(Default)]
+pub(crate) struct Count {
+    n: u64,
+}
+
+#[contract(uri = "motet:bench-counter/1", state = Count)]
+pub(crate) trait Counts {
+    /// Adds one.
+    #[update]
+    fn add(&mut self, n: u64) -> u64;
+}
+
+#[derive(Service)]
+#[service(contract = Counts)]
+struct Counter {
+    #[state]
+    count: State<Count>,
+}
+
+impl Counts for Counter {
+    fn add(&mut self, n: u64) -> u64 {
+        self.count.n += n;
+        self.count.n
+    }
+}
+
+/// Microseconds of a message to a motet service on one worker.
+pub(crate) fn on_motet(kind: Kind, group: usize, groups: usize) -> Result<f64, String> {
+    let dispatcher = Dispatcher::new(1);
+    let measured = wait_blocking(async {
+        let node = Node::builder("bench")
+            .register::<Counter>()
+            .start(&dispatcher)?;
+        let create = Create::<Counter>::of().depth(group.max(1024));
+        let counter = node.create(create).await?;
+        let (to, took) = reply();
+        // The client runs where the service does, as tokio's.
+        let measuring = async move {
+            let result = measure(&counter, kind, group, groups).await;
+            drop(to.post(result));
+        };
+        spawn(&node.queue(), measuring).map_err(|why| Fault::failed(why.reason.to_string()))?;
+        let took = took.await.map_err(|why| Fault::failed(why.to_string()))??;
+        node.shutdown().await;
+        Ok::<f64, Fault>(took)
+    });
+    let measured = measured.map_err(|why| why.to_string())?;
+    measured.map_err(|fault| fault.to_string())
+}
+
+async fn measure(
+    counter: &CountsClient,
+    kind: Kind,
+    group: usize,
+    groups: usize,
+) -> Result<f64, Fault> {
+    let begun = Instant::now();
+    for _ in 0..groups {
+        match kind {
+            Kind::Get => {
+                let calls: Vec<_> = (0..group).map(|_| counter.get().into_future()).collect();
+                for call in calls {
+                    call.await?;
+                }
+            }
+            Kind::Update => {
+                let calls: Vec<_> = (0..group).map(|_| counter.add(1).into_future()).collect();
+                for call in calls {
+                    call.await?;
+                }
+            }
+        }
+    }
+    let took = begun.elapsed();
+    if let Kind::Update = kind {
+        let all = (group * groups) as u64;
+        let done = counter.get().await?.n;
+        if done != all {
+            return Err(Fault::failed(format!(
+                "{done} updates were done, not {all}"
+            )));
+        }
+    }
+    Ok(took.as_secs_f64() * 1e6 / (group * groups) as f64)
+}
+
+/// Microseconds of a message to a task of tokio on one worker: a queue of requests, each with its oneshot.
+pub(crate) fn on_tokio(group: usize, groups: usize) -> Result<f64, String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let measuring = async move {
+        let (send, mut recv) = tokio::sync::mpsc::channel(group.max(1024));
+        tokio::spawn(async move {
+            let mut count = 0;
+            while let Some((n, to)) = recv.recv().await {
+                count += n;
+                let to: tokio::sync::oneshot::Sender<u64> = to;
+                if to.send(count).is_err() {
+                    break;
+                }
+            }
+        });
+        let begun = Instant::now();
+        for _ in 0..groups {
+            let mut answers = Vec::with_capacity(group);
+            for _ in 0..group {
+                let (to, answer) = tokio::sync::oneshot::channel();
+                send.send((1u64, to))
+                    .await
+                    .map_err(|error| error.to_string())?;
+                answers.push(answer);
+            }
+            for answer in answers {
+                answer.await.map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(begun.elapsed().as_secs_f64() * 1e6 / (group * groups) as f64)
+    };
+    runtime.block_on(async {
+        tokio::spawn(measuring)
+            .await
+            .map_err(|error| error.to_string())?
+    })
+}

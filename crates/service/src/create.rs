@@ -1,0 +1,157 @@
+//! How a service is made: its place, its partners, its state, its start.
+//!
+//! - `create/builder.rs`: what is said of it; `create/partners.rs`: how it finds the others that it needs.
+
+mod builder;
+mod partners;
+
+pub use builder::Create;
+
+use crate::lifecycle::Lifecycle;
+use crate::rights::Rights;
+use crate::served::{Plan, Served, refuse_all};
+use crate::service::{
+    Any, Common, ContractOf, Figures, Kind, Making, Shared, Slot, SlotOf, operations,
+};
+use crate::spec::Spec;
+use crate::supervise::Supervision;
+use crate::{Contract, Fault, FaultCode, OperationInfo, Service};
+use motet_sync::Mutex;
+use motet_sync::atomic::AtomicU64;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// The type `S`.
+pub(crate) struct KindOf<S>(PhantomData<fn() -> S>);
+
+impl<S> KindOf<S> {
+    pub(crate) fn new() -> Self {
+        KindOf(PhantomData)
+    }
+}
+
+impl<S: Service> Kind for KindOf<S> {
+    fn name(&self) -> &'static str {
+        S::NAME
+    }
+
+    fn uri(&self) -> &'static str {
+        ContractOf::<S>::URI
+    }
+
+    fn operations(&self) -> Vec<OperationInfo> {
+        operations::<ContractOf<S>>()
+    }
+
+    fn create(&self, shared: &Arc<Shared>, spec: Spec) -> Making {
+        let shared = Arc::clone(shared);
+        Box::pin(async move { Ok(create::<S>(&shared, spec).await? as Any) })
+    }
+}
+
+/// Gives the place back when the service does not come to serve.
+struct Placed<'a, C: Contract> {
+    shared: &'a Arc<Shared>,
+    slot: &'a Arc<Slot<C>>,
+    serves: bool,
+}
+
+impl<C: Contract> Drop for Placed<'_, C> {
+    fn drop(&mut self) {
+        if !self.serves {
+            self.shared.remove(&self.slot.common.path);
+            *self.slot.common.life.lock() = Lifecycle::Dropped;
+            refuse_all(self.slot);
+        }
+    }
+}
+
+/// Makes a service. When this answers it serves, or nothing of it is left.
+pub(crate) async fn create<S: Service>(
+    shared: &Arc<Shared>,
+    spec: Spec,
+) -> Result<Arc<SlotOf<S>>, Fault> {
+    let slot = place::<S>(shared, &spec)?;
+    let mut placed = Placed {
+        shared,
+        slot: &slot,
+        serves: false,
+    };
+    let common = &slot.common;
+    let at = |fault: Fault| fault.of_service(&common.path);
+    let partners = partners::find(shared, common, &S::partners(), &spec)
+        .await
+        .map_err(at)?;
+    let paths = partners
+        .iter()
+        .map(|(name, partner)| (name.clone(), partner.common().path.to_string()));
+    *common.partners.lock() = paths.collect();
+    let persist = match (spec.persist, &shared.writer) {
+        (None, _) => None,
+        (Some(when), Some(writer)) => Some((when, Arc::clone(writer))),
+        (Some(_), None) => {
+            let reason = "the node has no store; give it one with `NodeBuilder::store`";
+            return Err(at(Fault::new(FaultCode::InsufficientResources, reason)));
+        }
+    };
+    let start_within = spec.start_within();
+    let plan = Plan {
+        initial: spec.state,
+        partners,
+        persist,
+        supervision: Mutex::new(Supervision::new(spec.supervise)),
+        start_within,
+    };
+    let served = Arc::new(Served::<S>::new(Arc::clone(&slot), plan));
+    common.set_life(Lifecycle::Starting {
+        waits_for: Vec::new(),
+    });
+    let service = served.build().await.map_err(at)?;
+    served.serve(service).map_err(at)?;
+    placed.serves = true;
+    shared.set_served(&common.path, served);
+    common.set_life(Lifecycle::Running);
+    drop(placed);
+    Ok(slot)
+}
+
+/// Makes the slot and takes its place.
+fn place<S: Service>(shared: &Arc<Shared>, spec: &Spec) -> Result<Arc<SlotOf<S>>, Fault> {
+    let wanted = spec.at.clone().unwrap_or_else(|| format!("/{}", S::NAME));
+    let is_path =
+        wanted.starts_with('/') && wanted.len() > 1 && !wanted.contains(char::is_whitespace);
+    if !is_path {
+        let reason = format!("{wanted:?} is no path: it begins with / and has no spaces");
+        return Err(Fault::new(FaultCode::MessageNotSupported, reason));
+    }
+    let mut path = wanted.clone();
+    let mut number = 1;
+    while S::MANY && shared.is_taken(&path) {
+        number += 1;
+        path = format!("{wanted}/{number}");
+    }
+    let queue = match spec.threads {
+        _ if path.starts_with("/sys/") => Arc::clone(&shared.own),
+        Some(threads) => shared.own_threads(&path, threads),
+        None => Arc::clone(&shared.queue),
+    };
+    let common = Common {
+        id: shared.ids.next(),
+        path: path.as_str().into(),
+        kind: S::NAME,
+        uri: ContractOf::<S>::URI,
+        listed: S::LISTED,
+        shared: Arc::clone(shared),
+        queue,
+        life: Mutex::new(Lifecycle::Created),
+        version: AtomicU64::new(0),
+        partners: Mutex::new(BTreeMap::new()),
+        rights: Rights::parse(&spec.allow).map_err(|fault| fault.of_service(&path))?,
+        figures: Figures::default(),
+        cycle: Mutex::new(None),
+    };
+    let slot = Arc::new(Slot::new(Arc::new(common), spec.depth));
+    shared.place(&path, Arc::clone(&slot) as Any)?;
+    Ok(slot)
+}

@@ -1,0 +1,210 @@
+//! Waits with deadlines, and one timer for many of them.
+//!
+//! ```text
+//!   wait ── enter ──► slab of waits ◄── fire ── one timer, at the earliest deadline that was seen
+//!     └──── leave ──► nothing is cancelled: a timer that finds nobody due is set anew, or rests
+//! ```
+//!
+//! A call that is answered in time takes a place in a slab and gives it back. The clock hears of it only if no
+//! timer is set for an earlier time, which is once per span and not once per call.
+
+use motet_dispatch::Clock;
+use motet_sync::{Mutex, thread_number};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::{Arc, Weak};
+use std::task::{Poll, Waker};
+use std::time::Instant;
+
+/// The waits of a node.
+pub(crate) struct Deadlines {
+    clock: Clock,
+    shards: Vec<Arc<Shard>>,
+}
+
+/// Those of some threads.
+struct Shard(Mutex<Waits>);
+
+#[derive(Default)]
+struct Waits {
+    places: Vec<Option<Wait>>,
+    free: Vec<usize>,
+    /// When the timer is set for, if it is.
+    armed: Option<Instant>,
+}
+
+struct Wait {
+    until: Instant,
+    waker: Waker,
+}
+
+/// A place among the waits, given back when it is dropped.
+pub(crate) struct Place {
+    shard: Arc<Shard>,
+    at: usize,
+}
+
+/// The time of a wait is over.
+pub(crate) struct Over;
+
+const SHARDS: usize = 8;
+
+impl Deadlines {
+    pub(crate) fn new(clock: &Clock) -> Self {
+        Deadlines {
+            clock: clock.clone(),
+            shards: (0..SHARDS)
+                .map(|_| Arc::new(Shard(Mutex::default())))
+                .collect(),
+        }
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Has `waker` woken at `until` or after it, once.
+    pub(crate) fn enter(&self, until: Instant, waker: &Waker) -> Place {
+        // A replay runs on whichever thread: its timers must not depend on the number of that.
+        let number = if self.clock.is_virtual() {
+            0
+        } else {
+            thread_number()
+        };
+        let shard = &self.shards[number % SHARDS];
+        let (at, arm) = shard.0.lock().enter(until, waker.clone());
+        if arm {
+            set_timer(&self.clock, shard, until);
+        }
+        Place {
+            shard: Arc::clone(shard),
+            at,
+        }
+    }
+
+    /// Waits for `future`, or until `until` is over; what is there when both have come is taken.
+    pub(crate) async fn before<F: Future>(
+        &self,
+        until: Instant,
+        future: F,
+    ) -> Result<F::Output, Over> {
+        let mut future = pin!(future);
+        let mut place = None;
+        poll_fn(|cx| {
+            if let Poll::Ready(output) = future.as_mut().poll(cx) {
+                return Poll::Ready(Ok(output));
+            }
+            self.poll(&mut place, until, cx.waker()).map(Err)
+        })
+        .await
+    }
+
+    /// Whether a wait that takes a place at its first poll is over.
+    pub(crate) fn poll(
+        &self,
+        place: &mut Option<Place>,
+        until: Instant,
+        waker: &Waker,
+    ) -> Poll<Over> {
+        match place {
+            // A place is woken only when its time has come, and then it is empty.
+            Some(entered) if entered.renew(waker) => Poll::Pending,
+            _ if self.clock.now() >= until => {
+                *place = None;
+                Poll::Ready(Over)
+            }
+            _ => {
+                *place = Some(self.enter(until, waker));
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Waits {
+    /// The place, and whether a timer is to be set.
+    fn enter(&mut self, until: Instant, waker: Waker) -> (usize, bool) {
+        let wait = Some(Wait { until, waker });
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.places[at] = wait;
+                at
+            }
+            None => {
+                self.places.push(wait);
+                self.places.len() - 1
+            }
+        };
+        let arm = self.armed.is_none_or(|armed| until < armed);
+        if arm {
+            self.armed = Some(until);
+        }
+        (at, arm)
+    }
+
+    /// Takes those out whose time is over; the earliest of the others.
+    fn due(&mut self, now: Instant) -> (Vec<Waker>, Option<Instant>) {
+        let mut wakers = Vec::new();
+        let mut next: Option<Instant> = None;
+        for place in &mut self.places {
+            match place {
+                Some(wait) if wait.until <= now => {
+                    wakers.extend(place.take().map(|wait| wait.waker))
+                }
+                Some(wait) => next = Some(next.map_or(wait.until, |next| next.min(wait.until))),
+                None => {}
+            }
+        }
+        self.armed = next;
+        (wakers, next)
+    }
+}
+
+fn set_timer(clock: &Clock, shard: &Arc<Shard>, until: Instant) {
+    let (weak, again) = (Arc::downgrade(shard), clock.clone());
+    clock.at(until, move |due| fire(&again, &weak, due));
+}
+
+/// The timer that was set for `due` has come.
+fn fire(clock: &Clock, shard: &Weak<Shard>, due: Instant) {
+    let Some(shard) = shard.upgrade() else {
+        return;
+    };
+    let mut waits = shard.0.lock();
+    if waits.armed != Some(due) {
+        // An earlier one was set after this: it has done the work, or will.
+        return;
+    }
+    let (wakers, next) = waits.due(clock.now().max(due));
+    drop(waits);
+    if let Some(next) = next {
+        set_timer(clock, &shard, next);
+    }
+    for waker in wakers {
+        waker.wake();
+    }
+}
+
+impl Place {
+    /// Keeps the waker up to date; `false` when the place is empty, since its time has come.
+    fn renew(&self, waker: &Waker) -> bool {
+        match &mut self.shard.0.lock().places[self.at] {
+            Some(wait) => {
+                wait.waker.clone_from(waker);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut waits = self.shard.0.lock();
+        let left = waits.places[self.at].take();
+        waits.free.push(self.at);
+        drop(waits);
+        // A waker's destructor may be the last of a task.
+        drop(left);
+    }
+}

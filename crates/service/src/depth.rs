@@ -1,0 +1,85 @@
+//! How many operations wait at a port, and those who wait for room.
+
+use motet_sync::Mutex;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::task::{Poll, Waker};
+
+/// The operations that were posted and have not started, at most so many.
+pub(crate) struct Depth {
+    limit: usize,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    waiting: usize,
+    refused: u64,
+    /// Those who wait to post.
+    posters: VecDeque<Waker>,
+}
+
+impl Depth {
+    pub(crate) fn new(limit: usize) -> Self {
+        Depth {
+            limit,
+            inner: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Takes room for one; `false` when there is none.
+    pub(crate) fn enter(&self) -> bool {
+        let mut inner = self.inner.lock();
+        let free = inner.waiting < self.limit;
+        match free {
+            true => inner.waiting += 1,
+            false => inner.refused += 1,
+        }
+        free
+    }
+
+    /// Takes room for one, as soon as there is some.
+    pub(crate) async fn enter_wait(&self) {
+        poll_fn(|cx| {
+            let mut inner = self.inner.lock();
+            if inner.waiting < self.limit {
+                inner.waiting += 1;
+                return Poll::Ready(());
+            }
+            if !inner
+                .posters
+                .iter()
+                .any(|poster| poster.will_wake(cx.waker()))
+            {
+                inner.posters.push_back(cx.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// One has started, or is gone.
+    pub(crate) fn leave(&self) {
+        let mut inner = self.inner.lock();
+        inner.waiting = inner.waiting.saturating_sub(1);
+        // All of them: one that has been dropped meanwhile would keep the room from the next.
+        let posters = match inner.posters.is_empty() {
+            true => None,
+            false => Some(std::mem::take(&mut inner.posters)),
+        };
+        drop(inner);
+        for poster in posters.into_iter().flatten() {
+            poster.wake();
+        }
+    }
+
+    /// How many wait now, and how many have been refused so far.
+    pub(crate) fn look(&self) -> (usize, u64) {
+        let inner = self.inner.lock();
+        (inner.waiting, inner.refused)
+    }
+}

@@ -1,0 +1,217 @@
+//! Jobs: operations that go on after their caller was answered, and ranks behind them.
+
+use crate::context::Context;
+use crate::create::create;
+use crate::service::Common;
+use crate::spec::Spec;
+use crate::system::{Finished, JobClient, JobRequest, JobService, JobState, Progress};
+use crate::{Client, Cx, Fault, FaultCode, data};
+use motet_comm::{Communicator, World};
+use motet_dispatch::{Causality, spawn};
+use serde_json::Value;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+/// Where a job is: the answer of an operation that is one. Its client is a
+/// [`JobClient`](crate::system::JobClient).
+#[data]
+#[derive(PartialEq, Eq)]
+pub struct JobRef {
+    /// The path of the service that the job is.
+    pub path: String,
+}
+
+/// A job, as its own work knows it.
+pub(crate) struct JobHandle {
+    client: JobClient,
+    cancel: Causality,
+}
+
+/// # Jobs
+impl Cx {
+    /// Begins a job: a service of its own at `/jobs/n`, and the work, which goes on after this has answered.
+    ///
+    /// # Errors
+    /// A fault when the goal does not fit JSON, or the node takes no service.
+    pub async fn start_job<F>(
+        &self,
+        operation: &str,
+        goal: Result<Value, Fault>,
+        work: impl FnOnce(Cx) -> F + Send + 'static,
+    ) -> Result<JobRef, Fault>
+    where
+        F: Future<Output = Result<JobResult, Fault>> + Send + 'static,
+    {
+        let shared = &self.common.shared;
+        let state = JobState {
+            service: self.path().to_owned(),
+            operation: operation.to_owned(),
+            goal: goal?,
+            ..JobState::default()
+        };
+        let spec = Spec {
+            at: Some(format!("/jobs/{}", shared.ids.next())),
+            state: Some(crate::json::to_value(&state)?),
+            ..Spec::of_kind("job")
+        };
+        let slot = create::<JobService>(shared, spec).await?;
+        let common = Arc::clone(&slot.common);
+        let client = JobClient::from(Client::here(slot));
+        let path = client.path().to_owned();
+        let cancel = Causality::new(&path);
+        shared.jobs.lock().insert(common.id, cancel.clone());
+        let mut cx = self.clone();
+        cx.job = Some(Arc::new(JobHandle {
+            client: client.clone(),
+            cancel: cancel.clone(),
+        }));
+        let working = work_of(common, client, cancel, work(cx));
+        match spawn(&self.common.queue, working) {
+            Ok(()) => Ok(JobRef { path }),
+            Err(refused) => {
+                let reason = format!("the queue takes no task: {}", refused.reason);
+                Err(Fault::new(FaultCode::InsufficientResources, reason))
+            }
+        }
+    }
+
+    /// Says how far the job is, from 0 to 1. Outside of a job it does nothing.
+    pub fn progress(&self, progress: f64, note: &str) {
+        if let Some(job) = job_of(self) {
+            let report = Progress {
+                progress: progress.clamp(0.0, 1.0),
+                note: note.to_owned(),
+            };
+            drop(job.client.post(JobRequest::Report(report)));
+        }
+    }
+
+    /// Whether the job was cancelled: for work that does not wait.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        job_of(self).is_some_and(|job| job.cancel.is_cancelled())
+    }
+
+    /// Ranks behind this operation. They run on threads for calls that block, when the node has cores for them.
+    pub fn ranks(&self, world: World) -> Ranks {
+        Ranks {
+            cx: self.clone(),
+            world,
+            profile: false,
+        }
+    }
+}
+
+/// The work of a job, until it ends or is cancelled; then the job is told how it has ended.
+async fn work_of(
+    common: Arc<Common>,
+    client: JobClient,
+    cancel: Causality,
+    work: impl Future<Output = Result<JobResult, Fault>> + Send,
+) {
+    let context = Context {
+        principal: Some(Arc::clone(&common.path)),
+        ..Context::default()
+    };
+    let working = Causality::unless_cancelled(context.run(work));
+    let ended = cancel.wrap(working).await;
+    common.shared.jobs.lock().remove(&common.id);
+    let result = match ended {
+        Ok(Ok(result)) => result.map(|result| result.0),
+        Ok(Err(panicked)) => Err(Fault::failed(format!(
+            "the job panicked: {}",
+            panicked.message()
+        ))),
+        Err(_) => Err(Fault::new(
+            FaultCode::OperationCanceled,
+            "the job was cancelled",
+        )),
+    };
+    let (result, fault) = match result {
+        Ok(result) => (Some(result), None),
+        Err(fault) => (None, Some(fault)),
+    };
+    // A job whose service was dropped has nobody to tell.
+    drop(client.finish(Finished { result, fault }).await);
+}
+
+/// The job whose work this is.
+fn job_of(cx: &Cx) -> Option<&JobHandle> {
+    cx.job.as_ref()?.downcast_ref()
+}
+
+/// The result of a job, as JSON.
+#[derive(Debug)]
+pub struct JobResult(pub(crate) Value);
+
+/// A world of ranks behind an operation: made by [`Cx::ranks`].
+#[must_use = "ranks do nothing until they run"]
+pub struct Ranks {
+    cx: Cx,
+    world: World,
+    profile: bool,
+}
+
+impl Ranks {
+    /// Puts the profile of the run into the state of the job.
+    pub fn profile(mut self) -> Self {
+        self.profile = true;
+        self
+    }
+
+    /// Runs `body` on every rank and waits for all; results in rank order. It waits in line until the node has as many
+    /// cores free as there are ranks, or all.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves the ranks running; a body asks [`Cx::is_cancelled`] and returns.
+    ///
+    /// # Errors
+    /// [`OperationFailed`](FaultCode::OperationFailed) with what the run says: which rank failed, or who waits for whom.
+    pub async fn run<R, E>(
+        self,
+        body: impl AsyncFn(Communicator) -> Result<R, E> + Send + Sync + 'static,
+    ) -> Result<Vec<R>, Fault>
+    where
+        R: Send + 'static,
+        E: Send + fmt::Debug + 'static,
+    {
+        let Ranks { cx, world, profile } = self;
+        let shared = &cx.common.shared;
+        let tell = |waits: bool| {
+            if let Some(job) = job_of(&cx) {
+                drop(job.client.post(JobRequest::WaitForCores(waits)));
+            }
+        };
+        tell(true);
+        let lent = shared.budget.lend(world.size()).await;
+        tell(false);
+        let world = if profile { world.profile() } else { world };
+        let run = move || {
+            let outcome = world.run_outcome(body);
+            drop(lent);
+            outcome.map_err(|error| Fault::failed(format!("the ranks failed: {error:?}")))
+        };
+        let outcome = match &shared.blocking {
+            None => run(),
+            Some(queue) => queue.run_blocking(run).await.unwrap_or_else(|why| {
+                let reason = format!("no thread runs the ranks: {why}");
+                Err(Fault::new(FaultCode::InsufficientResources, reason))
+            }),
+        }?;
+        if let (Some(job), Some(profile)) = (job_of(&cx), &outcome.profile) {
+            let profile = crate::json::to_value(profile)?;
+            drop(job.client.post(JobRequest::AddProfile(profile)));
+        }
+        Ok(outcome.results)
+    }
+}
+
+impl fmt::Debug for Ranks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ranks")
+            .field("cx", &self.cx)
+            .field("size", &self.world.size())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,261 @@
+//! Manifests: services and their partners, written down.
+
+use crate::report::Level;
+use crate::service::Shared;
+use crate::spec::Spec;
+use crate::{Fault, FaultCode, Persist, ServiceInfo, Supervise};
+use motet_dispatch::spawn;
+use motet_ports::reply;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What became of a record of a manifest.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Loaded {
+    /// The name of the record, or its path, or its type.
+    pub name: String,
+    /// The service, if it serves.
+    pub service: Option<ServiceInfo>,
+    /// Why not.
+    pub fault: Option<Fault>,
+}
+
+/// A manifest: `[[service]]` in TOML, `{"service": [...]}` in JSON.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Manifest {
+    service: Vec<Record>,
+}
+
+/// A service of a manifest.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Record {
+    /// The name of its type.
+    r#type: String,
+    /// What links call it; else its path.
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    at: Option<String>,
+    #[serde(default)]
+    state: Option<Initial>,
+    #[serde(default)]
+    partners: BTreeMap<String, Link>,
+    #[serde(default)]
+    persist: Option<Persist>,
+    #[serde(default)]
+    supervise: Supervise,
+    #[serde(default)]
+    allow: Vec<String>,
+    #[serde(default)]
+    threads: Option<usize>,
+    #[serde(default)]
+    depth: Option<usize>,
+    #[serde(default)]
+    partners_within_ms: Option<u64>,
+}
+
+/// The state to begin with: written here, or in a file of JSON.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Initial {
+    File {
+        file: String,
+        #[serde(default = "yes")]
+        required: bool,
+    },
+    Value {
+        value: Value,
+    },
+}
+
+/// A partner: a path, or the name of another record.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+enum Link {
+    Path(String),
+    Record { link: String },
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Manifest {
+    /// Reads a manifest: JSON, if it begins with a brace.
+    pub(crate) fn read(text: &str) -> Result<Self, Fault> {
+        let wrong = |why: String| {
+            let reason = format!("this is no manifest: {why}");
+            Fault::new(FaultCode::MessageNotSupported, reason)
+        };
+        match text.trim_start().starts_with('{') {
+            true => serde_json::from_str(text).map_err(|error| wrong(error.to_string())),
+            false => toml::from_str(text).map_err(|error| wrong(error.to_string())),
+        }
+    }
+}
+
+impl Record {
+    fn label(&self) -> String {
+        let own = self.name.clone().or_else(|| self.at.clone());
+        own.unwrap_or_else(|| format!("/{}", self.r#type))
+    }
+
+    fn path(&self) -> String {
+        self.at
+            .clone()
+            .unwrap_or_else(|| format!("/{}", self.r#type))
+    }
+
+    fn spec(&self, all: &[Record]) -> Result<Spec, Fault> {
+        let mut spec = Spec {
+            at: Some(self.path()),
+            persist: self.persist,
+            supervise: self.supervise.clone(),
+            allow: self.allow.clone(),
+            threads: self.threads,
+            ..Spec::of_kind(&self.r#type)
+        };
+        spec.depth = self.depth.unwrap_or(spec.depth);
+        spec.partners_within_ms = self.partners_within_ms.unwrap_or(spec.partners_within_ms);
+        spec.state = self.state.as_ref().map_or(Ok(None), Initial::read)?;
+        for (name, link) in &self.partners {
+            let path = match link {
+                Link::Path(path) => path.clone(),
+                Link::Record { link } => {
+                    let record = all.iter().find(|record| record.label() == *link);
+                    let record = record.ok_or_else(|| {
+                        let reason = format!(
+                            "the partner {name:?} links to {link:?}, which no record is called"
+                        );
+                        Fault::new(FaultCode::UnknownEntry, reason)
+                    })?;
+                    record.path()
+                }
+            };
+            spec.partners.insert(name.clone(), path);
+        }
+        Ok(spec)
+    }
+}
+
+impl Initial {
+    fn read(&self) -> Result<Option<Value>, Fault> {
+        let (file, required) = match self {
+            Initial::Value { value } => return Ok(Some(value.clone())),
+            Initial::File { file, required } => (file, *required),
+        };
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !required => {
+                return Ok(None);
+            }
+            Err(error) => {
+                let reason = format!("the initial state cannot be read from {file}: {error}");
+                return Err(Fault::failed(reason));
+            }
+        };
+        let state = serde_json::from_str(&text);
+        state.map(Some).map_err(|error| {
+            let reason = format!(
+                "the initial state in {file} is damaged at line {}, column {}: {error}",
+                error.line(),
+                error.column()
+            );
+            Fault::failed(reason)
+        })
+    }
+}
+
+/// Loads manifests as one composition. One record that fails does not keep the others.
+pub(crate) async fn load(shared: &Arc<Shared>, texts: &[String]) -> Result<Vec<Loaded>, Fault> {
+    let mut records = Vec::new();
+    for text in texts {
+        records.extend(Manifest::read(text)?.service);
+    }
+    let mut specs: Vec<Result<Spec, Fault>> =
+        records.iter().map(|record| record.spec(&records)).collect();
+    refuse_cycles(&mut specs);
+    let mut begun = Vec::new();
+    for (record, spec) in records.iter().zip(specs) {
+        let (to, made) = reply();
+        let node = Arc::clone(shared);
+        // All at once: partners wait for each other.
+        let making = async move {
+            let made = match spec {
+                Ok(spec) => node.create_kind(spec).await,
+                Err(fault) => Err(fault),
+            };
+            drop(to.post(made.map(|service| service.info())));
+        };
+        if spawn(&shared.own, making).is_err() {
+            return Err(Fault::new(
+                FaultCode::InsufficientResources,
+                "the node takes no task",
+            ));
+        }
+        begun.push((record.label(), made));
+    }
+    let mut loaded = Vec::new();
+    for (name, made) in begun {
+        let made = made
+            .await
+            .unwrap_or_else(|_| Err(Fault::failed("the creation was given up")));
+        if let Err(fault) = &made {
+            shared.log(Level::Error, "manifest", &name, &fault.to_string());
+        }
+        let (service, fault) = match made {
+            Ok(service) => (Some(service), None),
+            Err(fault) => (None, Some(fault)),
+        };
+        loaded.push(Loaded {
+            name,
+            service,
+            fault,
+        });
+    }
+    Ok(loaded)
+}
+
+/// Records that need each other are named before anything waits.
+fn refuse_cycles(specs: &mut [Result<Spec, Fault>]) {
+    let mut next: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for spec in specs.iter().flatten() {
+        let path = spec.at.clone().unwrap_or_default();
+        next.insert(path, spec.partners.values().cloned().collect());
+    }
+    for spec in specs {
+        let Ok(Some(path)) = spec.as_ref().map(|spec| spec.at.clone()) else {
+            continue;
+        };
+        let mut way = vec![path.clone()];
+        if leads_back(&next, &path, &path, &mut way) {
+            let reason = format!(
+                "records need each other: {}; make one partner optional and leave it out",
+                way.join(" -> ")
+            );
+            *spec = Err(Fault::failed(reason));
+        }
+    }
+}
+
+fn leads_back(
+    next: &BTreeMap<String, Vec<String>>,
+    begin: &str,
+    from: &str,
+    way: &mut Vec<String>,
+) -> bool {
+    for to in next.get(from).into_iter().flatten() {
+        let seen = way.contains(to);
+        way.push(to.clone());
+        if to == begin || (!seen && leads_back(next, begin, to, way)) {
+            return true;
+        }
+        way.pop();
+    }
+    false
+}

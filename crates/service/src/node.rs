@@ -1,0 +1,281 @@
+//! Nodes: where services live.
+
+use crate::budget::Budget;
+use crate::create::{self, Create, KindOf};
+use crate::deadlines::Deadlines;
+use crate::service::{Kind, Shared, typed};
+use crate::spec::Spec;
+use crate::store::Writer;
+use crate::system;
+use crate::{AnyClient, Client, Contract, ContractClient, Fault, Service, ServiceInfo, Store};
+use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, Replay, Timescale};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A node: services that know each other by their paths. The handle is cheap to clone; the node ends with the last
+/// one, at once, or in order by [`Node::shutdown`].
+///
+/// Of its own it has the services under `/sys`; see [`system`].
+#[derive(Clone)]
+pub struct Node(Arc<Handle>);
+
+/// Ends the node when the last handle goes.
+struct Handle(Arc<Shared>);
+
+/// A node that is going to start.
+#[must_use = "a node does nothing until it is started"]
+pub struct NodeBuilder {
+    name: String,
+    kinds: BTreeMap<&'static str, Arc<dyn Kind>>,
+    store: Option<Arc<dyn Store>>,
+    limit: Duration,
+    timescale: Timescale,
+    cores: usize,
+}
+
+/// What runs the tasks of a node: a [`Dispatcher`], or a [`Replay`] for virtual time and schedules that repeat.
+pub trait Host {
+    /// A queue.
+    fn queue(&self, config: QueueConfig) -> Arc<dyn Enqueue>;
+
+    /// A queue whose dispatcher has threads for calls that block; `None` when such calls run where they are made.
+    fn blocking(&self) -> Option<DispatcherQueue>;
+}
+
+impl Host for Dispatcher {
+    fn queue(&self, config: QueueConfig) -> Arc<dyn Enqueue> {
+        Dispatcher::queue(self, config).handle()
+    }
+
+    fn blocking(&self) -> Option<DispatcherQueue> {
+        Some(Dispatcher::queue(self, QueueConfig::named("blocking")))
+    }
+}
+
+impl Host for Replay {
+    fn queue(&self, config: QueueConfig) -> Arc<dyn Enqueue> {
+        Replay::queue(self, config).handle()
+    }
+
+    fn blocking(&self) -> Option<DispatcherQueue> {
+        None
+    }
+}
+
+impl NodeBuilder {
+    /// Lets the node make services of this type.
+    pub fn register<S: Service>(mut self) -> Self {
+        self.kinds.insert(S::NAME, Arc::new(KindOf::<S>::new()));
+        self
+    }
+
+    /// Where states last.
+    pub fn store(mut self, store: impl Store) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// How long a call may take that does not say: 30 s unless said otherwise here.
+    pub fn limit(mut self, span: Duration) -> Self {
+        self.limit = span;
+        self
+    }
+
+    /// What all spans of the node are multiplied by.
+    pub fn timescale(mut self, timescale: Timescale) -> Self {
+        self.timescale = timescale;
+        self
+    }
+
+    /// How many cores the worlds of its jobs have together; all of the machine's unless said otherwise.
+    pub fn cores(mut self, cores: usize) -> Self {
+        self.cores = cores.max(1);
+        self
+    }
+
+    /// Starts the node.
+    ///
+    /// # Errors
+    /// A fault when the host takes no task, or the store gets no thread.
+    pub fn start(self, host: &impl Host) -> Result<Node, Fault> {
+        let queue = |what: &str| {
+            host.queue(QueueConfig {
+                timescale: self.timescale,
+                ..QueueConfig::named(&format!("{} {what}", self.name))
+            })
+        };
+        let (services, own) = (queue("services"), queue("node"));
+        let clock = services.clock();
+        let writer = match self.store {
+            Some(store) => Some(Arc::new(Writer::new(store, clock.is_virtual())?)),
+            None => None,
+        };
+        let shared = Arc::new(Shared::new(
+            self.name,
+            services,
+            own,
+            host.blocking(),
+            Deadlines::new(&clock),
+            self.limit,
+            self.kinds,
+            writer,
+            Budget::new(self.cores),
+        ));
+        system::start(&shared)?;
+        Ok(Node(Arc::new(Handle(shared))))
+    }
+}
+
+impl Node {
+    /// A node with this name.
+    pub fn builder(name: &str) -> NodeBuilder {
+        NodeBuilder {
+            name: name.to_owned(),
+            kinds: BTreeMap::new(),
+            store: None,
+            limit: Duration::from_secs(30),
+            timescale: Timescale::default(),
+            cores: motet_sync::thread::cores(),
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.0.name
+    }
+
+    /// The queue of its services: for work beside them, in the same time.
+    #[must_use]
+    pub fn queue(&self) -> Arc<dyn Enqueue> {
+        Arc::clone(&self.0.0.queue)
+    }
+
+    /// Creates a service: finds its partners, loads its state, runs its start. Answers when it serves.
+    ///
+    /// # Errors
+    /// [`DuplicateEntry`](crate::FaultCode::DuplicateEntry) when the path is taken;
+    /// [`UnknownService`](crate::FaultCode::UnknownService) when a partner does not come;
+    /// what the start says. Nothing is left then.
+    pub async fn create<S: Service>(
+        &self,
+        service: Create<S>,
+    ) -> Result<<S::Contract as Contract>::Client, Fault> {
+        let slot = create::create::<S>(&self.0.0, service.spec?).await?;
+        Ok(Client::here(slot).into())
+    }
+
+    /// Creates a service of a type that is known by its name.
+    ///
+    /// # Errors
+    /// As [`Node::create`]; and when no such type is registered.
+    pub async fn create_kind(&self, spec: Spec) -> Result<AnyClient, Fault> {
+        self.0.0.create_kind(spec).await.map(AnyClient)
+    }
+
+    /// The client of the service at `path`.
+    ///
+    /// # Errors
+    /// A fault when there is none, or it has another contract.
+    pub fn client<K: ContractClient>(&self, path: &str) -> Result<K, Fault> {
+        typed(self.0.0.service(path)?)
+    }
+
+    /// The service at `path`, whatever its contract.
+    ///
+    /// # Errors
+    /// A fault when there is none.
+    pub fn find(&self, path: &str) -> Result<AnyClient, Fault> {
+        self.0.0.service(path).map(AnyClient)
+    }
+
+    /// What all its services are, by path.
+    #[must_use]
+    pub fn services(&self) -> Vec<ServiceInfo> {
+        self.0
+            .0
+            .services()
+            .iter()
+            .map(|service| service.info())
+            .collect()
+    }
+
+    /// Loads manifests, which are one composition: what the one names the other may have. One record that fails
+    /// does not keep the others.
+    ///
+    /// # Errors
+    /// A fault that names the line of a text that is no manifest.
+    pub async fn load<T: AsRef<str>>(
+        &self,
+        manifests: impl IntoIterator<Item = T>,
+    ) -> Result<Vec<crate::manifest::Loaded>, Fault> {
+        let texts: Vec<String> = manifests
+            .into_iter()
+            .map(|text| text.as_ref().to_owned())
+            .collect();
+        crate::manifest::load(&self.0.0, &texts).await
+    }
+
+    /// Ends all services, those that others have as partners last, then the node's own. What has not ended within ten
+    /// seconds is left to the end of the node.
+    pub async fn shutdown(&self) {
+        let shared = &self.0.0;
+        for service in shared.in_order_of_end() {
+            let options = crate::Options {
+                within: Some(Duration::from_secs(10)),
+                ..crate::Options::default()
+            };
+            // One that does not end in time does not keep the others.
+            drop(service.call("drop", crate::Value::Null, options).await);
+        }
+        end(shared);
+    }
+}
+
+fn end(shared: &Arc<Shared>) {
+    for served in shared.take_all() {
+        served.abandon();
+    }
+    // It holds services, which hold the node.
+    shared.set_reporter(None);
+    if let Some(writer) = &shared.writer {
+        writer.close();
+    }
+    let dispatchers = shared.take_dispatchers();
+    if !dispatchers.is_empty() {
+        // Whoever ends the node may be a handler of one of them.
+        let ended = motet_sync::thread::spawn_named("motet-node-end", move || drop(dispatchers));
+        drop(ended);
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        end(&self.0);
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let services = self.0.0.services();
+        let paths: Vec<&str> = services
+            .iter()
+            .map(|service| &*service.common().path)
+            .collect();
+        f.debug_struct("Node")
+            .field("name", &self.name())
+            .field("services", &paths)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for NodeBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeBuilder")
+            .field("name", &self.name)
+            .field("kinds", &self.kinds.keys())
+            .finish_non_exhaustive()
+    }
+}

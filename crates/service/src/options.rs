@@ -1,0 +1,101 @@
+//! What a call says beside its body.
+
+use crate::context::{Chain, Context};
+use motet_dispatch::Clock;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a call says beside its body. [`Call`](crate::Call) has a method for each.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct Options {
+    /// How long the answer may take; what the caller has left, or the node's limit, if that is less or this is
+    /// `None`.
+    pub within: Option<Duration>,
+    /// The version that the state must have.
+    pub if_version: Option<u64>,
+    /// What tells a repeated request from a new one.
+    pub key: Option<Arc<str>>,
+    /// Who calls. Unless it is said, the service whose handler calls.
+    pub principal: Option<Arc<str>>,
+    /// Whether to wait for room when as many operations wait as may.
+    pub wait_for_room: bool,
+    /// Whether the node's debugger is to keep the request and its answer.
+    pub capture: bool,
+    /// Headers, found by their types.
+    pub(crate) headers: Vec<Arc<dyn Any + Send + Sync>>,
+}
+
+/// What an item carries beside its body.
+#[derive(Clone)]
+pub(crate) struct Envelope {
+    pub(crate) deadline: Instant,
+    pub(crate) chain: Option<Arc<Chain>>,
+    pub(crate) principal: Option<Arc<str>>,
+    /// What few calls have.
+    pub(crate) rare: Option<Arc<Rare>>,
+}
+
+pub(crate) struct Rare {
+    pub(crate) if_version: Option<u64>,
+    pub(crate) key: Option<Arc<str>>,
+    pub(crate) capture: bool,
+    pub(crate) headers: Vec<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Envelope {
+    /// Of a call that is made now in `context`, on a node with this limit.
+    pub(crate) fn new(options: Options, context: Context, clock: &Clock, limit: Duration) -> Self {
+        let own = clock.now() + clock.timescale().of(options.within.unwrap_or(limit));
+        let deadline = context.deadline.map_or(own, |left| left.min(own));
+        let principal = options.principal.or_else(|| context.principal.clone());
+        let is_plain = options.if_version.is_none()
+            && options.key.is_none()
+            && !options.capture
+            && options.headers.is_empty();
+        let rare = (!is_plain).then(|| {
+            Arc::new(Rare {
+                if_version: options.if_version,
+                key: options.key,
+                capture: options.capture,
+                headers: options.headers,
+            })
+        });
+        Envelope {
+            deadline,
+            chain: context.into_chain(),
+            principal,
+            rare,
+        }
+    }
+
+    pub(crate) fn if_version(&self) -> Option<u64> {
+        self.rare.as_ref()?.if_version
+    }
+
+    pub(crate) fn key(&self) -> Option<&Arc<str>> {
+        self.rare.as_ref()?.key.as_ref()
+    }
+
+    pub(crate) fn is_captured(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.capture)
+    }
+
+    pub(crate) fn header<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        let mut headers = self.rare.as_ref()?.headers.iter().rev();
+        headers.find_map(|header| Arc::clone(header).downcast().ok())
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("within", &self.within)
+            .field("if_version", &self.if_version)
+            .field("key", &self.key)
+            .field("principal", &self.principal)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,85 @@
+//! A queue's handle as a queue that arbiters are activated on.
+
+use motet_dispatch::{Clock, Enqueue, Exception, QueueError, RoomLine, Task, Waiter};
+use std::panic::Location;
+use std::sync::{Arc, Weak};
+
+/// The queue of a service, to activate arbiters on.
+#[derive(Clone)]
+pub struct Queue(pub(crate) Arc<dyn Enqueue>);
+
+impl Enqueue for Queue {
+    fn reserve(&self) -> Result<(), QueueError> {
+        self.0.reserve()
+    }
+
+    fn is_free(&self) -> bool {
+        self.0.is_free()
+    }
+
+    fn release(&self) {
+        self.0.release();
+    }
+
+    fn admit(&self, task: Task) {
+        self.0.admit(task);
+    }
+
+    fn admit_here(&self, task: Task) -> Result<bool, Task> {
+        self.0.admit_here(task)
+    }
+
+    fn readmit(&self, task: Task) {
+        self.0.readmit(task);
+    }
+
+    fn hold(&self) {
+        self.0.hold();
+    }
+
+    fn may_start(&self) -> bool {
+        self.0.may_start()
+    }
+
+    fn admit_kept(&self, task: Task) {
+        self.0.admit_kept(task);
+    }
+
+    fn room(&self) -> Option<RoomLine> {
+        self.0.room()
+    }
+
+    fn is_own_worker(&self) -> bool {
+        self.0.is_own_worker()
+    }
+
+    fn handle(&self) -> Arc<dyn Enqueue> {
+        Arc::clone(&self.0)
+    }
+
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn clock(&self) -> Clock {
+        self.0.clock()
+    }
+
+    fn raise(&self, exception: Exception) {
+        self.0.raise(exception);
+    }
+
+    fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
+        self.0.watch(waiter, created);
+    }
+
+    fn start(&self, task: Task) {
+        self.0.start(task);
+    }
+}
+
+impl std::fmt::Debug for Queue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Queue").field(&self.name()).finish()
+    }
+}

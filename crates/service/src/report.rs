@@ -1,0 +1,74 @@
+//! Who is told of what happens in a node.
+
+use crate::Lifecycle;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How much something matters.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// As it should be.
+    #[default]
+    Info,
+    /// Somebody should look at it.
+    Warning,
+    /// Something has failed.
+    Error,
+}
+
+/// What was said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Entry {
+    /// Milliseconds since the node has started.
+    pub at_ms: u64,
+    /// How much it matters.
+    pub level: Level,
+    /// What it is about.
+    pub category: String,
+    /// The path of the service.
+    pub service: String,
+    /// What was said.
+    pub text: String,
+}
+
+/// A service, as the directory shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Record {
+    /// Where it is.
+    pub path: String,
+    /// The name of its type.
+    pub kind: String,
+    /// The name of its contract.
+    pub contract: String,
+    /// What becomes of it.
+    pub lifecycle: Lifecycle,
+}
+
+/// A request that was captured, and its answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Captured {
+    /// Milliseconds since the node has started.
+    pub at_ms: u64,
+    /// The path of the service.
+    pub service: String,
+    /// The operation.
+    pub operation: String,
+    /// Its body.
+    pub body: Value,
+    /// Its answer.
+    pub answer: Option<Value>,
+    /// Its fault.
+    pub fault: Option<String>,
+}
+
+/// Is told of what happens. It must not wait.
+pub(crate) trait Report: Send + Sync {
+    fn log(&self, entry: Entry);
+    fn captured(&self, captured: Captured);
+    fn recorded(&self, record: Record);
+    fn removed(&self, path: &str);
+}

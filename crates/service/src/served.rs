@@ -1,0 +1,275 @@
+//! A service at work: its handlers, and the cell that holds it.
+//!
+//! ```text
+//!   concurrent port ──► clone the Arc ──► &S          one interleave: the cell has the only Arc
+//!   exclusive port ───► take the Arc ───► &mut S      when an exclusive handler takes it
+//!   teardown port ────► take the Arc ───► S
+//!   independent port ─► no service
+//! ```
+//!
+//! An empty cell is a service that is being built anew: what comes meanwhile is refused.
+
+mod concurrent;
+mod exclusive;
+mod restart;
+mod teardown;
+
+use crate::keys::Keys;
+use crate::lifecycle::Lifecycle;
+use crate::options::Envelope;
+use crate::queue::Queue;
+use crate::service::{Abandon, Any, ContractOf};
+use crate::service::{SlotOf, What};
+use crate::store::{Persist, Saved, Writer};
+use crate::supervise::Supervision;
+use crate::{Contract, Cx, Fault, FaultCode, Parts, Serves, Service, State};
+use motet_dispatch::Timer;
+use motet_ports::{Activation, ActiveInterleave, Interleave, Receive};
+use motet_sync::Mutex;
+use motet_sync::atomic::Ordering;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::collections::hash_map::DefaultHasher;
+use std::future::Future;
+use std::hash::{Hash, Hasher};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+pub(crate) use teardown::refuse_all;
+
+/// A service at work.
+pub(crate) struct Served<S: Service> {
+    pub(crate) slot: Arc<SlotOf<S>>,
+    /// Empty while an exclusive handler has the service, and while it is built anew.
+    cell: Mutex<Option<Arc<S>>>,
+    plan: Plan,
+    work: Mutex<Work>,
+}
+
+/// What a service is built of, again and again.
+pub(crate) struct Plan {
+    pub(crate) initial: Option<Value>,
+    pub(crate) partners: BTreeMap<String, Any>,
+    pub(crate) persist: Option<(Persist, Arc<Writer>)>,
+    pub(crate) supervision: Mutex<Supervision>,
+    pub(crate) start_within: Duration,
+}
+
+/// What has been set going.
+#[derive(Default)]
+struct Work {
+    interleave: Option<ActiveInterleave>,
+    independent: Option<Activation>,
+    timers: Vec<Timer>,
+}
+
+/// What a handler in a box does.
+type Running = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl<S: Service> Served<S> {
+    pub(crate) fn new(slot: Arc<SlotOf<S>>, plan: Plan) -> Self {
+        Served {
+            slot,
+            cell: Mutex::new(None),
+            plan,
+            work: Mutex::default(),
+        }
+    }
+
+    /// Makes the service of what is stored, or of its initial state, and runs its start.
+    pub(crate) async fn build(&self) -> Result<S, Fault> {
+        let common = &self.slot.common;
+        let state = self.load()?;
+        let mut service = S::build(Parts::new(state, self.plan.partners.clone()))?;
+        service.state_mut().take_changed();
+        let cx = Cx::of_node(common, self.plan.start_within);
+        // It holds its group: it is not served yet.
+        let starting = cx.context(true).run(service.start(&cx));
+        let deadlines = &common.shared.deadlines;
+        match deadlines.before(cx.deadline(), starting).await {
+            Ok(Ok(started)) => started?,
+            Ok(Err(panicked)) => {
+                return Err(Fault::failed(format!(
+                    "the start panicked: {}",
+                    panicked.message()
+                )));
+            }
+            Err(_) => {
+                let reason = format!("the start took longer than {:?}", self.plan.start_within);
+                return Err(Fault::new(FaultCode::ResponseTimeout, reason));
+            }
+        }
+        Ok(service)
+    }
+
+    fn load(&self) -> Result<State<<ContractOf<S> as Contract>::State>, Fault> {
+        let common = &self.slot.common;
+        if let Some((_, writer)) = &self.plan.persist
+            && let Some(bytes) = writer.load(&common.path)?
+        {
+            let saved = Saved::read(&common.path, &bytes)?;
+            let same = saved.schema == schema_hash::<ContractOf<S>>();
+            let state = serde_json::from_value(saved.state).map_err(|error| {
+                let why = match same {
+                    true => "it was changed by hand",
+                    false => "its schema was another one when it was stored",
+                };
+                let reason = format!(
+                    "the stored state of {} does not fit: {error}; {why}",
+                    common.path
+                );
+                Fault::failed(reason)
+            })?;
+            // Relaxed: nothing is served yet, or the cell is empty.
+            common.version.fetch_max(saved.version, Ordering::Relaxed);
+            let mut keys = Keys::default();
+            keys.restore(saved.keys, common.shared.deadlines.clock().now());
+            *self.slot.keys.lock() = keys;
+            return Ok(State::new(state));
+        }
+        // What the keys stand for is not in this state.
+        *self.slot.keys.lock() = Keys::default();
+        match &self.plan.initial {
+            None => Ok(State::default()),
+            Some(initial) => {
+                let state = crate::json::from_value("the initial state", initial.clone())?;
+                Ok(State::new(state))
+            }
+        }
+    }
+
+    /// Begins to serve.
+    pub(crate) fn serve(self: &Arc<Self>, service: S) -> Result<(), Fault> {
+        *self.cell.lock() = Some(Arc::new(service));
+        let (slot, queue) = (&self.slot, Queue(Arc::clone(&self.slot.common.queue)));
+        let [one, two, three, four] = [(); 4].map(|()| Arc::clone(self));
+        let interleave = Interleave::new()
+            .exclusive(Receive::persistent_async(&slot.exclusive, move |item| {
+                Arc::clone(&one).exclusive(item)
+            }))
+            .concurrent(Receive::persistent_async(&slot.concurrent, move |item| {
+                Arc::clone(&two).concurrent(item)
+            }))
+            .teardown(Receive::once_async(&slot.teardown, move |item| {
+                three.teardown(item)
+            }))
+            .activate(&queue);
+        let independent = Receive::persistent_async(&slot.independent, move |item| {
+            Arc::clone(&four).independent(item)
+        })
+        .activate(&queue);
+        let no_queue = |why: motet_dispatch::QueueError| {
+            Fault::new(
+                FaultCode::InsufficientResources,
+                format!("the queue takes no task: {why}"),
+            )
+        };
+        let mut work = self.work.lock();
+        work.interleave = Some(interleave.map_err(no_queue)?);
+        work.independent = Some(independent.map_err(no_queue)?);
+        work.timers = self.beats();
+        Ok(())
+    }
+
+    /// Starts the periodic operations: one that has not begun when its time comes again is not posted twice.
+    fn beats(self: &Arc<Self>) -> Vec<Timer> {
+        let clock = self.slot.common.shared.deadlines.clock();
+        let beats = ContractOf::<S>::beats().into_iter();
+        beats
+            .map(|(period, request)| {
+                let weak = Arc::downgrade(self);
+                clock.every(period, move |_| {
+                    if let Some(served) = weak.upgrade()
+                        && *served.slot.common.life.lock() == Lifecycle::Running
+                        && served.slot.changes.look().0 < served.slot.changes.limit() / 2
+                    {
+                        let client = crate::Client::here(Arc::clone(&served.slot));
+                        // A service that has just ended is not beaten.
+                        drop(client.post(request.clone()));
+                    }
+                })
+            })
+            .collect()
+    }
+
+    /// Whether the caller still waits.
+    fn in_time(&self, envelope: &Envelope) -> Result<(), Fault> {
+        let common = &self.slot.common;
+        match common.shared.deadlines.clock().now() > envelope.deadline {
+            true => Err(crate::service::timeout(&common.path)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the state has the version that the caller wants.
+    fn has_version(&self, envelope: &Envelope) -> Result<(), Fault> {
+        let common = &self.slot.common;
+        let version = common.version();
+        match envelope.if_version() {
+            Some(wanted) if wanted != version => {
+                let reason =
+                    format!("the state has version {version}, not {wanted}; read it again");
+                Err(Fault::new(FaultCode::PreconditionFailed, reason).of_service(&common.path))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Stores the state, if the service has a store.
+    async fn commit(&self, state: &S) -> Result<(), Fault> {
+        let common = &self.slot.common;
+        let Some((_, writer)) = &self.plan.persist else {
+            let reason = "the service has no store; create it with `persist`";
+            return Err(Fault::new(FaultCode::ActionNotSupported, reason).of_service(&common.path));
+        };
+        let saved = Saved {
+            contract: ContractOf::<S>::URI.to_owned(),
+            version: common.version(),
+            schema: schema_hash::<ContractOf<S>>(),
+            state: crate::json::to_value(&**state.state())?,
+            keys: self.slot.keys.lock().stored(),
+        };
+        let bytes = saved.write()?;
+        let committed = writer.commit(common.path.to_string(), bytes).await;
+        committed.map_err(|fault| fault.of_service(&common.path))
+    }
+
+    fn is_stored_each_time(&self) -> bool {
+        matches!(self.plan.persist, Some((Persist::Each, _)))
+    }
+}
+
+impl<S: Service> Abandon for Served<S> {
+    fn abandon(&self) {
+        let work = std::mem::take(&mut *self.work.lock());
+        for timer in work.timers {
+            timer.cancel();
+        }
+        if let Some(interleave) = work.interleave {
+            interleave.cleanup();
+        }
+        if let Some(independent) = work.independent {
+            independent.cleanup();
+        }
+        let service = self.cell.lock().take();
+        drop(service);
+        *self.slot.common.life.lock() = Lifecycle::Dropped;
+        refuse_all(&self.slot);
+    }
+}
+
+/// What tells one schema of a state from another.
+fn schema_hash<C: Contract>() -> u64 {
+    let mut hasher = DefaultHasher::new();
+    crate::json::schema::<C::State>()
+        .to_string()
+        .hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Refuses what was posted to a group that is not its own.
+fn misplaced<C: Contract>(what: What<C>) {
+    what.refuse(Fault::failed(
+        "an operation was posted to a group that is not its own",
+    ));
+}

@@ -1,0 +1,318 @@
+//! Handlers that change the state: `&mut self`, alone.
+
+use super::{Served, misplaced};
+use crate::context::Panicked;
+use crate::json::To;
+use crate::keys::{Keys, Known};
+use crate::options::Envelope;
+use crate::service::ContractOf;
+use crate::service::{Figures, Item, What};
+use crate::{Contract, Cx, Event, Fault, FaultCode, Group, Notification, Serves, Service};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The request of a keyed operation.
+struct Keyed {
+    name: String,
+    body: Value,
+}
+
+/// What is known of the key of a request.
+enum Looked {
+    Unkeyed,
+    New(Keyed),
+    Answered(Result<Value, Fault>),
+}
+
+impl<S: Service> Served<S> {
+    /// Handles an item of the exclusive port.
+    pub(super) async fn exclusive(self: Arc<Self>, item: Item<ContractOf<S>>) {
+        self.slot.leave(Group::Exclusive);
+        let of_contract = matches!(item.what, What::Request(..));
+        let fits = self
+            .in_time(&item.envelope)
+            .and_then(|()| match of_contract {
+                // A key is looked up before the version, which its first request has changed.
+                true => Ok(()),
+                false => self.has_version(&item.envelope),
+            });
+        if let Err(fault) = fits {
+            return item.what.refuse(fault);
+        }
+        let common = &self.slot.common;
+        Figures::count(&common.figures.calls);
+        match item.what {
+            What::Request(request, reply) => self.change(request, reply, &item.envelope).await,
+            What::Replace(_, to) if !ContractOf::<S>::REPLACE => {
+                drop(to.post(Err(self.not_allowed("Replace"))));
+            }
+            What::Patch(_, to) if !ContractOf::<S>::PATCH => {
+                drop(to.post(Err(self.not_allowed("a merge patch"))));
+            }
+            What::Replace(state, to) => self.set(|_| Ok(*state), to).await,
+            What::Patch(patch, to) => {
+                let patched = move |service: &S| {
+                    let mut value = crate::json::to_value(&**service.state())?;
+                    merge(&mut value, patch);
+                    crate::json::from_value("the patched state", value)
+                };
+                self.set(patched, to).await;
+            }
+            What::Save(to) => {
+                let Some(service) = self.cell.lock().clone() else {
+                    return What::<ContractOf<S>>::Save(to).refuse(common.absence());
+                };
+                drop(to.post(self.commit(&service).await));
+            }
+            other => misplaced(other),
+        }
+    }
+
+    /// Runs an exclusive operation of the contract.
+    async fn change(
+        self: &Arc<Self>,
+        request: <ContractOf<S> as Contract>::Request,
+        reply: Option<<ContractOf<S> as Contract>::Reply>,
+        envelope: &Envelope,
+    ) {
+        let common = &self.slot.common;
+        let keyed = match self.look_up(&request, envelope) {
+            Looked::Unkeyed => None,
+            Looked::New(keyed) => Some(keyed),
+            Looked::Answered(answer) => return give::<ContractOf<S>>(reply, answer),
+        };
+        if let Err(fault) = self.has_version(envelope) {
+            return give::<ContractOf<S>>(reply, Err(fault));
+        }
+        let Some(mut shared) = self.cell.lock().take() else {
+            return give::<ContractOf<S>>(reply, Err(common.absence()));
+        };
+        let service = Arc::get_mut(&mut shared).expect("an exclusive handler is alone");
+        let rollback = ContractOf::<S>::operation(&request).rollback;
+        let before = rollback.then(|| service.state().snapshot());
+        let wanted = self.slot.subscriptions.are_wanted();
+        let told = wanted.then(|| Arc::new(request.clone()));
+        let cx = Cx::new(common, envelope);
+        let captured = self.capture_of(&cx, &request);
+        let running = cx
+            .context(true)
+            .run(ContractOf::<S>::exclusive(service, &cx, request));
+        let outcome = match running.await {
+            Ok(outcome) => outcome,
+            Err(panicked) => return self.torn(shared, before, panicked, reply),
+        };
+        let failed = ContractOf::<S>::fault(&outcome).is_some();
+        if let (true, Some(before)) = (failed, before) {
+            service.state_mut().restore(before);
+        }
+        let changed = service.state_mut().take_changed();
+        if changed {
+            common.next_version();
+        }
+        let is_keyed = keyed.is_some();
+        if let Some(Keyed { name, body }) = keyed {
+            let now = common.shared.deadlines.clock().now();
+            self.slot
+                .keys
+                .lock()
+                .keep(name, body, ContractOf::<S>::value(&outcome), now);
+        }
+        if self.is_to_be_stored(changed || is_keyed, &cx)
+            && let Err(fault) = self.commit(&shared).await
+        {
+            // What is not stored is not served: the state is read again.
+            drop(shared);
+            give::<ContractOf<S>>(reply, Err(fault.clone()));
+            return self.restart(&fault);
+        }
+        if changed && wanted {
+            let state = || shared.state().snapshot();
+            let event = match told {
+                Some(request) if !failed => Event::Operation(request),
+                _ => Event::Replace(state()),
+            };
+            let mut notification = Notification::new(common.version(), event);
+            notification.keys = cx.take_keys();
+            self.slot.notify(&notification, state);
+        }
+        *self.cell.lock() = Some(shared);
+        self.answer(&cx, outcome, reply, captured);
+    }
+
+    /// Whether the answer waits for a commit.
+    fn is_to_be_stored(&self, changed: bool, cx: &Cx) -> bool {
+        (changed && self.is_stored_each_time()) || cx.wants_save()
+    }
+
+    /// What is known of the key of a request.
+    fn look_up(
+        &self,
+        request: &<ContractOf<S> as Contract>::Request,
+        envelope: &Envelope,
+    ) -> Looked {
+        let Some(key) = envelope.key() else {
+            return Looked::Unkeyed;
+        };
+        let common = &self.slot.common;
+        let operation = ContractOf::<S>::operation(request).name;
+        let body = match ContractOf::<S>::body(request) {
+            Ok(body) => serde_json::json!([operation, body]),
+            Err(fault) => return Looked::Answered(Err(fault)),
+        };
+        let name = Keys::name(envelope.principal.as_deref(), key);
+        let now = common.shared.deadlines.clock().now();
+        match self.slot.keys.lock().look(&name, &body, now) {
+            Known::New => Looked::New(Keyed { name, body }),
+            Known::Same(answer) => Looked::Answered(answer),
+            Known::Other => {
+                let reason =
+                    format!("the key {key:?} has been used for another request; take a new one");
+                let fault = Fault::new(FaultCode::MessageNotSupported, reason);
+                Looked::Answered(Err(fault.of_service(&common.path)))
+            }
+        }
+    }
+
+    /// Sets the state, for Replace and merge patches.
+    async fn set(
+        self: &Arc<Self>,
+        make: impl FnOnce(&S) -> Result<<ContractOf<S> as Contract>::State, Fault>,
+        to: To<()>,
+    ) {
+        let common = &self.slot.common;
+        let Some(mut shared) = self.cell.lock().take() else {
+            return What::<ContractOf<S>>::Save(to).refuse(common.absence());
+        };
+        let service = Arc::get_mut(&mut shared).expect("an exclusive handler is alone");
+        let set = make(service).map(|state| {
+            service.state_mut().set(state);
+            service.state_mut().take_changed();
+            common.next_version()
+        });
+        let mut answer = set.map(|_| ());
+        if answer.is_ok() && self.is_stored_each_time() {
+            answer = self.commit(&shared).await;
+            if let Err(fault) = &answer {
+                drop(shared);
+                drop(to.post(answer.clone()));
+                return self.restart(fault);
+            }
+        }
+        if answer.is_ok() {
+            self.notify_state(common.version(), &shared);
+        }
+        *self.cell.lock() = Some(shared);
+        // An asker that has gone need not know.
+        drop(to.post(answer.map_err(|fault| fault.of_service(&common.path))));
+    }
+
+    /// A handler has panicked and may have left the state torn, which is never served.
+    fn torn(
+        self: &Arc<Self>,
+        mut shared: Arc<S>,
+        before: Option<Arc<<ContractOf<S> as Contract>::State>>,
+        panicked: Panicked,
+        reply: Option<<ContractOf<S> as Contract>::Reply>,
+    ) {
+        match before {
+            Some(before) => {
+                let service = Arc::get_mut(&mut shared).expect("an exclusive handler is alone");
+                service.state_mut().restore(before);
+                *self.cell.lock() = Some(shared);
+            }
+            None => {
+                drop(shared);
+                self.restart(&Fault::failed(format!(
+                    "a handler panicked: {}",
+                    panicked.message()
+                )));
+            }
+        }
+        self.panicked(panicked, reply);
+    }
+
+    fn not_allowed(&self, what: &str) -> Fault {
+        let reason = format!("{} does not allow {what}", ContractOf::<S>::URI);
+        Fault::new(FaultCode::ActionNotSupported, reason).of_service(&self.slot.common.path)
+    }
+}
+
+/// Answers, if an answer is wanted.
+fn give<C: Contract>(reply: Option<C::Reply>, answer: Result<Value, Fault>) {
+    match (reply, answer) {
+        (Some(reply), Ok(value)) => C::post_stored(reply, value),
+        (Some(reply), Err(fault)) => C::refuse(reply, fault),
+        (None, _) => {}
+    }
+}
+
+/// RFC 7396.
+fn merge(target: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch;
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(serde_json::Map::new());
+    }
+    let Value::Object(target) = target else {
+        return;
+    };
+    for (name, value) in patch {
+        match value {
+            Value::Null => {
+                target.remove(&name);
+            }
+            value => merge(target.entry(name).or_insert(Value::Null), value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_examples_of_rfc_7396() {
+        let cases = [
+            (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
+            (
+                json!({"a": "b"}),
+                json!({"b": "c"}),
+                json!({"a": "b", "b": "c"}),
+            ),
+            (
+                json!({"a": "b", "b": "c"}),
+                json!({"a": null}),
+                json!({"b": "c"}),
+            ),
+            (json!({"a": ["b"]}), json!({"a": "c"}), json!({"a": "c"})),
+            (
+                json!({"a": {"b": "c"}}),
+                json!({"a": {"b": "d", "c": null}}),
+                json!({"a": {"b": "d"}}),
+            ),
+            (json!(["a", "b"]), json!(["c", "d"]), json!(["c", "d"])),
+            (
+                json!({"e": null}),
+                json!({"a": 1}),
+                json!({"e": null, "a": 1}),
+            ),
+            (
+                json!([1, 2]),
+                json!({"a": "b", "c": null}),
+                json!({"a": "b"}),
+            ),
+            (
+                json!({}),
+                json!({"a": {"bb": {"ccc": null}}}),
+                json!({"a": {"bb": {}}}),
+            ),
+        ];
+        for (mut target, patch, wanted) in cases {
+            merge(&mut target, patch);
+            assert_eq!(target, wanted);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Supervision: a service that has lost its state is built anew, within limits (OTP's restart intensity).
+
+use super::Served;
+use crate::lifecycle::Lifecycle;
+use crate::report::Level;
+use crate::service::Figures;
+use crate::{Fault, Service};
+use motet_dispatch::spawn;
+use motet_ports::timer::sleep;
+use std::sync::Arc;
+use std::time::Duration;
+
+impl<S: Service> Served<S> {
+    /// The cell is empty: the service is built anew, or has failed for good.
+    pub(super) fn restart(self: &Arc<Self>, why: &Fault) {
+        let common = &self.slot.common;
+        let now = common.shared.deadlines.clock().now();
+        let wait = self.plan.supervision.lock().next(now);
+        let Some(wait) = wait else {
+            common.shared.log(
+                Level::Error,
+                "supervision",
+                &common.path,
+                &format!("failed for good: {why}"),
+            );
+            common.set_life(Lifecycle::Failed {
+                why: why.reason().to_owned(),
+            });
+            return;
+        };
+        common.shared.log(
+            Level::Warning,
+            "supervision",
+            &common.path,
+            &format!("is built anew: {why}"),
+        );
+        common.set_life(Lifecycle::Restarting);
+        let served = Arc::clone(self);
+        let again = async move {
+            if wait > Duration::ZERO {
+                sleep(wait).await;
+            }
+            match served.build().await {
+                Ok(service) => served.resume(service),
+                Err(fault) => served.restart(&fault),
+            }
+        };
+        if spawn(&common.queue, again).is_err() {
+            common.set_life(Lifecycle::Failed {
+                why: "the node has stopped".to_owned(),
+            });
+        }
+    }
+
+    /// Serves again. Whoever subscribed is told of the state, which is not what it was.
+    fn resume(&self, service: S) {
+        let common = &self.slot.common;
+        Figures::count(&common.figures.restarts);
+        let ended = matches!(
+            *common.life.lock(),
+            Lifecycle::Draining | Lifecycle::Dropped
+        );
+        if ended {
+            return;
+        }
+        let version = common.next_version();
+        self.notify_state(version, &service);
+        *self.cell.lock() = Some(Arc::new(service));
+        common.set_life(Lifecycle::Running);
+    }
+}

@@ -1,0 +1,111 @@
+//! The end of a service.
+
+use super::{Running, Served};
+use crate::lifecycle::Lifecycle;
+use crate::queue::Queue;
+use crate::service::AnyService;
+use crate::service::ContractOf;
+use crate::service::{Item, Slot, What};
+use crate::{Contract, Cx, Fault, Group, Serves, Service};
+use motet_ports::{Port, Receive};
+use std::sync::Arc;
+
+impl<S: Service> Served<S> {
+    /// Handles the item of the teardown port: nothing else of the service runs any more.
+    pub(super) fn teardown(self: Arc<Self>, item: Item<ContractOf<S>>) -> Running {
+        Box::pin(async move {
+            let common = &self.slot.common;
+            common.set_life(Lifecycle::Draining);
+            let timers = std::mem::take(&mut self.work.lock().timers);
+            timers.iter().for_each(|timer| {
+                timer.cancel();
+            });
+            let cx = Cx::new(common, &item.envelope);
+            let service = self.cell.lock().take().and_then(Arc::into_inner);
+            let answer = match (item.what, service) {
+                (What::Request(request, reply), Some(service)) => {
+                    let handler = ContractOf::<S>::teardown(service, &cx, request);
+                    let ended = cx.context(true).run(handler).await;
+                    Answer::Operation(
+                        reply,
+                        ended.map_err(|panicked| panicked.message().to_owned()),
+                    )
+                }
+                (what, service) => {
+                    let stopping = service.map(|service| service.stop(&cx));
+                    let mut answer = Ok(());
+                    if let Some(stopping) = stopping
+                        && let Err(panicked) = cx.context(true).run(stopping).await
+                    {
+                        answer = Err(Fault::failed(format!(
+                            "the stop panicked: {}",
+                            panicked.message()
+                        )));
+                    }
+                    Answer::Drop(what, answer)
+                }
+            };
+            self.slot.subscriptions.end(common.version());
+            common.shared.remove(&common.path);
+            common.set_life(Lifecycle::Dropped);
+            refuse_all(&self.slot);
+            if let Some(independent) = std::mem::take(&mut *self.work.lock()).independent {
+                independent.cleanup();
+            }
+            answer.give();
+        })
+    }
+}
+
+/// What whoever has ended the service is told.
+enum Answer<C: Contract> {
+    Operation(Option<C::Reply>, Result<C::Outcome, String>),
+    Drop(What<C>, Result<(), Fault>),
+}
+
+impl<C: Contract> Answer<C> {
+    fn give(self) {
+        match self {
+            Answer::Operation(Some(reply), Ok(outcome)) => {
+                C::post(reply, outcome);
+            }
+            Answer::Operation(Some(reply), Err(panic)) => {
+                C::refuse(
+                    reply,
+                    Fault::failed(format!("the handler panicked: {panic}")),
+                );
+            }
+            Answer::Drop(What::Drop(Some(to)), answer) => drop(to.post(answer)),
+            Answer::Drop(what, Err(fault)) => what.refuse(fault),
+            Answer::Operation(None, _) | Answer::Drop(_, Ok(())) => {}
+        }
+    }
+}
+
+/// Answers whatever still comes with the fault of a service that has ended.
+pub(crate) fn refuse_all<C: Contract>(slot: &Arc<Slot<C>>) {
+    let ports = [
+        (&slot.concurrent, Group::Concurrent),
+        (&slot.exclusive, Group::Exclusive),
+        (&slot.teardown, Group::Teardown),
+        (&slot.independent, Group::Independent),
+    ];
+    for (port, group) in ports {
+        refuse_at(slot, port, group);
+    }
+}
+
+fn refuse_at<C: Contract>(slot: &Arc<Slot<C>>, port: &Port<Item<C>>, group: Group) {
+    let (weak, common) = (Arc::downgrade(slot), Arc::clone(&slot.common));
+    let refuse = move |item: Item<C>| {
+        if let Some(slot) = weak.upgrade() {
+            slot.leave(group);
+        }
+        item.what.refuse(common.absence());
+    };
+    let queue = Queue(Arc::clone(&slot.common().shared.queue));
+    if Receive::persistent(port, refuse).activate(&queue).is_err() {
+        // The node has stopped: items that are dropped tell their callers.
+        while port.test().is_some() {}
+    }
+}

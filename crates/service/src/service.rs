@@ -1,0 +1,61 @@
+//! What a service is to those who write one and to those who call it.
+//!
+//! - `contract.rs`: what the attribute makes of a trait; `definition.rs`: the trait of services, their partners;
+//! - `slot.rs`: the ports of a service; `client.rs`, `call.rs`: how they are posted to; `any_service.rs`: without
+//!   knowing the contract; `cx.rs`: what a handler knows;
+//! - `subscriptions.rs`: the subscription manager; `notification.rs`, `subscription.rs`: what it tells whom;
+//! - `shared.rs`: what the services of a node share.
+
+mod any_service;
+mod call;
+mod client;
+mod contract;
+mod cx;
+mod definition;
+mod notification;
+mod shared;
+mod slot;
+mod subscription;
+mod subscriptions;
+
+pub use any_service::{AnyClient, AnyNotification, OperationInfo, ServiceFigures, ServiceInfo};
+pub use call::{Call, Calling};
+pub use client::{Client, Remote};
+pub use contract::{Contract, ContractClient, Serves};
+pub use cx::Cx;
+pub use definition::{Partner, Parts, Policy, Service};
+pub use notification::{Event, Notification};
+pub use subscription::Subscription;
+
+pub(crate) use any_service::{AnyService, operations};
+pub(crate) use client::timeout;
+pub(crate) use contract::{ContractOf, StateOf};
+pub(crate) use definition::typed;
+pub(crate) use shared::Shared;
+pub(crate) use slot::{Common, Figures, Item, Slot, SlotOf, What};
+pub(crate) use subscriptions::Entering;
+
+use crate::Fault;
+use crate::spec::Spec;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// A service whatever its contract.
+pub(crate) type Any = Arc<dyn AnyService>;
+
+/// Ends the work of a service from outside, when its node ends.
+pub(crate) trait Abandon: Send + Sync {
+    fn abandon(&self);
+}
+
+/// A service that is being made.
+pub(crate) type Making = Pin<Box<dyn Future<Output = Result<Any, Fault>> + Send>>;
+
+/// A type of services, whatever it is.
+pub(crate) trait Kind: Send + Sync {
+    fn name(&self) -> &'static str;
+    fn uri(&self) -> &'static str;
+    fn operations(&self) -> Vec<OperationInfo>;
+    fn create(&self, shared: &Arc<Shared>, spec: Spec) -> Making;
+}

@@ -1,0 +1,321 @@
+//! A service whose contract is not known: what directories, manifests and consoles need.
+
+use super::client::Client;
+use super::slot::{Common, Slot};
+use super::subscriptions::Sink;
+use crate::json::{Answering, from_value, schema, to_value};
+use crate::{Contract, Fault, Group, Lifecycle, Options, Subscribe, SubscriptionInfo, Verb};
+use motet_ports::Port;
+use motet_sync::atomic::Ordering;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What Lookup answers with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct ServiceInfo {
+    /// Where it is.
+    pub path: String,
+    /// The name of its type.
+    pub kind: String,
+    /// The name of its contract.
+    pub contract: String,
+    /// What becomes of it.
+    pub lifecycle: Lifecycle,
+    /// The version of its state.
+    pub version: u64,
+    /// The paths of its partners, by their names.
+    pub partners: BTreeMap<String, String>,
+    /// The operations of its contract.
+    pub operations: Vec<OperationInfo>,
+    /// Its subscriptions.
+    pub subscriptions: Vec<SubscriptionInfo>,
+    /// The schema of its state.
+    pub state: Value,
+}
+
+/// An operation of a contract.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct OperationInfo {
+    /// Its name.
+    pub name: String,
+    /// What it means.
+    pub verb: Verb,
+    /// When it runs.
+    pub group: Group,
+    /// Its documentation.
+    pub about: String,
+    /// Whether it answers with a job.
+    pub job: bool,
+    /// The schema of its body.
+    pub body: Value,
+    /// The schema of its answer.
+    pub answer: Value,
+}
+
+/// How often what has happened at a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct ServiceFigures {
+    /// Operations that were started.
+    pub calls: u64,
+    /// Those that ended in a fault.
+    pub faults: u64,
+    /// Handlers that panicked.
+    pub panics: u64,
+    /// Answers that nobody waited for any more.
+    pub late: u64,
+    /// How often it was built anew.
+    pub restarts: u64,
+    /// Reading operations that wait now.
+    pub reads_waiting: usize,
+    /// Exclusive operations that wait now.
+    pub changes_waiting: usize,
+    /// Operations that were refused because too many waited.
+    pub refused: u64,
+}
+
+/// A notification whose contract is not known.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AnyNotification {
+    /// The version of the state after this.
+    pub version: u64,
+    /// The operation; `replace`, `lost` or `gone`.
+    pub event: String,
+    /// Its body: of the operation, the state, how many were lost, or nothing.
+    pub body: Value,
+    /// Whether some were missed before this.
+    pub reinstated: bool,
+}
+
+/// A slot, whatever its contract.
+pub(crate) trait AnyService: Send + Sync {
+    fn common(&self) -> &Arc<Common>;
+    fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+    fn info(&self) -> ServiceInfo;
+    fn figures(&self) -> ServiceFigures;
+    fn call(self: Arc<Self>, operation: &str, body: Value, options: Options) -> Answering;
+    fn subscribe(self: Arc<Self>, how: Subscribe, port: Port<AnyNotification>) -> Answering;
+}
+
+/// Calls a service whose contract is not known, by names and JSON.
+///
+/// ```
+/// # use motet_service::*;
+/// # #[data] #[derive(Default)] struct Count { n: u64 }
+/// # #[contract(uri = "doc:count/1", state = Count)] trait Counts { #[update] fn add(&mut self, n: u64); }
+/// # #[derive(Service)] #[service(contract = Counts, name = "counter")] struct Counter { #[state] count: State<Count> }
+/// # impl Counts for Counter { fn add(&mut self, n: u64) { self.count.n += n; } }
+/// # let dispatcher = motet_dispatch::Dispatcher::new(1);
+/// # motet_ports::wait_blocking(async {
+/// let node = Node::builder("here").register::<Counter>().start(&dispatcher)?;
+/// node.create(Create::<Counter>::of().at("/count")).await?;
+/// let any = node.find("/count")?;
+/// any.call("add", 3.into()).await?;
+/// assert_eq!(any.call("get", Value::Null).await?["state"]["n"], 3);
+/// assert_eq!(any.query("/n").await?, 3);
+/// # Ok::<(), Fault>(())
+/// # }).unwrap().unwrap();
+/// ```
+#[derive(Clone)]
+pub struct AnyClient(pub(crate) Arc<dyn AnyService>);
+
+impl AnyClient {
+    /// What the service is.
+    #[must_use]
+    pub fn lookup(&self) -> ServiceInfo {
+        self.0.info()
+    }
+
+    /// How often what has happened there.
+    #[must_use]
+    pub fn figures(&self) -> ServiceFigures {
+        self.0.figures()
+    }
+
+    /// Calls an operation by its name. `get`, `lookup`, `replace`, `patch`, `save` and `drop` are there for every
+    /// service.
+    pub fn call(&self, operation: &str, body: Value) -> Answering {
+        self.call_with(operation, body, Options::default())
+    }
+
+    /// As [`AnyClient::call`], with what a call says beside its body.
+    pub fn call_with(&self, operation: &str, body: Value, options: Options) -> Answering {
+        Arc::clone(&self.0).call(operation, body, options)
+    }
+
+    /// Query by JSON Pointer (RFC 6901).
+    ///
+    /// # Errors
+    /// [`UnknownEntry`](crate::FaultCode::UnknownEntry) when there is nothing at `pointer`.
+    pub async fn query(&self, pointer: &str) -> Result<Value, Fault> {
+        let mut snapshot = self.call("get", Value::Null).await?;
+        let state = snapshot["state"].take();
+        state.pointer(pointer).cloned().ok_or_else(|| {
+            let reason = format!("the state has nothing at {pointer:?}");
+            Fault::unknown_entry(reason).of_service(&self.0.common().path)
+        })
+    }
+
+    /// Has the changes of the state posted to the port that this gives; the number is for
+    /// `call("unsubscribe", number)`. When as many wait as may, the subscription ends with `gone`.
+    ///
+    /// # Errors
+    /// As a call.
+    pub async fn subscribe(&self, how: Subscribe) -> Result<(Value, Port<AnyNotification>), Fault> {
+        let port = Port::new();
+        let id = Arc::clone(&self.0).subscribe(how, port.clone()).await?;
+        Ok((id, port))
+    }
+}
+
+impl<C: Contract> AnyService for Slot<C> {
+    fn common(&self) -> &Arc<Common> {
+        &self.common
+    }
+
+    fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+
+    fn info(&self) -> ServiceInfo {
+        info(self)
+    }
+
+    fn figures(&self) -> ServiceFigures {
+        let figures = &self.common.figures;
+        let ((reads_waiting, no_read), (changes_waiting, no_change)) =
+            (self.reads.look(), self.changes.look());
+        ServiceFigures {
+            // Relaxed: the figures are told apart from each other.
+            calls: figures.calls.load(Ordering::Relaxed),
+            faults: figures.faults.load(Ordering::Relaxed),
+            panics: figures.panics.load(Ordering::Relaxed),
+            late: figures.late.load(Ordering::Relaxed),
+            restarts: figures.restarts.load(Ordering::Relaxed),
+            reads_waiting,
+            changes_waiting,
+            refused: no_read + no_change,
+        }
+    }
+
+    fn call(self: Arc<Self>, operation: &str, body: Value, options: Options) -> Answering {
+        let client = Client::here(self);
+        let operation = operation.to_owned();
+        Box::pin(async move {
+            match operation.as_str() {
+                "get" => to_value(&client.get().with(options).await?),
+                "lookup" => to_value(&client.lookup().await?),
+                "drop" => to_value(&client.drop_service().with(options).await?),
+                "save" => to_value(&client.save().with(options).await?),
+                "patch" => to_value(&client.patch(body).with(options).await?),
+                "replace" => {
+                    let state = from_value("replace", body)?;
+                    to_value(&client.replace(state).with(options).await?)
+                }
+                "unsubscribe" => {
+                    let id = from_value("unsubscribe", body)?;
+                    to_value(&client.unsubscribe(id).await?)
+                }
+                name => {
+                    let path = client.path().to_owned();
+                    let answer = C::call_named(client, name, body, options).await;
+                    answer.map_err(|fault| fault.of_service(&path))
+                }
+            }
+        })
+    }
+
+    fn subscribe(self: Arc<Self>, how: Subscribe, port: Port<AnyNotification>) -> Answering {
+        let client = Client::here(self);
+        Box::pin(async move {
+            let limit = how.limit;
+            let id = client
+                .enter(
+                    how,
+                    Sink::Call(Arc::new(move |notification| {
+                        let has_room = port.item_count() < limit;
+                        let written = match has_room {
+                            true => write(&notification),
+                            false => AnyNotification::gone(notification.version),
+                        };
+                        port.post(written).is_ok() && has_room
+                    })),
+                )
+                .await?;
+            to_value(&id)
+        })
+    }
+}
+
+impl AnyNotification {
+    fn gone(version: u64) -> Self {
+        AnyNotification {
+            version,
+            event: "gone".to_owned(),
+            body: Value::Null,
+            reinstated: false,
+        }
+    }
+}
+
+fn write<C: Contract>(notification: &crate::Notification<C>) -> AnyNotification {
+    let body = match &notification.event {
+        crate::Event::Operation(request) => C::body(request).unwrap_or_default(),
+        crate::Event::Replace(state) => to_value(&**state).unwrap_or_default(),
+        crate::Event::Lost(count) => Value::from(*count),
+        crate::Event::Gone => Value::Null,
+    };
+    AnyNotification {
+        version: notification.version,
+        event: notification.name().to_owned(),
+        body,
+        reinstated: notification.reinstated,
+    }
+}
+
+pub(crate) fn info<C: Contract>(slot: &Slot<C>) -> ServiceInfo {
+    let common = &slot.common;
+    let now = common.shared.deadlines.clock().now();
+    ServiceInfo {
+        path: common.path.to_string(),
+        kind: common.kind.to_owned(),
+        contract: C::URI.to_owned(),
+        lifecycle: common.life.lock().clone(),
+        version: common.version(),
+        partners: common.partners.lock().clone(),
+        operations: operations::<C>(),
+        subscriptions: slot.subscriptions.list(now),
+        state: schema::<C::State>(),
+    }
+}
+
+/// The operations of a contract that clients may call.
+pub(crate) fn operations<C: Contract>() -> Vec<OperationInfo> {
+    let called = C::OPERATIONS.iter().filter(|operation| operation.called);
+    let written = called.map(|operation| OperationInfo {
+        name: operation.name.to_owned(),
+        verb: operation.verb,
+        group: operation.group,
+        about: operation.about.to_owned(),
+        job: operation.job,
+        body: (operation.body)(),
+        answer: (operation.answer)(),
+    });
+    written.collect()
+}
+
+impl fmt::Debug for AnyClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnyClient")
+            .field("path", &self.0.common().path)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,358 @@
+//! Clients: how a service is called.
+
+use super::call::{Call, Make, Uniform};
+use super::notification::Notification;
+use super::slot::{Item, Slot, What};
+use super::subscriptions::{Entering, Sink};
+use crate::context::Context;
+use crate::json::{Answering, To};
+use crate::options::{Envelope, Options};
+use crate::{Contract, Fault, FaultCode, Group, ServiceInfo, Snapshot, Subscribe, Subscription};
+use motet_ports::{Port, reply};
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+
+/// Calls a service that has the contract `C`, here or elsewhere. What [`contract`](macro@crate::contract) makes derefs
+/// to it and adds the contract's own operations.
+///
+/// It is bound to the place of the service: while the service is started anew, calls end with
+/// [`Unavailable`](FaultCode::Unavailable); after its end, with [`Gone`](FaultCode::Gone).
+pub struct Client<C: Contract> {
+    target: Target<C>,
+}
+
+enum Target<C: Contract> {
+    Here(Arc<Slot<C>>),
+    Elsewhere(Arc<dyn Remote>),
+}
+
+/// The way to a service of another process: what carries a call there and the answer back.
+pub trait Remote: Send + Sync {
+    /// The path of the service.
+    fn path(&self) -> &str;
+
+    /// Calls an operation by its name, a uniform one by the name of its verb.
+    fn call(&self, operation: &str, body: Value, options: Options) -> Answering;
+}
+
+/// # Uniform operations
+impl<C: Contract> Client<C> {
+    /// Get: the whole state, with its version.
+    pub fn get(&self) -> Call<C, Snapshot<C::State>> {
+        self.uniform(Uniform::Get, |_, to| What::Get(to))
+    }
+
+    /// Replace: sets the whole state.
+    pub fn replace(&self, state: C::State) -> Call<C, ()> {
+        self.uniform(
+            Uniform::Replace(Box::new(state)),
+            |uniform, to| match uniform {
+                Uniform::Replace(state) => What::Replace(state, to),
+                _ => unreachable!("it was made above"),
+            },
+        )
+    }
+
+    /// Update by merge patch (RFC 7396), if the contract allows it.
+    pub fn patch(&self, patch: Value) -> Call<C, ()> {
+        self.uniform(Uniform::Patch(patch), |uniform, to| match uniform {
+            Uniform::Patch(patch) => What::Patch(patch, to),
+            _ => unreachable!("it was made above"),
+        })
+    }
+
+    /// Stores the state, if the service has a store.
+    pub fn save(&self) -> Call<C, ()> {
+        self.uniform(Uniform::Save, |_, to| What::Save(to))
+    }
+
+    /// Drop: ends the service, when what runs has ended.
+    pub fn drop_service(&self) -> Call<C, ()> {
+        self.uniform(Uniform::Drop, |_, to| What::Drop(Some(to)))
+    }
+
+    /// Query by JSON Pointer (RFC 6901).
+    ///
+    /// # Errors
+    /// [`UnknownEntry`](FaultCode::UnknownEntry) when there is nothing at `pointer`; and as [`Client::get`].
+    pub async fn query_pointer(&self, pointer: &str) -> Result<Value, Fault> {
+        let snapshot = self.get().await?;
+        let state = crate::json::to_value(&*snapshot.state)?;
+        state.pointer(pointer).cloned().ok_or_else(|| {
+            let reason = format!("the state has nothing at {pointer:?}");
+            Fault::unknown_entry(reason).of_service(self.path())
+        })
+    }
+
+    /// Lookup: what the service is. Answered beside its handlers, so also while these are busy.
+    ///
+    /// # Errors
+    /// The fault of the way to a service of another process.
+    pub async fn lookup(&self) -> Result<ServiceInfo, Fault> {
+        match &self.target {
+            Target::Here(slot) => Ok(super::any_service::info(slot)),
+            Target::Elsewhere(remote) => {
+                let info = remote
+                    .call("lookup", Value::Null, Options::default())
+                    .await?;
+                crate::json::from_value("the answer of lookup", info)
+            }
+        }
+    }
+
+    /// Subscribe: has the changes of the state posted to a port, which is what this gives.
+    ///
+    /// # Errors
+    /// As a call; [`ActionNotSupported`](FaultCode::ActionNotSupported) for a service of another process.
+    pub async fn subscribe(&self, how: Subscribe) -> Result<Subscription<C>, Fault> {
+        let port = Port::new();
+        let id = self.enter(how, Sink::Port(port.clone())).await?;
+        Ok(Subscription::new(self.clone(), id, port))
+    }
+
+    /// Subscribe, and has the notifications sent to `to` as what `make` makes of them: an operation that takes
+    /// notifications, of whose group they are.
+    ///
+    /// # Errors
+    /// As [`Client::subscribe`].
+    pub async fn subscribe_to<D: Contract>(
+        &self,
+        how: Subscribe,
+        to: &Client<D>,
+        make: fn(Notification<C>) -> D::Request,
+    ) -> Result<Subscription<C>, Fault> {
+        let Target::Here(slot) = &to.target else {
+            return Err(not_here(to.path()));
+        };
+        let slot = Arc::downgrade(slot);
+        let limit = how.limit;
+        let sink = Sink::Call(Arc::new(move |notification| {
+            let Some(slot) = slot.upgrade() else {
+                return false;
+            };
+            let to = Client {
+                target: Target::Here(slot),
+            };
+            // Beyond the limit of its port the subscription ends: the service does not keep up.
+            to.waiting() < limit && to.post(make(notification)).is_ok()
+        }));
+        let id = self.enter(how, sink).await?;
+        Ok(Subscription::new(self.clone(), id, Port::new()))
+    }
+
+    pub(crate) async fn enter(&self, how: Subscribe, sink: Sink<C>) -> Result<u64, Fault> {
+        let Target::Here(slot) = &self.target else {
+            return Err(not_here(self.path()));
+        };
+        let context = Context::current();
+        let (to, answer) = reply();
+        let what = What::Subscribe(Box::new(Entering {
+            how,
+            sink,
+            reply: to,
+        }));
+        let until = begin(slot, what, Options::default(), context, true)?;
+        let deadlines = &slot.common.shared.deadlines;
+        match deadlines.before(until, answer).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(no_answer(&slot.common.path)),
+            Err(_) => Err(timeout(&slot.common.path)),
+        }
+    }
+
+    pub(crate) async fn unsubscribe(&self, id: u64) -> Result<(), Fault> {
+        self.uniform(Uniform::Unsubscribe(id), |uniform, to| match uniform {
+            Uniform::Unsubscribe(id) => What::Unsubscribe(id, to),
+            _ => unreachable!("it was made above"),
+        })
+        .await
+    }
+
+    /// Forgets a subscription at once; what is on its way may still come.
+    pub(crate) fn forget(&self, id: u64) {
+        if let Target::Here(slot) = &self.target {
+            slot.subscriptions.leave(id);
+        }
+    }
+
+    fn uniform<T: Send + 'static>(
+        &self,
+        uniform: Uniform<C>,
+        make: fn(Uniform<C>, To<T>) -> What<C>,
+    ) -> Call<C, T> {
+        Call::new(self.clone(), Make::Uniform(uniform, make))
+    }
+}
+
+/// # Operations of the contract
+impl<C: Contract> Client<C> {
+    /// A call of an operation. Clients that the attribute has made have a method for each.
+    pub fn call<T: Send + 'static>(
+        &self,
+        request: C::Request,
+        reply: fn(To<T>) -> C::Reply,
+    ) -> Call<C, T> {
+        Call::new(self.clone(), Make::Operation(request, reply))
+    }
+
+    /// Posts an operation and wants no answer. Its panic goes to the causality of the poster.
+    ///
+    /// # Errors
+    /// A fault when the operation was not posted.
+    pub fn post(&self, request: C::Request) -> Result<(), Fault> {
+        let Target::Here(slot) = &self.target else {
+            return Err(not_here(self.path()));
+        };
+        let context = Context::current();
+        begin(
+            slot,
+            What::Request(request, None),
+            Options::default(),
+            context,
+            false,
+        )
+        .map(drop)
+    }
+
+    /// How many changes wait at the service.
+    fn waiting(&self) -> usize {
+        match &self.target {
+            Target::Here(slot) => slot.changes.look().0,
+            Target::Elsewhere(_) => 0,
+        }
+    }
+
+    /// The path of the service.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        match &self.target {
+            Target::Here(slot) => &slot.common.path,
+            Target::Elsewhere(remote) => remote.path(),
+        }
+    }
+
+    /// A client of a service of another process.
+    #[must_use]
+    pub fn elsewhere(remote: Arc<dyn Remote>) -> Self {
+        Client {
+            target: Target::Elsewhere(remote),
+        }
+    }
+
+    pub(crate) fn here(slot: Arc<Slot<C>>) -> Self {
+        Client {
+            target: Target::Here(slot),
+        }
+    }
+
+    /// The slot, or the way there.
+    pub(crate) fn slot(&self) -> Result<&Arc<Slot<C>>, &Arc<dyn Remote>> {
+        match &self.target {
+            Target::Here(slot) => Ok(slot),
+            Target::Elsewhere(remote) => Err(remote),
+        }
+    }
+}
+
+/// Checks whether `what` may be asked for, takes room and posts it. Until when the answer may take.
+pub(crate) fn begin<C: Contract>(
+    slot: &Arc<Slot<C>>,
+    what: What<C>,
+    options: Options,
+    context: Context,
+    waits: bool,
+) -> Result<std::time::Instant, Fault> {
+    let (envelope, group) = admit(slot, &what, options, context, waits)?;
+    let (_, depth) = slot.place(group);
+    if depth.is_some_and(|depth| !depth.enter()) {
+        return Err(full(slot, group));
+    }
+    let deadline = envelope.deadline;
+    slot.post(group, Item { what, envelope });
+    Ok(deadline)
+}
+
+/// As [`begin`], and waits for room before.
+pub(crate) async fn begin_wait<C: Contract>(
+    slot: &Arc<Slot<C>>,
+    what: What<C>,
+    options: Options,
+    context: Context,
+) -> Result<std::time::Instant, Fault> {
+    let (envelope, group) = admit(slot, &what, options, context, true)?;
+    let deadline = envelope.deadline;
+    if let (_, Some(depth)) = slot.place(group) {
+        let deadlines = &slot.common.shared.deadlines;
+        let entered = deadlines.before(deadline, depth.enter_wait()).await;
+        if entered.is_err() {
+            return Err(full(slot, group));
+        }
+    }
+    slot.post(group, Item { what, envelope });
+    Ok(deadline)
+}
+
+/// What is refused without a look at the service.
+fn admit<C: Contract>(
+    slot: &Slot<C>,
+    what: &What<C>,
+    options: Options,
+    context: Context,
+    waits: bool,
+) -> Result<(Envelope, Group), Fault> {
+    let common = &slot.common;
+    let (verb, group) = what.verb();
+    if waits && group != Group::Independent && context.is_held_by(common.id) {
+        let reason = "the service would wait for itself: a handler of it awaits this call; \
+                      call a method, or answer first";
+        return Err(Fault::new(FaultCode::SelfCall, reason).of_service(&common.path));
+    }
+    let clock = common.shared.deadlines.clock();
+    let envelope = Envelope::new(options, context, clock, common.shared.limit());
+    let allowed = common.rights.check(envelope.principal.as_deref(), verb);
+    allowed.map_err(|fault| fault.of_service(&common.path))?;
+    Ok((envelope, group))
+}
+
+fn full<C: Contract>(slot: &Slot<C>, group: Group) -> Fault {
+    let limit = slot.place(group).1.map_or(0, crate::depth::Depth::limit);
+    let reason = format!("{limit} operations wait there already; try again, or wait for room");
+    Fault::new(FaultCode::QueuingLimitExceeded, reason)
+        .of_service(&slot.common.path)
+        .retry_after(std::time::Duration::from_millis(10))
+}
+
+pub(crate) fn timeout(path: &str) -> Fault {
+    let reason = "no answer in the time of the call; allow it more, or see what the service does";
+    Fault::new(FaultCode::ResponseTimeout, reason).of_service(path)
+}
+
+pub(crate) fn no_answer(path: &str) -> Fault {
+    let reason = "the handler ended without an answer";
+    Fault::new(FaultCode::NoAnswer, reason).of_service(path)
+}
+
+fn not_here(path: &str) -> Fault {
+    let reason = "this way to a service of another process carries two-way calls only";
+    Fault::new(FaultCode::ActionNotSupported, reason).of_service(path)
+}
+
+impl<C: Contract> Clone for Client<C> {
+    fn clone(&self) -> Self {
+        let target = match &self.target {
+            Target::Here(slot) => Target::Here(Arc::clone(slot)),
+            Target::Elsewhere(remote) => Target::Elsewhere(Arc::clone(remote)),
+        };
+        Client { target }
+    }
+}
+
+impl<C: Contract> fmt::Debug for Client<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("contract", &C::URI)
+            .field("path", &self.path())
+            .finish()
+    }
+}

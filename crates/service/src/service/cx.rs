@@ -1,0 +1,208 @@
+//! What a handler knows beside the service and the request.
+
+use super::definition::typed;
+use super::slot::Common;
+use crate::context::Context;
+use crate::options::Envelope;
+use crate::queue::Queue;
+use crate::report::Level;
+use crate::{AnyClient, Contract, ContractClient, Fault, Notification, Subscribe};
+use motet_dispatch::Clock;
+use motet_sync::Mutex;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a handler knows beside the service and the request: who called, until when, on which node.
+///
+/// A method of a contract takes `cx: &Cx` if it wants it; one without receiver takes `cx: Cx`.
+pub struct Cx {
+    pub(crate) common: Arc<Common>,
+    pub(crate) envelope: Envelope,
+    /// What the job knows whose work this is: `job.rs`.
+    pub(crate) job: Option<Arc<dyn Any + Send + Sync>>,
+    said: Mutex<Said>,
+}
+
+/// What a handler has said.
+#[derive(Default)]
+struct Said {
+    keys: Vec<String>,
+    save: bool,
+}
+
+impl Cx {
+    pub(crate) fn new(common: &Arc<Common>, envelope: &Envelope) -> Self {
+        Cx {
+            common: Arc::clone(common),
+            envelope: envelope.clone(),
+            job: None,
+            said: Mutex::default(),
+        }
+    }
+
+    /// Of work that the node itself has begun, within this time.
+    pub(crate) fn of_node(common: &Arc<Common>, within: Duration) -> Self {
+        let clock = common.shared.deadlines.clock();
+        let options = crate::Options {
+            within: Some(within),
+            ..crate::Options::default()
+        };
+        Cx::new(
+            common,
+            &Envelope::new(options, Context::default(), clock, within),
+        )
+    }
+
+    /// The context in which a handler runs; it holds its service's group, if `holds`.
+    pub(crate) fn context(&self, holds: bool) -> Context {
+        Context {
+            deadline: Some(self.envelope.deadline),
+            principal: Some(Arc::clone(&self.common.path)),
+            holder: holds.then_some(self.common.id),
+            chain: self.envelope.chain.clone(),
+        }
+    }
+
+    /// The path of the service.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.common.path
+    }
+
+    /// The queue of the service, for arbiters of its own: joins of subscriptions, for instance.
+    #[must_use]
+    pub fn queue(&self) -> Queue {
+        Queue(Arc::clone(&self.common.queue))
+    }
+
+    /// Who called, if that is known: the path of a service, or a name that the caller gave.
+    #[must_use]
+    pub fn principal(&self) -> Option<&str> {
+        self.envelope.principal.as_deref()
+    }
+
+    /// When the caller stops waiting.
+    #[must_use]
+    pub fn deadline(&self) -> Instant {
+        self.envelope.deadline
+    }
+
+    /// The clock of the node: virtual under a replay.
+    #[must_use]
+    pub fn clock(&self) -> &Clock {
+        self.common.shared.deadlines.clock()
+    }
+
+    /// The header of this type, if the caller has sent one.
+    #[must_use]
+    pub fn header<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
+        self.envelope.header()
+    }
+
+    /// What subscribers can filter the notification of this operation by.
+    pub fn notify_keys<K: Into<String>>(&self, keys: impl IntoIterator<Item = K>) {
+        self.said.lock().keys = keys.into_iter().map(Into::into).collect();
+    }
+
+    pub(crate) fn take_keys(&self) -> Arc<[String]> {
+        std::mem::take(&mut self.said.lock().keys).into()
+    }
+
+    /// Has the state stored when this exclusive handler has ended well; the answer leaves after that. When it cannot be
+    /// stored, the answer is the fault, and the service is built anew of what is.
+    pub fn save(&self) {
+        self.said.lock().save = true;
+    }
+
+    pub(crate) fn wants_save(&self) -> bool {
+        self.said.lock().save
+    }
+
+    /// The client of this very service. A call that a handler of a group makes to it and awaits is a
+    /// [`SelfCall`](crate::FaultCode::SelfCall); what it posts runs later.
+    ///
+    /// # Errors
+    /// A fault when the service has another contract than the client calls.
+    pub fn own<K: ContractClient>(&self) -> Result<K, Fault> {
+        self.client(&self.common.path)
+    }
+
+    /// The client of the service at `path`.
+    ///
+    /// # Errors
+    /// A fault when there is none, or it has another contract.
+    pub fn client<K: ContractClient>(&self, path: &str) -> Result<K, Fault> {
+        typed(self.common.shared.service(path)?)
+    }
+
+    /// The service at `path`, whatever its contract.
+    ///
+    /// # Errors
+    /// A fault when there is none.
+    pub fn find(&self, path: &str) -> Result<AnyClient, Fault> {
+        self.common.shared.service(path).map(AnyClient)
+    }
+
+    /// Has the notifications of `publisher` sent to this service, as long as both are there. `make` is the operation
+    /// that takes them, `DriveRequest::Hit` for a method `#[notified] fn hit(&mut self, by: Notification<…>)`.
+    ///
+    /// # Errors
+    /// As [`Client::subscribe`](crate::Client::subscribe).
+    pub async fn subscribe<K: ContractClient, P: Contract>(
+        &self,
+        publisher: &crate::Client<P>,
+        how: Subscribe,
+        make: fn(Notification<P>) -> <K::Contract as Contract>::Request,
+    ) -> Result<(), Fault> {
+        let slot = self.common.shared.service(&self.common.path)?.as_any();
+        let slot = slot
+            .downcast()
+            .map_err(|_| Fault::failed("the service has another contract"))?;
+        let own = crate::Client::<K::Contract>::here(slot);
+        let how = how.named(&format!(
+            "{}#{}",
+            self.common.path,
+            std::any::type_name::<P>()
+        ));
+        publisher
+            .subscribe_to(how, &own, make)
+            .await
+            .map(crate::Subscription::keep)
+    }
+
+    /// Writes to the node's log.
+    pub fn info(&self, text: &str) {
+        self.common
+            .shared
+            .log(Level::Info, "service", &self.common.path, text);
+    }
+
+    /// Writes to the node's log that something is not as it should be.
+    pub fn warn(&self, text: &str) {
+        self.common
+            .shared
+            .log(Level::Warning, "service", &self.common.path, text);
+    }
+}
+
+impl Clone for Cx {
+    fn clone(&self) -> Self {
+        Cx {
+            common: Arc::clone(&self.common),
+            envelope: self.envelope.clone(),
+            job: self.job.clone(),
+            said: Mutex::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Cx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cx")
+            .field("path", &self.common.path)
+            .field("principal", &self.principal())
+            .finish_non_exhaustive()
+    }
+}

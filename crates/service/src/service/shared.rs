@@ -1,0 +1,311 @@
+//! What the services of a node share.
+
+use super::slot::Common;
+use super::{Abandon, Any, Kind};
+use crate::budget::Budget;
+use crate::deadlines::Deadlines;
+use crate::lifecycle::Lifecycle;
+use crate::report::{Captured, Entry, Level, Record, Report};
+use crate::spec::Spec;
+use crate::store::Writer;
+use crate::{Fault, FaultCode};
+use motet_dispatch::{Causality, Dispatcher, DispatcherQueue, Enqueue};
+use motet_sync::{Mutex, Serial};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// What the services of a node share.
+pub(crate) struct Shared {
+    pub(crate) name: String,
+    /// Where services run.
+    pub(crate) queue: Arc<dyn Enqueue>,
+    /// Where the node's own services run.
+    pub(crate) own: Arc<dyn Enqueue>,
+    pub(crate) blocking: Option<DispatcherQueue>,
+    pub(crate) deadlines: Deadlines,
+    limit: Duration,
+    pub(crate) kinds: BTreeMap<&'static str, Arc<dyn Kind>>,
+    pub(crate) writer: Option<Arc<Writer>>,
+    pub(crate) budget: Arc<Budget>,
+    /// There as soon as the node's own services are.
+    reporter: Mutex<Option<Arc<dyn Report>>>,
+    pub(crate) ids: Serial,
+    /// The jobs that can be cancelled, by the numbers of their services.
+    pub(crate) jobs: Mutex<BTreeMap<u64, Causality>>,
+    begun: Instant,
+    places: Mutex<Places>,
+    dispatchers: Mutex<Vec<Dispatcher>>,
+}
+
+#[derive(Default)]
+struct Places {
+    services: BTreeMap<String, Any>,
+    served: BTreeMap<String, Arc<dyn Abandon>>,
+    /// Those who wait for something to change.
+    wakers: Vec<Waker>,
+    closed: bool,
+}
+
+impl Shared {
+    #[expect(clippy::too_many_arguments, reason = "it is made in one place")]
+    pub(crate) fn new(
+        name: String,
+        queue: Arc<dyn Enqueue>,
+        own: Arc<dyn Enqueue>,
+        blocking: Option<DispatcherQueue>,
+        deadlines: Deadlines,
+        limit: Duration,
+        kinds: BTreeMap<&'static str, Arc<dyn Kind>>,
+        writer: Option<Arc<Writer>>,
+        budget: Arc<Budget>,
+    ) -> Self {
+        let begun = deadlines.clock().now();
+        Shared {
+            name,
+            queue,
+            own,
+            blocking,
+            deadlines,
+            limit,
+            kinds,
+            writer,
+            budget,
+            reporter: Mutex::new(None),
+            ids: Serial::new(),
+            jobs: Mutex::default(),
+            begun,
+            places: Mutex::default(),
+            dispatchers: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// Milliseconds since the node has started, by its clock.
+    pub(crate) fn elapsed_ms(&self) -> u64 {
+        let elapsed = self
+            .deadlines
+            .clock()
+            .now()
+            .saturating_duration_since(self.begun);
+        u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Who is told of what happens; nobody before the node's own services are there, and after its end.
+    pub(crate) fn set_reporter(&self, reporter: Option<Arc<dyn Report>>) {
+        *self.reporter.lock() = reporter;
+    }
+
+    fn reporter(&self) -> Option<Arc<dyn Report>> {
+        self.reporter.lock().clone()
+    }
+
+    /// Writes to the log. What the log has no room for is gone.
+    pub(crate) fn log(&self, level: Level, category: &str, service: &str, text: &str) {
+        if let Some(reporter) = self.reporter() {
+            let entry = Entry {
+                at_ms: self.elapsed_ms(),
+                level,
+                category: category.to_owned(),
+                service: service.to_owned(),
+                text: text.to_owned(),
+            };
+            reporter.log(entry);
+        }
+    }
+
+    /// Keeps a request that was to be captured.
+    pub(crate) fn captured(
+        &self,
+        path: &str,
+        operation: &str,
+        body: &Value,
+        answer: &Result<Value, Fault>,
+    ) {
+        if let Some(reporter) = self.reporter() {
+            let captured = Captured {
+                at_ms: self.elapsed_ms(),
+                service: path.to_owned(),
+                operation: operation.to_owned(),
+                body: body.clone(),
+                answer: answer.as_ref().ok().cloned(),
+                fault: answer.as_ref().err().map(ToString::to_string),
+            };
+            reporter.captured(captured);
+        }
+    }
+
+    /// Wakes those who wait for a change in the services.
+    pub(crate) fn wake(&self) {
+        let wakers = std::mem::take(&mut self.places.lock().wakers);
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// The life of a service has changed.
+    pub(crate) fn changed(&self, common: &Common) {
+        self.wake();
+        let life = common.life.lock().clone();
+        let told = matches!(
+            life,
+            Lifecycle::Running
+                | Lifecycle::Restarting
+                | Lifecycle::Failed { .. }
+                | Lifecycle::Draining
+        );
+        if let (true, true, Some(reporter)) = (told, common.listed, self.reporter()) {
+            let record = Record {
+                path: common.path.to_string(),
+                kind: common.kind.to_owned(),
+                contract: common.uri.to_owned(),
+                lifecycle: life,
+            };
+            reporter.recorded(record);
+        }
+    }
+
+    /// Takes a place for a service.
+    pub(crate) fn place(&self, path: &str, service: Any) -> Result<(), Fault> {
+        let mut places = self.places.lock();
+        if places.closed {
+            return Err(Fault::new(FaultCode::Gone, "the node has ended"));
+        }
+        if places.services.contains_key(path) {
+            let reason = "there is a service at this path already; drop it, or choose another path";
+            return Err(Fault::duplicate_entry(reason).of_service(path));
+        }
+        places.services.insert(path.to_owned(), service);
+        Ok(())
+    }
+
+    pub(crate) fn is_taken(&self, path: &str) -> bool {
+        self.places.lock().services.contains_key(path)
+    }
+
+    /// The service serves.
+    pub(crate) fn set_served(&self, path: &str, served: Arc<dyn Abandon>) {
+        self.places.lock().served.insert(path.to_owned(), served);
+    }
+
+    /// The service has ended, or has not begun.
+    pub(crate) fn remove(&self, path: &str) {
+        let mut places = self.places.lock();
+        let service = places.services.remove(path);
+        let served = places.served.remove(path);
+        let wakers = std::mem::take(&mut places.wakers);
+        drop(places);
+        wakers.into_iter().for_each(Waker::wake);
+        let listed = service
+            .as_ref()
+            .is_some_and(|service| service.common().listed);
+        if let (true, Some(_), Some(reporter)) = (listed, &served, self.reporter()) {
+            reporter.removed(path);
+        }
+    }
+
+    pub(crate) fn service(&self, path: &str) -> Result<Any, Fault> {
+        let found = self.places.lock().services.get(path).cloned();
+        found.ok_or_else(|| {
+            let reason =
+                "there is no service at this path; `/sys/directory` lists those that are there";
+            Fault::new(FaultCode::UnknownService, reason).of_service(path)
+        })
+    }
+
+    pub(crate) fn services(&self) -> Vec<Any> {
+        self.places.lock().services.values().cloned().collect()
+    }
+
+    /// Waits until `look` finds something in the services, looking again with each change.
+    pub(crate) async fn until<R>(&self, mut look: impl FnMut(&[Any]) -> Option<R>) -> R {
+        poll_fn(|cx| {
+            // Before the look: what changes after it wakes.
+            self.places.lock().wakers.push(cx.waker().clone());
+            match look(&self.services()) {
+                Some(found) => Poll::Ready(found),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    pub(crate) async fn create_kind(self: &Arc<Self>, spec: Spec) -> Result<Any, Fault> {
+        let Some(kind) = self.kinds.get(spec.kind.as_str()) else {
+            let known: Vec<&str> = self.kinds.keys().copied().collect();
+            let reason = format!(
+                "no type {:?} is registered; there are {}",
+                spec.kind,
+                known.join(", ")
+            );
+            return Err(Fault::new(FaultCode::UnknownService, reason));
+        };
+        kind.create(self, spec).await
+    }
+
+    /// A queue of a dispatcher with threads of its own.
+    pub(crate) fn own_threads(&self, name: &str, threads: usize) -> Arc<dyn Enqueue> {
+        if self.deadlines.clock().is_virtual() {
+            return Arc::clone(&self.queue);
+        }
+        let dispatcher = Dispatcher::new(threads);
+        let queue = dispatcher.queue(motet_dispatch::QueueConfig {
+            timescale: self.deadlines.clock().timescale(),
+            ..motet_dispatch::QueueConfig::named(name)
+        });
+        self.dispatchers.lock().push(dispatcher);
+        queue.handle()
+    }
+
+    /// The services that are not the node's own, in the order in which they end: who has partners before them.
+    pub(crate) fn in_order_of_end(&self) -> Vec<Any> {
+        let mut left: BTreeMap<String, Any> = self
+            .services()
+            .into_iter()
+            .map(|service| (service.common().path.to_string(), service))
+            .filter(|(path, _)| !path.starts_with("/sys/"))
+            .collect();
+        let mut order = Vec::new();
+        while !left.is_empty() {
+            let needed: BTreeSet<String> = left
+                .values()
+                .flat_map(|service| {
+                    let partners = service.common().partners.lock();
+                    partners.values().cloned().collect::<Vec<_>>()
+                })
+                .collect();
+            let free = left.keys().find(|path| !needed.contains(*path));
+            // Those that need each other end in the order of their paths.
+            let next = free.or_else(|| left.keys().next()).cloned();
+            order.extend(next.and_then(|path| left.remove(&path)));
+        }
+        order
+    }
+
+    /// The node ends: no service is there any more.
+    pub(crate) fn take_all(&self) -> Vec<Arc<dyn Abandon>> {
+        let mut places = self.places.lock();
+        places.closed = true;
+        let served = std::mem::take(&mut places.served);
+        let services = std::mem::take(&mut places.services);
+        drop(places);
+        drop(services);
+        served.into_values().collect()
+    }
+
+    /// Cancels the work of the job that is the service of this number.
+    pub(crate) fn cancel_job(&self, id: u64) {
+        let cancel = self.jobs.lock().remove(&id);
+        if let Some(cancel) = cancel {
+            cancel.cancel("the job was cancelled");
+        }
+    }
+
+    pub(crate) fn take_dispatchers(&self) -> Vec<Dispatcher> {
+        std::mem::take(&mut *self.dispatchers.lock())
+    }
+}

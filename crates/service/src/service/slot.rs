@@ -1,0 +1,204 @@
+//! Where a service is reached: its ports, which outlive the service that serves them.
+
+use super::shared::Shared;
+use super::subscriptions::{Entering, Subscriptions};
+use crate::depth::Depth;
+use crate::json::To;
+use crate::keys::Keys;
+use crate::lifecycle::Lifecycle;
+use crate::options::Envelope;
+use crate::rights::Rights;
+use crate::snapshot::Snapshot;
+use crate::{Contract, Fault, FaultCode, Group, Notification, Service, Verb};
+use motet_dispatch::Enqueue;
+use motet_ports::Port;
+use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicU64, Ordering};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What does not depend on the contract.
+pub(crate) struct Common {
+    pub(crate) id: u64,
+    pub(crate) path: Arc<str>,
+    pub(crate) kind: &'static str,
+    pub(crate) uri: &'static str,
+    pub(crate) listed: bool,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) queue: Arc<dyn Enqueue>,
+    pub(crate) life: Mutex<Lifecycle>,
+    /// Changed inside exclusive handlers only.
+    pub(crate) version: AtomicU64,
+    /// The paths of its partners, by their names.
+    pub(crate) partners: Mutex<BTreeMap<String, String>>,
+    pub(crate) rights: Rights,
+    pub(crate) figures: Figures,
+    /// The services that wait for each other, if this is one of them.
+    pub(crate) cycle: Mutex<Option<String>>,
+}
+
+/// How often what has happened.
+#[derive(Default)]
+pub(crate) struct Figures {
+    pub(crate) calls: AtomicU64,
+    pub(crate) faults: AtomicU64,
+    pub(crate) panics: AtomicU64,
+    pub(crate) late: AtomicU64,
+    pub(crate) restarts: AtomicU64,
+}
+
+/// A service as its clients see it.
+pub(crate) struct Slot<C: Contract> {
+    pub(crate) common: Arc<Common>,
+    pub(crate) concurrent: Port<Item<C>>,
+    pub(crate) exclusive: Port<Item<C>>,
+    pub(crate) teardown: Port<Item<C>>,
+    pub(crate) independent: Port<Item<C>>,
+    /// How many wait at the concurrent and the independent port, and at the exclusive one.
+    pub(crate) reads: Depth,
+    pub(crate) changes: Depth,
+    pub(crate) subscriptions: Subscriptions<C>,
+    /// Used inside exclusive handlers only.
+    pub(crate) keys: Mutex<Keys>,
+}
+
+/// An operation on its way.
+pub(crate) struct Item<C: Contract> {
+    pub(crate) what: What<C>,
+    pub(crate) envelope: Envelope,
+}
+
+/// What is asked for.
+pub(crate) enum What<C: Contract> {
+    Request(C::Request, Option<C::Reply>),
+    Get(To<Snapshot<C::State>>),
+    Replace(Box<C::State>, To<()>),
+    Patch(Value, To<()>),
+    Subscribe(Box<Entering<C>>),
+    Unsubscribe(u64, To<()>),
+    Save(To<()>),
+    Drop(Option<To<()>>),
+}
+
+impl<C: Contract> Slot<C> {
+    pub(crate) fn new(common: Arc<Common>, depth: usize) -> Self {
+        Slot {
+            common,
+            concurrent: Port::new(),
+            exclusive: Port::new(),
+            teardown: Port::new(),
+            independent: Port::new(),
+            reads: Depth::new(depth),
+            changes: Depth::new(depth),
+            subscriptions: Subscriptions::default(),
+            keys: Mutex::default(),
+        }
+    }
+
+    /// The port of a group, and how many may wait there; none for what ends the service.
+    pub(crate) fn place(&self, group: Group) -> (&Port<Item<C>>, Option<&Depth>) {
+        match group {
+            Group::Concurrent => (&self.concurrent, Some(&self.reads)),
+            Group::Exclusive => (&self.exclusive, Some(&self.changes)),
+            Group::Independent => (&self.independent, Some(&self.reads)),
+            Group::Teardown => (&self.teardown, None),
+        }
+    }
+
+    /// The item has started, or will not.
+    pub(crate) fn leave(&self, group: Group) {
+        if let (_, Some(depth)) = self.place(group) {
+            depth.leave();
+        }
+    }
+
+    /// Posts an item for which there is room.
+    pub(crate) fn post(&self, group: Group, item: Item<C>) {
+        let (port, _) = self.place(group);
+        if let Err(refused) = port.post(item) {
+            self.leave(group);
+            let fault = Fault::new(
+                FaultCode::InsufficientResources,
+                format!("the queue of the service takes no task: {}", refused.reason),
+            );
+            refused
+                .item
+                .what
+                .refuse(fault.of_service(&self.common.path));
+        }
+    }
+
+    /// Tells subscribers of a change that an exclusive handler has made.
+    pub(crate) fn notify(&self, notification: &Notification<C>, state: impl Fn() -> Arc<C::State>) {
+        let now = self.common.shared.deadlines.clock().now();
+        self.subscriptions.notify(notification, now, state);
+    }
+}
+
+impl Common {
+    pub(crate) fn version(&self) -> u64 {
+        // Relaxed: whoever reads it is in the interleave, or takes it for what it was.
+        self.version.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn next_version(&self) -> u64 {
+        // Relaxed: as above.
+        self.version.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Why nothing is served now.
+    pub(crate) fn absence(&self) -> Fault {
+        self.life.lock().absence().of_service(&self.path)
+    }
+
+    pub(crate) fn set_life(&self, life: Lifecycle) {
+        *self.life.lock() = life;
+        self.shared.changed(self);
+    }
+}
+
+impl Figures {
+    pub(crate) fn count(counter: &AtomicU64) {
+        // Relaxed: nobody concludes anything else from it.
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl<C: Contract> What<C> {
+    /// Which uniform operation it is, and its group.
+    pub(crate) fn verb(&self) -> (Verb, Group) {
+        match self {
+            What::Request(request, _) => {
+                let operation = C::operation(request);
+                (operation.verb, operation.group)
+            }
+            What::Get(_) => (Verb::Get, Group::Concurrent),
+            What::Replace(..) => (Verb::Replace, Group::Exclusive),
+            What::Patch(..) => (Verb::Update, Group::Exclusive),
+            What::Save(_) => (Verb::Submit, Group::Exclusive),
+            What::Subscribe(_) | What::Unsubscribe(..) => (Verb::Subscribe, Group::Concurrent),
+            What::Drop(_) => (Verb::Drop, Group::Teardown),
+        }
+    }
+
+    /// Answers with a fault.
+    pub(crate) fn refuse(self, fault: Fault) {
+        let delivered = match self {
+            What::Request(_, Some(reply)) => return C::refuse(reply, fault),
+            What::Request(_, None) | What::Drop(None) => Ok(()),
+            What::Get(to) => to.post(Err(fault)).map_err(drop),
+            What::Subscribe(entering) => entering.reply.post(Err(fault)).map_err(drop),
+            What::Replace(_, to)
+            | What::Patch(_, to)
+            | What::Unsubscribe(_, to)
+            | What::Save(to)
+            | What::Drop(Some(to)) => to.post(Err(fault)).map_err(drop),
+        };
+        // An asker that has gone need not know.
+        let _gone = delivered.is_err();
+    }
+}
+
+/// The slot of a service.
+pub(crate) type SlotOf<S> = Slot<<S as Service>::Contract>;

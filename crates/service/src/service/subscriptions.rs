@@ -1,0 +1,322 @@
+//! The subscription manager: who is told of the changes of a service.
+//!
+//! ```text
+//!   exclusive handler ends ── notify ──► filter ──► room? ──► port of the subscriber
+//!   Subscribe (concurrent) ── enter ───► state or history first, then what notify brings
+//! ```
+//!
+//! Subscribers enter and leave inside the concurrent group, changes are told inside the exclusive one: so
+//! nothing is missed or told twice between the first state and the first change, and nothing comes after an
+//! acknowledged end.
+
+use crate::json::To;
+use crate::{Contract, Event, Notification};
+use crate::{Slow, Subscribe, SubscriptionInfo};
+use motet_ports::Port;
+use motet_sync::Mutex;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The subscriptions of a service.
+pub(crate) struct Subscriptions<C: Contract>(Mutex<Inner<C>>);
+
+struct Inner<C: Contract> {
+    next: u64,
+    entries: BTreeMap<u64, Entry<C>>,
+    /// The last notifications, once somebody has ever subscribed.
+    history: VecDeque<Notification<C>>,
+    keeps: bool,
+    ended: bool,
+}
+
+struct Entry<C: Contract> {
+    how: Subscribe,
+    sink: Sink<C>,
+    left: Option<u64>,
+    expires: Option<Instant>,
+}
+
+/// Where notifications go.
+pub(crate) enum Sink<C: Contract> {
+    Port(Port<Notification<C>>),
+    /// To a port of another type; `false` when nobody is there any more.
+    Call(Arc<dyn Fn(Notification<C>) -> bool + Send + Sync>),
+}
+
+/// A subscriber on its way in.
+pub(crate) struct Entering<C: Contract> {
+    pub(crate) how: Subscribe,
+    pub(crate) sink: Sink<C>,
+    pub(crate) reply: To<u64>,
+}
+
+/// How many notifications are kept for those who ask for what they have missed.
+pub(crate) const HISTORY: usize = 1024;
+
+impl<C: Contract> Subscriptions<C> {
+    /// Whether a change has to be told to anybody, or kept.
+    pub(crate) fn are_wanted(&self) -> bool {
+        self.0.lock().keeps
+    }
+
+    /// Takes a subscriber in, and tells it what it wants to begin with.
+    pub(crate) fn enter(
+        &self,
+        how: Subscribe,
+        sink: Sink<C>,
+        version: u64,
+        now: Instant,
+        state: impl Fn() -> Arc<C::State>,
+    ) -> u64 {
+        let expires = how.expires.map(|span| now + span);
+        let mut inner = self.0.lock();
+        inner.keeps = true;
+        // One subscription for each subscriber that has a name.
+        if let Some(name) = &how.name {
+            let same = |entry: &Entry<C>| entry.how.name.as_ref() == Some(name);
+            inner.entries.retain(|_, entry| !same(entry));
+        }
+        let first = inner.first(&how, version, state);
+        inner.next += 1;
+        let id = inner.next;
+        let left = how.count;
+        let entry = Entry {
+            how,
+            sink,
+            left,
+            expires,
+        };
+        let target = entry.target();
+        inner.entries.insert(id, entry);
+        drop(inner);
+        for notification in first {
+            self.deliver(id, &target, &notification, now);
+        }
+        id
+    }
+
+    /// Takes a subscriber out.
+    pub(crate) fn leave(&self, id: u64) -> bool {
+        let left = self.0.lock().entries.remove(&id);
+        left.is_some()
+    }
+
+    /// Tells all whom it concerns. The caller is alone: nobody enters or leaves, but by dropping out.
+    pub(crate) fn notify(
+        &self,
+        notification: &Notification<C>,
+        now: Instant,
+        state: impl Fn() -> Arc<C::State>,
+    ) {
+        let mut inner = self.0.lock();
+        if inner.ended || !inner.keeps {
+            return;
+        }
+        if inner.history.len() == HISTORY {
+            inner.history.pop_front();
+        }
+        inner.history.push_back(notification.clone());
+        inner.entries.retain(|_, entry| !entry.is_expired(now));
+        let targets: Vec<(u64, Target<C>)> = inner
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.how.wants(notification.name(), notification.keys()))
+            .map(|(id, entry)| (*id, entry.target()))
+            .collect();
+        drop(inner);
+        for (id, target) in targets {
+            let whole = target.slow == Slow::Coalesce && target.is_full();
+            match whole {
+                false => self.deliver(id, &target, notification, now),
+                true => target.coalesce(notification.version, state()),
+            }
+        }
+    }
+
+    /// Tells all that nothing follows.
+    pub(crate) fn end(&self, version: u64) {
+        let mut inner = self.0.lock();
+        inner.ended = true;
+        let entries = std::mem::take(&mut inner.entries);
+        drop(inner);
+        for entry in entries.into_values() {
+            entry.target().post(Notification::new(version, Event::Gone));
+        }
+    }
+
+    /// The subscriptions at work.
+    pub(crate) fn list(&self, now: Instant) -> Vec<SubscriptionInfo> {
+        let inner = self.0.lock();
+        let live = inner
+            .entries
+            .iter()
+            .filter(|(_, entry)| !entry.is_expired(now));
+        live.map(|(id, entry)| entry.how.info(*id, entry.left))
+            .collect()
+    }
+
+    fn deliver(&self, id: u64, target: &Target<C>, notification: &Notification<C>, now: Instant) {
+        let mut is_last = false;
+        let mut inner = self.0.lock();
+        match inner.entries.get_mut(&id) {
+            None => return,
+            Some(entry) if entry.is_expired(now) => {
+                inner.entries.remove(&id);
+                return;
+            }
+            Some(Entry {
+                left: Some(left), ..
+            }) => {
+                *left -= 1;
+                is_last = *left == 0;
+            }
+            Some(_) => {}
+        }
+        if is_last {
+            inner.entries.remove(&id);
+        }
+        drop(inner);
+        if !target.post_or_overflow(notification.clone()) {
+            self.leave(id);
+        }
+    }
+}
+
+impl<C: Contract> Inner<C> {
+    /// What a new subscriber is told first.
+    fn first(
+        &self,
+        how: &Subscribe,
+        version: u64,
+        state: impl Fn() -> Arc<C::State>,
+    ) -> Vec<Notification<C>> {
+        let whole = |reinstated| {
+            let mut first = Notification::new(version, Event::Replace(state()));
+            first.reinstated = reinstated;
+            vec![first]
+        };
+        match how.since {
+            Some(since) if since == version => Vec::new(),
+            Some(since) => {
+                let begins = self
+                    .history
+                    .front()
+                    .is_some_and(|oldest| oldest.version <= since + 1);
+                match begins && since < version {
+                    true => {
+                        let missed = self.history.iter().filter(|n| n.version > since);
+                        missed
+                            .filter(|n| how.wants(n.name(), n.keys()))
+                            .cloned()
+                            .collect()
+                    }
+                    false => whole(true),
+                }
+            }
+            None if how.sync => whole(false),
+            None => Vec::new(),
+        }
+    }
+}
+
+/// What is needed to deliver, apart from the entry.
+struct Target<C: Contract> {
+    sink: Sink<C>,
+    limit: usize,
+    slow: Slow,
+}
+
+impl<C: Contract> Entry<C> {
+    fn is_expired(&self, now: Instant) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+
+    fn target(&self) -> Target<C> {
+        Target {
+            sink: self.sink.clone(),
+            limit: self.how.limit,
+            slow: self.how.slow,
+        }
+    }
+}
+
+impl<C: Contract> Target<C> {
+    fn is_full(&self) -> bool {
+        match &self.sink {
+            Sink::Port(port) => port.item_count() >= self.limit,
+            Sink::Call(_) => false,
+        }
+    }
+
+    fn post(&self, notification: Notification<C>) -> bool {
+        match &self.sink {
+            Sink::Port(port) => port.post(notification).is_ok(),
+            Sink::Call(call) => call(notification),
+        }
+    }
+
+    /// Whether the subscription goes on.
+    fn post_or_overflow(&self, notification: Notification<C>) -> bool {
+        let Sink::Port(port) = &self.sink else {
+            return self.post(notification);
+        };
+        if self.is_full() {
+            match self.slow {
+                Slow::End => {
+                    let last = Notification::new(notification.version, Event::Gone);
+                    drop(port.post(last));
+                    return false;
+                }
+                Slow::DropOldest | Slow::Coalesce => drop_oldest(port),
+            }
+        }
+        port.post(notification).is_ok()
+    }
+
+    /// In place of all that waits: the state as it is.
+    fn coalesce(&self, version: u64, state: Arc<C::State>) {
+        if let Sink::Port(port) = &self.sink {
+            while port.test().is_some() {}
+            drop(port.post(Notification::new(version, Event::Replace(state))));
+        }
+    }
+}
+
+/// Takes the oldest out and leaves at the front how many have gone.
+fn drop_oldest<C: Contract>(port: &Port<Notification<C>>) {
+    let mut lost = 0;
+    let mut version = 0;
+    // A count of what was lost before takes no room of its own: two go, and the new count is one.
+    for _ in 0..2 {
+        if let Some(oldest) = port.test() {
+            version = oldest.version;
+            lost += match oldest.event {
+                Event::Lost(count) => count,
+                _ => 1,
+            };
+        }
+    }
+    drop(port.put_back(Notification::new(version, Event::Lost(lost))));
+}
+
+impl<C: Contract> Clone for Sink<C> {
+    fn clone(&self) -> Self {
+        match self {
+            Sink::Port(port) => Sink::Port(port.clone()),
+            Sink::Call(call) => Sink::Call(Arc::clone(call)),
+        }
+    }
+}
+
+impl<C: Contract> Default for Subscriptions<C> {
+    fn default() -> Self {
+        Subscriptions(Mutex::new(Inner {
+            next: 0,
+            entries: BTreeMap::new(),
+            history: VecDeque::new(),
+            keeps: false,
+            ended: false,
+        }))
+    }
+}

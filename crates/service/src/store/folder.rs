@@ -1,0 +1,71 @@
+//! A store in a folder: a file of JSON for each service.
+
+use crate::{Fault, Store};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A store in a folder: a file of JSON for each service, to be read and written by hand while the node is down.
+/// A file is written beside the old one, then takes its place.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// Opens the folder, or makes it.
+    ///
+    /// # Errors
+    /// A fault that names the folder.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Fault> {
+        let path = path.as_ref().to_owned();
+        fs::create_dir_all(&path).map_err(|error| failed(&path, "made", &error))?;
+        Ok(Folder(path))
+    }
+
+    fn file(&self, path: &str) -> PathBuf {
+        let mut name = String::new();
+        for letter in path.trim_start_matches('/').chars() {
+            match letter {
+                'a'..='z' | 'A'..='Z' | '0'..='9' | '-' | '_' => name.push(letter),
+                other => name.push_str(&format!("%{:x}", u32::from(other))),
+            }
+        }
+        self.0.join(name + ".json")
+    }
+}
+
+impl Store for Folder {
+    fn load(&self, path: &str) -> Result<Option<Vec<u8>>, Fault> {
+        let file = self.file(path);
+        match fs::read(&file) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(failed(&file, "read", &error)),
+        }
+    }
+
+    fn commit(&self, entries: &[(String, Vec<u8>)]) -> Result<(), Fault> {
+        for (path, bytes) in entries {
+            let file = self.file(path);
+            let new = file.with_extension("new");
+            write(&new, bytes)
+                .and_then(|()| fs::rename(&new, &file))
+                .map_err(|error| failed(&file, "written", &error))?;
+        }
+        // The new names are in the folder, which is a file too.
+        let folder = File::open(&self.0).and_then(|folder| folder.sync_all());
+        folder.map_err(|error| failed(&self.0, "written", &error))
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+fn failed(path: &Path, what: &str, error: &io::Error) -> Fault {
+    Fault::failed(format!(
+        "the store {} cannot be {what}: {error}",
+        path.display()
+    ))
+}

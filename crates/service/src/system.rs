@@ -1,0 +1,104 @@
+//! The services of a node's own, under `/sys`: ordinary services, to be called and subscribed to like all others.
+//!
+//! | path | contract | is |
+//! |---|---|---|
+//! | `/sys/directory` | [`Directories`] | which services there are, and what becomes of them |
+//! | `/sys/constructor` | [`Constructors`] | makes services of types that are known by name |
+//! | `/sys/contracts` | [`Catalogues`] | which types of services there could be |
+//! | `/sys/manifests` | [`Manifests`] | loads manifests |
+//! | `/sys/log` | [`Logs`] | what services say, and what happens to them |
+//! | `/sys/diagnostics` | [`Diagnostics`] | how often what has happened |
+//! | `/sys/debug` | [`Debug`] | requests that were captured |
+//! | `/jobs/n` | [`Job`] | work that goes on after its caller was answered |
+
+mod constructor;
+mod debug;
+mod directory;
+mod job;
+mod log;
+
+pub use crate::manifest::Loaded;
+pub use crate::report::{Captured, Entry, Level, Record};
+pub use crate::spec::Spec;
+pub use constructor::{
+    Catalogue, Catalogues, CataloguesClient, CataloguesContract, CataloguesRequest, Constructors,
+    ConstructorsClient, ConstructorsContract, ConstructorsRequest, KindInfo, Manifests,
+    ManifestsClient, ManifestsContract, ManifestsRequest, Nothing,
+};
+pub use debug::{
+    Captures, Debug, DebugClient, DebugContract, DebugRequest, Diagnostics, DiagnosticsClient,
+    DiagnosticsContract, DiagnosticsRequest, Figure,
+};
+pub use directory::{
+    Directories, DirectoriesClient, DirectoriesContract, DirectoriesRequest, Directory, Filter,
+};
+pub(crate) use job::JobService;
+pub use job::{Finished, Job, JobClient, JobContract, JobRequest, JobState, JobStatus, Progress};
+pub use log::{Log, LogFilter, Logs, LogsClient, LogsContract, LogsRequest};
+
+use crate::report::Report;
+use crate::service::Shared;
+use crate::{Client, Contract, Fault, Service};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+/// Starts them.
+pub(crate) fn start(shared: &Arc<Shared>) -> Result<(), Fault> {
+    let reporter = Reporter {
+        log: make::<log::LogService>(shared, "/sys/log")?.into(),
+        directory: make::<directory::DirectoryService>(shared, "/sys/directory")?.into(),
+        debug: make::<debug::DebugService>(shared, "/sys/debug")?.into(),
+    };
+    shared.set_reporter(Some(Arc::new(reporter)));
+    make::<debug::DiagnosticsService>(shared, "/sys/diagnostics")?;
+    make::<constructor::ConstructorService>(shared, "/sys/constructor")?;
+    make::<constructor::CatalogueService>(shared, "/sys/contracts")?;
+    make::<constructor::ManifestService>(shared, "/sys/manifests")?;
+    Ok(())
+}
+
+fn make<S: Service>(shared: &Arc<Shared>, path: &str) -> Result<Client<S::Contract>, Fault>
+where
+    S::Contract: Contract,
+{
+    let spec = Spec {
+        at: Some(path.to_owned()),
+        ..Spec::of_kind(S::NAME)
+    };
+    let making = pin!(crate::create::create::<S>(shared, spec));
+    // They have no partners, and their starts wait for nothing.
+    match making.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(made) => made.map(Client::here),
+        Poll::Pending => Err(Fault::failed(format!("{path} did not start at once"))),
+    }
+}
+
+/// Tells the services what happens. What they have no room for is gone.
+struct Reporter {
+    log: LogsClient,
+    directory: DirectoriesClient,
+    debug: DebugClient,
+}
+
+impl Report for Reporter {
+    fn log(&self, entry: Entry) {
+        drop(self.log.post(LogsRequest::Write(entry)));
+    }
+
+    fn captured(&self, captured: Captured) {
+        drop(self.debug.post(DebugRequest::Keep(captured)));
+    }
+
+    fn recorded(&self, record: Record) {
+        drop(self.directory.post(DirectoriesRequest::Record(record)));
+    }
+
+    fn removed(&self, path: &str) {
+        drop(
+            self.directory
+                .post(DirectoriesRequest::Remove(path.to_owned())),
+        );
+    }
+}

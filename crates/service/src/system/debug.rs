@@ -1,0 +1,80 @@
+//! `/sys/diagnostics`, `/sys/debug`.
+
+use super::constructor::Nothing;
+use crate::report::Captured;
+use crate::{Cx, Lifecycle, Service, ServiceFigures, State, contract, data};
+use std::collections::VecDeque;
+
+/// The figures of a service.
+#[data]
+pub struct Figure {
+    /// Where it is.
+    pub path: String,
+    /// What becomes of it.
+    pub lifecycle: Lifecycle,
+    /// How often what has happened.
+    pub figures: ServiceFigures,
+}
+
+/// The last requests that were captured: 256.
+#[data]
+#[derive(Default)]
+pub struct Captures {
+    /// Oldest first.
+    pub captured: VecDeque<Captured>,
+}
+
+/// How often what has happened.
+#[contract(uri = "motet:diagnostics/1", state = Nothing, replace = false)]
+pub trait Diagnostics {
+    /// The figures of all services, by path.
+    #[query]
+    async fn figures(cx: Cx) -> Vec<Figure>;
+}
+
+/// Requests that were captured: those of calls that [say so](crate::Call::capture).
+#[contract(uri = "motet:debug/1", state = Captures)]
+pub trait Debug {
+    /// Keeps one.
+    #[insert]
+    fn keep(&mut self, captured: Captured);
+}
+
+#[derive(Service)]
+#[service(contract = Diagnostics, name = "diagnostics")]
+pub(crate) struct DiagnosticsService {
+    #[state]
+    nothing: State<Nothing>,
+}
+
+#[derive(Service)]
+#[service(contract = Debug, name = "debug")]
+pub(crate) struct DebugService {
+    #[state]
+    captures: State<Captures>,
+}
+
+/// How many requests are kept.
+const KEPT: usize = 256;
+
+impl Diagnostics for DiagnosticsService {
+    async fn figures(cx: Cx) -> Vec<Figure> {
+        let services = cx.common.shared.services();
+        let figure = |service: &crate::service::Any| Figure {
+            path: service.common().path.to_string(),
+            lifecycle: service.common().life.lock().clone(),
+            figures: service.figures(),
+        };
+        services.iter().map(figure).collect()
+    }
+}
+
+impl Debug for DebugService {
+    fn keep(&mut self, captured: Captured) {
+        let kept = &mut self.captures.captured;
+        if kept.len() == KEPT {
+            kept.pop_front();
+        }
+        kept.push_back(captured);
+    }
+}

@@ -1,0 +1,355 @@
+//! Answers, faults, keys, limits, panics.
+
+use crate::shop::{Colour, CornerShop, Line, ShopRequest, replayed, shop, threaded};
+use motet_dispatch::Causality;
+use motet_ports::Port;
+use motet_ports::timer::sleep;
+use motet_service::{Create, Fault, FaultCode, Lifecycle, Restart, Supervise};
+use std::future::IntoFuture;
+use std::time::Duration;
+
+fn code<T: std::fmt::Debug>(result: Result<T, Fault>) -> FaultCode {
+    result.unwrap_err().code()
+}
+
+#[test]
+fn dss_030_a_handler_that_panics_fails_its_call() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let fault = shop.break_down().await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::OperationFailed);
+        assert!(fault.reason().contains("out of order"), "{fault}");
+        assert_eq!(
+            shop.count("pears".into()).await,
+            Ok(4),
+            "a read cannot tear the state"
+        );
+    });
+}
+
+#[test]
+fn dss_031_a_one_way_panic_goes_to_the_poster() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let heard = Port::new();
+        let hears = heard.clone();
+        let order = Causality::new("order").on_exception(move |exception| {
+            hears.post(exception.message().to_owned()).unwrap();
+            Ok(())
+        });
+        order.run(|| shop.post(ShopRequest::Shout("help".to_owned())).unwrap());
+        assert_eq!(heard.recv().await, "help");
+    });
+}
+
+#[test]
+fn dss_033_headers_are_found_by_their_type() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        assert_eq!(
+            shop.colour().header(Colour("red")).header(7u8).await,
+            Ok(Some("red".into()))
+        );
+        assert_eq!(shop.colour().header(7u8).await, Ok(None));
+    });
+}
+
+#[test]
+fn dss_040_sem_g518_a_service_that_waits_for_itself() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        assert_eq!(code(shop.call_self().await), FaultCode::SelfCall);
+        assert_eq!(shop.add(0).await, Ok(7), "it goes on");
+    });
+}
+
+#[test]
+fn dss_048_a_panic_stays_in_its_service() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let other = node
+            .create(Create::<CornerShop>::of().at("/other"))
+            .await
+            .unwrap();
+        other.upsert(Line::new("figs", 1)).await.unwrap();
+        let fault = shop.tear(Line::new("torn", 1)).await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::OperationFailed);
+        assert_eq!(other.count("figs".into()).await, Ok(1));
+    });
+}
+
+#[test]
+fn sem_g510_torn_state_is_never_served() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        shop.tear(Line::new("torn", 1)).await.unwrap_err();
+        // Built anew of its initial state, the default; until then it is not there.
+        let state = loop {
+            match shop.get().await {
+                Ok(state) => break state,
+                Err(fault) => assert_eq!(fault.code(), FaultCode::Unavailable),
+            }
+            sleep(Duration::from_millis(1)).await;
+        };
+        assert!(state.items.is_empty(), "{state:?}");
+        assert_eq!(node.find("/shop").unwrap().figures().restarts, 1);
+    });
+}
+
+#[test]
+fn sem_g511_a_rollback_undoes_panics_and_faults() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let version = shop.get().await.unwrap().version;
+        assert_eq!(
+            code(shop.tear_and_undo(true).await),
+            FaultCode::OperationFailed
+        );
+        shop.tear_and_undo(false).await.unwrap_err();
+        let state = shop.get().await.unwrap();
+        assert_eq!((state.version, state.items.len()), (version, 2));
+    });
+}
+
+#[test]
+fn sem_g512_a_service_that_fails_too_often_has_failed() {
+    replayed(async |node| {
+        let how = Supervise {
+            times: 2,
+            ..Supervise::default()
+        };
+        let create = Create::<CornerShop>::of().at("/shop").supervise(how);
+        let shop = node.create(create).await.unwrap();
+        for _ in 0..3 {
+            while code(shop.tear(Line::new("torn", 1)).await) == FaultCode::Unavailable {
+                sleep(Duration::from_millis(5)).await;
+            }
+        }
+        let info = shop.lookup().await.unwrap();
+        assert!(
+            matches!(info.lifecycle, Lifecycle::Failed { .. }),
+            "{info:?}"
+        );
+        let fault = shop.get().await.unwrap_err();
+        assert!(fault.reason().contains("for good"), "{fault}");
+        let never = Supervise {
+            restart: Restart::Temporary,
+            ..Supervise::default()
+        };
+        let create = Create::<CornerShop>::of().at("/once").supervise(never);
+        let once = node.create(create).await.unwrap();
+        once.tear(Line::new("torn", 1)).await.unwrap_err();
+        assert!(matches!(
+            once.lookup().await.unwrap().lifecycle,
+            Lifecycle::Failed { .. }
+        ));
+        once.drop_service().await.unwrap();
+    });
+}
+
+#[test]
+fn sem_g513_a_key_is_carried_out_once() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        assert_eq!(shop.add(1).key("k").await, Ok(9));
+        assert_eq!(shop.add(1).key("k").await, Ok(9));
+        assert_eq!(
+            code(shop.add(2).key("k").await),
+            FaultCode::MessageNotSupported
+        );
+        assert_eq!(
+            shop.add(1).key("k").principal("ann").await,
+            Ok(11),
+            "another's key"
+        );
+        // A fault is an answer too.
+        let first = shop.delete("plums".into()).key("d").await.unwrap_err();
+        shop.upsert(Line::new("plums", 1)).await.unwrap();
+        assert_eq!(
+            shop.delete("plums".into()).key("d").await.unwrap_err(),
+            first
+        );
+        assert_eq!(shop.count("plums".into()).await, Ok(1));
+    });
+}
+
+#[test]
+fn sem_g514_a_key_is_forgotten_after_a_day() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        shop.add(1).key("k").await.unwrap();
+        sleep(Duration::from_secs(24 * 3600 + 1)).await;
+        assert_eq!(shop.add(1).key("k").await, Ok(11));
+    });
+}
+
+#[test]
+fn dss_103_more_operations_than_may_wait() {
+    replayed(async |node| {
+        let create = Create::<CornerShop>::of().at("/shop").depth(10);
+        let shop = node.create(create).await.unwrap();
+        let busy = shop.add_slowly(100).into_future();
+        sleep(Duration::from_millis(1)).await;
+        let waiting: Vec<_> = (0..10).map(|_| shop.add(1).into_future()).collect();
+        let fault = shop.add(1).await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::QueuingLimitExceeded);
+        assert!(fault.retry_in().is_some());
+        assert!(shop.lookup().await.is_ok(), "Lookup has a way of its own");
+        // Who waits for room gets it.
+        shop.add(1).wait_for_room().await.unwrap();
+        busy.await.unwrap();
+        for call in waiting {
+            call.await.unwrap();
+        }
+        assert_eq!(shop.count("slow".into()).await, Ok(13));
+    });
+}
+
+#[test]
+fn sem_g515_who_waits_for_room_waits_no_longer_than_it_may() {
+    replayed(async |node| {
+        let create = Create::<CornerShop>::of().at("/shop").depth(1);
+        let shop = node.create(create).await.unwrap();
+        let busy = shop.add_slowly(1000).into_future();
+        sleep(Duration::from_millis(1)).await;
+        let waiting = shop.add(1).into_future();
+        let late = shop
+            .add(1)
+            .wait_for_room()
+            .within(Duration::from_millis(50));
+        assert_eq!(code(late.await), FaultCode::QueuingLimitExceeded);
+        busy.await.unwrap();
+        waiting.await.unwrap();
+    });
+}
+
+#[test]
+fn dss_101_rights_are_checked_before_the_port() {
+    replayed(async |node| {
+        let create = Create::<CornerShop>::of()
+            .at("/shop")
+            .allow(["viewer: get query", "owner: *"]);
+        let shop = node.create(create).await.unwrap();
+        assert_eq!(
+            code(shop.add(1).principal("viewer").await),
+            FaultCode::PermissionDenied
+        );
+        assert_eq!(
+            code(shop.get().principal("stranger").await),
+            FaultCode::PermissionDenied
+        );
+        shop.get().principal("viewer").await.unwrap();
+        shop.add(1).principal("owner").await.unwrap();
+        assert_eq!(
+            node.find("/shop").unwrap().figures().calls,
+            2,
+            "no handler ran for the others"
+        );
+    });
+}
+
+#[test]
+fn sem_g502_changes_of_one_client_are_in_order() {
+    threaded(async |node| {
+        let shop = node
+            .create(Create::<CornerShop>::of().at("/shop").depth(5000))
+            .await
+            .unwrap();
+        let mut calls = Vec::new();
+        for n in 0..1000 {
+            calls.push(shop.upsert(Line::new("n", n)).into_future());
+            if n % 7 == 0 {
+                let seen = shop.count("n".into()).await.unwrap();
+                assert!(seen >= n, "a client reads what it wrote: {seen} after {n}");
+            }
+        }
+        for call in calls {
+            call.await.unwrap();
+        }
+        assert_eq!(shop.count("n".into()).await, Ok(999));
+    });
+}
+
+#[test]
+fn dss_105_a_call_that_is_captured() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        shop.add(1).await.unwrap();
+        shop.add(5).capture().await.unwrap();
+        let debug: motet_service::system::DebugClient = node.client("/sys/debug").unwrap();
+        sleep(Duration::from_millis(1)).await;
+        let captured = debug.get().await.unwrap();
+        assert_eq!(captured.captured.len(), 1);
+        assert_eq!(captured.captured[0].body, 5);
+        assert_eq!(captured.captured[0].operation, "add");
+    });
+}
+
+/// The way to a service of another node: by names and JSON, as a wire has them.
+struct Wire(motet_service::AnyClient, String);
+
+impl motet_service::Remote for Wire {
+    fn path(&self) -> &str {
+        &self.1
+    }
+
+    fn call(
+        &self,
+        operation: &str,
+        body: motet_service::Value,
+        options: motet_service::Options,
+    ) -> std::pin::Pin<Box<dyn Future<Output = Result<motet_service::Value, Fault>> + Send>> {
+        let (written, name) = (serde_json::to_string(&body).unwrap(), operation.to_owned());
+        let service = self.0.clone();
+        Box::pin(async move {
+            let body = serde_json::from_str(&written).unwrap();
+            service.call_with(&name, body, options).await
+        })
+    }
+}
+
+#[test]
+fn dss_095_the_same_from_here_and_from_elsewhere() {
+    replayed(async |node| {
+        let near = shop(&node).await;
+        let other = node
+            .create(Create::<CornerShop>::of().at("/far"))
+            .await
+            .unwrap();
+        other
+            .replace((*near.get().await.unwrap().state).clone())
+            .await
+            .unwrap();
+        let wire = Wire(node.find("/far").unwrap(), "/far".to_owned());
+        let far = crate::shop::ShopClient::from(motet_service::Client::elsewhere(
+            std::sync::Arc::new(wire),
+        ));
+        let mut said = Vec::new();
+        for shop in [&near, &far] {
+            let version = shop.get().await.unwrap().version;
+            let fault = shop.insert(Line::new("apples", 1)).await.unwrap_err();
+            said.push((
+                shop.add(1).key("k").await,
+                shop.add(1).key("k").await,
+                shop.add(1)
+                    .if_version(version)
+                    .await
+                    .map_err(|fault| fault.code()),
+                fault.code(),
+                fault.domain::<crate::shop::ShopFault>(),
+                shop.compute(3).await,
+                shop.patch(serde_json::json!({"ticks": 4})).await,
+                shop.get().await.unwrap().state,
+            ));
+            let slow = shop
+                .count_slowly(1000)
+                .within(Duration::from_millis(10))
+                .await;
+            assert_eq!(slow.unwrap_err().code(), FaultCode::ResponseTimeout);
+            assert_eq!(shop.lookup().await.unwrap().kind, "corner-shop");
+            shop.drop_service().await.unwrap();
+            assert_eq!(code(shop.get().await), FaultCode::Gone);
+        }
+        assert_eq!(said[0], said[1]);
+    });
+}

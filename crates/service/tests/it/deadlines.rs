@@ -1,0 +1,118 @@
+//! Calls end in time.
+
+use crate::shop::{Line, node, replay_with, replayed, shop};
+use motet_dispatch::{Dispatcher, Replay};
+use motet_ports::timer::sleep;
+use motet_service::FaultCode;
+use std::future::IntoFuture;
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+
+#[test]
+fn dss_027_an_answer_that_does_not_come_in_time() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let clock = node.queue().clock();
+        let begun = clock.now();
+        let fault = shop
+            .count_slowly(10_000)
+            .within(100 * MS)
+            .await
+            .unwrap_err();
+        assert_eq!(fault.code(), FaultCode::ResponseTimeout);
+        let took = clock.now() - begun;
+        assert!(took >= 100 * MS && took < 110 * MS, "{took:?}");
+    });
+}
+
+#[test]
+fn dss_028_a_late_answer_disturbs_nobody() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        assert!(shop.add_slowly(200).within(100 * MS).await.is_err());
+        sleep(300 * MS).await;
+        // The exclusive handler has ended all the same.
+        assert_eq!(shop.count("slow".into()).await, Ok(2));
+        assert_eq!(node.find("/shop").unwrap().figures().late, 1);
+    });
+}
+
+#[test]
+fn dss_029_without_a_limit_the_node_has_one() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let clock = node.queue().clock();
+        let begun = clock.now();
+        let fault = shop.compute(3_600_000).await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::ResponseTimeout);
+        let took = clock.now() - begun;
+        assert!(
+            took >= Duration::from_secs(30) && took < Duration::from_secs(31),
+            "{took:?}"
+        );
+    });
+}
+
+#[test]
+fn sem_g516_a_call_in_the_line_that_is_over_never_runs() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let busy = shop.add_slowly(500).into_future();
+        sleep(MS).await;
+        let late = shop.upsert(Line::new("late", 1)).within(100 * MS).await;
+        assert_eq!(late.unwrap_err().code(), FaultCode::ResponseTimeout);
+        busy.await.unwrap();
+        sleep(MS).await;
+        assert!(shop.count("late".into()).await.is_err());
+    });
+}
+
+#[test]
+fn sem_g517_calls_with_deadlines_share_a_timer() {
+    let replay = Replay::new(1);
+    replay_with(&replay, &node(&replay), async |node| {
+        let shop = shop(&node).await;
+        for _ in 0..1000 {
+            shop.add(1).within(Duration::from_secs(10)).await.unwrap();
+        }
+    });
+    assert!(replay.timers() <= 2, "{} timers", replay.timers());
+}
+
+#[test]
+fn dss_027_with_real_threads() {
+    let dispatcher = Dispatcher::new(2);
+    let node = node(&dispatcher);
+    motet_ports::wait_blocking(async {
+        let shop = shop(&node).await;
+        let fault = shop.count_slowly(60_000).within(20 * MS).await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::ResponseTimeout);
+        let fault = shop.add_slowly(100).within(20 * MS).await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::ResponseTimeout);
+    })
+    .unwrap();
+}
+
+#[test]
+fn dss_034_to_036_sem_g500_reads_together_changes_alone() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let clock = node.queue().clock();
+        let begun = clock.now();
+        let both = [shop.count_slowly(100), shop.count_slowly(100)].map(IntoFuture::into_future);
+        for call in both {
+            call.await.unwrap();
+        }
+        assert!(clock.now() - begun < 150 * MS, "two reads run together");
+        let begun = clock.now();
+        let both = [shop.add_slowly(100), shop.add_slowly(100)].map(IntoFuture::into_future);
+        // An independent one runs beside them.
+        assert_eq!(shop.compute(1).await, Ok(2));
+        assert!(clock.now() - begun < 50 * MS);
+        for call in both {
+            call.await.unwrap();
+        }
+        assert!(clock.now() - begun >= 200 * MS, "two changes do not");
+    });
+}

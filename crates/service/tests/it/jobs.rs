@@ -1,0 +1,140 @@
+//! Jobs, and ranks behind them.
+
+use crate::shop::{replayed, shop};
+use motet_comm::{CommError, World};
+use motet_dispatch::Dispatcher;
+use motet_ports::timer::sleep;
+use motet_service::system::{JobClient, JobStatus};
+use motet_service::{
+    Create, Cx, Event, Fault, FaultCode, Node, Service, State, Subscribe, contract, data,
+};
+use std::time::Duration;
+
+#[test]
+fn sem_g540_a_job_goes_on_after_its_caller_was_answered() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let job: JobClient = node.client(&shop.sum(10).await.unwrap().path).unwrap();
+        let begun = job.get().await.unwrap();
+        assert_eq!((begun.operation.as_str(), &begun.goal), ("sum", &10.into()));
+        assert_eq!(begun.status, JobStatus::Running);
+        let told = job
+            .subscribe(Subscribe::all().operation("finish"))
+            .await
+            .unwrap();
+        sleep(Duration::from_millis(55)).await;
+        assert_eq!(job.get().await.unwrap().progress, 0.5);
+        assert!(matches!(told.recv().await.event, Event::Operation(_)));
+        let ended = job.get().await.unwrap();
+        assert_eq!(
+            (ended.status, ended.result.clone()),
+            (JobStatus::Done, Some(55.into()))
+        );
+    });
+}
+
+#[test]
+fn sem_g541_a_job_that_is_cancelled_ends_where_it_waits() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let job: JobClient = node.client(&shop.sum(1000).await.unwrap().path).unwrap();
+        sleep(Duration::from_millis(55)).await;
+        job.cancel().await.unwrap();
+        let progress = job.get().await.unwrap().progress;
+        sleep(Duration::from_secs(20)).await;
+        let ended = job.get().await.unwrap();
+        assert_eq!(
+            (ended.status, ended.progress),
+            (JobStatus::Cancelled, progress)
+        );
+        assert_eq!(
+            job.cancel().await.unwrap_err().code(),
+            FaultCode::UnknownEntry
+        );
+    });
+}
+
+#[data]
+#[derive(Default)]
+pub(crate) struct Nothing {}
+
+#[contract(uri = "test:sums/1", state = Nothing)]
+pub(crate) trait Sums {
+    /// The sum of the numbers below, by ranks.
+    #[submit(job)]
+    async fn below(cx: Cx, limit: u64) -> Result<u64, Fault>;
+    #[submit(job)]
+    async fn fails(cx: Cx) -> Result<u64, Fault>;
+}
+
+#[derive(Service)]
+#[service(contract = Sums)]
+pub(crate) struct RankSums {
+    #[state]
+    nothing: State<Nothing>,
+}
+
+impl Sums for RankSums {
+    async fn below(cx: Cx, limit: u64) -> Result<u64, Fault> {
+        let sums = cx
+            .ranks(World::threads(2))
+            .profile()
+            .run(async move |comm| {
+                let mine: u64 = (0..limit).filter(|n| n % 2 == comm.rank() as u64).sum();
+                comm.allreduce(mine, |a, b| a + b).await
+            });
+        Ok(sums.await?[0])
+    }
+    async fn fails(cx: Cx) -> Result<u64, Fault> {
+        let sums = cx
+            .ranks(World::threads(2))
+            .run(async |comm| -> Result<u64, CommError> {
+                // Nobody sends.
+                comm.recv(1 - comm.rank(), 7).await
+            });
+        Ok(sums.await?[0])
+    }
+}
+
+#[test]
+fn sem_g542_ranks_behind_an_operation() {
+    motet_testkit::within(Duration::from_secs(60), || {
+        let dispatcher = Dispatcher::new(2);
+        let node = Node::builder("ranks")
+            .register::<RankSums>()
+            .cores(2)
+            .start(&dispatcher)
+            .unwrap();
+        motet_ports::wait_blocking(async {
+            let sums = node.create(Create::<RankSums>::of()).await.unwrap();
+            // More worlds than there are cores for wait in line.
+            let mut jobs = Vec::new();
+            for limit in [10, 100, 1000] {
+                jobs.push(sums.below(limit).await.unwrap().path);
+            }
+            for (path, sum) in jobs.into_iter().zip([45, 4950, 499_500]) {
+                let state = ended(&node, &path).await;
+                assert_eq!(state.result, Some(sum.into()));
+                assert_eq!(state.profile.unwrap()["ranks"].as_array().unwrap().len(), 2);
+            }
+            let failed = ended(&node, &sums.fails().await.unwrap().path).await;
+            assert_eq!(failed.status, JobStatus::Failed);
+            let reason = failed.fault.unwrap().reason().to_owned();
+            assert!(reason.contains("ranks failed"), "{reason}");
+            node.shutdown().await;
+        })
+        .unwrap();
+    });
+}
+
+async fn ended(node: &Node, path: &str) -> motet_service::system::JobState {
+    let job: JobClient = node.client(path).unwrap();
+    let told = job.subscribe(Subscribe::all().sync()).await.unwrap();
+    loop {
+        told.recv().await;
+        let state = job.get().await.unwrap();
+        if !matches!(state.status, JobStatus::Running | JobStatus::WaitsForCores) {
+            return (*state.state).clone();
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! What the crate promises: by number of the promise (`sem_g…`) and of DSS's behaviour (`dss_…`).
+
+mod calls;
+mod clerk;
+mod deadlines;
+mod jobs;
+mod nodes;
+mod shop;
+mod stores;
+mod subscriptions;
+mod verbs;

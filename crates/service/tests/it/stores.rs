@@ -1,0 +1,162 @@
+//! States that last, and states to begin with.
+
+use crate::clerk::{node_with, replay};
+use crate::shop::{CornerShop, Line, ShopClient, replay_with};
+use motet_dispatch::{Dispatcher, Replay};
+use motet_ports::timer::sleep;
+use motet_service::{Create, Fault, FaultCode, Folder, Memory, Node, Persist, Redb, Store};
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+
+#[test]
+fn dss_082_084_086_initial_states_of_files() {
+    let folder = std::env::temp_dir().join(format!("motet-service-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let good = write(
+        "good.json",
+        r#"{"items": {"apples": 8}, "nested": [], "ticks": 1}"#,
+    );
+    let bad = write("bad.json", "{\"items\":\n {\"apples\": }");
+    let missing = folder.join("missing.json").display().to_string();
+    let record = |at: &str, file: &str, required: bool| {
+        format!(
+            "[[service]]\ntype = \"chain\"\nat = \"{at}\"\nstate = {{ file = \"{file}\", required = {required} }}\n"
+        )
+    };
+    let manifest = record("/good", &good, true)
+        + &record("/bad", &bad, true)
+        + &record("/none", &missing, true)
+        + &record("/default", &missing, false);
+    replay(move |node| {
+        let manifest = manifest.clone();
+        async move {
+            let loaded = node.load([manifest]).await.unwrap();
+            let shop: ShopClient = node.client("/good").unwrap();
+            assert_eq!(shop.count("apples".into()).await, Ok(8));
+            let why = |at: usize| loaded[at].fault.clone().unwrap().reason().to_owned();
+            assert!(
+                why(1).contains("bad.json") && why(1).contains("line 2"),
+                "{}",
+                why(1)
+            );
+            assert!(why(2).contains("missing.json"), "{}", why(2));
+            let shop: ShopClient = node.client("/default").unwrap();
+            assert!(shop.get().await.unwrap().items.is_empty());
+        }
+    });
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+async fn fill(node: &Node) {
+    let create = Create::<CornerShop>::of()
+        .at("/shop")
+        .persist(Persist::Each);
+    let shop = node.create(create).await.unwrap();
+    shop.upsert(Line::new("apples", 3)).await.unwrap();
+    assert_eq!(shop.add(1).key("k").await, Ok(4));
+}
+
+async fn refill(node: &Node) {
+    let create = Create::<CornerShop>::of()
+        .at("/shop")
+        .persist(Persist::Each);
+    let shop = node.create(create).await.unwrap();
+    assert_eq!(
+        shop.count("apples".into()).await,
+        Ok(4),
+        "the stored state wins"
+    );
+    assert_eq!(shop.get().await.unwrap().version, 2, "versions go on");
+    assert_eq!(
+        shop.add(1).key("k").await,
+        Ok(4),
+        "the key is stored with the state"
+    );
+    // A torn state is read again.
+    shop.tear(Line::new("torn", 1)).await.unwrap_err();
+    loop {
+        match shop.count("apples".into()).await {
+            Ok(count) => break assert_eq!(count, 4),
+            Err(fault) => assert_eq!(fault.code(), FaultCode::Unavailable),
+        }
+        sleep(MS).await;
+    }
+    assert!(shop.count("torn".into()).await.is_err());
+}
+
+#[test]
+fn dss_085_sem_g535_what_was_answered_is_there_after_a_restart() {
+    let folder = std::env::temp_dir().join(format!("motet-store-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let memory = Memory::default();
+    for store in ["memory", "folder", "redb"] {
+        let file = folder.join("states.redb");
+        for life in 0..2 {
+            let dispatcher = Dispatcher::new(2);
+            let node = match store {
+                "memory" => node_with(&dispatcher, memory.clone()),
+                "folder" => node_with(&dispatcher, Folder::open(&folder).unwrap()),
+                _ => node_with(&dispatcher, Redb::open(&file).unwrap()),
+            };
+            motet_ports::wait_blocking(async {
+                match life {
+                    0 => fill(&node).await,
+                    _ => refill(&node).await,
+                }
+                node.shutdown().await;
+            })
+            .unwrap();
+        }
+    }
+    // A file that was damaged is named.
+    std::fs::write(folder.join("shop.json"), "{\"contract\":\n 7").unwrap();
+    let dispatcher = Dispatcher::new(1);
+    let node = node_with(&dispatcher, Folder::open(&folder).unwrap());
+    let create = Create::<CornerShop>::of()
+        .at("/shop")
+        .persist(Persist::Each);
+    let fault = motet_ports::wait_blocking(node.create(create))
+        .unwrap()
+        .unwrap_err();
+    assert!(fault.reason().contains("line 2"), "{fault}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// A store that takes so many commits.
+struct Full(motet_sync::Mutex<u32>);
+
+impl Store for Full {
+    fn load(&self, _: &str) -> Result<Option<Vec<u8>>, Fault> {
+        Ok(None)
+    }
+    fn commit(&self, _: &[(String, Vec<u8>)]) -> Result<(), Fault> {
+        let mut left = self.0.lock();
+        *left = left
+            .checked_sub(1)
+            .ok_or_else(|| Fault::failed("the disk is full"))?;
+        Ok(())
+    }
+}
+
+#[test]
+fn sem_g536_what_cannot_be_stored_is_not_answered() {
+    let replay = Replay::new(1);
+    let node = node_with(&replay, Full(motet_sync::Mutex::new(1)));
+    replay_with(&replay, &node, async |node| {
+        let create = Create::<CornerShop>::of()
+            .at("/shop")
+            .persist(Persist::Each);
+        let shop = node.create(create).await.unwrap();
+        shop.upsert(Line::new("apples", 3)).await.unwrap();
+        let fault = shop.upsert(Line::new("pears", 3)).await.unwrap_err();
+        assert!(fault.reason().contains("disk is full"), "{fault}");
+        sleep(Duration::from_secs(1)).await;
+        assert!(shop.count("pears".into()).await.is_err());
+    });
+}

@@ -1,0 +1,291 @@
+//! Who is told of changes.
+
+use crate::shop::{CornerShop, Line, ShopRequest, replayed, shop, threaded};
+use motet_dispatch::spawn;
+use motet_ports::timer::sleep;
+use motet_service::{Create, Event, Slow, Subscribe};
+use std::time::Duration;
+
+#[test]
+fn dss_050_without_a_filter_all_changes_come() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let told = shop.subscribe(Subscribe::all()).await.unwrap();
+        shop.add(1).await.unwrap();
+        let state = (*shop.get().await.unwrap().state).clone();
+        shop.replace(state.clone()).await.unwrap();
+        let first = told.recv().await;
+        assert!(
+            matches!(first.operation(), Some(ShopRequest::Add(1))),
+            "{first:?}"
+        );
+        assert_eq!(**told.recv().await.state().unwrap(), state);
+    });
+}
+
+#[test]
+fn dss_051_a_filter_by_operation() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let told = shop
+            .subscribe(Subscribe::all().operation("add"))
+            .await
+            .unwrap();
+        shop.upsert(Line::new("figs", 1)).await.unwrap();
+        shop.add(1).await.unwrap();
+        assert_eq!(told.recv().await.name(), "add");
+        assert_eq!(told.item_count(), 0);
+    });
+}
+
+#[test]
+fn dss_052_a_filter_by_keys() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let how = Subscribe::all()
+            .keys([Some("apples"), None])
+            .keys([Some("pears"), Some("true")]);
+        let told = shop.subscribe(how).await.unwrap();
+        shop.update(Line::new("apples", 0)).await.unwrap();
+        shop.update(Line::new("pears", 0)).await.unwrap();
+        shop.update(Line::new("pears", 1)).await.unwrap();
+        let keys = [told.recv().await, told.recv().await].map(|n| n.keys().join(" "));
+        assert_eq!(keys, ["apples false", "pears true"]);
+        assert_eq!(told.item_count(), 0);
+    });
+}
+
+#[test]
+fn dss_053_054_064_a_count_an_expiry_and_the_list() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let three = shop
+            .subscribe(Subscribe::all().count(3).named("three"))
+            .await
+            .unwrap();
+        let short = Subscribe::all().expires(Duration::from_secs(1));
+        let short = shop.subscribe(short).await.unwrap();
+        assert_eq!(shop.lookup().await.unwrap().subscriptions.len(), 2);
+        sleep(Duration::from_secs(2)).await;
+        for _ in 0..5 {
+            shop.add(1).await.unwrap();
+        }
+        assert_eq!((three.item_count(), short.item_count()), (3, 0));
+        assert!(shop.lookup().await.unwrap().subscriptions.is_empty());
+    });
+}
+
+#[test]
+fn dss_055_the_state_first_and_to_the_new_one_only() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let old = shop.subscribe(Subscribe::all()).await.unwrap();
+        let new = shop.subscribe(Subscribe::all().sync()).await.unwrap();
+        assert_eq!(new.recv().await.state().unwrap().items["apples"], 3);
+        assert_eq!(old.item_count(), 0);
+    });
+}
+
+#[test]
+fn sem_g521_no_gap_and_no_doubling_on_entering() {
+    replayed(async |node| {
+        let shop = node
+            .create(Create::<CornerShop>::of().at("/shop"))
+            .await
+            .unwrap();
+        shop.upsert(Line::new("n", 0)).await.unwrap();
+        let writer = shop.clone();
+        spawn(&node.queue(), async move {
+            for _ in 0..50 {
+                writer.add(1).await.unwrap();
+            }
+        })
+        .unwrap();
+        let told = shop.subscribe(Subscribe::all().sync()).await.unwrap();
+        let mut version = told.recv().await.version;
+        while version < 51 {
+            let next = told.recv().await;
+            assert_eq!(next.version, version + 1);
+            version = next.version;
+        }
+    });
+}
+
+#[test]
+fn dss_056_sem_g522_in_order_for_each_subscriber() {
+    threaded(async |node| {
+        let shop = node
+            .create(Create::<CornerShop>::of().at("/shop"))
+            .await
+            .unwrap();
+        shop.upsert(Line::new("n", 0)).await.unwrap();
+        let told = shop
+            .subscribe(Subscribe::all().limit(2000, Slow::End))
+            .await
+            .unwrap();
+        for _ in 0..500 {
+            shop.add(1).await.unwrap();
+        }
+        for n in 2..=501 {
+            assert_eq!(told.recv().await.version, n);
+        }
+    });
+}
+
+#[test]
+fn dss_057_a_slow_subscriber_delays_nobody() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let oldest = shop
+            .subscribe(Subscribe::all().limit(4, Slow::DropOldest))
+            .await
+            .unwrap();
+        let whole = shop
+            .subscribe(Subscribe::all().limit(4, Slow::Coalesce))
+            .await
+            .unwrap();
+        let end = shop
+            .subscribe(Subscribe::all().limit(4, Slow::End))
+            .await
+            .unwrap();
+        for _ in 0..10 {
+            shop.add(1).await.unwrap();
+        }
+        let first = oldest.recv().await;
+        assert!(matches!(first.event, Event::Lost(7)), "{first:?}");
+        assert_eq!(oldest.items_left(), [10, 11, 12]);
+        let last = std::iter::from_fn(|| whole.test()).last().unwrap();
+        assert_eq!(last.version, 12);
+        let seen: Vec<_> = std::iter::from_fn(|| end.test())
+            .map(|n| n.name())
+            .collect();
+        assert_eq!(seen, ["add", "add", "add", "add", "gone"]);
+    });
+}
+
+trait ItemsLeft {
+    fn items_left(&self) -> Vec<u64>;
+}
+
+impl<C: motet_service::Contract> ItemsLeft for motet_service::Subscription<C> {
+    fn items_left(&self) -> Vec<u64> {
+        std::iter::from_fn(|| self.test())
+            .map(|n| n.version)
+            .collect()
+    }
+}
+
+#[test]
+fn sem_g523_since_replays_what_was_missed() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        drop(shop.subscribe(Subscribe::all()).await.unwrap());
+        for _ in 0..5 {
+            shop.add(1).await.unwrap();
+        }
+        let told = shop.subscribe(Subscribe::all().since(4)).await.unwrap();
+        assert_eq!(told.items_left(), [5, 6, 7]);
+    });
+}
+
+#[test]
+fn dss_059_060_what_is_not_known_any_more_comes_as_the_state() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        drop(shop.subscribe(Subscribe::all()).await.unwrap());
+        for _ in 0..1100 {
+            shop.add(1).await.unwrap();
+        }
+        let told = shop.subscribe(Subscribe::all().since(4)).await.unwrap();
+        let first = told.recv().await;
+        assert!(first.reinstated);
+        assert_eq!(first.version, 1102);
+        assert!(first.state().is_some());
+    });
+}
+
+#[test]
+fn dss_061_of_one_name_there_is_one_subscription() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let first = shop.subscribe(Subscribe::all().named("ann")).await.unwrap();
+        let again = Subscribe::all().named("ann").operation("upsert");
+        let second = shop.subscribe(again).await.unwrap();
+        shop.add(1).await.unwrap();
+        shop.upsert(Line::new("figs", 1)).await.unwrap();
+        assert_eq!((first.item_count(), second.item_count()), (0, 1));
+        assert_eq!(shop.lookup().await.unwrap().subscriptions.len(), 1);
+    });
+}
+
+#[test]
+fn dss_062_nothing_after_the_acknowledged_end() {
+    threaded(async |node| {
+        let shop = shop(&node).await;
+        let writer = shop.clone();
+        spawn(&node.queue(), async move {
+            // Until the shop is dropped.
+            while writer.add(1).await.is_ok() {}
+        })
+        .unwrap();
+        for _ in 0..20 {
+            let told = shop.subscribe(Subscribe::all()).await.unwrap();
+            let port = told.port().clone();
+            told.recv().await;
+            told.unsubscribe().await.unwrap();
+            let count = port.item_count();
+            shop.add(0).await.unwrap();
+            assert_eq!(port.item_count(), count);
+        }
+        shop.drop_service().await.unwrap();
+    });
+}
+
+#[test]
+fn dss_063_a_subscription_that_is_refused() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        shop.drop_service().await.unwrap();
+        assert!(shop.subscribe(Subscribe::all()).await.is_err());
+    });
+}
+
+#[test]
+fn dss_065_sem_g524_a_fault_is_no_change() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let told = shop.subscribe(Subscribe::all()).await.unwrap();
+        shop.update(Line::new("none", 1)).await.unwrap_err();
+        shop.insert(Line::new("apples", 1)).await.unwrap_err();
+        assert_eq!(told.item_count(), 0);
+    });
+}
+
+#[test]
+fn sem_g525_gone_at_the_end() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let told = shop.subscribe(Subscribe::all()).await.unwrap();
+        shop.drop_service().await.unwrap();
+        assert!(matches!(told.recv().await.event, Event::Gone));
+    });
+}
+
+#[test]
+fn sem_g526_a_subscriber_without_a_contract() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let any = node.find("/shop").unwrap();
+        let (id, told) = any.subscribe(Subscribe::all().sync()).await.unwrap();
+        assert_eq!(told.recv().await.body["items"]["apples"], 3);
+        shop.add(2).await.unwrap();
+        let next = told.recv().await;
+        assert_eq!(
+            (next.event.as_str(), next.body),
+            ("add", serde_json::json!(2))
+        );
+        any.call("unsubscribe", id).await.unwrap();
+        shop.add(2).await.unwrap();
+        assert_eq!(told.item_count(), 0);
+    });
+}

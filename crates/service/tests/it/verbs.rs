@@ -1,0 +1,363 @@
+//! The uniform operations and what isolates a service.
+
+use crate::shop::{CornerShop, Line, ShopFault, Stock, replayed, shop, threaded};
+use motet_service::{AnyClient, Create, FaultCode, Lifecycle, Value};
+use std::sync::Arc;
+
+fn code<T: std::fmt::Debug>(result: Result<T, motet_service::Fault>) -> FaultCode {
+    result.unwrap_err().code()
+}
+
+#[test]
+fn dss_004_lookup_tells_contract_path_and_partners() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let info = shop.lookup().await.unwrap();
+        assert_eq!(
+            (info.path.as_str(), info.contract.as_str()),
+            ("/shop", "test:shop/1")
+        );
+        assert!(info.partners.is_empty());
+        assert_eq!(info.lifecycle, Lifecycle::Running);
+        assert!(
+            info.operations
+                .iter()
+                .any(|operation| operation.name == "count")
+        );
+    });
+}
+
+#[test]
+fn dss_010_get_gives_the_state() {
+    replayed(async |node| {
+        let state = shop(&node).await.get().await.unwrap();
+        assert_eq!(state.items.len(), 2);
+        assert_eq!(state.items["apples"], 3);
+    });
+}
+
+#[test]
+fn dss_011_get_sees_the_state_before_or_after_a_change() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let changing = shop.add_slowly(50);
+        let (change, seen) = futures(changing, shop.get()).await;
+        change.unwrap();
+        let slow = seen.unwrap().items.get("slow").copied();
+        assert!(slow.is_none() || slow == Some(2), "{slow:?}");
+    });
+}
+
+/// Both at once.
+async fn futures<A: IntoFuture, B: IntoFuture>(a: A, b: B) -> (A::Output, B::Output)
+where
+    A::IntoFuture: Unpin,
+    B::IntoFuture: Unpin,
+{
+    let (mut a, mut b) = (a.into_future(), b.into_future());
+    let (mut one, mut two) = (None, None);
+    std::future::poll_fn(|cx| {
+        use std::future::Future;
+        use std::pin::Pin;
+        use std::task::Poll;
+        if one.is_none()
+            && let Poll::Ready(output) = Pin::new(&mut a).poll(cx)
+        {
+            one = Some(output);
+        }
+        if two.is_none()
+            && let Poll::Ready(output) = Pin::new(&mut b).poll(cx)
+        {
+            two = Some(output);
+        }
+        if one.is_some() && two.is_some() {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    })
+    .await;
+    (one.unwrap(), two.unwrap())
+}
+
+#[test]
+fn dss_012_update_of_what_is_not_there() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let before = shop.get().await.unwrap();
+        let fault = shop.update(Line::new("plums", 1)).await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::UnknownEntry);
+        assert_eq!(fault.domain(), Some(ShopFault::Unknown("plums".to_owned())));
+        let after = shop.get().await.unwrap();
+        assert_eq!(
+            (after.version, &*after.state),
+            (before.version, &*before.state)
+        );
+    });
+}
+
+#[test]
+fn dss_013_insert_of_what_is_there() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        assert_eq!(
+            code(shop.insert(Line::new("apples", 9)).await),
+            FaultCode::DuplicateEntry
+        );
+        assert_eq!(shop.count("apples".into()).await, Ok(3));
+    });
+}
+
+#[test]
+fn dss_014_upsert_inserts_or_updates() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        shop.upsert(Line::new("plums", 1)).await.unwrap();
+        shop.upsert(Line::new("plums", 2)).await.unwrap();
+        assert_eq!(shop.count("plums".into()).await, Ok(2));
+    });
+}
+
+#[test]
+fn dss_015_delete_once() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        shop.delete("apples".into()).await.unwrap();
+        assert_eq!(
+            code(shop.delete("apples".into()).await),
+            FaultCode::UnknownEntry
+        );
+    });
+}
+
+#[test]
+fn dss_016_replace_leaves_nothing_of_before() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let new = Stock {
+            ticks: 7,
+            ..Stock::default()
+        };
+        shop.replace(new.clone()).await.unwrap();
+        assert_eq!(*shop.get().await.unwrap().state, new);
+    });
+}
+
+#[test]
+fn dss_017_query_of_what_is_not_there() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        assert_eq!(
+            code(shop.count("plums".into()).await),
+            FaultCode::UnknownEntry
+        );
+        assert_eq!(shop.query_pointer("/items/pears").await.unwrap(), 4);
+        assert_eq!(
+            code(shop.query_pointer("/items/plums").await),
+            FaultCode::UnknownEntry
+        );
+    });
+}
+
+#[test]
+fn dss_018_an_operation_that_is_not_there() {
+    replayed(async |node| {
+        shop(&node).await;
+        let any: AnyClient = node.find("/shop").unwrap();
+        assert_eq!(
+            code(any.call("steal", Value::Null).await),
+            FaultCode::ActionNotSupported
+        );
+    });
+}
+
+#[test]
+fn dss_019_a_body_that_is_not_known() {
+    replayed(async |node| {
+        shop(&node).await;
+        let any = node.find("/shop").unwrap();
+        let fault = any
+            .call("insert", serde_json::json!({"name": 7}))
+            .await
+            .unwrap_err();
+        assert_eq!(fault.code(), FaultCode::MessageNotSupported);
+        assert!(
+            fault.reason().contains("name") || fault.reason().contains("string"),
+            "{fault}"
+        );
+    });
+}
+
+#[test]
+fn dss_020_submit_changes_nothing_and_tells_nobody() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let told = shop
+            .subscribe(motet_service::Subscribe::all())
+            .await
+            .unwrap();
+        let before = shop.get().await.unwrap().version;
+        assert_eq!(shop.compute(5).await, Ok(10));
+        assert_eq!(shop.get().await.unwrap().version, before);
+        assert_eq!(told.item_count(), 0);
+    });
+}
+
+#[test]
+fn dss_021_each_update_reaches_its_own_handler() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        assert_eq!(shop.add(10).await, Ok(27));
+        assert_eq!(shop.update(Line::new("pears", 1)).await, Ok(1));
+    });
+}
+
+#[test]
+fn dss_023_after_drop_everything_is_gone() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        shop.drop_service().await.unwrap();
+        assert_eq!(code(shop.get().await), FaultCode::Gone);
+        assert_eq!(code(shop.add(1).await), FaultCode::Gone);
+        assert_eq!(code(shop.compute(1).await), FaultCode::Gone);
+        assert_eq!(code(shop.drop_service().await), FaultCode::Gone);
+        assert!(node.find("/shop").is_err());
+    });
+}
+
+#[test]
+fn sem_g503_the_teardown_operation_takes_the_service() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        assert_eq!(shop.close().await, Ok(7));
+        assert_eq!(code(shop.get().await), FaultCode::Gone);
+    });
+}
+
+#[test]
+fn dss_024_drop_waits_for_what_runs() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let (slow, dropped) = futures(shop.add_slowly(50), shop.drop_service()).await;
+        dropped.unwrap();
+        // It had begun, or it was never begun.
+        if let Err(fault) = slow {
+            assert_eq!(fault.code(), FaultCode::Gone);
+        }
+    });
+}
+
+#[test]
+fn dss_025_two_drops_at_once() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        let (one, two) = futures(shop.drop_service(), shop.drop_service()).await;
+        let codes = [one, two].map(|answer| answer.map_err(|fault| fault.code()));
+        assert!(codes.contains(&Ok(())), "{codes:?}");
+        assert!(
+            codes
+                .iter()
+                .all(|answer| matches!(answer, Ok(()) | Err(FaultCode::Gone)))
+        );
+    });
+}
+
+#[test]
+fn dss_044_to_047_neither_side_sees_what_the_other_does_with_a_value() {
+    threaded(async |node| {
+        let shop = shop(&node).await;
+        let mut mine = Stock {
+            nested: vec![vec![1], vec![2]],
+            ..Stock::default()
+        };
+        shop.replace(mine.clone()).await.unwrap();
+        mine.nested[0][0] = 9;
+        let seen = shop.get().await.unwrap();
+        assert_eq!(seen.nested[0][0], 1);
+        let mut own = (*seen.state).clone();
+        own.nested[1].push(7);
+        assert_eq!(shop.get().await.unwrap().nested[1], [2]);
+        // A snapshot stays as it was while the service goes on.
+        shop.upsert(Line::new("figs", 1)).await.unwrap();
+        assert!(!seen.items.contains_key("figs"));
+        assert_eq!(Arc::strong_count(&seen.state), 1);
+    });
+}
+
+#[test]
+fn sem_g505_a_version_counts_the_changes() {
+    replayed(async |node| {
+        let shop = node
+            .create(Create::<CornerShop>::of().at("/shop"))
+            .await
+            .unwrap();
+        assert_eq!(shop.get().await.unwrap().version, 0);
+        shop.upsert(Line::new("figs", 1)).await.unwrap();
+        shop.update(Line::new("none", 1)).await.unwrap_err();
+        assert_eq!(shop.get().await.unwrap().version, 1);
+        shop.add(1).if_version(1).await.unwrap();
+        let fault = shop.add(1).if_version(1).await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::PreconditionFailed);
+        assert_eq!(shop.count("figs".into()).await, Ok(2));
+    });
+}
+
+#[test]
+fn sem_g507_a_merge_patch_is_checked_and_atomic() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        shop.patch(serde_json::json!({"items": {"apples": null, "figs": 2}}))
+            .await
+            .unwrap();
+        let state = shop.get().await.unwrap();
+        assert_eq!(state.items.keys().collect::<Vec<_>>(), ["figs", "pears"]);
+        let wrong = serde_json::json!({"items": {"figs": 3}, "ticks": "many"});
+        assert_eq!(
+            code(shop.patch(wrong).await),
+            FaultCode::MessageNotSupported
+        );
+        assert_eq!(shop.count("figs".into()).await, Ok(2));
+    });
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(32))]
+
+    /// Any sequence of operations leaves what the same sequence leaves in a map, and answers as it does.
+    #[test]
+    fn prop_the_verbs_do_what_a_map_does(
+        steps in proptest::collection::vec((0..5u8, 0..4u8, -9..9i64), 1..40),
+        seed in 0..1000u64,
+    ) {
+        let replay = motet_dispatch::Replay::new(seed);
+        crate::shop::replay_with(&replay, &crate::shop::node(&replay), move |node| {
+            let steps = steps.clone();
+            async move {
+                let shop = node.create(Create::<CornerShop>::of()).await.unwrap();
+                let mut twin = std::collections::BTreeMap::new();
+                let mut changes = 0;
+                for (verb, key, count) in steps {
+                    let (name, line) = (key.to_string(), Line::new(&key.to_string(), count));
+                    let there = twin.contains_key(&name);
+                    let done = match verb {
+                        0 => shop.insert(line).await.is_ok(),
+                        1 => shop.update(line).await.is_ok(),
+                        2 => shop.upsert(line).await.is_ok(),
+                        3 => shop.delete(name.clone()).await.is_ok(),
+                        _ => shop.count(name.clone()).await.ok() == twin.get(&name).copied(),
+                    };
+                    assert_eq!(done, match verb { 0 => !there, 1 | 3 => there, _ => true });
+                    match verb {
+                        3 => { twin.remove(&name); }
+                        0..=2 if done => { twin.insert(name, count); }
+                        _ => {}
+                    }
+                    changes += u64::from(done && verb < 4);
+                }
+                let state = shop.get().await.unwrap();
+                assert_eq!(state.items, twin);
+                assert_eq!(state.version, changes);
+            }
+        });
+    }
+}

@@ -1,0 +1,53 @@
+//! Event simulation: logical processes that tell each other events in virtual time, and one run for any number of ranks.
+//!
+//! A model is a number of processes. Each handles events one after the other, in the order of their times, and schedules
+//! events for itself and for others. Ranks of a communicator run it together: the order of events, the random numbers and the
+//! states at the end are the same on one rank and on a hundred, in every mode.
+//!
+//! - **Depends on**: `motet-comm` alone.
+//! - **Used by**: the facade.
+//!
+//! ```text
+//!  Model ─► processes in blocks on ranks
+//!             │  Sequential     one rank, one list of events
+//!             │  Windows        all before the least next event + lookahead, then one exchange
+//!             │  NullMessages   each link promises until when nothing comes
+//!             │  TimeWarp       ahead of the others, and back where that was too early
+//!             ▼
+//!           Outcome: processes, report, trace of committed events
+//! ```
+//!
+//! | the model … | mode |
+//! |---|---|
+//! | is small, or is to be looked at | [`Mode::Sequential`] |
+//! | promises that events for others come late | [`Mode::Windows`] |
+//! | has few links per process, of different lookaheads | [`Mode::NullMessages`] |
+//! | promises nothing, or little, and its handlers take long | [`Mode::TimeWarp`] |
+//!
+//! Read next: [`Model`] (an example), `event.rs` (the order of events), `share.rs` (a process and its handler), then a mode:
+//! `sequential.rs`, `windows.rs`, `null_messages.rs`, `time_warp.rs`.
+#![forbid(unsafe_code)]
+
+mod draw;
+mod error;
+mod event;
+mod logical;
+mod model;
+mod null_messages;
+mod options;
+mod out;
+mod outcome;
+mod rules;
+mod sequential;
+mod share;
+mod time_warp;
+mod windows;
+
+pub use draw::mix;
+pub use error::{ModelError, SimError};
+pub use event::{Key, Time};
+pub use logical::{Logical, Reversible};
+pub use model::{Mode, Model};
+pub use options::{Options, Tie};
+pub use out::Out;
+pub use outcome::{Outcome, Report};

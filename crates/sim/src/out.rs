@@ -1,0 +1,135 @@
+//! What a handler can do: schedule events and draw numbers.
+
+use crate::draw::{draw, mix, uniform};
+use crate::event::{Event, Key};
+use crate::rules::Rules;
+use crate::{ModelError, Tie, Time};
+
+/// What a process has counted; a part of its state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counters {
+    /// Events that it has scheduled.
+    pub(crate) sent: u64,
+    /// Numbers that it has drawn.
+    pub(crate) drawn: u64,
+}
+
+/// What a handler of a process schedules events and draws numbers with.
+#[derive(Debug)]
+pub struct Out<'a, E> {
+    rules: &'a Rules,
+    /// The key of the event that is handled.
+    cause: Key,
+    counters: &'a mut Counters,
+    sent: &'a mut Vec<Event<E>>,
+    /// What the handler has done that the model must not.
+    refused: Option<ModelError>,
+}
+
+impl<'a, E> Out<'a, E> {
+    pub(crate) fn new(
+        rules: &'a Rules,
+        cause: &Key,
+        counters: &'a mut Counters,
+        sent: &'a mut Vec<Event<E>>,
+    ) -> Self {
+        Out {
+            rules,
+            cause: *cause,
+            counters,
+            sent,
+            refused: None,
+        }
+    }
+
+    /// The virtual time of the event that is handled; 0 at the start.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.cause.time
+    }
+
+    /// The number of the process.
+    #[must_use]
+    pub fn process(&self) -> usize {
+        self.cause.to as usize
+    }
+
+    /// The key of the event that is handled: who has scheduled it, as which of its events. At the start the numbers mean nothing.
+    #[must_use]
+    pub fn cause(&self) -> Key {
+        self.cause
+    }
+
+    /// Schedules an event for process `to`, `delay` ticks from now.
+    ///
+    /// An event at the model's end or later is dropped: nobody would handle it.
+    ///
+    /// What the model does not allow ends the run with a [`ModelError`] when the handler returns: a process that is not
+    /// there, another process sooner than the lookahead, a link that was not declared, a time that cannot be written.
+    #[inline]
+    pub fn schedule(&mut self, to: usize, delay: Time, event: E) {
+        match self.key(to, delay) {
+            Ok(key) => {
+                self.counters.sent += 1;
+                if key.time < self.rules.end {
+                    self.sent.push(Event { key, body: event });
+                }
+            }
+            Err(refused) => self.refused = self.refused.take().or(Some(*refused)),
+        }
+    }
+
+    /// The next number of the process's own stream, of 64 random bits.
+    #[inline]
+    pub fn draw(&mut self) -> u64 {
+        let drawn = draw(self.rules.seed, self.cause.to, self.counters.drawn);
+        self.counters.drawn += 1;
+        drawn
+    }
+
+    /// A random number in [0, 1).
+    #[inline]
+    pub fn uniform(&mut self) -> f64 {
+        uniform(self.draw())
+    }
+
+    /// A random time of the exponential distribution with this mean, in whole ticks.
+    ///
+    /// It is computed by the platform's logarithm: other platforms may give another last tick.
+    #[inline]
+    pub fn exponential(&mut self, mean: f64) -> Time {
+        // 1 - u is never 0, and a negative or unknown mean gives 0.
+        (-mean * (1.0 - self.uniform()).ln()).round() as Time
+    }
+
+    pub(crate) fn refused(self) -> Option<ModelError> {
+        self.refused
+    }
+
+    #[inline]
+    fn key(&self, to: usize, delay: Time) -> Result<Key, Box<ModelError>> {
+        let (from, time) = (self.cause.to as usize, self.cause.time);
+        let Some(at) = time.checked_add(delay) else {
+            return Err(Box::new(ModelError::TimeOverflow { from, time, delay }));
+        };
+        if to != from {
+            self.rules.check(from, to, time, delay)?;
+        }
+        let number = self.counters.sent;
+        let tie = match self.rules.tie {
+            Tie::Order => 0,
+            Tie::Hash => {
+                let stream = mix(self.rules.seed ^ u64::from(self.cause.to));
+                (mix(stream ^ number) >> 32) as u32
+            }
+        };
+        Ok(Key {
+            time: at,
+            step: if delay == 0 { self.cause.step + 1 } else { 0 },
+            to: to as u32,
+            tie,
+            from: self.cause.to,
+            number,
+        })
+    }
+}

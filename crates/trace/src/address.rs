@@ -1,0 +1,78 @@
+//! To whom a message goes, from whom it is wanted, and what it is about.
+
+/// What a message is about; chosen by the program.
+pub type Tag = u32;
+
+/// From whom a receive takes messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// From any rank.
+    Any,
+    /// From this rank only.
+    Rank(usize),
+    /// From nobody (MPI_PROC_NULL): the receive ends at once and brings nothing.
+    Null,
+}
+
+/// To whom a message goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dest {
+    /// To this rank.
+    Rank(usize),
+    /// To nobody (MPI_PROC_NULL): the message is dropped.
+    Null,
+}
+
+/// Messages with which tag a receive takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TagMatch {
+    /// Any tag.
+    Any,
+    /// This tag only.
+    Only(Tag),
+}
+
+/// Takes messages from any rank (MPI_ANY_SOURCE).
+pub const ANY_SOURCE: Source = Source::Any;
+
+/// Takes messages with any tag (MPI_ANY_TAG).
+pub const ANY_TAG: TagMatch = TagMatch::Any;
+
+/// Who sent a message, and with which tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    /// The sender, as the communicator numbers its ranks.
+    pub source: usize,
+    /// The tag it was sent with.
+    pub tag: Tag,
+}
+
+impl From<usize> for Source {
+    fn from(rank: usize) -> Self {
+        Source::Rank(rank)
+    }
+}
+
+impl From<Option<usize>> for Source {
+    fn from(rank: Option<usize>) -> Self {
+        rank.map_or(Source::Null, Source::Rank)
+    }
+}
+
+impl From<usize> for Dest {
+    fn from(rank: usize) -> Self {
+        Dest::Rank(rank)
+    }
+}
+
+impl From<Option<usize>> for Dest {
+    fn from(rank: Option<usize>) -> Self {
+        rank.map_or(Dest::Null, Dest::Rank)
+    }
+}
+
+impl From<Tag> for TagMatch {
+    fn from(tag: Tag) -> Self {
+        TagMatch::Only(tag)
+    }
+}
