@@ -51,6 +51,34 @@ pub enum DataError {
         /// What they add up to.
         sum: f64,
     },
+    /// The number of dissimilarities is not the square of the number of rows.
+    NotSquare {
+        /// How many values were given.
+        values: usize,
+        /// How many rows there are.
+        rows: usize,
+    },
+    /// A dissimilarity is negative.
+    NegativePair {
+        /// The row, from 0.
+        row: usize,
+        /// The column, from 0.
+        column: usize,
+        /// The value found there.
+        value: f64,
+    },
+    /// A row is not at dissimilarity zero from itself.
+    Diagonal {
+        /// The row, from 0.
+        row: usize,
+        /// The value found there.
+        value: f64,
+    },
+    /// Of a row no dissimilarity to another row is known.
+    NoKnownPair {
+        /// The row, from 0.
+        row: usize,
+    },
     /// A latitude is outside ±90 degrees.
     Latitude {
         /// The row, from 0.
@@ -104,6 +132,22 @@ impl fmt::Display for DataError {
                     "the weights add up to {sum}: the sum must be positive and finite"
                 )
             }
+            DataError::NotSquare { values, rows } => write!(
+                f,
+                "{values} values are not the dissimilarities of {rows} rows: give a square matrix"
+            ),
+            DataError::NegativePair { row, column, value } => write!(
+                f,
+                "row {row}, column {column} holds {value}: a dissimilarity is not negative"
+            ),
+            DataError::Diagonal { row, value } => write!(
+                f,
+                "row {row} has dissimilarity {value} from itself: it must be 0"
+            ),
+            DataError::NoKnownPair { row } => write!(
+                f,
+                "row {row} has no known dissimilarity to another row: leave the row out"
+            ),
             DataError::Latitude { row, latitude } => write!(
                 f,
                 "row {row} has latitude {latitude}, outside ±90 degrees: \
@@ -160,6 +204,8 @@ impl std::error::Error for ParameterError {}
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum MiningError {
+    /// The data cannot be clustered as they are.
+    Data(DataError),
     /// A parameter makes no sense.
     Parameter(ParameterError),
     /// More clusters are asked for than there are points.
@@ -185,6 +231,7 @@ pub enum MiningError {
 impl fmt::Display for MiningError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            MiningError::Data(_) => write!(f, "the data cannot be clustered as they are"),
             MiningError::Parameter(_) => write!(f, "a parameter makes no sense"),
             MiningError::FewPoints { clusters, points } => write!(
                 f,
@@ -205,6 +252,7 @@ impl fmt::Display for MiningError {
 impl std::error::Error for MiningError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
+            MiningError::Data(error) => Some(error),
             MiningError::Parameter(error) => Some(error),
             MiningError::Comm(error) => Some(error),
             MiningError::FewPoints { .. }

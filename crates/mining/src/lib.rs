@@ -24,6 +24,7 @@
 //! | a baseline, or random restarts | [`KMeans`] |
 //! | places on the Earth | [`sphere`], then either |
 //! | columns of mixed units | [`Points::standardised`], then either |
+//! | only dissimilarities of pairs are known | [`Pairwise`] |
 //! | to watch or to stop a run | [`Control`] |
 //! | single passes, for measurements | [`Steps`] |
 //! | to compare labels | [`adjusted_rand`] |
@@ -78,6 +79,7 @@ mod hard;
 mod kmeans;
 mod lanes;
 mod lloyd;
+mod pairwise;
 mod points;
 mod power;
 mod prepare;
@@ -95,5 +97,6 @@ pub use clustering::{Clustering, TraceStep};
 pub use control::{CancelToken, Control, Progress};
 pub use error::{DataError, MiningError, ParameterError};
 pub use kmeans::{Init, KMeans};
+pub use pairwise::{Dissimilarities, Pairwise, PairwiseClustering};
 pub use points::Points;
 pub use steps::{HardStep, SoftStep, Steps};

@@ -1,0 +1,245 @@
+//! The dissimilarities of all pairs of rows.
+
+use crate::DataError;
+use std::fmt;
+use std::sync::Arc;
+
+/// A row that is made when it is needed: the number of the row, and where its values go.
+type MakeRow = Arc<dyn Fn(usize, &mut [f64]) + Send + Sync>;
+
+#[derive(Clone)]
+enum Storage {
+    Double(Vec<f64>),
+    Single(Vec<f32>),
+    Computed(MakeRow),
+}
+
+/// Dissimilarities of all pairs of some rows, checked once: no value is negative or infinite,
+/// the diagonal is zero, every row has a pair that is known.
+///
+/// NaN means not known. Where D(i, j) and D(j, i) differ, the mean of both counts; a pair that is
+/// known one way takes that value. A dissimilarity plays the part of a squared distance. All
+/// ranks read the same `Dissimilarities` by shared reference.
+///
+/// # Examples
+///
+/// ```
+/// use motet_mining::{DataError, Dissimilarities};
+///
+/// let pairs = Dissimilarities::new(vec![0.0, 1.0, 3.0, 0.0], 2)?;
+/// assert_eq!((pairs.get(0, 1), pairs.asymmetry()), (2.0, 2.0));
+///
+/// let broken = Dissimilarities::new(vec![0.0, 1.0, -3.0, 0.0], 2);
+/// assert!(matches!(broken, Err(DataError::NegativePair { row: 1, column: 0, .. })));
+/// # Ok::<(), DataError>(())
+/// ```
+#[derive(Clone)]
+pub struct Dissimilarities {
+    storage: Storage,
+    rows: usize,
+    gaps: bool,
+    asymmetry: f64,
+}
+
+impl Dissimilarities {
+    /// Takes `values` as `rows` rows of `rows` columns, row after row.
+    ///
+    /// # Errors
+    ///
+    /// A [`DataError`] that names the first bad row and column.
+    pub fn new(mut values: Vec<f64>, rows: usize) -> Result<Dissimilarities, DataError> {
+        let (gaps, asymmetry) = check(&mut values, rows)?;
+        Ok(Dissimilarities {
+            storage: Storage::Double(values),
+            rows,
+            gaps,
+            asymmetry,
+        })
+    }
+
+    /// The same in half the memory: values are rounded to `f32`, sums are still `f64`.
+    #[must_use]
+    pub fn single(mut self) -> Dissimilarities {
+        if let Storage::Double(values) = &self.storage {
+            self.storage = Storage::Single(values.iter().map(|value| *value as f32).collect());
+        }
+        self
+    }
+
+    /// Rows that are computed whenever they are needed, so that no matrix is stored.
+    ///
+    /// `make` writes the dissimilarities of one row to all rows. It must be symmetric and give
+    /// the same numbers each time; every value is checked here, at the price of one pass.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Dissimilarities::new), and [`DataError::NotFinite`] for NaN.
+    pub fn computed(
+        rows: usize,
+        make: impl Fn(usize, &mut [f64]) + Send + Sync + 'static,
+    ) -> Result<Dissimilarities, DataError> {
+        if rows == 0 {
+            return Err(DataError::Empty);
+        }
+        let mut values = vec![0.0_f64; rows];
+        for row in 0..rows {
+            make(row, &mut values);
+            for (column, &value) in values.iter().enumerate() {
+                if value.is_nan() {
+                    return Err(DataError::NotFinite { row, column, value });
+                }
+                check_one(row, column, value)?;
+            }
+        }
+        Ok(Dissimilarities {
+            storage: Storage::Computed(Arc::new(make)),
+            rows,
+            gaps: false,
+            asymmetry: 0.0,
+        })
+    }
+
+    /// The number of rows.
+    #[allow(clippy::len_without_is_empty, reason = "there is at least one row")]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether a pair is not known.
+    pub fn has_gaps(&self) -> bool {
+        self.gaps
+    }
+
+    /// The largest difference of D(i, j) and D(j, i) as they were given.
+    pub fn asymmetry(&self) -> f64 {
+        self.asymmetry
+    }
+
+    /// One dissimilarity; NaN if it is not known.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row or column.
+    pub fn get(&self, row: usize, column: usize) -> f64 {
+        let mut values = vec![0.0; self.rows];
+        self.read(row, &mut values);
+        values[column]
+    }
+
+    /// Writes one row, NaN where it is not known.
+    pub(crate) fn read(&self, row: usize, to: &mut [f64]) {
+        let at = row * self.rows..(row + 1) * self.rows;
+        match &self.storage {
+            Storage::Double(values) => to.copy_from_slice(&values[at]),
+            Storage::Single(values) => {
+                for (to, value) in to.iter_mut().zip(&values[at]) {
+                    *to = f64::from(*value);
+                }
+            }
+            Storage::Computed(make) => make(row, to),
+        }
+    }
+
+    /// Writes one row with zero where it is not known, or one where it is known and zero
+    /// elsewhere.
+    pub(crate) fn read_part(&self, row: usize, known: bool, to: &mut [f64]) {
+        self.read(row, to);
+        if self.gaps || known {
+            for value in to {
+                *value = match (known, value.is_nan()) {
+                    (_, true) => 0.0,
+                    (true, false) => 1.0,
+                    (false, false) => *value,
+                };
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Dissimilarities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dissimilarities")
+            .field("rows", &self.rows)
+            .field("gaps", &self.gaps)
+            .field("asymmetry", &self.asymmetry)
+            .finish_non_exhaustive()
+    }
+}
+
+fn check_one(row: usize, column: usize, value: f64) -> Result<(), DataError> {
+    if value.is_infinite() {
+        return Err(DataError::NotFinite { row, column, value });
+    }
+    if value < 0.0 {
+        return Err(DataError::NegativePair { row, column, value });
+    }
+    if row == column && value != 0.0 && !value.is_nan() {
+        return Err(DataError::Diagonal { row, value });
+    }
+    Ok(())
+}
+
+/// Checks a matrix and makes it symmetric; gives whether there are gaps, and the asymmetry.
+fn check(values: &mut [f64], rows: usize) -> Result<(bool, f64), DataError> {
+    if rows == 0 {
+        return Err(DataError::Empty);
+    }
+    if rows.checked_mul(rows) != Some(values.len()) {
+        return Err(DataError::NotSquare {
+            values: values.len(),
+            rows,
+        });
+    }
+    for (at, &value) in values.iter().enumerate() {
+        check_one(at / rows, at % rows, value)?;
+    }
+    let (mut gaps, mut asymmetry) = (false, 0.0_f64);
+    for i in 0..rows {
+        values[i * rows + i] = 0.0;
+        for j in 0..i {
+            let (a, b) = (values[i * rows + j], values[j * rows + i]);
+            let value = match (a.is_nan(), b.is_nan()) {
+                (true, _) => b,
+                (_, true) => a,
+                _ => a / 2.0 + b / 2.0,
+            };
+            gaps |= value.is_nan();
+            if !a.is_nan() && !b.is_nan() {
+                asymmetry = asymmetry.max((a - b).abs());
+            }
+            (values[i * rows + j], values[j * rows + i]) = (value, value);
+        }
+    }
+    if gaps {
+        for (row, line) in values.chunks_exact(rows).enumerate() {
+            if line.iter().filter(|value| !value.is_nan()).count() < 2 {
+                return Err(DataError::NoKnownPair { row });
+            }
+        }
+    }
+    Ok((gaps, asymmetry))
+}
+
+/// Weights that add up to 1.
+pub(super) fn normalised(weights: Option<&[f64]>, rows: usize) -> Result<Vec<f64>, DataError> {
+    let Some(weights) = weights else {
+        return Ok(vec![1.0 / rows as f64; rows]);
+    };
+    if weights.len() != rows {
+        return Err(DataError::WeightCount {
+            weights: weights.len(),
+            points: rows,
+        });
+    }
+    if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+        return Err(DataError::BadWeight {
+            row,
+            weight: weights[row],
+        });
+    }
+    let sum: f64 = weights.iter().sum();
+    if !(sum > 0.0 && sum.is_finite()) {
+        return Err(DataError::WeightSum { sum });
+    }
+    Ok(weights.iter().map(|w| w / sum).collect())
+}

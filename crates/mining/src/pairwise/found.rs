@@ -1,0 +1,48 @@
+//! What pairwise annealing gives back.
+
+use crate::clustering::TraceStep;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// What [`Pairwise::fit`](crate::Pairwise::fit) finds. Every field but `rows` and `labels` is the same on all ranks.
+///
+/// Clusters are numbered by their first rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PairwiseClustering {
+    /// The rows whose labels are here.
+    pub rows: Range<usize>,
+    /// The cluster of each of these rows.
+    pub labels: Vec<u32>,
+    /// The number of rows in each cluster, of all ranks.
+    pub sizes: Vec<usize>,
+    /// The share of the whole weight in each cluster.
+    pub masses: Vec<f64>,
+    /// Of each cluster the row with the least mean dissimilarity to its members.
+    pub medoids: Vec<usize>,
+    /// Half the mean dissimilarity of the pairs of each cluster.
+    pub mean_costs: Vec<f64>,
+    /// The cost: the mean of `mean_costs` by mass.
+    pub cost: f64,
+    /// The temperatures in order.
+    pub trace: Vec<TraceStep>,
+    /// The largest difference of D(i, j) and D(j, i) in the input, of which the mean was used.
+    pub asymmetry: f64,
+}
+
+impl PairwiseClustering {
+    /// Joins the parts of all ranks, in rank order; `None` if there are no parts or one does not
+    /// follow the one before.
+    pub fn join(parts: impl IntoIterator<Item = PairwiseClustering>) -> Option<PairwiseClustering> {
+        let mut parts = parts.into_iter();
+        let mut whole = parts.next()?;
+        for part in parts {
+            if part.rows.start != whole.rows.end {
+                return None;
+            }
+            whole.rows.end = part.rows.end;
+            whole.labels.extend(part.labels);
+        }
+        Some(whole)
+    }
+}

@@ -1,0 +1,328 @@
+//! Known values, the same bits on any number of ranks, bad input.
+
+use super::*;
+use crate::{CancelToken, adjusted_rand};
+use motet_comm::World;
+
+fn close(a: f64, b: f64) {
+    assert!((a - b).abs() <= 1e-9 * b.abs(), "{a} and {b}");
+}
+
+/// The 60 points of the golden file: squared distances and weights.
+fn sixty() -> (Vec<f64>, Vec<f64>) {
+    let corners = [[0.0, 0.0], [8.0, 0.0], [3.0, 7.0]];
+    let place = |i: usize| {
+        let [x, y] = corners[i % 3];
+        let (dx, dy) = (i * 37 % 101, i * 59 % 103);
+        [x + dx as f64 / 101.0 * 4.0, y + dy as f64 / 103.0 * 2.0]
+    };
+    let square = |i, j| {
+        let ([a, b], [c, d]): ([f64; 2], [f64; 2]) = (place(i), place(j));
+        (a - c) * (a - c) + (b - d) * (b - d)
+    };
+    let pairs = (0..60).flat_map(|i| (0..60).map(move |j| square(i, j)));
+    (
+        pairs.collect(),
+        (0..60).map(|i| (1 + i % 4) as f64).collect(),
+    )
+}
+
+/// Runs on one rank what needs a field.
+fn on_field<R: Send + 'static>(
+    data: &Dissimilarities,
+    weights: &[f64],
+    job: impl AsyncFn(&Field<'_>) -> R + Sync,
+) -> R {
+    let weights = &normalised(Some(weights), data.len()).unwrap();
+    let job = &job;
+    let mut all = World::solo()
+        .run(async |comm| {
+            let control = Control::default();
+            let team = Team::new(&comm, &control);
+            let field = Field {
+                team: &team,
+                data,
+                weights,
+                rows: 0..data.len(),
+            };
+            Ok::<R, MiningError>(job(&field).await)
+        })
+        .unwrap();
+    all.remove(0)
+}
+
+fn three_shares() -> Vec<f64> {
+    let rows = (0..60).flat_map(|i| {
+        let row = [1 + i % 5, 1 + i % 3, 2 + i % 2].map(|v| v as f64);
+        row.map(|v| v / row.iter().sum::<f64>())
+    });
+    rows.collect()
+}
+
+fn assert_energies(data: &Dissimilarities, weights: &[f64], inside: [f64; 5], outside: f64) {
+    let shares = three_shares();
+    let (sums, out) = on_field(data, weights, async |field| {
+        let shares = three_shares();
+        let sums = field.sums(3, &shares).await.unwrap();
+        let out = (0..180).map(|at| {
+            let (row, k) = (at / 3, at % 3);
+            sums.rise(row, k, field.weights[row], shares[at]) / field.weights[row]
+        });
+        let out: f64 = out.sum();
+        (sums, out)
+    });
+    assert_eq!(shares.len(), 180);
+    let energies = sums.energies();
+    close(energies[0], inside[0]);
+    close(energies[179], inside[1]);
+    close(energies.iter().sum(), inside[2]);
+    close(sums.mean_cost(0), inside[3]);
+    close(sums.masses[1], inside[4]);
+    close(out, outside);
+}
+
+#[test]
+fn sem_g602_energies_have_the_known_values() {
+    let (pairs, weights) = sixty();
+    let inside = [
+        39.41459112637234,
+        31.77449701468882,
+        4338.09567211626,
+        23.88689600829061,
+        0.26486676286676286,
+    ];
+    let data = Dissimilarities::new(pairs.clone(), 60).unwrap();
+    assert_energies(&data, &weights, inside, 4261.025111938148);
+    let gap = |at: usize| at / 60 != at % 60 && (at / 60 + at % 60) % 7 == 3;
+    let gaps = pairs.iter().enumerate();
+    let gaps = gaps
+        .map(|(at, d)| if gap(at) { f64::NAN } else { *d })
+        .collect();
+    let data = Dissimilarities::new(gaps, 60).unwrap();
+    let inside = [
+        38.15926818606179,
+        30.60211868586679,
+        4328.593577070433,
+        23.744338302596823,
+        0.26486676286676286,
+    ];
+    assert_energies(&data, &weights, inside, 4240.106538795639);
+}
+
+#[test]
+fn sem_g602_critical_temperature_and_free_energies() {
+    let (pairs, weights) = sixty();
+    let data = Dissimilarities::new(pairs, 60).unwrap();
+    let (first, free, last) = on_field(&data, &weights, async |field| {
+        let one = vec![1.0; 60];
+        let sums = field.sums(1, &one).await.unwrap();
+        let limit = Limit {
+            steps: 3000,
+            tolerance: 1e-15,
+        };
+        let first = field.critical(&one, &sums, limit).await.unwrap().remove(0);
+        let t = 0.8 * first.temperature;
+        let most = first.direction.iter().fold(0.0_f64, |m, u| m.max(u.abs()));
+        let push = first.direction.iter().map(|u| 0.05 * u / most);
+        let mut shares: Vec<f64> = push.flat_map(|p| [0.5 + p, 0.5 - p]).collect();
+        let mut free = Vec::new();
+        for _ in 0..10 {
+            let sums = field.sums(2, &shares).await.unwrap();
+            free.push(field.free_energy(&shares, &sums, t, 1.0));
+            shares = field.shares(&sums, t, 1.0);
+        }
+        (first, free, shares[0])
+    });
+    close(first.temperature, 27.49829319146509);
+    assert!((first.direction[0] + 0.6854386222022357).abs() < 1e-6);
+    assert!((free[0] - 23.692067799171117).abs() < 1e-7, "{free:?}");
+    assert!((free[9] - 23.435398815110513).abs() < 1e-6, "{free:?}");
+    assert!((last - 0.35444303514053965).abs() < 1e-5, "{last}");
+    assert!(free.windows(2).all(|pair| pair[1] <= pair[0]), "{free:?}");
+}
+
+fn fit(
+    ranks: usize,
+    method: &Pairwise,
+    pairs: &Dissimilarities,
+    weights: Option<&[f64]>,
+) -> PairwiseClustering {
+    let parts = World::threads(ranks)
+        .run(async |comm| method.fit(&comm, pairs, weights, &Control::default()).await)
+        .unwrap();
+    PairwiseClustering::join(parts).unwrap()
+}
+
+fn exactly(clusters: usize) -> Pairwise {
+    Pairwise {
+        clusters: Clusters::Exactly(clusters),
+        ..Pairwise::default()
+    }
+}
+
+#[test]
+fn sem_g603_three_groups_by_both_powers_and_all_storages() {
+    let (pairs, weights) = sixty();
+    let data = Dissimilarities::new(pairs.clone(), 60).unwrap();
+    let as_vector = Pairwise {
+        mass_power: 1.0,
+        last_mass_power: 1.0,
+        ..exactly(3)
+    };
+    let rows = pairs;
+    let make = move |row: usize, to: &mut [f64]| to.copy_from_slice(&rows[row * 60..][..60]);
+    let computed = Dissimilarities::computed(60, make).unwrap();
+    for method in [exactly(3), as_vector] {
+        let found = fit(1, &method, &data, Some(&weights));
+        assert!((0..60).all(|i| found.labels[i] as usize == i % 3));
+        assert_eq!(found.medoids, [15, 34, 53]);
+        close(found.cost, 1.649654862249463);
+        assert!((found.trace[0].temperature / 27.52579146835186 - 1.0).abs() < 1e-8);
+        assert_eq!(fit(1, &method, &computed, Some(&weights)), found);
+        let single = fit(1, &method, &data.clone().single(), Some(&weights));
+        assert_eq!(single.labels, found.labels);
+    }
+}
+
+#[test]
+fn sem_g600_the_same_for_any_number_of_ranks() {
+    let (mut pairs, weights) = sixty();
+    for at in (5..3600).step_by(11).filter(|at| at / 60 != at % 60) {
+        pairs[at] = if at % 2 == 0 {
+            f64::NAN
+        } else {
+            pairs[at] * 1.5
+        };
+    }
+    let data = Dissimilarities::new(pairs, 60).unwrap();
+    let one = fit(1, &exactly(5), &data, Some(&weights));
+    assert_eq!(one.sizes.len(), 5);
+    assert!(one.asymmetry > 0.0);
+    for ranks in [2, 3, 8] {
+        assert_eq!(
+            fit(ranks, &exactly(5), &data, Some(&weights)),
+            one,
+            "{ranks}"
+        );
+    }
+}
+
+#[test]
+fn sem_g601_equal_rows_and_single_rows() {
+    let same = Dissimilarities::new(vec![0.0; 9], 3).unwrap();
+    assert_eq!(fit(1, &exactly(2), &same, None).sizes, [3]);
+    let one = Dissimilarities::new(vec![0.0], 1).unwrap();
+    assert_eq!(fit(2, &exactly(1), &one, None).labels, [0]);
+    let apart = Dissimilarities::new(vec![0.0, 2.0, 2.0, 0.0], 2).unwrap();
+    assert_eq!(fit(1, &exactly(2), &apart, None).labels, [0, 1]);
+}
+
+#[test]
+fn sem_g604_bad_input_names_its_place() {
+    let text = |values: Vec<f64>, rows| {
+        let error = Dissimilarities::new(values, rows).unwrap_err();
+        error.to_string()
+    };
+    let nan = f64::NAN;
+    assert!(text(vec![0.0; 5], 2).contains("5 values"));
+    assert!(text(vec![0.0, 1.0, -1.0, 0.0], 2).contains("row 1, column 0"));
+    assert!(text(vec![0.0, f64::INFINITY, 1.0, 0.0], 2).contains("row 0, column 1"));
+    assert!(text(vec![0.0, 1.0, 1.0, 3.0], 2).contains("row 1"));
+    assert!(text(vec![0.0, nan, nan, 0.0], 2).contains("row 0"));
+    assert!(text(vec![], 0).contains("no points"));
+    let pairs = &Dissimilarities::new(vec![0.0, 1.0, 1.0, 0.0], 2).unwrap();
+    let run = |method: Pairwise, weights: Option<&'static [f64]>, control: Control<'_>| {
+        let (method, control) = (&method, &control);
+        let run = World::solo().run(async |comm| {
+            let result = method.fit(&comm, pairs, weights, control).await;
+            Ok::<_, MiningError>(format!("{:?}", result.unwrap_err()))
+        });
+        run.unwrap().remove(0)
+    };
+    assert!(run(exactly(3), None, Control::default()).contains("FewPoints"));
+    assert!(run(exactly(0), None, Control::default()).contains("clusters"));
+    assert!(run(exactly(1), Some(&[1.0]), Control::default()).contains("WeightCount"));
+    let hot = Pairwise {
+        cooling: 1.0,
+        ..exactly(1)
+    };
+    assert!(run(hot, None, Control::default()).contains("cooling"));
+    let token = CancelToken::new();
+    token.cancel();
+    let control = Control {
+        cancel: Some(&token),
+        ..Control::default()
+    };
+    assert!(run(exactly(1), None, control).contains("Cancelled"));
+}
+
+#[test]
+fn protein_families_needs_data() {
+    let folder = motet_testkit::data().join("dissim-protein");
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let table = read("dissimilarity.csv");
+    let values: Vec<f64> = table
+        .lines()
+        .flat_map(|line| line.split(',').map(|value| value.parse::<f64>().unwrap()))
+        .collect();
+    let labels = read("labels.csv");
+    let classes = labels.lines().skip(1);
+    let classes: Vec<u32> = classes
+        .map(|line| line.rsplit(',').next().unwrap().parse().unwrap())
+        .collect();
+    let plain = Dissimilarities::new(values.clone(), 213).unwrap();
+    let found = fit(2, &exactly(4), &plain, None);
+    close(found.cost, 3.7291451637963);
+    let mut medoids = found.medoids.clone();
+    medoids.sort_unstable();
+    assert_eq!(medoids, [32, 95, 140, 191]);
+    assert!(adjusted_rand(&classes, &found.labels) > 0.966);
+    let squares = values.iter().map(|value| value * value).collect();
+    let squares = Dissimilarities::new(squares, 213).unwrap();
+    let found = fit(2, &exactly(4), &squares, None);
+    close(found.cost, 31.893346797061096);
+    assert!(adjusted_rand(&classes, &found.labels) > 0.988);
+}
+
+#[test]
+fn sem_g602_a_step_that_would_raise_the_free_energy_is_halved() {
+    // Negative eigenvalues of the centred matrix reach far: pairs at 0 or 1 by a fixed rule.
+    let odd = |i: usize, j: usize| ((i * j + i + j) * 7 % 11 % 2) as f64;
+    let pairs = (0..24).flat_map(|i| (0..24).map(move |j| if i == j { 0.0 } else { odd(i, j) }));
+    let data = Dissimilarities::new(pairs.collect(), 24).unwrap();
+    let (plain, halved) = on_field(&data, &[1.0; 24], async |field| {
+        let t = 0.01;
+        let start: Vec<f64> = (0..24)
+            .flat_map(|i| [0.5 + 0.01 * (i % 5) as f64, 0.5 - 0.01 * (i % 5) as f64])
+            .collect();
+        let (mut plain, mut shares) = (Vec::new(), start.clone());
+        for _ in 0..20 {
+            let sums = field.sums(2, &shares).await.unwrap();
+            plain.push(field.free_energy(&shares, &sums, t, 0.0));
+            shares = field.shares(&sums, t, 0.0);
+        }
+        let sums = field.sums(2, &start).await.unwrap();
+        let mut state = State {
+            free_energy: 0.0,
+            shares: start,
+            sums,
+            temperature: t,
+            power: 0.0,
+            steps: 0,
+        };
+        // A tolerance that every step meets: one step per call.
+        let method = Pairwise {
+            tolerance: 1e9,
+            ..Pairwise::default()
+        };
+        let mut halved = Vec::new();
+        for _ in 0..20 {
+            method.converge(field, &mut state).await.unwrap();
+            halved.push(state.free_energy);
+        }
+        (plain, halved)
+    });
+    let rises = |free: &[f64]| free.windows(2).any(|pair| pair[1] > pair[0] + 1e-11);
+    assert!(rises(&plain), "{plain:?}");
+    assert!(!rises(&halved), "{halved:?}");
+}
