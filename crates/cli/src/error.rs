@@ -4,8 +4,8 @@ mod bench;
 mod input;
 
 pub use bench::BenchError;
+pub use input::{InputError, Place};
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
