@@ -37,5 +37,4 @@ mod scatter;
 mod shares;
 mod shelf;
 
-pub(crate) use allreduce::same_length;
 pub(crate) use shelf::copy;

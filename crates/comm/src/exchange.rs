@@ -131,7 +131,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
             self.way = None;
             return Some(Err(failed));
         }
-        let fits = crate::collectives::same_length(self.name, self.schedule.room, self.room.len());
+        let fits = same_length(self.name, self.schedule.room, self.room.len());
         if fits.is_err() {
             self.leave();
             self.way = None;
@@ -356,4 +356,13 @@ fn torn<T>() -> CommError {
         type_name: type_name::<T>(),
         reason: "a piece of a vector is cut off".to_owned(),
     }
+}
+
+/// Checks that as many elements go in as come out.
+pub(crate) fn same_length(name: &str, numbers: usize, room: usize) -> Result<(), CommError> {
+    if numbers == room {
+        return Ok(());
+    }
+    let problem = format!("{name} of {numbers} elements, and there is room for {room}");
+    Err(CommError::Arguments { problem })
 }

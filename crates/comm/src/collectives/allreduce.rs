@@ -2,6 +2,7 @@
 
 use super::shelf::{copy, each_of};
 use crate::exchange::Exchange;
+pub(super) use crate::exchange::same_length;
 use crate::fabric::{Call, Row, fold_rows};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Either, Pending, Waiting};
@@ -161,13 +162,4 @@ impl Communicator {
         let read = move |all: &Numbers<T>| copy(name, &all.all(), totals);
         Meet::new(self, call, value, each_of(op), |all| all, read)
     }
-}
-
-/// Checks that as many elements go in as come out.
-pub(crate) fn same_length(name: &str, numbers: usize, room: usize) -> Result<(), CommError> {
-    if numbers == room {
-        return Ok(());
-    }
-    let problem = format!("{name} of {numbers} elements, and there is room for {room}");
-    Err(CommError::Arguments { problem })
 }
