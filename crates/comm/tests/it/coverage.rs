@@ -8,7 +8,10 @@ const DOC: &str = include_str!("../../../../docs/MPI-COVERAGE.md");
 
 /// What the crate's sources say: each file's text.
 fn sources() -> Vec<String> {
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders: Vec<_> = ["src", "../sums/src", "../trace/src"]
+        .map(|folder| root.join(folder))
+        .into();
     let mut texts = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("the crate has sources") {
