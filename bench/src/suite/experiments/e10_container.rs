@@ -24,7 +24,7 @@ impl Experiment for Container {
     fn cases(&self, _: &Setting) -> Result<Vec<Case>, Missing> {
         Err(Missing {
             row: "E10".to_owned(),
-            reason: "motet has no services yet".to_owned(),
+            reason: "services are not reached by HTTP yet".to_owned(),
         })
     }
 

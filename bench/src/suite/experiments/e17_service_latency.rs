@@ -24,7 +24,7 @@ impl Experiment for ServiceLatency {
     fn cases(&self, _: &Setting) -> Result<Vec<Case>, Missing> {
         Err(Missing {
             row: "E17".to_owned(),
-            reason: "motet has no services yet".to_owned(),
+            reason: "services are not reached from other processes yet".to_owned(),
         })
     }
 
