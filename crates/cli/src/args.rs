@@ -39,6 +39,10 @@ pub enum Command {
     Run(RunArgs),
     /// Say what this machine offers
     Doctor(DoctorArgs),
+    /// Run a program of `motet run` and answer for its end
+    #[cfg(unix)]
+    #[command(hide = true)]
+    Supervise(crate::supervise::SuperviseArgs),
 }
 
 /// Options of `motet cluster`.

@@ -9,6 +9,8 @@ use clap::error::ErrorKind;
 
 use crate::args::{Cli, Command};
 use crate::error::{BenchError, CliError, OptionError, OutputError};
+#[cfg(unix)]
+use crate::supervise;
 use crate::{bench, cluster, doctor, run};
 
 /// Runs the program with these arguments, the first of which is its own name.
@@ -33,6 +35,8 @@ where
         Command::Bench(args) => bench::run(args),
         Command::Run(args) => run::run(args),
         Command::Doctor(args) => doctor::run(&args),
+        #[cfg(unix)]
+        Command::Supervise(args) => supervise::run(args),
     };
     match done {
         // A reader that went away has seen what it wanted.

@@ -54,6 +54,8 @@ mod space;
 mod spread;
 mod stdout;
 mod summary;
+#[cfg(unix)]
+mod supervise;
 mod text;
 
 pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, ResultArgs, TableArgs};

@@ -5,7 +5,7 @@ mod args;
 pub use args::RunArgs;
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -57,10 +57,15 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         why,
         ..Launch::new(family, &library, family.launcher(&library)?)
     };
+    // On a cluster Slurm answers for the processes.
+    let supervised = match slurm {
+        true => program.clone(),
+        false => supervised(program.clone())?,
+    };
     if dry_run {
         let text = match slurm {
-            true => launch.batch_script(&program),
-            false => launch.shell_line(&program) + "\n",
+            true => launch.batch_script(&supervised),
+            false => launch.shell_line(&supervised) + "\n",
         };
         return print(|to| to.write_all(text.as_bytes()));
     }
@@ -87,10 +92,22 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     if slurm {
         return submit(&launch.batch_script(&program));
     }
-    let line = launch.line(&program);
+    let line = launch.line(&supervised);
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).envs(launch.variables());
     become_it(command)
+}
+
+/// The program under a supervisor, which answers for its end.
+#[cfg(unix)]
+fn supervised(program: Vec<OsString>) -> Result<Vec<OsString>, CliError> {
+    crate::supervise::line(program)
+}
+
+/// The program: nobody answers for its end here.
+#[cfg(not(unix))]
+fn supervised(program: Vec<OsString>) -> Result<Vec<OsString>, CliError> {
+    Ok(program)
 }
 
 /// Whether a program can be started by this name here.

@@ -101,6 +101,10 @@ const SIZES: [&str; 4] = [
 ];
 const RANKS: [&str; 2] = ["PMI_RANK", "PMIX_RANK"];
 
+/// The environment variable by which `motet run` names the file where a process notes that its run has begun, and that it
+/// has ended ([`Processes::note_at`]).
+pub const RUN_NOTE: &str = "MOTET_RUN_NOTE";
+
 impl Current for World {
     fn current_with(config: &CurrentConfig) -> Result<World, CurrentError> {
         static CURRENT: OnceLock<Mutex<Option<WeakWorld>>> = OnceLock::new();
@@ -148,6 +152,9 @@ fn start(config: &CurrentConfig) -> Result<World, CurrentError> {
     let processes = Library::open(&path).and_then(|library| Processes::start(&library));
     let processes = processes.map_err(CurrentError::Mpi)?;
     belongs(&launched(), processes.processes(), &path)?;
+    if let Some(note) = env::var_os(RUN_NOTE) {
+        processes.note_at(PathBuf::from(note));
+    }
     Ok(World::over(processes, threads.unwrap_or(1)))
 }
 

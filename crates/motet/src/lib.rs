@@ -50,7 +50,7 @@
 mod current;
 mod why;
 
-pub use current::{Current, CurrentConfig, CurrentError};
+pub use current::{Current, CurrentConfig, CurrentError, RUN_NOTE};
 pub use motet_comm as comm;
 pub use motet_dispatch as dispatch;
 pub use motet_mining as mining;

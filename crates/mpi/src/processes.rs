@@ -6,7 +6,8 @@ use crate::error::MpiError;
 use motet_comm::{Gone, Header, Transport, TransportError};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::fmt;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// The processes that were started together, as a [`Transport`] between them.
@@ -32,6 +33,8 @@ pub struct Processes {
     started: Option<Started>,
     /// A process is lost, or MPI fails: its end would wait for ever.
     broken: AtomicBool,
+    /// Where this process notes that it belongs to a run.
+    note: OnceLock<PathBuf>,
 }
 
 /// In the order in which they end.
@@ -70,7 +73,23 @@ impl Processes {
         Ok(Arc::new(Processes {
             started: Some(Started { engine, _mpi: mpi }),
             broken: AtomicBool::new(false),
+            note: OnceLock::new(),
         }))
+    }
+
+    /// Notes in a file that this process belongs to a run, `begun`, and, when it has left the others, `ended`. Whoever waits
+    /// for the end of this process can tell by it whether the others still counted on it. The second call does nothing.
+    pub fn note_at(&self, file: PathBuf) {
+        if self.note.set(file).is_ok() {
+            self.note("begun");
+        }
+    }
+
+    /// What cannot be written is not: the run goes on without it.
+    fn note(&self, word: &str) {
+        if let Some(file) = self.note.get() {
+            let _ = std::fs::write(file, word);
+        }
     }
 
     fn engine(&self) -> &Engine {
@@ -189,9 +208,14 @@ impl Transport for Processes {
 impl Drop for Processes {
     fn drop(&mut self) {
         // A thread that panics must not wait for others.
-        if std::thread::panicking() || self.leave().is_err() {
+        let left = !std::thread::panicking();
+        if !left || self.leave().is_err() {
             // MPI would wait for all: it is left as it is, and ends with the process.
             Box::leak(Box::new(self.started.take()));
+        }
+        if left {
+            // Who has lost another has ended its run, too.
+            self.note("ended");
         }
     }
 }

@@ -51,7 +51,9 @@ Start a program on threads, processes and nodes.
 
 Starts M processes on each of N nodes by the mpiexec of an MPI library, and tells each that it is to have \
 T ranks (T × M × N in all). Any library with the MPI-5 standard ABI will do; pip install mpich brings \
-one. This program becomes mpiexec: signals go to it, and its exit code is the one that is returned.
+one. This program becomes mpiexec: signals go to it, and its exit code is the one that is returned. Each \
+process runs under a supervisor, motet itself, which must be on all machines: it gives the others two seconds to \
+say whom they have lost when one ends before its run has, and then ends the job with a status that is not 0.
 
 --why has a program that asks for World::current() say who waits for whom: every rank with its call, the rank and the tag it waits for, the line of the program and the time; collectives with who has come and who has not; cycles, and the ranks nobody waits for. Ranks that compute need not help. Without --why, SIGUSR1 makes it say so once.
 

@@ -6,6 +6,8 @@ mod doctor;
 mod errors;
 mod help;
 mod input;
+#[cfg(target_os = "linux")]
+mod job;
 mod output;
 mod places;
 mod program;

@@ -74,7 +74,8 @@ fn sem_g409_needs_mpi_a_dry_run_prints_the_line_and_starts_nothing() {
             " -ppn 2 ",
             " -genv MOTET_THREADS 3 ",
             &format!(" -genv MOTET_MPI_LIB {library} "),
-            " -n 8 no-such-program 'a b'\n",
+            " -n 8 ",
+            " supervise -- no-such-program 'a b'\n",
         ] {
             assert!(line.contains(words), "{words}: {line}");
         }

@@ -1,0 +1,165 @@
+//! The supervisor of one process of a run: `motet run` has the launcher start it in the place of the program.
+//!
+//! ```text
+//!  launcher ─► supervisor ─► program     signals go on; when the program dies, the launcher learns of it
+//!                  ▲            │        after the others had time to say whom they have lost
+//!                  └── note ◄───┘        "begun", "ended"
+//! ```
+//!
+//! A launcher kills all processes as soon as one dies, so that nobody can report, and takes one that ends with status 0 for
+//! one that has done its work. The supervisor knows better: a program that joins the others of a run notes when that
+//! begins and when it has ended.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{self, Child, Command, ExitStatus};
+use std::time::Duration;
+
+use clap::Args;
+use motet::RUN_NOTE;
+use motet_sync::thread;
+use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::Signals;
+
+use crate::error::CliError;
+use crate::run::not_started;
+
+/// Options of `motet supervise`.
+#[derive(Debug, Clone, Args)]
+pub struct SuperviseArgs {
+    /// Becomes the program, which ends with the process of this number
+    #[arg(long, hide = true)]
+    parent: Option<i32>,
+
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+/// The name of the subcommand.
+pub(crate) const NAME: &str = "supervise";
+
+/// So long the others have to say whom they have lost, before the launcher ends them.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The status of a process that ends with 0 before its run has ended: `EX_SOFTWARE` of sysexits.h.
+const NOT_ENDED: i32 = 70;
+
+/// What goes on to the program.
+const PASSED_ON: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
+
+/// Runs the program to its end, and ends with its status, or with another one if its run has not ended.
+///
+/// # Errors
+/// [`CliError::Start`] when the program cannot be started.
+pub(crate) fn run(args: SuperviseArgs) -> Result<(), CliError> {
+    let SuperviseArgs { parent, program } = args;
+    match parent {
+        Some(parent) => become_it(parent, &program),
+        None => supervise(&program),
+    }
+}
+
+/// The line that supervises a program.
+///
+/// # Errors
+/// [`CliError::Start`] when nobody knows where this program is.
+pub(crate) fn line(program: Vec<OsString>) -> Result<Vec<OsString>, CliError> {
+    let own = own_program()?.into_os_string();
+    let words = [own, NAME.into(), "--".into()];
+    Ok(words.into_iter().chain(program).collect())
+}
+
+fn own_program() -> Result<PathBuf, CliError> {
+    env::current_exe().map_err(|source| not_started(PathBuf::from("motet"), source))
+}
+
+/// Replaces this process by the program, which is killed when its supervisor is.
+fn become_it(parent: i32, program: &[OsString]) -> Result<(), CliError> {
+    let fault = |source| not_started(PathBuf::from(&program[0]), source);
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|errno| fault(errno.into()))?;
+    if getppid().map(Pid::as_raw_pid) != Some(parent) {
+        // It is gone already.
+        process::exit(NOT_ENDED);
+    }
+    Err(fault(Command::new(&program[0]).args(&program[1..]).exec()))
+}
+
+fn supervise(program: &[OsString]) -> Result<(), CliError> {
+    let fault = |source| not_started(PathBuf::from(&program[0]), source);
+    let note = tempfile::Builder::new()
+        .prefix("motet-run-")
+        .tempfile()
+        .map_err(|source| not_started(env::temp_dir(), source))?;
+    // Before the program is there: no signal is to find nobody.
+    let mut signals = Signals::new(PASSED_ON).map_err(fault)?;
+    let mut child = Command::new(own_program()?)
+        .args([NAME, "--parent", &process::id().to_string(), "--"])
+        .args(program)
+        .env(RUN_NOTE, note.path())
+        .spawn()
+        .map_err(fault)?;
+    let (handle, pid) = (signals.handle(), Pid::from_child(&child));
+    let passing = thread::spawn_named("signals", move || {
+        for signal in signals.forever() {
+            if let Some(signal) = Signal::from_named_raw(signal) {
+                // One that is gone needs none.
+                let _ = kill_process(pid, signal);
+            }
+        }
+    })
+    .map_err(fault)?;
+    // It stays a zombie, and its number its own, until nobody passes signals on.
+    let gone = wait(&mut child, || {
+        handle.close();
+        let _ = passing.join();
+    })
+    .map_err(fault)?;
+    let status = outcome(gone, note.path());
+    drop(note);
+    process::exit(status)
+}
+
+/// Waits for the end of the child; `before` is done when it has ended, before its number may be another's.
+fn wait(child: &mut Child, before: impl FnOnce()) -> io::Result<ExitStatus> {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while let Err(errno) = waitid(WaitId::Pid(Pid::from_child(child)), options) {
+        if errno != rustix::io::Errno::INTR {
+            return Err(errno.into());
+        }
+    }
+    before();
+    child.wait()
+}
+
+/// The status to end with, after the others had time to report if the program has left them.
+fn outcome(gone: ExitStatus, note: &Path) -> i32 {
+    let code = match (gone.code(), gone.signal()) {
+        (Some(code), _) => code,
+        (None, signal) => 128 + signal.unwrap_or_default(),
+    };
+    if fs::read(note).unwrap_or_default() != b"begun" {
+        // It has ended its run, or is no program of one: its status says everything.
+        return code;
+    }
+    let which = match env::var("PMI_RANK").or_else(|_| env::var("PMIX_RANK")) {
+        Ok(number) => format!("process {number}"),
+        Err(_) => "a process".to_owned(),
+    };
+    let how = match gone.signal() {
+        Some(signal) => format!("was ended by signal {signal}"),
+        None => format!("has ended with status {code}"),
+    };
+    // In one piece: the launcher passes on what comes, from all processes.
+    let said = format!("motet: {which} {how} before its run had ended\n");
+    let _ = io::stderr().write_all(said.as_bytes());
+    thread::park_timeout(GRACE);
+    if code == 0 { NOT_ENDED } else { code }
+}
