@@ -181,3 +181,8 @@ pub enum StartError {
         code: Option<i32>,
     },
 }
+
+/// A launcher, or the program that it is to start, cannot be started.
+pub(crate) fn not_started(launcher: PathBuf, source: std::io::Error) -> CliError {
+    CliError::Start(StartError::Launcher { launcher, source })
+}

@@ -8,7 +8,7 @@ use std::process;
 
 use motet::{CommError, Current, CurrentConfig, RunError, World, tell_why};
 
-use crate::error::{CliError, OptionError};
+use crate::error::{CliError, OptionError, not_started};
 use crate::run::{self, RunArgs};
 use crate::spread::SpreadArgs;
 
@@ -34,8 +34,7 @@ pub(crate) fn start(spread: SpreadArgs, threads: Option<usize>) -> Result<World,
         let _ = tell_why(&world, None);
         return Ok(world);
     }
-    let own =
-        env::current_exe().map_err(|source| run::not_started(PathBuf::from("motet"), source))?;
+    let own = env::current_exe().map_err(|source| not_started(PathBuf::from("motet"), source))?;
     let program = [own.into_os_string()]
         .into_iter()
         .chain(env::args_os().skip(1));

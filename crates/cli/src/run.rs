@@ -13,7 +13,7 @@ use std::process::{Command, Stdio};
 use motet_mpi::{Family, Launch, Library};
 use motet_sync::thread;
 
-use crate::error::{CliError, OptionError, StartError};
+use crate::error::{CliError, OptionError, StartError, not_started};
 use crate::mpi_search::search;
 use crate::stdout::print;
 
@@ -33,17 +33,12 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         program,
     } = args;
     let local = !slurm && spread.is_local();
-    let cores = match slurm {
-        true => thread::cores(),
-        false => spread.cores(),
+    let cores = if slurm {
+        thread::cores()
+    } else {
+        spread.cores()
     };
-    if let Some(file) = spread.hostfile.as_ref().filter(|file| !file.is_file()) {
-        return Err(CliError::Options(OptionError::Value {
-            option: "--hostfile",
-            value: file.display().to_string(),
-            advice: "there is no such file; name one with a machine on each line",
-        }));
-    }
+    check_hostfile(spread.hostfile.as_deref())?;
     let library = search(spread.mpi_lib.as_deref()).find()?;
     let opened = Library::open(&library)?;
     let version = opened.version();
@@ -85,8 +80,10 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     if !quiet {
         eprintln!("motet: {version} in {}", library.display());
         if local && spread.nodes > 1 {
-            let nodes = spread.nodes;
-            eprintln!("motet: no --hostfile: all {nodes} nodes are this machine");
+            eprintln!(
+                "motet: no --hostfile: all {} nodes are this machine",
+                spread.nodes
+            );
         }
     }
     if slurm {
@@ -96,6 +93,19 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).envs(launch.variables());
     become_it(command)
+}
+
+/// # Errors
+/// There is no such file.
+fn check_hostfile(file: Option<&Path>) -> Result<(), CliError> {
+    match file.filter(|file| !file.is_file()) {
+        None => Ok(()),
+        Some(file) => Err(CliError::Options(OptionError::Value {
+            option: "--hostfile",
+            value: file.display().to_string(),
+            advice: "there is no such file; name one with a machine on each line",
+        })),
+    }
 }
 
 /// The program under a supervisor, which answers for its end.
@@ -177,8 +187,4 @@ fn become_it(mut command: Command) -> Result<(), CliError> {
         })),
         Err(source) => Err(not_started(launcher, source)),
     }
-}
-
-pub(crate) fn not_started(launcher: PathBuf, source: std::io::Error) -> CliError {
-    CliError::Start(StartError::Launcher { launcher, source })
 }

@@ -26,8 +26,7 @@ use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_dea
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
-use crate::error::CliError;
-use crate::run::not_started;
+use crate::error::{CliError, not_started};
 
 /// Options of `motet supervise`.
 #[derive(Debug, Clone, Args)]
