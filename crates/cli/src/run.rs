@@ -78,13 +78,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         }));
     }
     if !quiet {
-        eprintln!("motet: {version} in {}", library.display());
-        if local && spread.nodes > 1 {
-            eprintln!(
-                "motet: no --hostfile: all {} nodes are this machine",
-                spread.nodes
-            );
-        }
+        announce(&version, &library, spread.nodes, local);
     }
     if slurm {
         return submit(&launch.batch_script(&program));
@@ -93,6 +87,14 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).envs(launch.variables());
     become_it(command)
+}
+
+/// Says what is going to run.
+fn announce(version: &str, library: &Path, nodes: usize, local: bool) {
+    eprintln!("motet: {version} in {}", library.display());
+    if local && nodes > 1 {
+        eprintln!("motet: no --hostfile: all {nodes} nodes are this machine");
+    }
 }
 
 /// # Errors
