@@ -132,13 +132,13 @@ mod tests {
         assert_eq!((sums.test(), q.item_count()), (Some(3), 0));
     }
 
-    /// Takes the registration of one arbiter, which runs at once, and is stopped then.
+    /// Takes the registration of one arbiter, and is stopped when that runs.
     #[derive(Clone, Default)]
     struct Ending(Arc<AtomicBool>);
 
     impl Enqueue for Ending {
         fn reserve(&self) -> Result<(), QueueError> {
-            let stopped = self.0.swap(true, Ordering::Relaxed);
+            let stopped = self.0.load(Ordering::Relaxed);
             (!stopped).then_some(()).ok_or(QueueError::Stopped)
         }
 
@@ -149,6 +149,7 @@ mod tests {
         }
 
         fn readmit(&self, task: Task) {
+            self.0.store(true, Ordering::Relaxed);
             task.run();
         }
 
