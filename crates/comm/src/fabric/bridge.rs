@@ -367,9 +367,21 @@ impl Beside<'_> {
         processes.read_vector(self.way(from, self.own), self.bridge.crossing(), read)
     }
 
-    /// Looks for messages.
-    pub(crate) fn poll(&self) {
-        self.bridge.processes.poll();
+    /// The rank is about to sleep and has more to send: it is woken when there may be room.
+    pub(crate) fn wait_for_room(&self) {
+        self.bridge.processes.wait_for_room(self.own);
+    }
+
+    /// The rank begins to read what comes to it, or goes on, or ends.
+    pub(crate) fn reads(&self, goes_on: bool) {
+        self.bridge.processes.reads(self.own, goes_on);
+    }
+
+    /// Looks for messages, but for those that this rank reads: what comes here from ranks of the world that `reads` says
+    /// so of.
+    pub(crate) fn poll(&self, reads: impl Fn(usize) -> bool) {
+        let processes = &self.bridge.processes;
+        processes.poll_beside(self.way(self.own, self.own), reads);
     }
 
     fn way(&self, from: usize, to: usize) -> Way {

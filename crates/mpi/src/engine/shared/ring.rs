@@ -247,6 +247,16 @@ impl<M: Memory> RingReceiver<M> {
         is_stamp(stamp, self.read) && Stamp::read(stamp).bytes >= bytes
     }
 
+    /// The header of what has come next, if it is a message of one frame.
+    #[inline]
+    pub(super) fn next_header(&self) -> Option<Header> {
+        let at = self.ring.at(self.read);
+        // Acquire: the frame was written before its stamp.
+        let stamp = self.ring.data()[at].load(Ordering::Acquire);
+        let is_whole = is_stamp(stamp, self.read) && Stamp::read(stamp).kind == WHOLE;
+        (is_whole && !self.broken).then(|| self.ring.header(at))
+    }
+
     /// Reads what has come next block by block where it lies, if it is a message of one frame with this header; `read` is told
     /// how many bytes follow. Whether it is, and is then gone.
     pub(super) fn read_next(
