@@ -27,6 +27,7 @@ mod alltoall;
 mod at_tables;
 mod barrier;
 mod broadcast;
+mod counted;
 mod exscan;
 mod gather;
 mod reduce;

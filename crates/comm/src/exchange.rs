@@ -14,6 +14,7 @@ mod counts;
 mod windows;
 
 use crate::fabric::{Beside, Call, FOLDED, Place, Row, fold_rows};
+use crate::lent::Parcel;
 use crate::meet::Meet;
 use crate::pending::{Pending, Whys};
 use crate::profile::Called;
@@ -22,8 +23,15 @@ use crate::{CommError, Communicator, Plain};
 use smallvec::SmallVec;
 use std::any::type_name;
 use std::cell::RefCell;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 use windows::Windows;
+
+/// Where a rank puts what comes.
+pub(crate) enum Room<'c, T> {
+    There(&'c mut [T]),
+    /// The call gives it to nobody.
+    Own(Parcel<T>),
+}
 
 /// The meeting, to which nothing is brought.
 type Agreed<'c> = Meet<'c, (), fn((), ()), fn(()), fn(&()) -> Result<(), CommError>>;
@@ -38,7 +46,7 @@ pub(crate) struct Exchange<'n, 'c, T: Plain, O> {
     /// The ranks have called the same.
     agreed: bool,
     numbers: &'n [T],
-    room: &'c mut [T],
+    room: Room<'c, T>,
     /// What other ranks have for the share that is combined here, rank by rank without this one.
     rows: Windows<T>,
     schedule: Schedule,
@@ -93,7 +101,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
         comm: &'c Communicator,
         call: Call,
         fine: Result<Schedule, CommError>,
-        (numbers, room): (&'n [T], &'c mut [T]),
+        (numbers, room): (&'n [T], Room<'c, T>),
         op: O,
     ) -> Self {
         let (schedule, fine) = match fine {
@@ -188,7 +196,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
         let is_in = |at: usize, came: &[usize]| came[at] == length_of::<T>(&receives[at]);
         let (own, combined) = (self.comm.rank(), self.made);
         let rows = &mut self.rows;
-        let room: &mut [u8] = bytemuck::cast_slice_mut(self.room);
+        let room: &mut [u8] = bytemuck::cast_slice_mut(&mut self.room);
         for (at, receive) in receives.iter().enumerate() {
             if receive
                 .after
@@ -251,7 +259,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
             let next = self.rows.whole(self.made, ready);
             let own = self.comm.rank();
             let row = |rank: usize| match rank == own {
-                true => &self.numbers[made.clone()][next.clone()],
+                true => &self.numbers[self.schedule.own.clone()][next.clone()],
                 false => self.rows.row(row_of(rank, own), next.clone()),
             };
             let rows = (0..self.schedule.rows).map(|rank| (rank, row(rank)));
@@ -320,6 +328,26 @@ impl<T: Plain, O: Fn(T, T) -> T> Pending for Exchange<'_, '_, T, O> {
 
     fn called(&self) -> Option<Called> {
         self.meet.called()
+    }
+}
+
+impl<T> Deref for Room<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Room::There(room) => room,
+            Room::Own(room) => room,
+        }
+    }
+}
+
+impl<T> DerefMut for Room<'_, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            Room::There(room) => room,
+            Room::Own(room) => room,
+        }
     }
 }
 

@@ -42,6 +42,7 @@ impl<T: Plain, O> Exchange<'_, '_, T, O> {
         let gone = self.gone.borrow();
         let mut sends = self.schedule.sends.iter().zip(&*gone);
         (0..self.came.len()).all(|receive| self.is_in(receive))
+            && self.made == self.schedule.made.len()
             && sends.all(|(send, gone)| send.place.len() * size_of::<T>() == *gone)
     }
 
