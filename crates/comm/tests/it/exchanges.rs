@@ -72,12 +72,22 @@ async fn take_part(operation: Operation, comm: &Communicator) -> Result<(), Comm
             let right = |(i, total): (usize, &u64)| *total as usize == ranks + size * i;
             assert!(room.iter().enumerate().all(right));
         }
-        _ => return take_part_by_counts(operation, comm, &mine).await,
+        Operation::ToAllByCounts
+        | Operation::GatherToAllByCounts
+        | Operation::GatherToOneByCounts => {
+            return take_part_by_counts(operation, comm, &mine).await;
+        }
+        _ => return take_part_with_root(operation, comm, &mine).await,
     }
     Ok(())
 }
 
-/// The same of ranks that have different numbers of elements, and of operations with one root.
+/// Of a rank, what is at this place.
+fn at(rank: usize, place: usize) -> u64 {
+    (rank * 1000 + place) as u64
+}
+
+/// The same of ranks that have different numbers of elements.
 async fn take_part_by_counts(
     operation: Operation,
     comm: &Communicator,
@@ -86,8 +96,6 @@ async fn take_part_by_counts(
     let (rank, size) = (comm.rank(), comm.size());
     let (root, is_root) = (size - 1, rank == size - 1);
     let each = mine.len() / size;
-    // Of a rank, what is at this place.
-    let at = |rank: usize, place: usize| (rank * 1000 + place) as u64;
     // The second rank brings little, and the first one nothing to the last.
     let count = |of: usize, to: usize| match (of, to) {
         (1, _) => 3,
@@ -127,6 +135,21 @@ async fn take_part_by_counts(
             assert!(!is_given || room == right);
             assert!((0..size).all(|of| came[of] == brought(of)));
         }
+        _ => unreachable!("these have counts"),
+    }
+    Ok(())
+}
+
+/// The same of operations with a root, and of a reduction to parts.
+async fn take_part_with_root(
+    operation: Operation,
+    comm: &Communicator,
+    mine: &[u64],
+) -> Result<(), CommError> {
+    let (rank, size) = (comm.rank(), comm.size());
+    let (root, is_root) = (size - 1, rank == size - 1);
+    let each = mine.len() / size;
+    match operation {
         Operation::GatherToOne => {
             let mut room = vec![0; if is_root { size * mine.len() } else { 3 }];
             comm.gather_into(root, mine, &mut room).await?;
