@@ -1,7 +1,6 @@
 //! What a collective returns: it is awaited, or started to be waited for later.
 
 use crate::CommError;
-use crate::meet::Collective;
 use crate::pending::{Pending, Spot, Waiting};
 use crate::request::Request;
 use std::fmt;
@@ -30,6 +29,17 @@ use std::task::{Context, Poll};
 /// ```
 #[must_use = "a collective takes part when it is awaited or started"]
 pub struct CollectiveCall<F>(F);
+
+/// A collective that has not begun.
+pub(crate) trait Collective<'c, T>:
+    Pending<Output = Result<T, CommError>> + Sized + 'c
+{
+    /// The future that takes part when it is first polled.
+    fn now(self) -> CollectiveCall<Waiting<'c, Self>>;
+
+    /// Takes part now, beside other collectives; what is left is to wait for the others.
+    fn started(self) -> Request<'c, T>;
+}
 
 /// What can be awaited or started.
 pub trait Startable<'c>: Future<Output = Result<Self::Given, CommError>> + Unpin {

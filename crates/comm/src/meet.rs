@@ -1,7 +1,7 @@
 //! One rank's part in a collective: it comes to the meeting place with a value, and reads what the ranks have
 //! made of all values.
 
-use crate::collective_call::CollectiveCall;
+use crate::collective_call::{Collective, CollectiveCall};
 use crate::fabric::{Agenda, Call, Coming, Place};
 use crate::pending::{Pending, Waiting, Whys};
 use crate::profile::Called;
@@ -9,17 +9,6 @@ use crate::report::Why;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
 use std::sync::Arc;
-
-/// A collective that has not begun.
-pub(crate) trait Collective<'c, T>:
-    Pending<Output = Result<T, CommError>> + Sized + 'c
-{
-    /// The future that takes part when it is first polled.
-    fn now(self) -> CollectiveCall<Waiting<'c, Self>>;
-
-    /// Takes part now, beside other collectives; what is left is to wait for the others.
-    fn started(self) -> Request<'c, T>;
-}
 
 /// A collective call of one rank.
 pub(crate) struct Meet<'c, V, C, F, R> {

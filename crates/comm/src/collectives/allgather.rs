@@ -2,10 +2,10 @@
 
 use super::counted::Ways;
 use super::shelf::append;
-use crate::collective_call::{CollectiveCall, Startable, TwoWays};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
+use crate::meet::Meet;
 use crate::pending::Either;
 use crate::schedule::Schedule;
 use crate::{Communicator, Plain, Value};

@@ -1,11 +1,11 @@
 //! Allreduce.
 
 use super::shelf::{copy, each_of};
-use crate::collective_call::{CollectiveCall, Startable, TwoWays};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 pub(super) use crate::exchange::same_length;
 use crate::exchange::{Exchange, Room};
 use crate::fabric::{Call, Row, fold_rows};
-use crate::meet::{Collective, Meet};
+use crate::meet::Meet;
 use crate::pending::{Either, Pending};
 use crate::schedule::Schedule;
 use crate::wire::Numbers;

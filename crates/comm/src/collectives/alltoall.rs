@@ -3,11 +3,11 @@
 use super::allreduce::same_length;
 use super::counted::Ways;
 use super::shelf::{Shelf, append, cut};
-use crate::collective_call::{CollectiveCall, Startable, TwoWays};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::exchange::{Exchange, Room};
 use crate::fabric::{Call, Place};
 use crate::lent::{Parcels, Rows, Swap, Swapped};
-use crate::meet::{Collective, Meet};
+use crate::meet::Meet;
 use crate::pending::{Either, Pending};
 use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Local, Plain, Value};

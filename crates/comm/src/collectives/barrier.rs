@@ -1,9 +1,9 @@
 //! Barrier.
 
 use crate::Communicator;
-use crate::collective_call::{CollectiveCall, Startable};
+use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
+use crate::meet::Meet;
 use std::panic::Location;
 
 impl Communicator {

@@ -1,11 +1,11 @@
 //! Broadcast.
 
 use super::shelf::copy;
-use crate::collective_call::{CollectiveCall, Startable, TwoWays};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::exchange::{Exchange, Room};
 use crate::fabric::{Call, Place, Table};
 use crate::lent::{Lent, Loan};
-use crate::meet::{Collective, Meet};
+use crate::meet::Meet;
 use crate::pending::{Either, Pending};
 use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Local, Plain, Value};

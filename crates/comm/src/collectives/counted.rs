@@ -3,11 +3,11 @@
 //! [afterwards](crate::exchange), when all know how much comes from where.
 
 use super::shelf::{append, copy};
-use crate::collective_call::{CollectiveCall, Startable, TwoWays};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::exchange::{Exchange, Room, same_length};
 use crate::fabric::Call;
 use crate::lent::Lent;
-use crate::meet::{Collective, Meet};
+use crate::meet::Meet;
 use crate::pending::{Either, Giving, Pending, Then};
 use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Plain};

@@ -2,9 +2,9 @@
 
 use super::scan::running;
 use super::shelf::{Shelf, append, copy, each};
-use crate::collective_call::{CollectiveCall, Startable};
+use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
+use crate::meet::Meet;
 use crate::{Communicator, Plain, Value};
 use std::iter;
 use std::panic::Location;

@@ -1,10 +1,10 @@
 //! Reduce and scatter: each rank gets a part of the total.
 
 use super::shelf::{Shelf, copy, each};
-use crate::collective_call::{CollectiveCall, Startable, TwoWays};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
+use crate::meet::Meet;
 use crate::pending::Either;
 use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Plain, Value};

@@ -2,10 +2,10 @@
 
 use super::allreduce::same_length;
 use super::shelf::{append, copy};
-use crate::collective_call::{CollectiveCall, Startable, TwoWays};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::exact_sum::{Real, add_columns};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
+use crate::meet::Meet;
 use crate::pending::Either;
 use crate::{Communicator, ExactSum};
 use std::marker::PhantomData;

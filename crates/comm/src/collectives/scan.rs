@@ -1,9 +1,9 @@
 //! Scan: what the ranks up to each have together.
 
 use super::shelf::{Shelf, append};
-use crate::collective_call::{CollectiveCall, Startable};
+use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
+use crate::meet::Meet;
 use crate::{Communicator, Plain, Value};
 use std::panic::Location;
 

@@ -6,10 +6,9 @@ use exchange::{Exchange, Receive};
 
 use super::parts::{lay_out, part};
 use crate::address::{Source, Tag, TagMatch};
-use crate::collective_call::{CollectiveCall, Startable};
+use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::envelope::Kind;
 use crate::fabric::Ticket;
-use crate::meet::Collective;
 use crate::point_to_point::{Receiving, open};
 use crate::{CommError, Communicator, Plain, Value};
 use std::cell::{Cell, RefCell};

@@ -6,9 +6,9 @@ pub(super) use step::step;
 
 use super::link::{Posts, Way};
 use crate::address::Tag;
-use crate::collective_call::{CollectiveCall, Startable};
+use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::fabric::{Call, Edge, LaneEnds, Toward};
-use crate::meet::{Collective, Meet};
+use crate::meet::Meet;
 use crate::rank_slot::{RankSlot, RankWait};
 use crate::report::Operation;
 use crate::{CommError, Communicator, Value};

@@ -1,10 +1,9 @@
 //! One exchange of one rank with its neighbours.
 
 use super::Neighbourhood;
-use crate::collective_call::CollectiveCall;
+use crate::collective_call::{Collective, CollectiveCall};
 use crate::envelope::Kind;
 use crate::fabric::Ticket;
-use crate::meet::Collective;
 use crate::pending::{Ended, Pending, Waiting, Whys};
 use crate::point_to_point::{Receiving, Use};
 use crate::profile::Called;
