@@ -20,7 +20,7 @@ impl<S: Service> Served<S> {
             timers.iter().for_each(|timer| {
                 timer.cancel();
             });
-            let cx = Cx::new(common, &item.envelope);
+            let cx = Cx::new(common, item.envelope);
             let service = self.cell.lock().take().and_then(Arc::into_inner);
             let answer = match (item.what, service) {
                 (What::Request(request, reply), Some(service)) => {
@@ -87,6 +87,8 @@ pub(crate) fn refuse_all<C: Contract>(slot: &Arc<Slot<C>>) {
     let ports = [
         (&slot.concurrent, Group::Concurrent),
         (&slot.exclusive, Group::Exclusive),
+        (&slot.concurrent_async, Group::Concurrent),
+        (&slot.exclusive_async, Group::Exclusive),
         (&slot.teardown, Group::Teardown),
         (&slot.independent, Group::Independent),
     ];

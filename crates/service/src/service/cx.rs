@@ -33,10 +33,10 @@ struct Said {
 }
 
 impl Cx {
-    pub(crate) fn new(common: &Arc<Common>, envelope: &Envelope) -> Self {
+    pub(crate) fn new(common: &Arc<Common>, envelope: Envelope) -> Self {
         Cx {
             common: Arc::clone(common),
-            envelope: envelope.clone(),
+            envelope,
             job: None,
             said: Mutex::default(),
         }
@@ -49,16 +49,13 @@ impl Cx {
             within: Some(within),
             ..crate::Options::default()
         };
-        Cx::new(
-            common,
-            &Envelope::new(options, Context::default(), clock, within),
-        )
+        Cx::new(common, Envelope::new(options, Context::default(), clock))
     }
 
     /// The context in which a handler runs; it holds its service's group, if `holds`.
     pub(crate) fn context(&self, holds: bool) -> Context {
         Context {
-            deadline: Some(self.envelope.deadline),
+            deadline: self.envelope.deadline,
             principal: Some(Arc::clone(&self.common.path)),
             holder: holds.then_some(self.common.id),
             chain: self.envelope.chain.clone(),
@@ -86,7 +83,11 @@ impl Cx {
     /// When the caller stops waiting.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        self.envelope.deadline
+        // A call that is carried out at once has begun just now.
+        self.envelope.deadline.unwrap_or_else(|| {
+            let limit = self.common.shared.limit();
+            self.clock().now() + self.clock().timescale().of(limit)
+        })
     }
 
     /// The clock of the node: virtual under a replay.

@@ -1,5 +1,6 @@
 //! Where a service is reached: its ports, which outlive the service that serves them.
 
+use super::direct::Direct;
 use super::shared::Shared;
 use super::subscriptions::{Entering, Subscriptions};
 use crate::depth::Depth;
@@ -51,8 +52,12 @@ pub(crate) struct Figures {
 /// A service as its clients see it.
 pub(crate) struct Slot<C: Contract> {
     pub(crate) common: Arc<Common>,
+    /// For operations whose handlers do not wait.
     pub(crate) concurrent: Port<Item<C>>,
     pub(crate) exclusive: Port<Item<C>>,
+    /// For those whose handlers may.
+    pub(crate) concurrent_async: Port<Item<C>>,
+    pub(crate) exclusive_async: Port<Item<C>>,
     pub(crate) teardown: Port<Item<C>>,
     pub(crate) independent: Port<Item<C>>,
     /// How many wait at the concurrent and the independent port, and at the exclusive one.
@@ -61,6 +66,9 @@ pub(crate) struct Slot<C: Contract> {
     pub(crate) subscriptions: Subscriptions<C>,
     /// Used inside exclusive handlers only.
     pub(crate) keys: Mutex<Keys>,
+    /// Whether it has a store, for which changes wait.
+    pub(crate) is_stored: bool,
+    pub(crate) direct: Direct<C>,
 }
 
 /// An operation on its way.
@@ -82,40 +90,57 @@ pub(crate) enum What<C: Contract> {
 }
 
 impl<C: Contract> Slot<C> {
-    pub(crate) fn new(common: Arc<Common>, depth: usize) -> Self {
+    pub(crate) fn new(common: Arc<Common>, depth: usize, is_stored: bool) -> Self {
         Slot {
             common,
             concurrent: Port::new(),
             exclusive: Port::new(),
+            concurrent_async: Port::new(),
+            exclusive_async: Port::new(),
             teardown: Port::new(),
             independent: Port::new(),
             reads: Depth::new(depth),
             changes: Depth::new(depth),
             subscriptions: Subscriptions::default(),
             keys: Mutex::default(),
+            is_stored,
+            direct: Direct::default(),
         }
     }
 
-    /// The port of a group, and how many may wait there; none for what ends the service.
-    pub(crate) fn place(&self, group: Group) -> (&Port<Item<C>>, Option<&Depth>) {
+    /// How many of a group may wait; none for what ends the service.
+    pub(crate) fn depth(&self, group: Group) -> Option<&Depth> {
         match group {
-            Group::Concurrent => (&self.concurrent, Some(&self.reads)),
-            Group::Exclusive => (&self.exclusive, Some(&self.changes)),
-            Group::Independent => (&self.independent, Some(&self.reads)),
-            Group::Teardown => (&self.teardown, None),
+            Group::Concurrent | Group::Independent => Some(&self.reads),
+            Group::Exclusive => Some(&self.changes),
+            Group::Teardown => None,
         }
+    }
+
+    fn port(&self, what: &What<C>) -> (&Port<Item<C>>, Group) {
+        let (_, group) = what.verb();
+        let port = match (group, what.is_async()) {
+            (Group::Concurrent, false) => &self.concurrent,
+            (Group::Concurrent, true) => &self.concurrent_async,
+            // A commit is waited for.
+            (Group::Exclusive, false) if !self.is_stored => &self.exclusive,
+            (Group::Exclusive, _) => &self.exclusive_async,
+            (Group::Independent, _) => &self.independent,
+            (Group::Teardown, _) => &self.teardown,
+        };
+        (port, group)
     }
 
     /// The item has started, or will not.
     pub(crate) fn leave(&self, group: Group) {
-        if let (_, Some(depth)) = self.place(group) {
+        if let Some(depth) = self.depth(group) {
             depth.leave();
         }
     }
 
     /// Posts an item for which there is room.
-    pub(crate) fn post(&self, group: Group, item: Item<C>) {
-        let (port, _) = self.place(group);
+    pub(crate) fn post(&self, item: Item<C>) {
+        let (port, group) = self.port(&item.what);
         if let Err(refused) = port.post(item) {
             self.leave(group);
             let fault = Fault::new(
@@ -179,6 +204,15 @@ impl<C: Contract> What<C> {
             What::Save(_) => (Verb::Submit, Group::Exclusive),
             What::Subscribe(_) | What::Unsubscribe(..) => (Verb::Subscribe, Group::Concurrent),
             What::Drop(_) => (Verb::Drop, Group::Teardown),
+        }
+    }
+
+    /// Whether its handler may wait.
+    fn is_async(&self) -> bool {
+        match self {
+            What::Request(request, _) => C::operation(request).is_async,
+            What::Get(_) | What::Subscribe(_) | What::Unsubscribe(..) => false,
+            What::Replace(..) | What::Patch(..) | What::Save(_) | What::Drop(_) => true,
         }
     }
 

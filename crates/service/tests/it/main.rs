@@ -3,6 +3,7 @@
 mod calls;
 mod clerk;
 mod deadlines;
+mod direct;
 mod jobs;
 mod nodes;
 mod shop;
