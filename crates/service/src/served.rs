@@ -147,9 +147,7 @@ impl<S: Service> Served<S> {
         let (slot, queue) = (&self.slot, Queue(Arc::clone(&self.slot.common.queue)));
         let [one, two, three, four, five, six] = [(); 6].map(|()| Arc::clone(self));
         let interleave = Interleave::new()
-            .exclusive(Receive::persistent(&slot.exclusive, move |item| {
-                one.exclusive(item);
-            }))
+            .exclusive(Receive::persistent(&slot.exclusive, move |()| one.batch()))
             .exclusive(Receive::persistent_async(
                 &slot.exclusive_async,
                 move |item| Arc::clone(&two).exclusive_async(item),

@@ -2,12 +2,13 @@
 //!
 //! - `contract.rs`: what the attribute makes of a trait; `definition.rs`: the trait of services, their partners;
 //! - `slot.rs`: the ports of a service; `client.rs`, `call.rs`: how they are posted to; `direct.rs`: when they need
-//!   not be; `any_service.rs`: without
+//!   not be; `batches.rs`: changes that wait; `any_service.rs`: without
 //!   knowing the contract; `cx.rs`: what a handler knows;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `subscription.rs`: what it tells whom;
 //! - `shared.rs`: what the services of a node share.
 
 mod any_service;
+mod batches;
 mod call;
 mod client;
 mod contract;

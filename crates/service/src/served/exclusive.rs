@@ -9,6 +9,7 @@ use crate::service::{ContractOf, StateOf};
 use crate::service::{Figures, Item, What};
 use crate::{Contract, Cx, Event, Fault, FaultCode, Group, Notification, Serves, Service};
 use serde_json::Value;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// The request of a keyed operation.
@@ -46,8 +47,20 @@ pub(super) enum Failed {
 }
 
 impl<S: Service> Served<S> {
-    /// Handles an item whose handler does not wait. The service has no store.
-    pub(super) fn exclusive(self: &Arc<Self>, item: Item<ContractOf<S>>) {
+    /// Handles the items of a batch, whose handlers do not wait. The service has no store.
+    pub(super) fn batch(self: &Arc<Self>) {
+        let mut panicked = None;
+        for item in self.slot.batches.take() {
+            // Panics of handlers are caught before; what a destructor panics with must not keep the others.
+            let handled = catch_unwind(AssertUnwindSafe(|| self.exclusive(item)));
+            panicked = panicked.or(handled.err());
+        }
+        if let Some(payload) = panicked {
+            resume_unwind(payload);
+        }
+    }
+
+    fn exclusive(self: &Arc<Self>, item: Item<ContractOf<S>>) {
         self.slot.leave(Group::Exclusive);
         let begun = match self.in_time(&item.envelope) {
             Ok(begun) => begun,

@@ -1,5 +1,6 @@
 //! Where a service is reached: its ports, which outlive the service that serves them.
 
+use super::batches::Batches;
 use super::direct::Direct;
 use super::shared::Shared;
 use super::subscriptions::{Entering, Subscriptions};
@@ -11,7 +12,7 @@ use crate::options::Envelope;
 use crate::rights::Rights;
 use crate::snapshot::Snapshot;
 use crate::{Contract, Fault, FaultCode, Group, Notification, Service, Verb};
-use motet_dispatch::Enqueue;
+use motet_dispatch::{Causalities, Enqueue};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, Ordering};
@@ -54,7 +55,9 @@ pub(crate) struct Slot<C: Contract> {
     pub(crate) common: Arc<Common>,
     /// For operations whose handlers do not wait.
     pub(crate) concurrent: Port<Item<C>>,
-    pub(crate) exclusive: Port<Item<C>>,
+    /// Each item stands for a batch.
+    pub(crate) exclusive: Port<()>,
+    pub(crate) batches: Batches<C>,
     /// For those whose handlers may.
     pub(crate) concurrent_async: Port<Item<C>>,
     pub(crate) exclusive_async: Port<Item<C>>,
@@ -95,6 +98,7 @@ impl<C: Contract> Slot<C> {
             common,
             concurrent: Port::new(),
             exclusive: Port::new(),
+            batches: Batches::default(),
             concurrent_async: Port::new(),
             exclusive_async: Port::new(),
             teardown: Port::new(),
@@ -117,18 +121,21 @@ impl<C: Contract> Slot<C> {
         }
     }
 
-    fn port(&self, what: &What<C>) -> (&Port<Item<C>>, Group) {
-        let (_, group) = what.verb();
-        let port = match (group, what.is_async()) {
-            (Group::Concurrent, false) => &self.concurrent,
-            (Group::Concurrent, true) => &self.concurrent_async,
-            // A commit is waited for.
-            (Group::Exclusive, false) if !self.is_stored => &self.exclusive,
-            (Group::Exclusive, _) => &self.exclusive_async,
-            (Group::Independent, _) => &self.independent,
-            (Group::Teardown, _) => &self.teardown,
-        };
-        (port, group)
+    fn port(&self, what: &What<C>, group: Group) -> &Port<Item<C>> {
+        match group {
+            Group::Concurrent if what.is_async() => &self.concurrent_async,
+            Group::Concurrent => &self.concurrent,
+            Group::Exclusive => &self.exclusive_async,
+            Group::Independent => &self.independent,
+            Group::Teardown => &self.teardown,
+        }
+    }
+
+    /// Whether an exclusive handler may be one of several in a batch: it does not wait, for itself or for a commit,
+    /// what it does wrong concerns its caller, and all of them run under no causality.
+    fn is_of_batch(&self, what: &What<C>) -> bool {
+        let has_caller = matches!(what, What::Request(_, Some(_)));
+        has_caller && !self.is_stored && !what.is_async() && Causalities::active().is_empty()
     }
 
     /// The item has started, or will not.
@@ -140,17 +147,25 @@ impl<C: Contract> Slot<C> {
 
     /// Posts an item for which there is room.
     pub(crate) fn post(&self, item: Item<C>) {
-        let (port, group) = self.port(&item.what);
-        if let Err(refused) = port.post(item) {
+        let (_, group) = item.what.verb();
+        let posted = match group {
+            Group::Exclusive if self.is_of_batch(&item.what) => {
+                let post = || self.exclusive.post(()).map_err(|refused| refused.reason);
+                self.batches.add(item, post)
+            }
+            _ => {
+                if group == Group::Exclusive {
+                    self.batches.close();
+                }
+                let posted = self.port(&item.what, group).post(item);
+                posted.map_err(|refused| (refused.item, refused.reason))
+            }
+        };
+        if let Err((item, why)) = posted {
             self.leave(group);
-            let fault = Fault::new(
-                FaultCode::InsufficientResources,
-                format!("the queue of the service takes no task: {}", refused.reason),
-            );
-            refused
-                .item
-                .what
-                .refuse(fault.of_service(&self.common.path));
+            let reason = format!("the queue of the service takes no task: {why}");
+            let fault = Fault::new(FaultCode::InsufficientResources, reason);
+            item.what.refuse(fault.of_service(&self.common.path));
         }
     }
 
