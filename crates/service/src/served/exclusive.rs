@@ -143,7 +143,7 @@ impl<S: Service> Served<S> {
         };
         let service = alone(&mut shared);
         let before = self.before(service, &request);
-        let running = || complete(ContractOf::<S>::exclusive(service, cx, request));
+        let running = || complete(ContractOf::<S>::exclusive(&mut *service, cx, request));
         let outcome = match cx.context(true).run_now(running) {
             Ok(outcome) => outcome,
             Err(panicked) => {
@@ -151,7 +151,7 @@ impl<S: Service> Served<S> {
                 return Err(Failed::Panic(panicked));
             }
         };
-        let changed = self.settle(alone(&mut shared), &before, keyed, &outcome);
+        let changed = self.settle(service, &before, keyed, &outcome);
         if cx.wants_save() {
             drop(shared);
             let fault = self.no_store();

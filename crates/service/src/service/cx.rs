@@ -9,6 +9,7 @@ use crate::report::Level;
 use crate::{AnyClient, Contract, ContractClient, Fault, Notification, Subscribe};
 use motet_dispatch::Clock;
 use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicBool, Ordering};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -22,14 +23,9 @@ pub struct Cx {
     pub(crate) envelope: Envelope,
     /// What the job knows whose work this is: `job.rs`.
     pub(crate) job: Option<Arc<dyn Any + Send + Sync>>,
-    said: Mutex<Said>,
-}
-
-/// What a handler has said.
-#[derive(Default)]
-struct Said {
-    keys: Vec<String>,
-    save: bool,
+    /// The keys of the notification, and whether the state is to be stored: what the handler has said.
+    keys: Mutex<Vec<String>>,
+    save: AtomicBool,
 }
 
 impl Cx {
@@ -38,7 +34,8 @@ impl Cx {
             common: Arc::clone(common),
             envelope,
             job: None,
-            said: Mutex::default(),
+            keys: Mutex::default(),
+            save: AtomicBool::new(false),
         }
     }
 
@@ -104,21 +101,22 @@ impl Cx {
 
     /// What subscribers can filter the notification of this operation by.
     pub fn notify_keys<K: Into<String>>(&self, keys: impl IntoIterator<Item = K>) {
-        self.said.lock().keys = keys.into_iter().map(Into::into).collect();
+        *self.keys.lock() = keys.into_iter().map(Into::into).collect();
     }
 
     pub(crate) fn take_keys(&self) -> Arc<[String]> {
-        std::mem::take(&mut self.said.lock().keys).into()
+        std::mem::take(&mut *self.keys.lock()).into()
     }
 
     /// Has the state stored when this exclusive handler has ended well; the answer leaves after that. When it cannot be
     /// stored, the answer is the fault, and the service is built anew of what is.
     pub fn save(&self) {
-        self.said.lock().save = true;
+        // Relaxed: it is read when the handler has ended.
+        self.save.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn wants_save(&self) -> bool {
-        self.said.lock().save
+        self.save.load(Ordering::Relaxed)
     }
 
     /// The client of this very service. A call that a handler of a group makes to it and awaits is a
@@ -194,7 +192,8 @@ impl Clone for Cx {
             common: Arc::clone(&self.common),
             envelope: self.envelope.clone(),
             job: self.job.clone(),
-            said: Mutex::default(),
+            keys: Mutex::default(),
+            save: AtomicBool::new(false),
         }
     }
 }

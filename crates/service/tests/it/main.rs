@@ -6,6 +6,7 @@ mod deadlines;
 mod direct;
 mod jobs;
 mod nodes;
+mod responses;
 mod shop;
 mod stores;
 mod subscriptions;

@@ -74,6 +74,13 @@ impl<N> Floor<N> {
     /// An exclusive handler that began at once has ended.
     pub(in crate::arbiter::interleave) fn end_brief(&self) -> Next<N> {
         self.brief.store(false, Ordering::Relaxed);
-        self.pass_on()
+        let mut state = self.state.lock();
+        let nobody_waits = state.exclusive.is_empty() && state.held.is_empty();
+        if !nobody_waits || state.teardown.is_some() || state.off {
+            return self.decide(&mut state);
+        }
+        state.phase = Phase::Open;
+        self.crowd.lower();
+        Next::Nothing
     }
 }
