@@ -12,6 +12,7 @@
 mod at_once;
 mod concurrent;
 mod exclusive;
+mod merge_patch;
 mod restart;
 mod teardown;
 
