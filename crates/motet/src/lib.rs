@@ -28,7 +28,8 @@
 //! | items that all who subscribe shall get | [`BroadcastPort`] | `readings` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
 //! | a tree to search, with a bound that all ranks know | [`search::Search`] | `tree_search`, `perft` |
-//! | something to simulate, event by event | [`sim::Model`] | `queueing_network` |
+//! | something to simulate, event by event, on many ranks | [`sim::Model`] | `queueing_network` |
+//! | … as processes that wait in virtual time | [`sim::Simulation`] | `gas_station`, `bank_queue` |
 //!
 //! ```
 //! use motet::{Dispatcher, Port, QueueConfig, Receive};

@@ -28,6 +28,7 @@ impl Queens {
         rows.columns.count_ones() == self.size
     }
 
+    #[inline]
     fn all(self) -> u32 {
         u32::MAX >> (32 - self.size)
     }

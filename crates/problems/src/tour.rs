@@ -22,7 +22,10 @@ pub struct Way {
 impl Tour {
     /// Cities by latitude and longitude in TSPLIB's degrees and minutes (`EDGE_WEIGHT_TYPE: GEO`).
     #[must_use]
-    #[expect(clippy::approx_constant, reason = "TSPLIB defines its distances by this")]
+    #[expect(
+        clippy::approx_constant,
+        reason = "TSPLIB defines its distances by this"
+    )]
     pub fn geographic(cities: &[(f64, f64)]) -> Self {
         let radians = |degrees: f64| {
             let whole = degrees.trunc();

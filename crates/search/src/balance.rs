@@ -159,11 +159,11 @@ impl<J: Job> Balance<'_, '_, J> {
         while self.stop.is_none() {
             if self.has_work || self.begin() {
                 self.work(job)?;
-                while let Some((from, message)) = self.link.next()? {
-                    self.hear(from, message, job)?;
-                }
-                self.serve()?;
                 if self.link.size() > 1 {
+                    while let Some((from, message)) = self.link.next()? {
+                        self.hear(from, message, job)?;
+                    }
+                    self.serve()?;
                     yield_now().await;
                 }
                 continue;

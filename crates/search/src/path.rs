@@ -14,7 +14,10 @@ pub(crate) struct Level<N> {
 /// The path of the node that is looked at.
 pub(crate) struct Path<'a, N> {
     pub(crate) prefix: &'a [u32],
-    pub(crate) levels: &'a [Level<N>],
+    /// The levels of its ancestors in the piece.
+    pub(crate) above: &'a [Level<N>],
+    /// Its child number.
+    pub(crate) number: u32,
 }
 
 impl<N> Level<N> {
@@ -44,7 +47,8 @@ impl<N> Level<N> {
 impl<N> Path<'_, N> {
     fn numbers(&self) -> impl Iterator<Item = u32> {
         let prefix = self.prefix.iter().copied();
-        prefix.chain(self.levels.iter().map(Level::number))
+        let above = self.above.iter().map(Level::number);
+        prefix.chain(above).chain([self.number])
     }
 
     pub(crate) fn to_vec(&self) -> Vec<u32> {
@@ -53,7 +57,7 @@ impl<N> Path<'_, N> {
 
     /// How many edges it has.
     pub(crate) fn depth(&self) -> usize {
-        self.prefix.len() + self.levels.len() - 1
+        self.prefix.len() + self.above.len()
     }
 
     /// Which node comes first: parents before children, children in their order.

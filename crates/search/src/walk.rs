@@ -45,10 +45,6 @@ pub(crate) struct Walk<N> {
     /// Those below `depth` are empty; there is always one.
     levels: Vec<Level<N>>,
     depth: usize,
-    /// No level above this one has nodes that are not begun.
-    top: usize,
-    /// Nodes in all levels.
-    held: usize,
     /// The greatest number of levels below the first that the depth limit allows.
     deepest: usize,
 }
@@ -73,8 +69,6 @@ impl<N> Walk<N> {
             prefix: Vec::new(),
             levels: vec![Level::new(), Level::new()],
             depth: 0,
-            top: 0,
-            held: 0,
             deepest: 0,
         }
     }
@@ -85,7 +79,8 @@ impl<N> Walk<N> {
 
     /// The nodes that it holds.
     pub(crate) fn held(&self) -> usize {
-        self.held
+        let levels = self.levels[..=self.depth].iter();
+        levels.map(|level| level.nodes.len()).sum()
     }
 
     /// Begins a piece, after the last one is done. No node is to be deeper than `limit`.
@@ -94,7 +89,6 @@ impl<N> Walk<N> {
         self.number = piece.number;
         self.deepest = (limit as usize).saturating_sub(piece.prefix.len());
         self.prefix = piece.prefix;
-        self.held = piece.nodes.len();
         self.levels[0] = Level {
             nodes: piece.nodes,
             next: 0,
@@ -105,40 +99,46 @@ impl<N> Walk<N> {
     /// Gives up what is not begun.
     pub(crate) fn stop(&mut self) {
         self.levels.iter_mut().for_each(Level::clear);
-        (self.depth, self.top, self.held) = (0, 0, 0);
+        self.depth = 0;
     }
 
     /// Looks at up to `budget` nodes; how many it were, and why it has paused.
     pub(crate) fn run<J: Job<Node = N>>(&mut self, job: &mut J, budget: u32) -> (u32, Pause) {
         let mut left = budget;
-        while left > 0 {
+        loop {
             let (upper, lower) = self.levels.split_at_mut(self.depth + 1);
-            let level = &mut upper[self.depth];
-            let at = level.next;
-            if at >= level.nodes.len() {
-                self.held -= level.nodes.len();
-                level.clear();
-                if self.depth == 0 {
-                    return (budget - left, Pause::Done);
-                }
-                self.depth -= 1;
-                self.top = self.top.min(self.depth);
-                continue;
-            }
-            level.next = at + 1;
-            left -= 1;
-            let node = &upper[self.depth].nodes[at];
-            let path = Path {
-                prefix: &self.prefix,
-                levels: upper,
+            let Some((level, above)) = upper.split_last_mut() else {
+                return (budget - left, Pause::Done);
             };
-            if !job.visit(node, &path) {
-                continue;
-            }
             let below = &mut lower[0].nodes;
-            job.children(node, below);
-            if !below.is_empty() {
-                self.held += below.len();
+            loop {
+                if left == 0 {
+                    return (budget, Pause::Budget);
+                }
+                let Some(node) = level.nodes.get(level.next) else {
+                    level.nodes.clear();
+                    level.next = 0;
+                    if self.depth == 0 {
+                        return (budget - left, Pause::Done);
+                    }
+                    self.depth -= 1;
+                    break;
+                };
+                let path = Path {
+                    prefix: &self.prefix,
+                    above,
+                    number: level.first + level.next as u32,
+                };
+                // Before the program's code: a panic there names this node.
+                level.next += 1;
+                left -= 1;
+                if !job.visit(node, &path) {
+                    continue;
+                }
+                job.children(node, below);
+                if below.is_empty() {
+                    continue;
+                }
                 self.depth += 1;
                 if lower.len() == 1 {
                     self.levels.push(Level::new());
@@ -146,26 +146,23 @@ impl<N> Walk<N> {
                 if self.depth > self.deepest {
                     return (budget - left, Pause::TooDeep);
                 }
+                break;
             }
         }
-        (budget, Pause::Budget)
     }
 
     /// Hands over the last half of the siblings that are not begun, nearest to the root; `None` if nothing would be left.
     pub(crate) fn give(&mut self, number: impl FnOnce() -> u64) -> Option<Piece<N>> {
         let levels = &mut self.levels[..=self.depth];
-        while self.top < self.depth && levels[self.top].open() == 0 {
-            self.top += 1;
-        }
-        let (above, below) = levels.split_at_mut(self.top);
+        let top = levels.iter().position(|level| level.open() > 0)?;
+        let (above, below) = levels.split_at_mut(top);
         let (level, deeper) = below.split_first_mut()?;
         let open = level.open();
-        if open == 0 || (open == 1 && deeper.iter().all(|level| level.open() == 0)) {
+        if open == 1 && deeper.iter().all(|level| level.open() == 0) {
             return None;
         }
         let keep = level.nodes.len() - open.div_ceil(2);
         let nodes = level.nodes.split_off(keep);
-        self.held -= nodes.len();
         let mut prefix = self.prefix.clone();
         prefix.extend(above.iter().map(Level::number));
         Some(Piece {

@@ -89,9 +89,9 @@ impl<'s, N> Worker<'s, N> {
             let path = path();
             return Err(Stop::Fault(Fault::TooDeep { rank, path, limit }));
         }
-        let (held, limit) = (self.walk.held(), self.limits.held);
-        if held > limit {
-            let path = path();
+        let limit = self.limits.held;
+        if limit < usize::MAX && self.walk.held() > limit {
+            let (held, path) = (self.walk.held(), path());
             return Err(Stop::Fault(Fault::TooManyHeld {
                 rank,
                 path,
