@@ -101,23 +101,23 @@ impl<A, N, B> Then<A, N, B> {
     }
 }
 
-impl<A, N, B, T, E> Pending for Then<A, N, B>
+impl<A, N, B, T, R, E> Pending for Then<A, N, B>
 where
     A: Pending<Output = Result<T, E>>,
-    N: FnOnce(T) -> Option<B>,
-    B: Pending<Output = Result<(), E>>,
+    N: FnOnce(T) -> Either<R, B>,
+    B: Pending<Output = Result<R, E>>,
 {
-    type Output = Result<(), E>;
+    type Output = Result<R, E>;
 
     #[inline]
-    fn look(&mut self) -> Option<Result<(), E>> {
+    fn look(&mut self) -> Option<Result<R, E>> {
         loop {
             match &mut self.step {
                 Either::One(first) => match first.look()? {
                     Err(error) => return Some(Err(error)),
                     Ok(outcome) => match self.next.take()?(outcome) {
-                        None => return Some(Ok(())),
-                        Some(second) => self.step = Either::Other(second),
+                        Either::One(outcome) => return Some(Ok(outcome)),
+                        Either::Other(second) => self.step = Either::Other(second),
                     },
                 },
                 Either::Other(second) => return second.look(),
@@ -137,6 +137,38 @@ where
             Either::One(first) => first.called(),
             Either::Other(second) => second.called(),
         }
+    }
+}
+
+/// Something that gives this when it has ended well.
+pub(crate) struct Giving<P, R> {
+    pending: P,
+    gives: Option<R>,
+}
+
+impl<P, R> Giving<P, R> {
+    pub(crate) fn new(pending: P, gives: R) -> Self {
+        let gives = Some(gives);
+        Giving { pending, gives }
+    }
+}
+
+impl<P: Pending<Output = Result<(), E>>, R, E> Pending for Giving<P, R> {
+    type Output = Result<R, E>;
+
+    fn look(&mut self) -> Option<Result<R, E>> {
+        match self.pending.look()? {
+            Ok(()) => self.gives.take().map(Ok),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    fn why(&self) -> Whys {
+        self.pending.why()
+    }
+
+    fn called(&self) -> Option<Called> {
+        self.pending.called()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Allgather.
 
-use super::gather::Pieces;
-use super::shelf::{append, copy};
-use crate::exchange::Exchange;
+use super::counted::Ways;
+use super::shelf::append;
+use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
 use crate::pending::{Either, Waiting};
@@ -74,12 +74,14 @@ impl Communicator {
         let call = Call::new::<T>("allgather_into", Location::caller()).length(numbers.len());
         let pending = if self.exchanges::<T>(numbers.len()) {
             let schedule = Schedule::allgather((self.rank(), self.size()), numbers.len());
-            let both = (numbers, all);
+            let both = (numbers, Room::There(all));
             Either::One(Exchange::new(self, call, Ok(schedule), both, |mine, _| {
                 mine
             }))
         } else {
-            Either::Other(self.allgather_numbers(call, numbers, all, |_| ()))
+            let ends = Ok(vec![numbers.len()]);
+            let way = (call, Ways::Allgather);
+            Either::Other(self.counted_at_once(way, ends, numbers, all, |_| ()))
         };
         Waiting::new(self.spot(), pending)
     }
@@ -95,7 +97,9 @@ impl Communicator {
         all: &'c mut [T],
     ) -> Request<'c, ()> {
         let call = Call::new::<T>("iallgather_into", Location::caller()).length(numbers.len());
-        self.allgather_numbers(call, numbers, all, |_| ()).started()
+        let ends = Ok(vec![numbers.len()]);
+        self.counted_at_once((call, Ways::Allgather), ends, numbers, all, |_| ())
+            .started()
     }
 
     /// Puts the numbers of all ranks, which may bring different numbers of them, one after the other into
@@ -124,8 +128,9 @@ impl Communicator {
         all: &'c mut [T],
     ) -> impl Future<Output = Result<Vec<usize>, CommError>> {
         let call = Call::new::<T>("allgatherv_into", Location::caller());
-        self.allgather_numbers(call, numbers, all, <[usize]>::to_vec)
-            .now()
+        let ends = Ok(vec![numbers.len()]);
+        let pending = self.counted((call, Ways::Allgather), ends, numbers, all, |counts| counts);
+        Waiting::new(self.spot(), pending)
     }
 
     /// Starts an [`allgatherv_into`](Communicator::allgatherv_into) (MPI_IALLGATHERV).
@@ -139,7 +144,8 @@ impl Communicator {
         all: &'c mut [T],
     ) -> Request<'c, Vec<usize>> {
         let call = Call::new::<T>("iallgatherv_into", Location::caller());
-        self.allgather_numbers(call, numbers, all, <[usize]>::to_vec)
+        let ends = Ok(vec![numbers.len()]);
+        self.counted_at_once((call, Ways::Allgather), ends, numbers, all, |counts| counts)
             .started()
     }
 
@@ -150,21 +156,5 @@ impl Communicator {
     ) -> impl Collective<'c, Vec<T>> {
         let read = |all: &Vec<T>| Ok(all.clone());
         Meet::new(self, call, Ok(vec![value]), append, |all| all, read)
-    }
-
-    fn allgather_numbers<'c, T: Plain, R: 'c>(
-        &'c self,
-        call: Call,
-        numbers: &[T],
-        all: &'c mut [T],
-        give: impl FnOnce(&[usize]) -> R + 'c,
-    ) -> impl Collective<'c, R> {
-        let name = call.name();
-        let read = move |came: &Pieces<T>| {
-            copy(name, &came.numbers, all)?;
-            Ok(give(&came.counts))
-        };
-        let value = Ok(Pieces::one(numbers));
-        Meet::new(self, call, value, Pieces::join, |all| all, read)
     }
 }

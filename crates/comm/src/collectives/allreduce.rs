@@ -1,8 +1,8 @@
 //! Allreduce.
 
 use super::shelf::{copy, each_of};
-use crate::exchange::Exchange;
 pub(super) use crate::exchange::same_length;
+use crate::exchange::{Exchange, Room};
 use crate::fabric::{Call, Row, fold_rows};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Either, Pending, Waiting};
@@ -135,7 +135,7 @@ impl Communicator {
         let rank = (self.rank(), self.size());
         let fine = same_length(call.name(), numbers.len(), totals.len());
         let fine = fine.map(|()| Schedule::allreduce(rank, numbers.len()));
-        Exchange::new(self, call, fine, (numbers, totals), op)
+        Exchange::new(self, call, fine, (numbers, Room::There(totals)), op)
     }
 
     fn allreduce_at<'c, T: Clone + Value + Sync>(

@@ -1,16 +1,16 @@
 //! All to all: every rank has something for every other.
 
 use super::allreduce::same_length;
-use super::shelf::{Shelf, append, copy, cut};
-use crate::exchange::Exchange;
+use super::counted::Ways;
+use super::shelf::{Shelf, append, cut};
+use crate::exchange::{Exchange, Room};
 use crate::fabric::{Call, Place};
-use crate::lent::{Lent, Parcels, Rows, Swap, Swapped};
+use crate::lent::{Parcels, Rows, Swap, Swapped};
 use crate::meet::{Collective, Meet};
 use crate::pending::{Either, Pending, Waiting};
 use crate::request::Request;
 use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Local, Plain, Value};
-use serde::{Deserialize, Serialize};
 use std::future::Future;
 use std::panic::Location;
 
@@ -141,8 +141,9 @@ impl Communicator {
         came: &'c mut [T],
     ) -> impl Future<Output = Result<Vec<usize>, CommError>> {
         let call = Call::new::<T>("alltoallv_into", Location::caller());
-        self.alltoallv_numbers(call, numbers, counts.to_vec(), came, |counts| counts)
-            .now()
+        let ends = self.cut(call.name(), numbers.len(), counts);
+        let pending = self.counted((call, Ways::Alltoall), ends, numbers, came, |counts| counts);
+        Waiting::new(self.spot(), pending)
     }
 
     /// Starts an [`alltoallv_into`](Communicator::alltoallv_into) (MPI_IALLTOALLV).
@@ -157,7 +158,8 @@ impl Communicator {
         came: &'c mut [T],
     ) -> Request<'c, Vec<usize>> {
         let call = Call::new::<T>("ialltoallv_into", Location::caller());
-        self.alltoallv_numbers(call, numbers, counts.to_vec(), came, |counts| counts)
+        let ends = self.cut(call.name(), numbers.len(), counts);
+        self.counted_at_once((call, Ways::Alltoall), ends, numbers, came, |counts| counts)
             .started()
     }
 
@@ -229,7 +231,8 @@ impl Communicator {
             let part = |peer: usize| peer * each..(peer + 1) * each;
             Schedule::alltoall(rank, part, part)
         });
-        Exchange::new(self, call, fine, (numbers, came), |mine, _| mine)
+        let both = (numbers, Room::There(came));
+        Exchange::new(self, call, fine, both, |mine, _| mine)
     }
 
     /// Each part goes to its rank in a parcel, but for the own.
@@ -274,46 +277,16 @@ impl Communicator {
         Err(CommError::Arguments { problem })
     }
 
-    fn alltoallv_numbers<'c, T: Plain, R: 'c>(
-        &'c self,
-        call: Call,
-        numbers: &[T],
-        counts: Vec<usize>,
-        came: &'c mut [T],
-        give: impl FnOnce(Vec<usize>) -> R + 'c,
-    ) -> impl Collective<'c, R> {
-        let (rank, name) = (self.rank(), call.name());
-        let value = match cut(name, numbers.len(), &counts, self.size()) {
-            Ok(begins) => Ok(vec![Row {
-                begins,
-                counts,
-                numbers: self.lender().lend(numbers),
-            }]),
-            Err(problem) => Err(CommError::Arguments { problem }),
-        };
-        let read = move |rows: &Vec<Row<T>>| {
-            let counts: Vec<usize> = rows.iter().map(|row| row.counts[rank]).collect();
-            let all: usize = counts.iter().sum();
-            same_length(name, all, came.len())?;
-            let mut rest = came;
-            for (row, count) in rows.iter().zip(&counts) {
-                let (room, behind) = rest.split_at_mut(*count);
-                let begin = row.begins[rank];
-                copy(name, &row.numbers[begin..begin + count], room)?;
-                rest = behind;
-            }
-            Ok(give(counts))
-        };
-        Meet::new(self, call, value, append, |rows| rows, read)
+    /// Where parts of these lengths end, one for each rank.
+    pub(super) fn cut(
+        &self,
+        name: &str,
+        given: usize,
+        counts: &[usize],
+    ) -> Result<Vec<usize>, CommError> {
+        let ends = cut(name, given, counts, self.size());
+        ends.map_err(|problem| CommError::Arguments { problem })
     }
-}
-
-/// The numbers of one rank, for all ranks.
-#[derive(Serialize, Deserialize)]
-struct Row<T> {
-    begins: Vec<usize>,
-    counts: Vec<usize>,
-    numbers: Lent<T>,
 }
 
 /// From what each rank has for all to what all have for each rank.

@@ -1,7 +1,7 @@
 //! Broadcast.
 
 use super::shelf::copy;
-use crate::exchange::Exchange;
+use crate::exchange::{Exchange, Room};
 use crate::fabric::{Call, Place, Table};
 use crate::lent::{Lent, Loan};
 use crate::meet::{Collective, Meet};
@@ -158,7 +158,8 @@ impl Communicator {
         let (rank, length) = ((self.rank(), self.size()), numbers.len());
         let fine = self.check_rank(root);
         let fine = fine.map(|()| Schedule::broadcast(rank, root, length));
-        Exchange::new(self, call, fine, (&[][..], numbers), |mine, _| mine)
+        let both = (&[][..], Room::There(numbers));
+        Exchange::new(self, call, fine, both, |mine, _| mine)
     }
 
     /// There is one reader: it gives back the room that the numbers come in.

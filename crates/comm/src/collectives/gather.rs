@@ -1,11 +1,14 @@
 //! Gather.
 
-use super::shelf::{Shelf, append, copy};
+use super::counted::Ways;
+use super::shelf::{Shelf, append};
+use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
+use crate::pending::{Either, Waiting};
 use crate::request::Request;
+use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Plain, Value};
-use serde::{Deserialize, Serialize};
 use std::future::Future;
 use std::panic::Location;
 
@@ -72,8 +75,20 @@ impl Communicator {
         numbers: &[T],
         all: &'c mut [T],
     ) -> impl Future<Output = Result<(), CommError>> {
-        let call = Call::new::<T>("gather_into", Location::caller()).length(numbers.len());
-        self.gather_numbers(call, root, numbers, all, |_| ()).now()
+        let (rank, each) = ((self.rank(), self.size()), numbers.len());
+        let call = Call::new::<T>("gather_into", Location::caller());
+        let (call, fine) = (call.root(root).length(each), self.check_rank(root));
+        let pending = if self.exchanges::<T>(each) {
+            let fine = fine.map(|()| Schedule::gather(rank, root, each));
+            let all = if rank.0 == root { all } else { &mut all[..0] };
+            let both = (numbers, Room::There(all));
+            Either::One(Exchange::new(self, call, fine, both, |mine, _| mine))
+        } else {
+            let (way, ends) = ((call, Ways::Gather(root)), fine.map(|()| vec![each]));
+            let all = self.counted_at_once(way, ends, numbers, all, |_| ());
+            Either::Other(all)
+        };
+        Waiting::new(self.spot(), pending)
     }
 
     /// Starts a [`gather_into`](Communicator::gather_into) (MPI_IGATHER).
@@ -87,8 +102,10 @@ impl Communicator {
         numbers: &[T],
         all: &'c mut [T],
     ) -> Request<'c, ()> {
-        let call = Call::new::<T>("igather_into", Location::caller()).length(numbers.len());
-        self.gather_numbers(call, root, numbers, all, |_| ())
+        let call = Call::new::<T>("igather_into", Location::caller());
+        let call = call.root(root).length(numbers.len());
+        let ends = self.check_rank(root).map(|()| vec![numbers.len()]);
+        self.counted_at_once((call, Ways::Gather(root)), ends, numbers, all, |_| ())
             .started()
     }
 
@@ -118,9 +135,12 @@ impl Communicator {
         numbers: &[T],
         all: &'c mut [T],
     ) -> impl Future<Output = Result<Vec<usize>, CommError>> {
-        let call = Call::new::<T>("gatherv_into", Location::caller());
-        self.gather_numbers(call, root, numbers, all, <[usize]>::to_vec)
-            .now()
+        let call = Call::new::<T>("gatherv_into", Location::caller()).root(root);
+        let ends = self.check_rank(root).map(|()| vec![numbers.len()]);
+        let pending = self.counted((call, Ways::Gather(root)), ends, numbers, all, |counts| {
+            counts
+        });
+        Waiting::new(self.spot(), pending)
     }
 
     /// Starts a [`gatherv_into`](Communicator::gatherv_into) (MPI_IGATHERV).
@@ -134,9 +154,12 @@ impl Communicator {
         numbers: &[T],
         all: &'c mut [T],
     ) -> Request<'c, Vec<usize>> {
-        let call = Call::new::<T>("igatherv_into", Location::caller());
-        self.gather_numbers(call, root, numbers, all, <[usize]>::to_vec)
-            .started()
+        let call = Call::new::<T>("igatherv_into", Location::caller()).root(root);
+        let ends = self.check_rank(root).map(|()| vec![numbers.len()]);
+        self.counted_at_once((call, Ways::Gather(root)), ends, numbers, all, |counts| {
+            counts
+        })
+        .started()
     }
 
     fn gather_at<'c, T: Value>(
@@ -149,47 +172,5 @@ impl Communicator {
         let is_root = self.rank() == root;
         let read = move |all: &Shelf<Vec<T>>| Ok(is_root.then(|| all.take(0)));
         Meet::new(self, call, value, append, |all| Shelf::new([all]), read)
-    }
-
-    fn gather_numbers<'c, T: Plain, R: 'c>(
-        &'c self,
-        call: Call,
-        root: usize,
-        numbers: &[T],
-        all: &'c mut [T],
-        give: impl FnOnce(&[usize]) -> R + 'c,
-    ) -> impl Collective<'c, R> {
-        let (is_root, name) = (self.rank() == root, call.name());
-        let value = self.check_rank(root).map(|()| Pieces::one(numbers));
-        let read = move |came: &Pieces<T>| {
-            if is_root {
-                copy(name, &came.numbers, all)?;
-            }
-            Ok(give(&came.counts))
-        };
-        Meet::new(self, call.root(root), value, Pieces::join, |all| all, read)
-    }
-}
-
-/// The numbers of several ranks, one after the other.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Pieces<T> {
-    pub(super) counts: Vec<usize>,
-    pub(super) numbers: Vec<T>,
-}
-
-impl<T: Plain> Pieces<T> {
-    pub(super) fn one(numbers: &[T]) -> Self {
-        Pieces {
-            counts: vec![numbers.len()],
-            numbers: numbers.to_vec(),
-        }
-    }
-
-    pub(super) fn join(self, right: Self) -> Self {
-        Pieces {
-            counts: append(self.counts, right.counts),
-            numbers: append(self.numbers, right.numbers),
-        }
     }
 }

@@ -2,9 +2,12 @@
 
 use super::allreduce::same_length;
 use super::shelf::{Shelf, copy, each_of};
+use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
+use crate::pending::{Either, Waiting};
 use crate::request::Request;
+use crate::schedule::Schedule;
 use crate::wire::Numbers;
 use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
@@ -85,7 +88,20 @@ impl Communicator {
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Future<Output = Result<(), CommError>> {
         let call = Call::new::<T>("reduce_into", Location::caller()).root(root);
-        self.reduce_numbers(call, root, numbers, totals, op).now()
+        let (rank, length) = ((self.rank(), self.size()), numbers.len());
+        let pending = if self.exchanges::<T>(length) && self.is_spread() {
+            let fine = self.reducible(call.name(), root, numbers, totals);
+            let fine = fine.map(|()| Schedule::reduce(rank, root, length));
+            let room = match &fine {
+                Ok(schedule) if rank.0 != root => Room::Own(self.lender().room(schedule.room)),
+                _ => Room::There(totals),
+            };
+            let both = (numbers, room);
+            Either::One(Exchange::new(self, call.length(length), fine, both, op))
+        } else {
+            Either::Other(self.reduce_numbers(call, root, numbers, totals, op))
+        };
+        Waiting::new(self.spot(), pending)
     }
 
     /// Starts a [`reduce_into`](Communicator::reduce_into) (MPI_IREDUCE).
@@ -127,12 +143,8 @@ impl Communicator {
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Collective<'c, ()> {
         let (is_root, name) = (self.rank() == root, call.name());
-        let value = self.check_rank(root).and_then(|()| {
-            if is_root {
-                same_length(name, numbers.len(), totals.len())?;
-            }
-            Ok(Numbers::Own(numbers.to_vec()))
-        });
+        let fine = self.reducible(name, root, numbers, totals);
+        let value = fine.map(|()| Numbers::Own(numbers.to_vec()));
         let read = move |all: &Numbers<T>| {
             if is_root {
                 copy(name, &all.all(), totals)?;
@@ -141,5 +153,19 @@ impl Communicator {
         };
         let call = call.length(numbers.len());
         Meet::new(self, call, value, each_of(op), |all| all, read)
+    }
+
+    fn reducible<T>(
+        &self,
+        name: &str,
+        root: usize,
+        numbers: &[T],
+        totals: &[T],
+    ) -> Result<(), CommError> {
+        self.check_rank(root)?;
+        match self.rank() == root {
+            true => same_length(name, numbers.len(), totals.len()),
+            false => Ok(()),
+        }
     }
 }

@@ -1,9 +1,12 @@
 //! Reduce and scatter: each rank gets a part of the total.
 
-use super::shelf::{Shelf, copy, cut, each};
+use super::shelf::{Shelf, copy, each};
+use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
+use crate::pending::{Either, Waiting};
 use crate::request::Request;
+use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
@@ -81,8 +84,21 @@ impl Communicator {
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Future<Output = Result<(), CommError>> {
         let call = Call::new::<T>("reduce_scatter_into", Location::caller());
-        self.reduce_scatter_numbers(call, numbers, counts, part, op)
-            .now()
+        let pending = if self.exchanges::<T>(numbers.len()) && self.is_spread() {
+            let ends = self.cut(call.name(), numbers.len(), counts);
+            let fine = ends.and_then(|ends| {
+                let own = counts[self.rank()];
+                super::allreduce::same_length(call.name(), own, part.len())?;
+                let of = |rank: usize| ends[rank] - counts[rank]..ends[rank];
+                Ok(Schedule::reduce_scatter((self.rank(), self.size()), of))
+            });
+            let call = call.length(numbers.len());
+            let both = (numbers, Room::There(part));
+            Either::One(Exchange::new(self, call, fine, both, op))
+        } else {
+            Either::Other(self.reduce_scatter_numbers(call, numbers, counts, part, op))
+        };
+        Waiting::new(self.spot(), pending)
     }
 
     /// Starts a [`reduce_scatter_into`](Communicator::reduce_scatter_into) (MPI_IREDUCE_SCATTER).
@@ -134,10 +150,9 @@ impl Communicator {
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Collective<'c, ()> {
         let (rank, name) = (self.rank(), call.name());
-        let begins = cut(name, numbers.len(), counts, self.size());
-        let begin = begins.as_ref().map_or(0, |begins| begins[rank]);
-        let value = begins
-            .map_err(|problem| CommError::Arguments { problem })
+        let ends = self.cut(name, numbers.len(), counts);
+        let begin = ends.as_ref().map_or(0, |ends| ends[rank] - counts[rank]);
+        let value = ends
             .and_then(|_| super::allreduce::same_length(name, counts[rank], part.len()))
             .map(|()| numbers.to_vec());
         let read = move |all: &Vec<T>| copy(name, &all[begin..begin + part.len()], part);

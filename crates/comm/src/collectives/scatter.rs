@@ -1,9 +1,13 @@
 //! Scatter.
 
-use super::shelf::{Shelf, copy, cut};
+use super::counted::Ways;
+use super::shelf::{Shelf, cut};
+use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
 use crate::meet::{Collective, Meet};
+use crate::pending::{Either, Waiting};
 use crate::request::Request;
+use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
@@ -74,10 +78,20 @@ impl Communicator {
         numbers: &[T],
         part: &'c mut [T],
     ) -> impl Future<Output = Result<(), CommError>> {
-        let call = Call::new::<T>("scatter_into", Location::caller()).length(part.len());
-        let counts = vec![part.len(); self.size()];
-        self.scatter_numbers(call, root, numbers, counts, part)
-            .now()
+        let (rank, each) = ((self.rank(), self.size()), part.len());
+        let call = Call::new::<T>("scatter_into", Location::caller());
+        let call = call.root(root).length(each);
+        let ends = self.scattered(call.name(), root, numbers.len(), |size| vec![each; size]);
+        let pending = if self.exchanges::<T>(each) {
+            let fine = ends.map(|_| Schedule::scatter(rank, root, each));
+            let numbers = if rank.0 == root { numbers } else { &[] };
+            let both = (numbers, Room::There(part));
+            Either::One(Exchange::new(self, call, fine, both, |mine, _| mine))
+        } else {
+            let way = (call, Ways::Scatter(root));
+            Either::Other(self.counted_at_once(way, ends, numbers, part, |_| ()))
+        };
+        Waiting::new(self.spot(), pending)
     }
 
     /// Starts a [`scatter_into`](Communicator::scatter_into) (MPI_ISCATTER).
@@ -91,9 +105,13 @@ impl Communicator {
         numbers: &[T],
         part: &'c mut [T],
     ) -> Request<'c, ()> {
-        let call = Call::new::<T>("iscatter_into", Location::caller()).length(part.len());
-        let counts = vec![part.len(); self.size()];
-        self.scatter_numbers(call, root, numbers, counts, part)
+        let (call, each) = (
+            Call::new::<T>("iscatter_into", Location::caller()),
+            part.len(),
+        );
+        let call = call.root(root).length(each);
+        let ends = self.scattered(call.name(), root, numbers.len(), |size| vec![each; size]);
+        self.counted_at_once((call, Ways::Scatter(root)), ends, numbers, part, |_| ())
             .started()
     }
 
@@ -124,9 +142,10 @@ impl Communicator {
         counts: &[usize],
         part: &'c mut [T],
     ) -> impl Future<Output = Result<(), CommError>> {
-        let call = Call::new::<T>("scatterv_into", Location::caller());
-        self.scatter_numbers(call, root, numbers, counts.to_vec(), part)
-            .now()
+        let call = Call::new::<T>("scatterv_into", Location::caller()).root(root);
+        let ends = self.scattered(call.name(), root, numbers.len(), |_| counts.to_vec());
+        let pending = self.counted((call, Ways::Scatter(root)), ends, numbers, part, |_| ());
+        Waiting::new(self.spot(), pending)
     }
 
     /// Starts a [`scatterv_into`](Communicator::scatterv_into) (MPI_ISCATTERV).
@@ -141,8 +160,9 @@ impl Communicator {
         counts: &[usize],
         part: &'c mut [T],
     ) -> Request<'c, ()> {
-        let call = Call::new::<T>("iscatterv_into", Location::caller());
-        self.scatter_numbers(call, root, numbers, counts.to_vec(), part)
+        let call = Call::new::<T>("iscatterv_into", Location::caller()).root(root);
+        let ends = self.scattered(call.name(), root, numbers.len(), |_| counts.to_vec());
+        self.counted_at_once((call, Ways::Scatter(root)), ends, numbers, part, |_| ())
             .started()
     }
 
@@ -168,32 +188,21 @@ impl Communicator {
         Meet::new(self, call, checked.map(|()| values), Option::or, lay, read)
     }
 
-    fn scatter_numbers<'c, T: Plain>(
-        &'c self,
-        call: Call,
+    /// Where the parts end that the root scatters, in these lengths; nothing of other ranks.
+    fn scattered(
+        &self,
+        name: &str,
         root: usize,
-        numbers: &[T],
-        counts: Vec<usize>,
-        part: &'c mut [T],
-    ) -> impl Collective<'c, ()> {
-        let (call, name, rank) = (call.root(root), call.name(), self.rank());
-        let value = self.check_rank(root).and_then(|()| {
-            if rank != root {
-                return Ok(None);
-            }
-            match cut(name, numbers.len(), &counts, self.size()) {
-                Ok(begins) => Ok(Some((begins, counts, numbers.to_vec()))),
-                Err(problem) => {
-                    let problem = format!("rank {root} calls {problem}");
-                    Err(CommError::Root { problem })
-                }
-            }
-        });
-        let read = move |all: &Option<(Vec<usize>, Vec<usize>, Vec<T>)>| {
-            let (begins, counts, numbers) = all.as_ref().expect("the root has passed numbers");
-            let begin = begins[rank];
-            copy(name, &numbers[begin..begin + counts[rank]], part)
-        };
-        Meet::new(self, call, value, Option::or, |all| all, read)
+        given: usize,
+        counts: impl FnOnce(usize) -> Vec<usize>,
+    ) -> Result<Vec<usize>, CommError> {
+        self.check_rank(root)?;
+        if self.rank() != root {
+            return Ok(Vec::new());
+        }
+        let ends = cut(name, given, &counts(self.size()), self.size());
+        ends.map_err(|problem| CommError::Root {
+            problem: format!("rank {root} calls {problem}"),
+        })
     }
 }
