@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::bench::BenchArgs;
 use crate::doctor::DoctorArgs;
+use crate::manual::{CompletionsArgs, ManArgs};
 use crate::read::OnMissing;
 use crate::run::RunArgs;
 use crate::spread::SpreadArgs;
@@ -39,6 +40,10 @@ pub enum Command {
     Run(RunArgs),
     /// Say what this machine offers
     Doctor(DoctorArgs),
+    /// Print what completes commands and options in a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write those of all commands into a folder
+    Man(ManArgs),
     /// Run a program of `motet run` and answer for its end
     #[cfg(unix)]
     #[command(hide = true)]
@@ -49,7 +54,7 @@ pub enum Command {
 #[derive(Debug, Clone, Args)]
 #[command(
     about = "Find the clusters in a table of numbers",
-    long_about = "Find the clusters in a table of numbers.\n\nReads CSV, plain or packed by gzip, \
+    long_about = "Find the clusters in a table of numbers.\n\nReads CSV, plain or packed by gzip or zstd, \
                   with one point per row. Prints the clusters by size with their centres and \
                   spreads (the root of the mean squared distance to the centre). Cluster 1 is the \
                   largest.",
@@ -90,6 +95,19 @@ pub struct TableArgs {
         conflicts_with = "geo"
     )]
     pub columns: Vec<String>,
+
+    /// Columns not to cluster by, names or numbers from 1
+    #[arg(
+        long,
+        value_name = "A,B,…",
+        value_delimiter = ',',
+        conflicts_with_all = ["columns", "geo"]
+    )]
+    pub exclude: Vec<String>,
+
+    /// Columns of any kind that labels.csv repeats as they are, as of names or numbers of the rows
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    pub keep: Vec<String>,
 
     /// Points on the globe: the columns of latitude and longitude in degrees
     ///
@@ -217,7 +235,7 @@ Examples:
       points with weights; how well two threads are used
 
 Files in the folder of --out, all or none; files of these names are replaced:
-  labels.csv   row (from 1), the columns, cluster
+  labels.csv   row (from 1), the columns of --keep, the columns, cluster
   centres.csv  cluster, size, [weight], the columns, spread
   trace.json   temperature, free_energy, clusters, iterations of every step
   map.svg      a picture: two columns as they are, the globe, or principal components
@@ -228,6 +246,6 @@ Fields of --json: points, columns, dimensions, method, clusters, inertia, spread
   profile (seconds, threads, ranks with their stages, overhead, model),
   table (cluster, size, weight, centre, spread), trace (as in trace.json),
   missing (what, dropped_rows, filled_cells), file, geo, standardised, weight,
-  constant_columns, motet (the version)
+  constant_columns, files (those written), motet (the version)
 
 Exit codes: 0 done, 2 a wrong file, column, value or option, 130 interrupted, 1 a fault";

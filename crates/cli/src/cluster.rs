@@ -260,6 +260,7 @@ fn summarise(
         profile: fit.profile.clone().map(Profiled::from),
         table,
         trace: trace.collect(),
+        files: files_of(plan),
     }
 }
 
@@ -280,6 +281,14 @@ fn method(search: Search) -> String {
             format!("K-means, best of {restarts} k-means++ starts, seed {seed}")
         }
     }
+}
+
+/// The files that will have been written.
+fn files_of(plan: &Plan) -> Vec<String> {
+    let names = [LABELS, CENTRES, TRACE, MAP].into_iter();
+    let folder = plan.out.as_deref();
+    let paths = names.filter_map(|name| Some(folder?.join(name).display().to_string()));
+    paths.collect()
 }
 
 fn write_files(
@@ -359,6 +368,7 @@ fn left_out(columns: &[LeftOut]) -> String {
     if columns.len() > SHOWN {
         text.push_str(&format!(" and {} more", columns.len() - SHOWN));
     }
+    text.push_str("; --keep copies columns to labels.csv as they are");
     text
 }
 

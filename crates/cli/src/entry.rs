@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
 
 use crate::args::{Cli, Command};
 use crate::error::{BenchError, CliError, OptionError, OutputError};
 #[cfg(unix)]
 use crate::supervise;
-use crate::{bench, cluster, doctor, run};
+use crate::{bench, cluster, doctor, manual, run};
 
 /// Runs the program with these arguments, the first of which is its own name.
 ///
@@ -35,6 +35,8 @@ where
         Command::Bench(args) => bench::run(args),
         Command::Run(args) => run::run(args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Completions(args) => manual::completions(&args, Cli::command()),
+        Command::Man(args) => manual::man(&args, Cli::command()),
         #[cfg(unix)]
         Command::Supervise(args) => supervise::run(args),
     };

@@ -42,6 +42,7 @@ mod error;
 mod files;
 mod fit;
 mod interrupt;
+mod manual;
 mod map;
 mod mpi_search;
 mod plan;

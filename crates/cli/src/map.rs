@@ -327,6 +327,7 @@ mod tests {
             profile: None,
             table: table.collect(),
             trace: Vec::new(),
+            files: Vec::new(),
         }
     }
 

@@ -117,6 +117,8 @@ fn request(file: PathBuf, table: TableArgs) -> Result<Request, OptionError> {
         header,
         columns,
         weight: table.weight,
+        exclude: table.exclude,
+        keep: table.keep,
     };
     let delimiter = table.delimiter.as_deref().map(delimiter).transpose()?;
     Ok(Request {

@@ -52,6 +52,8 @@ pub(crate) struct Table {
     pub(crate) values: Vec<f64>,
     /// The name and the numbers of the column of weights.
     pub(crate) weights: Option<(String, Vec<f64>)>,
+    /// The names and the texts of the columns that are kept as they are.
+    pub(crate) kept: Vec<(String, Vec<String>)>,
     /// Columns left out because they are not numeric.
     pub(crate) left_out: Vec<LeftOut>,
     /// Numbers from 1, in order, of the rows that were left out because they lack a value.
@@ -94,6 +96,7 @@ pub(crate) fn read_table(request: &Request, on_rows: impl Fn(usize)) -> Result<T
     let Sink {
         mut values,
         weights,
+        kept,
         dropped,
         holes,
         ..
@@ -120,6 +123,12 @@ pub(crate) fn read_table(request: &Request, on_rows: impl Fn(usize)) -> Result<T
         file,
         values,
         weights,
+        kept: layout
+            .kept
+            .iter()
+            .map(|&index| name(index))
+            .zip(kept)
+            .collect(),
         left_out: layout.left_out,
         dropped,
         filled: holes.len(),
@@ -152,6 +161,8 @@ struct Sink<'a> {
     seen: usize,
     values: Vec<f64>,
     weights: Vec<f64>,
+    /// By column that is kept.
+    kept: Vec<Vec<String>>,
     /// Numbers from 1 of the rows that came and were left out.
     dropped: Vec<usize>,
     /// Where in `values` a mean is to come.
@@ -169,6 +180,7 @@ impl<'a> Sink<'a> {
             seen: 0,
             values: Vec::new(),
             weights: Vec::new(),
+            kept: vec![Vec::new(); layout.kept.len()],
             dropped: Vec::new(),
             holes: Vec::new(),
         }
@@ -205,6 +217,9 @@ impl<'a> Sink<'a> {
                 return Err(InputError::NegativeWeight { place, text });
             }
             self.weights.push(weight);
+        }
+        for (texts, &index) in self.kept.iter_mut().zip(&self.layout.kept) {
+            texts.push(record.field(index).to_owned());
         }
         Ok(())
     }

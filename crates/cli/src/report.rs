@@ -127,6 +127,9 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
         facts.insert(1, ("missing", text));
     }
     facts.extend(summary.scaling.iter().flat_map(scaling_facts));
+    if !summary.files.is_empty() {
+        facts.push(("files", summary.files.join(", ")));
+    }
     facts
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct Placed {
     pub(crate) dropped: Vec<usize>,
     /// Cells that have the mean of their column.
     pub(crate) filled: usize,
+    /// The names and the texts of the columns that are kept as they are.
+    pub(crate) kept: Vec<(String, Vec<String>)>,
     /// The numbers as read, where the points hold others.
     read: Option<Vec<f64>>,
 }
@@ -50,6 +52,7 @@ impl Placed {
             names,
             values,
             weights,
+            kept,
             dropped,
             filled,
             ..
@@ -81,6 +84,7 @@ impl Placed {
             weight,
             dropped,
             filled,
+            kept,
             space,
             points,
             read,
@@ -189,6 +193,7 @@ mod tests {
             names: vec!["a".to_owned(), "b".to_owned()],
             values: values.to_vec(),
             weights: weights.map(|weights| ("w".to_owned(), weights.to_vec())),
+            kept: Vec::new(),
             left_out: Vec::new(),
             dropped: Vec::new(),
             filled: 0,

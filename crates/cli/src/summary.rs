@@ -58,6 +58,9 @@ pub struct Summary {
     pub table: Vec<Cluster>,
     /// The steps of the method, in order.
     pub trace: Vec<Step>,
+    /// The files that were written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
 }
 
 /// What was done with rows that lack a value.

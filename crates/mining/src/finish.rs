@@ -3,6 +3,7 @@
 use crate::distinct::compare;
 use crate::hard::Centres;
 use crate::lloyd::{Limit, Lloyd};
+use crate::narrow;
 use crate::prepare::Prepared;
 use crate::team::Team;
 use crate::tiles::Tiles;
@@ -42,7 +43,7 @@ pub(crate) async fn finish(
     };
     let sizes = team.comm.allreduce(sizes, add).await?;
     let spread = assignment.squares.iter().zip(&assignment.masses);
-    Ok(Clustering {
+    let mut found = Clustering {
         dim,
         rows,
         labels,
@@ -56,7 +57,9 @@ pub(crate) async fn finish(
         trace: Vec::<TraceStep>::new(),
         cluster_iterations: lloyd.cluster_iterations,
         constant_columns: points.constant_columns().to_vec(),
-    })
+    };
+    narrow::widen(team, prepared, &centres, &mut found).await?;
+    Ok(found)
 }
 
 fn sorted(dim: usize, centres: &[f64]) -> Vec<f64> {

@@ -81,6 +81,7 @@ mod hard;
 mod kmeans;
 mod lanes;
 mod lloyd;
+mod narrow;
 mod pairwise;
 mod points;
 mod power;

@@ -8,6 +8,7 @@ use motet_bench::{Effort, Missing, Selection};
 
 use crate::bench::args::{CoreArgs, PrintArgs, RanksArgs, SearchArgs, SelectionArgs};
 use crate::bench::sheet::Sheet;
+use crate::bench::suite_args::installations;
 use crate::error::CliError;
 use crate::progress::Bar;
 use crate::text::grouped;
@@ -29,7 +30,7 @@ pub(super) fn run_core(args: CoreArgs) -> Result<(), CliError> {
 pub(super) fn run_ranks(args: RanksArgs) -> Result<(), CliError> {
     let config = RanksConfig {
         selection: selection(args.selection),
-        mpi: args.mpi,
+        mpi: installations(&args.mpi),
         motet: std::env::current_exe().ok(),
     };
     rows_of(args.print, |begin, tell| {

@@ -65,7 +65,7 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub java: Vec<PathBuf>,
 
-    /// Folders of MPI installations, beside those on the search path
+    /// Folders of MPI installations, beside those on the search path [default: those of the libraries in MOTET_MPI]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub mpi: Vec<PathBuf>,
 
@@ -96,10 +96,22 @@ impl SuiteArgs {
             cc: self.cc.clone(),
             python: self.python.clone(),
             java: self.java.clone(),
-            mpi: self.mpi.clone(),
+            mpi: installations(&self.mpi),
             motet: std::env::current_exe().ok(),
         }
     }
+}
+
+/// The folders that were named, else those of the libraries that `MOTET_MPI` names for the tests.
+pub(super) fn installations(named: &[PathBuf]) -> Vec<PathBuf> {
+    if !named.is_empty() {
+        return named.to_vec();
+    }
+    let libraries = std::env::var_os("MOTET_MPI").unwrap_or_default();
+    // A library lies in `lib` of its installation.
+    let folders = std::env::split_paths(&libraries);
+    let folders = folders.filter_map(|path| Some(path.parent()?.parent()?.to_owned()));
+    folders.collect()
 }
 
 pub(super) const RUN: &str = "\

@@ -78,10 +78,12 @@ pub enum InputError {
         source: io::Error,
     },
     /// The file is damaged or cut.
-    #[error("broken gzip data in {file}: {source}: fetch or pack the file again")]
-    BrokenGzip {
+    #[error("broken {packed} data in {file}: {source}: fetch or pack the file again")]
+    BrokenPack {
         /// The path as given.
         file: String,
+        /// What has packed it.
+        packed: &'static str,
         /// What is wrong with it.
         source: io::Error,
     },

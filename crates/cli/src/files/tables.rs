@@ -5,27 +5,32 @@ use std::io::{self, Write};
 use crate::space::Placed;
 use crate::summary::Summary;
 
-/// labels.csv: the number of each row from 1, the chosen columns, its cluster. Rows that were left out have no line,
+/// labels.csv: the number of each row from 1, the columns that are kept, the chosen columns, its cluster. Rows that were left out have no line,
 /// and those behind them keep their numbers.
 pub(crate) fn write_labels(to: &mut dyn Write, placed: &Placed, labels: &[u32]) -> io::Result<()> {
     let there = |row: &usize| placed.dropped.binary_search(row).is_err();
     let numbers = (1..).filter(there);
-    write_rows(to, &placed.names, placed.values(), numbers, labels)
+    let columns = (&placed.kept[..], &placed.names[..]);
+    write_rows(to, columns, placed.values(), numbers, labels)
 }
 
 fn write_rows(
     to: &mut dyn Write,
-    names: &[String],
+    (kept, names): (&[(String, Vec<String>)], &[String]),
     values: &[f64],
     numbers: impl Iterator<Item = usize>,
     labels: &[u32],
 ) -> io::Result<()> {
     let mut csv = csv::Writer::from_writer(to);
-    let columns = names.iter().map(String::as_str);
+    let texts = kept.iter().map(|(name, _)| name.as_str());
+    let columns = texts.chain(names.iter().map(String::as_str));
     csv.write_record(["row"].into_iter().chain(columns).chain(["cluster"]))?;
     let rows = values.chunks_exact(names.len()).zip(labels);
-    for (row, (values, label)) in numbers.zip(rows) {
+    for (at, (row, (values, label))) in numbers.zip(rows).enumerate() {
         csv.write_field(row.to_string())?;
+        for (_, texts) in kept {
+            csv.write_field(&texts[at])?;
+        }
         for &value in values {
             csv.write_field(number(value))?;
         }
@@ -102,7 +107,8 @@ mod tests {
     #[test]
     fn names_with_separators_are_quoted() {
         let mut bytes = Vec::new();
-        write_rows(&mut bytes, &["a,b".to_owned()], &[1.5, 2.0], 1.., &[2, 1]).unwrap();
+        let names = ["a,b".to_owned()];
+        write_rows(&mut bytes, (&[], &names), &[1.5, 2.0], 1.., &[2, 1]).unwrap();
         assert_eq!(
             String::from_utf8(bytes).unwrap(),
             "row,\"a,b\",cluster\n1,1.5,2\n2,2,1\n"

@@ -11,12 +11,7 @@ pub(super) struct Foreign {
 }
 
 /// First bytes, what begins so, and what to do.
-const KNOWN: [(&[u8], &str, &str); 9] = [
-    (
-        b"\x28\xb5\x2f\xfd",
-        "packed by zstd",
-        "unpack it, as in zstd -dc FILE | motet cluster -",
-    ),
+const KNOWN: [(&[u8], &str, &str); 8] = [
     (
         b"\xfd7zXZ\0",
         "packed by xz",

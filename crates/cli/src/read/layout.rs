@@ -14,6 +14,10 @@ pub(crate) struct Choice {
     pub(crate) columns: ColumnChoice,
     /// The column with the weights.
     pub(crate) weight: Option<Wanted>,
+    /// Columns that are not to be clustered by.
+    pub(crate) exclude: Vec<Wanted>,
+    /// Columns whose text is kept.
+    pub(crate) keep: Vec<Wanted>,
 }
 
 /// The columns to cluster by.
@@ -42,6 +46,8 @@ pub(crate) struct Layout {
     pub(crate) chosen: Vec<usize>,
     /// The column with the weights, from 0.
     pub(crate) weight: Option<usize>,
+    /// The columns whose text is kept, from 0.
+    pub(crate) kept: Vec<usize>,
     /// Whether the first line holds names.
     pub(crate) header: bool,
     /// Columns that hold something else than numbers, when all numeric ones were asked for.
@@ -79,15 +85,19 @@ impl Layout {
             .as_deref()
             .map(|name| columns.find(name))
             .transpose()?;
+        let excluded = columns.find_all(&choice.exclude)?;
+        let kept = columns.find_all(&choice.keep)?;
         let mut left_out = Vec::new();
         let chosen = match &choice.columns {
             ColumnChoice::Listed(wanted) => columns.find_all(wanted)?,
             ColumnChoice::Geo { lat, lon } => columns.find_all(&[lat.clone(), lon.clone()])?,
             ColumnChoice::Numeric => {
                 let mut chosen = Vec::new();
-                for index in (0..width).filter(|&index| Some(index) != weight) {
+                let is_open = |index: &usize| Some(*index) != weight && !excluded.contains(index);
+                for index in (0..width).filter(is_open) {
                     match first_text(rows, index) {
                         None => chosen.push(index),
+                        Some(_) if kept.contains(&index) => {}
                         Some((line, text)) => left_out.push(LeftOut {
                             name: columns.name(index).to_owned(),
                             line,
@@ -115,6 +125,7 @@ impl Layout {
             columns,
             chosen,
             weight,
+            kept,
             header,
             left_out,
         })
@@ -125,6 +136,8 @@ impl Layout {
 /// text where a column holds numbers. A field without a value is no evidence.
 fn has_header(first: &[Record], choice: &Choice) -> bool {
     let mut wanted: Vec<&str> = choice.weight.as_deref().into_iter().collect();
+    let others = choice.exclude.iter().chain(&choice.keep);
+    wanted.extend(others.map(String::as_str));
     match &choice.columns {
         ColumnChoice::Listed(names) => wanted.extend(names.iter().map(String::as_str)),
         ColumnChoice::Geo { lat, lon } => wanted.extend([lat.as_str(), lon]),

@@ -1,10 +1,11 @@
-//! Where bytes come from: a file or standard input, packed by gzip or not.
+//! Where bytes come from: a file or standard input, packed by gzip or zstd, or not.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 
 use super::format::{LOOK, foreign};
 use crate::error::InputError;
@@ -12,12 +13,16 @@ use crate::error::InputError;
 /// Bytes of text set aside for a look before the table is read.
 const HEAD_BYTES: u64 = 64 * 1024;
 
+/// What packed bytes begin with.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+
 /// An opened input: unpacked text without a byte order mark.
 pub(crate) struct Source {
     /// What messages call it: the path as given, or `<stdin>`.
     pub(crate) label: String,
-    /// Whether the bytes were packed by gzip.
-    pub(crate) packed: bool,
+    /// What has packed the bytes, if they were.
+    pub(crate) packed: Option<&'static str>,
     /// The first 64 KiB of the text; `text` begins with them too.
     pub(crate) head: Vec<u8>,
     /// The whole text from its beginning.
@@ -34,7 +39,7 @@ impl Source {
         Source::from_reader(path.display().to_string(), file)
     }
 
-    /// Unpacks when the first two bytes are gzip's, whatever the name says.
+    /// Unpacks when the first bytes are those of gzip or zstd, whatever the name says.
     pub(crate) fn from_reader(
         label: String,
         mut bytes: impl Read + 'static,
@@ -44,7 +49,7 @@ impl Source {
             .by_ref()
             .take(LOOK as u64)
             .read_to_end(&mut magic)
-            .map_err(|e| fault(&label, false, e))?;
+            .map_err(|e| fault(&label, None, e))?;
         if let Some(found) = foreign(&magic) {
             return Err(InputError::Format {
                 file: label,
@@ -52,12 +57,17 @@ impl Source {
                 advice: found.advice,
             });
         }
-        let packed = magic.starts_with(&[0x1f, 0x8b]);
+        let known = [("gzip", GZIP), ("zstd", ZSTD)];
+        let packed = known.iter().find(|(_, first)| magic.starts_with(first));
+        let packed = packed.map(|(name, _)| *name);
         let whole = BufReader::new(Cursor::new(magic).chain(bytes));
-        let mut text: Box<dyn BufRead> = if packed {
-            Box::new(BufReader::new(MultiGzDecoder::new(whole)))
-        } else {
-            Box::new(whole)
+        let mut text: Box<dyn BufRead> = match packed {
+            Some("gzip") => Box::new(BufReader::new(MultiGzDecoder::new(whole))),
+            Some(_) => {
+                let frames = Frames::new(whole).map_err(|e| fault(&label, packed, e))?;
+                Box::new(BufReader::new(frames))
+            }
+            None => Box::new(whole),
         };
         let mut head = Vec::new();
         text.by_ref()
@@ -101,13 +111,47 @@ pub(crate) fn open_file(path: &Path) -> Result<File, InputError> {
     Ok(file)
 }
 
-/// The error for a read that failed. gzip's own complaints carry no code of the operating system.
-pub(crate) fn fault(label: &str, packed: bool, source: io::Error) -> InputError {
+/// What zstd has packed, which may be several frames one after the other.
+struct Frames<R: BufRead> {
+    /// `None` at the end.
+    frame: Option<StreamingDecoder<R, FrameDecoder>>,
+}
+
+impl<R: BufRead> Frames<R> {
+    fn new(bytes: R) -> io::Result<Self> {
+        let frame = StreamingDecoder::new(bytes).map_err(io::Error::other)?;
+        Ok(Frames { frame: Some(frame) })
+    }
+}
+
+impl<R: BufRead> Read for Frames<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        while let Some(frame) = &mut self.frame {
+            let read = frame.read(to)?;
+            if read > 0 || to.is_empty() {
+                return Ok(read);
+            }
+            let mut bytes = self.frame.take().map(StreamingDecoder::into_inner);
+            if let Some(bytes) =
+                bytes.take_if(|bytes| bytes.fill_buf().is_ok_and(|b| !b.is_empty()))
+            {
+                self.frame = Frames::new(bytes)?.frame;
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// The error for a read that failed. The complaints of gzip and zstd carry no code of the operating system.
+pub(crate) fn fault(label: &str, packed: Option<&'static str>, source: io::Error) -> InputError {
     let file = label.to_owned();
-    if packed && source.raw_os_error().is_none() {
-        InputError::BrokenGzip { file, source }
-    } else {
-        InputError::Read { file, source }
+    match packed.filter(|_| source.raw_os_error().is_none()) {
+        Some(packed) => InputError::BrokenPack {
+            file,
+            packed,
+            source,
+        },
+        None => InputError::Read { file, source },
     }
 }
 
@@ -115,6 +159,7 @@ pub(crate) fn fault(label: &str, packed: bool, source: io::Error) -> InputError 
 mod tests {
     use super::*;
     use flate2::{Compression, write::GzEncoder};
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
     use std::io::Write;
 
     /// Hands over one byte per call, as a slow pipe may.
@@ -133,7 +178,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    fn read_all(bytes: Vec<u8>) -> Result<(bool, String), InputError> {
+    fn read_all(bytes: Vec<u8>) -> Result<(Option<&'static str>, String), InputError> {
         let mut source = Source::from_reader("in".to_owned(), Drip(Cursor::new(bytes)))?;
         let mut text = String::new();
         let read = source.text.read_to_string(&mut text);
@@ -144,11 +189,26 @@ mod tests {
     #[test]
     fn plain_and_packed_text_read_the_same_one_byte_at_a_time() {
         let text = "a,b\n1,2\n";
-        assert_eq!(read_all(text.into()).unwrap(), (false, text.to_owned()));
+        assert_eq!(read_all(text.into()).unwrap(), (None, text.to_owned()));
         assert_eq!(
             read_all(packed(text.as_bytes())).unwrap(),
-            (true, text.to_owned())
+            (Some("gzip"), text.to_owned())
         );
+    }
+
+    #[test]
+    fn sem_g910_several_frames_of_zstd_are_one_text() {
+        let pack = |text: &str| compress_to_vec(text.as_bytes(), CompressionLevel::Fastest);
+        let long = "0123456789\n".repeat(20_000);
+        let mut bytes = pack(&long);
+        bytes.extend(pack("2\n"));
+        let read = read_all(bytes.clone()).unwrap();
+        assert_eq!(read, (Some("zstd"), format!("{long}2\n")));
+        bytes.truncate(bytes.len() / 2);
+        assert!(matches!(
+            read_all(bytes),
+            Err(InputError::BrokenPack { packed: "zstd", .. })
+        ));
     }
 
     #[test]
@@ -178,7 +238,7 @@ mod tests {
         bytes.truncate(bytes.len() - 9);
         assert!(matches!(
             read_all(bytes),
-            Err(InputError::BrokenGzip { .. })
+            Err(InputError::BrokenPack { .. })
         ));
     }
 }

@@ -180,8 +180,7 @@ fn sem_g907_missing_values_get_the_mean_of_their_column() {
 
 #[test]
 fn sem_g908_files_that_are_no_csv_are_named_by_their_first_bytes() {
-    let files: [(&[u8], &str, &str); 6] = [
-        (b"\x28\xb5\x2f\xfd\r1\r2", "zstd", "zstd -dc"),
+    let files: [(&[u8], &str, &str); 5] = [
         (b"\xfd7zXZ\0\r\r", "xz", "xz -dc"),
         (b"BZh91AY&SY", "bzip2", "bzip2 -dc"),
         (b"PK\x03\x04\r\r", "zip", "CSV"),
@@ -197,4 +196,59 @@ fn sem_g908_files_that_are_no_csv_are_named_by_their_first_bytes() {
             .run_with_input("cluster - -k 1", bytes)
             .refusal(&["<stdin> is", what]);
     }
+}
+
+#[test]
+fn sem_g910_a_table_packed_by_zstd_is_read_and_a_broken_one_refused() {
+    // The table x,y\n1,2\n3,4\n as one raw block, without a checksum.
+    let table = b"x,y\n1,2\n3,4\n";
+    let mut packed = b"\x28\xb5\x2f\xfd\x20\x0c\x61\x00\x00".to_vec();
+    packed.extend(table);
+    let place = Place::with("t.csv.zst", &packed);
+    let out = place.run("cluster t.csv.zst -k 2").quiet_success();
+    assert!(out.contains("points      2"), "{out}");
+    let place = Place::with("t.csv.zst", b"\x28\xb5\x2f\xfd\r1\r2");
+    place
+        .run("cluster t.csv.zst -k 1")
+        .refusal(&["broken zstd data in t.csv.zst"]);
+}
+
+#[test]
+fn sem_g911_columns_are_excluded_and_kept() {
+    let text = "id,name,x,y,z\n7,a,0,0,5\n8,b,0,1,6\n9,c d,10,10,7\n";
+    let place = Place::with("t.csv", text);
+    let run = place.run("cluster t.csv -k 2 --exclude id,z --keep name,id --out o");
+    run.quiet_success();
+    let labels = rows(&place.path("o/labels.csv"));
+    assert_eq!(labels[0], ["row", "name", "id", "x", "y", "cluster"]);
+    assert_eq!(labels[3], ["3", "c d", "9", "10", "10", "2"]);
+    // What is left out unasked is said, with what to do.
+    let run = place.run("cluster t.csv -k 2");
+    assert!(
+        run.err.contains("name ('a' in line 2)") && run.err.contains("--keep"),
+        "{}",
+        run.err
+    );
+    place
+        .run("cluster t.csv -k 2 --exclude nam")
+        .refusal(&["nam", "did you mean name"]);
+    place
+        .run("cluster t.csv -k 2 --exclude id --columns x")
+        .refusal(&["--exclude", "--columns"]);
+}
+
+#[test]
+fn sem_g912_the_spread_of_ordinary_points_beside_huge_ones() {
+    let points: String = (0..60).map(|i| format!("{},{}\n", i % 6, i / 6)).collect();
+    let huge = "1e300,1e300\n-1e300,-1e300\n";
+    let spread = |text: String, k: usize| -> f64 {
+        let place = Place::with("t.csv", format!("x,y\n{text}"));
+        let out = place
+            .run(&format!("cluster t.csv -k {k} --json"))
+            .quiet_success();
+        let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+        told["table"][0]["spread"].as_f64().unwrap()
+    };
+    let (alone, beside) = (spread(points.clone(), 1), spread(points + huge, 3));
+    assert!((alone - beside).abs() < 1e-9 * alone, "{alone} {beside}");
 }

@@ -110,3 +110,39 @@ fn more_than_two_columns_are_drawn_along_their_components() {
             .contains("first principal component")
     );
 }
+
+#[test]
+fn sem_g913_the_files_that_were_written_are_told() {
+    let place = Place::with("points.csv", three_groups());
+    let out = place.run("cluster points.csv -k 3 --out o").quiet_success();
+    let last = out.lines().last().unwrap();
+    let paths =
+        ["labels.csv", "centres.csv", "trace.json", "map.svg"].map(|name| format!("o/{name}"));
+    assert_eq!(last.split_once(' ').unwrap().1.trim(), paths.join(", "));
+    let out = place
+        .run("cluster points.csv -k 3 --out o --json")
+        .quiet_success();
+    let told: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(told["files"], serde_json::json!(paths));
+    let out = place.run("cluster points.csv -k 3").quiet_success();
+    assert!(!out.contains("files"));
+}
+
+#[test]
+fn sem_g914_completions_and_manual_pages_know_every_command() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = place.run(&format!("completions {shell}")).quiet_success();
+        assert!(
+            script.contains("cluster") && script.contains("missing"),
+            "{shell}"
+        );
+    }
+    let page = place.run("man").quiet_success();
+    assert!(page.starts_with(".ie") && page.contains("cluster"));
+    place.run("man --out man1").quiet_success();
+    let names = place.names("man1");
+    assert!(names.contains(&"motet.1".to_owned()) && names.contains(&"motet-cluster.1".to_owned()));
+    assert!(!names.iter().any(|name| name.contains("supervise")));
+    assert!(place.read("man1/motet-cluster.1").contains("\\-\\-exclude"));
+}

@@ -1,0 +1,75 @@
+//! The spread of clusters that are so narrow beside all points that the squares of their distances are 0: below 10⁻¹⁵⁴ of
+//! the greatest coordinate a square is less than any number.
+
+use crate::prepare::Prepared;
+use crate::team::Team;
+use crate::{Clustering, MiningError};
+
+/// Where the spread of a cluster of several points came out as 0, takes it from distances that are scaled by the greatest
+/// of them. `centres` are in inner coordinates.
+pub(crate) async fn widen(
+    team: &Team<'_>,
+    prepared: &Prepared<'_>,
+    centres: &[f64],
+    found: &mut Clustering,
+) -> Result<(), MiningError> {
+    let several = found.sizes.iter().zip(&found.spread);
+    let narrow: Vec<usize> = several
+        .enumerate()
+        .filter(|(_, (size, spread))| **size > 1 && **spread == 0.0)
+        .map(|(cluster, _)| cluster)
+        .collect();
+    if narrow.is_empty() {
+        return Ok(());
+    }
+    let dim = found.dim;
+    let weights = prepared.points.weights();
+    let mut inner = Vec::with_capacity(dim);
+    // This rank's points of narrow clusters: which one, the weight, and how far they are from its centre.
+    let mut distances = Vec::new();
+    for (row, &label) in found.rows.clone().zip(&found.labels) {
+        let Ok(place) = narrow.binary_search(&(label as usize)) else {
+            continue;
+        };
+        inner.clear();
+        prepared.frame.enter(prepared.points.row(row), &mut inner);
+        let centre = &centres[label as usize * dim..][..dim];
+        let sides = inner.iter().zip(centre);
+        let weight = weights.map_or(1.0, |weights| weights[row]);
+        distances.push((place, weight, length(sides.map(|(a, b)| a - b))));
+    }
+    let mut most = vec![0.0; narrow.len()];
+    let mut farthest = most.clone();
+    for &(place, _, distance) in &distances {
+        farthest[place] = f64::max(farthest[place], distance);
+    }
+    team.comm
+        .allreduce_into(&farthest, &mut most, f64::max)
+        .await?;
+    for (place, &cluster) in narrow.iter().enumerate() {
+        if most[place] == 0.0 {
+            continue;
+        }
+        let own = distances.iter().filter(|(of, ..)| *of == place);
+        let squares = own.map(|(_, weight, distance)| weight * (distance / most[place]).powi(2));
+        // The same bits however the rows are cut over ranks.
+        let squares: Vec<f64> = squares.collect();
+        let sum = team.comm.reproducible_sum(&squares).await?;
+        let mass = found.masses[cluster] * prepared.total;
+        let spread = prepared.frame.length(most[place] * (sum / mass).sqrt());
+        found.spread[cluster] = spread;
+        found.inertia += mass * spread * spread;
+    }
+    Ok(())
+}
+
+/// The length of a vector whose squares may be less than any number.
+fn length(sides: impl Iterator<Item = f64> + Clone) -> f64 {
+    let most = sides
+        .clone()
+        .fold(0.0, |most, side| f64::max(most, side.abs()));
+    if most == 0.0 {
+        return 0.0;
+    }
+    most * sides.map(|side| (side / most).powi(2)).sum::<f64>().sqrt()
+}
