@@ -104,6 +104,10 @@ pub trait Enqueue: Any + Send + Sync {
         Clock::real()
     }
 
+    /// An arbiter of this queue has ended without a task: its ports are closed, and too little is left in them.
+    /// Called under no lock. (Does nothing, unless overridden.)
+    fn arbiter_ended(&self) {}
+
     /// Routes a panic that happened in a task of this queue.
     fn raise(&self, exception: Exception);
 

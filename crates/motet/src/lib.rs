@@ -71,7 +71,7 @@ pub use motet_dispatch::{
 };
 pub use motet_ports::{
     ActiveInterleave, After, BlockingError, Broadcast, BroadcastPort, CausalityPorts, Choice,
-    CombineError, ExceptionPort, ExecutionPolicyNotificationPort, Fairness, FromHandler,
+    Closed, CombineError, ExceptionPort, ExecutionPolicyNotificationPort, Fairness, FromHandler,
     Interleave, JoinedReceive, LoopError, MultipleItemGather, MultipleItemReceive,
     MultiplePortReceive, NoReply, Overflow, ParallelLoop, Port, PortConfig, PortCounters, PortSet,
     PostError, PostRefusal, Receive, Reply, ReplyPort, Schedule, SharedPortSet, StatefulInterleave,

@@ -83,6 +83,12 @@ pub trait Active: Waiter {
 
     /// Whether the arbiter can still take items.
     fn is_active(&self) -> bool;
+
+    /// Whether the arbiter will never take items, and has not taken what a one-time arbiter takes: it has been
+    /// cleaned up, or its ports are [closed](crate::Port::close). (`false`, unless overridden.)
+    fn has_ended(&self) -> bool {
+        false
+    }
 }
 
 impl Activation {

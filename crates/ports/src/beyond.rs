@@ -53,6 +53,10 @@ impl Enqueue for Beyond {
         self.0.watch(waiter, created);
     }
 
+    fn arbiter_ended(&self) {
+        self.0.arbiter_ended();
+    }
+
     fn raise(&self, exception: Exception) {
         self.0.raise(exception);
     }

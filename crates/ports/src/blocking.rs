@@ -48,7 +48,8 @@ impl<T: Send + 'static> Port<T> {
     /// Blocks the thread until there is an item, and takes it.
     ///
     /// # Errors
-    /// [`BlockingError::InsideTask`] on a thread that runs a task.
+    /// [`BlockingError::InsideTask`] on a thread that runs a task, and [`BlockingError::Closed`] at
+    /// the end of a closed port.
     ///
     /// ```
     /// use motet_dispatch::{Dispatcher, QueueConfig};
@@ -63,24 +64,24 @@ impl<T: Send + 'static> Port<T> {
     /// assert_eq!(port.recv_blocking(), Ok("hello"));
     /// ```
     pub fn recv_blocking(&self) -> Result<T, BlockingError> {
-        wait_blocking(self.recv())
+        Ok(wait_blocking(self.recv().or_closed())??)
     }
 
     /// Blocks the thread until there is an item, and takes it; not longer than `limit`.
     ///
     /// # Errors
     /// [`BlockingError::Elapsed`] when the time is up, [`BlockingError::InsideTask`] on a thread that
-    /// runs a task. No item is lost.
+    /// runs a task, [`BlockingError::Closed`] at the end of a closed port. No item is lost.
     pub fn recv_blocking_for(&self, limit: Duration) -> Result<T, BlockingError> {
-        wait_blocking_for(self.recv(), limit)
+        Ok(wait_blocking_for(self.recv().or_closed(), limit)??)
     }
 
     /// Blocks the thread until an item waits in the port, and leaves it there.
     ///
     /// # Errors
-    /// [`BlockingError::InsideTask`] on a thread that runs a task.
+    /// As [`Port::recv_blocking`].
     pub fn ready_blocking(&self) -> Result<(), BlockingError> {
-        wait_blocking(self.ready())
+        Ok(wait_blocking(self.ready().or_closed())??)
     }
 
     /// Blocks the thread until an item waits in the port, and leaves it there; not longer than
@@ -89,7 +90,7 @@ impl<T: Send + 'static> Port<T> {
     /// # Errors
     /// As [`Port::recv_blocking_for`].
     pub fn ready_blocking_for(&self, limit: Duration) -> Result<(), BlockingError> {
-        wait_blocking_for(self.ready(), limit)
+        Ok(wait_blocking_for(self.ready().or_closed(), limit)??)
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::PostRefusal;
 use crate::port::{Overflow, Port};
 use motet_sync::Mutex;
-use motet_sync::atomic::{AtomicU64, Ordering};
+use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, Weak};
@@ -47,6 +47,8 @@ pub struct BroadcastPort<T: Clone + Send + 'static> {
 /// Who gets the items of a broadcast. Replaced as a whole, so that a post needs no lock but to read it.
 struct Core<T: Clone + Send + 'static> {
     subscribers: Mutex<Arc<Vec<Subscriber<T>>>>,
+    /// Written under the lock of the subscribers.
+    closed: AtomicBool,
 }
 
 struct Subscriber<T: Send + 'static> {
@@ -70,7 +72,7 @@ pub struct Broadcast {
     /// The subscribers when it was posted.
     pub subscribers: usize,
     /// Of these, those that refused it: their port was full ([`Overflow::Reject`], [`Overflow::Wait`]),
-    /// or the queue of their receiver was.
+    /// or the queue of their receiver was, or the broadcast is closed.
     pub refused: usize,
     /// Why the last of them did.
     pub reason: Option<PostRefusal>,
@@ -82,7 +84,10 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
     pub fn new() -> Self {
         let subscribers = Mutex::default();
         BroadcastPort {
-            core: Arc::new(Core { subscribers }),
+            core: Arc::new(Core {
+                subscribers,
+                closed: AtomicBool::new(false),
+            }),
         }
     }
 
@@ -100,6 +105,9 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
             refused: Arc::clone(&refused),
         };
         self.core.change(|subscribers| subscribers.push(subscriber));
+        if self.is_closed() {
+            port.close();
+        }
         Subscription {
             broadcast: Arc::downgrade(&self.core),
             port,
@@ -115,6 +123,9 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
     pub fn post(&self, item: T) -> Broadcast {
         let subscribers = self.core.subscribers();
         let mut outcome = Broadcast::to(subscribers.len());
+        if self.is_closed() {
+            return outcome.closed();
+        }
         for_each_clone(&subscribers, item, |subscriber, item| {
             let refused = subscriber.port.post(item).map_err(|refused| refused.reason);
             outcome.note(subscriber, refused.err());
@@ -144,9 +155,12 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
     /// ```
     #[must_use = "an item that is not awaited is not posted"]
     pub fn post_wait(&self, item: T) -> impl Future<Output = Broadcast> + Send + use<T> {
-        let subscribers = self.core.subscribers();
+        let (subscribers, core) = (self.core.subscribers(), Arc::clone(&self.core));
         async move {
             let mut outcome = Broadcast::to(subscribers.len());
+            if core.closed.load(Ordering::Relaxed) {
+                return outcome.closed();
+            }
             let (mut left, mut item) = (subscribers.len(), Some(item));
             for subscriber in &*subscribers {
                 left -= 1;
@@ -158,6 +172,38 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
             }
             outcome
         }
+    }
+
+    /// Closes the broadcast: posts are refused by all, and each subscription is
+    /// [closed](Port::close), later ones from their beginning. Closing it again does nothing.
+    ///
+    /// ```
+    /// use motet_ports::{BroadcastPort, Closed, Overflow, PostRefusal, wait_blocking};
+    ///
+    /// let news = BroadcastPort::new();
+    /// let reader = news.subscribe(10, Overflow::Reject);
+    /// assert!(news.post("first").is_complete());
+    /// news.close();
+    /// assert_eq!(news.post("late").reason, Some(PostRefusal::Closed));
+    /// assert_eq!(wait_blocking(reader.recv().or_closed()).unwrap(), Ok("first"));
+    /// assert_eq!(wait_blocking(reader.recv().or_closed()).unwrap(), Err(Closed));
+    /// ```
+    pub fn close(&self) {
+        let subscribers = {
+            let subscribers = self.core.subscribers.lock();
+            // Relaxed: who subscribes later finds it by the lock.
+            self.core.closed.store(true, Ordering::Relaxed);
+            Arc::clone(&subscribers)
+        };
+        subscribers
+            .iter()
+            .for_each(|subscriber| subscriber.port.close());
+    }
+
+    /// Whether the broadcast is closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.core.closed.load(Ordering::Relaxed)
     }
 
     /// How many subscribe now.
@@ -230,7 +276,13 @@ impl Broadcast {
     /// Whether nobody refused the item.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.refused == 0
+        self.refused == 0 && self.reason.is_none()
+    }
+
+    fn closed(mut self) -> Self {
+        self.refused = self.subscribers;
+        self.reason = Some(PostRefusal::Closed);
+        self
     }
 
     fn to(subscribers: usize) -> Self {

@@ -23,6 +23,8 @@ pub enum PostRefusal {
     Queue(QueueError),
     /// The post would wait, on a thread that runs a task.
     InsideTask(InsideTask),
+    /// The port is [closed](crate::Port::close).
+    Closed,
 }
 
 impl<T> PostError<T> {
@@ -58,6 +60,7 @@ impl fmt::Display for PostRefusal {
             PostRefusal::PortFull => f.write_str("the port holds as many items as it may"),
             PostRefusal::Queue(reason) => reason.fmt(f),
             PostRefusal::InsideTask(reason) => reason.fmt(f),
+            PostRefusal::Closed => f.write_str("the port is closed"),
         }
     }
 }
@@ -136,6 +139,8 @@ pub enum BlockingError {
     InsideTask(InsideTask),
     /// The time is up.
     Elapsed,
+    /// The port is closed, and nothing is left in it.
+    Closed,
 }
 
 impl fmt::Display for BlockingError {
@@ -143,6 +148,7 @@ impl fmt::Display for BlockingError {
         match self {
             BlockingError::InsideTask(reason) => reason.fmt(f),
             BlockingError::Elapsed => f.write_str("the time of a blocking wait is up"),
+            BlockingError::Closed => Closed.fmt(f),
         }
     }
 }
@@ -154,3 +160,21 @@ impl From<InsideTask> for BlockingError {
         BlockingError::InsideTask(reason)
     }
 }
+
+impl From<Closed> for BlockingError {
+    fn from(_: Closed) -> Self {
+        BlockingError::Closed
+    }
+}
+
+/// The end of a wait: its ports are [closed](crate::Port::close), and too little is left in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Closed;
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the ports waited at are closed, and too little is left in them")
+    }
+}
+
+impl std::error::Error for Closed {}

@@ -80,6 +80,7 @@ mod deferred;
 mod delivery;
 mod description;
 mod domain;
+mod ending;
 mod error;
 mod exception_port;
 pub mod guard;
@@ -94,6 +95,7 @@ mod port;
 mod port_set;
 mod predicate;
 mod reading;
+mod ready;
 mod receiver;
 mod recv;
 mod reply;
@@ -112,6 +114,8 @@ pub mod timer;
 #[cfg(all(test, motet_loom))]
 mod loom_choice;
 #[cfg(all(test, motet_loom))]
+mod loom_close;
+#[cfg(all(test, motet_loom))]
 mod loom_ports;
 #[cfg(all(test, motet_shuttle))]
 mod shuttle_programs;
@@ -127,7 +131,8 @@ pub use blocking::{wait_blocking, wait_blocking_for};
 pub use broadcast::{Broadcast, BroadcastPort, Subscription};
 pub use causality_ports::{CausalityPorts, CoordinateError};
 pub use deferred::Keep;
-pub use error::{BlockingError, PostAnyError, PostError, PostRefusal};
+pub use ending::{MayEnd, OrClosed};
+pub use error::{BlockingError, Closed, PostAnyError, PostError, PostRefusal};
 pub use exception_port::ExceptionPort;
 pub use outlet::Outlet;
 pub use parallel_loop::{LoopError, LoopRun, ParallelLoop, Schedule};
@@ -137,8 +142,9 @@ pub use port::{Overflow, Port, PortConfig, PortCounters, PostWait};
 pub use port_set::{
     At, HandlersFor, Holds, PortSet, PortTypes, SharedPortSet, SuccessFailurePort, one_of,
 };
+pub use ready::Ready;
 pub use receiver::{Offer, Receiver, Verdict};
-pub use recv::{Ready, Recv};
+pub use recv::Recv;
 pub use reply::{NoReply, Reply, ReplyError, ReplyPort, reply};
 pub use select::{Join, Select, join, select};
 pub use sink::PortSink;

@@ -165,6 +165,11 @@ impl<R: Send + 'static> Enqueue for Mailbox<R> {
         Clock::current()
     }
 
+    /// The future looks whether anything can still come.
+    fn arbiter_ended(&self) {
+        self.deliver(|_| ());
+    }
+
     fn raise(&self, exception: Exception) {
         self.deliver(|slot| slot.exception = slot.exception.take().or(Some(exception)));
     }

@@ -3,6 +3,7 @@
 mod again;
 mod bound;
 mod brief;
+mod close;
 mod counters;
 mod heap;
 mod hungry;
@@ -66,6 +67,8 @@ pub(crate) struct PortCore<T: Send + 'static> {
     tokens: bool,
     /// Whether items may wait without nodes: a hint for posters, who look again under the lock.
     bare: AtomicBool,
+    /// Written under the lock.
+    closed: AtomicBool,
     /// Set when the first join on this port is activated. See `domain.rs`.
     domain: OnceLock<Arc<Domain>>,
     id: u64,
@@ -86,9 +89,9 @@ impl<T: Send + 'static> Port<T> {
     /// it. If none does, it waits in the port.
     ///
     /// # Errors
-    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full, and
-    /// when the port itself is, if its [overflow policy](Overflow) says so. (A receiver whose queue has
-    /// been stopped wants nothing: it leaves the port.)
+    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full,
+    /// when the port itself is, if its [overflow policy](Overflow) says so, and when the port is
+    /// [closed](Port::close). (A receiver whose queue has been stopped wants nothing: it leaves the port.)
     ///
     /// # Panics
     /// Inside a predicate: predicates must not use ports.
@@ -106,7 +109,8 @@ impl<T: Send + 'static> Port<T> {
     /// are asked first, as in [`Port::post`].
     ///
     /// # Errors
-    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full.
+    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full, and when
+    /// the port is [closed](Port::close).
     pub fn put_back(&self, item: T) -> Result<(), PostError<T>> {
         let refused = self.core.place(self.core.parcel(item), Entry::First);
         refused.map_err(Refusal::into_error)
@@ -121,7 +125,7 @@ impl<T: Send + 'static> Port<T> {
     /// The number of registered receivers; one registered twice counts twice.
     #[must_use]
     pub fn receiver_count(&self) -> usize {
-        self.core.state().receivers.len()
+        self.core.state().receivers().count()
     }
 
     /// Adds a receiver behind the others and offers it the waiting items, oldest first. The same
@@ -165,6 +169,7 @@ impl<T: Send + 'static> PortCore<T> {
             id: IDS.next(),
             tokens,
             bare: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
             inside: Arc::new(Inside::new(PortState::new(Bound::new(config), this))),
             domain: OnceLock::new(),
             front: OnceLock::new(),

@@ -44,6 +44,16 @@ pub trait Receiver<T: Send + 'static>: Keep {
         false
     }
 
+    /// How many items must wait in a [closed](crate::Port::close) port for this receiver to stay there.
+    /// Called under the port's lock.
+    fn needs(&self) -> usize {
+        1
+    }
+
+    /// The port is closed, and fewer items are left than this receiver [needs](Receiver::needs): it has been
+    /// taken off. Not called under a lock.
+    fn ended(&self) {}
+
     /// What this receiver is, in a few words, for reports. Not called under a lock.
     fn describe(&self) -> Cow<'static, str> {
         Cow::Borrowed(type_name::<Self>())

@@ -2,6 +2,7 @@
 
 use crate::deferred::Deferred;
 use crate::delivery::Parcel;
+use crate::ending::{MayEnd, OrClosed, ended};
 use crate::port::{Port, PortCore, label};
 use crate::receiver::{Offer, Receiver, Verdict};
 use motet_dispatch::{
@@ -20,13 +21,6 @@ use std::task::{Context, Poll, Waker};
 /// The future of [`Port::recv`].
 #[must_use = "a receive that is not awaited receives nothing"]
 pub struct Recv<'a, T: Send + 'static> {
-    port: &'a Port<T>,
-    turn: Turn<T>,
-}
-
-/// The future of [`Port::ready`].
-#[must_use = "a wait that is not awaited does not wait"]
-pub struct Ready<'a, T: Send + 'static> {
     port: &'a Port<T>,
     turn: Turn<T>,
 }
@@ -50,8 +44,8 @@ struct Waiting<T: Send + 'static> {
 /// How far a wait is: who ends it has decided it. As large as a waker: more variants would not fit.
 enum Stage<T: Send + 'static> {
     Waits(Waker),
-    /// With an item when the port has chosen this receive; without one when that has been taken out, the
-    /// item was to be looked at only, or the future gave up.
+    /// With an item when the port has chosen this receive. Without one when that has been taken out, the item
+    /// was to be looked at only, the port has ended, or the future gave up.
     Ended(Option<Parcel<T>>),
 }
 
@@ -59,7 +53,8 @@ enum Stage<T: Send + 'static> {
 impl<T: Send + 'static> Port<T> {
     /// Waits for an item and takes it. The item's causalities become active in the async task that
     /// awaits it, beside its own; [`Causality::scoped`] keeps them to a part of the task. Awaited receives get items in the order in which they began
-    /// to wait, and take their turn among the other receivers.
+    /// to wait, and take their turn among the other receivers. At a port that may be
+    /// [closed](Port::close), await [`Recv::or_closed`].
     ///
     /// # Cancellation
     /// Dropping the future gives up the wait; an item that was already meant for it goes back to
@@ -81,16 +76,6 @@ impl<T: Send + 'static> Port<T> {
     #[track_caller]
     pub fn recv(&self) -> Recv<'_, T> {
         Recv {
-            port: self,
-            turn: Turn::new(),
-        }
-    }
-
-    /// Waits until an item waits in the port, and leaves it there (CCR's `Receive()` without a
-    /// handler). Someone else may take the item before the awaiting code does.
-    #[track_caller]
-    pub fn ready(&self) -> Ready<'_, T> {
-        Ready {
             port: self,
             turn: Turn::new(),
         }
@@ -126,35 +111,55 @@ impl<T: Send + 'static> Recv<'_, T> {
     }
 }
 
+impl<'a, T: Send + 'static> Recv<'a, T> {
+    /// As [`Port::recv`], or the end of the port: it is [closed](Port::close) and empty.
+    ///
+    /// ```
+    /// use motet_dispatch::{Enqueue, Inline, spawn};
+    /// use motet_ports::Port;
+    ///
+    /// let (parts, sums) = (Port::<u32>::new(), Port::new());
+    /// let (wait, out) = (parts.clone(), sums.clone());
+    /// spawn(&Inline::new("here").handle(), async move {
+    ///     let mut sum = 0;
+    ///     while let Ok(part) = wait.recv().or_closed().await {
+    ///         sum += part;
+    ///     }
+    ///     out.post(sum).unwrap();
+    /// }).unwrap();
+    /// parts.post(6).unwrap();
+    /// parts.close();
+    /// assert_eq!(sums.test(), Some(6));
+    /// ```
+    pub fn or_closed(self) -> OrClosed<Recv<'a, T>> {
+        OrClosed(self)
+    }
+}
+
 impl<T: Send + 'static> Future for Recv<'_, T> {
     type Output = T;
 
+    /// # Panics
+    /// At the end of a closed port: await [`Recv::or_closed`] where that may come.
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        let this = &mut *self;
-        this.turn.take(this.port, cx)
+        let result = self.poll_result(cx);
+        result.map(|item| item.unwrap_or_else(|| ended("recv")))
+    }
+}
+
+impl<T: Send + 'static> MayEnd for Recv<'_, T> {
+    type Result = T;
+
+    #[inline]
+    fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
+        self.turn.take(self.port, cx)
     }
 }
 
 impl<T: Send + 'static> Drop for Recv<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.turn.give_up(self.port);
-    }
-}
-
-impl<T: Send + 'static> Future for Ready<'_, T> {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let this = &mut *self;
-        this.turn.look(this.port, cx)
-    }
-}
-
-impl<T: Send + 'static> Drop for Ready<'_, T> {
-    fn drop(&mut self) {
-        // A look has no item that would have to go back.
         self.turn.give_up(self.port);
     }
 }
@@ -169,33 +174,33 @@ impl<T: Send + 'static> Turn<T> {
         }
     }
 
-    /// Takes the oldest item, as soon as there is one. After that it begins anew.
+    /// Takes the oldest item, as soon as there is one; `None` at the end. After that it begins anew.
     #[inline]
-    pub(crate) fn take(&mut self, port: &Port<T>, cx: &mut Context<'_>) -> Poll<T> {
+    pub(crate) fn take(&mut self, port: &Port<T>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         if self.waits.is_some() {
             return self.take_after_wait(cx);
         }
         if let Some((item, causalities)) = port.core().pop_bare() {
             adopt(&causalities, cx);
-            return Poll::Ready(item);
+            return Poll::Ready(Some(item));
         }
         match port.core().take_or_wait(&mut self.waits, cx) {
-            Some(parcel) => Poll::Ready(received(parcel, cx)),
+            Some(parcel) => Poll::Ready(Some(received(parcel, cx))),
+            None if self.waits.is_none() => Poll::Ready(None),
             None => self.noted(),
         }
     }
 
-    fn take_after_wait(&mut self, cx: &mut Context<'_>) -> Poll<T> {
+    fn take_after_wait(&mut self, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let Some(Poll::Ready(parcel)) = self.waits.as_ref().map(|waiting| waiting.look(cx)) else {
             return Poll::Pending;
         };
         self.waits = None;
-        let parcel = parcel.expect("a receive that takes has got something when it ends");
-        Poll::Ready(received(parcel, cx))
+        Poll::Ready(parcel.map(|parcel| received(parcel, cx)))
     }
 
     /// Waits until there is an item, and leaves it there.
-    fn look(&mut self, port: &Port<T>, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn look(&mut self, port: &Port<T>, cx: &mut Context<'_>) -> Poll<()> {
         if self.waits.is_none() && port.item_count() > 0 {
             return Poll::Ready(());
         }
@@ -235,7 +240,7 @@ impl<T: Send + 'static> Turn<T> {
 }
 
 impl<T: Send + 'static> PortCore<T> {
-    /// Takes the oldest item; if there is none a wait begins, in the same step: what comes after it finds it.
+    /// Takes the oldest item; else a wait begins in the same step, if the port is open: what comes finds it.
     fn take_or_wait(
         self: &Arc<Self>,
         waits: &mut Option<Arc<Waiting<T>>>,
@@ -252,7 +257,7 @@ impl<T: Send + 'static> PortCore<T> {
             let taken = state.pop();
             if taken.is_some() {
                 state.let_in_later(&mut deferred);
-            } else {
+            } else if !self.is_closed() {
                 let waiting = waits.insert(Waiting::new(self, true, cx));
                 state.push_receiver(Arc::clone(waiting) as Arc<dyn Receiver<T>>);
             }
@@ -339,6 +344,17 @@ impl<T: Send + 'static> Receiver<T> for Waiting<T> {
         verdict
     }
 
+    fn ended(&self) {
+        let waited = {
+            let mut stage = self.stage.lock();
+            let waits = matches!(*stage, Stage::Waits(_));
+            waits.then(|| mem::replace(&mut *stage, Stage::Ended(None)))
+        };
+        if let Some(Stage::Waits(waker)) = waited {
+            waker.wake();
+        }
+    }
+
     fn describe(&self) -> Cow<'static, str> {
         Cow::Borrowed(if self.takes {
             "awaited receive"
@@ -377,14 +393,6 @@ impl<T: Send + 'static> Waiter for Waiting<T> {
 impl<T: Send + 'static> fmt::Debug for Recv<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Recv")
-            .field("port", &self.port)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<T: Send + 'static> fmt::Debug for Ready<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ready")
             .field("port", &self.port)
             .finish_non_exhaustive()
     }

@@ -14,6 +14,7 @@ pub use join::{Join, join};
 
 use crate::activation::{Active, Attach};
 use crate::arbiter::{Choice, IntoParts};
+use crate::ending::{MayEnd, OrClosed, ended};
 use crate::mailbox::Mailbox;
 use crate::outlet::Outlet;
 use crate::port::Port;
@@ -229,23 +230,58 @@ impl<T: Send + 'static> Port<T> {
     }
 }
 
+impl<R: Send + 'static> Select<R> {
+    /// Waits for the first of the alternatives, or for the end of all: their ports are
+    /// [closed](Port::close), and too little is left in each. A select with a time has no such end.
+    ///
+    /// ```
+    /// use motet_ports::{Closed, Port, select, wait_blocking};
+    ///
+    /// let (words, numbers) = (Port::<&str>::new(), Port::<u32>::new());
+    /// numbers.post(7).unwrap();
+    /// (words.close(), numbers.close());
+    /// let next = || {
+    ///     let either = select().recv(&words, str::to_owned).recv(&numbers, |n| n.to_string());
+    ///     wait_blocking(either.or_closed()).unwrap()
+    /// };
+    /// assert_eq!((next(), next()), (Ok("7".to_owned()), Err(Closed)));
+    /// ```
+    pub fn or_closed(self) -> OrClosed<Self> {
+        OrClosed(self)
+    }
+}
+
 impl<R: Send + 'static> Future for Select<R> {
     type Output = R;
 
+    /// # Panics
+    /// At the end of all alternatives: await [`Select::or_closed`] where that may come.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<R> {
-        let this = &mut *self;
+        let result = self.poll_result(cx);
+        result.map(|result| result.unwrap_or_else(|| ended("select")))
+    }
+}
+
+impl<R: Send + 'static> MayEnd for Select<R> {
+    type Result = R;
+
+    fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Option<R>> {
+        let this = self;
         let begins = this.waits.is_none();
         let waits = match &mut this.waits {
             Some(waits) => waits,
             none => {
                 if let Some(result) = Self::look(&mut this.alternatives, cx) {
                     this.alternatives.clear();
-                    return Poll::Ready(result);
+                    return Poll::Ready(Some(result));
                 }
                 none.insert(Self::wait(&mut this.alternatives))
             }
         };
-        let result = waits.mailbox.poll(cx);
+        let mut result = waits.mailbox.poll(cx).map(Some);
+        if result.is_pending() && waits.arbiter.has_ended() {
+            result = Poll::Ready(None);
+        }
         if result.is_ready() {
             this.waits = None;
             this.alternatives.clear();

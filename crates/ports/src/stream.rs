@@ -10,8 +10,7 @@ use std::task::{Context, Poll};
 
 /// The items of a port as they come; made by [`Port::stream`].
 ///
-/// A port does not close, since anybody may still post to it: the stream never ends by itself. Let it
-/// end with [`PortStream::until`], or drop it.
+/// The stream ends when the port is [closed](Port::close) and empty, or with [`PortStream::until`].
 ///
 /// # Cancellation
 /// Dropping the stream loses nothing: an item that was already meant for it goes back to the front
@@ -89,7 +88,7 @@ impl<T: Send + 'static> Stream for PortStream<T> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
         let this = &mut *self;
-        this.turn.take(&this.port, cx).map(Some)
+        this.turn.take(&this.port, cx)
     }
 }
 

@@ -211,6 +211,21 @@ impl<T: Send + 'static> Receiver<T> for BatchCore<T> {
         Some(Short::rows(to, self.count, outlet.queue()))
     }
 
+    fn needs(&self) -> usize {
+        self.count
+    }
+
+    fn ended(&self) {
+        if let (Some(port), Some(this)) = (self.place.port(), self.place.arbiter())
+            && self.patience.is_some()
+        {
+            let mut deferred = Deferred::default();
+            port.locked(|state| this.take_fewer(state, &mut deferred));
+            deferred.carry_out();
+        }
+        self.place.ended();
+    }
+
     fn describe(&self) -> Cow<'static, str> {
         let kind = self.place.kind();
         let up_to = self.patience.as_ref().map_or("", |_| "up to ");

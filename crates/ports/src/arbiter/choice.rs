@@ -324,6 +324,9 @@ impl<H: Held> Waiter for Core<H> {
             let awaited = branches.filter_map(|branch| branch.awaits());
             awaited.flat_map(|awaited| awaited.parts).collect()
         };
+        if self.has_ended() {
+            return None;
+        }
         Some(Awaited {
             who: "Choice",
             queue: Some(queue),
@@ -351,7 +354,14 @@ impl<H: Held> Active for Core<H> {
     }
 
     fn is_active(&self) -> bool {
-        Parent::is_open(self)
+        Parent::is_open(self) && !self.has_ended()
+    }
+
+    fn has_ended(&self) -> bool {
+        // A branch that has ended may be gone: only its port has kept it.
+        let branches = self.roster.lock().all_branches();
+        let ended = branches.is_some_and(|mut branches| branches.all(|branch| branch.has_ended()));
+        self.claim.is_open() && ended
     }
 }
 

@@ -62,6 +62,10 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
         }
         Verdict::Reject
     }
+
+    fn ended(&self) {
+        self.place.ended();
+    }
 }
 
 impl<T: Send + 'static> Waiter for Core<T> {

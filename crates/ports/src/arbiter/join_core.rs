@@ -14,6 +14,8 @@
 //!                        └────────────────┴── lacking: nothing has happened
 //! ```
 
+mod joined;
+
 use super::any_seat::AnySeat;
 use super::join_gate::{Gate, Stop};
 use super::join_seat::Attempt;
@@ -21,13 +23,14 @@ use super::lacking::Lacking;
 use super::one_each::OneEach;
 use crate::activation::Active;
 use crate::deferred::Deferred;
-use crate::delivery::{Sends, SentBy};
+use crate::delivery::Sends;
 use crate::domain::Domain;
 use crate::handler::AnyHandler;
 use crate::outlet::Outlet;
 use crate::predicate::Asker;
 use crate::receiver::{Offer, Receiver, Verdict};
-use motet_dispatch::{Causalities, Run, Task, TaskBox};
+use joined::Joined;
+use motet_dispatch::Causalities;
 use std::any::Any;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock, Weak};
@@ -96,12 +99,6 @@ pub(crate) struct Side<S: Seats> {
     guarded: bool,
     /// How many items the part needs.
     needed: usize,
-}
-
-/// Items on their way.
-struct Joined<S: Seats> {
-    taken: S::Taken,
-    to: SentBy<JoinCore<S>>,
 }
 
 impl<S: Seats> JoinCore<S> {
@@ -218,6 +215,17 @@ impl<S: Seats> JoinCore<S> {
         sides.filter_map(|(at, side)| Some((at, side.upgrade()?)))
     }
 
+    /// One of its ports is closed, and holds too little. One that takes shares of a number goes on with the
+    /// other ports.
+    fn end(&self) {
+        let seats = (0..self.seats.count()).map(|at| self.seats.seat(at).port());
+        if self.total > 0 && seats.flatten().any(|port| !port.has_ended()) {
+            return;
+        }
+        Active::cleanup(self);
+        self.outlet().queue().arbiter_ended();
+    }
+
     #[inline]
     pub(super) fn outlet(&self) -> &Outlet {
         self.gate.outlet()
@@ -279,6 +287,15 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
         self.core.fire_at_once(self.at, item, deferred)
     }
 
+    fn needs(&self) -> usize {
+        // A share of a number needs what it can get.
+        self.needed.max(1)
+    }
+
+    fn ended(&self) {
+        self.core.end();
+    }
+
     fn describe(&self) -> Cow<'static, str> {
         Cow::Owned(self.core.described(self.at))
     }
@@ -313,6 +330,7 @@ impl<S: Seats> Active for JoinCore<S> {
             self.seats.seat(0).feed_later(first, &mut deferred);
         }
         deferred.carry_out();
+        ports.iter().for_each(|port| port.end_if_closed());
     }
 
     fn cleanup(&self) {
@@ -333,6 +351,10 @@ impl<S: Seats> Active for JoinCore<S> {
     fn is_active(&self) -> bool {
         self.gate.is_open()
     }
+
+    fn has_ended(&self) -> bool {
+        self.gate.has_ended()
+    }
 }
 
 impl<S: Seats> Side<S> {
@@ -351,46 +373,5 @@ impl<S: Seats> Side<S> {
 impl<S: Seats> Sends for JoinCore<S> {
     fn lose(&self) {
         self.outlet().lose();
-    }
-}
-
-impl<S: Seats> Joined<S> {
-    #[inline]
-    fn task(taken: S::Taken, core: &Arc<JoinCore<S>>) -> Task {
-        let causalities = S::causalities(&taken);
-        let joined = || Joined {
-            taken,
-            to: SentBy::new(Arc::clone(core)),
-        };
-        TaskBox::build(causalities, joined).into_task()
-    }
-}
-
-impl<S: Seats> Run for Joined<S> {
-    fn name(&self) -> &'static str {
-        self.to.handler.name()
-    }
-
-    fn run(task: TaskBox<Self>) {
-        let Joined { taken, to } = task.into_inner();
-        let to = to.arrived();
-        let held = |taken| {
-            let to = SentBy::new(Arc::clone(&to));
-            TaskBox::new(Joined { taken, to }).into_task()
-        };
-        if let Some((taken, pass)) = to.outlet().enter(taken, held) {
-            let queue = to.outlet().queue();
-            to.handler.handle(S::give(taken), queue, pass);
-        }
-    }
-
-    fn cleanup(task: TaskBox<Self>) {
-        let Joined { taken, to } = task.into_inner();
-        to.seats.put_back(taken, false);
-    }
-
-    fn skip(task: TaskBox<Self>) {
-        let Joined { taken, to } = task.into_inner();
-        to.seats.put_back(taken, true);
     }
 }

@@ -52,6 +52,11 @@ impl Gate {
         self.claim.is_taken()
     }
 
+    /// Whether it has been closed before it was passed for good.
+    pub(crate) fn has_ended(&self) -> bool {
+        !self.claim.is_open() && !self.claim.is_taken()
+    }
+
     #[inline]
     pub(crate) fn is_once(&self) -> bool {
         self.once

@@ -105,6 +105,12 @@ pub(crate) trait AnyPort: Keep {
     fn id(&self) -> u64;
 
     fn domain(&self) -> &Arc<Domain>;
+
+    /// As [`PortCore::end_if_closed`].
+    fn end_if_closed(&self);
+
+    /// Whether it is closed and empty.
+    fn has_ended(&self) -> bool;
 }
 
 impl<T: Send + 'static> AnyPort for PortCore<T> {
@@ -114,6 +120,14 @@ impl<T: Send + 'static> AnyPort for PortCore<T> {
 
     fn domain(&self) -> &Arc<Domain> {
         PortCore::domain(self)
+    }
+
+    fn end_if_closed(&self) {
+        PortCore::end_if_closed(self);
+    }
+
+    fn has_ended(&self) -> bool {
+        self.is_closed() && self.item_count() == 0
     }
 }
 

@@ -17,12 +17,16 @@ use motet_sync::Mutex;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// Closes the next port.
+pub(super) type Next = Box<dyn Fn() + Send + Sync>;
+
 /// A receive at work that takes no more than so many items at a time.
 pub(super) struct LimitedCore<T: Send + 'static> {
     place: Place<T, Self>,
     handler: AnyHandler<T>,
     predicate: Option<Predicate<T>>,
     most: usize,
+    closes: Option<Next>,
     slots: Mutex<Slots>,
 }
 
@@ -32,6 +36,8 @@ struct Slots {
     taken: usize,
     /// An item that is wanted waits in the port for a slot.
     wanted: bool,
+    /// The port has ended.
+    ended: bool,
 }
 
 impl<T: Send + 'static> LimitedCore<T> {
@@ -39,7 +45,7 @@ impl<T: Send + 'static> LimitedCore<T> {
     pub(super) fn active(
         port: &Port<T>,
         (handler, predicate): (AnyHandler<T>, Option<Predicate<T>>),
-        most: usize,
+        (most, closes): (usize, Option<Next>),
         outlet: Outlet,
     ) -> Arc<dyn Active> {
         Arc::new_cyclic(|this| LimitedCore {
@@ -47,6 +53,7 @@ impl<T: Send + 'static> LimitedCore<T> {
             handler,
             predicate,
             most,
+            closes,
             slots: Mutex::default(),
         })
     }
@@ -62,6 +69,17 @@ impl<T: Send + 'static> LimitedCore<T> {
     /// Gives up a slot that no item waits for. Under the port's lock, or if none is wanted.
     fn give_up_slot(&self) {
         self.slots.lock().taken -= 1;
+    }
+
+    /// Closes the next port, once this one and all handlers have ended.
+    fn pass_end_on(&self) {
+        let all_ended = {
+            let slots = self.slots.lock();
+            slots.ended && slots.taken == 0
+        };
+        if all_ended && let Some(close) = &self.closes {
+            close();
+        }
     }
 
     /// Whether there is a slot; notes that one is wanted if not.
@@ -80,7 +98,7 @@ impl<T: Send + 'static> Slot for LimitedCore<T> {
             slots.wanted
         };
         if !wanted {
-            return;
+            return self.pass_end_on();
         }
         match (self.place.port(), self.place.arbiter()) {
             (Some(port), Some(this)) => {
@@ -89,6 +107,7 @@ impl<T: Send + 'static> Slot for LimitedCore<T> {
             }
             _ => self.give_up_slot(),
         }
+        self.pass_end_on();
     }
 }
 
@@ -119,9 +138,23 @@ impl<T: Send + 'static> Receiver<T> for LimitedCore<T> {
         Verdict::Accept
     }
 
+    fn ended(&self) {
+        self.place.ended();
+        self.slots.lock().ended = true;
+        self.pass_end_on();
+    }
+
     fn describe(&self) -> Cow<'static, str> {
         let guard = self.predicate.as_ref().map_or("", |_| " with a predicate");
-        Cow::Owned(format!("receive{guard}, at most {} at a time", self.most))
+        let most = match self.most {
+            usize::MAX => String::new(),
+            most => format!(", at most {most} at a time"),
+        };
+        let closes = self
+            .closes
+            .as_ref()
+            .map_or("", |_| ", closes the next port");
+        Cow::Owned(format!("receive{guard}{most}{closes}"))
     }
 }
 

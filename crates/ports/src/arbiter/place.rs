@@ -90,6 +90,12 @@ impl<T: Send + 'static, A> Place<T, A> {
         self.once && self.claim.take()
     }
 
+    /// The port is closed, and the arbiter has been taken off it.
+    pub(super) fn ended(&self) {
+        self.claim.close();
+        self.outlet.queue().arbiter_ended();
+    }
+
     /// What the arbiter called `who` waits for.
     pub(super) fn awaits(&self, who: &'static str) -> Option<Awaited> {
         if !self.is_open() {
@@ -149,5 +155,10 @@ impl<A: Placed + Waiter> Active for A {
 
     fn is_active(&self) -> bool {
         self.place().is_open()
+    }
+
+    fn has_ended(&self) -> bool {
+        let claim = &self.place().claim;
+        !claim.is_open() && !claim.is_taken()
     }
 }

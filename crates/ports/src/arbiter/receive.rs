@@ -1,6 +1,6 @@
 //! Receive: each handler run takes one item from one port.
 
-use super::limited::LimitedCore;
+use super::limited::{LimitedCore, Next};
 use super::part::Part;
 use super::place::{Place, Placed};
 use crate::activation::{Activation, Active, Attach};
@@ -44,6 +44,7 @@ pub struct Receive<T: Send + 'static> {
     once: bool,
     predicate: Option<Predicate<T>>,
     most: Option<usize>,
+    closes: Option<Next>,
 }
 
 /// A receive at work.
@@ -142,6 +143,50 @@ impl<T: Send + 'static> Receive<T> {
         self
     }
 
+    /// Closes `next` when this receive has ended and its handlers have: its port is
+    /// [closed](Port::close), nothing is left there, and the last handler has returned (an async
+    /// one, its future). So the end goes through a pipeline, behind the last item. A receive that is
+    /// [cleaned up](Activation::cleanup) closes nothing. Each handler is counted, as with
+    /// [`at_most`](Receive::at_most).
+    ///
+    /// ```
+    /// use motet_dispatch::{Dispatcher, QueueConfig};
+    /// use motet_ports::{Port, Receive, wait_blocking};
+    /// use futures_util::StreamExt;
+    ///
+    /// let dispatcher = Dispatcher::new(2);
+    /// let (numbers, squares) = (Port::new(), Port::new());
+    /// let out = squares.clone();
+    /// Receive::persistent(&numbers, move |n: u32| out.post(n * n).unwrap())
+    ///     .closes(&squares)
+    ///     .activate(&dispatcher.queue(QueueConfig::default()))
+    ///     .unwrap();
+    /// (1..=3).for_each(|n| numbers.post(n).unwrap());
+    /// numbers.close();
+    /// let all: Vec<u32> = wait_blocking(squares.stream().collect()).unwrap();
+    /// assert_eq!(all.iter().sum::<u32>(), 14);
+    /// ```
+    ///
+    /// # Panics
+    /// When the receive takes one item only, or closes another port already.
+    pub fn closes<U: Send + 'static>(mut self, next: &Port<U>) -> Self {
+        assert!(
+            !self.once,
+            "a receive of one item closes no port: build it with `persistent`"
+        );
+        assert!(
+            self.closes.is_none(),
+            "a receive closes one port: close further ones in a task that awaits its end"
+        );
+        let next = next.downgrade();
+        self.closes = Some(Box::new(move || {
+            if let Some(next) = next.upgrade() {
+                next.close();
+            }
+        }));
+        self
+    }
+
     /// Puts the receive to work: queues its registration on `queue`, where its handlers will run.
     ///
     /// # Errors
@@ -158,6 +203,7 @@ impl<T: Send + 'static> Receive<T> {
             once,
             predicate: None,
             most: None,
+            closes: None,
         }
     }
 
@@ -170,6 +216,7 @@ impl<T: Send + 'static> Receive<T> {
             once,
             predicate,
             most: None,
+            closes: None,
         }
     }
 }
@@ -199,9 +246,10 @@ impl<T: Send + 'static> Attach for Receive<T> {
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Port<T>) {
         if self.once {
             self.attach_in::<Anywhere>(outlet)
-        } else if let Some(most) = self.most {
+        } else if self.most.is_some() || self.closes.is_some() {
             let handling = (self.handler, self.predicate);
-            let core = LimitedCore::active(&self.port, handling, most, outlet);
+            let limit = (self.most.unwrap_or(usize::MAX), self.closes);
+            let core = LimitedCore::active(&self.port, handling, limit, outlet);
             (core, self.port)
         } else {
             self.attach_in::<Apart>(outlet)
@@ -248,6 +296,10 @@ impl<T: Send + 'static, L: Layout> Receiver<T> for ReceiveCore<T, L> {
             return None;
         }
         Some(Short::each(self.place.arbiter()?, crowd, outlet.queue()))
+    }
+
+    fn ended(&self) {
+        self.place.ended();
     }
 
     fn describe(&self) -> Cow<'static, str> {

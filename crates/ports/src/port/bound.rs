@@ -64,6 +64,8 @@ pub(super) struct Bound<T: Send + 'static> {
     /// Those who wait to post, oldest first.
     posters: VecDeque<Arc<Poster<T>>>,
     pub(super) dropped: u64,
+    /// The port is closed.
+    pub(super) closed: bool,
     overflow_port: Option<Port<T>>,
 }
 
@@ -106,7 +108,8 @@ impl<T: Send + 'static> Port<T> {
     #[must_use]
     pub fn capacity(&self) -> Option<usize> {
         let state = self.core.state();
-        state.bound.as_ref().map(|bound| bound.capacity)
+        let capacity = state.bound.as_ref().map(|bound| bound.capacity);
+        capacity.filter(|capacity| *capacity < usize::MAX)
     }
 
     /// The number of items dropped for want of room so far.
@@ -145,8 +148,21 @@ impl<T: Send + 'static> Bound<T> {
                 overflow: config.overflow,
                 posters: VecDeque::new(),
                 dropped: 0,
+                closed: false,
                 overflow_port: None,
             })
+        })
+    }
+
+    /// Of a port without a limit that is closed.
+    pub(super) fn unlimited() -> Box<Self> {
+        Box::new(Bound {
+            capacity: usize::MAX,
+            overflow: Overflow::default(),
+            posters: VecDeque::new(),
+            dropped: 0,
+            closed: false,
+            overflow_port: None,
         })
     }
 
@@ -169,12 +185,12 @@ impl<T: Send + 'static> Bound<T> {
 }
 
 impl<T: Send + 'static> PortState<T> {
-    /// Whether someone waits to post.
+    /// Whether someone waits to post, or for the end of a closed port.
     #[inline]
     pub(super) fn has_posters(&self) -> bool {
         self.bound
             .as_ref()
-            .is_some_and(|bound| !bound.posters.is_empty())
+            .is_some_and(|bound| bound.closed || !bound.posters.is_empty())
     }
 
     /// Keeps a parcel that nobody has taken, as far as the capacity allows.
@@ -245,6 +261,7 @@ impl<T: Send + 'static> PortState<T> {
             // There is room here: it may wait for the receiver's queue. If it is taken the next one comes in.
             self.place_somewhere(parcel, Entry::Posted, deferred);
         }
+        self.end_receivers(deferred);
     }
 }
 

@@ -167,11 +167,18 @@ impl<T: Send + 'static> Future for PostWait<T> {
                 Stage::Ended => panic!("an ended future is not polled"),
                 Stage::New(parcel) => this.offer(parcel, None, cx),
                 Stage::AtPort(poster) => {
-                    if poster.waits(cx) {
+                    if !poster.waits(cx) {
+                        return Poll::Ready(Ok(()));
+                    }
+                    if !this.port.is_closed() {
                         this.stage = Stage::AtPort(poster);
                         return Poll::Pending;
                     }
-                    return Poll::Ready(Ok(()));
+                    let parcel = this.port.core.give_up(&poster);
+                    return Poll::Ready(parcel.map_or(Ok(()), |parcel| {
+                        let reason = PostRefusal::Closed;
+                        Err(Refusal { parcel, reason }.into_error())
+                    }));
                 }
                 Stage::AtQueue(parcel, mut wait) => match Pin::new(&mut wait).poll(cx) {
                     // A queue that was stopped has lost its receiver: the item is offered to others.
@@ -204,6 +211,11 @@ impl<T: Send + 'static> Poster<T> {
         let mut slot = self.slot.lock();
         deferred.wake(slot.waker.clone());
         slot.parcel.pop_front()
+    }
+
+    /// Wakes whoever waits once the port is unlocked: it is closed.
+    pub(super) fn wake(&self, deferred: &mut Deferred) {
+        deferred.wake(self.slot.lock().waker.clone());
     }
 
     /// Whether the item still waits; then `cx` is woken when it is let in.

@@ -13,7 +13,7 @@ use crate::shelf::End;
 use crate::short::Short;
 use crate::stamps::{Entry, Stamps};
 use crate::{PostError, PostRefusal};
-use motet_dispatch::{BoxList, QueueError};
+use motet_dispatch::BoxList;
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
@@ -102,6 +102,9 @@ impl<T: Send + 'static> PortState<T> {
         entry: Entry,
         deferred: &mut Deferred,
     ) {
+        if matches!(entry, Entry::Posted) && self.is_closed() {
+            return deferred.discard(parcel.into_task());
+        }
         self.place_somewhere(parcel, entry, deferred);
         self.let_in_later(deferred);
     }
@@ -149,11 +152,12 @@ impl<T: Send + 'static> PortState<T> {
                 && refusable
             {
                 self.turned_away.count();
-                let refusal = Refusal::new(offer, reason);
+                let parcel = offer.into_parcel().expect("a refused item was not taken");
+                let reason = self.refusal_of(reason);
                 if self.receivers.len() != before {
                     self.receivers_changed();
                 }
-                return Err(refusal);
+                return Err(Refusal { parcel, reason });
             }
             if offer.deferred().has_full()
                 && let Some(queue) = offer.deferred().take_full()
@@ -265,7 +269,8 @@ impl<T: Send + 'static> PortState<T> {
     }
 
     pub(crate) fn receivers(&self) -> impl Iterator<Item = &Arc<dyn Receiver<T>>> {
-        self.receivers.iter()
+        // Without the gate.
+        self.receivers.iter().skip(usize::from(self.is_closed()))
     }
 
     /// The waiting items, all in nodes. Who takes some then lets those in who wait for room
@@ -323,14 +328,6 @@ impl<T: Send + 'static> PortState<T> {
 }
 
 impl<T: Send + 'static> Refusal<T> {
-    #[cold]
-    fn new(offer: Offer<'_, T>, reason: QueueError) -> Self {
-        Refusal {
-            parcel: offer.into_parcel().expect("a refused item was not taken"),
-            reason: PostRefusal::Queue(reason),
-        }
-    }
-
     #[cold]
     pub(super) fn into_error(self) -> PostError<T> {
         PostError {

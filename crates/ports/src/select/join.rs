@@ -2,6 +2,7 @@
 
 use super::{Select, select};
 use crate::arbiter::IntoParts;
+use crate::ending::{MayEnd, OrClosed};
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -41,9 +42,27 @@ pub fn join<P: IntoParts>(parts: P) -> Join<P::Items> {
 #[must_use = "a wait that is not awaited does not wait"]
 pub struct Join<I: Send + 'static>(Select<I>);
 
+impl<I: Send + 'static> Join<I> {
+    /// Waits for the items, or for the end: one of the ports is [closed](crate::Port::close), and
+    /// holds too few. What the others hold stays there.
+    pub fn or_closed(self) -> OrClosed<Self> {
+        OrClosed(self)
+    }
+}
+
+impl<I: Send + 'static> MayEnd for Join<I> {
+    type Result = I;
+
+    fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Option<I>> {
+        self.0.poll_result(cx)
+    }
+}
+
 impl<I: Send + 'static> Future for Join<I> {
     type Output = I;
 
+    /// # Panics
+    /// At the end: await [`Join::or_closed`] where that may come.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<I> {
         Pin::new(&mut self.0).poll(cx)
     }

@@ -13,6 +13,7 @@ mod broadcast;
 mod causality;
 mod choice;
 mod choice_under_load;
+mod close;
 mod cost;
 mod counters;
 mod effects;

@@ -36,6 +36,11 @@ impl Roster {
         true
     }
 
+    /// As [`Roster::branches`]; `None` before any has begun to register.
+    pub(super) fn all_branches(&self) -> Option<impl Iterator<Item = Arc<dyn Active>> + use<>> {
+        self.few[0].is_some().then(|| self.branches())
+    }
+
     /// Those that have begun to register, and are still there.
     pub(super) fn branches(&self) -> impl Iterator<Item = Arc<dyn Active>> + use<> {
         let few = self.few.each_ref().map(|branch| branch.as_ref()?.upgrade());
