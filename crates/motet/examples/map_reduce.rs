@@ -69,7 +69,7 @@ async fn page_ranks(comm: &Communicator) -> Result<Vec<f64>, CommError> {
 }
 
 fn join(mut a: Vec<ExactSum>, b: Vec<ExactSum>) -> Vec<ExactSum> {
-    a.iter_mut().zip(&b).for_each(|(a, b)| a.join(b));
+    a.iter_mut().zip(b).for_each(|(a, b)| a.join(&b));
     a
 }
 

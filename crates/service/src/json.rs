@@ -1,6 +1,9 @@
 //! Bodies and answers as JSON.
 
+mod finite;
+
 use crate::{Fault, FaultCode};
+use finite::first_not_finite;
 use motet_ports::ReplyPort;
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::Serialize;
@@ -27,13 +30,31 @@ pub fn schema<T: JsonSchema>() -> Value {
 /// # Errors
 /// A fault that says why it does not fit.
 pub fn to_value<T: Serialize>(body: &T) -> Result<Value, Fault> {
-    serde_json::to_value(body).map_err(|error| {
-        let reason = format!(
-            "a {} does not fit JSON: {error}; send numbers that are finite, and maps with names as keys",
-            std::any::type_name::<T>()
-        );
+    let name = std::any::type_name::<T>();
+    let value = serde_json::to_value(body).map_err(|error| {
+        let reason = format!("a {name} does not fit JSON: {error}; send maps with names as keys");
         Fault::new(FaultCode::MessageNotSupported, reason)
-    })
+    })?;
+    // A number that is not finite has become null.
+    match has_null(&value).then(|| first_not_finite(body)).flatten() {
+        None => Ok(value),
+        Some(found) => {
+            let reason = format!(
+                "a {name} does not fit JSON: {}; send numbers that are finite",
+                found.trim_start()
+            );
+            Err(Fault::new(FaultCode::MessageNotSupported, reason))
+        }
+    }
+}
+
+fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(values) => values.iter().any(has_null),
+        Value::Object(fields) => fields.values().any(has_null),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
 }
 
 /// A body of JSON.

@@ -25,6 +25,7 @@
 //! | hear of changes | [`Client::subscribe`], [`Subscription`], [`Notification`] |
 //! | keep the state | [`Create::persist`], [`Store`]: [`Redb`], [`Folder`], [`Memory`] |
 //! | put ranks behind an operation | `#[submit(job)]`, [`Cx::ranks`], [`Job`](system::Job) |
+//! | call several in an order | [`workflow`] |
 //! | see what goes on | the services under `/sys`: [`system`] |
 //!
 //! ```
@@ -105,6 +106,7 @@ mod supervise;
 #[doc(hidden)]
 pub mod macros;
 pub mod system;
+pub mod workflow;
 
 #[doc(hidden)]
 pub use schemars;

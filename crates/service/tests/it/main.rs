@@ -11,3 +11,4 @@ mod shop;
 mod stores;
 mod subscriptions;
 mod verbs;
+mod workflows;

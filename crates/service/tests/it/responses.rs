@@ -92,6 +92,8 @@ fn dss_049_what_does_not_fit_json_is_a_fault_of_the_sender() {
     let board = Board {
         fields: [((1, 2), 3)].into(),
     };
+    let fault = motet_service::macros::to_value(&(1, f64::NAN)).unwrap_err();
+    assert!(fault.reason().contains("1 is NaN"), "{fault}");
     let fault: Fault = motet_service::macros::to_value(&board).unwrap_err();
     assert!(fault.reason().contains("Board"), "{fault}");
     assert!(fault.reason().contains("JSON"), "{fault}");

@@ -1,0 +1,236 @@
+//! How a run is carried out.
+
+use super::flow::{Reference, Step};
+use super::{Done, Run, RunEnded, RunStatus, StepDone, WorkflowsClient};
+use crate::system::{JobClient, JobStatus};
+use crate::{Cx, Fault, FaultCode, JobRef, Options, Subscribe, Value};
+use motet_ports::timer::sleep;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::Duration;
+
+/// A step that is being carried out: its name, and the fault that it ends with.
+type Running<'a> = Pin<Box<dyn Future<Output = Result<(), Fault>> + Send + 'a>>;
+
+/// Carries out what is left of a run: each step as soon as those have ended that it needs.
+pub(super) async fn go_on(cx: &Cx, own: &WorkflowsClient, name: &str) -> Result<Run, Fault> {
+    let status = |status| {
+        let run = name.to_owned();
+        own.set_status(RunEnded { run, status })
+    };
+    let flow = own.look(name.to_owned()).await?.flow;
+    status(RunStatus::Running).await?;
+    let mut begun = vec![false; flow.steps.len()];
+    let mut running: Vec<Running<'_>> = Vec::new();
+    let mut failed = None;
+    loop {
+        let run = own.look(name.to_owned()).await?;
+        let ended = run.steps.values().filter(|done| done.has_ended()).count();
+        cx.progress(ended as f64 / flow.steps.len().max(1) as f64, "");
+        for (step, begun) in flow.steps.iter().zip(&mut begun) {
+            if failed.is_none() && !*begun && is_ready(step, &run) {
+                *begun = true;
+                running.push(Box::pin(carry_out(
+                    cx,
+                    own,
+                    name,
+                    step,
+                    prepare(step, &run),
+                )));
+            }
+        }
+        if running.is_empty() {
+            break;
+        }
+        if let Err(fault) = first_of(&mut running).await {
+            // Those that run end, and none begins.
+            failed.get_or_insert(fault);
+        }
+    }
+    match failed {
+        None => {
+            status(RunStatus::Done).await?;
+            own.look(name.to_owned()).await
+        }
+        Some(fault) => {
+            status(RunStatus::Failed).await?;
+            Err(fault)
+        }
+    }
+}
+
+/// Whether a step has not ended, and all have that it needs.
+fn is_ready(step: &Step, run: &Run) -> bool {
+    let has_ended = |name: &str| run.steps.get(name).is_some_and(Done::has_ended);
+    !has_ended(&step.name) && step.needs().into_iter().all(has_ended)
+}
+
+/// What a step begins with: its body, if it is not left out, and how many faults it has had.
+struct Prepared {
+    body: Option<Result<Value, Fault>>,
+    faults: u32,
+}
+
+fn prepare(step: &Step, run: &Run) -> Prepared {
+    let left_out = |need: &str| run.steps.get(need).is_some_and(|done| done.left_out);
+    let holds = step.when.as_deref().is_none_or(|when| {
+        let value = resolve(when, run).ok().flatten();
+        !matches!(value, None | Some(Value::Null | Value::Bool(false)))
+    });
+    let wanted = holds && !step.needs().into_iter().any(left_out);
+    Prepared {
+        body: wanted.then(|| filled(&step.with, run)),
+        faults: run.steps.get(&step.name).map_or(0, |done| done.faults),
+    }
+}
+
+/// The body with what its references stand for.
+fn filled(with: &Value, run: &Run) -> Result<Value, Fault> {
+    Ok(match with {
+        Value::String(text) => resolve(text, run)?.unwrap_or_else(|| with.clone()),
+        Value::Array(values) => {
+            let values = values.iter().map(|value| filled(value, run));
+            Value::Array(values.collect::<Result<_, _>>()?)
+        }
+        Value::Object(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(name, value)| Ok((name.clone(), filled(value, run)?)));
+            Value::Object(fields.collect::<Result<_, Fault>>()?)
+        }
+        other => other.clone(),
+    })
+}
+
+/// What a reference stands for; `None` when the text is none.
+fn resolve(text: &str, run: &Run) -> Result<Option<Value>, Fault> {
+    let Some(Reference { step, pointer }) = Reference::read(text) else {
+        return Ok(None);
+    };
+    let out = run.steps.get(step).and_then(|done| done.out.as_ref());
+    let found = out.and_then(|out| out.pointer(pointer)).cloned();
+    found.map(Some).ok_or_else(|| {
+        let reason = format!("what the step {step:?} has given has nothing at {pointer:?}");
+        Fault::unknown_entry(reason)
+    })
+}
+
+/// Carries out a step, again and again if its retry says so, and records what becomes of it.
+async fn carry_out(
+    cx: &Cx,
+    own: &WorkflowsClient,
+    run: &str,
+    step: &Step,
+    prepared: Prepared,
+) -> Result<(), Fault> {
+    let record = |done: Done| {
+        own.record(StepDone {
+            run: run.to_owned(),
+            step: step.name.clone(),
+            done,
+        })
+    };
+    let mut faults = prepared.faults;
+    let Some(body) = prepared.body else {
+        let left_out = true;
+        return record(Done {
+            left_out,
+            faults,
+            ..Done::default()
+        })
+        .await;
+    };
+    let mut wait = Duration::from_millis(step.retry.backoff_ms);
+    for tries in 1.. {
+        // A call that may have been carried out without an answer keeps its key: it is not carried out twice.
+        let key = format!("{run}/{}/{faults}", step.name);
+        let ended = match &body {
+            Ok(body) => call(cx, step, body.clone(), &key).await,
+            Err(fault) => Err(fault.clone()),
+        };
+        let fault = match ended {
+            Ok(out) => {
+                let out = Some(out);
+                return record(Done {
+                    out,
+                    faults,
+                    ..Done::default()
+                })
+                .await;
+            }
+            Err(fault) => fault,
+        };
+        let has_answered = !matches!(
+            fault.code(),
+            FaultCode::ResponseTimeout | FaultCode::NoAnswer | FaultCode::Unavailable
+        );
+        faults += u32::from(has_answered);
+        let known = Some(fault.clone());
+        record(Done {
+            fault: known,
+            faults,
+            ..Done::default()
+        })
+        .await?;
+        if !step.retry.again(tries, fault.code()) {
+            let reason = format!("the step {:?} failed: {}", step.name, fault.reason());
+            return Err(Fault::new(fault.code(), reason));
+        }
+        sleep(wait).await;
+        wait = wait.saturating_mul(2);
+    }
+    Ok(())
+}
+
+/// Calls the operation of a step; of a job it waits for the end.
+async fn call(cx: &Cx, step: &Step, body: Value, key: &str) -> Result<Value, Fault> {
+    let (path, name) = step.target()?;
+    let service = cx.find(path)?;
+    let options = Options {
+        within: step.timeout_ms.map(Duration::from_millis),
+        key: Some(key.into()),
+        ..Options::default()
+    };
+    let answer = service.call_with(name, body, options).await?;
+    let is_path = answer["path"]
+        .as_str()
+        .is_some_and(|at| at.starts_with("/jobs/"));
+    let is_job = || {
+        let mut operations = service.0.info().operations.into_iter();
+        operations.any(|found| found.name == name && found.job)
+    };
+    match is_path && is_job() {
+        true => job(cx, crate::json::from_value("the answer of a job", answer)?).await,
+        false => Ok(answer),
+    }
+}
+
+/// Waits for the end of a job.
+async fn job(cx: &Cx, job: JobRef) -> Result<Value, Fault> {
+    let job: JobClient = cx.client(&job.path)?;
+    let told = job.subscribe(Subscribe::all().sync()).await?;
+    loop {
+        told.recv().await;
+        let state = job.get().await?;
+        if !matches!(state.status, JobStatus::Running | JobStatus::WaitsForCores) {
+            let failed = || Fault::failed("the job ended without a result");
+            let result = state.result.clone();
+            return result.ok_or_else(|| state.fault.clone().unwrap_or_else(failed));
+        }
+    }
+}
+
+/// Waits until one of them has ended, and takes it out.
+async fn first_of(running: &mut Vec<Running<'_>>) -> Result<(), Fault> {
+    poll_fn(|cx| {
+        for at in 0..running.len() {
+            if let Poll::Ready(ended) = running[at].as_mut().poll(cx) {
+                drop(running.swap_remove(at));
+                return Poll::Ready(ended);
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}

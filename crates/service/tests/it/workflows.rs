@@ -1,0 +1,245 @@
+//! Workflows: operations in an order.
+
+use crate::shop::{CornerShop, Line, ShopClient, replay_with};
+use motet_dispatch::{Replay, spawn};
+use motet_ports::timer::sleep;
+use motet_service::system::{JobClient, JobState, JobStatus};
+use motet_service::workflow::{Begin, Flow, RunStatus, Workflow, WorkflowsClient};
+use motet_service::{Create, FaultCode, Memory, Node, Persist, Store, Subscribe};
+use serde_json::json;
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn node(host: &impl motet_service::Host, store: impl Store) -> Node {
+    let node = Node::builder("flows")
+        .register::<CornerShop>()
+        .register::<Workflow>();
+    node.store(store).start(host).unwrap()
+}
+
+/// Runs a test with a shop and a workflow service, for several seeds.
+fn with_flows<F>(test: impl Fn(Node, ShopClient, WorkflowsClient) -> F + Clone + Send + 'static)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    for seed in 0..8 {
+        let replay = Replay::new(seed);
+        let test = test.clone();
+        replay_with(&replay, &node(&replay, Memory::default()), move |node| {
+            let test = test.clone();
+            async move {
+                let (shop, flows) = services(&node).await;
+                test(node, shop, flows).await;
+            }
+        });
+    }
+}
+
+async fn services(node: &Node) -> (ShopClient, WorkflowsClient) {
+    let shop = Create::<CornerShop>::of()
+        .at("/shop")
+        .persist(Persist::Each);
+    let flows = Create::<Workflow>::of().at("/flows").persist(Persist::Each);
+    let shop = node.create(shop).await.unwrap();
+    (shop, node.create(flows).await.unwrap())
+}
+
+fn begin(name: &str, flow: &str) -> Begin {
+    Begin {
+        name: name.to_owned(),
+        flow: Flow::read(flow).unwrap(),
+    }
+}
+
+/// How a job has ended.
+async fn ended(node: &Node, path: &str) -> JobState {
+    let job: JobClient = node.client(path).unwrap();
+    let told = job.subscribe(Subscribe::all().sync()).await.unwrap();
+    loop {
+        told.recv().await;
+        let state = job.get().await.unwrap();
+        if state.status != JobStatus::Running {
+            return (*state.state).clone();
+        }
+    }
+}
+
+async fn run(node: &Node, flows: &WorkflowsClient, begin: Begin) -> JobState {
+    let job = flows.run(begin).await.unwrap();
+    ended(node, &job.path).await
+}
+
+#[test]
+fn sem_g551_a_step_begins_when_those_have_ended_that_it_needs() {
+    with_flows(async |node, shop, flows| {
+        let flow = r#"
+            [[step]]
+            name = "copy"
+            call = "/shop:insert"
+            with = { name = "copy", count = "${apples.out}" }
+
+            [[step]]
+            name = "apples"
+            call = "/shop:count"
+            with = "apples"
+            after = ["stock"]
+
+            [[step]]
+            name = "stock"
+            call = "/shop:insert"
+            with = { name = "apples", count = 42 }
+
+            [[step]]
+            name = "sum"
+            call = "/shop:sum"
+            with = 3
+
+            [[step]]
+            name = "state"
+            call = "/shop:get"
+            after = ["copy", "sum"]
+        "#;
+        let ended = run(&node, &flows, begin("one", flow)).await;
+        assert_eq!(ended.status, JobStatus::Done, "{:?}", ended.fault);
+        assert_eq!(shop.count("copy".into()).await, Ok(42));
+        let run = flows.look("one".into()).await.unwrap();
+        assert_eq!(run.status, RunStatus::Done);
+        let out = |step: &str| run.steps[step].out.clone().unwrap();
+        assert_eq!(out("sum"), json!(6), "it waits for the end of a job");
+        assert_eq!(out("state")["state"]["items"]["copy"], json!(42));
+        let again = flows.run(begin("one", flow)).await.unwrap();
+        let fault = self::ended(&node, &again.path).await.fault.unwrap();
+        assert_eq!(fault.code(), FaultCode::DuplicateEntry);
+    });
+}
+
+#[test]
+fn sem_g551_a_step_is_left_out_with_those_that_need_it() {
+    with_flows(async |node, shop, flows| {
+        let flow = r#"{"step": [
+            {"name": "state", "call": "/shop:get"},
+            {"name": "no", "call": "/shop:add", "with": 1, "when": "${state.out/state/items/pears}"},
+            {"name": "nor", "call": "/shop:add", "with": "${no.out}"},
+            {"name": "yes", "call": "/shop:upsert", "with": {"name": "figs", "count": 1},
+                "when": "${state.out/state/items/apples}"}]}"#;
+        shop.upsert(Line::new("apples", 3)).await.unwrap();
+        let ended = run(&node, &flows, begin("one", flow)).await;
+        assert_eq!(ended.status, JobStatus::Done, "{:?}", ended.fault);
+        let run = flows.look("one".into()).await.unwrap();
+        assert!(run.steps["no"].left_out && run.steps["nor"].left_out);
+        assert_eq!(shop.count("apples".into()).await, Ok(3));
+        assert_eq!(shop.count("figs".into()).await, Ok(1));
+    });
+}
+
+#[test]
+fn sem_g552_a_step_is_tried_again_as_its_retry_says() {
+    with_flows(async |node, shop, flows| {
+        let flow = |times: u32, on: &str| {
+            let flow = format!(
+                r#"{{"step": [{{"name": "wait", "call": "/shop:count", "with": "figs",
+                    "retry": {{"times": {times}, "backoff_ms": 10, "on": ["{on}"]}}}}]}}"#
+            );
+            begin(&format!("{on} {times}"), &flow)
+        };
+        for (times, on) in [(9, "Gone"), (2, "UnknownEntry")] {
+            let ended = run(&node, &flows, flow(times, on)).await;
+            assert_eq!(ended.status, JobStatus::Failed);
+            let fault = ended.fault.unwrap();
+            assert_eq!(fault.code(), FaultCode::UnknownEntry);
+            assert!(fault.reason().contains("\"wait\""), "{fault}");
+        }
+        let run_of = async |name: &str| flows.look(name.to_owned()).await.unwrap();
+        assert_eq!(run_of("Gone 9").await.steps["wait"].faults, 1);
+        assert_eq!(run_of("UnknownEntry 2").await.steps["wait"].faults, 3);
+        let later = shop.clone();
+        let filling = async move {
+            sleep(50 * MS).await;
+            later.upsert(Line::new("figs", 5)).await.unwrap();
+        };
+        spawn(&node.queue(), filling).unwrap();
+        let ended = run(&node, &flows, flow(5, "UnknownEntry")).await;
+        assert_eq!(ended.status, JobStatus::Done, "10, 20, 40 ms later");
+        // One that has failed is tried again when its run is resumed.
+        let job = flows.resume("Gone 9".into()).await.unwrap();
+        assert_eq!(self::ended(&node, &job.path).await.status, JobStatus::Done);
+        assert_eq!(run_of("Gone 9").await.status, RunStatus::Done);
+    });
+}
+
+#[test]
+fn sem_g553_a_run_that_is_resumed_repeats_nothing_that_was_answered() {
+    let flow = r#"
+        [[step]]
+        name = "stock"
+        call = "/shop:insert"
+        with = { name = "apples", count = 40 }
+
+        [[step]]
+        name = "one"
+        call = "/shop:add"
+        with = 1
+        after = ["stock"]
+
+        [[step]]
+        name = "slow"
+        call = "/shop:compute"
+        with = 10
+        after = ["one"]
+
+        [[step]]
+        name = "two"
+        call = "/shop:add"
+        with = 1
+        after = ["slow"]
+    "#;
+    // The node ends at any time, without a word; the next one goes on with what was committed.
+    static IN_THE_MIDDLE: AtomicUsize = AtomicUsize::new(0);
+    for stop in 0..30 {
+        let store = Memory::default();
+        let first = Replay::new(stop);
+        let node_one = node(&first, store.clone());
+        let one = node_one.clone();
+        let running = async move {
+            let (_, flows) = services(&one).await;
+            flows.run(begin("night", flow)).await.unwrap();
+        };
+        spawn(&node_one.queue(), running).unwrap();
+        for _ in 0..(stop * 4) {
+            first.step();
+        }
+        drop(node_one);
+        drop(first);
+        let second = Replay::new(stop);
+        replay_with(&second, &node(&second, store), async |node| {
+            let (shop, flows) = services(&node).await;
+            let Ok(run) = flows.look("night".into()).await else {
+                // It had not been entered.
+                assert!(shop.get().await.unwrap().items.is_empty());
+                return;
+            };
+            let is_running = usize::from(run.status == RunStatus::Running);
+            IN_THE_MIDDLE.fetch_add(is_running, Ordering::Relaxed);
+            let job = flows.resume("night".into()).await.unwrap();
+            let ended = ended(&node, &job.path).await;
+            assert_eq!(ended.status, JobStatus::Done, "{:?}", ended.fault);
+            assert_eq!(shop.count("apples".into()).await, Ok(42));
+        });
+    }
+    let in_the_middle = IN_THE_MIDDLE.load(Ordering::Relaxed);
+    assert!(in_the_middle > 4, "{in_the_middle}");
+}
+
+#[test]
+fn sem_g550_an_unknown_service_fails_its_step() {
+    with_flows(async |node, _, flows| {
+        let flow = r#"{"step": [{"name": "a", "call": "/nowhere:get"}]}"#;
+        let fault = run(&node, &flows, begin("one", flow)).await.fault.unwrap();
+        assert_eq!(fault.code(), FaultCode::UnknownService);
+        let fault = flows.look("two".into()).await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::UnknownEntry);
+    });
+}
