@@ -1,8 +1,8 @@
 //! Collectives: calls that all ranks of a communicator make together, in the same order. One file each.
 //!
-//! Every one has up to four forms: `x` takes and gives any value, `x_into` copies slices of plain numbers to where
-//! they shall be, and `ix` and `ix_into` start it and return a request, so that several may be under way
-//! at once. A form meets the same form only.
+//! Every one has up to two forms: `x` takes and gives any value, `x_into` copies slices of plain numbers to where they
+//! shall be. A call is awaited, or [started](crate::CollectiveCall::start), so that several may be under way at once. A form
+//! meets the same form only.
 //!
 //! # How they are done
 //!

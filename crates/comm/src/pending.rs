@@ -203,9 +203,15 @@ pub(crate) struct Spot<'c> {
 
 /// The future that waits for it.
 pub(crate) struct Waiting<'c, P: Pending> {
-    spot: Spot<'c>,
+    /// Before what is waited for: it goes first.
+    wait: Wait<'c>,
     pending: P,
-    wait: RankWait,
+}
+
+/// What a wait leaves with others, until it ends or is given up.
+struct Wait<'c> {
+    spot: Spot<'c>,
+    rank: RankWait,
     /// The recorder has been told of the call.
     entered: bool,
 }
@@ -213,19 +219,26 @@ pub(crate) struct Waiting<'c, P: Pending> {
 impl<'c, P: Pending> Waiting<'c, P> {
     #[inline]
     pub(crate) fn new(spot: Spot<'c>, pending: P) -> Self {
-        Waiting {
+        let wait = Wait {
             spot,
-            pending,
-            wait: RankWait::default(),
+            rank: RankWait::default(),
             entered: false,
-        }
+        };
+        Waiting { wait, pending }
     }
 
+    /// What is waited for.
+    pub(crate) fn into_pending(self) -> P {
+        self.pending
+    }
+}
+
+impl Wait<'_> {
     /// The call begins, if this is its first poll.
     #[cold]
-    fn enter(&mut self, recorder: &Recorder) {
+    fn enter(&mut self, recorder: &Recorder, called: impl FnOnce() -> Option<Called>) {
         if !self.entered
-            && let Some(called) = self.pending.called()
+            && let Some(called) = called()
         {
             self.entered = true;
             recorder.enter(called);
@@ -249,16 +262,11 @@ impl<P: Pending> Future for Waiting<'_, P> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<P::Output> {
-        let this = self.get_mut();
-        if let Some(recorder) = this.spot.recorder {
-            this.enter(recorder);
+        let Waiting { wait, pending } = self.get_mut();
+        let spot = wait.spot;
+        if let Some(recorder) = spot.recorder {
+            wait.enter(recorder, || pending.called());
         }
-        let Waiting {
-            spot,
-            pending,
-            wait,
-            ..
-        } = this;
         let mut outcome = pending.look();
         if outcome.is_none() {
             if let Some(recorder) = spot.recorder {
@@ -271,26 +279,27 @@ impl<P: Pending> Future for Waiting<'_, P> {
                 }
                 outcome.is_some()
             };
-            if wait
+            let rank = &mut wait.rank;
+            if rank
                 .poll(|| spot.slot, cx, ready, || pending.borrow().why())
                 .is_pending()
             {
                 return Poll::Pending;
             }
         }
-        wait.end(|| spot.slot);
+        wait.rank.end(|| spot.slot);
         if let Some(recorder) = spot.recorder {
-            this.leave(recorder);
+            wait.leave(recorder);
         }
         outcome.map_or(Poll::Pending, Poll::Ready)
     }
 }
 
-impl<P: Pending> Drop for Waiting<'_, P> {
+impl Drop for Wait<'_> {
     /// Takes the wait off the slot's list also when the future is dropped.
     #[inline]
     fn drop(&mut self) {
-        self.wait.give_up(self.spot.slot);
+        self.rank.give_up(self.spot.slot);
         if let Some(recorder) = self.spot.recorder {
             self.leave(recorder);
         }

@@ -163,6 +163,68 @@ impl fmt::Display for DataError {
 
 impl std::error::Error for DataError {}
 
+/// A text is not a set of sequences.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SequenceError {
+    /// There is no sequence.
+    Empty,
+    /// Letters come before the first line that begins with `>`.
+    NoHeader {
+        /// The line, from 1.
+        line: usize,
+    },
+    /// A record has no letters.
+    NoLetters {
+        /// The record, from 1.
+        record: usize,
+        /// Its name.
+        name: String,
+    },
+    /// A letter is not in the alphabet.
+    Letter {
+        /// The record, from 1.
+        record: usize,
+        /// Its name.
+        name: String,
+        /// The place in the sequence, from 1.
+        position: usize,
+        /// The letter found there.
+        letter: char,
+        /// What the alphabet is called.
+        alphabet: &'static str,
+    },
+}
+
+impl fmt::Display for SequenceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SequenceError::Empty => write!(f, "there are no sequences: give at least one record"),
+            SequenceError::NoHeader { line } => write!(
+                f,
+                "line {line} is not below a line that begins with >: give each sequence a name"
+            ),
+            SequenceError::NoLetters { record, name } => write!(
+                f,
+                "record {record} ({name}) has no letters: leave the record out"
+            ),
+            SequenceError::Letter {
+                record,
+                name,
+                position,
+                letter,
+                alphabet,
+            } => write!(
+                f,
+                "record {record} ({name}), letter {position} is {letter:?}, which is no letter of \
+                 {alphabet}: correct it or choose the other alphabet"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for SequenceError {}
+
 /// A parameter of an algorithm makes no sense, whatever the data.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -181,6 +243,13 @@ pub enum ParameterError {
         /// What it must be, in words.
         range: &'static str,
     },
+    /// A choice does not suit the data.
+    Unfit {
+        /// The field.
+        field: &'static str,
+        /// Why not, and what to choose.
+        advice: &'static str,
+    },
 }
 
 impl fmt::Display for ParameterError {
@@ -194,6 +263,7 @@ impl fmt::Display for ParameterError {
             } => {
                 write!(f, "`{field}` is {value}: it must be {range}")
             }
+            ParameterError::Unfit { field, advice } => write!(f, "`{field}`: {advice}"),
         }
     }
 }

@@ -7,9 +7,11 @@
 
 mod exponential;
 mod kernel;
+mod shorts;
 
 pub(crate) use exponential::{FLUSH, exp2, log2, log2_of};
 pub(crate) use kernel::run;
+pub(crate) use shorts::{Instructions16, Isa16, SHORTS, Shorts, Task16, run16};
 
 use std::ops::{Deref, DerefMut};
 

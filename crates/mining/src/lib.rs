@@ -25,6 +25,7 @@
 //! | places on the Earth | [`sphere`], then either |
 //! | columns of mixed units | [`Points::standardised`], then either |
 //! | only dissimilarities of pairs are known | [`Pairwise`] |
+//! | only sequences of letters are known | [`Alignment`], then [`Pairwise`] |
 //! | to watch or to stop a run | [`Control`] |
 //! | single passes, for measurements | [`Steps`] |
 //! | to compare labels | [`adjusted_rand`] |
@@ -67,6 +68,7 @@
 //! `tree.rs` (order and summaries), `lanes.rs` (vectors).
 
 mod agreement;
+mod align;
 mod annealing;
 mod blocks;
 mod clustering;
@@ -83,6 +85,7 @@ mod pairwise;
 mod points;
 mod power;
 mod prepare;
+mod sequences;
 mod soft;
 pub mod sphere;
 mod squares;
@@ -92,11 +95,13 @@ mod tiles;
 mod tree;
 
 pub use agreement::adjusted_rand;
+pub use align::{Alignment, AlignmentKind, PairDistances, Scores};
 pub use annealing::{Annealing, Clusters};
 pub use clustering::{Clustering, TraceStep};
 pub use control::{CancelToken, Control, Progress};
-pub use error::{DataError, MiningError, ParameterError};
+pub use error::{DataError, MiningError, ParameterError, SequenceError};
 pub use kmeans::{Init, KMeans};
 pub use pairwise::{Dissimilarities, Pairwise, PairwiseClustering};
 pub use points::Points;
+pub use sequences::{Alphabet, Sequences};
 pub use steps::{HardStep, SoftStep, Steps};

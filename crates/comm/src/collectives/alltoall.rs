@@ -3,15 +3,14 @@
 use super::allreduce::same_length;
 use super::counted::Ways;
 use super::shelf::{Shelf, append, cut};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::exchange::{Exchange, Room};
 use crate::fabric::{Call, Place};
 use crate::lent::{Parcels, Rows, Swap, Swapped};
-use crate::meet::{Collective, Meet};
-use crate::pending::{Either, Pending, Waiting};
-use crate::request::Request;
+use crate::meet::Meet;
+use crate::pending::{Either, Pending};
 use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Local, Plain, Value};
-use std::future::Future;
 use std::panic::Location;
 
 impl Communicator {
@@ -36,19 +35,9 @@ impl Communicator {
     pub fn alltoall<T: Value>(
         &self,
         values: Vec<T>,
-    ) -> impl Future<Output = Result<Vec<T>, CommError>> {
+    ) -> CollectiveCall<impl Startable<'_, Given = Vec<T>>> {
         let call = Call::new::<T>("alltoall", Location::caller());
         self.alltoall_at(call, values).now()
-    }
-
-    /// Starts an [`alltoall`](Communicator::alltoall) (MPI_IALLTOALL).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::alltoall`].
-    #[track_caller]
-    pub fn ialltoall<T: Value>(&self, values: Vec<T>) -> Request<'_, Vec<T>> {
-        let call = Call::new::<T>("ialltoall", Location::caller());
-        self.alltoall_at(call, values).started()
     }
 
     /// Cuts the numbers into as many equal parts as there are ranks, one for each, and puts what all ranks
@@ -75,11 +64,26 @@ impl Communicator {
         &'c self,
         numbers: &[T],
         came: &'c mut [T],
-    ) -> impl Future<Output = Result<(), CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let call = Call::new::<T>("alltoall_into", Location::caller());
+        TwoWays::new(
+            self.spot(),
+            (numbers, came),
+            move |(numbers, came)| self.alltoall_by_place(call, numbers, came),
+            move |(numbers, came)| self.alltoall_numbers(call, numbers, came).started(),
+        )
+    }
+
+    /// The way that suits where the ranks live.
+    fn alltoall_by_place<'n, 'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &'n [T],
+        came: &'c mut [T],
+    ) -> impl Pending<Output = Result<(), CommError>> + use<'n, 'c, T> {
         let size = self.size();
         let shared = matches!(self.team().place(), Some(Place::Tree(_)));
-        let pending = if shared && size == 2 {
+        if shared && size == 2 {
             Either::One(Either::One(self.alltoall_by_two(call, numbers, came)))
         } else if let Some(table) = self.table::<T>(numbers.len() / size) {
             let each = self.equal_part(call.name(), numbers.len());
@@ -93,22 +97,7 @@ impl Communicator {
         } else {
             let pending = self.alltoall_numbers(call, numbers, came);
             Either::Other(Either::Other(Either::Other(pending)))
-        };
-        Waiting::new(self.spot(), pending)
-    }
-
-    /// Starts an [`alltoall_into`](Communicator::alltoall_into) (MPI_IALLTOALL).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::alltoall_into`].
-    #[track_caller]
-    pub fn ialltoall_into<'c, T: Plain>(
-        &'c self,
-        numbers: &[T],
-        came: &'c mut [T],
-    ) -> Request<'c, ()> {
-        let call = Call::new::<T>("ialltoall_into", Location::caller());
-        self.alltoall_numbers(call, numbers, came).started()
+        }
     }
 
     /// Cuts the numbers into parts of these lengths, one for each rank, and puts what all ranks have for this
@@ -139,28 +128,12 @@ impl Communicator {
         numbers: &[T],
         counts: &[usize],
         came: &'c mut [T],
-    ) -> impl Future<Output = Result<Vec<usize>, CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = Vec<usize>>> {
         let call = Call::new::<T>("alltoallv_into", Location::caller());
         let ends = self.cut(call.name(), numbers.len(), counts);
-        let pending = self.counted((call, Ways::Alltoall), ends, numbers, came, |counts| counts);
-        Waiting::new(self.spot(), pending)
-    }
-
-    /// Starts an [`alltoallv_into`](Communicator::alltoallv_into) (MPI_IALLTOALLV).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::alltoallv_into`].
-    #[track_caller]
-    pub fn ialltoallv_into<'c, T: Plain>(
-        &'c self,
-        numbers: &[T],
-        counts: &[usize],
-        came: &'c mut [T],
-    ) -> Request<'c, Vec<usize>> {
-        let call = Call::new::<T>("ialltoallv_into", Location::caller());
-        let ends = self.cut(call.name(), numbers.len(), counts);
-        self.counted_at_once((call, Ways::Alltoall), ends, numbers, came, |counts| counts)
-            .started()
+        self.counted_call((call, Ways::Alltoall), ends, (numbers, came), |counts| {
+            counts
+        })
     }
 
     fn alltoall_at<'c, T: Value>(

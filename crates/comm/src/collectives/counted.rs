@@ -3,10 +3,11 @@
 //! [afterwards](crate::exchange), when all know how much comes from where.
 
 use super::shelf::{append, copy};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::exchange::{Exchange, Room, same_length};
 use crate::fabric::Call;
 use crate::lent::Lent;
-use crate::meet::{Collective, Meet};
+use crate::meet::Meet;
 use crate::pending::{Either, Giving, Pending, Then};
 use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Plain};
@@ -55,9 +56,28 @@ impl Ways {
 }
 
 impl Communicator {
-    /// Brings these numbers, which end for each rank as said, and puts what comes into the room, in rank order; `give`
-    /// makes what the call gives of how much has come from each.
-    pub(super) fn counted<'n, 'c, T: Plain, R, G: FnOnce(Vec<usize>) -> R + 'c>(
+    /// The call that brings these numbers, which end for each rank as said, and puts what comes into the room, in rank
+    /// order; `give` makes what it gives of how much has come from each.
+    pub(super) fn counted_call<'n, 'c, T: Plain, R: 'c, G: FnOnce(Vec<usize>) -> R + 'c>(
+        &'c self,
+        way: (Call, Ways),
+        ends: Result<Vec<usize>, CommError>,
+        (numbers, room): (&'n [T], &'c mut [T]),
+        give: G,
+    ) -> CollectiveCall<impl Startable<'c, Given = R> + use<'n, 'c, T, R, G>> {
+        TwoWays::new(
+            self.spot(),
+            (ends, numbers, room, give),
+            move |(ends, numbers, room, give)| self.counted(way, ends, numbers, room, give),
+            move |(ends, numbers, room, give)| {
+                let meet = self.counted_at_once(way, ends, numbers, room, give);
+                meet.started()
+            },
+        )
+    }
+
+    /// What is awaited.
+    fn counted<'n, 'c, T: Plain, R, G: FnOnce(Vec<usize>) -> R + 'c>(
         &'c self,
         (call, ways): (Call, Ways),
         ends: Result<Vec<usize>, CommError>,

@@ -2,14 +2,13 @@
 
 use super::counted::Ways;
 use super::shelf::{Shelf, append};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
-use crate::pending::{Either, Waiting};
-use crate::request::Request;
+use crate::meet::Meet;
+use crate::pending::Either;
 use crate::schedule::Schedule;
-use crate::{CommError, Communicator, Plain, Value};
-use std::future::Future;
+use crate::{Communicator, Plain, Value};
 use std::panic::Location;
 
 impl Communicator {
@@ -33,19 +32,9 @@ impl Communicator {
         &self,
         root: usize,
         value: T,
-    ) -> impl Future<Output = Result<Option<Vec<T>>, CommError>> {
+    ) -> CollectiveCall<impl Startable<'_, Given = Option<Vec<T>>>> {
         let call = Call::new::<T>("gather", Location::caller()).root(root);
         self.gather_at(call, root, value).now()
-    }
-
-    /// Starts a [`gather`](Communicator::gather) (MPI_IGATHER).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::gather`].
-    #[track_caller]
-    pub fn igather<T: Value>(&self, root: usize, value: T) -> Request<'_, Option<Vec<T>>> {
-        let call = Call::new::<T>("igather", Location::caller()).root(root);
-        self.gather_at(call, root, value).started()
     }
 
     /// Puts the numbers of all ranks, the same number of each, one after the other into `all` of `root`
@@ -74,39 +63,29 @@ impl Communicator {
         root: usize,
         numbers: &[T],
         all: &'c mut [T],
-    ) -> impl Future<Output = Result<(), CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let (rank, each) = ((self.rank(), self.size()), numbers.len());
         let call = Call::new::<T>("gather_into", Location::caller());
-        let (call, fine) = (call.root(root).length(each), self.check_rank(root));
-        let pending = if self.exchanges::<T>(each) {
-            let fine = fine.map(|()| Schedule::gather(rank, root, each));
-            let all = if rank.0 == root { all } else { &mut all[..0] };
-            let both = (numbers, Room::There(all));
-            Either::One(Exchange::new(self, call, fine, both, |mine, _| mine))
-        } else {
-            let (way, ends) = ((call, Ways::Gather(root)), fine.map(|()| vec![each]));
-            let all = self.counted_at_once(way, ends, numbers, all, |_| ());
-            Either::Other(all)
-        };
-        Waiting::new(self.spot(), pending)
-    }
-
-    /// Starts a [`gather_into`](Communicator::gather_into) (MPI_IGATHER).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::gather_into`].
-    #[track_caller]
-    pub fn igather_into<'c, T: Plain>(
-        &'c self,
-        root: usize,
-        numbers: &[T],
-        all: &'c mut [T],
-    ) -> Request<'c, ()> {
-        let call = Call::new::<T>("igather_into", Location::caller());
-        let call = call.root(root).length(numbers.len());
-        let ends = self.check_rank(root).map(|()| vec![numbers.len()]);
-        self.counted_at_once((call, Ways::Gather(root)), ends, numbers, all, |_| ())
-            .started()
+        let call = call.root(root).length(each);
+        let way = (call, Ways::Gather(root));
+        let ends = move || self.check_rank(root).map(|()| vec![each]);
+        TwoWays::new(
+            self.spot(),
+            (numbers, all),
+            move |(numbers, all)| {
+                if !self.exchanges::<T>(each) {
+                    return Either::One(self.counted_at_once(way, ends(), numbers, all, |_| ()));
+                }
+                let fine = ends().map(|_| Schedule::gather(rank, root, each));
+                let all = if rank.0 == root { all } else { &mut all[..0] };
+                let both = (numbers, Room::There(all));
+                Either::Other(Exchange::new(self, call, fine, both, |mine, _| mine))
+            },
+            move |(numbers, all)| {
+                let meet = self.counted_at_once(way, ends(), numbers, all, |_| ());
+                meet.started()
+            },
+        )
     }
 
     /// Puts the numbers of all ranks, which may bring different numbers of them, one after the other into
@@ -134,32 +113,12 @@ impl Communicator {
         root: usize,
         numbers: &[T],
         all: &'c mut [T],
-    ) -> impl Future<Output = Result<Vec<usize>, CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = Vec<usize>>> {
         let call = Call::new::<T>("gatherv_into", Location::caller()).root(root);
         let ends = self.check_rank(root).map(|()| vec![numbers.len()]);
-        let pending = self.counted((call, Ways::Gather(root)), ends, numbers, all, |counts| {
-            counts
-        });
-        Waiting::new(self.spot(), pending)
-    }
-
-    /// Starts a [`gatherv_into`](Communicator::gatherv_into) (MPI_IGATHERV).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::gatherv_into`].
-    #[track_caller]
-    pub fn igatherv_into<'c, T: Plain>(
-        &'c self,
-        root: usize,
-        numbers: &[T],
-        all: &'c mut [T],
-    ) -> Request<'c, Vec<usize>> {
-        let call = Call::new::<T>("igatherv_into", Location::caller()).root(root);
-        let ends = self.check_rank(root).map(|()| vec![numbers.len()]);
-        self.counted_at_once((call, Ways::Gather(root)), ends, numbers, all, |counts| {
+        self.counted_call((call, Ways::Gather(root)), ends, (numbers, all), |counts| {
             counts
         })
-        .started()
     }
 
     fn gather_at<'c, T: Value>(

@@ -2,15 +2,14 @@
 
 use super::allreduce::same_length;
 use super::shelf::{Shelf, copy, each_of};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
-use crate::pending::{Either, Waiting};
-use crate::request::Request;
+use crate::meet::Meet;
+use crate::pending::Either;
 use crate::schedule::Schedule;
 use crate::wire::Numbers;
 use crate::{CommError, Communicator, Plain, Value};
-use std::future::Future;
 use std::panic::Location;
 
 impl Communicator {
@@ -39,24 +38,9 @@ impl Communicator {
         root: usize,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
-    ) -> impl Future<Output = Result<Option<T>, CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = Option<T>>> {
         let call = Call::new::<T>("reduce", Location::caller()).root(root);
         self.reduce_at(call, root, value, op).now()
-    }
-
-    /// Starts a [`reduce`](Communicator::reduce) (MPI_IREDUCE).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::reduce`].
-    #[track_caller]
-    pub fn ireduce<'c, T: Value>(
-        &'c self,
-        root: usize,
-        value: T,
-        op: impl Fn(T, T) -> T + 'c,
-    ) -> Request<'c, Option<T>> {
-        let call = Call::new::<T>("ireduce", Location::caller()).root(root);
-        self.reduce_at(call, root, value, op).started()
     }
 
     /// Combines the numbers of all ranks, element by element, into `totals` of `root` (MPI_REDUCE). The
@@ -86,39 +70,30 @@ impl Communicator {
         numbers: &[T],
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
-    ) -> impl Future<Output = Result<(), CommError>> {
-        let call = Call::new::<T>("reduce_into", Location::caller()).root(root);
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let (rank, length) = ((self.rank(), self.size()), numbers.len());
-        let pending = if self.exchanges::<T>(length) && self.is_spread() {
-            let fine = self.reducible(call.name(), root, numbers, totals);
-            let fine = fine.map(|()| Schedule::reduce(rank, root, length));
-            let room = match &fine {
-                Ok(schedule) if rank.0 != root => Room::Own(self.lender().room(schedule.room)),
-                _ => Room::There(totals),
-            };
-            let both = (numbers, room);
-            Either::One(Exchange::new(self, call.length(length), fine, both, op))
-        } else {
-            Either::Other(self.reduce_numbers(call, root, numbers, totals, op))
-        };
-        Waiting::new(self.spot(), pending)
-    }
-
-    /// Starts a [`reduce_into`](Communicator::reduce_into) (MPI_IREDUCE).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::reduce_into`].
-    #[track_caller]
-    pub fn ireduce_into<'c, T: Plain>(
-        &'c self,
-        root: usize,
-        numbers: &[T],
-        totals: &'c mut [T],
-        op: impl Fn(T, T) -> T + 'c,
-    ) -> Request<'c, ()> {
-        let call = Call::new::<T>("ireduce_into", Location::caller()).root(root);
-        self.reduce_numbers(call, root, numbers, totals, op)
-            .started()
+        let call = Call::new::<T>("reduce_into", Location::caller()).root(root);
+        TwoWays::new(
+            self.spot(),
+            (numbers, totals, op),
+            move |(numbers, totals, op)| {
+                if !self.exchanges::<T>(length) || !self.is_spread() {
+                    return Either::One(self.reduce_numbers(call, root, numbers, totals, op));
+                }
+                let fine = self.reducible(call.name(), root, numbers, totals);
+                let fine = fine.map(|()| Schedule::reduce(rank, root, length));
+                let room = match &fine {
+                    Ok(schedule) if rank.0 != root => Room::Own(self.lender().room(schedule.room)),
+                    _ => Room::There(totals),
+                };
+                let both = (numbers, room);
+                Either::Other(Exchange::new(self, call.length(length), fine, both, op))
+            },
+            move |(numbers, totals, op)| {
+                let meet = self.reduce_numbers(call, root, numbers, totals, op);
+                meet.started()
+            },
+        )
     }
 
     fn reduce_at<'c, T: Value>(

@@ -57,6 +57,21 @@ impl Dissimilarities {
         })
     }
 
+    /// Takes `values` of half the size; sums are still `f64`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Dissimilarities::new).
+    pub fn from_single(mut values: Vec<f32>, rows: usize) -> Result<Dissimilarities, DataError> {
+        let (gaps, asymmetry) = check(&mut values, rows)?;
+        Ok(Dissimilarities {
+            storage: Storage::Single(values),
+            rows,
+            gaps,
+            asymmetry,
+        })
+    }
+
     /// The same in half the memory: values are rounded to `f32`, sums are still `f64`.
     #[must_use]
     pub fn single(mut self) -> Dissimilarities {
@@ -179,8 +194,25 @@ fn check_one(row: usize, column: usize, value: f64) -> Result<(), DataError> {
     Ok(())
 }
 
+/// What a stored matrix consists of.
+trait Number: Copy + Into<f64> {
+    fn from_double(value: f64) -> Self;
+}
+
+impl Number for f64 {
+    fn from_double(value: f64) -> f64 {
+        value
+    }
+}
+
+impl Number for f32 {
+    fn from_double(value: f64) -> f32 {
+        value as f32
+    }
+}
+
 /// Checks a matrix and makes it symmetric; gives whether there are gaps, and the asymmetry.
-fn check(values: &mut [f64], rows: usize) -> Result<(bool, f64), DataError> {
+fn check<V: Number>(values: &mut [V], rows: usize) -> Result<(bool, f64), DataError> {
     if rows == 0 {
         return Err(DataError::Empty);
     }
@@ -191,13 +223,14 @@ fn check(values: &mut [f64], rows: usize) -> Result<(bool, f64), DataError> {
         });
     }
     for (at, &value) in values.iter().enumerate() {
-        check_one(at / rows, at % rows, value)?;
+        check_one(at / rows, at % rows, value.into())?;
     }
     let (mut gaps, mut asymmetry) = (false, 0.0_f64);
     for i in 0..rows {
-        values[i * rows + i] = 0.0;
+        values[i * rows + i] = V::from_double(0.0);
         for j in 0..i {
-            let (a, b) = (values[i * rows + j], values[j * rows + i]);
+            let (at, across) = (i * rows + j, j * rows + i);
+            let (a, b): (f64, f64) = (values[at].into(), values[across].into());
             let value = match (a.is_nan(), b.is_nan()) {
                 (true, _) => b,
                 (_, true) => a,
@@ -207,12 +240,13 @@ fn check(values: &mut [f64], rows: usize) -> Result<(bool, f64), DataError> {
             if !a.is_nan() && !b.is_nan() {
                 asymmetry = asymmetry.max((a - b).abs());
             }
-            (values[i * rows + j], values[j * rows + i]) = (value, value);
+            values[at] = V::from_double(value);
+            values[across] = values[at];
         }
     }
     if gaps {
         for (row, line) in values.chunks_exact(rows).enumerate() {
-            if line.iter().filter(|value| !value.is_nan()).count() < 2 {
+            if line.iter().filter(|&&v| !v.into().is_nan()).count() < 2 {
                 return Err(DataError::NoKnownPair { row });
             }
         }

@@ -7,8 +7,8 @@
 //!                              │         └─ sim
 //!                              └─ service ◄─┬─ http             service is on comm too, and on service-macros
 //!                                           └─ mesh
-//!  on top: motet ◄─ python, bench ◄─ cli      aside: testkit (dev only), patterns (on comm; for bench and
-//!                                              counts), problems (on search), xtask and fuzz
+//!  on top: motet ◄─ python, bench ◄─ cli      aside: testkit (dev only), patterns (on comm; for bench,
+//!                                              counts and examples), problems (on search), xtask and fuzz
 //! ```
 
 use crate::source::{Dependency, Kind, Tree};
@@ -40,6 +40,7 @@ const BELOW: &[(&str, &[&str])] = &[
             "motet-service",
             "motet-http",
             "motet-mesh",
+            "motet-patterns",
         ],
     ),
     ("motet-python", &["motet"]),
