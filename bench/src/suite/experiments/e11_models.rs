@@ -10,16 +10,20 @@ pub(crate) struct Models;
 
 const ROWS: &[(&str, By)] = &[
     ("(a) spawned, dataflow", By::Example("word_count")),
+    ("(a) spawned, tree search", By::Example("handler_per_node")),
     (
-        "(a) spawned, tree search",
-        By::Nothing(
-            "tree search is a crate to come; E14 and `motet bench core` run trees of tasks",
-        ),
+        "(a) tree search on ranks, with a shared bound",
+        By::Example("tree_search"),
     ),
     (
         "(b) queued, discrete events",
-        By::Nothing("event simulation is a crate to come"),
+        By::Example("queueing_network"),
     ),
+    (
+        "(b) queued, processes in virtual time",
+        By::Example("gas_station"),
+    ),
+    ("(b) queued, war game", By::Example("war_game")),
     ("(c) rendezvous, direct", By::Example("heat")),
     ("(d) rendezvous with handlers", By::Example("request_reply")),
     (

@@ -18,6 +18,10 @@ const ROWS: &[(&str, By)] = &[
         By::Example("patterns"),
     ),
     ("several stages", By::Example("jacobi")),
+    (
+        "a tree of spawned handlers",
+        By::Example("handler_per_node"),
+    ),
     ("spawned shift", By::Example("patterns")),
     ("spawned two shifts", By::Example("patterns")),
     ("rendezvous shift", By::Example("sample_sort")),

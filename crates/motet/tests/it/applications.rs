@@ -175,6 +175,11 @@ fn sem_g700_a_queueing_network_is_the_same_on_any_number_of_ranks() {
 }
 
 #[test]
+fn sem_g700_an_epidemic_is_the_same_on_any_number_of_ranks() {
+    same_on_threads("epidemic");
+}
+
+#[test]
 fn sem_g700_needs_mpi_a_queueing_network_is_the_same_on_processes() {
     same_on_processes("queueing_network");
 }
