@@ -101,6 +101,28 @@ fn every_call_stands_there_once_and_all_are_counted() {
 }
 
 #[test]
+fn the_table_counts_what_has_an_equivalent() {
+    let (mut whole, mut partly, mut none) = (0, 0, 0);
+    for row in rows().filter(|row| row.len() == 3) {
+        let kind = match (row[1], row[2]) {
+            ("none", remark) => {
+                assert!(!remark.starts_with("partly"), "{}: part of none", row[0]);
+                &mut none
+            }
+            (_, remark) if remark.starts_with("partly: ") => &mut partly,
+            (names, _) => {
+                assert!(names.contains('`'), "{}: names nothing", row[0]);
+                &mut whole
+            }
+        };
+        *kind += spans(row[0]).count();
+    }
+    let count =
+        format!("{whole} have an equivalent, {partly} have one partly, and {none} have none");
+    assert!(DOC.contains(&count), "the text does not say: {count}");
+}
+
+#[test]
 fn what_the_documentation_of_the_calls_names_stands_in_the_table() {
     let known: BTreeSet<String> = rows()
         .flat_map(|row| names(row[0]).collect::<Vec<_>>())
