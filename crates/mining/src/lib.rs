@@ -26,6 +26,8 @@
 //! | columns of mixed units | [`Points::standardised`], then either |
 //! | only dissimilarities of pairs are known | [`Pairwise`] |
 //! | only sequences of letters are known | [`Alignment`], then [`Pairwise`] |
+//! | clusters overlap, or have shapes | [`Mixture`] |
+//! | sequences that hidden states show | [`Hmm`], [`HmmModel`] |
 //! | to watch or to stop a run | [`Control`] |
 //! | single passes, for measurements | [`Steps`] |
 //! | to compare labels | [`adjusted_rand`] |
@@ -78,9 +80,11 @@ mod error;
 mod finish;
 mod frame;
 mod hard;
+mod hmm;
 mod kmeans;
 mod lanes;
 mod lloyd;
+mod mixture;
 mod pairwise;
 mod points;
 mod power;
@@ -100,7 +104,9 @@ pub use annealing::{Annealing, Clusters};
 pub use clustering::{Clustering, TraceStep};
 pub use control::{CancelToken, Control, Progress};
 pub use error::{DataError, MiningError, ParameterError, SequenceError};
+pub use hmm::{Emissions, Hmm, HmmFitted, HmmModel, HmmPaths, HmmPosteriors, Observations};
 pub use kmeans::{Init, KMeans};
+pub use mixture::{Covariance, Mixture, MixtureModel, MixtureStart};
 pub use pairwise::{Dissimilarities, Pairwise, PairwiseClustering};
 pub use points::Points;
 pub use sequences::{Alphabet, Sequences};
