@@ -7,5 +7,6 @@ pub mod exclusive;
 pub mod idle;
 pub mod quality;
 pub mod ranks;
+pub mod search;
 pub mod soak;
 pub mod stages;

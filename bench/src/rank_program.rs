@@ -12,6 +12,12 @@ pub enum RankProgram {
     Exchange,
     /// The sum of so many f64.
     Allreduce(usize),
+    /// So many f64 of rank 0 to all.
+    Broadcast(usize),
+    /// So many f64 of each rank to all.
+    Allgather(usize),
+    /// So many f64 of each rank to each.
+    Alltoall(usize),
     /// Wait for all.
     Barrier,
     /// A step of annealing over so many points with so many clusters, each rank its share.
@@ -50,6 +56,9 @@ impl fmt::Display for RankProgram {
         match self {
             RankProgram::Exchange => f.write_str("exchange"),
             RankProgram::Allreduce(length) => write!(f, "allreduce:{length}"),
+            RankProgram::Broadcast(length) => write!(f, "broadcast:{length}"),
+            RankProgram::Allgather(length) => write!(f, "allgather:{length}"),
+            RankProgram::Alltoall(length) => write!(f, "alltoall:{length}"),
             RankProgram::Barrier => f.write_str("barrier"),
             RankProgram::Annealing { points, clusters } => {
                 write!(f, "annealing:{points}:{clusters}")
@@ -69,8 +78,8 @@ impl FromStr for RankProgram {
     fn from_str(text: &str) -> Result<Self, String> {
         let unknown = || {
             format!(
-                "{text} is no program: name exchange, barrier, allreduce:LENGTH, annealing:POINTS:CLUSTERS or \
-                 annealing-by-rayon:POINTS:CLUSTERS:THREADS"
+                "{text} is no program: name exchange, barrier, allreduce:LENGTH, broadcast:LENGTH, allgather:LENGTH, \
+                 alltoall:LENGTH, annealing:POINTS:CLUSTERS or annealing-by-rayon:POINTS:CLUSTERS:THREADS"
             )
         };
         let (name, numbers) = text.split_once(':').unwrap_or((text, ""));
@@ -83,6 +92,9 @@ impl FromStr for RankProgram {
             ("barrier", []) => Ok(RankProgram::Barrier),
             ("allreduce", []) => Ok(RankProgram::Allreduce(1)),
             ("allreduce", &[length]) => Ok(RankProgram::Allreduce(length)),
+            ("broadcast", &[length]) => Ok(RankProgram::Broadcast(length)),
+            ("allgather", &[length]) => Ok(RankProgram::Allgather(length)),
+            ("alltoall", &[length]) => Ok(RankProgram::Alltoall(length)),
             ("annealing", &[points, clusters]) => Ok(RankProgram::Annealing { points, clusters }),
             ("annealing-by-rayon", &[points, clusters, threads]) => {
                 Ok(RankProgram::AnnealingByRayon {
@@ -105,6 +117,9 @@ mod tests {
         for program in [
             RankProgram::Exchange,
             RankProgram::Allreduce(4096),
+            RankProgram::Broadcast(7),
+            RankProgram::Allgather(8),
+            RankProgram::Alltoall(9),
             RankProgram::Barrier,
             RankProgram::Annealing {
                 points: 12_500,

@@ -13,3 +13,4 @@ pub(crate) mod rank_collectives;
 pub(crate) mod rank_stages;
 pub(crate) mod spawned_stages;
 pub(crate) mod threads;
+pub(crate) mod trees;

@@ -3,6 +3,7 @@
  *   barrier    COUNT is not used
  *   allreduce  the sum of COUNT doubles
  *   broadcast  COUNT doubles from process 0
+ *   allgather  COUNT doubles from each to all
  *   alltoall   COUNT doubles from each to each
  *
  * Rounds last about BUDGET us. */
@@ -27,6 +28,12 @@ static void broadcast(long rounds)
 {
     for (long round = 0; round < rounds; round++)
         MPI_Bcast(from, each, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+
+static void allgather(long rounds)
+{
+    for (long round = 0; round < rounds; round++)
+        MPI_Allgather(from, each, MPI_DOUBLE, to, each, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
 static void alltoall(long rounds)
@@ -60,6 +67,10 @@ static int perform(int argc, char **argv)
         us = measure(broadcast, LEAST, budget, &rounds);
         expected = 1;
         got = from[count - 1];
+    } else if (!strcmp(operation, "allgather")) {
+        us = measure(allgather, LEAST, budget, &rounds);
+        expected = size;
+        got = to[count * size - 1];
     } else if (!strcmp(operation, "alltoall")) {
         us = measure(alltoall, LEAST, budget, &rounds);
         expected = size;

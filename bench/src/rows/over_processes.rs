@@ -43,12 +43,29 @@ pub(crate) fn contests(peers: Peers<'_>, motet: Option<&Path>) -> Vec<Contest> {
         ] {
             rows.push(beside_c(program, in_c, &side));
         }
+        for processes in [2, 4] {
+            for length in LENGTHS {
+                for program in [
+                    RankProgram::Allreduce(length),
+                    RankProgram::Broadcast(length),
+                    RankProgram::Allgather(length),
+                    RankProgram::Alltoall(length),
+                ] {
+                    rows.push(beside_call(program, length, processes, &side));
+                }
+            }
+        }
         for program in [RankProgram::Exchange, RankProgram::Allreduce(1)] {
             rows.push(layouts(program, &side));
         }
     }
     rows
 }
+
+/// Lengths of slices: 8 bytes to 40 MB.
+const LENGTHS: [usize; 5] = [1, 128, 1024, 131_072, 5_000_000];
+/// Bytes of a slice that is long.
+const LONG: usize = 8 * 1024;
 
 /// Rounds at least.
 const LEAST: u64 = 20;
@@ -71,6 +88,27 @@ fn beside_c(program: RankProgram, in_c: &'static str, side: &Side) -> Contest {
         motet: side.motet(program, 1, 2),
         peers: vec![(name, side.in_c(in_c, 2))],
         bars: vec![Bar::Within(1.15, 0.3, name)],
+        limit: None,
+        cold: false,
+    }
+}
+
+/// One rank in each of so many processes, beside the library's own call.
+fn beside_call(program: RankProgram, length: usize, processes: usize, side: &Side) -> Contest {
+    let name = side.all[side.at].name;
+    // They have the same names in C.
+    let in_c = format!("collectives {}", program.to_string().replace(':', " "));
+    let times = if length * size_of::<f64>() < LONG {
+        2.0
+    } else {
+        1.5
+    };
+    Contest {
+        row: format!("over {name}, {program}, t = 1, m = {processes}, its own call"),
+        unit: "µs a round",
+        motet: side.motet(program, 1, processes),
+        peers: vec![(name, side.in_c(&in_c, processes))],
+        bars: vec![Bar::AtMostTimes(times, name)],
         limit: None,
         cold: false,
     }
@@ -102,7 +140,7 @@ impl Side {
         })
     }
 
-    fn in_c(&self, line: &'static str, processes: usize) -> Program {
+    fn in_c(&self, line: &str, processes: usize) -> Program {
         let (all, at, budget) = (Rc::clone(&self.all), self.at, self.budget_us.to_string());
         let mut words = line.split(' ').map(str::to_owned);
         let name = words.next().unwrap_or_default();
@@ -145,6 +183,9 @@ impl RankProgram {
                 Ok(time.as_secs_f64() * 1e6 / rounds as f64)
             }
             RankProgram::Allreduce(length) => run_on(world, Operation::Allreduce, length, rounds),
+            RankProgram::Broadcast(length) => run_on(world, Operation::Broadcast, length, rounds),
+            RankProgram::Allgather(length) => run_on(world, Operation::Allgather, length, rounds),
+            RankProgram::Alltoall(length) => run_on(world, Operation::Alltoall, length, rounds),
             RankProgram::Barrier => run_on(world, Operation::Barrier, 1, rounds),
             RankProgram::Annealing { points, clusters } => {
                 annealing_steps::run_on(world, (points, clusters), None, rounds)

@@ -31,6 +31,7 @@ pub(crate) enum Operation {
     Barrier,
     Allreduce,
     Broadcast,
+    Allgather,
     Alltoall,
     ReproducibleSum,
 }
@@ -156,11 +157,11 @@ async fn rank(
 ) -> Result<f64, CommError> {
     let mine = comm.rank() as f64 + 1.0;
     let all = match operation {
-        Operation::Alltoall => length * comm.size(),
+        Operation::Alltoall | Operation::Allgather => length * comm.size(),
         _ => length,
     };
     let (mut values, mut came) = (vec![mine; all], vec![-1.0; all]);
-    let (mut got, mut expected) = (0.0, 0.0);
+    let mut got = 0.0;
     comm.barrier().await?;
     let started = Instant::now();
     match (operation, length) {
@@ -187,6 +188,12 @@ async fn rank(
             }
             got = values[length - 1];
         }
+        (Operation::Allgather, _) => {
+            for _ in 0..rounds {
+                comm.allgather_into(&values[..length], &mut came).await?;
+            }
+            got = came[all - 1];
+        }
         (Operation::Alltoall, _) => {
             for _ in 0..rounds {
                 comm.alltoall_into(&values, &mut came).await?;
@@ -203,19 +210,22 @@ async fn rank(
     // A root may be done long before the others are.
     comm.barrier().await?;
     let span = started.elapsed().as_secs_f64() * 1e6;
-    match operation {
-        Operation::Barrier => {}
-        Operation::Allreduce | Operation::ReproducibleSum => {
-            expected = (comm.size() * (comm.size() + 1)) as f64 / 2.0
-        }
-        Operation::Broadcast => expected = 1.0,
-        Operation::Alltoall => expected = comm.size() as f64,
-    }
+    let expected = operation.right(comm.size());
     assert!(got == expected, "{got}, not {expected}");
     Ok(span)
 }
 
 impl Operation {
+    /// What so many ranks get last.
+    fn right(self, ranks: usize) -> f64 {
+        match self {
+            Operation::Barrier => 0.0,
+            Operation::Allreduce | Operation::ReproducibleSum => (ranks * (ranks + 1)) as f64 / 2.0,
+            Operation::Broadcast => 1.0,
+            Operation::Allgather | Operation::Alltoall => ranks as f64,
+        }
+    }
+
     /// Those that ranks on two threads cannot do without.
     fn copies(self) -> Option<Copies> {
         match self {
@@ -230,6 +240,7 @@ impl Operation {
             Operation::Barrier => "barrier",
             Operation::Allreduce => "allreduce",
             Operation::Broadcast => "broadcast",
+            Operation::Allgather => "allgather",
             Operation::Alltoall => "alltoall",
             Operation::ReproducibleSum => "reproducible sum",
         }

@@ -12,7 +12,7 @@ mod texts;
 
 pub use args::{
     AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
-    RanksArgs, SelectionArgs, SoakArgs, StagesArgs,
+    RanksArgs, SearchArgs, SelectionArgs, SoakArgs, StagesArgs,
 };
 pub use rank_program::RankProgramArgs;
 pub use results::{CompareArgs, ResultsArgs};
@@ -41,6 +41,7 @@ pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
         Experiment::Stages(args) => run_stages(&args),
         Experiment::Core(args) => messages::run_core(args),
         Experiment::Ranks(args) => messages::run_ranks(args),
+        Experiment::Search(args) => messages::run_search(args),
         Experiment::Soak(args) => run_soak(&args),
         Experiment::Crowded(args) => run_crowded(&args),
         Experiment::Idle(args) => run_idle(&args),

@@ -66,8 +66,8 @@ mod text;
 pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, PairArgs, ResultArgs, TableArgs};
 pub use bench::{
     AnnealingArgs, BenchArgs, CompareArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs,
-    QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SelectionArgs, SoakArgs, StagesArgs,
-    SuiteArgs,
+    QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SearchArgs, SelectionArgs, SoakArgs,
+    StagesArgs, SuiteArgs,
 };
 pub use distance::{DistanceArgs, DistanceSummary};
 pub use doctor::DoctorArgs;

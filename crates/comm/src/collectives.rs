@@ -1,8 +1,8 @@
 //! Collectives: calls that all ranks of a communicator make together, in the same order. One file each.
 //!
-//! Every one has up to four forms: `x` takes and gives any value, `x_into` copies slices of plain numbers to where
-//! they shall be, and `ix` and `ix_into` start it and return a request, so that several may be under way
-//! at once. A form meets the same form only.
+//! Every one has up to two forms: `x` takes and gives any value, `x_into` copies slices of plain numbers to where they
+//! shall be. A call is awaited, or [started](crate::CollectiveCall::start), so that several may be under way at once. A form
+//! meets the same form only.
 //!
 //! # How they are done
 //!
@@ -11,8 +11,8 @@
 //! | 1 | none: the rank is alone | 0 |
 //! | any, on `ports` | one port gathers an item per rank; whoever reads first combines them in rank order | 1 post and one epoch |
 //! | any, on `threads` | a tree of nodes with eight children, over cache lines; the last to arrive at a node combines, in rank order, and climbs; the last of all makes the total and publishes it once | log₈ P arrivals and one epoch |
-//! | any, in several processes, awaited `alltoall_into`, `allgather_into`, `broadcast_into` of long slices | they meet without their numbers, which go beside the meeting, piece by piece, to the ranks that need them (`schedule.rs`, `exchange.rs`) | one, and the pieces |
-//! | any, in a process each, awaited `allreduce_into` of long slices | the same: each rank combines a share of the places and sends its totals to all | one, and the pieces twice |
+//! | any, in several processes, awaited, long slices | they meet without their numbers, which go beside the meeting, piece by piece, to the ranks that need them (`schedule.rs`, `exchange.rs`); where ranks have different numbers of elements they meet with the counts first (`counted.rs`) | one, and the pieces; two |
+//! | any, in a process each, awaited reductions of long slices | the same: each rank combines a share of the places, and its totals go to who wants them | one, and the pieces twice |
 //! | more than two, on one thread or two, awaited `allreduce_into` of long slices | the ranks of each thread combine theirs among themselves, then meet once for all | that |
 //! | any, on `threads`, awaited reductions of long slices | each rank combines its share of the places, and takes the others' totals | twice that; once for two ranks |
 //!
@@ -27,6 +27,7 @@ mod alltoall;
 mod at_tables;
 mod barrier;
 mod broadcast;
+mod counted;
 mod exscan;
 mod gather;
 mod reduce;

@@ -7,19 +7,31 @@
 //!          └─────────────────────────────────────► room
 //! ```
 //!
-//! What a rank gives of its own is borrowed as long as it is on its way: where the rank goes to sleep, or drops its call,
-//! the rest is copied and goes on without it. What it is to combine or to pass on does not.
+//! What a rank gives of its own is borrowed as long as it is on its way: where the rank sleeps it is woken to send more,
+//! and where it drops its call the rest is copied and goes on without it. What it is to combine or to pass on does not.
 
-use crate::fabric::{Beside, Call, Place, Row, fold_rows};
+mod counts;
+mod windows;
+
+use crate::fabric::{Beside, Call, FOLDED, Place, Row, fold_rows};
+use crate::lent::Parcel;
 use crate::meet::Meet;
 use crate::pending::{Pending, Whys};
 use crate::profile::Called;
-use crate::schedule::{From, Receive, Schedule, Send};
+use crate::schedule::{From, Receive, Schedule};
 use crate::{CommError, Communicator, Plain};
 use smallvec::SmallVec;
 use std::any::type_name;
 use std::cell::RefCell;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
+use windows::Windows;
+
+/// Where a rank puts what comes.
+pub(crate) enum Room<'c, T> {
+    There(&'c mut [T]),
+    /// The call gives it to nobody.
+    Own(Parcel<T>),
+}
 
 /// The meeting, to which nothing is brought.
 type Agreed<'c> = Meet<'c, (), fn((), ()), fn(()), fn(&()) -> Result<(), CommError>>;
@@ -34,9 +46,9 @@ pub(crate) struct Exchange<'n, 'c, T: Plain, O> {
     /// The ranks have called the same.
     agreed: bool,
     numbers: &'n [T],
-    room: &'c mut [T],
-    /// What other ranks have for the share that is combined here, rank by rank.
-    rows: Vec<T>,
+    room: Room<'c, T>,
+    /// What other ranks have for the share that is combined here, rank by rank without this one.
+    rows: Windows<T>,
     schedule: Schedule,
     /// Bytes that have gone of each send.
     gone: RefCell<Vec<usize>>,
@@ -62,8 +74,8 @@ const AT_ONCE: usize = 8;
 /// In so many turns of which all bring something messages of others are looked for once.
 const TURNS: u32 = 16;
 
-/// Elements that are combined at a time.
-const BLOCK: usize = 512;
+/// Bytes that go at once: so much room a row has before more of it is taken.
+const PIECE: usize = 32 * 1024;
 
 impl Communicator {
     /// Whether slices of so many elements go beside the meetings of this communicator.
@@ -89,7 +101,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
         comm: &'c Communicator,
         call: Call,
         fine: Result<Schedule, CommError>,
-        (numbers, room): (&'n [T], &'c mut [T]),
+        (numbers, room): (&'n [T], Room<'c, T>),
         op: O,
     ) -> Self {
         let (schedule, fine) = match fine {
@@ -104,7 +116,7 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
             agreed: false,
             numbers,
             room,
-            rows: Vec::new(),
+            rows: Windows::none(),
             gone: RefCell::new(vec![0; schedule.sends.len()]),
             came: vec![0; schedule.receives.len()],
             schedule,
@@ -138,13 +150,16 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
             return Some(fits);
         }
         self.agreed = true;
+        if let Some(way) = self.way {
+            way.reads(true);
+        }
         self.comm.stay_in_meeting();
         if let Some((kept, to)) = &self.schedule.kept {
             self.room[*to..][..kept.len()].copy_from_slice(&self.numbers[kept.clone()]);
         }
         if self.schedule.rows > 0 {
-            let length = self.schedule.rows * self.schedule.made.len();
-            self.rows = vec![T::zeroed(); length];
+            let (others, length) = (self.schedule.rows - 1, self.schedule.made.len());
+            self.rows = Windows::new(self.comm.lender(), others, length);
         }
         Some(Ok(()))
     }
@@ -161,10 +176,13 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
             let all = self.bytes_of(send, self.made);
             let most = if self.agreed { all.len() } else { EAGER };
             let rest = &all[*gone..all.len().min(most).max(*gone)];
-            if !rest.is_empty() {
-                let went = way.send(self.comm.team().world_rank(send.peer), rest);
+            for piece in rest.chunks(PIECE) {
+                let went = way.send(self.comm.team().world_rank(send.peer), piece);
                 *gone += went;
                 any |= went > 0;
+                if went < piece.len() {
+                    break;
+                }
             }
             own_gone &= send.from == From::Made || *gone == all.len();
         }
@@ -176,9 +194,9 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
         let (mut any, mut whole) = (false, true);
         let receives = &self.schedule.receives;
         let is_in = |at: usize, came: &[usize]| came[at] == length_of::<T>(&receives[at]);
-        let made = self.schedule.made.len();
-        let rows: &mut [u8] = bytemuck::cast_slice_mut(&mut self.rows);
-        let room: &mut [u8] = bytemuck::cast_slice_mut(self.room);
+        let (own, combined) = (self.comm.rank(), self.made);
+        let rows = &mut self.rows;
+        let room: &mut [u8] = bytemuck::cast_slice_mut(&mut self.room);
         for (at, receive) in receives.iter().enumerate() {
             if receive
                 .after
@@ -186,23 +204,27 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
             {
                 continue;
             }
-            let to = if receive.is_row {
-                &mut rows[bytes::<T>(receive.peer * made..(receive.peer + 1) * made)]
-            } else {
-                &mut room[bytes::<T>(receive.place.clone())]
-            };
+            let to = &mut room[bytes::<T>(receive.place.clone())];
             let peer = self.comm.team().world_rank(receive.peer);
             // A few at a time: there is room for others then.
             for _ in 0..AT_ONCE {
                 let mut came = self.came[at];
+                if is_in(at, &self.came)
+                    || receive.is_row && rows.free(came, combined) < PIECE.min(to.len() - came)
+                {
+                    break;
+                }
                 let mut put = |piece: &[u8]| match to.get_mut(came..came + piece.len()) {
                     Some(place) => {
-                        place.copy_from_slice(piece);
+                        match receive.is_row {
+                            true => rows.put(row_of(receive.peer, own), came, piece),
+                            false => place.copy_from_slice(piece),
+                        }
                         came += piece.len();
                     }
                     None => whole = false,
                 };
-                if is_in(at, &self.came) || !way.read(peer, &mut put) {
+                if !way.read(peer, &mut put) {
                     break;
                 }
                 self.came[at] = came;
@@ -226,63 +248,28 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
         let there = there.unwrap_or_default();
         // Whole blocks, but for the last.
         let ready = if there < made.len() {
-            there / BLOCK * BLOCK
+            there / FOLDED * FOLDED
         } else {
             there
         };
         if ready <= self.made {
             return false;
         }
-        let next = self.made..ready;
-        if self.schedule.rows > 0 {
+        while self.schedule.rows > 0 && self.made < ready {
+            let next = self.rows.whole(self.made, ready);
             let own = self.comm.rank();
             let row = |rank: usize| match rank == own {
-                true => &self.numbers[made.clone()],
-                false => &self.rows[rank * made.len()..(rank + 1) * made.len()],
+                true => &self.numbers[self.schedule.own.clone()][next.clone()],
+                false => self.rows.row(row_of(rank, own), next.clone()),
             };
-            let rows = (0..self.schedule.rows).map(|rank| (rank, &row(rank)[next.clone()]));
+            let rows = (0..self.schedule.rows).map(|rank| (rank, row(rank)));
             let rows: SmallVec<[Row<'_, T>; 8]> = rows.collect();
-            let totals = &mut self.room[made][next];
+            let totals = &mut self.room[made.clone()][next.clone()];
             fold_rows(&rows, rows.len(), totals, &self.op, |_| ());
+            self.made = next.end;
         }
         self.made = ready;
         true
-    }
-}
-
-impl<T: Plain, O> Exchange<'_, '_, T, O> {
-    /// The bytes of a send, as far as they are there.
-    fn bytes_of(&self, send: &Send, made: usize) -> &[u8] {
-        bytemuck::cast_slice(match send.from {
-            From::Numbers => &self.numbers[send.place.clone()],
-            From::Room => &self.room[send.place.clone()],
-            From::Made => &self.room[send.place.clone()][..made.min(send.place.len())],
-        })
-    }
-
-    /// Whether all of a receive has come.
-    fn is_in(&self, receive: usize) -> bool {
-        self.came[receive] == length_of::<T>(&self.schedule.receives[receive])
-    }
-
-    /// Whether all has come, and gone.
-    fn is_over(&self) -> bool {
-        let gone = self.gone.borrow();
-        let mut sends = self.schedule.sends.iter().zip(&*gone);
-        (0..self.came.len()).all(|receive| self.is_in(receive))
-            && sends.all(|(send, gone)| send.place.len() * size_of::<T>() == *gone)
-    }
-
-    /// What is there and has not gone goes on without this rank.
-    fn leave(&self) {
-        let Some(way) = self.way else { return };
-        for (send, gone) in self.schedule.sends.iter().zip(&mut *self.gone.borrow_mut()) {
-            let rest = &self.bytes_of(send, self.made)[*gone..];
-            if !rest.is_empty() {
-                way.send_rest(self.comm.team().world_rank(send.peer), rest);
-                *gone += rest.len();
-            }
-        }
     }
 }
 
@@ -301,7 +288,12 @@ impl<T: Plain, O: Fn(T, T) -> T> Pending for Exchange<'_, '_, T, O> {
             }
             if let Some(way) = self.way.filter(|_| self.agreed) {
                 match self.take(way) {
-                    Ok(any) => moved |= any | self.make(),
+                    Ok(any) => {
+                        if any {
+                            way.reads(true);
+                        }
+                        moved |= any | self.make();
+                    }
                     Err(torn) => {
                         self.way = None;
                         return Some(Err(torn));
@@ -309,6 +301,9 @@ impl<T: Plain, O: Fn(T, T) -> T> Pending for Exchange<'_, '_, T, O> {
                 }
             }
             if self.agreed && self.is_over() {
+                self.rows.end(self.comm.lender());
+                self.end_reading();
+                self.way = None;
                 self.comm.leave_meeting();
                 return Some(Ok(()));
             }
@@ -317,7 +312,7 @@ impl<T: Plain, O: Fn(T, T) -> T> Pending for Exchange<'_, '_, T, O> {
             }
             let looks = self.agreed && (!moved || turn.is_multiple_of(TURNS));
             if let Some(way) = self.way.filter(|_| looks) {
-                way.poll();
+                way.poll(|from| self.reads(from));
             }
             patience = patience.checked_sub(1)?;
         }
@@ -325,7 +320,9 @@ impl<T: Plain, O: Fn(T, T) -> T> Pending for Exchange<'_, '_, T, O> {
     }
 
     fn why(&self) -> Whys {
-        self.leave();
+        if let Some(way) = self.way.filter(|_| self.agreed && self.has_more()) {
+            way.wait_for_room();
+        }
         self.meet.why()
     }
 
@@ -334,15 +331,41 @@ impl<T: Plain, O: Fn(T, T) -> T> Pending for Exchange<'_, '_, T, O> {
     }
 }
 
+impl<T> Deref for Room<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match self {
+            Room::There(room) => room,
+            Room::Own(room) => room,
+        }
+    }
+}
+
+impl<T> DerefMut for Room<'_, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            Room::There(room) => room,
+            Room::Own(room) => room,
+        }
+    }
+}
+
 impl<T: Plain, O> Drop for Exchange<'_, '_, T, O> {
     fn drop(&mut self) {
         self.leave();
+        self.end_reading();
     }
 }
 
 /// The bytes of these elements.
 fn bytes<T>(place: Range<usize>) -> Range<usize> {
     place.start * size_of::<T>()..place.end * size_of::<T>()
+}
+
+/// The row of another rank.
+fn row_of(rank: usize, own: usize) -> usize {
+    rank - usize::from(rank > own)
 }
 
 /// The number of bytes that come.

@@ -36,12 +36,12 @@ pub(crate) use hall::Hall;
 pub(crate) use lane::{Closer, Edge, LaneEnds, Toward};
 pub(crate) use mail::{Came, Mail, Posted, Signed, Ticket};
 pub(crate) use mailbox::Steps;
-pub(crate) use order::{Row, Span, fold_rows};
+pub(crate) use order::{BLOCK as FOLDED, Row, Span, fold_rows};
 pub(crate) use place::{Agenda, Place, PlaceKind};
 pub(crate) use ports::Ports;
 #[cfg(all(test, not(motet_loom)))]
 pub(crate) use processes::tests::{First, first_of_two};
-pub(crate) use processes::{Ending, Later, Processes, Told, Turn, greet};
+pub(crate) use processes::{Ending, Later, Left, Processes, Told, Turn, greet};
 pub(crate) use remote::Remote;
 pub(crate) use solo::Solo;
 pub(crate) use table::{Packet, Part, Table};

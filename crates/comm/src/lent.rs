@@ -115,6 +115,13 @@ impl Lender {
         }
     }
 
+    /// Room for so many numbers, whatever they are.
+    pub(crate) fn room<T: Plain>(&self, length: usize) -> Parcel<T> {
+        let mut room = self.pack(&[]);
+        room.resize(length, T::zeroed());
+        room
+    }
+
     /// Keeps the room of a parcel that has been read.
     pub(crate) fn keep<T: Plain>(&self, parcel: Parcel<T>) {
         if size_of_val(&parcel[..]) > Self::LONGEST {

@@ -37,7 +37,8 @@
 //! | see who waits for whom while it runs | [`World::watch`] |
 //! | learn where the time went | [`World::profile`] |
 //!
-//! Collectives also come in place (`allreduce_into`) and started to be waited for later (`iallreduce`).
+//! Collectives also come in place (`allreduce_into`), and are awaited, or started to be waited for later
+//! (`allreduce(…).start()`).
 //!
 //! ```
 //! use motet_comm::{CommError, World};
@@ -60,6 +61,7 @@
 
 mod any_cell;
 mod asks;
+mod collective_call;
 mod collectives;
 mod communicator;
 #[cfg(doctest)]
@@ -100,6 +102,7 @@ pub use motet_trace::{
     WaitGraph, WaitNow, WaitReport,
 };
 
+pub use collective_call::{CollectiveCall, Startable};
 pub use communicator::Communicator;
 pub use error::{CommError, RunError};
 pub use group::Group;

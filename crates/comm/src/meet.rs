@@ -1,6 +1,7 @@
 //! One rank's part in a collective: it comes to the meeting place with a value, and reads what the ranks have
 //! made of all values.
 
+use crate::collective_call::{Collective, CollectiveCall};
 use crate::fabric::{Agenda, Call, Coming, Place};
 use crate::pending::{Pending, Waiting, Whys};
 use crate::profile::Called;
@@ -8,17 +9,6 @@ use crate::report::Why;
 use crate::request::Request;
 use crate::{CommError, Communicator, Value};
 use std::sync::Arc;
-
-/// A collective that has not begun.
-pub(crate) trait Collective<'c, T>:
-    Pending<Output = Result<T, CommError>> + Sized + 'c
-{
-    /// The future that takes part when it is first polled.
-    fn now(self) -> Waiting<'c, Self>;
-
-    /// Takes part now, beside other collectives; what is left is to wait for the others.
-    fn started(self) -> Request<'c, T>;
-}
 
 /// A collective call of one rank.
 pub(crate) struct Meet<'c, V, C, F, R> {
@@ -165,11 +155,12 @@ where
     R: FnOnce(&S) -> Result<T, CommError> + 'c,
 {
     #[inline]
-    fn now(self) -> Waiting<'c, Self> {
-        Waiting::new(self.comm.spot(), self)
+    fn now(self) -> CollectiveCall<Waiting<'c, Self>> {
+        CollectiveCall::new(Waiting::new(self.comm.spot(), self))
     }
 
     fn started(mut self) -> Request<'c, T> {
+        assert!(!self.came, "a collective that was polled cannot be started");
         let comm = self.comm;
         if self.refused.is_none() && !matches!(self.place, At::Nowhere) {
             self.place = At::Started(comm.next_started_place());
@@ -233,13 +224,13 @@ where
         if let Some(place) = self.place.get() {
             place.add_sleeper(self.comm.rank());
         }
-        let why = self
-            .comm
-            .waits_in(self.coming.call.operation(), self.coming.call.location());
-        vec![Why {
-            started: matches!(self.place, At::Started(_)),
-            ..why
-        }]
+        let (call, started) = (&self.coming.call, matches!(self.place, At::Started(_)));
+        let operation = match started {
+            true => call.started_operation(),
+            false => call.operation(),
+        };
+        let why = self.comm.waits_in(operation, call.location());
+        vec![Why { started, ..why }]
     }
 
     fn called(&self) -> Option<Called> {

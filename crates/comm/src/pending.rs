@@ -101,23 +101,23 @@ impl<A, N, B> Then<A, N, B> {
     }
 }
 
-impl<A, N, B, T, E> Pending for Then<A, N, B>
+impl<A, N, B, T, R, E> Pending for Then<A, N, B>
 where
     A: Pending<Output = Result<T, E>>,
-    N: FnOnce(T) -> Option<B>,
-    B: Pending<Output = Result<(), E>>,
+    N: FnOnce(T) -> Either<R, B>,
+    B: Pending<Output = Result<R, E>>,
 {
-    type Output = Result<(), E>;
+    type Output = Result<R, E>;
 
     #[inline]
-    fn look(&mut self) -> Option<Result<(), E>> {
+    fn look(&mut self) -> Option<Result<R, E>> {
         loop {
             match &mut self.step {
                 Either::One(first) => match first.look()? {
                     Err(error) => return Some(Err(error)),
                     Ok(outcome) => match self.next.take()?(outcome) {
-                        None => return Some(Ok(())),
-                        Some(second) => self.step = Either::Other(second),
+                        Either::One(outcome) => return Some(Ok(outcome)),
+                        Either::Other(second) => self.step = Either::Other(second),
                     },
                 },
                 Either::Other(second) => return second.look(),
@@ -137,6 +137,38 @@ where
             Either::One(first) => first.called(),
             Either::Other(second) => second.called(),
         }
+    }
+}
+
+/// Something that gives this when it has ended well.
+pub(crate) struct Giving<P, R> {
+    pending: P,
+    gives: Option<R>,
+}
+
+impl<P, R> Giving<P, R> {
+    pub(crate) fn new(pending: P, gives: R) -> Self {
+        let gives = Some(gives);
+        Giving { pending, gives }
+    }
+}
+
+impl<P: Pending<Output = Result<(), E>>, R, E> Pending for Giving<P, R> {
+    type Output = Result<R, E>;
+
+    fn look(&mut self) -> Option<Result<R, E>> {
+        match self.pending.look()? {
+            Ok(()) => self.gives.take().map(Ok),
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    fn why(&self) -> Whys {
+        self.pending.why()
+    }
+
+    fn called(&self) -> Option<Called> {
+        self.pending.called()
     }
 }
 
@@ -171,9 +203,15 @@ pub(crate) struct Spot<'c> {
 
 /// The future that waits for it.
 pub(crate) struct Waiting<'c, P: Pending> {
-    spot: Spot<'c>,
+    /// Before what is waited for: it goes first.
+    wait: Wait<'c>,
     pending: P,
-    wait: RankWait,
+}
+
+/// What a wait leaves with others, until it ends or is given up.
+struct Wait<'c> {
+    spot: Spot<'c>,
+    rank: RankWait,
     /// The recorder has been told of the call.
     entered: bool,
 }
@@ -181,19 +219,26 @@ pub(crate) struct Waiting<'c, P: Pending> {
 impl<'c, P: Pending> Waiting<'c, P> {
     #[inline]
     pub(crate) fn new(spot: Spot<'c>, pending: P) -> Self {
-        Waiting {
+        let wait = Wait {
             spot,
-            pending,
-            wait: RankWait::default(),
+            rank: RankWait::default(),
             entered: false,
-        }
+        };
+        Waiting { wait, pending }
     }
 
+    /// What is waited for.
+    pub(crate) fn into_pending(self) -> P {
+        self.pending
+    }
+}
+
+impl Wait<'_> {
     /// The call begins, if this is its first poll.
     #[cold]
-    fn enter(&mut self, recorder: &Recorder) {
+    fn enter(&mut self, recorder: &Recorder, called: impl FnOnce() -> Option<Called>) {
         if !self.entered
-            && let Some(called) = self.pending.called()
+            && let Some(called) = called()
         {
             self.entered = true;
             recorder.enter(called);
@@ -217,16 +262,11 @@ impl<P: Pending> Future for Waiting<'_, P> {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<P::Output> {
-        let this = self.get_mut();
-        if let Some(recorder) = this.spot.recorder {
-            this.enter(recorder);
+        let Waiting { wait, pending } = self.get_mut();
+        let spot = wait.spot;
+        if let Some(recorder) = spot.recorder {
+            wait.enter(recorder, || pending.called());
         }
-        let Waiting {
-            spot,
-            pending,
-            wait,
-            ..
-        } = this;
         let mut outcome = pending.look();
         if outcome.is_none() {
             if let Some(recorder) = spot.recorder {
@@ -239,26 +279,27 @@ impl<P: Pending> Future for Waiting<'_, P> {
                 }
                 outcome.is_some()
             };
-            if wait
+            let rank = &mut wait.rank;
+            if rank
                 .poll(|| spot.slot, cx, ready, || pending.borrow().why())
                 .is_pending()
             {
                 return Poll::Pending;
             }
         }
-        wait.end(|| spot.slot);
+        wait.rank.end(|| spot.slot);
         if let Some(recorder) = spot.recorder {
-            this.leave(recorder);
+            wait.leave(recorder);
         }
         outcome.map_or(Poll::Pending, Poll::Ready)
     }
 }
 
-impl<P: Pending> Drop for Waiting<'_, P> {
+impl Drop for Wait<'_> {
     /// Takes the wait off the slot's list also when the future is dropped.
     #[inline]
     fn drop(&mut self) {
-        self.wait.give_up(self.spot.slot);
+        self.rank.give_up(self.spot.slot);
         if let Some(recorder) = self.spot.recorder {
             self.leave(recorder);
         }

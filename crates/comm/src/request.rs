@@ -21,7 +21,7 @@ use std::fmt;
 ///     .run(async |comm| -> Result<_, CommError> {
 ///         let (next, last) = ((comm.rank() + 1) % 3, (comm.rank() + 2) % 3);
 ///         let came = comm.irecv::<usize>(last, 0);
-///         let sum = comm.iallreduce(1, |a, b| a + b);
+///         let sum = comm.allreduce(1, |a, b| a + b).start();
 ///         comm.send(next, 0, comm.rank()).await?;
 ///         Ok((came.wait().await?, sum.wait().await?))
 ///     })

@@ -6,7 +6,10 @@
 //! | all to all | each part to its rank | `n - n/p` |
 //! | allgather | the own numbers to each rank | `n * (p - 1)` |
 //! | broadcast | a share to each other rank, which passes it on | the root `n`, others less than `n` |
-//! | reduction | each share to the rank that combines it, then its totals to all | `2 * (n - n/p)` |
+//! | gather, scatter | the own numbers to the root; the root's parts to their ranks | `n`; the root `n - n/p` |
+//! | reduce to all | each share to the rank that combines it, then its totals to all | `2 * (n - n/p)` |
+//! | … to one | the same, then its totals to the root | `n` |
+//! | … and scatter | each part to its rank | `n - n/p` |
 //!
 //! The peers of rank `r` are `r + 1`, `r + 2` …, round: in each turn every rank sends to one and gets from another.
 //! (R. Thakur, R. Rabenseifner and W. Gropp, Optimization of collective communication operations in MPICH, 2005.)
@@ -18,8 +21,10 @@ use std::ops::Range;
 pub(crate) struct Schedule {
     pub(crate) sends: Vec<Send>,
     pub(crate) receives: Vec<Receive>,
-    /// Where the share of the room lies that this rank passes on: it gets it, or combines it.
+    /// Where the share lies in the room that this rank combines, or gets to pass it on.
     pub(crate) made: Range<usize>,
+    /// Where it lies in the own numbers, if it is combined.
+    pub(crate) own: Range<usize>,
     /// Which of the own numbers stay here, and where in the room they begin.
     pub(crate) kept: Option<(Range<usize>, usize)>,
     /// So many ranks' numbers are combined here; none, if there is nothing to combine.
@@ -117,6 +122,7 @@ impl Schedule {
             sends: sends(own, size, From::Numbers, of),
             receives: receives(own, size, true, |_| of(own)),
             made: of(own),
+            own: of(own),
             rows: size,
             room: length,
             ..Schedule::default()
@@ -126,6 +132,64 @@ impl Schedule {
         all.receives.extend(receives(own, size, false, of));
         for place in first..all.receives.len() {
             all.receives[place].after = Some(place - first);
+        }
+        all
+    }
+}
+
+impl Schedule {
+    /// The root gets `each` numbers of all.
+    pub(crate) fn gather((own, size): (usize, usize), root: usize, each: usize) -> Self {
+        let gives = |to| if to == root { 0..each } else { 0..0 };
+        let comes = |of: usize| match own == root {
+            true => of * each..(of + 1) * each,
+            false => 0..0,
+        };
+        Schedule::alltoall((own, size), gives, comes)
+    }
+
+    /// Every rank gets `each` of the root's numbers.
+    pub(crate) fn scatter((own, size): (usize, usize), root: usize, each: usize) -> Self {
+        let gives = |to: usize| match own == root {
+            true => to * each..(to + 1) * each,
+            false => 0..0,
+        };
+        let comes = |of| if of == root { 0..each } else { 0..0 };
+        let mut all = Schedule::alltoall((own, size), gives, comes);
+        all.room = each;
+        all
+    }
+
+    /// Every rank gets the totals of its own part of the numbers.
+    pub(crate) fn reduce_scatter(
+        (own, size): (usize, usize),
+        part: impl Fn(usize) -> Range<usize>,
+    ) -> Self {
+        let length = part(own).len();
+        Schedule {
+            sends: sends(own, size, From::Numbers, &part),
+            receives: receives(own, size, true, |_| 0..length),
+            made: 0..length,
+            own: part(own),
+            rows: size,
+            room: length,
+            ..Schedule::default()
+        }
+    }
+
+    /// The root gets the totals: each rank combines a share of the places, and the others send theirs to the root.
+    pub(crate) fn reduce((own, size): (usize, usize), root: usize, length: usize) -> Self {
+        let of = |rank: usize| share(rank, size, length);
+        let mut all = Schedule::reduce_scatter((own, size), of);
+        if own == root {
+            all = Schedule::allreduce((own, size), length);
+            all.sends.truncate(size - 1);
+        } else {
+            all.sends.push(Send {
+                peer: root,
+                from: From::Made,
+                place: all.made.clone(),
+            });
         }
         all
     }
@@ -189,7 +253,7 @@ mod tests {
             let mut rows = vec![None; schedule.rows];
             let mut room = room;
             if let Some(row) = rows.get_mut(own) {
-                *row = Some(numbers[schedule.made.clone()].to_vec());
+                *row = Some(numbers[schedule.own.clone()].to_vec());
             }
             if let Some((kept, to)) = &schedule.kept {
                 room[*to..][..kept.len()].copy_from_slice(&numbers[kept.clone()]);
@@ -262,7 +326,8 @@ mod tests {
             }
         }
         assert!(lines.iter().flatten().all(VecDeque::is_empty));
-        for rank in &ranks {
+        for rank in &mut ranks {
+            assert!(rank.schedule.rows == 0 || rank.is_made());
             assert_eq!(rank.sent, rank.schedule.sends.len());
             assert_eq!(rank.got, rank.schedule.receives.len());
         }
@@ -344,6 +409,66 @@ mod tests {
                 let all = size * (size + 1) / 2;
                 let right: Vec<u64> = (0..length).map(|i| (all * (i + 3)) as u64).collect();
                 assert!(run(ranks.collect()).iter().all(|rank| rank.room == right));
+            }
+        }
+    }
+
+    #[test]
+    fn a_gather_and_a_scatter_send_each_part_once() {
+        for size in 2..=17 {
+            for (root, each) in (0..size).flat_map(|root| [0, 1, 129].map(|each| (root, each))) {
+                let of = |rank: usize| vec![rank as u64 + 7; each];
+                let all: Vec<u64> = (0..size).flat_map(of).collect();
+                let ranks = (0..size).map(|own| {
+                    let schedule = Schedule::gather((own, size), root, each);
+                    let room = if own == root { size * each } else { 0 };
+                    assert_eq!(volume(&schedule), if own == root { 0 } else { each });
+                    Rank::new(own, schedule, of(own), vec![0; room])
+                });
+                assert_eq!(run(ranks.collect())[root].room, all);
+                let ranks = (0..size).map(|own| {
+                    let schedule = Schedule::scatter((own, size), root, each);
+                    let numbers = if own == root { all.clone() } else { vec![] };
+                    let most = if own == root { (size - 1) * each } else { 0 };
+                    assert_eq!(volume(&schedule), most);
+                    Rank::new(own, schedule, numbers, vec![0; each])
+                });
+                for (own, rank) in run(ranks.collect()).into_iter().enumerate() {
+                    assert_eq!(rank.room, of(own));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_reduction_to_one_or_to_parts_sends_each_place_once() {
+        for size in 2..=17 {
+            for length in LENGTHS {
+                let numbers = |own: usize| -> Vec<u64> {
+                    let all = 0..length;
+                    all.map(|place| ((own + 1) * (place + 3)) as u64).collect()
+                };
+                let all = size * (size + 1) / 2;
+                let right: Vec<u64> = (0..length).map(|i| (all * (i + 3)) as u64).collect();
+                // The last ranks get less, or nothing.
+                let part = |rank: usize| share(rank, size, length);
+                let ranks = (0..size).map(|own| {
+                    let schedule = Schedule::reduce_scatter((own, size), part);
+                    assert!(volume(&schedule) <= length);
+                    Rank::new(own, schedule, numbers(own), vec![0; part(own).len()])
+                });
+                for (own, rank) in run(ranks.collect()).into_iter().enumerate() {
+                    assert_eq!(rank.room, right[part(own)]);
+                }
+                for root in [0, size - 1] {
+                    let ranks = (0..size).map(|own| {
+                        let schedule = Schedule::reduce((own, size), root, length);
+                        assert!(volume(&schedule) <= length);
+                        let room = vec![0; schedule.room];
+                        Rank::new(own, schedule, numbers(own), room)
+                    });
+                    assert_eq!(run(ranks.collect())[root].room, right);
+                }
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Communicators made of others.
 
+use crate::collective_call::Collective;
 use crate::fabric::{Call, Team};
-use crate::meet::{Collective, Meet};
+use crate::meet::Meet;
 use crate::{CommError, Communicator, Group};
 use motet_sync::Mutex;
 use serde::{Deserialize, Serialize};

@@ -79,6 +79,21 @@ pub trait Transport: Send + Sync {
         deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
     ) -> Result<usize, TransportError>;
 
+    /// As [`Transport::progress`], but where `leave` says so of the next message from a process, that one and those behind
+    /// it from there stay where they are, for [`Transport::read_next`]. (A transport that makes room for what comes leaves
+    /// nothing.)
+    ///
+    /// # Errors
+    /// As [`Transport::progress`].
+    fn progress_but(
+        &self,
+        leave: &mut dyn FnMut(&Header) -> bool,
+        deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
+    ) -> Result<usize, TransportError> {
+        let _ = leave;
+        self.progress(deliver)
+    }
+
     /// Takes the next message from `process` in, if it has come with this header and `wanted` says so: `read` gets its bytes
     /// in order, a block of a multiple of 64 after the other, before the next have left where they are, and with each how many
     /// follow it. Whether one was taken in. `wanted` is called while no other thread takes anything in; `read` does not wait. (A transport that makes room

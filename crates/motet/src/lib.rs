@@ -27,7 +27,9 @@
 //! | one loop over blocks, on the threads of a queue | [`ParallelLoop`] | `parallel_loop` |
 //! | items that all who subscribe shall get | [`BroadcastPort`] | `readings` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
-//! | something to simulate, event by event | [`sim::Model`] | `queueing_network` |
+//! | a tree to search, with a bound that all ranks know | [`search::Search`] | `tree_search`, `perft` |
+//! | something to simulate, event by event, on many ranks | [`sim::Model`] | `queueing_network` |
+//! | … as processes that wait in virtual time | [`sim::Simulation`] | `gas_station`, `bank_queue` |
 //!
 //! ```
 //! use motet::{Dispatcher, Port, QueueConfig, Receive};
@@ -56,6 +58,7 @@ pub use motet_dispatch as dispatch;
 pub use motet_mining as mining;
 pub use motet_mpi as mpi;
 pub use motet_ports as ports;
+pub use motet_search as search;
 pub use motet_sim as sim;
 pub use why::tell_why;
 

@@ -134,14 +134,27 @@ impl Engine {
     /// # Errors
     /// [`MpiError::PeerLost`] once for each process that is found to be gone, after all that came
     /// from it was delivered; [`MpiError::Malformed`]; [`MpiError::Call`].
-    pub fn progress(&self, mut deliver: impl FnMut(Envelope<'_>)) -> Result<usize, MpiError> {
+    pub fn progress(&self, deliver: impl FnMut(Envelope<'_>)) -> Result<usize, MpiError> {
+        self.progress_but(|_| false, deliver)
+    }
+
+    /// As [`Engine::progress`], but where `leave` says so of the next message from a process that has come through memory,
+    /// that one and those behind it from there stay, for [`Engine::read_next`].
+    ///
+    /// # Errors
+    /// As [`Engine::progress`].
+    pub fn progress_but(
+        &self,
+        mut leave: impl FnMut(&Header) -> bool,
+        mut deliver: impl FnMut(Envelope<'_>),
+    ) -> Result<usize, MpiError> {
         let Some(mut receiving) = self.receiving.try_lock() else {
             return Ok(0);
         };
         let receiving = &mut *receiving;
         let taken = self
             .finish_sends(receiving, &mut deliver)
-            .and_then(|()| self.take_in(receiving, &mut deliver));
+            .and_then(|()| self.take_in(receiving, &mut leave, &mut deliver));
         // A library that notices a loss does not say whose.
         if receiving.is_due(self.config.look_every) || taken.is_err() {
             self.find_lost(receiving, &mut deliver);
@@ -197,12 +210,12 @@ impl Engine {
     fn take_in(
         &self,
         receiving: &mut Receiving,
+        leave: &mut impl FnMut(&Header) -> bool,
         deliver: &mut impl FnMut(Envelope<'_>),
     ) -> Result<usize, MpiError> {
         let at_once = self.config.at_once;
-        let taken = receiving.shared.take_in(at_once, &mut |process, came| {
-            self.hand_over_shared(process, came, deliver)
-        })?;
+        let mut take = |process, came: Came<'_>| self.hand_over_shared(process, came, deliver);
+        let taken = receiving.shared.take_in(at_once, leave, &mut take)?;
         if !self.asks_mpi {
             return Ok(taken);
         }

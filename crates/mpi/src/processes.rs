@@ -1,5 +1,6 @@
 //! The processes of MPI as one world of ranks.
 
+use crate::Envelope;
 use crate::binding::{Environment, Library, ThreadLevel};
 use crate::engine::{Engine, EngineConfig};
 use crate::error::MpiError;
@@ -173,8 +174,17 @@ impl Transport for Processes {
         &self,
         deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
     ) -> Result<usize, TransportError> {
+        self.progress_but(&mut |_| false, deliver)
+    }
+
+    fn progress_but(
+        &self,
+        leave: &mut dyn FnMut(&Header) -> bool,
+        deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
+    ) -> Result<usize, TransportError> {
+        let deliver = |it: Envelope<'_>| deliver(it.process, it.header, it.payload);
         self.engine()
-            .progress(|envelope| deliver(envelope.process, envelope.header, envelope.payload))
+            .progress_but(leave, deliver)
             .map_err(|error| self.failed(error))
     }
 

@@ -6,7 +6,7 @@
 //! for the count of machine instructions. So both measure one form of each pattern.
 //!
 //! - Depends on: dispatch, ports, comm.
-//! - Used by: bench (run times), counts (instructions).
+//! - Used by: bench (run times), counts (instructions), examples of the facade ([`map_reduce`]).
 //!
 //! ```text
 //!  Program ── spawned::run ────► Port ─► handler: Work::stage ─► post ─► … ─► final reduction
@@ -20,8 +20,9 @@
 //! assert!(spawned::run(&program).as_nanos() > 0);
 //! ```
 //!
-//! Read next: [`spawned`], [`rendezvous`].
+//! Read next: [`spawned`], [`rendezvous`], [`map_reduce`].
 
+pub mod map_reduce;
 mod program;
 pub mod rendezvous;
 pub mod spawned;

@@ -32,7 +32,7 @@ pub use choice::Choice;
 pub(crate) use choice::{Branches, Held, Kept, Visit};
 pub use from_handler::FromHandler;
 pub use interleave::{
-    ActiveInterleave, CombineError, Exclusive, Fairness, Interleave, SharedState,
+    ActiveInterleave, CombineError, Entered, Exclusive, Fairness, Interleave, SharedState,
     StatefulInterleave,
 };
 pub(crate) use is_ready::IsReady;

@@ -94,6 +94,12 @@ impl Crowd {
         }
     }
 
+    /// It will not begin, and nobody else was told of it.
+    pub(crate) fn take_back_sent(&self) {
+        // Relaxed: called under the floor's lock, as who reads the counts is.
+        self.place().sent.fetch_sub(1, Ordering::Relaxed);
+    }
+
     /// For a thread that is here for the first time, or has no place of its own.
     #[cold]
     fn sent_somewhere(&self) {

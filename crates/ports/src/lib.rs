@@ -118,9 +118,9 @@ mod shuttle_programs;
 
 pub use activation::{Activation, Active, Attach};
 pub use arbiter::{
-    ActiveInterleave, After, Batch, Choice, CombineError, Exclusive, Fairness, FromHandler,
-    Interleave, IntoPart, IntoParts, IntoRow, IntoShares, IntoSource, JoinedReceive, Kit,
-    MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Part, Receive, SharedState,
+    ActiveInterleave, After, Batch, Choice, CombineError, Entered, Exclusive, Fairness,
+    FromHandler, Interleave, IntoPart, IntoParts, IntoRow, IntoShares, IntoSource, JoinedReceive,
+    Kit, MultipleItemGather, MultipleItemReceive, MultiplePortReceive, Part, Receive, SharedState,
     Source, StatefulInterleave,
 };
 pub use blocking::{wait_blocking, wait_blocking_for};

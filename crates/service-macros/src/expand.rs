@@ -117,7 +117,7 @@ fn types(contract: &Contract, names: &Names) -> TokenStream {
     }
 }
 
-fn operation(method: &Method) -> TokenStream {
+fn operation(number: usize, method: &Method) -> TokenStream {
     let (name, verb, docs) = (method.name.to_string(), &method.verb, &method.docs);
     let group = group_name(method.group);
     let (body, answer) = match method.notified {
@@ -125,6 +125,7 @@ fn operation(method: &Method) -> TokenStream {
         false => (method.body_type(), answer_of(method)),
     };
     let (job, rollback, called) = (method.job, method.rollback, method.is_called());
+    let is_async = method.is_async;
     quote! {
         ::motet_service::Operation {
             name: #name,
@@ -135,6 +136,8 @@ fn operation(method: &Method) -> TokenStream {
             answer: ::motet_service::macros::schema::<#answer>,
             job: #job,
             rollback: #rollback,
+            is_async: #is_async,
+            number: #number,
             called: #called,
         }
     }
@@ -167,7 +170,8 @@ fn contract_impl(contract: &Contract, names: &Names) -> TokenStream {
     } = names;
     let (uri, state) = (&contract.arguments.uri, &contract.arguments.state);
     let (replace, patch) = (contract.arguments.replace, contract.arguments.patch);
-    let operations = contract.methods.iter().map(operation);
+    let operations = contract.methods.iter().enumerate();
+    let operations = operations.map(|(number, method)| operation(number, method));
     let of_requests = of_requests(contract, names);
     let of_replies = of_replies(contract, names);
     let of_outcomes = of_outcomes(contract, names);
@@ -221,9 +225,9 @@ fn of_requests(contract: &Contract, names: &Names) -> TokenStream {
     );
     let called = all.iter().filter(|method| method.is_called());
     let named = called.map(|Method { name, variant, .. }| {
-        let name = name.to_string();
+        let (name, read) = (name.to_string(), read_outcome(names, variant));
         quote!(#name => ::motet_service::macros::named(
-            client, body, options, #request::#variant, #reply::#variant,
+            client, body, options, #request::#variant, #reply::#variant, #read,
         ))
     });
     quote! {
@@ -326,6 +330,15 @@ fn of_outcomes(contract: &Contract, names: &Names) -> TokenStream {
     }
 }
 
+/// A function that takes the answer of an operation out of its outcome.
+fn read_outcome(names: &Names, variant: &Ident) -> TokenStream {
+    let outcome = &names.outcome;
+    quote!(|outcome| match outcome {
+        #outcome::#variant(result) => result,
+        _ => ::core::result::Result::Err(::motet_service::macros::misplaced()),
+    })
+}
+
 fn client(contract: &Contract, names: &Names) -> TokenStream {
     let Names {
         marker,
@@ -345,7 +358,7 @@ fn client(contract: &Contract, names: &Names) -> TokenStream {
                 docs,
                 ..
             } = method;
-            let answer = answer_of(method);
+            let (answer, read) = (answer_of(method), read_outcome(names, variant));
             let (parameters, body) = match &method.body {
                 Some((name, ty)) => (quote!(#name: #ty), quote!(#name)),
                 None => (quote!(), quote!(())),
@@ -353,7 +366,7 @@ fn client(contract: &Contract, names: &Names) -> TokenStream {
             quote! {
                 #[doc = #docs]
                 pub fn #name(&self, #parameters) -> ::motet_service::Call<#marker, #answer> {
-                    self.0.call(#request::#variant(#body), #reply::#variant)
+                    self.0.call(#request::#variant(#body), #reply::#variant, #read)
                 }
             }
         });

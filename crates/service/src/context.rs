@@ -9,7 +9,7 @@ use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 use std::time::Instant;
 
 /// What calls made here inherit.
@@ -80,6 +80,22 @@ impl Context {
             }
         })
         .await
+    }
+}
+
+impl Context {
+    /// Runs `work` in this context; its panic is caught.
+    pub(crate) fn run_now<R>(mut self, work: impl FnOnce() -> R) -> Result<R, Panicked> {
+        let _entered = Entered::new(&mut self);
+        catch_unwind(AssertUnwindSafe(work)).map_err(Panicked)
+    }
+}
+
+/// The result of a future that does not wait: of a method that is not async.
+pub(crate) fn complete<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut std::task::Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => unreachable!("no method that is not async waits"),
     }
 }
 

@@ -151,7 +151,11 @@ fn place<S: Service>(shared: &Arc<Shared>, spec: &Spec) -> Result<Arc<SlotOf<S>>
         figures: Figures::default(),
         cycle: Mutex::new(None),
     };
-    let slot = Arc::new(Slot::new(Arc::new(common), spec.depth));
+    let slot = Arc::new(Slot::new(
+        Arc::new(common),
+        spec.depth,
+        spec.persist.is_some(),
+    ));
     shared.place(&path, Arc::clone(&slot) as Any)?;
     Ok(slot)
 }

@@ -1,6 +1,7 @@
 //! How many operations wait at a port, and those who wait for room.
 
 use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicUsize, Ordering};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::task::{Poll, Waker};
@@ -8,6 +9,8 @@ use std::task::{Poll, Waker};
 /// The operations that were posted and have not started, at most so many.
 pub(crate) struct Depth {
     limit: usize,
+    /// As many as wait, to be read without the lock under which it is written.
+    seen: AtomicUsize,
     inner: Mutex<Inner>,
 }
 
@@ -23,6 +26,7 @@ impl Depth {
     pub(crate) fn new(limit: usize) -> Self {
         Depth {
             limit,
+            seen: AtomicUsize::new(0),
             inner: Mutex::default(),
         }
     }
@@ -36,7 +40,7 @@ impl Depth {
         let mut inner = self.inner.lock();
         let free = inner.waiting < self.limit;
         match free {
-            true => inner.waiting += 1,
+            true => self.set(&mut inner, 1),
             false => inner.refused += 1,
         }
         free
@@ -47,7 +51,7 @@ impl Depth {
         poll_fn(|cx| {
             let mut inner = self.inner.lock();
             if inner.waiting < self.limit {
-                inner.waiting += 1;
+                self.set(&mut inner, 1);
                 return Poll::Ready(());
             }
             if !inner
@@ -65,7 +69,7 @@ impl Depth {
     /// One has started, or is gone.
     pub(crate) fn leave(&self) {
         let mut inner = self.inner.lock();
-        inner.waiting = inner.waiting.saturating_sub(1);
+        self.set(&mut inner, -1);
         // All of them: one that has been dropped meanwhile would keep the room from the next.
         let posters = match inner.posters.is_empty() {
             true => None,
@@ -75,6 +79,17 @@ impl Depth {
         for poster in posters.into_iter().flatten() {
             poster.wake();
         }
+    }
+
+    /// Whether none waits, as far as the calling thread knows: it knows of those that it has posted.
+    pub(crate) fn is_empty(&self) -> bool {
+        // Relaxed: what others post meanwhile may come before or after.
+        self.seen.load(Ordering::Relaxed) == 0
+    }
+
+    fn set(&self, inner: &mut Inner, change: isize) {
+        inner.waiting = inner.waiting.saturating_add_signed(change);
+        self.seen.store(inner.waiting, Ordering::Relaxed);
     }
 
     /// How many wait now, and how many have been refused so far.

@@ -42,6 +42,7 @@ pub fn named<C, B, T>(
     options: Options,
     request: fn(B) -> C::Request,
     reply: fn(To<T>) -> C::Reply,
+    read: fn(C::Outcome) -> Result<T, Fault>,
 ) -> Answering
 where
     C: Contract,
@@ -50,7 +51,7 @@ where
 {
     Box::pin(async move {
         let body = from_value("the operation", body)?;
-        let call = client.call(request(body), reply).with(options);
+        let call = client.call(request(body), reply, read).with(options);
         to_value(&call.await?)
     })
 }

@@ -72,6 +72,10 @@ pub struct Operation {
     pub job: bool,
     /// Whether its changes are undone when it fails.
     pub rollback: bool,
+    /// Whether its method is async: then it may wait, and its handler is a task.
+    pub is_async: bool,
+    /// Its place among the operations of its contract.
+    pub number: usize,
     /// Whether clients call it; if not, it is periodic or takes notifications.
     pub called: bool,
 }

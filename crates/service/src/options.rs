@@ -31,7 +31,11 @@ pub struct Options {
 /// What an item carries beside its body.
 #[derive(Clone)]
 pub(crate) struct Envelope {
-    pub(crate) deadline: Instant,
+    /// `None`: the limit of the node, from the begin of the call, which is carried out at once.
+    pub(crate) deadline: Option<Instant>,
+    /// The call has said until when.
+    is_limited: bool,
+    inherits: bool,
     pub(crate) chain: Option<Arc<Chain>>,
     pub(crate) principal: Option<Arc<str>>,
     /// What few calls have.
@@ -46,10 +50,15 @@ pub(crate) struct Rare {
 }
 
 impl Envelope {
-    /// Of a call that is made now in `context`, on a node with this limit.
-    pub(crate) fn new(options: Options, context: Context, clock: &Clock, limit: Duration) -> Self {
-        let own = clock.now() + clock.timescale().of(options.within.unwrap_or(limit));
-        let deadline = context.deadline.map_or(own, |left| left.min(own));
+    /// Of a call that is made now in `context`; until when, [`Envelope::limit_to`] may add.
+    pub(crate) fn new(options: Options, context: Context, clock: &Clock) -> Self {
+        let own = options
+            .within
+            .map(|within| clock.now() + clock.timescale().of(within));
+        let deadline = match (own, context.deadline) {
+            (Some(own), Some(left)) => Some(own.min(left)),
+            (own, left) => own.or(left),
+        };
         let principal = options.principal.or_else(|| context.principal.clone());
         let is_plain = options.if_version.is_none()
             && options.key.is_none()
@@ -65,10 +74,28 @@ impl Envelope {
         });
         Envelope {
             deadline,
+            is_limited: own.is_some(),
+            inherits: context.deadline.is_some(),
             chain: context.into_chain(),
             principal,
             rare,
         }
+    }
+
+    /// Whether the deadline may be over already: its caller has not just said it.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.inherits
+    }
+
+    /// Until when: what was said, or the limit of the node from now on, if that is less.
+    pub(crate) fn limit_to(&mut self, clock: &Clock, limit: Duration) -> Instant {
+        if let (true, Some(deadline)) = (self.is_limited, self.deadline) {
+            return deadline;
+        }
+        let limit = clock.now() + clock.timescale().of(limit);
+        let deadline = self.deadline.map_or(limit, |left| left.min(limit));
+        (self.is_limited, self.deadline) = (true, Some(deadline));
+        deadline
     }
 
     pub(crate) fn if_version(&self) -> Option<u64> {

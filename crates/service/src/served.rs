@@ -9,8 +9,10 @@
 //!
 //! An empty cell is a service that is being built anew: what comes meanwhile is refused.
 
+mod at_once;
 mod concurrent;
 mod exclusive;
+mod merge_patch;
 mod restart;
 mod teardown;
 
@@ -18,7 +20,7 @@ use crate::keys::Keys;
 use crate::lifecycle::Lifecycle;
 use crate::options::Envelope;
 use crate::queue::Queue;
-use crate::service::{Abandon, Any, ContractOf};
+use crate::service::{Abandon, Any, AtOnce, ContractOf};
 use crate::service::{SlotOf, What};
 use crate::store::{Persist, Saved, Writer};
 use crate::supervise::Supervision;
@@ -33,8 +35,8 @@ use std::collections::hash_map::DefaultHasher;
 use std::future::Future;
 use std::hash::{Hash, Hasher};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 pub(crate) use teardown::refuse_all;
 
 /// A service at work.
@@ -43,6 +45,8 @@ pub(crate) struct Served<S: Service> {
     /// Empty while an exclusive handler has the service, and while it is built anew.
     cell: Mutex<Option<Arc<S>>>,
     plan: Plan,
+    /// There once it serves.
+    interleave: OnceLock<ActiveInterleave>,
     work: Mutex<Work>,
 }
 
@@ -58,7 +62,6 @@ pub(crate) struct Plan {
 /// What has been set going.
 #[derive(Default)]
 struct Work {
-    interleave: Option<ActiveInterleave>,
     independent: Option<Activation>,
     timers: Vec<Timer>,
 }
@@ -72,6 +75,7 @@ impl<S: Service> Served<S> {
             slot,
             cell: Mutex::new(None),
             plan,
+            interleave: OnceLock::new(),
             work: Mutex::default(),
         }
     }
@@ -142,14 +146,20 @@ impl<S: Service> Served<S> {
     pub(crate) fn serve(self: &Arc<Self>, service: S) -> Result<(), Fault> {
         *self.cell.lock() = Some(Arc::new(service));
         let (slot, queue) = (&self.slot, Queue(Arc::clone(&self.slot.common.queue)));
-        let [one, two, three, four] = [(); 4].map(|()| Arc::clone(self));
+        let [one, two, three, four, five, six] = [(); 6].map(|()| Arc::clone(self));
         let interleave = Interleave::new()
-            .exclusive(Receive::persistent_async(&slot.exclusive, move |item| {
-                Arc::clone(&one).exclusive(item)
+            .exclusive(Receive::persistent(&slot.exclusive, move |()| one.batch()))
+            .exclusive(Receive::persistent_async(
+                &slot.exclusive_async,
+                move |item| Arc::clone(&two).exclusive_async(item),
+            ))
+            .concurrent(Receive::persistent(&slot.concurrent, move |item| {
+                five.concurrent(item);
             }))
-            .concurrent(Receive::persistent_async(&slot.concurrent, move |item| {
-                Arc::clone(&two).concurrent(item)
-            }))
+            .concurrent(Receive::persistent_async(
+                &slot.concurrent_async,
+                move |item| Arc::clone(&six).concurrent_async(item),
+            ))
             .teardown(Receive::once_async(&slot.teardown, move |item| {
                 three.teardown(item)
             }))
@@ -164,8 +174,13 @@ impl<S: Service> Served<S> {
                 format!("the queue takes no task: {why}"),
             )
         };
+        // It serves once.
+        let _again = self.interleave.set(interleave.map_err(no_queue)?);
+        if !slot.common.shared.deadlines.clock().is_virtual() {
+            let served: Arc<dyn AtOnce<ContractOf<S>>> = Arc::clone(self) as _;
+            slot.direct.serve(Arc::downgrade(&served));
+        }
         let mut work = self.work.lock();
-        work.interleave = Some(interleave.map_err(no_queue)?);
         work.independent = Some(independent.map_err(no_queue)?);
         work.timers = self.beats();
         Ok(())
@@ -193,11 +208,12 @@ impl<S: Service> Served<S> {
     }
 
     /// Whether the caller still waits.
-    fn in_time(&self, envelope: &Envelope) -> Result<(), Fault> {
+    fn in_time(&self, envelope: &Envelope) -> Result<Instant, Fault> {
         let common = &self.slot.common;
-        match common.shared.deadlines.clock().now() > envelope.deadline {
+        let now = common.shared.deadlines.clock().now();
+        match envelope.deadline.is_some_and(|deadline| now > deadline) {
             true => Err(crate::service::timeout(&common.path)),
-            false => Ok(()),
+            false => Ok(now),
         }
     }
 
@@ -219,8 +235,7 @@ impl<S: Service> Served<S> {
     async fn commit(&self, state: &S) -> Result<(), Fault> {
         let common = &self.slot.common;
         let Some((_, writer)) = &self.plan.persist else {
-            let reason = "the service has no store; create it with `persist`";
-            return Err(Fault::new(FaultCode::ActionNotSupported, reason).of_service(&common.path));
+            return Err(self.no_store());
         };
         let saved = Saved {
             contract: ContractOf::<S>::URI.to_owned(),
@@ -234,6 +249,11 @@ impl<S: Service> Served<S> {
         committed.map_err(|fault| fault.of_service(&common.path))
     }
 
+    fn no_store(&self) -> Fault {
+        let reason = "the service has no store; create it with `persist`";
+        Fault::new(FaultCode::ActionNotSupported, reason).of_service(&self.slot.common.path)
+    }
+
     fn is_stored_each_time(&self) -> bool {
         matches!(self.plan.persist, Some((Persist::Each, _)))
     }
@@ -245,7 +265,7 @@ impl<S: Service> Abandon for Served<S> {
         for timer in work.timers {
             timer.cancel();
         }
-        if let Some(interleave) = work.interleave {
+        if let Some(interleave) = self.interleave.get() {
             interleave.cleanup();
         }
         if let Some(independent) = work.independent {

@@ -1,17 +1,20 @@
 //! What a service is to those who write one and to those who call it.
 //!
 //! - `contract.rs`: what the attribute makes of a trait; `definition.rs`: the trait of services, their partners;
-//! - `slot.rs`: the ports of a service; `client.rs`, `call.rs`: how they are posted to; `any_service.rs`: without
+//! - `slot.rs`: the ports of a service; `client.rs`, `call.rs`: how they are posted to; `direct.rs`: when they need
+//!   not be; `batches.rs`: changes that wait; `any_service.rs`: without
 //!   knowing the contract; `cx.rs`: what a handler knows;
 //! - `subscriptions.rs`: the subscription manager; `notification.rs`, `subscription.rs`: what it tells whom;
 //! - `shared.rs`: what the services of a node share.
 
 mod any_service;
+mod batches;
 mod call;
 mod client;
 mod contract;
 mod cx;
 mod definition;
+mod direct;
 mod notification;
 mod shared;
 mod slot;
@@ -31,6 +34,7 @@ pub(crate) use any_service::{AnyService, operations};
 pub(crate) use client::timeout;
 pub(crate) use contract::{ContractOf, StateOf};
 pub(crate) use definition::typed;
+pub(crate) use direct::AtOnce;
 pub(crate) use shared::Shared;
 pub(crate) use slot::{Common, Figures, Item, Slot, SlotOf, What};
 pub(crate) use subscriptions::Entering;

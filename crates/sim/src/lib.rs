@@ -1,10 +1,17 @@
-//! Event simulation: logical processes that tell each other events in virtual time, and one run for any number of ranks.
+//! Event simulation: processes that wait in virtual time, and logical processes that tell each other events on any ranks.
+//!
+//! | the model is written as … | it runs on | begin with |
+//! |---|---|---|
+//! | async functions that sleep, hold resources, take from stores (SimPy's words) | one thread | [`Simulation`] |
+//! | logical processes that handle events | any ranks, with one trace | [`Model`] |
+//!
+//! # Logical processes
 //!
 //! A model is a number of processes. Each handles events one after the other, in the order of their times, and schedules
 //! events for itself and for others. Ranks of a communicator run it together: the order of events, the random numbers and the
 //! states at the end are the same on one rank and on a hundred, in every mode.
 //!
-//! - **Depends on**: `motet-comm` alone.
+//! - **Depends on**: `motet-comm`; `motet-sync`.
 //! - **Used by**: the facade.
 //!
 //! ```text
@@ -25,7 +32,7 @@
 //! | promises nothing, or little, and its handlers take long | [`Mode::TimeWarp`] |
 //!
 //! Read next: [`Model`] (an example), `event.rs` (the order of events), `share.rs` (a process and its handler), then a mode:
-//! `sequential.rs`, `windows.rs`, `null_messages.rs`, `time_warp.rs`.
+//! `sequential.rs`, `windows.rs`, `null_messages.rs`, `time_warp.rs`. For processes: [`Simulation`], `simulation/process.rs`.
 #![forbid(unsafe_code)]
 
 mod draw;
@@ -40,6 +47,7 @@ mod outcome;
 mod rules;
 mod sequential;
 mod share;
+mod simulation;
 mod time_warp;
 mod windows;
 
@@ -51,3 +59,8 @@ pub use model::{Mode, Model};
 pub use options::{Options, Tie};
 pub use out::Out;
 pub use outcome::{Outcome, Report};
+pub use simulation::{
+    Amount, BatchMeans, Container, Event, Get, Happened, Held, Interrupt, Process, Put, Request,
+    Resource, Sim, Simulation, Sleep, Store, Stuck, StuckProcess, Tally, TimeWeighted, Timeout,
+    UnlessInterrupted, timeline,
+};

@@ -14,8 +14,8 @@ use std::cell::Cell;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-/// So long a thread offers nothing that has lost its core for a slice. The loss, a few milliseconds, is a small part of it.
-const CROWDED: Duration = Duration::from_millis(100);
+/// So many times what it has lost a thread offers nothing that has lost its core for a slice: the loss is a small part.
+const CROWDED: u32 = 8;
 
 crate::thread_local! {
     /// Until when this thread takes it that a program wants its core that would keep it for a slice.
@@ -32,7 +32,7 @@ pub fn offer_core(now: Instant) -> Option<Duration> {
     let back = Instant::now();
     let away = back.duration_since(now);
     if away > *Backoff::TURN.end() {
-        CROWDED_UNTIL.with(|until| until.set(Some(back + CROWDED)));
+        CROWDED_UNTIL.with(|until| until.set(Some(back + CROWDED * away)));
     }
     Some(away)
 }
@@ -174,7 +174,8 @@ mod tests {
     #[test]
     fn who_has_lost_the_core_for_a_slice_offers_it_to_nobody_for_a_while() {
         let now = Instant::now();
-        CROWDED_UNTIL.with(|until| until.set(Some(now + CROWDED)));
+        let end = now + Duration::from_millis(100);
+        CROWDED_UNTIL.with(|until| until.set(Some(end)));
         assert_eq!(offer_core(now), None);
         // A wait still pauses, for what comes from another core at once; then it sleeps.
         let mut backoff = Backoff::new(Duration::from_secs(1));
@@ -182,6 +183,6 @@ mod tests {
         backoff.since = now.checked_sub(2 * Backoff::SPIN);
         assert!(!backoff.go_on() && !backoff.go_on_beside());
         // The while ends.
-        assert!(offer_core(now + CROWDED).is_some());
+        assert!(offer_core(end).is_some());
     }
 }

@@ -20,8 +20,10 @@ impl Experiment for Services {
             title: "Service messages by group size",
             question: "What does a request with its response take between two services of one machine?",
             definition: "Mean time of a two-way message against the number of messages in a group: all are sent, then all \
-                         answers awaited. motet's changes the state (Update), or reads it (Get). motet's calls have deadlines, versions and \
-                         faults; tokio's are an mpsc queue and a oneshot for each answer, without them.",
+                         answers awaited. motet's changes the state (Update), or reads it (Get): short operations, which the caller's worker \
+                         carries out itself when they need not wait. Posted: the method is async, so each goes by the service's \
+                         port. motet's calls have deadlines, versions and faults; tokio's are an mpsc queue and a oneshot for each \
+                         answer, without them.",
             parameters: &[("messages", "messages in a group")],
             threats: "Small groups hold the start of both services.",
             sources: &["P0 Fig. 13"],
@@ -39,6 +41,9 @@ impl Experiment for Services {
                 .with("motet", move || {
                     Ok(vec![on_motet(Kind::Update, group, groups)?])
                 });
+            case = case.with("motet, posted", move || {
+                Ok(vec![on_motet(Kind::Posted, group, groups)?])
+            });
             if setting.wants("tokio") {
                 case = case.with("tokio", move || Ok(vec![on_tokio(group, groups)?]));
             }

@@ -11,7 +11,9 @@ use crate::amount::{count, seconds};
 use crate::bench::rank_program::RankProgramArgs;
 use crate::bench::results::{self, CompareArgs, ResultsArgs};
 use crate::bench::suite_args::{self, SuiteArgs};
-use crate::bench::texts::{CORE, CORE_TAIL, RANKS, RANKS_TAIL, STAGES, STAGES_TAIL};
+use crate::bench::texts::{
+    CORE, CORE_TAIL, RANKS, RANKS_TAIL, SEARCH, SEARCH_TAIL, STAGES, STAGES_TAIL,
+};
 
 /// Options of `motet bench`.
 #[derive(Debug, Clone, Args)]
@@ -55,6 +57,9 @@ pub enum Experiment {
     /// What ranks cost that wait for each other, beside MPI
     #[command(long_about = RANKS, after_long_help = RANKS_TAIL)]
     Ranks(RanksArgs),
+    /// What a node of a tree costs that ranks search, beside plain programs and rayon
+    #[command(long_about = SEARCH, after_long_help = SEARCH_TAIL)]
+    Search(SearchArgs),
     /// Many exchange stages in a row: none hangs
     Soak(SoakArgs),
     /// An exchange of two ranks beside other busy processes
@@ -163,6 +168,18 @@ pub struct RanksArgs {
     /// Folders of MPI installations, beside those on the search path
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub mpi: Vec<PathBuf>,
+
+    /// How results are printed.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Options of `motet bench search`.
+#[derive(Debug, Clone, Args)]
+pub struct SearchArgs {
+    /// Which rows, and how thoroughly.
+    #[command(flatten)]
+    pub selection: SelectionArgs,
 
     /// How results are printed.
     #[command(flatten)]

@@ -1,11 +1,12 @@
-//! `motet bench core` and `motet bench ranks`: messages, joins, tasks and ranks beside their peers.
+//! `motet bench core`, `ranks` and `search`: messages, joins, tasks, ranks and trees beside their peers.
 
 use motet_bench::core::{self, CoreConfig, CoreRecord};
 use motet_bench::exclusive;
 use motet_bench::ranks::{self, RanksConfig};
+use motet_bench::search;
 use motet_bench::{Effort, Missing, Selection};
 
-use crate::bench::args::{CoreArgs, PrintArgs, RanksArgs, SelectionArgs};
+use crate::bench::args::{CoreArgs, PrintArgs, RanksArgs, SearchArgs, SelectionArgs};
 use crate::bench::sheet::Sheet;
 use crate::error::CliError;
 use crate::progress::Bar;
@@ -33,6 +34,13 @@ pub(super) fn run_ranks(args: RanksArgs) -> Result<(), CliError> {
     };
     rows_of(args.print, |begin, tell| {
         ranks::measure(&config, begin, tell);
+    })
+}
+
+pub(super) fn run_search(args: SearchArgs) -> Result<(), CliError> {
+    let selection = selection(args.selection);
+    rows_of(args.print, |begin, tell| {
+        search::measure(&selection, begin, tell);
     })
 }
 

@@ -70,3 +70,18 @@ Examples:
       every row, with the libraries that are there
 
 Fields of --json: as those of motet bench core";
+
+pub(super) const SEARCH: &str = "\
+What a node of a tree costs when ranks search it.
+
+The trees are N queens and two of UTS, which nobody can split in advance. Motet and one peer run in turn, then motet and the \
+next; the rows show medians, and ratios of pairs. On one thread the bar is a plain recursion; on all it is rayon.";
+
+pub(super) const SEARCH_TAIL: &str = "\
+Examples:
+  motet bench search --quick
+      every row, in less than a minute
+  motet bench search --rows UTS --json
+      some rows, thoroughly
+
+Fields of --json: as those of motet bench core";

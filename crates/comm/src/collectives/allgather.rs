@@ -1,15 +1,14 @@
 //! Allgather.
 
-use super::gather::Pieces;
-use super::shelf::{append, copy};
-use crate::exchange::Exchange;
+use super::counted::Ways;
+use super::shelf::append;
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
-use crate::pending::{Either, Waiting};
-use crate::request::Request;
+use crate::meet::Meet;
+use crate::pending::Either;
 use crate::schedule::Schedule;
-use crate::{CommError, Communicator, Plain, Value};
-use std::future::Future;
+use crate::{Communicator, Plain, Value};
 use std::panic::Location;
 
 impl Communicator {
@@ -31,19 +30,9 @@ impl Communicator {
     pub fn allgather<T: Clone + Value + Sync>(
         &self,
         value: T,
-    ) -> impl Future<Output = Result<Vec<T>, CommError>> {
+    ) -> CollectiveCall<impl Startable<'_, Given = Vec<T>>> {
         let call = Call::new::<T>("allgather", Location::caller());
         self.allgather_at(call, value).now()
-    }
-
-    /// Starts an [`allgather`](Communicator::allgather) (MPI_IALLGATHER).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::allgather`].
-    #[track_caller]
-    pub fn iallgather<T: Clone + Value + Sync>(&self, value: T) -> Request<'_, Vec<T>> {
-        let call = Call::new::<T>("iallgather", Location::caller());
-        self.allgather_at(call, value).started()
     }
 
     /// Puts the numbers of all ranks, the same number of each, one after the other into `all` of every rank
@@ -70,32 +59,28 @@ impl Communicator {
         &'c self,
         numbers: &[T],
         all: &'c mut [T],
-    ) -> impl Future<Output = Result<(), CommError>> {
-        let call = Call::new::<T>("allgather_into", Location::caller()).length(numbers.len());
-        let pending = if self.exchanges::<T>(numbers.len()) {
-            let schedule = Schedule::allgather((self.rank(), self.size()), numbers.len());
-            let both = (numbers, all);
-            Either::One(Exchange::new(self, call, Ok(schedule), both, |mine, _| {
-                mine
-            }))
-        } else {
-            Either::Other(self.allgather_numbers(call, numbers, all, |_| ()))
-        };
-        Waiting::new(self.spot(), pending)
-    }
-
-    /// Starts an [`allgather_into`](Communicator::allgather_into) (MPI_IALLGATHER).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::allgather_into`].
-    #[track_caller]
-    pub fn iallgather_into<'c, T: Plain>(
-        &'c self,
-        numbers: &[T],
-        all: &'c mut [T],
-    ) -> Request<'c, ()> {
-        let call = Call::new::<T>("iallgather_into", Location::caller()).length(numbers.len());
-        self.allgather_numbers(call, numbers, all, |_| ()).started()
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
+        let each = numbers.len();
+        let call = Call::new::<T>("allgather_into", Location::caller()).length(each);
+        let way = (call, Ways::Allgather);
+        TwoWays::new(
+            self.spot(),
+            (numbers, all),
+            move |(numbers, all)| {
+                if !self.exchanges::<T>(each) {
+                    let ends = Ok(vec![each]);
+                    return Either::One(self.counted_at_once(way, ends, numbers, all, |_| ()));
+                }
+                let schedule = Schedule::allgather((self.rank(), self.size()), each);
+                let both = (numbers, Room::There(all));
+                let exchange = Exchange::new(self, call, Ok(schedule), both, |mine, _| mine);
+                Either::Other(exchange)
+            },
+            move |(numbers, all)| {
+                let meet = self.counted_at_once(way, Ok(vec![each]), numbers, all, |_| ());
+                meet.started()
+            },
+        )
     }
 
     /// Puts the numbers of all ranks, which may bring different numbers of them, one after the other into
@@ -122,25 +107,12 @@ impl Communicator {
         &'c self,
         numbers: &[T],
         all: &'c mut [T],
-    ) -> impl Future<Output = Result<Vec<usize>, CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = Vec<usize>>> {
         let call = Call::new::<T>("allgatherv_into", Location::caller());
-        self.allgather_numbers(call, numbers, all, <[usize]>::to_vec)
-            .now()
-    }
-
-    /// Starts an [`allgatherv_into`](Communicator::allgatherv_into) (MPI_IALLGATHERV).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::allgatherv_into`].
-    #[track_caller]
-    pub fn iallgatherv_into<'c, T: Plain>(
-        &'c self,
-        numbers: &[T],
-        all: &'c mut [T],
-    ) -> Request<'c, Vec<usize>> {
-        let call = Call::new::<T>("iallgatherv_into", Location::caller());
-        self.allgather_numbers(call, numbers, all, <[usize]>::to_vec)
-            .started()
+        let ends = Ok(vec![numbers.len()]);
+        self.counted_call((call, Ways::Allgather), ends, (numbers, all), |counts| {
+            counts
+        })
     }
 
     fn allgather_at<'c, T: Clone + Value + Sync>(
@@ -150,21 +122,5 @@ impl Communicator {
     ) -> impl Collective<'c, Vec<T>> {
         let read = |all: &Vec<T>| Ok(all.clone());
         Meet::new(self, call, Ok(vec![value]), append, |all| all, read)
-    }
-
-    fn allgather_numbers<'c, T: Plain, R: 'c>(
-        &'c self,
-        call: Call,
-        numbers: &[T],
-        all: &'c mut [T],
-        give: impl FnOnce(&[usize]) -> R + 'c,
-    ) -> impl Collective<'c, R> {
-        let name = call.name();
-        let read = move |came: &Pieces<T>| {
-            copy(name, &came.numbers, all)?;
-            Ok(give(&came.counts))
-        };
-        let value = Ok(Pieces::one(numbers));
-        Meet::new(self, call, value, Pieces::join, |all| all, read)
     }
 }

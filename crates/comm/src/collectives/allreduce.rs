@@ -1,17 +1,16 @@
 //! Allreduce.
 
 use super::shelf::{copy, each_of};
-use crate::exchange::Exchange;
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 pub(super) use crate::exchange::same_length;
+use crate::exchange::{Exchange, Room};
 use crate::fabric::{Call, Row, fold_rows};
-use crate::meet::{Collective, Meet};
-use crate::pending::{Either, Pending, Waiting};
-use crate::request::Request;
+use crate::meet::Meet;
+use crate::pending::{Either, Pending};
 use crate::schedule::Schedule;
 use crate::wire::Numbers;
 use crate::{CommError, Communicator, Plain, Value};
 use smallvec::SmallVec;
-use std::future::Future;
 use std::panic::Location;
 
 impl Communicator {
@@ -39,23 +38,9 @@ impl Communicator {
         &'c self,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
-    ) -> impl Future<Output = Result<T, CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = T>> {
         let call = Call::new::<T>("allreduce", Location::caller());
         self.allreduce_at(call, value, op).now()
-    }
-
-    /// Starts an [`allreduce`](Communicator::allreduce) (MPI_IALLREDUCE).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::allreduce`].
-    #[track_caller]
-    pub fn iallreduce<'c, T: Clone + Value + Sync>(
-        &'c self,
-        value: T,
-        op: impl Fn(T, T) -> T + 'c,
-    ) -> Request<'c, T> {
-        let call = Call::new::<T>("iallreduce", Location::caller());
-        self.allreduce_at(call, value, op).started()
     }
 
     /// Combines the numbers of all ranks, element by element, into `totals` of every rank (MPI_ALLREDUCE).
@@ -82,14 +67,31 @@ impl Communicator {
         numbers: &[T],
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
-    ) -> impl Future<Output = Result<(), CommError>> {
-        let (name, location) = ("allreduce_into", Location::caller());
-        let pending = if let Some(table) = self.table::<T>(numbers.len()) {
-            let call = Call::new::<T>(name, location);
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
+        let call = Call::new::<T>("allreduce_into", Location::caller()).length(numbers.len());
+        TwoWays::new(
+            self.spot(),
+            (numbers, totals, op),
+            move |(numbers, totals, op)| self.allreduce_by_place(call, numbers, totals, op),
+            move |(numbers, totals, op)| {
+                let meet = self.allreduce_numbers(call, numbers, totals, op);
+                meet.started()
+            },
+        )
+    }
+
+    /// The way that suits where the ranks live.
+    fn allreduce_by_place<'n, 'c, T: Plain, O: Fn(T, T) -> T + 'c>(
+        &'c self,
+        call: Call,
+        numbers: &'n [T],
+        totals: &'c mut [T],
+        op: O,
+    ) -> impl Pending<Output = Result<(), CommError>> + use<'n, 'c, T, O> {
+        if let Some(table) = self.table::<T>(numbers.len()) {
             let pending = self.combined_at_table(table, call, numbers, totals, op);
             Either::One(Either::One(pending))
         } else if self.combines_in_shares::<T>(numbers.len()) {
-            let call = Call::new::<T>(name, location);
             let fold = move |rows: &[&[T]], totals: &mut [T]| {
                 let rows: SmallVec<[Row<'_, T>; 8]> = rows.iter().copied().enumerate().collect();
                 fold_rows(&rows, rows.len(), totals, &op, |_| ());
@@ -98,30 +100,13 @@ impl Communicator {
                 self.combined_together(call, numbers, totals, fold),
             ))
         } else if self.exchanges::<T>(numbers.len()) && self.is_spread() {
-            let call = Call::new::<T>(name, location).length(numbers.len());
             Either::Other(Either::One(
                 self.allreduce_exchange(call, numbers, totals, op),
             ))
         } else {
-            let pending = self.allreduce_numbers(name, location, numbers, totals, op);
+            let pending = self.allreduce_numbers(call, numbers, totals, op);
             Either::Other(Either::Other(pending))
-        };
-        Waiting::new(self.spot(), pending)
-    }
-
-    /// Starts an [`allreduce_into`](Communicator::allreduce_into) (MPI_IALLREDUCE).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::allreduce_into`].
-    #[track_caller]
-    pub fn iallreduce_into<'c, T: Plain>(
-        &'c self,
-        numbers: &[T],
-        totals: &'c mut [T],
-        op: impl Fn(T, T) -> T + 'c,
-    ) -> Request<'c, ()> {
-        self.allreduce_numbers("iallreduce_into", Location::caller(), numbers, totals, op)
-            .started()
+        }
     }
 
     /// Each rank combines a share of the places.
@@ -135,7 +120,7 @@ impl Communicator {
         let rank = (self.rank(), self.size());
         let fine = same_length(call.name(), numbers.len(), totals.len());
         let fine = fine.map(|()| Schedule::allreduce(rank, numbers.len()));
-        Exchange::new(self, call, fine, (numbers, totals), op)
+        Exchange::new(self, call, fine, (numbers, Room::There(totals)), op)
     }
 
     fn allreduce_at<'c, T: Clone + Value + Sync>(
@@ -150,13 +135,12 @@ impl Communicator {
 
     fn allreduce_numbers<'c, T: Plain>(
         &'c self,
-        name: &'static str,
-        location: &'static Location<'static>,
+        call: Call,
         numbers: &[T],
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Collective<'c, ()> {
-        let call = Call::new::<T>(name, location).length(numbers.len());
+        let name = call.name();
         let value = same_length(name, numbers.len(), totals.len());
         let value = value.map(|()| Numbers::Own(numbers.to_vec()));
         let read = move |all: &Numbers<T>| copy(name, &all.all(), totals);

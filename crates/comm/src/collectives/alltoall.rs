@@ -1,17 +1,16 @@
 //! All to all: every rank has something for every other.
 
 use super::allreduce::same_length;
-use super::shelf::{Shelf, append, copy, cut};
-use crate::exchange::Exchange;
+use super::counted::Ways;
+use super::shelf::{Shelf, append, cut};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::exchange::{Exchange, Room};
 use crate::fabric::{Call, Place};
-use crate::lent::{Lent, Parcels, Rows, Swap, Swapped};
-use crate::meet::{Collective, Meet};
-use crate::pending::{Either, Pending, Waiting};
-use crate::request::Request;
+use crate::lent::{Parcels, Rows, Swap, Swapped};
+use crate::meet::Meet;
+use crate::pending::{Either, Pending};
 use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Local, Plain, Value};
-use serde::{Deserialize, Serialize};
-use std::future::Future;
 use std::panic::Location;
 
 impl Communicator {
@@ -36,19 +35,9 @@ impl Communicator {
     pub fn alltoall<T: Value>(
         &self,
         values: Vec<T>,
-    ) -> impl Future<Output = Result<Vec<T>, CommError>> {
+    ) -> CollectiveCall<impl Startable<'_, Given = Vec<T>>> {
         let call = Call::new::<T>("alltoall", Location::caller());
         self.alltoall_at(call, values).now()
-    }
-
-    /// Starts an [`alltoall`](Communicator::alltoall) (MPI_IALLTOALL).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::alltoall`].
-    #[track_caller]
-    pub fn ialltoall<T: Value>(&self, values: Vec<T>) -> Request<'_, Vec<T>> {
-        let call = Call::new::<T>("ialltoall", Location::caller());
-        self.alltoall_at(call, values).started()
     }
 
     /// Cuts the numbers into as many equal parts as there are ranks, one for each, and puts what all ranks
@@ -75,11 +64,26 @@ impl Communicator {
         &'c self,
         numbers: &[T],
         came: &'c mut [T],
-    ) -> impl Future<Output = Result<(), CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let call = Call::new::<T>("alltoall_into", Location::caller());
+        TwoWays::new(
+            self.spot(),
+            (numbers, came),
+            move |(numbers, came)| self.alltoall_by_place(call, numbers, came),
+            move |(numbers, came)| self.alltoall_numbers(call, numbers, came).started(),
+        )
+    }
+
+    /// The way that suits where the ranks live.
+    fn alltoall_by_place<'n, 'c, T: Plain>(
+        &'c self,
+        call: Call,
+        numbers: &'n [T],
+        came: &'c mut [T],
+    ) -> impl Pending<Output = Result<(), CommError>> + use<'n, 'c, T> {
         let size = self.size();
         let shared = matches!(self.team().place(), Some(Place::Tree(_)));
-        let pending = if shared && size == 2 {
+        if shared && size == 2 {
             Either::One(Either::One(self.alltoall_by_two(call, numbers, came)))
         } else if let Some(table) = self.table::<T>(numbers.len() / size) {
             let each = self.equal_part(call.name(), numbers.len());
@@ -93,22 +97,7 @@ impl Communicator {
         } else {
             let pending = self.alltoall_numbers(call, numbers, came);
             Either::Other(Either::Other(Either::Other(pending)))
-        };
-        Waiting::new(self.spot(), pending)
-    }
-
-    /// Starts an [`alltoall_into`](Communicator::alltoall_into) (MPI_IALLTOALL).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::alltoall_into`].
-    #[track_caller]
-    pub fn ialltoall_into<'c, T: Plain>(
-        &'c self,
-        numbers: &[T],
-        came: &'c mut [T],
-    ) -> Request<'c, ()> {
-        let call = Call::new::<T>("ialltoall_into", Location::caller());
-        self.alltoall_numbers(call, numbers, came).started()
+        }
     }
 
     /// Cuts the numbers into parts of these lengths, one for each rank, and puts what all ranks have for this
@@ -139,26 +128,12 @@ impl Communicator {
         numbers: &[T],
         counts: &[usize],
         came: &'c mut [T],
-    ) -> impl Future<Output = Result<Vec<usize>, CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = Vec<usize>>> {
         let call = Call::new::<T>("alltoallv_into", Location::caller());
-        self.alltoallv_numbers(call, numbers, counts.to_vec(), came, |counts| counts)
-            .now()
-    }
-
-    /// Starts an [`alltoallv_into`](Communicator::alltoallv_into) (MPI_IALLTOALLV).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::alltoallv_into`].
-    #[track_caller]
-    pub fn ialltoallv_into<'c, T: Plain>(
-        &'c self,
-        numbers: &[T],
-        counts: &[usize],
-        came: &'c mut [T],
-    ) -> Request<'c, Vec<usize>> {
-        let call = Call::new::<T>("ialltoallv_into", Location::caller());
-        self.alltoallv_numbers(call, numbers, counts.to_vec(), came, |counts| counts)
-            .started()
+        let ends = self.cut(call.name(), numbers.len(), counts);
+        self.counted_call((call, Ways::Alltoall), ends, (numbers, came), |counts| {
+            counts
+        })
     }
 
     fn alltoall_at<'c, T: Value>(
@@ -229,7 +204,8 @@ impl Communicator {
             let part = |peer: usize| peer * each..(peer + 1) * each;
             Schedule::alltoall(rank, part, part)
         });
-        Exchange::new(self, call, fine, (numbers, came), |mine, _| mine)
+        let both = (numbers, Room::There(came));
+        Exchange::new(self, call, fine, both, |mine, _| mine)
     }
 
     /// Each part goes to its rank in a parcel, but for the own.
@@ -274,46 +250,16 @@ impl Communicator {
         Err(CommError::Arguments { problem })
     }
 
-    fn alltoallv_numbers<'c, T: Plain, R: 'c>(
-        &'c self,
-        call: Call,
-        numbers: &[T],
-        counts: Vec<usize>,
-        came: &'c mut [T],
-        give: impl FnOnce(Vec<usize>) -> R + 'c,
-    ) -> impl Collective<'c, R> {
-        let (rank, name) = (self.rank(), call.name());
-        let value = match cut(name, numbers.len(), &counts, self.size()) {
-            Ok(begins) => Ok(vec![Row {
-                begins,
-                counts,
-                numbers: self.lender().lend(numbers),
-            }]),
-            Err(problem) => Err(CommError::Arguments { problem }),
-        };
-        let read = move |rows: &Vec<Row<T>>| {
-            let counts: Vec<usize> = rows.iter().map(|row| row.counts[rank]).collect();
-            let all: usize = counts.iter().sum();
-            same_length(name, all, came.len())?;
-            let mut rest = came;
-            for (row, count) in rows.iter().zip(&counts) {
-                let (room, behind) = rest.split_at_mut(*count);
-                let begin = row.begins[rank];
-                copy(name, &row.numbers[begin..begin + count], room)?;
-                rest = behind;
-            }
-            Ok(give(counts))
-        };
-        Meet::new(self, call, value, append, |rows| rows, read)
+    /// Where parts of these lengths end, one for each rank.
+    pub(super) fn cut(
+        &self,
+        name: &str,
+        given: usize,
+        counts: &[usize],
+    ) -> Result<Vec<usize>, CommError> {
+        let ends = cut(name, given, counts, self.size());
+        ends.map_err(|problem| CommError::Arguments { problem })
     }
-}
-
-/// The numbers of one rank, for all ranks.
-#[derive(Serialize, Deserialize)]
-struct Row<T> {
-    begins: Vec<usize>,
-    counts: Vec<usize>,
-    numbers: Lent<T>,
 }
 
 /// From what each rank has for all to what all have for each rank.

@@ -6,7 +6,7 @@ use crate::exact_sum::{ColumnSums, Real, add_columns};
 use crate::fabric::{Call, Packet, Part, Place, Table};
 use crate::lent::{Parcel, Parcels, Swap, Swapped};
 use crate::meet::Meet;
-use crate::pending::{Pending, Then, Whys};
+use crate::pending::{Either, Pending, Then, Whys};
 use crate::profile::Called;
 use crate::{CommError, Communicator, Local, Plain};
 
@@ -59,7 +59,10 @@ impl Communicator {
             first,
             move |(uncertain, totals): (Vec<usize>, &'c mut [T])| {
                 // All ranks know the same columns, and bring what they have there.
-                (!uncertain.is_empty()).then(|| {
+                if uncertain.is_empty() {
+                    return Either::One(());
+                }
+                {
                     let mine = uncertain.iter().map(|&column| numbers[column]).collect();
                     let finish = |rows: Vec<Vec<T>>| {
                         let mut settled = rows[0].clone();
@@ -73,8 +76,8 @@ impl Communicator {
                         Ok(())
                     };
                     let call = call.length(numbers.len());
-                    Meet::new(self, call, Ok(vec![mine]), append, finish, read)
-                })
+                    Either::Other(Meet::new(self, call, Ok(vec![mine]), append, finish, read))
+                }
             },
         )
     }

@@ -1,10 +1,9 @@
 //! Barrier.
 
+use crate::Communicator;
+use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
-use crate::request::Request;
-use crate::{CommError, Communicator};
-use std::future::Future;
+use crate::meet::Meet;
 use std::panic::Location;
 
 impl Communicator {
@@ -13,17 +12,8 @@ impl Communicator {
     /// # Errors
     /// [`CommError::Mismatch`] when a rank is in another collective.
     #[track_caller]
-    pub fn barrier(&self) -> impl Future<Output = Result<(), CommError>> {
+    pub fn barrier(&self) -> CollectiveCall<impl Startable<'_, Given = ()>> {
         self.barrier_at("barrier", Location::caller()).now()
-    }
-
-    /// Says that this rank has come, and returns a request that ends when every rank has (MPI_IBARRIER).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::barrier`].
-    #[track_caller]
-    pub fn ibarrier(&self) -> Request<'_, ()> {
-        self.barrier_at("ibarrier", Location::caller()).started()
     }
 
     fn barrier_at<'c>(

@@ -1,15 +1,14 @@
 //! Broadcast.
 
 use super::shelf::copy;
-use crate::exchange::Exchange;
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::exchange::{Exchange, Room};
 use crate::fabric::{Call, Place, Table};
 use crate::lent::{Lent, Loan};
-use crate::meet::{Collective, Meet};
-use crate::pending::{Either, Pending, Waiting};
-use crate::request::Request;
+use crate::meet::Meet;
+use crate::pending::{Either, Pending};
 use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Local, Plain, Value};
-use std::future::Future;
 use std::panic::Location;
 
 impl Communicator {
@@ -36,23 +35,9 @@ impl Communicator {
         &self,
         root: usize,
         value: Option<T>,
-    ) -> impl Future<Output = Result<T, CommError>> {
+    ) -> CollectiveCall<impl Startable<'_, Given = T>> {
         let call = Call::new::<T>("broadcast", Location::caller()).root(root);
         self.broadcast_at(call, root, value).now()
-    }
-
-    /// Starts a [`broadcast`](Communicator::broadcast) (MPI_IBCAST).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::broadcast`].
-    #[track_caller]
-    pub fn ibroadcast<T: Clone + Value + Sync>(
-        &self,
-        root: usize,
-        value: Option<T>,
-    ) -> Request<'_, T> {
-        let call = Call::new::<T>("ibroadcast", Location::caller()).root(root);
-        self.broadcast_at(call, root, value).started()
     }
 
     /// Copies the numbers of `root` into those of every rank (MPI_BCAST).
@@ -78,10 +63,29 @@ impl Communicator {
         &'c self,
         root: usize,
         numbers: &'c mut [T],
-    ) -> impl Future<Output = Result<(), CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let (name, location) = ("broadcast_into", Location::caller());
+        TwoWays::new(
+            self.spot(),
+            numbers,
+            move |numbers| self.broadcast_by_place(name, location, root, numbers),
+            move |numbers| {
+                let meet = self.broadcast_numbers(name, location, root, numbers);
+                meet.started()
+            },
+        )
+    }
+
+    /// The way that suits where the ranks live.
+    fn broadcast_by_place<'c, T: Plain>(
+        &'c self,
+        name: &'static str,
+        location: &'static Location<'static>,
+        root: usize,
+        numbers: &'c mut [T],
+    ) -> impl Pending<Output = Result<(), CommError>> {
         let by_two = self.size() == 2 && matches!(self.team().place(), Some(Place::Tree(_)));
-        let pending = if by_two {
+        if by_two {
             let pending = self.broadcast_by_two(name, location, root, numbers);
             Either::One(Either::One(pending))
         } else if let Some(table) = self.table::<T>(numbers.len())
@@ -96,22 +100,7 @@ impl Communicator {
         } else {
             let pending = self.broadcast_numbers(name, location, root, numbers);
             Either::Other(Either::Other(pending))
-        };
-        Waiting::new(self.spot(), pending)
-    }
-
-    /// Starts a [`broadcast_into`](Communicator::broadcast_into) (MPI_IBCAST).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::broadcast_into`].
-    #[track_caller]
-    pub fn ibroadcast_into<'c, T: Plain>(
-        &'c self,
-        root: usize,
-        numbers: &'c mut [T],
-    ) -> Request<'c, ()> {
-        self.broadcast_numbers("ibroadcast_into", Location::caller(), root, numbers)
-            .started()
+        }
     }
 
     fn broadcast_at<'c, T: Clone + Value + Sync>(
@@ -158,7 +147,8 @@ impl Communicator {
         let (rank, length) = ((self.rank(), self.size()), numbers.len());
         let fine = self.check_rank(root);
         let fine = fine.map(|()| Schedule::broadcast(rank, root, length));
-        Exchange::new(self, call, fine, (&[][..], numbers), |mine, _| mine)
+        let both = (&[][..], Room::There(numbers));
+        Exchange::new(self, call, fine, both, |mine, _| mine)
     }
 
     /// There is one reader: it gives back the room that the numbers come in.

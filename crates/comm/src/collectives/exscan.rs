@@ -2,11 +2,10 @@
 
 use super::scan::running;
 use super::shelf::{Shelf, append, copy, each};
+use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
-use crate::request::Request;
-use crate::{CommError, Communicator, Plain, Value};
-use std::future::Future;
+use crate::meet::Meet;
+use crate::{Communicator, Plain, Value};
 use std::iter;
 use std::panic::Location;
 
@@ -34,23 +33,9 @@ impl Communicator {
         &'c self,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
-    ) -> impl Future<Output = Result<Option<T>, CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = Option<T>>> {
         let call = Call::new::<T>("exscan", Location::caller());
         self.exscan_at(call, value, op).now()
-    }
-
-    /// Starts an [`exscan`](Communicator::exscan) (MPI_IEXSCAN).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::exscan`].
-    #[track_caller]
-    pub fn iexscan<'c, T: Clone + Value>(
-        &'c self,
-        value: T,
-        op: impl Fn(T, T) -> T + 'c,
-    ) -> Request<'c, Option<T>> {
-        let call = Call::new::<T>("iexscan", Location::caller());
-        self.exscan_at(call, value, op).started()
     }
 
     /// As [`Communicator::exscan`], element by element, into `totals`; those of rank 0 stay as they are
@@ -78,24 +63,9 @@ impl Communicator {
         numbers: &[T],
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
-    ) -> impl Future<Output = Result<(), CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let call = Call::new::<T>("exscan_into", Location::caller());
         self.exscan_numbers(call, numbers, totals, op).now()
-    }
-
-    /// Starts an [`exscan_into`](Communicator::exscan_into) (MPI_IEXSCAN).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::exscan_into`].
-    #[track_caller]
-    pub fn iexscan_into<'c, T: Plain>(
-        &'c self,
-        numbers: &[T],
-        totals: &'c mut [T],
-        op: impl Fn(T, T) -> T + 'c,
-    ) -> Request<'c, ()> {
-        let call = Call::new::<T>("iexscan_into", Location::caller());
-        self.exscan_numbers(call, numbers, totals, op).started()
     }
 
     fn exscan_at<'c, T: Clone + Value>(

@@ -1,12 +1,14 @@
 //! Gather.
 
-use super::shelf::{Shelf, append, copy};
+use super::counted::Ways;
+use super::shelf::{Shelf, append};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
-use crate::request::Request;
-use crate::{CommError, Communicator, Plain, Value};
-use serde::{Deserialize, Serialize};
-use std::future::Future;
+use crate::meet::Meet;
+use crate::pending::Either;
+use crate::schedule::Schedule;
+use crate::{Communicator, Plain, Value};
 use std::panic::Location;
 
 impl Communicator {
@@ -30,19 +32,9 @@ impl Communicator {
         &self,
         root: usize,
         value: T,
-    ) -> impl Future<Output = Result<Option<Vec<T>>, CommError>> {
+    ) -> CollectiveCall<impl Startable<'_, Given = Option<Vec<T>>>> {
         let call = Call::new::<T>("gather", Location::caller()).root(root);
         self.gather_at(call, root, value).now()
-    }
-
-    /// Starts a [`gather`](Communicator::gather) (MPI_IGATHER).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::gather`].
-    #[track_caller]
-    pub fn igather<T: Value>(&self, root: usize, value: T) -> Request<'_, Option<Vec<T>>> {
-        let call = Call::new::<T>("igather", Location::caller()).root(root);
-        self.gather_at(call, root, value).started()
     }
 
     /// Puts the numbers of all ranks, the same number of each, one after the other into `all` of `root`
@@ -71,25 +63,29 @@ impl Communicator {
         root: usize,
         numbers: &[T],
         all: &'c mut [T],
-    ) -> impl Future<Output = Result<(), CommError>> {
-        let call = Call::new::<T>("gather_into", Location::caller()).length(numbers.len());
-        self.gather_numbers(call, root, numbers, all, |_| ()).now()
-    }
-
-    /// Starts a [`gather_into`](Communicator::gather_into) (MPI_IGATHER).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::gather_into`].
-    #[track_caller]
-    pub fn igather_into<'c, T: Plain>(
-        &'c self,
-        root: usize,
-        numbers: &[T],
-        all: &'c mut [T],
-    ) -> Request<'c, ()> {
-        let call = Call::new::<T>("igather_into", Location::caller()).length(numbers.len());
-        self.gather_numbers(call, root, numbers, all, |_| ())
-            .started()
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
+        let (rank, each) = ((self.rank(), self.size()), numbers.len());
+        let call = Call::new::<T>("gather_into", Location::caller());
+        let call = call.root(root).length(each);
+        let way = (call, Ways::Gather(root));
+        let ends = move || self.check_rank(root).map(|()| vec![each]);
+        TwoWays::new(
+            self.spot(),
+            (numbers, all),
+            move |(numbers, all)| {
+                if !self.exchanges::<T>(each) {
+                    return Either::One(self.counted_at_once(way, ends(), numbers, all, |_| ()));
+                }
+                let fine = ends().map(|_| Schedule::gather(rank, root, each));
+                let all = if rank.0 == root { all } else { &mut all[..0] };
+                let both = (numbers, Room::There(all));
+                Either::Other(Exchange::new(self, call, fine, both, |mine, _| mine))
+            },
+            move |(numbers, all)| {
+                let meet = self.counted_at_once(way, ends(), numbers, all, |_| ());
+                meet.started()
+            },
+        )
     }
 
     /// Puts the numbers of all ranks, which may bring different numbers of them, one after the other into
@@ -117,26 +113,12 @@ impl Communicator {
         root: usize,
         numbers: &[T],
         all: &'c mut [T],
-    ) -> impl Future<Output = Result<Vec<usize>, CommError>> {
-        let call = Call::new::<T>("gatherv_into", Location::caller());
-        self.gather_numbers(call, root, numbers, all, <[usize]>::to_vec)
-            .now()
-    }
-
-    /// Starts a [`gatherv_into`](Communicator::gatherv_into) (MPI_IGATHERV).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::gatherv_into`].
-    #[track_caller]
-    pub fn igatherv_into<'c, T: Plain>(
-        &'c self,
-        root: usize,
-        numbers: &[T],
-        all: &'c mut [T],
-    ) -> Request<'c, Vec<usize>> {
-        let call = Call::new::<T>("igatherv_into", Location::caller());
-        self.gather_numbers(call, root, numbers, all, <[usize]>::to_vec)
-            .started()
+    ) -> CollectiveCall<impl Startable<'c, Given = Vec<usize>>> {
+        let call = Call::new::<T>("gatherv_into", Location::caller()).root(root);
+        let ends = self.check_rank(root).map(|()| vec![numbers.len()]);
+        self.counted_call((call, Ways::Gather(root)), ends, (numbers, all), |counts| {
+            counts
+        })
     }
 
     fn gather_at<'c, T: Value>(
@@ -149,47 +131,5 @@ impl Communicator {
         let is_root = self.rank() == root;
         let read = move |all: &Shelf<Vec<T>>| Ok(is_root.then(|| all.take(0)));
         Meet::new(self, call, value, append, |all| Shelf::new([all]), read)
-    }
-
-    fn gather_numbers<'c, T: Plain, R: 'c>(
-        &'c self,
-        call: Call,
-        root: usize,
-        numbers: &[T],
-        all: &'c mut [T],
-        give: impl FnOnce(&[usize]) -> R + 'c,
-    ) -> impl Collective<'c, R> {
-        let (is_root, name) = (self.rank() == root, call.name());
-        let value = self.check_rank(root).map(|()| Pieces::one(numbers));
-        let read = move |came: &Pieces<T>| {
-            if is_root {
-                copy(name, &came.numbers, all)?;
-            }
-            Ok(give(&came.counts))
-        };
-        Meet::new(self, call.root(root), value, Pieces::join, |all| all, read)
-    }
-}
-
-/// The numbers of several ranks, one after the other.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Pieces<T> {
-    pub(super) counts: Vec<usize>,
-    pub(super) numbers: Vec<T>,
-}
-
-impl<T: Plain> Pieces<T> {
-    pub(super) fn one(numbers: &[T]) -> Self {
-        Pieces {
-            counts: vec![numbers.len()],
-            numbers: numbers.to_vec(),
-        }
-    }
-
-    pub(super) fn join(self, right: Self) -> Self {
-        Pieces {
-            counts: append(self.counts, right.counts),
-            numbers: append(self.numbers, right.numbers),
-        }
     }
 }

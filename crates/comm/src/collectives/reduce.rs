@@ -2,12 +2,14 @@
 
 use super::allreduce::same_length;
 use super::shelf::{Shelf, copy, each_of};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
-use crate::request::Request;
+use crate::meet::Meet;
+use crate::pending::Either;
+use crate::schedule::Schedule;
 use crate::wire::Numbers;
 use crate::{CommError, Communicator, Plain, Value};
-use std::future::Future;
 use std::panic::Location;
 
 impl Communicator {
@@ -36,24 +38,9 @@ impl Communicator {
         root: usize,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
-    ) -> impl Future<Output = Result<Option<T>, CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = Option<T>>> {
         let call = Call::new::<T>("reduce", Location::caller()).root(root);
         self.reduce_at(call, root, value, op).now()
-    }
-
-    /// Starts a [`reduce`](Communicator::reduce) (MPI_IREDUCE).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::reduce`].
-    #[track_caller]
-    pub fn ireduce<'c, T: Value>(
-        &'c self,
-        root: usize,
-        value: T,
-        op: impl Fn(T, T) -> T + 'c,
-    ) -> Request<'c, Option<T>> {
-        let call = Call::new::<T>("ireduce", Location::caller()).root(root);
-        self.reduce_at(call, root, value, op).started()
     }
 
     /// Combines the numbers of all ranks, element by element, into `totals` of `root` (MPI_REDUCE). The
@@ -83,26 +70,30 @@ impl Communicator {
         numbers: &[T],
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
-    ) -> impl Future<Output = Result<(), CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
+        let (rank, length) = ((self.rank(), self.size()), numbers.len());
         let call = Call::new::<T>("reduce_into", Location::caller()).root(root);
-        self.reduce_numbers(call, root, numbers, totals, op).now()
-    }
-
-    /// Starts a [`reduce_into`](Communicator::reduce_into) (MPI_IREDUCE).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::reduce_into`].
-    #[track_caller]
-    pub fn ireduce_into<'c, T: Plain>(
-        &'c self,
-        root: usize,
-        numbers: &[T],
-        totals: &'c mut [T],
-        op: impl Fn(T, T) -> T + 'c,
-    ) -> Request<'c, ()> {
-        let call = Call::new::<T>("ireduce_into", Location::caller()).root(root);
-        self.reduce_numbers(call, root, numbers, totals, op)
-            .started()
+        TwoWays::new(
+            self.spot(),
+            (numbers, totals, op),
+            move |(numbers, totals, op)| {
+                if !self.exchanges::<T>(length) || !self.is_spread() {
+                    return Either::One(self.reduce_numbers(call, root, numbers, totals, op));
+                }
+                let fine = self.reducible(call.name(), root, numbers, totals);
+                let fine = fine.map(|()| Schedule::reduce(rank, root, length));
+                let room = match &fine {
+                    Ok(schedule) if rank.0 != root => Room::Own(self.lender().room(schedule.room)),
+                    _ => Room::There(totals),
+                };
+                let both = (numbers, room);
+                Either::Other(Exchange::new(self, call.length(length), fine, both, op))
+            },
+            move |(numbers, totals, op)| {
+                let meet = self.reduce_numbers(call, root, numbers, totals, op);
+                meet.started()
+            },
+        )
     }
 
     fn reduce_at<'c, T: Value>(
@@ -127,12 +118,8 @@ impl Communicator {
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Collective<'c, ()> {
         let (is_root, name) = (self.rank() == root, call.name());
-        let value = self.check_rank(root).and_then(|()| {
-            if is_root {
-                same_length(name, numbers.len(), totals.len())?;
-            }
-            Ok(Numbers::Own(numbers.to_vec()))
-        });
+        let fine = self.reducible(name, root, numbers, totals);
+        let value = fine.map(|()| Numbers::Own(numbers.to_vec()));
         let read = move |all: &Numbers<T>| {
             if is_root {
                 copy(name, &all.all(), totals)?;
@@ -141,5 +128,19 @@ impl Communicator {
         };
         let call = call.length(numbers.len());
         Meet::new(self, call, value, each_of(op), |all| all, read)
+    }
+
+    fn reducible<T>(
+        &self,
+        name: &str,
+        root: usize,
+        numbers: &[T],
+        totals: &[T],
+    ) -> Result<(), CommError> {
+        self.check_rank(root)?;
+        match self.rank() == root {
+            true => same_length(name, numbers.len(), totals.len()),
+            false => Ok(()),
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! Reduce and scatter: each rank gets a part of the total.
 
-use super::shelf::{Shelf, copy, cut, each};
+use super::shelf::{Shelf, copy, each};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
-use crate::request::Request;
+use crate::meet::Meet;
+use crate::pending::Either;
+use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Plain, Value};
-use std::future::Future;
 use std::panic::Location;
 
 impl Communicator {
@@ -33,23 +35,9 @@ impl Communicator {
         &'c self,
         values: Vec<T>,
         op: impl Fn(T, T) -> T + 'c,
-    ) -> impl Future<Output = Result<T, CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = T>> {
         let call = Call::new::<T>("reduce_scatter", Location::caller());
         self.reduce_scatter_at(call, values, op).now()
-    }
-
-    /// Starts a [`reduce_scatter`](Communicator::reduce_scatter) (MPI_IREDUCE_SCATTER_BLOCK).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::reduce_scatter`].
-    #[track_caller]
-    pub fn ireduce_scatter<'c, T: Value>(
-        &'c self,
-        values: Vec<T>,
-        op: impl Fn(T, T) -> T + 'c,
-    ) -> Request<'c, T> {
-        let call = Call::new::<T>("ireduce_scatter", Location::caller());
-        self.reduce_scatter_at(call, values, op).started()
     }
 
     /// Combines the numbers of all ranks, element by element, cuts the totals into parts of these lengths,
@@ -79,27 +67,31 @@ impl Communicator {
         counts: &[usize],
         part: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
-    ) -> impl Future<Output = Result<(), CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let call = Call::new::<T>("reduce_scatter_into", Location::caller());
-        self.reduce_scatter_numbers(call, numbers, counts, part, op)
-            .now()
-    }
-
-    /// Starts a [`reduce_scatter_into`](Communicator::reduce_scatter_into) (MPI_IREDUCE_SCATTER).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::reduce_scatter_into`].
-    #[track_caller]
-    pub fn ireduce_scatter_into<'c, T: Plain>(
-        &'c self,
-        numbers: &[T],
-        counts: &[usize],
-        part: &'c mut [T],
-        op: impl Fn(T, T) -> T + 'c,
-    ) -> Request<'c, ()> {
-        let call = Call::new::<T>("ireduce_scatter_into", Location::caller());
-        self.reduce_scatter_numbers(call, numbers, counts, part, op)
-            .started()
+        let (rank, length) = ((self.rank(), self.size()), numbers.len());
+        TwoWays::new(
+            self.spot(),
+            (numbers, part, op, counts),
+            move |(numbers, part, op, counts)| {
+                if !self.exchanges::<T>(length) || !self.is_spread() {
+                    let meet = self.reduce_scatter_numbers(call, numbers, counts, part, op);
+                    return Either::One(meet);
+                }
+                let ends = self.cut(call.name(), length, counts);
+                let fine = ends.and_then(|ends| {
+                    super::allreduce::same_length(call.name(), counts[rank.0], part.len())?;
+                    let of = |rank: usize| ends[rank] - counts[rank]..ends[rank];
+                    Ok(Schedule::reduce_scatter(rank, of))
+                });
+                let both = (numbers, Room::There(part));
+                Either::Other(Exchange::new(self, call.length(length), fine, both, op))
+            },
+            move |(numbers, part, op, counts)| {
+                let meet = self.reduce_scatter_numbers(call, numbers, counts, part, op);
+                meet.started()
+            },
+        )
     }
 
     fn reduce_scatter_at<'c, T: Value>(
@@ -134,10 +126,9 @@ impl Communicator {
         op: impl Fn(T, T) -> T + 'c,
     ) -> impl Collective<'c, ()> {
         let (rank, name) = (self.rank(), call.name());
-        let begins = cut(name, numbers.len(), counts, self.size());
-        let begin = begins.as_ref().map_or(0, |begins| begins[rank]);
-        let value = begins
-            .map_err(|problem| CommError::Arguments { problem })
+        let ends = self.cut(name, numbers.len(), counts);
+        let begin = ends.as_ref().map_or(0, |ends| ends[rank] - counts[rank]);
+        let value = ends
             .and_then(|_| super::allreduce::same_length(name, counts[rank], part.len()))
             .map(|()| numbers.to_vec());
         let read = move |all: &Vec<T>| copy(name, &all[begin..begin + part.len()], part);

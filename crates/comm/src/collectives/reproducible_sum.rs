@@ -2,13 +2,12 @@
 
 use super::allreduce::same_length;
 use super::shelf::{append, copy};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::exact_sum::{Real, add_columns};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
-use crate::pending::{Either, Waiting};
-use crate::request::Request;
-use crate::{CommError, Communicator, ExactSum};
-use std::future::Future;
+use crate::meet::Meet;
+use crate::pending::Either;
+use crate::{Communicator, ExactSum};
 use std::marker::PhantomData;
 use std::panic::Location;
 
@@ -40,19 +39,9 @@ impl Communicator {
     pub fn reproducible_sum<T: Real>(
         &self,
         numbers: &[T],
-    ) -> impl Future<Output = Result<T, CommError>> + use<'_, T> {
+    ) -> CollectiveCall<impl Startable<'_, Given = T> + use<'_, T>> {
         let call = Call::new::<T>("reproducible_sum", Location::caller());
         self.sum_at(call, numbers).now()
-    }
-
-    /// Starts a [`reproducible_sum`](Communicator::reproducible_sum).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::reproducible_sum`].
-    #[track_caller]
-    pub fn ireproducible_sum<T: Real>(&self, numbers: &[T]) -> Request<'_, T> {
-        let call = Call::new::<T>("ireproducible_sum", Location::caller());
-        self.sum_at(call, numbers).started()
     }
 
     /// Adds the numbers of all ranks, element by element, into `totals` of every rank.
@@ -79,33 +68,25 @@ impl Communicator {
         &'c self,
         numbers: &[T],
         totals: &'c mut [T],
-    ) -> impl Future<Output = Result<(), CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let call = Call::new::<T>("reproducible_sum_into", Location::caller());
-        let pending = if let Some(table) = self.table::<T>(numbers.len()) {
-            Either::One(self.added_up_at_table(table, call, numbers, totals))
-        } else if self.combines_in_shares::<T>(numbers.len()) {
-            let fold = |rows: &[&[T]], totals: &mut [T]| add_columns(rows, totals);
-            Either::Other(Either::One(
-                self.combined_together(call, numbers, totals, fold),
-            ))
-        } else {
-            Either::Other(Either::Other(self.sums_at(call, numbers, totals)))
-        };
-        Waiting::new(self.spot(), pending)
-    }
-
-    /// Starts a [`reproducible_sum_into`](Communicator::reproducible_sum_into).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::reproducible_sum_into`].
-    #[track_caller]
-    pub fn ireproducible_sum_into<'c, T: Real>(
-        &'c self,
-        numbers: &[T],
-        totals: &'c mut [T],
-    ) -> Request<'c, ()> {
-        let call = Call::new::<T>("ireproducible_sum_into", Location::caller());
-        self.sums_at(call, numbers, totals).started()
+        TwoWays::new(
+            self.spot(),
+            (numbers, totals),
+            move |(numbers, totals)| {
+                if let Some(table) = self.table::<T>(numbers.len()) {
+                    Either::One(self.added_up_at_table(table, call, numbers, totals))
+                } else if self.combines_in_shares::<T>(numbers.len()) {
+                    let fold = |rows: &[&[T]], totals: &mut [T]| add_columns(rows, totals);
+                    Either::Other(Either::One(
+                        self.combined_together(call, numbers, totals, fold),
+                    ))
+                } else {
+                    Either::Other(Either::Other(self.sums_at(call, numbers, totals)))
+                }
+            },
+            move |(numbers, totals)| self.sums_at(call, numbers, totals).started(),
+        )
     }
 
     fn sum_at<'c, T: Real>(

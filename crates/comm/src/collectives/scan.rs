@@ -1,11 +1,10 @@
 //! Scan: what the ranks up to each have together.
 
 use super::shelf::{Shelf, append};
+use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
-use crate::request::Request;
-use crate::{CommError, Communicator, Plain, Value};
-use std::future::Future;
+use crate::meet::Meet;
+use crate::{Communicator, Plain, Value};
 use std::panic::Location;
 
 impl Communicator {
@@ -29,23 +28,9 @@ impl Communicator {
         &'c self,
         value: T,
         op: impl Fn(T, T) -> T + 'c,
-    ) -> impl Future<Output = Result<T, CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = T>> {
         let call = Call::new::<T>("scan", Location::caller());
         self.scan_at(call, value, op).now()
-    }
-
-    /// Starts a [`scan`](Communicator::scan) (MPI_ISCAN).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::scan`].
-    #[track_caller]
-    pub fn iscan<'c, T: Clone + Value>(
-        &'c self,
-        value: T,
-        op: impl Fn(T, T) -> T + 'c,
-    ) -> Request<'c, T> {
-        let call = Call::new::<T>("iscan", Location::caller());
-        self.scan_at(call, value, op).started()
     }
 
     /// As [`Communicator::scan`], element by element, into `totals` (MPI_SCAN).
@@ -72,24 +57,9 @@ impl Communicator {
         numbers: &[T],
         totals: &'c mut [T],
         op: impl Fn(T, T) -> T + 'c,
-    ) -> impl Future<Output = Result<(), CommError>> {
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
         let call = Call::new::<T>("scan_into", Location::caller());
         self.scan_numbers(call, numbers, totals, op).now()
-    }
-
-    /// Starts a [`scan_into`](Communicator::scan_into) (MPI_ISCAN).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::scan_into`].
-    #[track_caller]
-    pub fn iscan_into<'c, T: Plain>(
-        &'c self,
-        numbers: &[T],
-        totals: &'c mut [T],
-        op: impl Fn(T, T) -> T + 'c,
-    ) -> Request<'c, ()> {
-        let call = Call::new::<T>("iscan_into", Location::caller());
-        self.scan_numbers(call, numbers, totals, op).started()
     }
 
     fn scan_at<'c, T: Clone + Value>(

@@ -1,11 +1,14 @@
 //! Scatter.
 
-use super::shelf::{Shelf, copy, cut};
+use super::counted::Ways;
+use super::shelf::{Shelf, cut};
+use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
+use crate::exchange::{Exchange, Room};
 use crate::fabric::Call;
-use crate::meet::{Collective, Meet};
-use crate::request::Request;
+use crate::meet::Meet;
+use crate::pending::Either;
+use crate::schedule::Schedule;
 use crate::{CommError, Communicator, Plain, Value};
-use std::future::Future;
 use std::panic::Location;
 
 impl Communicator {
@@ -33,19 +36,9 @@ impl Communicator {
         &self,
         root: usize,
         values: Option<Vec<T>>,
-    ) -> impl Future<Output = Result<T, CommError>> {
+    ) -> CollectiveCall<impl Startable<'_, Given = T>> {
         let call = Call::new::<T>("scatter", Location::caller()).root(root);
         self.scatter_at(call, root, values).now()
-    }
-
-    /// Starts a [`scatter`](Communicator::scatter) (MPI_ISCATTER).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::scatter`].
-    #[track_caller]
-    pub fn iscatter<T: Value>(&self, root: usize, values: Option<Vec<T>>) -> Request<'_, T> {
-        let call = Call::new::<T>("iscatter", Location::caller()).root(root);
-        self.scatter_at(call, root, values).started()
     }
 
     /// Cuts the numbers of `root` into as many equal parts as there are ranks and puts each rank's into its
@@ -73,28 +66,29 @@ impl Communicator {
         root: usize,
         numbers: &[T],
         part: &'c mut [T],
-    ) -> impl Future<Output = Result<(), CommError>> {
-        let call = Call::new::<T>("scatter_into", Location::caller()).length(part.len());
-        let counts = vec![part.len(); self.size()];
-        self.scatter_numbers(call, root, numbers, counts, part)
-            .now()
-    }
-
-    /// Starts a [`scatter_into`](Communicator::scatter_into) (MPI_ISCATTER).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::scatter_into`].
-    #[track_caller]
-    pub fn iscatter_into<'c, T: Plain>(
-        &'c self,
-        root: usize,
-        numbers: &[T],
-        part: &'c mut [T],
-    ) -> Request<'c, ()> {
-        let call = Call::new::<T>("iscatter_into", Location::caller()).length(part.len());
-        let counts = vec![part.len(); self.size()];
-        self.scatter_numbers(call, root, numbers, counts, part)
-            .started()
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
+        let (rank, each) = ((self.rank(), self.size()), part.len());
+        let call = Call::new::<T>("scatter_into", Location::caller());
+        let (call, given) = (call.root(root).length(each), numbers.len());
+        let way = (call, Ways::Scatter(root));
+        let ends = move || self.scattered(call.name(), root, given, |size| vec![each; size]);
+        TwoWays::new(
+            self.spot(),
+            (numbers, part),
+            move |(numbers, part)| {
+                if !self.exchanges::<T>(each) {
+                    return Either::One(self.counted_at_once(way, ends(), numbers, part, |_| ()));
+                }
+                let fine = ends().map(|_| Schedule::scatter(rank, root, each));
+                let numbers = if rank.0 == root { numbers } else { &[] };
+                let both = (numbers, Room::There(part));
+                Either::Other(Exchange::new(self, call, fine, both, |mine, _| mine))
+            },
+            move |(numbers, part)| {
+                let meet = self.counted_at_once(way, ends(), numbers, part, |_| ());
+                meet.started()
+            },
+        )
     }
 
     /// Cuts the numbers of `root` into parts of the lengths `counts`, one per rank, and puts each rank's into its
@@ -123,27 +117,10 @@ impl Communicator {
         numbers: &[T],
         counts: &[usize],
         part: &'c mut [T],
-    ) -> impl Future<Output = Result<(), CommError>> {
-        let call = Call::new::<T>("scatterv_into", Location::caller());
-        self.scatter_numbers(call, root, numbers, counts.to_vec(), part)
-            .now()
-    }
-
-    /// Starts a [`scatterv_into`](Communicator::scatterv_into) (MPI_ISCATTERV).
-    ///
-    /// # Errors
-    /// The request's: as [`Communicator::scatterv_into`].
-    #[track_caller]
-    pub fn iscatterv_into<'c, T: Plain>(
-        &'c self,
-        root: usize,
-        numbers: &[T],
-        counts: &[usize],
-        part: &'c mut [T],
-    ) -> Request<'c, ()> {
-        let call = Call::new::<T>("iscatterv_into", Location::caller());
-        self.scatter_numbers(call, root, numbers, counts.to_vec(), part)
-            .started()
+    ) -> CollectiveCall<impl Startable<'c, Given = ()>> {
+        let call = Call::new::<T>("scatterv_into", Location::caller()).root(root);
+        let ends = self.scattered(call.name(), root, numbers.len(), |_| counts.to_vec());
+        self.counted_call((call, Ways::Scatter(root)), ends, (numbers, part), |_| ())
     }
 
     fn scatter_at<'c, T: Value>(
@@ -168,32 +145,21 @@ impl Communicator {
         Meet::new(self, call, checked.map(|()| values), Option::or, lay, read)
     }
 
-    fn scatter_numbers<'c, T: Plain>(
-        &'c self,
-        call: Call,
+    /// Where the parts end that the root scatters, in these lengths; nothing of other ranks.
+    fn scattered(
+        &self,
+        name: &str,
         root: usize,
-        numbers: &[T],
-        counts: Vec<usize>,
-        part: &'c mut [T],
-    ) -> impl Collective<'c, ()> {
-        let (call, name, rank) = (call.root(root), call.name(), self.rank());
-        let value = self.check_rank(root).and_then(|()| {
-            if rank != root {
-                return Ok(None);
-            }
-            match cut(name, numbers.len(), &counts, self.size()) {
-                Ok(begins) => Ok(Some((begins, counts, numbers.to_vec()))),
-                Err(problem) => {
-                    let problem = format!("rank {root} calls {problem}");
-                    Err(CommError::Root { problem })
-                }
-            }
-        });
-        let read = move |all: &Option<(Vec<usize>, Vec<usize>, Vec<T>)>| {
-            let (begins, counts, numbers) = all.as_ref().expect("the root has passed numbers");
-            let begin = begins[rank];
-            copy(name, &numbers[begin..begin + counts[rank]], part)
-        };
-        Meet::new(self, call, value, Option::or, |all| all, read)
+        given: usize,
+        counts: impl FnOnce(usize) -> Vec<usize>,
+    ) -> Result<Vec<usize>, CommError> {
+        self.check_rank(root)?;
+        if self.rank() != root {
+            return Ok(Vec::new());
+        }
+        let ends = cut(name, given, &counts(self.size()), self.size());
+        ends.map_err(|problem| CommError::Root {
+            problem: format!("rank {root} calls {problem}"),
+        })
     }
 }

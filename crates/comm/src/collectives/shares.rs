@@ -97,7 +97,7 @@ impl Communicator {
         let first = Meet::new(self, call, value, Parcels::join, |parcels| parcels, read);
         Then::new(first, move |totals: &'c mut [T]| {
             if mine.len() == length {
-                return None;
+                return Either::One(());
             }
             let value = Rows::one(self.lender().lend(&totals[mine]));
             let read = move |rows: &Rows<T>| {
@@ -107,7 +107,7 @@ impl Communicator {
                 }
                 Ok(())
             };
-            Some(Meet::new(
+            Either::Other(Meet::new(
                 self,
                 call,
                 Ok(value),

@@ -62,7 +62,7 @@ pub(crate) fn copy<T: Copy>(
     Ok(())
 }
 
-/// Where the part of each of `size` ranks begins among `given` elements, if the lengths make up just these; otherwise
+/// Where the part of each of `size` ranks ends among `given` elements, if the lengths make up just these; otherwise
 /// what is wrong.
 pub(super) fn cut(
     operation: &str,
@@ -70,15 +70,15 @@ pub(super) fn cut(
     counts: &[usize],
     size: usize,
 ) -> Result<Vec<usize>, String> {
-    let mut begins = Vec::with_capacity(counts.len());
+    let mut ends = Vec::with_capacity(counts.len());
     let mut end = Some(0_usize);
     for &count in counts {
-        begins.extend(end);
         end = end.and_then(|end| end.checked_add(count));
+        ends.extend(end);
     }
     let parts = counts.len();
     if parts == size && end == Some(given) {
-        return Ok(begins);
+        return Ok(ends);
     }
     let held = end.map_or_else(|| "too many".to_owned(), |end| end.to_string());
     Err(format!(

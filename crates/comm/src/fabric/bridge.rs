@@ -7,13 +7,14 @@
 //! Ranks need not be numbered process by process: parts are runs of neighbouring ranks, which are combined in the
 //! order of ranks. So the operator need not commute.
 
+mod beside;
 mod part;
 mod runs;
 
 use super::any_cell::AnyCell;
 use super::call::{Call, Coming};
 use super::meeting::Meeting;
-use super::processes::{Crossing, Direct, Part, Parts, Processes, Route, Site, Way, keep_spare};
+use super::processes::{Crossing, Direct, Part, Parts, Processes, Route, Site, keep_spare};
 use crate::{CommError, Value};
 use motet_sync::Mutex;
 use motet_sync::atomic::{Ordering, fence};
@@ -21,6 +22,8 @@ use part::Calls;
 use runs::Runs;
 use std::mem;
 use std::sync::{Arc, OnceLock};
+
+pub(crate) use beside::Beside;
 
 pub(crate) struct Bridge {
     meeting: Meeting,
@@ -50,14 +53,6 @@ struct Between {
     calls: Calls,
     /// Memory for parts.
     spare: Vec<Vec<u8>>,
-}
-
-/// See [`Bridge::beside`].
-#[derive(Clone, Copy)]
-pub(crate) struct Beside<'b> {
-    bridge: &'b Bridge,
-    meeting: u32,
-    own: usize,
 }
 
 impl Bridge {
@@ -115,15 +110,6 @@ impl Bridge {
     /// Whether each rank lives in a process of its own.
     pub(crate) fn is_spread(&self) -> bool {
         self.here.len() == 1 && self.processes_there == self.all as usize
-    }
-
-    /// The ways of long slices beside a meeting to which rank `own` of the world has come.
-    pub(crate) fn beside(&self, meeting: u32, own: usize) -> Beside<'_> {
-        Beside {
-            bridge: self,
-            meeting,
-            own,
-        }
     }
 
     /// A rank comes to a meeting of the communicator.
@@ -345,40 +331,6 @@ impl Bridge {
     ) -> Result<R, CommError> {
         // SAFETY: the caller promises it.
         unsafe { self.meeting.published().read(read) }
-    }
-}
-
-impl Beside<'_> {
-    /// Sends as much of the bytes to a rank of the world as goes at once; how many.
-    pub(crate) fn send(&self, to: usize, bytes: &[u8]) -> usize {
-        let processes = &self.bridge.processes;
-        processes.send_vector(self.way(self.own, to), self.bridge.crossing(), bytes)
-    }
-
-    /// Sends all of them, whether there is room or not.
-    pub(crate) fn send_rest(&self, to: usize, bytes: &[u8]) {
-        let processes = &self.bridge.processes;
-        processes.send_rest(self.way(self.own, to), self.bridge.crossing(), bytes);
-    }
-
-    /// Reads the next piece from a rank of the world, block by block, if it has come; whether it has.
-    pub(crate) fn read(&self, from: usize, read: &mut dyn FnMut(&[u8])) -> bool {
-        let processes = &self.bridge.processes;
-        processes.read_vector(self.way(from, self.own), self.bridge.crossing(), read)
-    }
-
-    /// Looks for messages.
-    pub(crate) fn poll(&self) {
-        self.bridge.processes.poll();
-    }
-
-    fn way(&self, from: usize, to: usize) -> Way {
-        Way {
-            communicator: self.bridge.site.communicator,
-            meeting: self.meeting,
-            from,
-            to,
-        }
     }
 }
 

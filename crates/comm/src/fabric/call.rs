@@ -103,6 +103,11 @@ impl Call {
         operation(self.name, self.root)
     }
 
+    /// The same of a call that was started, which waits for others that were.
+    pub(crate) fn started_operation(&self) -> Operation {
+        operation(started_name(self.name), self.root)
+    }
+
     fn described(&self) -> Described<'static> {
         Described {
             operation: self.operation(),
@@ -111,6 +116,11 @@ impl Call {
             length: self.length,
         }
     }
+}
+
+/// What a started call is called where a rank waits for it.
+pub(crate) fn started_name(name: &str) -> &'static str {
+    known(&format!("started {name}"))
 }
 
 fn operation(name: &'static str, root: u32) -> Operation {

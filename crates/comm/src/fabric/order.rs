@@ -48,7 +48,7 @@ pub(crate) fn combined<V>(mut values: Vec<V>, combine: impl Fn(V, V) -> V) -> Op
 }
 
 /// Places that are combined at a time: what has been made of them stays in the nearest cache.
-pub(super) const BLOCK: usize = 512;
+pub(crate) const BLOCK: usize = 512;
 
 /// Numbers of neighbouring ranks, or what they have been combined to: the first rank, and where they lie.
 pub(crate) type Row<'a, T> = (usize, &'a [T]);

@@ -17,7 +17,9 @@ mod labels;
 mod messages;
 mod profiles;
 mod pulse;
+mod readers;
 mod receipts;
+mod room;
 mod stuck;
 mod vectors;
 
@@ -25,6 +27,7 @@ pub(crate) use attention::Turn;
 pub(crate) use control::{Ending, Later};
 pub(super) use crossing::{Crossing, Direct, Part, Parts, Route, Site, keep_spare};
 pub(crate) use greeting::greet;
+pub(crate) use readers::Left;
 pub(super) use vectors::Way;
 
 use super::hall::Hall;
@@ -41,7 +44,9 @@ use motet_sync::Unparker;
 use motet_sync::atomic::{AtomicU64, Ordering, fence};
 use profiles::Profiles;
 use pulse::Pulse;
+use readers::Readers;
 use receipts::Receipts;
+use room::Room;
 use std::sync::Arc;
 use std::time::Duration;
 use stuck::Stuck;
@@ -65,6 +70,8 @@ pub(crate) struct Processes {
     sent: AtomicU64,
     received: AtomicU64,
     attention: Attention,
+    room: Room,
+    readers: Readers,
 }
 
 /// Who is told what comes from other processes, beside the ranks.
@@ -106,6 +113,7 @@ impl Processes {
         let (process, processes) = (transport.process(), transport.processes());
         hall.communicators
             .store(first_number(process, processes), Ordering::Relaxed);
+        let readers = Readers::new(hall.size());
         Processes {
             pulse: Pulse::new(&*transport, limit),
             hall,
@@ -122,6 +130,8 @@ impl Processes {
             sent: AtomicU64::new(0),
             received: AtomicU64::new(0),
             attention: Attention::default(),
+            room: Room::default(),
+            readers,
         }
     }
 
@@ -267,10 +277,15 @@ impl Processes {
 
     /// Takes in what has come; the number of messages.
     pub(crate) fn progress(&self) -> usize {
+        self.progress_but(&mut |_| false)
+    }
+
+    /// The same, but for messages that `leave` says so of, and those behind them.
+    fn progress_but(&self, leave: &mut dyn FnMut(&Header) -> bool) -> usize {
         let mut deliver = |process, header, payload: &mut Vec<u8>| {
             self.deliver(process, header, payload);
         };
-        match self.transport.progress(&mut deliver) {
+        match self.transport.progress_but(leave, &mut deliver) {
             Ok(messages) => messages,
             Err(error) => {
                 self.broken(error);

@@ -1,7 +1,7 @@
 //! The part of a run that is between processes: beginning and ending together, and messages while no rank looks for
 //! them.
 
-use crate::fabric::{Ending, Hall, Later, Processes, Told, Turn, greet};
+use crate::fabric::{Ending, Hall, Later, Left, Processes, Told, Turn, greet};
 use crate::transport::Transport;
 use crate::watch::Runs;
 use crate::wire::decode;
@@ -43,6 +43,8 @@ const EAGER: u32 = 100;
 const GLANCE: Duration = Duration::from_micros(200);
 /// How long the end waits for messages to leave.
 const LEAVING: Duration = Duration::from_secs(1);
+/// How long the server gives a rank to read by itself what has come for it.
+const LEFT: Duration = Duration::from_micros(100);
 /// How often the server looks whether this process is idle.
 const IDLE_EVERY: Duration = Duration::from_millis(20);
 
@@ -140,9 +142,19 @@ impl Between {
 
 fn serve(processes: &Processes, watch: &IdleWatch, closing: &AtomicBool) {
     let (mut server, mut fruitless, mut idle_at) = (processes.serve(), 0, Instant::now());
+    let mut left = Left::default();
     while !closing.load(Ordering::Acquire) {
         processes.beat();
-        if server.turn() == Turn::Slept || processes.progress() > 0 {
+        processes.wake_for_room();
+        if server.turn() == Turn::Slept {
+            fruitless = 0;
+            continue;
+        }
+        let (messages, is_left) = processes.progress_beside(&mut left);
+        if is_left {
+            thread::park_timeout(LEFT);
+        }
+        if messages > 0 || is_left {
             fruitless = 0;
             continue;
         }

@@ -6,15 +6,13 @@ use exchange::{Exchange, Receive};
 
 use super::parts::{lay_out, part};
 use crate::address::{Source, Tag, TagMatch};
+use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::envelope::Kind;
 use crate::fabric::Ticket;
-use crate::meet::Collective;
 use crate::point_to_point::{Receiving, open};
-use crate::request::Request;
 use crate::{CommError, Communicator, Plain, Value};
 use std::cell::{Cell, RefCell};
 use std::fmt;
-use std::future::Future;
 use std::ops::Deref;
 use std::panic::Location;
 
@@ -78,21 +76,10 @@ impl Neighbourhood {
     pub fn neighbour_allgather<T: Clone + Value>(
         &self,
         value: T,
-    ) -> impl Future<Output = Result<Vec<Option<T>>, CommError>> {
+    ) -> CollectiveCall<impl Startable<'_, Given = Vec<Option<T>>>> {
         let values = vec![value; self.edges.destinations.len()];
         self.exchange("neighbour_allgather", Ok(values), Ok, Location::caller())
             .now()
-    }
-
-    /// Starts a [`neighbour_allgather`](Neighbourhood::neighbour_allgather).
-    ///
-    /// # Errors
-    /// The request's: as [`Neighbourhood::neighbour_allgather`].
-    #[track_caller]
-    pub fn ineighbour_allgather<T: Clone + Value>(&self, value: T) -> Request<'_, Vec<Option<T>>> {
-        let values = vec![value; self.edges.destinations.len()];
-        self.exchange("ineighbour_allgather", Ok(values), Ok, Location::caller())
-            .started()
     }
 
     /// Sends one value to each neighbour, in the order of [`Neighbourhood::destinations`], and gives what comes
@@ -119,19 +106,9 @@ impl Neighbourhood {
     pub fn neighbour_alltoall<T: Value>(
         &self,
         values: Vec<T>,
-    ) -> impl Future<Output = Result<Vec<Option<T>>, CommError>> {
+    ) -> CollectiveCall<impl Startable<'_, Given = Vec<Option<T>>>> {
         self.exchange("neighbour_alltoall", Ok(values), Ok, Location::caller())
             .now()
-    }
-
-    /// Starts a [`neighbour_alltoall`](Neighbourhood::neighbour_alltoall).
-    ///
-    /// # Errors
-    /// The request's: as [`Neighbourhood::neighbour_alltoall`].
-    #[track_caller]
-    pub fn ineighbour_alltoall<T: Value>(&self, values: Vec<T>) -> Request<'_, Vec<Option<T>>> {
-        self.exchange("ineighbour_alltoall", Ok(values), Ok, Location::caller())
-            .started()
     }
 
     /// Cuts the numbers into equal parts, one for each neighbour this rank sends to, and puts what comes from
@@ -145,7 +122,7 @@ impl Neighbourhood {
         &'c self,
         numbers: &[T],
         came: &'c mut [T],
-    ) -> impl Future<Output = Result<(), CommError>> + use<'c, T> {
+    ) -> CollectiveCall<impl Startable<'c, Given = ()> + use<'c, T>> {
         let name = "neighbour_alltoall_into";
         let (sources, destinations) = (self.edges.sources.len(), self.edges.destinations.len());
         let lengths = part(name, "of", numbers.len(), destinations)

@@ -6,9 +6,9 @@ pub(super) use step::step;
 
 use super::link::{Posts, Way};
 use crate::address::Tag;
+use crate::collective_call::{Collective, CollectiveCall, Startable};
 use crate::fabric::{Call, Edge, LaneEnds, Toward};
-use crate::meet::{Collective, Meet};
-use crate::pending::{Pending, Waiting};
+use crate::meet::Meet;
 use crate::rank_slot::{RankSlot, RankWait};
 use crate::report::Operation;
 use crate::{CommError, Communicator, Value};
@@ -57,7 +57,7 @@ pub(super) fn join<'c, T: Value, R: 'c>(
     closed: bool,
     location: &'static Location<'static>,
     give: impl FnOnce(Neighbours<'c, T>) -> R + 'c,
-) -> Waiting<'c, impl Pending<Output = Result<R, CommError>> + 'c> {
+) -> CollectiveCall<impl Startable<'c, Given = R>> {
     let open = move |rank: usize| -> Option<Edge<T>> {
         let ends = [rank, (rank + 1) % comm.size()].map(|rank| comm.team().world_rank(rank));
         let here = ends.iter().all(|&end| comm.fabric().beyond(end).is_none());

@@ -31,7 +31,7 @@ async fn meet(comm: &Communicator) -> Outcome<usize> {
         .expect_err("it is a number");
     let last = comm.recv::<usize>(rank, 3).await?;
     let dup = comm.dup().await?;
-    let sum = dup.iallreduce(last, |a, b| a + b);
+    let sum = dup.allreduce(last, |a, b| a + b).start();
     assert_eq!(comm.ring().await?.shift_right(rank).await?, last);
     sum.wait().await
 }

@@ -29,12 +29,12 @@ fn sem_g300_collectives_of_several_communicators_are_under_way_at_once() {
         async |comm| {
             let other = comm.dup().await?;
             // Even ranks begin with one of them, odd ranks with the other.
-            let first = comm.iallreduce(1, |a, b| a + b);
+            let first = comm.allreduce(1, |a, b| a + b).start();
             let sum = if comm.rank().is_multiple_of(2) {
-                let second = other.iallreduce(10, |a, b| a + b);
+                let second = other.allreduce(10, |a, b| a + b).start();
                 first.wait().await? + second.wait().await?
             } else {
-                other.iallreduce(10, |a, b| a + b).wait().await? + first.wait().await?
+                other.allreduce(10, |a, b| a + b).start().wait().await? + first.wait().await?
             };
             let blocking = other.allreduce(100, |a, b| a + b).await?;
             Ok(sum + blocking)

@@ -66,7 +66,8 @@ fn sem_g308_allreduce_and_reduce() {
                 comm.allreduce_into(&mine, &mut totals, compose).await?;
                 assert_eq!(totals, all);
                 let mut totals = vec![0; length];
-                comm.iallreduce_into(&mine, &mut totals, compose)
+                comm.allreduce_into(&mine, &mut totals, compose)
+                    .start()
                     .wait()
                     .await?;
                 assert_eq!(totals, all);
@@ -76,15 +77,22 @@ fn sem_g308_allreduce_and_reduce() {
                     let expected = if rank == root { &all } else { &vec![1; length] };
                     assert_eq!(&totals, expected);
                     let mut totals = vec![1; length];
-                    let started = comm.ireduce_into(root, &mine, &mut totals, compose);
+                    let started = comm.reduce_into(root, &mine, &mut totals, compose).start();
                     started.wait().await?;
                     assert_eq!(&totals, expected);
                 }
             }
             let one = fold(0..size, 1);
-            assert_eq!(comm.iallreduce(map(rank, 1), compose).wait().await?, one);
+            assert_eq!(
+                comm.allreduce(map(rank, 1), compose).start().wait().await?,
+                one
+            );
             for root in roots(size) {
-                let total = comm.ireduce(root, map(rank, 1), compose).wait().await?;
+                let total = comm
+                    .reduce(root, map(rank, 1), compose)
+                    .start()
+                    .wait()
+                    .await?;
                 assert_eq!(total, (rank == root).then_some(one));
             }
             Ok(())
@@ -101,9 +109,12 @@ fn sem_g308_scan_and_exscan() {
             let (rank, size) = (comm.rank(), comm.size());
             let (upto, before) = (fold(0..rank + 1, 2), (rank > 0).then(|| fold(0..rank, 2)));
             assert_eq!(comm.scan(map(rank, 2), compose).await?, upto);
-            assert_eq!(comm.iscan(map(rank, 2), compose).wait().await?, upto);
+            assert_eq!(comm.scan(map(rank, 2), compose).start().wait().await?, upto);
             assert_eq!(comm.exscan(map(rank, 2), compose).await?, before);
-            assert_eq!(comm.iexscan(map(rank, 2), compose).wait().await?, before);
+            assert_eq!(
+                comm.exscan(map(rank, 2), compose).start().wait().await?,
+                before
+            );
             for length in LENGTHS {
                 let mine = maps(rank, length);
                 let expected = folds(0..rank + 1, length);
@@ -111,7 +122,10 @@ fn sem_g308_scan_and_exscan() {
                 comm.scan_into(&mine, &mut totals, compose).await?;
                 assert_eq!(totals, expected, "{size}");
                 totals.fill(0);
-                comm.iscan_into(&mine, &mut totals, compose).wait().await?;
+                comm.scan_into(&mine, &mut totals, compose)
+                    .start()
+                    .wait()
+                    .await?;
                 assert_eq!(totals, expected);
                 let expected = if rank == 0 {
                     vec![9; length]
@@ -122,7 +136,8 @@ fn sem_g308_scan_and_exscan() {
                 comm.exscan_into(&mine, &mut totals, compose).await?;
                 assert_eq!(totals, expected);
                 totals.fill(9);
-                comm.iexscan_into(&mine, &mut totals, compose)
+                comm.exscan_into(&mine, &mut totals, compose)
+                    .start()
                     .wait()
                     .await?;
                 assert_eq!(totals, expected);
@@ -142,7 +157,10 @@ fn sem_g308_reduce_scatter() {
             let mine = maps(rank, size);
             let expected = fold(0..size, rank);
             assert_eq!(comm.reduce_scatter(mine.clone(), compose).await?, expected);
-            assert_eq!(comm.ireduce_scatter(mine, compose).wait().await?, expected);
+            assert_eq!(
+                comm.reduce_scatter(mine, compose).start().wait().await?,
+                expected
+            );
             // Rank r gets 2r elements.
             let counts: Vec<usize> = (0..size).map(|rank| 2 * rank).collect();
             let length = counts.iter().sum();
@@ -154,7 +172,8 @@ fn sem_g308_reduce_scatter() {
                 .await?;
             assert_eq!(part, all[begin..begin + counts[rank]]);
             part.fill(0);
-            comm.ireduce_scatter_into(&mine, &counts, &mut part, compose)
+            comm.reduce_scatter_into(&mine, &counts, &mut part, compose)
+                .start()
                 .wait()
                 .await?;
             assert_eq!(part, all[begin..begin + counts[rank]]);
@@ -171,11 +190,13 @@ fn sem_g308_sem_g484_broadcast_and_scatter() {
         async |comm| {
             let (rank, size) = (comm.rank(), comm.size());
             for root in roots(size) {
-                let told = comm.ibroadcast(root, (rank == root).then_some(root + 5));
+                let told = comm
+                    .broadcast(root, (rank == root).then_some(root + 5))
+                    .start();
                 assert_eq!(told.wait().await?, root + 5);
                 let values = (rank == root).then(|| numbers(root, size));
                 assert_eq!(
-                    comm.iscatter(root, values).wait().await?,
+                    comm.scatter(root, values).start().wait().await?,
                     number(root, rank)
                 );
                 for length in LENGTHS {
@@ -183,7 +204,7 @@ fn sem_g308_sem_g484_broadcast_and_scatter() {
                     comm.broadcast_into(root, &mut mine).await?;
                     assert_eq!(mine, numbers(root, length));
                     let mut mine = numbers(rank, length);
-                    comm.ibroadcast_into(root, &mut mine).wait().await?;
+                    comm.broadcast_into(root, &mut mine).start().wait().await?;
                     assert_eq!(mine, numbers(root, length));
                     let all = numbers(root, length * size);
                     let given = if rank == root { &all[..] } else { &[] };
@@ -191,7 +212,10 @@ fn sem_g308_sem_g484_broadcast_and_scatter() {
                     comm.scatter_into(root, given, &mut part).await?;
                     assert_eq!(part, all[rank * length..][..length]);
                     part.fill(0);
-                    comm.iscatter_into(root, given, &mut part).wait().await?;
+                    comm.scatter_into(root, given, &mut part)
+                        .start()
+                        .wait()
+                        .await?;
                     assert_eq!(part, all[rank * length..][..length]);
                 }
                 let counts: Vec<usize> = (0..size).map(|rank| 3 * (rank % 3)).collect();
@@ -205,7 +229,8 @@ fn sem_g308_sem_g484_broadcast_and_scatter() {
                 comm.scatterv_into(root, given, cuts, &mut part).await?;
                 assert_eq!(part, all[begin..][..counts[rank]]);
                 part.fill(0);
-                comm.iscatterv_into(root, given, cuts, &mut part)
+                comm.scatterv_into(root, given, cuts, &mut part)
+                    .start()
                     .wait()
                     .await?;
                 assert_eq!(part, all[begin..][..counts[rank]]);
@@ -223,7 +248,7 @@ fn sem_g308_gather_and_allgather() {
         async |comm| {
             let (rank, size) = (comm.rank(), comm.size());
             let everyone: Vec<usize> = (0..size).collect();
-            assert_eq!(comm.iallgather(rank).wait().await?, everyone);
+            assert_eq!(comm.allgather(rank).start().wait().await?, everyone);
             let counts: Vec<usize> = (0..size).map(|rank| rank % 3).collect();
             let ragged: Vec<u64> = (0..size).flat_map(|r| numbers(r, r % 3)).collect();
             let mut all = vec![0; ragged.len()];
@@ -231,35 +256,23 @@ fn sem_g308_gather_and_allgather() {
             assert_eq!(comm.allgatherv_into(&mine, &mut all).await?, counts);
             assert_eq!(all, ragged);
             all.fill(0);
-            assert_eq!(comm.iallgatherv_into(&mine, &mut all).wait().await?, counts);
+            let came = comm.allgatherv_into(&mine, &mut all).start();
+            assert_eq!(came.wait().await?, counts);
             assert_eq!(all, ragged);
             for root in roots(size) {
-                let gathered = comm.igather(root, rank).wait().await?;
+                let gathered = comm.gather(root, rank).start().wait().await?;
                 assert_eq!(gathered, (rank == root).then(|| everyone.clone()));
                 let mut all = vec![7; ragged.len()];
                 assert_eq!(comm.gatherv_into(root, &mine, &mut all).await?, counts);
-                let untouched = vec![7; ragged.len()];
-                assert_eq!(
-                    all,
-                    if rank == root {
-                        ragged.clone()
-                    } else {
-                        untouched.clone()
-                    }
-                );
+                let right = match rank == root {
+                    true => ragged.clone(),
+                    false => vec![7; ragged.len()],
+                };
+                assert_eq!(all, right);
                 all.fill(7);
-                assert_eq!(
-                    comm.igatherv_into(root, &mine, &mut all).wait().await?,
-                    counts
-                );
-                assert_eq!(
-                    all,
-                    if rank == root {
-                        ragged.clone()
-                    } else {
-                        untouched
-                    }
-                );
+                let came = comm.gatherv_into(root, &mine, &mut all).start();
+                assert_eq!(came.wait().await?, counts);
+                assert_eq!(all, right);
             }
             for length in LENGTHS {
                 let mine = numbers(rank, length);
@@ -268,7 +281,7 @@ fn sem_g308_gather_and_allgather() {
                 comm.allgather_into(&mine, &mut all).await?;
                 assert_eq!(all, even);
                 all.fill(0);
-                comm.iallgather_into(&mine, &mut all).wait().await?;
+                comm.allgather_into(&mine, &mut all).start().wait().await?;
                 assert_eq!(all, even);
                 for root in roots(size) {
                     let room = if rank == root { even.len() } else { 0 };
@@ -276,7 +289,10 @@ fn sem_g308_gather_and_allgather() {
                     comm.gather_into(root, &mine, &mut all).await?;
                     assert_eq!(all, even[..room]);
                     all.fill(0);
-                    comm.igather_into(root, &mine, &mut all).wait().await?;
+                    comm.gather_into(root, &mine, &mut all)
+                        .start()
+                        .wait()
+                        .await?;
                     assert_eq!(all, even[..room]);
                 }
             }
@@ -295,7 +311,7 @@ fn sem_g308_alltoall() {
             let row: Vec<_> = (0..size).map(|to| Box::new((rank, to))).collect();
             let column: Vec<_> = (0..size).map(|from| Box::new((from, rank))).collect();
             assert_eq!(comm.alltoall(row.clone()).await?, column);
-            assert_eq!(comm.ialltoall(row).wait().await?, column);
+            assert_eq!(comm.alltoall(row).start().wait().await?, column);
             for length in [0, 1, 5, 300] {
                 let mine = numbers(rank, length * size);
                 let part = |from| numbers(from, length * size)[rank * length..][..length].to_vec();
@@ -304,7 +320,7 @@ fn sem_g308_alltoall() {
                 comm.alltoall_into(&mine, &mut came).await?;
                 assert_eq!(came, expected);
                 came.fill(0);
-                comm.ialltoall_into(&mine, &mut came).wait().await?;
+                comm.alltoall_into(&mine, &mut came).start().wait().await?;
                 assert_eq!(came, expected);
             }
             // Rank r has (r + to) % 3 numbers for rank `to`.
@@ -325,7 +341,7 @@ fn sem_g308_alltoall() {
             );
             assert_eq!(came, expected);
             came.fill(0);
-            let started = comm.ialltoallv_into(&mine, &parts, &mut came);
+            let started = comm.alltoallv_into(&mine, &parts, &mut came).start();
             assert_eq!(started.wait().await?, from_each);
             assert_eq!(came, expected);
             Ok(())
@@ -338,9 +354,11 @@ fn sem_g308_alltoall() {
 fn sem_g309_many_collectives_are_started_and_waited_for_in_any_order() {
     everywhere(
         async |comm| {
-            let first = comm.ibarrier();
-            let sums: Vec<_> = (0..20).map(|n| comm.iallreduce(n, |a, b| a + b)).collect();
-            let all = comm.iallgather(comm.rank());
+            let first = comm.barrier().start();
+            let sums: Vec<_> = (0..20)
+                .map(|n| comm.allreduce(n, |a, b| a + b).start())
+                .collect();
+            let all = comm.allgather(comm.rank()).start();
             comm.barrier().await?;
             let mut total = 0;
             for sum in sums.into_iter().rev() {
@@ -358,7 +376,7 @@ fn sem_g309_a_started_collective_needs_its_rank_no_more() {
     everywhere(
         async |comm| {
             let (rank, size) = (comm.rank(), comm.size());
-            let sum = comm.iallreduce(rank, |a, b| a + b);
+            let sum = comm.allreduce(rank, |a, b| a + b).start();
             if rank > 0 {
                 // Rank 0 waits for the sum; nobody else looks at it before rank 0 has it.
                 let told = comm.recv::<usize>(0, 0).await?;
@@ -378,7 +396,7 @@ fn sem_g309_a_started_collective_needs_its_rank_no_more() {
 fn sem_g309_a_started_collective_that_is_dropped_takes_place() {
     everywhere(
         async |comm| {
-            let started = comm.iallreduce(1, |a, b| a + b);
+            let started = comm.allreduce(1, |a, b| a + b).start();
             let sum = if comm.rank() == 0 {
                 Some(started.wait().await?)
             } else {
@@ -398,14 +416,14 @@ fn sem_g309_started_collectives_that_all_ranks_drop_leave_the_next_alone() {
     everywhere(
         async |comm| {
             let rank = comm.rank();
-            drop(comm.iallreduce(rank, |a, b| a.max(b)));
+            drop(comm.allreduce(rank, |a, b| a.max(b)).start());
             assert!(
-                !comm.iallgather("dropped".to_owned()).cancel(),
+                !comm.allgather("dropped".to_owned()).start().cancel(),
                 "it takes place"
             );
-            let sum = comm.iallreduce(rank, |a, b| a + b);
-            drop(comm.ibarrier());
-            let all = comm.iallgather(rank);
+            let sum = comm.allreduce(rank, |a, b| a + b).start();
+            drop(comm.barrier().start());
+            let all = comm.allgather(rank).start();
             Ok((sum.wait().await?, all.wait().await?))
         },
         |_, size| (size * (size - 1) / 2, (0..size).collect()),
@@ -425,7 +443,8 @@ fn sem_g310_different_lengths_are_told_to_every_rank() {
             let add = |a, b| a + b;
             let outcomes = [
                 comm.allreduce_into(&numbers, &mut totals, add).await,
-                comm.iallreduce_into(&numbers, &mut totals, add)
+                comm.allreduce_into(&numbers, &mut totals, add)
+                    .start()
                     .wait()
                     .await,
                 comm.scan_into(&numbers, &mut totals, add).await,
@@ -456,14 +475,17 @@ fn sem_g310_a_blocking_and_a_started_collective_do_not_meet() {
         2,
         async |comm: Communicator| -> Outcome<()> {
             if comm.rank() == 0 {
-                comm.ibarrier().wait().await
+                comm.barrier().start().wait().await
             } else {
                 comm.barrier().await
             }
         },
         |_, error| {
             let text = error.to_string();
-            assert!(text.contains("rank 0: waits in ibarrier at "), "{text}");
+            assert!(
+                text.contains("rank 0: waits in started barrier at "),
+                "{text}"
+            );
             assert!(text.contains("rank 1: waits in barrier at "), "{text}");
         },
     );
@@ -531,7 +553,7 @@ fn sem_g313_reproducible_sums_have_the_same_bits_on_every_world() {
             let mine: Vec<f64> = all.iter().skip(rank).step_by(size).copied().collect();
             let total = comm.reproducible_sum(&mine).await?;
             assert_eq!(
-                comm.ireproducible_sum(&mine).wait().await?.to_bits(),
+                comm.reproducible_sum(&mine).start().wait().await?.to_bits(),
                 total.to_bits()
             );
             // Eight rows of numbers, of which each rank has one; where there are fewer ranks nothing is
@@ -540,7 +562,8 @@ fn sem_g313_reproducible_sums_have_the_same_bits_on_every_world() {
             let mine: Vec<f64> = rows.iter().map(part).collect();
             let (mut totals, mut again) = (vec![1.0; 300], vec![1.0; 300]);
             comm.reproducible_sum_into(&mine, &mut totals).await?;
-            comm.ireproducible_sum_into(&mine, &mut again)
+            comm.reproducible_sum_into(&mine, &mut again)
+                .start()
                 .wait()
                 .await?;
             assert_eq!(totals, again);

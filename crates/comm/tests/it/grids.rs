@@ -33,7 +33,7 @@ fn sem_g312_a_grid_brings_what_each_neighbour_has_sent_to_this_side() {
                         .map(|side| (grid.rank(), side.to_owned(), round))
                         .to_vec();
                     let came = if round == 1 {
-                        grid.ineighbour_alltoall(values).wait().await?
+                        grid.neighbour_alltoall(values).start().wait().await?
                     } else {
                         grid.neighbour_alltoall(values).await?
                     };
@@ -45,7 +45,7 @@ fn sem_g312_a_grid_brings_what_each_neighbour_has_sent_to_this_side() {
                 }
                 let ranks = grid.neighbour_allgather(grid.rank()).await?;
                 assert_eq!(ranks, grid.sources().collect::<Vec<_>>());
-                let started = grid.ineighbour_allgather(grid.rank()).wait().await?;
+                let started = grid.neighbour_allgather(grid.rank()).start().wait().await?;
                 assert_eq!(started, ranks);
             }
             Ok(())
@@ -195,7 +195,8 @@ fn sem_g312_exchanges_may_be_started_and_are_waited_for_in_any_order() {
             if rank > 0 {
                 comm.recv::<()>(last, 0).await?;
             }
-            let [a, b, c] = ['a', 'b', 'c'].map(|c| graph.ineighbour_alltoall(vec![(rank, c)]));
+            let [a, b, c] =
+                ['a', 'b', 'c'].map(|c| graph.neighbour_alltoall(vec![(rank, c)]).start());
             if rank + 1 < size {
                 comm.send(next, 0, ()).await?;
             }
@@ -218,10 +219,11 @@ fn sem_g309_a_started_exchange_that_is_dropped_takes_place() {
             if rank == 1 {
                 comm.recv::<()>(0, 0).await?;
             }
-            let [a, b, c] = ['a', 'b', 'c'].map(|c| graph.ineighbour_alltoall(vec![(rank, c)]));
+            let [a, b, c] =
+                ['a', 'b', 'c'].map(|c| graph.neighbour_alltoall(vec![(rank, c)]).start());
             drop(a);
             assert!(!b.cancel(), "it takes place all the same");
-            let d = graph.ineighbour_allgather((rank, 'd'));
+            let d = graph.neighbour_allgather((rank, 'd')).start();
             {
                 let wait = pin!(d.wait());
                 let poll = wait.poll(&mut Context::from_waker(Waker::noop()));
@@ -236,7 +238,7 @@ fn sem_g309_a_started_exchange_that_is_dropped_takes_place() {
                 assert_eq!(came, [Some((peer, round))]);
             }
             // One that nobody waits for ends with its topology.
-            drop(graph.ineighbour_allgather(rank));
+            drop(graph.neighbour_allgather(rank).start());
             drop(graph);
             let again = comm.graph(&[peer], &[peer]).await?;
             again.neighbour_allgather(rank).await
@@ -261,7 +263,7 @@ fn sem_g462_what_comes_when_its_topology_is_gone_is_dropped() {
                         let poll = exchange.poll(&mut Context::from_waker(Waker::noop()));
                         assert!(poll.is_pending());
                     } else {
-                        drop(graph.ineighbour_allgather::<Token>(Local(None)));
+                        drop(graph.neighbour_allgather::<Token>(Local(None)).start());
                     }
                     drop(graph);
                     comm.send(1, 0, ()).await?;
@@ -275,7 +277,7 @@ fn sem_g462_what_comes_when_its_topology_is_gone_is_dropped() {
                 let graph = comm.graph(&[peer], &[peer]).await?;
                 if rank == 1 {
                     let token = Local(Some(Arc::new(drops.make())));
-                    drop(graph.ineighbour_allgather(token));
+                    drop(graph.neighbour_allgather(token).start());
                 }
                 comm.barrier().await?;
                 drop(graph);
@@ -299,7 +301,8 @@ fn sem_g312_an_exchange_of_another_type_leaves_the_rank_out_of_step() {
                 graph.neighbour_allgather(1_i32).await.map(drop)
             } else {
                 graph
-                    .ineighbour_allgather("one".to_owned())
+                    .neighbour_allgather("one".to_owned())
+                    .start()
                     .wait()
                     .await
                     .map(drop)
@@ -339,7 +342,7 @@ fn sem_g312_sem_g461_an_exchange_that_cannot_be_written_leaves_the_rank_out_of_s
                     let graph = comm.graph(&others, &others).await?;
                     let values = vec![Local(rank); 2];
                     if started {
-                        unportable(graph.ineighbour_alltoall(values).wait().await);
+                        unportable(graph.neighbour_alltoall(values).start().wait().await);
                     } else {
                         unportable(graph.neighbour_alltoall(values).await);
                     }
@@ -347,8 +350,8 @@ fn sem_g312_sem_g461_an_exchange_that_cannot_be_written_leaves_the_rank_out_of_s
                         let operation = "neighbour_allgather";
                         let next = graph.neighbour_allgather(Local(round)).await;
                         assert_eq!(next.map(drop), Err(CommError::OutOfStep { operation }));
-                        let operation = "ineighbour_allgather";
-                        let next = graph.ineighbour_allgather(Local(round)).wait().await;
+                        let operation = "neighbour_allgather";
+                        let next = graph.neighbour_allgather(Local(round)).start().wait().await;
                         assert_eq!(next.map(drop), Err(CommError::OutOfStep { operation }));
                     }
                     // Another topology of the same ranks is not concerned.

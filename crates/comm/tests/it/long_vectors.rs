@@ -121,7 +121,7 @@ fn sem_g32_ranks_are_combined_in_pairs_wherever_they_live() {
                     assert!(bits(&totals) == right, "{length}");
                 }
                 let mut totals = vec![0.0; length];
-                let started = comm.iallreduce_into(&mine, &mut totals, op);
+                let started = comm.allreduce_into(&mine, &mut totals, op).start();
                 started.wait().await?;
                 assert!(bits(&totals) == right, "started, {length}");
                 comm.reduce_into(size - 1, &mine, &mut totals, op).await?;

@@ -38,6 +38,8 @@ pub(crate) struct Endpoint {
     told: Mutex<Vec<usize>>,
     /// Bytes that were sent from here.
     bytes: AtomicUsize,
+    /// Those of the longest message.
+    longest: AtomicUsize,
 }
 
 /// The ends of a network of so many processes.
@@ -55,6 +57,7 @@ pub(crate) fn network(processes: usize) -> Vec<Arc<Endpoint>> {
         calls: AtomicU32::new(0),
         told: Mutex::default(),
         bytes: AtomicUsize::new(0),
+        longest: AtomicUsize::new(0),
     };
     (0..processes)
         .map(|process| Arc::new(end(process)))
@@ -92,6 +95,11 @@ impl Endpoint {
         self.bytes.load(Ordering::Relaxed)
     }
 
+    /// Bytes of the longest message that it has sent.
+    pub(crate) fn longest_sent(&self) -> usize {
+        self.longest.load(Ordering::Relaxed)
+    }
+
     fn is_killed(&self, process: usize) -> bool {
         self.network.killed[process].load(Ordering::Acquire)
     }
@@ -116,6 +124,7 @@ impl Transport for Endpoint {
             let line = &self.network.lines[process][self.process].messages;
             let payload = std::mem::take(payload);
             self.bytes.fetch_add(payload.len(), Ordering::Relaxed);
+            self.longest.fetch_max(payload.len(), Ordering::Relaxed);
             line.lock().push_back((self.process, header, payload));
         }
         Ok(())
@@ -169,6 +178,14 @@ impl Transport for Endpoint {
         &self,
         deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
     ) -> Result<usize, TransportError> {
+        self.progress_but(&mut |_| false, deliver)
+    }
+
+    fn progress_but(
+        &self,
+        leave: &mut dyn FnMut(&Header) -> bool,
+        deliver: &mut dyn FnMut(usize, Header, &mut Vec<u8>),
+    ) -> Result<usize, TransportError> {
         let calls = self.calls.fetch_add(1, Ordering::Relaxed) as usize;
         if self.is_killed(self.process) {
             // Its thread is to end.
@@ -187,7 +204,8 @@ impl Transport for Endpoint {
                 continue;
             };
             // Whoever delivers may send: the messages are not locked then.
-            let message = line.messages.lock().pop_front();
+            let mut is_wanted = |(_, header, _): &mut Message| !leave(header);
+            let message = line.messages.lock().pop_front_if(&mut is_wanted);
             if let Some((process, header, mut payload)) = message {
                 deliver(process, header, &mut payload);
                 delivered += 1;

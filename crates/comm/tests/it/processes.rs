@@ -404,7 +404,7 @@ fn sem_g412_who_is_gone_after_its_ranks_had_ended_is_missed_by_those_that_go_on(
             }
             let ended = World::over(end, 1).run(async |comm| -> Result<(), CommError> {
                 if comm.rank() == 0 {
-                    drop(comm.ibarrier());
+                    drop(comm.barrier().start());
                     return Ok(());
                 }
                 // What it says of its end is here.
@@ -413,7 +413,7 @@ fn sem_g412_who_is_gone_after_its_ranks_had_ended_is_missed_by_those_that_go_on(
                     let victim = victim.lock().take();
                     victim.expect("it began the run").kill();
                 }
-                comm.ibarrier().wait().await
+                comm.barrier().start().wait().await
             });
             ended.map(drop)
         });

@@ -149,7 +149,7 @@ async fn every_call(comm: &Communicator) -> Outcome<()> {
     compute(1);
     comm.recv_into(&mut [0.0; 2], other, 0).await?;
     compute(1);
-    let sum = comm.iallreduce(1, |a, b| a + b);
+    let sum = comm.allreduce(1, |a, b| a + b).start();
     compute(1);
     sum.wait().await?;
     let received = comm.irecv::<()>(other, 0);
@@ -197,7 +197,7 @@ fn sem_g438_all_calls_end_stages() {
                 ("send", 1, 1),
                 ("recv", 1, 1),
                 // When it is started, and when it is waited for.
-                ("iallreduce", 2, 2),
+                ("allreduce", 2, 2),
                 ("send", 1, 1),
                 ("ssend", 1, 0),
                 ("recv", 1, 1),

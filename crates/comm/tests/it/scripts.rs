@@ -296,8 +296,8 @@ async fn make_more(step: Step, comm: &Communicator, held: u64) -> Result<u64, Co
             comm.alltoall(values).await?.into_iter().fold(held, mix)
         }
         Step::Started => {
-            let total = comm.iallreduce(pair(held), compose);
-            let all = comm.iallgather(held);
+            let total = comm.allreduce(pair(held), compose).start();
+            let all = comm.allgather(held).start();
             let moved = mix(held, comm.shift(held, 1).await?);
             let fold = all.wait().await?.into_iter().fold(held, mix);
             mix(mix(moved, fold), total.wait().await?.1)

@@ -140,6 +140,11 @@ fn sample_sort_is_the_same_on_any_number_of_ranks() {
 }
 
 #[test]
+fn integer_sort_is_the_same_on_any_number_of_ranks() {
+    same_on_threads("integer_sort");
+}
+
+#[test]
 fn nbody_is_the_same_on_any_number_of_ranks() {
     same_on_threads("nbody");
 }
@@ -175,6 +180,21 @@ fn sem_g700_needs_mpi_a_queueing_network_is_the_same_on_processes() {
 }
 
 #[test]
+fn sem_g710_tree_searches_are_the_same_on_any_number_of_ranks() {
+    same_on_threads("tree_search");
+}
+
+#[test]
+fn sem_g710_needs_mpi_tree_searches_are_the_same_on_processes() {
+    same_on_processes("tree_search");
+}
+
+#[test]
+fn sem_g710_needs_mpi_perft_is_the_same_on_processes() {
+    same_on_processes("perft");
+}
+
+#[test]
 fn sem_g411_needs_mpi_life_is_the_same_on_processes() {
     same_on_processes("life");
 }
@@ -187,6 +207,11 @@ fn sem_g411_needs_mpi_jacobi_is_the_same_on_processes() {
 #[test]
 fn sem_g411_needs_mpi_sample_sort_is_the_same_on_processes() {
     same_on_processes("sample_sort");
+}
+
+#[test]
+fn sem_g411_needs_mpi_integer_sort_is_the_same_on_processes() {
+    same_on_processes("integer_sort");
 }
 
 #[test]

@@ -184,16 +184,21 @@ impl Outgoing {
 
 impl Receivers {
     /// Hands over what is here, about so much of each process at most, and a long message only if it is the first; how many it was.
+    /// A message that `leave` says so of stays, with those behind it.
     #[inline]
     pub(super) fn take_in(
         &mut self,
         at_once: usize,
+        leave: &mut impl FnMut(&Header) -> bool,
         take: &mut Taker<'_>,
     ) -> Result<usize, MpiError> {
         let mut taken = 0;
         for (process, ring) in &mut self.0 {
             for before in 0..at_once {
                 if before > 0 && ring.is_next_of(LONG) {
+                    break;
+                }
+                if ring.next_header().is_some_and(|header| leave(&header)) {
                     break;
                 }
                 let Some(came) = ring.next() else { break };

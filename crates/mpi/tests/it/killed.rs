@@ -254,9 +254,9 @@ async fn repeat(work: &str, comm: &Communicator, each: impl Fn(usize)) -> Result
             "allgather" => drop(comm.allgather(round.to_string()).await?),
             "alltoall" => drop(comm.alltoall(vec![round; size]).await?),
             "started" => {
-                let sum = comm.iallreduce(round, |a, b| a + b);
-                let all = comm.iallgather(rank);
-                let meet = comm.ibarrier();
+                let sum = comm.allreduce(round, |a, b| a + b).start();
+                let all = comm.allgather(rank).start();
+                let meet = comm.barrier().start();
                 meet.wait().await?;
                 assert_eq!(
                     (sum.wait().await?, all.wait().await?.len()),

@@ -1,11 +1,11 @@
 //! Interleave: handlers that run together, alone, or last.
 //!
 //! - `floor.rs`: the state machine, who may run now, its `state.rs` and what it says (`next.rs`);
-//!   `guest.rs`: the exclusive handler; `pending.rs`: tasks that wait; the concurrent handlers are the `crowd.rs` of
-//!   the crate, for they meet it on their way from post to handler;
-//! - `shared.rs`: turns, which run exclusive work; `group.rs`: what members ask and tell;
+//!   `guest.rs`: the exclusive handler; `pending.rs`: tasks that wait; concurrent handlers are the `crowd.rs` of the crate;
+//! - `shared.rs`: turns, which run exclusive work; `group.rs`: what members ask; `entered.rs`: handlers without items;
 //! - `stateful.rs`: the interleave that owns the state of its handlers; `state_cell.rs`: where that lies.
 
+mod entered;
 mod floor;
 mod group;
 mod guest;
@@ -18,6 +18,7 @@ mod state;
 mod state_cell;
 mod stateful;
 
+pub use entered::Entered;
 pub use state::Fairness;
 pub use state_cell::{Exclusive, SharedState};
 pub use stateful::StatefulInterleave;

@@ -1,5 +1,6 @@
 //! Interleaves: who may run together, and who goes first.
 
+mod at_once;
 mod broken_wakers;
 mod ending;
 mod stateful;

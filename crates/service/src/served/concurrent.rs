@@ -1,50 +1,33 @@
 //! Handlers that change nothing: `&self`, and those without the service.
 
 use super::{Served, misplaced};
-use crate::context::Panicked;
-use crate::service::ContractOf;
-use crate::service::{Figures, Item, What};
-use crate::{Contract, Cx, Event, Fault, Group, Notification, Serves, Service, Snapshot};
+use crate::context::{Panicked, complete};
+use crate::options::Envelope;
+use crate::report::Level;
+use crate::service::{ContractOf, StateOf};
+use crate::service::{Entering, Figures, Item, What};
+use crate::{Contract, Cx, Event, Fault, Group, Notification, Operation};
+use crate::{Serves, Service, Snapshot};
 use std::future::Future;
 use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::time::Instant;
 
 impl<S: Service> Served<S> {
-    /// Handles an item of the concurrent port.
-    pub(super) async fn concurrent(self: Arc<Self>, item: Item<ContractOf<S>>) {
+    /// Handles an item whose handler does not wait.
+    pub(super) fn concurrent(&self, item: Item<ContractOf<S>>) {
         let common = &self.slot.common;
-        self.slot.leave(Group::Concurrent);
-        if let Err(fault) = self
-            .in_time(&item.envelope)
-            .and_then(|()| self.has_version(&item.envelope))
-        {
-            return item.what.refuse(fault);
-        }
-        let Some(service) = self.cell.lock().clone() else {
-            return item.what.refuse(common.absence());
+        let (begun, service) = match self.begin_concurrent(&item.envelope) {
+            Ok(begun) => begun,
+            Err(fault) => return item.what.refuse(fault),
         };
-        Figures::count(&common.figures.calls);
         match item.what {
             What::Get(to) => {
-                let version = common.version();
-                let state = service.state().snapshot();
-                if to.post(Ok(Snapshot { version, state })).is_err() {
+                if to.post(Ok(self.snapshot(&service))).is_err() {
                     Figures::count(&common.figures.late);
                 }
             }
-            What::Subscribe(entering) => {
-                let now = common.shared.deadlines.clock().now();
-                let (version, state) = (common.version(), || service.state().snapshot());
-                let crate::service::Entering { how, sink, reply } = *entering;
-                let id = self
-                    .slot
-                    .subscriptions
-                    .enter(how, sink, version, now, state);
-                if reply.post(Ok(id)).is_err() {
-                    // Who asked has gone: nobody would end it.
-                    self.slot.subscriptions.leave(id);
-                }
-            }
+            What::Subscribe(entering) => self.subscribe(&service, *entering),
             What::Unsubscribe(id, to) => {
                 let there = self.slot.subscriptions.leave(id);
                 let missing = || {
@@ -55,12 +38,85 @@ impl<S: Service> Served<S> {
                 drop(to.post(answer));
             }
             What::Request(request, reply) => {
-                let cx = Cx::new(common, &item.envelope);
+                let operation = ContractOf::<S>::operation(&request);
+                let cx = Cx::new(common, item.envelope);
+                let body = self.capture_of(&cx, &request);
+                let ended = self.query_now(&service, &cx, request);
+                self.has_run(operation, begun);
+                match ended {
+                    Ok(outcome) => self.answer(&cx, outcome, reply, body),
+                    Err(panicked) => self.panicked(panicked, reply),
+                }
+            }
+            other => misplaced(other),
+        }
+    }
+
+    /// Handles an item whose handler may wait.
+    pub(super) async fn concurrent_async(self: Arc<Self>, item: Item<ContractOf<S>>) {
+        let service = match self.begin_concurrent(&item.envelope) {
+            Ok((_, service)) => service,
+            Err(fault) => return item.what.refuse(fault),
+        };
+        match item.what {
+            What::Request(request, reply) => {
+                let cx = Cx::new(&self.slot.common, item.envelope);
                 let body = self.capture_of(&cx, &request);
                 let handler = ContractOf::<S>::concurrent(&service, &cx, request);
                 self.finish(&cx, true, handler, reply, body).await;
             }
             other => misplaced(other),
+        }
+    }
+
+    /// What comes before a concurrent handler: when it begins, and the service.
+    fn begin_concurrent(&self, envelope: &Envelope) -> Result<(Instant, Arc<S>), Fault> {
+        let common = &self.slot.common;
+        self.slot.leave(Group::Concurrent);
+        let begun = self.in_time(envelope)?;
+        self.has_version(envelope)?;
+        let service = self.cell.lock().clone();
+        let service = service.ok_or_else(|| common.absence())?;
+        Figures::count(&common.figures.calls);
+        Ok((begun, service))
+    }
+
+    /// Runs the handler of a method that is not async.
+    pub(super) fn query_now(
+        &self,
+        service: &S,
+        cx: &Cx,
+        request: <ContractOf<S> as Contract>::Request,
+    ) -> Result<<ContractOf<S> as Contract>::Outcome, Panicked> {
+        let running = || complete(ContractOf::<S>::concurrent(service, cx, request));
+        cx.context(true).run_now(running)
+    }
+
+    /// The state with its version; the caller is in the interleave.
+    pub(super) fn snapshot(&self, service: &S) -> Snapshot<StateOf<S>> {
+        Snapshot {
+            version: self.slot.common.version(),
+            state: service.state().snapshot(),
+        }
+    }
+
+    /// How long a handler has run that does not wait.
+    pub(super) fn has_run(&self, operation: &Operation, begun: Instant) {
+        let now = self.slot.common.shared.deadlines.clock().now();
+        let span = now.saturating_duration_since(begun);
+        self.slot.direct.ran(operation, span);
+    }
+
+    fn subscribe(&self, service: &S, entering: Entering<ContractOf<S>>) {
+        let common = &self.slot.common;
+        let now = common.shared.deadlines.clock().now();
+        let (version, state) = (common.version(), || service.state().snapshot());
+        let Entering { how, sink, reply } = entering;
+        let subscriptions = &self.slot.subscriptions;
+        let id = subscriptions.enter(how, sink, version, now, state);
+        if reply.post(Ok(id)).is_err() {
+            // Who asked has gone: nobody would end it.
+            subscriptions.leave(id);
         }
     }
 
@@ -73,7 +129,7 @@ impl<S: Service> Served<S> {
         Figures::count(&self.slot.common.figures.calls);
         match item.what {
             What::Request(request, reply) => {
-                let cx = Cx::new(&self.slot.common, &item.envelope);
+                let cx = Cx::new(&self.slot.common, item.envelope);
                 let body = self.capture_of(&cx, &request);
                 let handler = ContractOf::<S>::independent(&cx, request);
                 self.finish(&cx, false, handler, reply, body).await;
@@ -156,18 +212,21 @@ impl<S: Service> Served<S> {
         panicked: Panicked,
         reply: Option<<ContractOf<S> as Contract>::Reply>,
     ) {
+        let fault = self.panic_fault(&panicked);
+        match reply {
+            Some(reply) => ContractOf::<S>::refuse(reply, fault),
+            None => resume_unwind(panicked.0),
+        }
+    }
+
+    /// Counts and logs a panic, as a fault for the caller.
+    pub(super) fn panic_fault(&self, panicked: &Panicked) -> Fault {
         let common = &self.slot.common;
         Figures::count(&common.figures.panics);
         let reason = format!("the handler panicked: {}", panicked.message());
-        common
-            .shared
-            .log(crate::report::Level::Error, "panic", &common.path, &reason);
-        match reply {
-            Some(reply) => {
-                ContractOf::<S>::refuse(reply, Fault::failed(reason).of_service(&common.path))
-            }
-            None => resume_unwind(panicked.0),
-        }
+        let shared = &common.shared;
+        shared.log(Level::Error, "panic", &common.path, &reason);
+        Fault::failed(reason).of_service(&common.path)
     }
 
     /// Tells subscribers of the state as it is.

@@ -1,18 +1,20 @@
 //! Handlers that change the state: `&mut self`, alone.
 
+use super::merge_patch::merge;
 use super::{Served, misplaced};
-use crate::context::Panicked;
+use crate::context::{Panicked, complete};
 use crate::json::To;
 use crate::keys::{Keys, Known};
 use crate::options::Envelope;
-use crate::service::ContractOf;
+use crate::service::{ContractOf, StateOf};
 use crate::service::{Figures, Item, What};
 use crate::{Contract, Cx, Event, Fault, FaultCode, Group, Notification, Serves, Service};
 use serde_json::Value;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// The request of a keyed operation.
-struct Keyed {
+pub(super) struct Keyed {
     name: String,
     body: Value,
 }
@@ -24,14 +26,75 @@ enum Looked {
     Answered(Result<Value, Fault>),
 }
 
+/// What is kept of the time before an exclusive handler.
+struct Before<C: Contract> {
+    /// The state, if it may have to be restored.
+    state: Option<Arc<C::State>>,
+    /// Whether a change is told, and the request of which it comes.
+    told: Option<Arc<C::Request>>,
+}
+
+/// What has come of a change.
+struct Changed {
+    failed: bool,
+    changed: bool,
+    keyed: bool,
+}
+
+/// Why a change has no outcome.
+pub(super) enum Failed {
+    Fault(Fault),
+    Panic(Panicked),
+}
+
 impl<S: Service> Served<S> {
-    /// Handles an item of the exclusive port.
-    pub(super) async fn exclusive(self: Arc<Self>, item: Item<ContractOf<S>>) {
+    /// Handles the items of a batch, whose handlers do not wait. The service has no store.
+    pub(super) fn batch(self: &Arc<Self>) {
+        let mut panicked = None;
+        for item in self.slot.batches.take() {
+            // Panics of handlers are caught before; what a destructor panics with must not keep the others.
+            let handled = catch_unwind(AssertUnwindSafe(|| self.exclusive(item)));
+            panicked = panicked.or(handled.err());
+        }
+        if let Some(payload) = panicked {
+            resume_unwind(payload);
+        }
+    }
+
+    fn exclusive(self: &Arc<Self>, item: Item<ContractOf<S>>) {
+        self.slot.leave(Group::Exclusive);
+        let begun = match self.in_time(&item.envelope) {
+            Ok(begun) => begun,
+            Err(fault) => return item.what.refuse(fault),
+        };
+        Figures::count(&self.slot.common.figures.calls);
+        let What::Request(request, reply) = item.what else {
+            return misplaced(item.what);
+        };
+        let keyed = match self.look_up(&request, &item.envelope) {
+            Looked::Unkeyed => None,
+            Looked::New(keyed) => Some(keyed),
+            Looked::Answered(answer) => return give::<ContractOf<S>>(reply, answer),
+        };
+        let operation = ContractOf::<S>::operation(&request);
+        let cx = Cx::new(&self.slot.common, item.envelope);
+        let captured = self.capture_of(&cx, &request);
+        let ended = self.change_now(&cx, request, keyed);
+        self.has_run(operation, begun);
+        match ended {
+            Ok(outcome) => self.answer(&cx, outcome, reply, captured),
+            Err(Failed::Fault(fault)) => give::<ContractOf<S>>(reply, Err(fault)),
+            Err(Failed::Panic(panicked)) => self.panicked(panicked, reply),
+        }
+    }
+
+    /// Handles an item whose handler may wait, for itself or for a commit.
+    pub(super) async fn exclusive_async(self: Arc<Self>, item: Item<ContractOf<S>>) {
         self.slot.leave(Group::Exclusive);
         let of_contract = matches!(item.what, What::Request(..));
         let fits = self
             .in_time(&item.envelope)
-            .and_then(|()| match of_contract {
+            .and_then(|_| match of_contract {
                 // A key is looked up before the version, which its first request has changed.
                 true => Ok(()),
                 false => self.has_version(&item.envelope),
@@ -42,7 +105,7 @@ impl<S: Service> Served<S> {
         let common = &self.slot.common;
         Figures::count(&common.figures.calls);
         match item.what {
-            What::Request(request, reply) => self.change(request, reply, &item.envelope).await,
+            What::Request(request, reply) => self.change(request, reply, item.envelope).await,
             What::Replace(_, to) if !ContractOf::<S>::REPLACE => {
                 drop(to.post(Err(self.not_allowed("Replace"))));
             }
@@ -68,30 +131,60 @@ impl<S: Service> Served<S> {
         }
     }
 
-    /// Runs an exclusive operation of the contract.
+    /// Runs the handler of a method that is not async. The caller is alone, and the service has no store.
+    pub(super) fn change_now(
+        self: &Arc<Self>,
+        cx: &Cx,
+        request: <ContractOf<S> as Contract>::Request,
+        keyed: Option<Keyed>,
+    ) -> Result<<ContractOf<S> as Contract>::Outcome, Failed> {
+        self.has_version(&cx.envelope).map_err(Failed::Fault)?;
+        let Some(mut shared) = self.cell.lock().take() else {
+            return Err(Failed::Fault(self.slot.common.absence()));
+        };
+        let service = alone(&mut shared);
+        let before = self.before(service, &request);
+        let running = || complete(ContractOf::<S>::exclusive(&mut *service, cx, request));
+        let outcome = match cx.context(true).run_now(running) {
+            Ok(outcome) => outcome,
+            Err(panicked) => {
+                self.torn(shared, before.state, &panicked);
+                return Err(Failed::Panic(panicked));
+            }
+        };
+        let changed = self.settle(service, &before, keyed, &outcome);
+        if cx.wants_save() {
+            drop(shared);
+            let fault = self.no_store();
+            self.restart(&fault);
+            return Err(Failed::Fault(fault));
+        }
+        self.tell(cx, &shared, before.told, &changed);
+        *self.cell.lock() = Some(shared);
+        Ok(outcome)
+    }
+
+    /// Runs an exclusive operation of the contract that may wait.
     async fn change(
         self: &Arc<Self>,
         request: <ContractOf<S> as Contract>::Request,
         reply: Option<<ContractOf<S> as Contract>::Reply>,
-        envelope: &Envelope,
+        envelope: Envelope,
     ) {
-        let common = &self.slot.common;
-        let keyed = match self.look_up(&request, envelope) {
+        let keyed = match self.look_up(&request, &envelope) {
             Looked::Unkeyed => None,
             Looked::New(keyed) => Some(keyed),
             Looked::Answered(answer) => return give::<ContractOf<S>>(reply, answer),
         };
-        if let Err(fault) = self.has_version(envelope) {
+        if let Err(fault) = self.has_version(&envelope) {
             return give::<ContractOf<S>>(reply, Err(fault));
         }
+        let common = &self.slot.common;
         let Some(mut shared) = self.cell.lock().take() else {
             return give::<ContractOf<S>>(reply, Err(common.absence()));
         };
-        let service = Arc::get_mut(&mut shared).expect("an exclusive handler is alone");
-        let rollback = ContractOf::<S>::operation(&request).rollback;
-        let before = rollback.then(|| service.state().snapshot());
-        let wanted = self.slot.subscriptions.are_wanted();
-        let told = wanted.then(|| Arc::new(request.clone()));
+        let service = alone(&mut shared);
+        let before = self.before(service, &request);
         let cx = Cx::new(common, envelope);
         let captured = self.capture_of(&cx, &request);
         let running = cx
@@ -99,11 +192,51 @@ impl<S: Service> Served<S> {
             .run(ContractOf::<S>::exclusive(service, &cx, request));
         let outcome = match running.await {
             Ok(outcome) => outcome,
-            Err(panicked) => return self.torn(shared, before, panicked, reply),
+            Err(panicked) => {
+                self.torn(shared, before.state, &panicked);
+                return self.panicked(panicked, reply);
+            }
         };
-        let failed = ContractOf::<S>::fault(&outcome).is_some();
-        if let (true, Some(before)) = (failed, before) {
-            service.state_mut().restore(before);
+        let changed = self.settle(service, &before, keyed, &outcome);
+        if self.is_to_be_stored(changed.changed || changed.keyed, &cx)
+            && let Err(fault) = self.commit(&shared).await
+        {
+            // What is not stored is not served: the state is read again.
+            drop(shared);
+            give::<ContractOf<S>>(reply, Err(fault.clone()));
+            return self.restart(&fault);
+        }
+        self.tell(&cx, &shared, before.told, &changed);
+        *self.cell.lock() = Some(shared);
+        self.answer(&cx, outcome, reply, captured);
+    }
+
+    /// What must be kept before an exclusive handler runs.
+    fn before(
+        &self,
+        service: &S,
+        request: &<ContractOf<S> as Contract>::Request,
+    ) -> Before<ContractOf<S>> {
+        let rollback = ContractOf::<S>::operation(request).rollback;
+        let wanted = self.slot.subscriptions.are_wanted();
+        Before {
+            state: rollback.then(|| service.state().snapshot()),
+            told: wanted.then(|| Arc::new(request.clone())),
+        }
+    }
+
+    /// An exclusive handler has ended: undoes what is to be undone, counts the version, keeps the answer to a key.
+    fn settle(
+        &self,
+        service: &mut S,
+        before: &Before<ContractOf<S>>,
+        keyed: Option<Keyed>,
+        outcome: &<ContractOf<S> as Contract>::Outcome,
+    ) -> Changed {
+        let common = &self.slot.common;
+        let failed = ContractOf::<S>::fault(outcome).is_some();
+        if let (true, Some(state)) = (failed, &before.state) {
+            service.state_mut().restore(Arc::clone(state));
         }
         let changed = service.state_mut().take_changed();
         if changed {
@@ -112,31 +245,35 @@ impl<S: Service> Served<S> {
         let is_keyed = keyed.is_some();
         if let Some(Keyed { name, body }) = keyed {
             let now = common.shared.deadlines.clock().now();
-            self.slot
-                .keys
-                .lock()
-                .keep(name, body, ContractOf::<S>::value(&outcome), now);
+            let answer = ContractOf::<S>::value(outcome);
+            self.slot.keys.lock().keep(name, body, answer, now);
         }
-        if self.is_to_be_stored(changed || is_keyed, &cx)
-            && let Err(fault) = self.commit(&shared).await
-        {
-            // What is not stored is not served: the state is read again.
-            drop(shared);
-            give::<ContractOf<S>>(reply, Err(fault.clone()));
-            return self.restart(&fault);
+        Changed {
+            failed,
+            changed,
+            keyed: is_keyed,
         }
-        if changed && wanted {
-            let state = || shared.state().snapshot();
-            let event = match told {
-                Some(request) if !failed => Event::Operation(request),
-                _ => Event::Replace(state()),
-            };
-            let mut notification = Notification::new(common.version(), event);
-            notification.keys = cx.take_keys();
-            self.slot.notify(&notification, state);
-        }
-        *self.cell.lock() = Some(shared);
-        self.answer(&cx, outcome, reply, captured);
+    }
+
+    /// Tells subscribers of a change.
+    fn tell(
+        &self,
+        cx: &Cx,
+        service: &S,
+        told: Option<Arc<<ContractOf<S> as Contract>::Request>>,
+        changed: &Changed,
+    ) {
+        let (true, Some(request)) = (changed.changed, told) else {
+            return;
+        };
+        let state = || service.state().snapshot();
+        let event = match changed.failed {
+            false => Event::Operation(request),
+            true => Event::Replace(state()),
+        };
+        let mut notification = Notification::new(self.slot.common.version(), event);
+        notification.keys = cx.take_keys();
+        self.slot.notify(&notification, state);
     }
 
     /// Whether the answer waits for a commit.
@@ -183,7 +320,7 @@ impl<S: Service> Served<S> {
         let Some(mut shared) = self.cell.lock().take() else {
             return What::<ContractOf<S>>::Save(to).refuse(common.absence());
         };
-        let service = Arc::get_mut(&mut shared).expect("an exclusive handler is alone");
+        let service = alone(&mut shared);
         let set = make(service).map(|state| {
             service.state_mut().set(state);
             service.state_mut().take_changed();
@@ -210,25 +347,20 @@ impl<S: Service> Served<S> {
     fn torn(
         self: &Arc<Self>,
         mut shared: Arc<S>,
-        before: Option<Arc<<ContractOf<S> as Contract>::State>>,
-        panicked: Panicked,
-        reply: Option<<ContractOf<S> as Contract>::Reply>,
+        before: Option<Arc<StateOf<S>>>,
+        panicked: &Panicked,
     ) {
         match before {
             Some(before) => {
-                let service = Arc::get_mut(&mut shared).expect("an exclusive handler is alone");
-                service.state_mut().restore(before);
+                alone(&mut shared).state_mut().restore(before);
                 *self.cell.lock() = Some(shared);
             }
             None => {
                 drop(shared);
-                self.restart(&Fault::failed(format!(
-                    "a handler panicked: {}",
-                    panicked.message()
-                )));
+                let reason = format!("a handler panicked: {}", panicked.message());
+                self.restart(&Fault::failed(reason));
             }
         }
-        self.panicked(panicked, reply);
     }
 
     fn not_allowed(&self, what: &str) -> Fault {
@@ -237,82 +369,16 @@ impl<S: Service> Served<S> {
     }
 }
 
+/// The service, to be changed.
+fn alone<S>(shared: &mut Arc<S>) -> &mut S {
+    Arc::get_mut(shared).expect("an exclusive handler is alone")
+}
+
 /// Answers, if an answer is wanted.
 fn give<C: Contract>(reply: Option<C::Reply>, answer: Result<Value, Fault>) {
     match (reply, answer) {
         (Some(reply), Ok(value)) => C::post_stored(reply, value),
         (Some(reply), Err(fault)) => C::refuse(reply, fault),
         (None, _) => {}
-    }
-}
-
-/// RFC 7396.
-fn merge(target: &mut Value, patch: Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch;
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(serde_json::Map::new());
-    }
-    let Value::Object(target) = target else {
-        return;
-    };
-    for (name, value) in patch {
-        match value {
-            Value::Null => {
-                target.remove(&name);
-            }
-            value => merge(target.entry(name).or_insert(Value::Null), value),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn the_examples_of_rfc_7396() {
-        let cases = [
-            (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
-            (
-                json!({"a": "b"}),
-                json!({"b": "c"}),
-                json!({"a": "b", "b": "c"}),
-            ),
-            (
-                json!({"a": "b", "b": "c"}),
-                json!({"a": null}),
-                json!({"b": "c"}),
-            ),
-            (json!({"a": ["b"]}), json!({"a": "c"}), json!({"a": "c"})),
-            (
-                json!({"a": {"b": "c"}}),
-                json!({"a": {"b": "d", "c": null}}),
-                json!({"a": {"b": "d"}}),
-            ),
-            (json!(["a", "b"]), json!(["c", "d"]), json!(["c", "d"])),
-            (
-                json!({"e": null}),
-                json!({"a": 1}),
-                json!({"e": null, "a": 1}),
-            ),
-            (
-                json!([1, 2]),
-                json!({"a": "b", "c": null}),
-                json!({"a": "b"}),
-            ),
-            (
-                json!({}),
-                json!({"a": {"bb": {"ccc": null}}}),
-                json!({"a": {"bb": {}}}),
-            ),
-        ];
-        for (mut target, patch, wanted) in cases {
-            merge(&mut target, patch);
-            assert_eq!(target, wanted);
-        }
     }
 }

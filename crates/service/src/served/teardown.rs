@@ -20,7 +20,7 @@ impl<S: Service> Served<S> {
             timers.iter().for_each(|timer| {
                 timer.cancel();
             });
-            let cx = Cx::new(common, &item.envelope);
+            let cx = Cx::new(common, item.envelope);
             let service = self.cell.lock().take().and_then(Arc::into_inner);
             let answer = match (item.what, service) {
                 (What::Request(request, reply), Some(service)) => {
@@ -86,26 +86,46 @@ impl<C: Contract> Answer<C> {
 pub(crate) fn refuse_all<C: Contract>(slot: &Arc<Slot<C>>) {
     let ports = [
         (&slot.concurrent, Group::Concurrent),
-        (&slot.exclusive, Group::Exclusive),
+        (&slot.concurrent_async, Group::Concurrent),
+        (&slot.exclusive_async, Group::Exclusive),
         (&slot.teardown, Group::Teardown),
         (&slot.independent, Group::Independent),
     ];
     for (port, group) in ports {
-        refuse_at(slot, port, group);
+        let (weak, common) = (Arc::downgrade(slot), Arc::clone(&slot.common));
+        refuse_at(slot, port, move |item: Item<C>| {
+            if let Some(slot) = weak.upgrade() {
+                slot.leave(group);
+            }
+            item.what.refuse(common.absence());
+        });
+    }
+    let weak = Arc::downgrade(slot);
+    refuse_at(slot, &slot.exclusive, move |()| {
+        if let Some(slot) = weak.upgrade() {
+            refuse_batch(&slot);
+        }
+    });
+}
+
+/// Refuses the oldest batch.
+fn refuse_batch<C: Contract>(slot: &Slot<C>) {
+    for item in slot.batches.take() {
+        slot.leave(Group::Exclusive);
+        item.what.refuse(slot.common.absence());
     }
 }
 
-fn refuse_at<C: Contract>(slot: &Arc<Slot<C>>, port: &Port<Item<C>>, group: Group) {
-    let (weak, common) = (Arc::downgrade(slot), Arc::clone(&slot.common));
-    let refuse = move |item: Item<C>| {
-        if let Some(slot) = weak.upgrade() {
-            slot.leave(group);
-        }
-        item.what.refuse(common.absence());
-    };
+fn refuse_at<C: Contract, T: Send + 'static>(
+    slot: &Arc<Slot<C>>,
+    port: &Port<T>,
+    refuse: impl Fn(T) + Send + Sync + 'static,
+) {
     let queue = Queue(Arc::clone(&slot.common().shared.queue));
     if Receive::persistent(port, refuse).activate(&queue).is_err() {
         // The node has stopped: items that are dropped tell their callers.
-        while port.test().is_some() {}
+        while port.test().is_some() {
+            drop(slot.batches.take());
+        }
     }
 }

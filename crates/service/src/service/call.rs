@@ -1,12 +1,13 @@
 //! A call: what is said before it is awaited, and the wait.
 
-use super::client::{Client, begin, begin_wait, no_answer, timeout};
-use super::slot::{Common, What};
+use super::client::{Client, admit, begin, begin_wait, no_answer, post, timeout};
+use super::direct::{AtOnce, gives_way};
+use super::slot::{Common, Slot, What};
 use crate::context::Context;
 use crate::deadlines::Place;
 use crate::json::{To, from_value, to_value};
 use crate::options::Options;
-use crate::{Contract, Fault};
+use crate::{Contract, Fault, Group, Snapshot, Verb};
 use motet_ports::{Reply, reply};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -32,13 +33,17 @@ pub struct Call<C: Contract, T: Send + 'static> {
 
 /// What is called.
 pub(crate) enum Make<C: Contract, T: Send + 'static> {
-    Operation(C::Request, fn(To<T>) -> C::Reply),
+    Operation(
+        C::Request,
+        fn(To<T>) -> C::Reply,
+        fn(C::Outcome) -> Result<T, Fault>,
+    ),
+    Get(fn(To<T>) -> What<C>, fn(Snapshot<C::State>) -> T),
     Uniform(Uniform<C>, fn(Uniform<C>, To<T>) -> What<C>),
 }
 
 /// An operation that all services have.
 pub(crate) enum Uniform<C: Contract> {
-    Get,
     Replace(Box<C::State>),
     Patch(Value),
     Save,
@@ -134,38 +139,74 @@ where
             }
         };
         let context = Context::current();
-        let (to, answer) = reply();
-        let what = make.into_what(to);
-        if options.wait_for_room {
-            let slot = Arc::clone(slot);
-            return Calling(Stage::Boxed(Box::pin(async move {
-                let until = begin_wait(&slot, what, options, context).await?;
-                let common = Arc::clone(&slot.common);
-                Calling(Stage::Waits(Waits {
-                    answer,
-                    common,
-                    until,
-                    place: None,
-                }))
-                .await
-            })));
-        }
-        Calling(match begin(slot, what, options, context, true) {
-            Err(fault) => Stage::Refused(Some(fault)),
-            Ok(until) => Stage::Waits(Waits {
-                answer,
-                common: Arc::clone(&slot.common),
-                until,
-                place: None,
-            }),
+        let served = match &make {
+            Make::Operation(request, ..) => slot.direct(Some(C::operation(request)), &options),
+            Make::Get(..) => slot.direct(None, &options),
+            Make::Uniform(..) => None,
+        };
+        Calling(match served {
+            Some(served) => make.run_or_post(served, slot, options, context),
+            None => make.post(slot, options, context),
         })
     }
 }
 
 impl<C: Contract, T: Send + 'static> Make<C, T> {
+    /// Has the operation carried out here and now, or posts it when it would have to wait.
+    fn run_or_post(
+        self,
+        served: Arc<dyn AtOnce<C>>,
+        slot: &Arc<Slot<C>>,
+        options: Options,
+        context: Context,
+    ) -> Stage<T> {
+        let operation = match &self {
+            Make::Operation(request, ..) => Some(C::operation(request)),
+            Make::Get(..) | Make::Uniform(..) => None,
+        };
+        let get = (Verb::Get, Group::Concurrent);
+        let (verb, group) = operation.map_or(get, |found| (found.verb, found.group));
+        let envelope = match admit(slot, verb, group, options, context, true) {
+            Ok(envelope) => envelope,
+            Err(fault) => return Stage::refused(fault),
+        };
+        let (make, envelope) = match (self, operation) {
+            (Make::Operation(request, reply, read), Some(operation)) => {
+                match served.run(operation, request, envelope) {
+                    Ok(outcome) => return Stage::Done(Some(outcome.and_then(read))),
+                    Err((request, envelope)) => (Make::Operation(request, reply, read), envelope),
+                }
+            }
+            (Make::Get(make, read), _) => match served.get(&envelope) {
+                Some(got) => return Stage::Done(Some(got.map(read))),
+                None => (Make::Get(make, read), envelope),
+            },
+            (make, _) => (make, envelope),
+        };
+        let (to, answer) = reply();
+        let posted = post(slot, group, make.into_what(to), envelope);
+        Stage::posted(posted, answer, &slot.common)
+    }
+
+    /// Posts the operation.
+    fn post(self, slot: &Arc<Slot<C>>, options: Options, context: Context) -> Stage<T> {
+        let (to, answer) = reply();
+        let what = self.into_what(to);
+        if options.wait_for_room {
+            let slot = Arc::clone(slot);
+            return Stage::Boxed(Box::pin(async move {
+                let until = begin_wait(&slot, what, options, context).await?;
+                Calling(Stage::posted(Ok(until), answer, &slot.common)).await
+            }));
+        }
+        let posted = begin(slot, what, options, context, true);
+        Stage::posted(posted, answer, &slot.common)
+    }
+
     fn into_what(self, to: To<T>) -> What<C> {
         match self {
-            Make::Operation(request, reply) => What::Request(request, Some(reply(to))),
+            Make::Operation(request, reply, _) => What::Request(request, Some(reply(to))),
+            Make::Get(make, _) => make(to),
             Make::Uniform(uniform, make) => make(uniform, to),
         }
     }
@@ -173,8 +214,8 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
     /// The name and the body, for another process.
     fn write(&self) -> Result<(&'static str, Value), Fault> {
         Ok(match self {
-            Make::Operation(request, _) => (C::operation(request).name, C::body(request)?),
-            Make::Uniform(Uniform::Get, _) => ("get", Value::Null),
+            Make::Operation(request, ..) => (C::operation(request).name, C::body(request)?),
+            Make::Get(..) => ("get", Value::Null),
             Make::Uniform(Uniform::Replace(state), _) => ("replace", to_value(state)?),
             Make::Uniform(Uniform::Patch(patch), _) => ("patch", patch.clone()),
             Make::Uniform(Uniform::Save, _) => ("save", Value::Null),
@@ -189,9 +230,33 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
 pub struct Calling<T: Send + 'static>(Stage<T>);
 
 enum Stage<T: Send + 'static> {
-    Refused(Option<Fault>),
+    /// There until it is given.
+    Done(Option<Result<T, Fault>>),
     Waits(Waits<T>),
     Boxed(Pin<Box<dyn Future<Output = Result<T, Fault>> + Send>>),
+}
+
+impl<T: Send + 'static> Stage<T> {
+    fn refused(fault: Fault) -> Self {
+        Stage::Done(Some(Err(fault)))
+    }
+
+    /// Of an operation that was posted, and waits until then; or was not.
+    fn posted(
+        until: Result<Instant, Fault>,
+        answer: Reply<Result<T, Fault>>,
+        common: &Arc<Common>,
+    ) -> Self {
+        match until {
+            Err(fault) => Stage::refused(fault),
+            Ok(until) => Stage::Waits(Waits {
+                answer,
+                common: Arc::clone(common),
+                until,
+                place: None,
+            }),
+        }
+    }
 }
 
 struct Waits<T: Send + 'static> {
@@ -211,7 +276,11 @@ impl<T: Send + 'static> Future for Calling<T> {
     /// When it is polled again after it has given its result.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Polling<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
-            Stage::Refused(fault) => Poll::Ready(Err(fault.take().expect("a call answers once"))),
+            Stage::Done(_) if gives_way() => {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Stage::Done(result) => Poll::Ready(result.take().expect("a call answers once")),
             Stage::Boxed(future) => future.as_mut().poll(cx),
             Stage::Waits(waits) => waits.poll(cx),
         }

@@ -5,13 +5,17 @@ use super::notification::Notification;
 use super::slot::{Item, Slot, What};
 use super::subscriptions::{Entering, Sink};
 use crate::context::Context;
+use crate::depth::Depth;
 use crate::json::{Answering, To};
 use crate::options::{Envelope, Options};
-use crate::{Contract, Fault, FaultCode, Group, ServiceInfo, Snapshot, Subscribe, Subscription};
+use crate::{
+    Contract, Fault, FaultCode, Group, ServiceInfo, Snapshot, Subscribe, Subscription, Verb,
+};
 use motet_ports::{Port, reply};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Calls a service that has the contract `C`, here or elsewhere. What [`contract`](macro@crate::contract) makes derefs
 /// to it and adds the contract's own operations.
@@ -40,7 +44,7 @@ pub trait Remote: Send + Sync {
 impl<C: Contract> Client<C> {
     /// Get: the whole state, with its version.
     pub fn get(&self) -> Call<C, Snapshot<C::State>> {
-        self.uniform(Uniform::Get, |_, to| What::Get(to))
+        Call::new(self.clone(), Make::Get(What::Get, |snapshot| snapshot))
     }
 
     /// Replace: sets the whole state.
@@ -187,13 +191,15 @@ impl<C: Contract> Client<C> {
 
 /// # Operations of the contract
 impl<C: Contract> Client<C> {
-    /// A call of an operation. Clients that the attribute has made have a method for each.
+    /// A call of an operation: where its answer goes, and what its outcome is to the caller. Clients that the
+    /// attribute has made have a method for each.
     pub fn call<T: Send + 'static>(
         &self,
         request: C::Request,
         reply: fn(To<T>) -> C::Reply,
+        read: fn(C::Outcome) -> Result<T, Fault>,
     ) -> Call<C, T> {
-        Call::new(self.clone(), Make::Operation(request, reply))
+        Call::new(self.clone(), Make::Operation(request, reply, read))
     }
 
     /// Posts an operation and wants no answer. Its panic goes to the causality of the poster.
@@ -262,14 +268,25 @@ pub(crate) fn begin<C: Contract>(
     options: Options,
     context: Context,
     waits: bool,
-) -> Result<std::time::Instant, Fault> {
-    let (envelope, group) = admit(slot, &what, options, context, waits)?;
-    let (_, depth) = slot.place(group);
-    if depth.is_some_and(|depth| !depth.enter()) {
+) -> Result<Instant, Fault> {
+    let (verb, group) = what.verb();
+    let envelope = admit(slot, verb, group, options, context, waits)?;
+    post(slot, group, what, envelope)
+}
+
+/// Takes room for what has been admitted, and posts it. Until when the answer may take.
+pub(crate) fn post<C: Contract>(
+    slot: &Arc<Slot<C>>,
+    group: Group,
+    what: What<C>,
+    mut envelope: Envelope,
+) -> Result<Instant, Fault> {
+    if slot.depth(group).is_some_and(|depth| !depth.enter()) {
         return Err(full(slot, group));
     }
-    let deadline = envelope.deadline;
-    slot.post(group, Item { what, envelope });
+    let shared = &slot.common.shared;
+    let deadline = envelope.limit_to(shared.deadlines.clock(), shared.limit());
+    slot.post(Item { what, envelope });
     Ok(deadline)
 }
 
@@ -279,44 +296,44 @@ pub(crate) async fn begin_wait<C: Contract>(
     what: What<C>,
     options: Options,
     context: Context,
-) -> Result<std::time::Instant, Fault> {
-    let (envelope, group) = admit(slot, &what, options, context, true)?;
-    let deadline = envelope.deadline;
-    if let (_, Some(depth)) = slot.place(group) {
-        let deadlines = &slot.common.shared.deadlines;
-        let entered = deadlines.before(deadline, depth.enter_wait()).await;
+) -> Result<Instant, Fault> {
+    let (verb, group) = what.verb();
+    let mut envelope = admit(slot, verb, group, options, context, true)?;
+    let shared = &slot.common.shared;
+    let deadline = envelope.limit_to(shared.deadlines.clock(), shared.limit());
+    if let Some(depth) = slot.depth(group) {
+        let entered = shared.deadlines.before(deadline, depth.enter_wait()).await;
         if entered.is_err() {
             return Err(full(slot, group));
         }
     }
-    slot.post(group, Item { what, envelope });
+    slot.post(Item { what, envelope });
     Ok(deadline)
 }
 
 /// What is refused without a look at the service.
-fn admit<C: Contract>(
+pub(crate) fn admit<C: Contract>(
     slot: &Slot<C>,
-    what: &What<C>,
+    verb: Verb,
+    group: Group,
     options: Options,
     context: Context,
     waits: bool,
-) -> Result<(Envelope, Group), Fault> {
+) -> Result<Envelope, Fault> {
     let common = &slot.common;
-    let (verb, group) = what.verb();
     if waits && group != Group::Independent && context.is_held_by(common.id) {
         let reason = "the service would wait for itself: a handler of it awaits this call; \
                       call a method, or answer first";
         return Err(Fault::new(FaultCode::SelfCall, reason).of_service(&common.path));
     }
-    let clock = common.shared.deadlines.clock();
-    let envelope = Envelope::new(options, context, clock, common.shared.limit());
+    let envelope = Envelope::new(options, context, common.shared.deadlines.clock());
     let allowed = common.rights.check(envelope.principal.as_deref(), verb);
     allowed.map_err(|fault| fault.of_service(&common.path))?;
-    Ok((envelope, group))
+    Ok(envelope)
 }
 
 fn full<C: Contract>(slot: &Slot<C>, group: Group) -> Fault {
-    let limit = slot.place(group).1.map_or(0, crate::depth::Depth::limit);
+    let limit = slot.depth(group).map_or(0, Depth::limit);
     let reason = format!("{limit} operations wait there already; try again, or wait for room");
     Fault::new(FaultCode::QueuingLimitExceeded, reason)
         .of_service(&slot.common.path)

@@ -9,6 +9,7 @@ use crate::report::Level;
 use crate::{AnyClient, Contract, ContractClient, Fault, Notification, Subscribe};
 use motet_dispatch::Clock;
 use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicBool, Ordering};
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -22,23 +23,19 @@ pub struct Cx {
     pub(crate) envelope: Envelope,
     /// What the job knows whose work this is: `job.rs`.
     pub(crate) job: Option<Arc<dyn Any + Send + Sync>>,
-    said: Mutex<Said>,
-}
-
-/// What a handler has said.
-#[derive(Default)]
-struct Said {
-    keys: Vec<String>,
-    save: bool,
+    /// The keys of the notification, and whether the state is to be stored: what the handler has said.
+    keys: Mutex<Vec<String>>,
+    save: AtomicBool,
 }
 
 impl Cx {
-    pub(crate) fn new(common: &Arc<Common>, envelope: &Envelope) -> Self {
+    pub(crate) fn new(common: &Arc<Common>, envelope: Envelope) -> Self {
         Cx {
             common: Arc::clone(common),
-            envelope: envelope.clone(),
+            envelope,
             job: None,
-            said: Mutex::default(),
+            keys: Mutex::default(),
+            save: AtomicBool::new(false),
         }
     }
 
@@ -49,16 +46,13 @@ impl Cx {
             within: Some(within),
             ..crate::Options::default()
         };
-        Cx::new(
-            common,
-            &Envelope::new(options, Context::default(), clock, within),
-        )
+        Cx::new(common, Envelope::new(options, Context::default(), clock))
     }
 
     /// The context in which a handler runs; it holds its service's group, if `holds`.
     pub(crate) fn context(&self, holds: bool) -> Context {
         Context {
-            deadline: Some(self.envelope.deadline),
+            deadline: self.envelope.deadline,
             principal: Some(Arc::clone(&self.common.path)),
             holder: holds.then_some(self.common.id),
             chain: self.envelope.chain.clone(),
@@ -86,7 +80,11 @@ impl Cx {
     /// When the caller stops waiting.
     #[must_use]
     pub fn deadline(&self) -> Instant {
-        self.envelope.deadline
+        // A call that is carried out at once has begun just now.
+        self.envelope.deadline.unwrap_or_else(|| {
+            let limit = self.common.shared.limit();
+            self.clock().now() + self.clock().timescale().of(limit)
+        })
     }
 
     /// The clock of the node: virtual under a replay.
@@ -103,21 +101,22 @@ impl Cx {
 
     /// What subscribers can filter the notification of this operation by.
     pub fn notify_keys<K: Into<String>>(&self, keys: impl IntoIterator<Item = K>) {
-        self.said.lock().keys = keys.into_iter().map(Into::into).collect();
+        *self.keys.lock() = keys.into_iter().map(Into::into).collect();
     }
 
     pub(crate) fn take_keys(&self) -> Arc<[String]> {
-        std::mem::take(&mut self.said.lock().keys).into()
+        std::mem::take(&mut *self.keys.lock()).into()
     }
 
     /// Has the state stored when this exclusive handler has ended well; the answer leaves after that. When it cannot be
     /// stored, the answer is the fault, and the service is built anew of what is.
     pub fn save(&self) {
-        self.said.lock().save = true;
+        // Relaxed: it is read when the handler has ended.
+        self.save.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn wants_save(&self) -> bool {
-        self.said.lock().save
+        self.save.load(Ordering::Relaxed)
     }
 
     /// The client of this very service. A call that a handler of a group makes to it and awaits is a
@@ -193,7 +192,8 @@ impl Clone for Cx {
             common: Arc::clone(&self.common),
             envelope: self.envelope.clone(),
             job: self.job.clone(),
-            said: Mutex::default(),
+            keys: Mutex::default(),
+            save: AtomicBool::new(false),
         }
     }
 }

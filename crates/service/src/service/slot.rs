@@ -1,5 +1,7 @@
 //! Where a service is reached: its ports, which outlive the service that serves them.
 
+use super::batches::Batches;
+use super::direct::Direct;
 use super::shared::Shared;
 use super::subscriptions::{Entering, Subscriptions};
 use crate::depth::Depth;
@@ -10,7 +12,7 @@ use crate::options::Envelope;
 use crate::rights::Rights;
 use crate::snapshot::Snapshot;
 use crate::{Contract, Fault, FaultCode, Group, Notification, Service, Verb};
-use motet_dispatch::Enqueue;
+use motet_dispatch::{Causalities, Enqueue};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, Ordering};
@@ -51,8 +53,14 @@ pub(crate) struct Figures {
 /// A service as its clients see it.
 pub(crate) struct Slot<C: Contract> {
     pub(crate) common: Arc<Common>,
+    /// For operations whose handlers do not wait.
     pub(crate) concurrent: Port<Item<C>>,
-    pub(crate) exclusive: Port<Item<C>>,
+    /// Each item stands for a batch.
+    pub(crate) exclusive: Port<()>,
+    pub(crate) batches: Batches<C>,
+    /// For those whose handlers may.
+    pub(crate) concurrent_async: Port<Item<C>>,
+    pub(crate) exclusive_async: Port<Item<C>>,
     pub(crate) teardown: Port<Item<C>>,
     pub(crate) independent: Port<Item<C>>,
     /// How many wait at the concurrent and the independent port, and at the exclusive one.
@@ -61,6 +69,9 @@ pub(crate) struct Slot<C: Contract> {
     pub(crate) subscriptions: Subscriptions<C>,
     /// Used inside exclusive handlers only.
     pub(crate) keys: Mutex<Keys>,
+    /// Whether it has a store, for which changes wait.
+    pub(crate) is_stored: bool,
+    pub(crate) direct: Direct<C>,
 }
 
 /// An operation on its way.
@@ -82,50 +93,79 @@ pub(crate) enum What<C: Contract> {
 }
 
 impl<C: Contract> Slot<C> {
-    pub(crate) fn new(common: Arc<Common>, depth: usize) -> Self {
+    pub(crate) fn new(common: Arc<Common>, depth: usize, is_stored: bool) -> Self {
         Slot {
             common,
             concurrent: Port::new(),
             exclusive: Port::new(),
+            batches: Batches::default(),
+            concurrent_async: Port::new(),
+            exclusive_async: Port::new(),
             teardown: Port::new(),
             independent: Port::new(),
             reads: Depth::new(depth),
             changes: Depth::new(depth),
             subscriptions: Subscriptions::default(),
             keys: Mutex::default(),
+            is_stored,
+            direct: Direct::default(),
         }
     }
 
-    /// The port of a group, and how many may wait there; none for what ends the service.
-    pub(crate) fn place(&self, group: Group) -> (&Port<Item<C>>, Option<&Depth>) {
+    /// How many of a group may wait; none for what ends the service.
+    pub(crate) fn depth(&self, group: Group) -> Option<&Depth> {
         match group {
-            Group::Concurrent => (&self.concurrent, Some(&self.reads)),
-            Group::Exclusive => (&self.exclusive, Some(&self.changes)),
-            Group::Independent => (&self.independent, Some(&self.reads)),
-            Group::Teardown => (&self.teardown, None),
+            Group::Concurrent | Group::Independent => Some(&self.reads),
+            Group::Exclusive => Some(&self.changes),
+            Group::Teardown => None,
         }
+    }
+
+    fn port(&self, what: &What<C>, group: Group) -> &Port<Item<C>> {
+        match group {
+            Group::Concurrent if what.is_async() => &self.concurrent_async,
+            Group::Concurrent => &self.concurrent,
+            Group::Exclusive => &self.exclusive_async,
+            Group::Independent => &self.independent,
+            Group::Teardown => &self.teardown,
+        }
+    }
+
+    /// Whether an exclusive handler may be one of several in a batch: it does not wait, for itself or for a commit,
+    /// what it does wrong concerns its caller, and all of them run under no causality.
+    fn is_of_batch(&self, what: &What<C>) -> bool {
+        let has_caller = matches!(what, What::Request(_, Some(_)));
+        has_caller && !self.is_stored && !what.is_async() && Causalities::active().is_empty()
     }
 
     /// The item has started, or will not.
     pub(crate) fn leave(&self, group: Group) {
-        if let (_, Some(depth)) = self.place(group) {
+        if let Some(depth) = self.depth(group) {
             depth.leave();
         }
     }
 
     /// Posts an item for which there is room.
-    pub(crate) fn post(&self, group: Group, item: Item<C>) {
-        let (port, _) = self.place(group);
-        if let Err(refused) = port.post(item) {
+    pub(crate) fn post(&self, item: Item<C>) {
+        let (_, group) = item.what.verb();
+        let posted = match group {
+            Group::Exclusive if self.is_of_batch(&item.what) => {
+                let post = || self.exclusive.post(()).map_err(|refused| refused.reason);
+                self.batches.add(item, post)
+            }
+            _ => {
+                if group == Group::Exclusive {
+                    self.batches.close();
+                }
+                let posted = self.port(&item.what, group).post(item);
+                posted.map_err(|refused| (refused.item, refused.reason))
+            }
+        };
+        if let Err((item, why)) = posted {
             self.leave(group);
-            let fault = Fault::new(
-                FaultCode::InsufficientResources,
-                format!("the queue of the service takes no task: {}", refused.reason),
-            );
-            refused
-                .item
-                .what
-                .refuse(fault.of_service(&self.common.path));
+            let reason = format!("the queue of the service takes no task: {why}");
+            let fault = Fault::new(FaultCode::InsufficientResources, reason);
+            item.what.refuse(fault.of_service(&self.common.path));
         }
     }
 
@@ -179,6 +219,15 @@ impl<C: Contract> What<C> {
             What::Save(_) => (Verb::Submit, Group::Exclusive),
             What::Subscribe(_) | What::Unsubscribe(..) => (Verb::Subscribe, Group::Concurrent),
             What::Drop(_) => (Verb::Drop, Group::Teardown),
+        }
+    }
+
+    /// Whether its handler may wait.
+    fn is_async(&self) -> bool {
+        match self {
+            What::Request(request, _) => C::operation(request).is_async,
+            What::Get(_) | What::Subscribe(_) | What::Unsubscribe(..) => false,
+            What::Replace(..) | What::Patch(..) | What::Save(_) | What::Drop(_) => true,
         }
     }
 

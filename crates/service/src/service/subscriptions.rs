@@ -14,19 +14,23 @@ use crate::{Contract, Event, Notification};
 use crate::{Slow, Subscribe, SubscriptionInfo};
 use motet_ports::Port;
 use motet_sync::Mutex;
+use motet_sync::atomic::{AtomicBool, Ordering};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// The subscriptions of a service.
-pub(crate) struct Subscriptions<C: Contract>(Mutex<Inner<C>>);
+pub(crate) struct Subscriptions<C: Contract> {
+    inner: Mutex<Inner<C>>,
+    /// Whether somebody has ever subscribed: then changes are told and kept.
+    keeps: AtomicBool,
+}
 
 struct Inner<C: Contract> {
     next: u64,
     entries: BTreeMap<u64, Entry<C>>,
     /// The last notifications, once somebody has ever subscribed.
     history: VecDeque<Notification<C>>,
-    keeps: bool,
     ended: bool,
 }
 
@@ -57,7 +61,8 @@ pub(crate) const HISTORY: usize = 1024;
 impl<C: Contract> Subscriptions<C> {
     /// Whether a change has to be told to anybody, or kept.
     pub(crate) fn are_wanted(&self) -> bool {
-        self.0.lock().keeps
+        // Relaxed: it is set in a concurrent handler, which an exclusive one comes before or after.
+        self.keeps.load(Ordering::Relaxed)
     }
 
     /// Takes a subscriber in, and tells it what it wants to begin with.
@@ -70,8 +75,8 @@ impl<C: Contract> Subscriptions<C> {
         state: impl Fn() -> Arc<C::State>,
     ) -> u64 {
         let expires = how.expires.map(|span| now + span);
-        let mut inner = self.0.lock();
-        inner.keeps = true;
+        let mut inner = self.inner.lock();
+        self.keeps.store(true, Ordering::Relaxed);
         // One subscription for each subscriber that has a name.
         if let Some(name) = &how.name {
             let same = |entry: &Entry<C>| entry.how.name.as_ref() == Some(name);
@@ -98,7 +103,7 @@ impl<C: Contract> Subscriptions<C> {
 
     /// Takes a subscriber out.
     pub(crate) fn leave(&self, id: u64) -> bool {
-        let left = self.0.lock().entries.remove(&id);
+        let left = self.inner.lock().entries.remove(&id);
         left.is_some()
     }
 
@@ -109,8 +114,8 @@ impl<C: Contract> Subscriptions<C> {
         now: Instant,
         state: impl Fn() -> Arc<C::State>,
     ) {
-        let mut inner = self.0.lock();
-        if inner.ended || !inner.keeps {
+        let mut inner = self.inner.lock();
+        if inner.ended || !self.are_wanted() {
             return;
         }
         if inner.history.len() == HISTORY {
@@ -136,7 +141,7 @@ impl<C: Contract> Subscriptions<C> {
 
     /// Tells all that nothing follows.
     pub(crate) fn end(&self, version: u64) {
-        let mut inner = self.0.lock();
+        let mut inner = self.inner.lock();
         inner.ended = true;
         let entries = std::mem::take(&mut inner.entries);
         drop(inner);
@@ -147,7 +152,7 @@ impl<C: Contract> Subscriptions<C> {
 
     /// The subscriptions at work.
     pub(crate) fn list(&self, now: Instant) -> Vec<SubscriptionInfo> {
-        let inner = self.0.lock();
+        let inner = self.inner.lock();
         let live = inner
             .entries
             .iter()
@@ -158,7 +163,7 @@ impl<C: Contract> Subscriptions<C> {
 
     fn deliver(&self, id: u64, target: &Target<C>, notification: &Notification<C>, now: Instant) {
         let mut is_last = false;
-        let mut inner = self.0.lock();
+        let mut inner = self.inner.lock();
         match inner.entries.get_mut(&id) {
             None => return,
             Some(entry) if entry.is_expired(now) => {
@@ -311,12 +316,14 @@ impl<C: Contract> Clone for Sink<C> {
 
 impl<C: Contract> Default for Subscriptions<C> {
     fn default() -> Self {
-        Subscriptions(Mutex::new(Inner {
-            next: 0,
-            entries: BTreeMap::new(),
-            history: VecDeque::new(),
-            keeps: false,
-            ended: false,
-        }))
+        Subscriptions {
+            inner: Mutex::new(Inner {
+                next: 0,
+                entries: BTreeMap::new(),
+                history: VecDeque::new(),
+                ended: false,
+            }),
+            keeps: AtomicBool::new(false),
+        }
     }
 }

@@ -3,8 +3,10 @@
 mod calls;
 mod clerk;
 mod deadlines;
+mod direct;
 mod jobs;
 mod nodes;
+mod responses;
 mod shop;
 mod stores;
 mod subscriptions;

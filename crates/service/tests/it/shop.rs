@@ -220,6 +220,29 @@ where
     }
 }
 
+/// As [`replayed`], and on a worker of a dispatcher, where operations are carried out where they are called. For
+/// tests that sleep for milliseconds at most.
+pub(crate) fn everywhere<F>(test: impl Fn(Node) -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    replayed(&test);
+    for threads in [1, 2] {
+        let dispatcher = Dispatcher::new(threads);
+        let node = node(&dispatcher);
+        let (to, ended) = motet_ports::reply();
+        let (work, ends) = (test(node.clone()), node.clone());
+        let running = async move {
+            work.await;
+            ends.shutdown().await;
+            to.post(()).unwrap();
+        };
+        spawn(&node.queue(), running).unwrap();
+        let ended = motet_ports::wait_blocking_for(ended, Duration::from_secs(60));
+        ended.expect("it ends in time").expect("it does not panic");
+    }
+}
+
 /// The same on a node of one's own.
 pub(crate) fn replay_with<F>(replay: &Replay, node: &Node, test: impl Fn(Node) -> F)
 where

@@ -1,6 +1,6 @@
 //! The uniform operations and what isolates a service.
 
-use crate::shop::{CornerShop, Line, ShopFault, Stock, replayed, shop, threaded};
+use crate::shop::{CornerShop, Line, ShopFault, Stock, everywhere, shop, threaded};
 use motet_service::{AnyClient, Create, FaultCode, Lifecycle, Value};
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ fn code<T: std::fmt::Debug>(result: Result<T, motet_service::Fault>) -> FaultCod
 
 #[test]
 fn dss_004_lookup_tells_contract_path_and_partners() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         let info = shop.lookup().await.unwrap();
         assert_eq!(
@@ -29,7 +29,7 @@ fn dss_004_lookup_tells_contract_path_and_partners() {
 
 #[test]
 fn dss_010_get_gives_the_state() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let state = shop(&node).await.get().await.unwrap();
         assert_eq!(state.items.len(), 2);
         assert_eq!(state.items["apples"], 3);
@@ -38,7 +38,7 @@ fn dss_010_get_gives_the_state() {
 
 #[test]
 fn dss_011_get_sees_the_state_before_or_after_a_change() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         let changing = shop.add_slowly(50);
         let (change, seen) = futures(changing, shop.get()).await;
@@ -82,7 +82,7 @@ where
 
 #[test]
 fn dss_012_update_of_what_is_not_there() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         let before = shop.get().await.unwrap();
         let fault = shop.update(Line::new("plums", 1)).await.unwrap_err();
@@ -98,7 +98,7 @@ fn dss_012_update_of_what_is_not_there() {
 
 #[test]
 fn dss_013_insert_of_what_is_there() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         assert_eq!(
             code(shop.insert(Line::new("apples", 9)).await),
@@ -110,7 +110,7 @@ fn dss_013_insert_of_what_is_there() {
 
 #[test]
 fn dss_014_upsert_inserts_or_updates() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         shop.upsert(Line::new("plums", 1)).await.unwrap();
         shop.upsert(Line::new("plums", 2)).await.unwrap();
@@ -120,7 +120,7 @@ fn dss_014_upsert_inserts_or_updates() {
 
 #[test]
 fn dss_015_delete_once() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         shop.delete("apples".into()).await.unwrap();
         assert_eq!(
@@ -132,7 +132,7 @@ fn dss_015_delete_once() {
 
 #[test]
 fn dss_016_replace_leaves_nothing_of_before() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         let new = Stock {
             ticks: 7,
@@ -145,7 +145,7 @@ fn dss_016_replace_leaves_nothing_of_before() {
 
 #[test]
 fn dss_017_query_of_what_is_not_there() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         assert_eq!(
             code(shop.count("plums".into()).await),
@@ -161,7 +161,7 @@ fn dss_017_query_of_what_is_not_there() {
 
 #[test]
 fn dss_018_an_operation_that_is_not_there() {
-    replayed(async |node| {
+    everywhere(async |node| {
         shop(&node).await;
         let any: AnyClient = node.find("/shop").unwrap();
         assert_eq!(
@@ -173,7 +173,7 @@ fn dss_018_an_operation_that_is_not_there() {
 
 #[test]
 fn dss_019_a_body_that_is_not_known() {
-    replayed(async |node| {
+    everywhere(async |node| {
         shop(&node).await;
         let any = node.find("/shop").unwrap();
         let fault = any
@@ -190,7 +190,7 @@ fn dss_019_a_body_that_is_not_known() {
 
 #[test]
 fn dss_020_submit_changes_nothing_and_tells_nobody() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         let told = shop
             .subscribe(motet_service::Subscribe::all())
@@ -205,7 +205,7 @@ fn dss_020_submit_changes_nothing_and_tells_nobody() {
 
 #[test]
 fn dss_021_each_update_reaches_its_own_handler() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         assert_eq!(shop.add(10).await, Ok(27));
         assert_eq!(shop.update(Line::new("pears", 1)).await, Ok(1));
@@ -214,7 +214,7 @@ fn dss_021_each_update_reaches_its_own_handler() {
 
 #[test]
 fn dss_023_after_drop_everything_is_gone() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         shop.drop_service().await.unwrap();
         assert_eq!(code(shop.get().await), FaultCode::Gone);
@@ -227,7 +227,7 @@ fn dss_023_after_drop_everything_is_gone() {
 
 #[test]
 fn sem_g503_the_teardown_operation_takes_the_service() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         assert_eq!(shop.close().await, Ok(7));
         assert_eq!(code(shop.get().await), FaultCode::Gone);
@@ -236,7 +236,7 @@ fn sem_g503_the_teardown_operation_takes_the_service() {
 
 #[test]
 fn dss_024_drop_waits_for_what_runs() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         let (slow, dropped) = futures(shop.add_slowly(50), shop.drop_service()).await;
         dropped.unwrap();
@@ -249,7 +249,7 @@ fn dss_024_drop_waits_for_what_runs() {
 
 #[test]
 fn dss_025_two_drops_at_once() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         let (one, two) = futures(shop.drop_service(), shop.drop_service()).await;
         let codes = [one, two].map(|answer| answer.map_err(|fault| fault.code()));
@@ -286,7 +286,7 @@ fn dss_044_to_047_neither_side_sees_what_the_other_does_with_a_value() {
 
 #[test]
 fn sem_g505_a_version_counts_the_changes() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = node
             .create(Create::<CornerShop>::of().at("/shop"))
             .await
@@ -304,7 +304,7 @@ fn sem_g505_a_version_counts_the_changes() {
 
 #[test]
 fn sem_g507_a_merge_patch_is_checked_and_atomic() {
-    replayed(async |node| {
+    everywhere(async |node| {
         let shop = shop(&node).await;
         shop.patch(serde_json::json!({"items": {"apples": null, "figs": 2}}))
             .await

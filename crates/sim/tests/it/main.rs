@@ -4,3 +4,4 @@ mod errors;
 mod phold;
 mod queues;
 mod random;
+mod simulation;

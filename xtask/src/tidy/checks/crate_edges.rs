@@ -3,12 +3,12 @@
 //! ```text
 //!  sync ◄─ dispatch ◄─ ports ◄─┬─ comm ◄─┬─ mining      comm also on: sums (on nothing), trace (on sync)
 //!                              │         ├─ mpi
+//!                              │         ├─ search
 //!                              │         └─ sim
-//!                              ├─ search
 //!                              └─ service ◄─┬─ http             service is on comm too, and on service-macros
 //!                                           └─ mesh
-//!  on top: motet ◄─ python, bench ◄─ cli      aside: testkit (dev only), patterns (on comm; for bench and
-//!                                              counts), xtask and fuzz
+//!  on top: motet ◄─ python, bench ◄─ cli      aside: testkit (dev only), patterns (on comm; for bench,
+//!                                              counts and examples), problems (on search), xtask and fuzz
 //! ```
 
 use crate::source::{Dependency, Kind, Tree};
@@ -24,7 +24,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("motet-comm", &["motet-ports", "motet-sums", "motet-trace"]),
     ("motet-mining", &["motet-comm"]),
     ("motet-mpi", &["motet-comm"]),
-    ("motet-search", &["motet-ports"]),
+    ("motet-search", &["motet-comm"]),
     ("motet-sim", &["motet-comm"]),
     ("motet-service-macros", &[]),
     ("motet-service", &["motet-comm", "motet-service-macros"]),
@@ -40,11 +40,16 @@ const BELOW: &[(&str, &[&str])] = &[
             "motet-service",
             "motet-http",
             "motet-mesh",
+            "motet-patterns",
         ],
     ),
     ("motet-python", &["motet"]),
     ("motet-patterns", &["motet-comm"]),
-    ("motet-bench", &["motet", "motet-patterns"]),
+    ("motet-problems", &["motet-search"]),
+    (
+        "motet-bench",
+        &["motet", "motet-patterns", "motet-problems"],
+    ),
     ("motet-cli", &["motet-bench"]),
     ("motet-counts", &["motet-patterns"]),
     (TESTKIT, &["motet-comm"]),
@@ -54,6 +59,9 @@ const BELOW: &[(&str, &[&str])] = &[
 
 /// Any package may use it in its tests, none elsewhere.
 const TESTKIT: &str = "motet-testkit";
+
+/// Any package may use it in its tests and examples.
+const PROBLEMS: &str = "motet-problems";
 
 const WHY: &str = "layers are crates, and a layer knows only what is below it";
 
@@ -93,7 +101,8 @@ fn may_use(user: &str, used: &Dependency) -> bool {
     if used.package == TESTKIT {
         return used.kind == Kind::Dev;
     }
-    is_above(user, &used.package)
+    let in_tests = used.package == PROBLEMS && used.kind == Kind::Dev;
+    in_tests || is_above(user, &used.package)
 }
 
 fn is_above(upper: &str, lower: &str) -> bool {

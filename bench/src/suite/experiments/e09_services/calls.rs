@@ -12,6 +12,8 @@ pub(crate) enum Kind {
     Get,
     /// Changed alone.
     Update,
+    /// The same, by a method that may wait: its calls go by the port.
+    Posted,
 }
 
 /// A number.
@@ -26,6 +28,9 @@ pub(crate) trait Counts {
     /// Adds one.
     #[update]
     fn add(&mut self, n: u64) -> u64;
+    /// Adds one, and may wait.
+    #[update]
+    async fn add_posted(&mut self, n: u64) -> u64;
 }
 
 #[derive(Service)]
@@ -39,6 +44,10 @@ impl Counts for Counter {
     fn add(&mut self, n: u64) -> u64 {
         self.count.n += n;
         self.count.n
+    }
+
+    async fn add_posted(&mut self, n: u64) -> u64 {
+        self.add(n)
     }
 }
 
@@ -87,10 +96,18 @@ async fn measure(
                     call.await?;
                 }
             }
+            Kind::Posted => {
+                let calls: Vec<_> = (0..group)
+                    .map(|_| counter.add_posted(1).into_future())
+                    .collect();
+                for call in calls {
+                    call.await?;
+                }
+            }
         }
     }
     let took = begun.elapsed();
-    if let Kind::Update = kind {
+    if let Kind::Update | Kind::Posted = kind {
         let all = (group * groups) as u64;
         let done = counter.get().await?.n;
         if done != all {

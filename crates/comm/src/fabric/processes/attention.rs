@@ -65,7 +65,7 @@ impl Processes {
 
     /// Waits until a message may have come, or for so long, or until [`Processes::rouse`].
     pub(crate) fn wait(&self, limit: Duration) {
-        self.transport.wait(limit);
+        self.transport.wait(self.nap(limit));
     }
 
     /// Has the thread that looks for messages go on, wherever it sleeps.

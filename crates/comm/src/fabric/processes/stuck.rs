@@ -79,6 +79,9 @@ impl Processes {
 
     /// The traffic, if all ranks here wait or have ended. Where they wait is kept.
     fn idle(&self, watch: &IdleWatch) -> Option<Traffic> {
+        if self.waits_for_room() {
+            return None;
+        }
         let (traffic, before) = (self.traffic(), watch.look()?);
         if self.stuck.0.lock().found == Some((before, traffic)) {
             return Some(traffic);

@@ -32,11 +32,11 @@ pub(crate) struct Way {
 }
 
 /// So many used pieces are kept, of so many bytes at most: a transport delivers about as much at once.
-const SPARE: usize = 8;
+const SPARE: usize = 64;
 const KEPT: usize = 32 * 1024;
 
 /// So many pieces lie at most between two ranks of a process, unless their sender leaves.
-const AHEAD: usize = 4;
+const AHEAD: usize = 16;
 
 impl Pieces {
     fn push(&mut self, ranks: [usize; 2], meeting: u32, piece: Vec<u8>) {
@@ -151,6 +151,8 @@ impl Processes {
         if let Some(piece) = taken {
             read(&piece);
             crossing.state().pieces.keep(piece);
+            // A rank here may wait for room.
+            self.wake(way.from);
             return true;
         }
         let process = self.process_of(way.from);
@@ -167,6 +169,20 @@ impl Processes {
             self.received.fetch_add(1, Ordering::Release);
         }
         was_read
+    }
+
+    /// Looks for messages, for a rank in a meeting that reads by itself what comes to it there from those ranks of which
+    /// `reads` says so.
+    pub(crate) fn poll_beside(&self, to: Way, reads: impl Fn(usize) -> bool) {
+        self.attention.looks();
+        let own = self.vector_header(to);
+        self.progress_but(&mut |header| {
+            let from = Header {
+                tag: own.tag,
+                ..*header
+            };
+            from == own && reads(header.tag as usize)
+        });
     }
 
     fn vector_header(&self, way: Way) -> Header {

@@ -1,9 +1,9 @@
 //! One exchange of one rank with its neighbours.
 
 use super::Neighbourhood;
+use crate::collective_call::{Collective, CollectiveCall};
 use crate::envelope::Kind;
 use crate::fabric::Ticket;
-use crate::meet::Collective;
 use crate::pending::{Ended, Pending, Waiting, Whys};
 use crate::point_to_point::{Receiving, Use};
 use crate::profile::Called;
@@ -155,8 +155,8 @@ where
     P: Receive<T> + 'c,
     G: FnOnce(Vec<Option<T>>) -> Result<R, CommError> + 'c,
 {
-    fn now(self) -> Waiting<'c, Self> {
-        Waiting::new(self.of.comm.spot(), self)
+    fn now(self) -> CollectiveCall<Waiting<'c, Self>> {
+        CollectiveCall::new(Waiting::new(self.of.comm.spot(), self))
     }
 
     fn started(mut self) -> Request<'c, R> {

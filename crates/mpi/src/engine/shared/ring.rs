@@ -27,7 +27,7 @@ use super::parcel::Parcel;
 use cells::Ring;
 use course::Course;
 use frame::{
-    CELL, FAREWELL, FIRST, LINE, REST, Stamp, WHOLE, frame_cells, is_stamp, stamp, words_of,
+    CELL, FAREWELL, FIRST, LINE, REST, Stamp, WHOLE, Whole, frame_cells, is_stamp, stamp, words_of,
 };
 use motet_comm::{Gone, Header};
 use motet_sync::atomic::{AtomicU64, Ordering};
@@ -247,6 +247,16 @@ impl<M: Memory> RingReceiver<M> {
         is_stamp(stamp, self.read) && Stamp::read(stamp).bytes >= bytes
     }
 
+    /// The header of what has come next, if it is a message of one frame.
+    #[inline]
+    pub(super) fn next_header(&self) -> Option<Header> {
+        let at = self.ring.at(self.read);
+        // Acquire: the frame was written before its stamp.
+        let stamp = self.ring.data()[at].load(Ordering::Acquire);
+        let is_it = is_stamp(stamp, self.read) && Stamp::read(stamp).kind == WHOLE;
+        (is_it && !self.broken).then(|| self.ring.header(at))
+    }
+
     /// Reads what has come next block by block where it lies, if it is a message of one frame with this header; `read` is told
     /// how many bytes follow. Whether it is, and is then gone.
     pub(super) fn read_next(
@@ -385,12 +395,6 @@ impl<M: Memory> RingReceiver<M> {
         });
         Ok(None)
     }
-}
-
-/// What is whole by a frame.
-enum Whole {
-    Message(Header),
-    Farewell,
 }
 
 /// A frame that the sender cannot have written, or not now.

@@ -18,6 +18,8 @@
 //! hands to the next by what a call returns ([`Next`]). There is one node `N` for turns: here while no turn
 //! is queued.
 
+mod at_once;
+
 use super::guest::Guest;
 use super::next::{Entry, Next, Step};
 use super::pending::{Work, same};
@@ -25,7 +27,7 @@ use super::state::{Fairness, Look, Phase, State};
 use crate::crowd::{Crowd, order};
 use crate::delivery::QueueHandle;
 use motet_dispatch::{Task, TaskList};
-use motet_sync::atomic::{AtomicUsize, Ordering};
+use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use motet_sync::{CachePadded, Mutex, asymmetric};
 use std::sync::Arc;
 
@@ -36,6 +38,8 @@ pub(super) struct Floor<N> {
     admitted: CachePadded<AtomicUsize>,
     state: CachePadded<Mutex<State<N>>>,
     guest: Guest,
+    /// An exclusive handler that began at once has the floor. Written by who has it.
+    brief: AtomicBool,
 }
 
 impl<N> Floor<N> {
@@ -46,6 +50,7 @@ impl<N> Floor<N> {
             admitted: CachePadded::default(),
             state: CachePadded::new(Mutex::new(State::new(node, fairness))),
             guest: Guest::new(),
+            brief: AtomicBool::new(false),
         }
     }
 

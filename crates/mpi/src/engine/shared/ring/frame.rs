@@ -56,3 +56,9 @@ pub(super) fn words_of(header: &Header) -> [u64; 2] {
     let one = u64::from(header.source) | u64::from(header.destination) << 32;
     [one, u64::from(header.tag)]
 }
+
+/// What is whole by a frame.
+pub(super) enum Whole {
+    Message(Header),
+    Farewell,
+}

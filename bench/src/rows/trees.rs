@@ -1,0 +1,147 @@
+//! Trees that are searched: N queens and the unbalanced trees of UTS.
+//!
+//! Question: what does a node cost when ranks search a tree? Definition: time of the whole search over the nodes. `plain` is a
+//! recursion without any library. rayon: halves of a stack, given away after each thousand nodes (UTS), or a task for each
+//! node down to a depth (queens): its best forms. Threads are bound to cores on both sides. Threats: the work of a node hides
+//! the rest; on two threads the system's balance shows.
+
+use crate::contest::{Bar, Contest, Program};
+use crate::peers::rayon;
+use crate::selection::Effort;
+use ::rayon::prelude::{IntoParallelIterator, ParallelIterator};
+use motet_comm::World;
+use motet_problems::{Queens, Rows, Uts};
+use motet_search::{Search, SearchError, Tree};
+use motet_sync::thread;
+use std::hint::black_box;
+use std::time::Instant;
+
+/// Nodes after which a task of rayon gives half of its stack away.
+const SHARE: usize = 1000;
+/// Tasks of rayon for queens down to this row.
+const ROWS: u32 = 4;
+
+/// The rows.
+pub(crate) fn contests(effort: Effort) -> Vec<Contest> {
+    let size = match effort {
+        Effort::Trial => 6,
+        Effort::Quick => 12,
+        Effort::Full => 13,
+    };
+    let queens = Queens { size };
+    let trees = match effort {
+        Effort::Trial => [("default", Uts::SMALL), ("default again", Uts::SMALL)],
+        Effort::Quick | Effort::Full => [("T1", Uts::T1), ("T3", Uts::T3)],
+    };
+    let mut contests = Vec::new();
+    for threads in [1, thread::cores().max(2)] {
+        contests.push(row(
+            format!("{size} queens, {}", on(threads)),
+            threads,
+            1.1,
+            Box::new(move || folded(&queens, threads)),
+            Box::new(move || timed(|| queens.plain(queens.root())[1])),
+            Box::new(move || pooled(threads, || below(queens, queens.root(), 0))),
+        ));
+        for (name, tree) in trees {
+            contests.push(row(
+                format!("UTS {name}, {}", on(threads)),
+                threads,
+                1.05,
+                Box::new(move || folded(&tree, threads)),
+                Box::new(move || timed(|| tree.plain(&tree.root()))),
+                Box::new(move || pooled(threads, || halves(&tree, vec![tree.root()]))),
+            ));
+        }
+    }
+    contests
+}
+
+fn on(threads: usize) -> String {
+    match threads {
+        1 => "1 thread".to_owned(),
+        threads => format!("{threads} threads"),
+    }
+}
+
+/// On one thread the bar is the plain program; on more it is rayon, of whose speed-up 0.95 is to be reached.
+fn row(
+    row: String,
+    threads: usize,
+    bar: f64,
+    motet: Program,
+    plain: Program,
+    rayon: Program,
+) -> Contest {
+    let bars = match threads {
+        1 => vec![Bar::AtMostTimes(bar, "plain")],
+        _ => vec![Bar::AtMostTimes(1.0 / 0.95, "rayon")],
+    };
+    Contest {
+        row,
+        unit: "ns per node",
+        motet,
+        peers: vec![("plain", plain), ("rayon", rayon)],
+        bars,
+        limit: None,
+        cold: false,
+    }
+}
+
+/// Time for a node of what counts nodes.
+fn timed(count: impl FnOnce() -> u64) -> Result<f64, String> {
+    let begin = Instant::now();
+    let nodes = black_box(count());
+    Ok(begin.elapsed().as_nanos() as f64 / nodes as f64)
+}
+
+fn folded<T: Tree + Sync>(tree: &T, ranks: usize) -> Result<f64, String> {
+    let world = World::threads(ranks).pin(true);
+    let search = Search::default();
+    let times = world.run(async |comm| -> Result<_, SearchError> {
+        comm.barrier().await?;
+        let begin = Instant::now();
+        let count = |sum: &mut u64, _: &T::Node| *sum += 1;
+        let counted = search.fold(&comm, tree, || 0, count, |a, b| a + b).await?;
+        Ok(begin.elapsed().as_nanos() as f64 / counted.result as f64)
+    });
+    Ok(times.map_err(|error| error.to_string())?[0])
+}
+
+fn pooled(threads: usize, count: impl FnOnce() -> u64 + Send) -> Result<f64, String> {
+    let pool = rayon::pool(threads, true)?;
+    pool.install(|| timed(count))
+}
+
+/// A task for each node down to some row.
+fn below(queens: Queens, rows: Rows, row: u32) -> u64 {
+    if row == ROWS {
+        return queens.plain(rows)[1];
+    }
+    let mut children = Vec::new();
+    queens.children(&rows, &mut children);
+    let children = children.into_par_iter();
+    1 + children
+        .map(|child| below(queens, child, row + 1))
+        .sum::<u64>()
+}
+
+/// Half of the stack after each thousand nodes.
+fn halves<T: Tree<Node: Send> + Sync>(tree: &T, mut stack: Vec<T::Node>) -> u64 {
+    let (mut nodes, mut children) = (0, Vec::new());
+    loop {
+        for _ in 0..SHARE {
+            let Some(node) = stack.pop() else {
+                return nodes;
+            };
+            nodes += 1;
+            tree.children(&node, &mut children);
+            stack.append(&mut children);
+        }
+        if stack.len() > 1 {
+            let others = stack.split_off(stack.len() / 2);
+            let (own, theirs) = ::rayon::join(|| halves(tree, others), || halves(tree, stack));
+            return nodes + own + theirs;
+        }
+    }
+}

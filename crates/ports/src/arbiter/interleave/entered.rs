@@ -1,0 +1,92 @@
+//! Handlers that run where they are called, as members of an interleave.
+
+use super::ActiveInterleave;
+use super::shared::Shared;
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// The calling thread runs a handler of an interleave until this is dropped: see
+/// [`ActiveInterleave::try_concurrent`] and [`ActiveInterleave::try_exclusive`].
+///
+/// It stays on its thread, so no future that is sent between threads keeps it.
+#[must_use = "the handler has ended when this is dropped"]
+pub struct Entered<'a> {
+    shared: &'a Arc<Shared>,
+    alone: bool,
+    /// Neither `Send` nor `Sync`: the handler is counted where its thread counts.
+    stays: PhantomData<*const ()>,
+}
+
+/// # Handlers without items
+impl ActiveInterleave {
+    /// Begins a concurrent handler on the calling thread, if it need not wait: nobody is alone, and no exclusive or
+    /// teardown item waits. No item, no task and no queue take part. The handler should be short, and call nothing
+    /// that waits.
+    ///
+    /// ```
+    /// use motet_dispatch::Inline;
+    /// use motet_ports::{Interleave, Port, Receive};
+    ///
+    /// let ends = Port::new();
+    /// let interleave = Interleave::new()
+    ///     .teardown(Receive::once(&ends, |()| {}))
+    ///     .activate(&Inline::new("here"))
+    ///     .unwrap();
+    /// let (one, two) = (interleave.try_concurrent(), interleave.try_concurrent());
+    /// assert!(one.is_some() && two.is_some());
+    /// assert!(interleave.try_exclusive().is_none(), "not alone");
+    /// drop((one, two));
+    /// assert!(interleave.try_exclusive().is_some());
+    /// ends.post(()).unwrap();
+    /// assert!(interleave.try_concurrent().is_none(), "torn down");
+    /// ```
+    #[inline]
+    pub fn try_concurrent(&self) -> Option<Entered<'_>> {
+        match self.0.floor.try_enter() {
+            Ok(()) => Some(Entered::new(&self.0, false)),
+            Err(next) => {
+                self.0.carry_out(next);
+                None
+            }
+        }
+    }
+
+    /// Begins an exclusive handler on the calling thread, if it need not wait: no handler runs, and none waits. Items
+    /// that come meanwhile wait, in their order, until this is dropped. Otherwise as
+    /// [`ActiveInterleave::try_concurrent`].
+    #[inline]
+    pub fn try_exclusive(&self) -> Option<Entered<'_>> {
+        let taken = self.0.floor.try_take();
+        taken.then(|| Entered::new(&self.0, true))
+    }
+}
+
+impl<'a> Entered<'a> {
+    fn new(shared: &'a Arc<Shared>, alone: bool) -> Self {
+        Entered {
+            shared,
+            alone,
+            stays: PhantomData,
+        }
+    }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        let floor = &self.shared.floor;
+        let next = match self.alone {
+            true => floor.end_brief(),
+            false => floor.leave(),
+        };
+        self.shared.carry_out(next);
+    }
+}
+
+impl fmt::Debug for Entered<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entered")
+            .field("alone", &self.alone)
+            .finish_non_exhaustive()
+    }
+}

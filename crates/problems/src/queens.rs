@@ -1,0 +1,82 @@
+//! N queens.
+
+use motet_search::Tree;
+use serde::{Deserialize, Serialize};
+
+/// Queens on the first rows of a board, none of which attacks another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queens {
+    /// Rows and columns of the board, at most 32.
+    pub size: u32,
+}
+
+/// Some rows with a queen each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rows {
+    /// Columns with a queen.
+    columns: u32,
+    /// Columns of the next row that a queen attacks along a diagonal.
+    left: u32,
+    right: u32,
+}
+
+impl Queens {
+    /// Whether there is a queen in each row.
+    #[must_use]
+    #[inline]
+    pub fn is_solution(self, rows: &Rows) -> bool {
+        rows.columns.count_ones() == self.size
+    }
+
+    #[inline]
+    fn all(self) -> u32 {
+        u32::MAX >> (32 - self.size)
+    }
+
+    /// The solutions and nodes below `rows`, by plain recursion: what a search is measured against.
+    #[must_use]
+    pub fn plain(self, rows: Rows) -> [u64; 2] {
+        let mut sum = [u64::from(self.is_solution(&rows)), 1];
+        let mut free = self.all() & !(rows.columns | rows.left | rows.right);
+        while free != 0 {
+            let queen = free & free.wrapping_neg();
+            free ^= queen;
+            let below = self.plain(rows.with(queen));
+            sum = [sum[0] + below[0], sum[1] + below[1]];
+        }
+        sum
+    }
+}
+
+impl Rows {
+    #[inline]
+    fn with(self, queen: u32) -> Rows {
+        Rows {
+            columns: self.columns | queen,
+            left: (self.left | queen) << 1,
+            right: (self.right | queen) >> 1,
+        }
+    }
+}
+
+impl Tree for Queens {
+    type Node = Rows;
+
+    fn root(&self) -> Rows {
+        Rows {
+            columns: 0,
+            left: 0,
+            right: 0,
+        }
+    }
+
+    #[inline]
+    fn children(&self, rows: &Rows, out: &mut Vec<Rows>) {
+        let mut free = self.all() & !(rows.columns | rows.left | rows.right);
+        while free != 0 {
+            let queen = free & free.wrapping_neg();
+            free ^= queen;
+            out.push(rows.with(queen));
+        }
+    }
+}

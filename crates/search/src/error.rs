@@ -1,0 +1,159 @@
+//! What can go wrong in a search.
+
+use motet_comm::CommError;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A search ended without a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SearchError {
+    /// The program's tree, or its wish, has ended the search. All ranks get the same.
+    Fault(Fault),
+    /// Ranks cannot reach each other.
+    Comm(CommError),
+}
+
+/// Why a search was ended. Paths are the numbers of the children from the root, from 0.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The program's code panicked at a node.
+    Panicked {
+        /// Where it ran.
+        rank: usize,
+        /// The path of the node.
+        path: Vec<u32>,
+        /// What the panic said.
+        message: String,
+    },
+    /// A node has children deeper than [`Limits::depth`](crate::Limits::depth).
+    TooDeep {
+        /// The rank that has met it.
+        rank: usize,
+        /// The path of the node.
+        path: Vec<u32>,
+        /// The limit.
+        limit: u32,
+    },
+    /// A rank holds more nodes than [`Limits::held`](crate::Limits::held).
+    TooManyHeld {
+        /// The rank.
+        rank: usize,
+        /// The path of the node whose children were added last.
+        path: Vec<u32>,
+        /// What it holds.
+        held: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A [`Causality`](motet_dispatch::Causality) under which a rank runs was cancelled.
+    Cancelled {
+        /// The rank that has noticed it first.
+        rank: usize,
+        /// Which, and why.
+        reason: String,
+    },
+    /// [`Game::leaf`](crate::Game::leaf) gives no value where it must.
+    NoLeaf {
+        /// The path of the position.
+        path: Vec<u32>,
+    },
+    /// Settings that no search can have.
+    Settings {
+        /// What is wrong, and what to do.
+        problem: String,
+    },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Panicked {
+                rank,
+                path,
+                message,
+            } => write!(
+                f,
+                "the program's code panicked on rank {rank} at {}: {message}",
+                Node(path)
+            ),
+            Fault::TooDeep { rank, path, limit } => write!(
+                f,
+                "rank {rank} has met a node deeper than the limit of {limit}, below {}: if the tree is finite, \
+                 raise `limits.depth`; if a node is among its own descendants, it is not a tree",
+                Node(path)
+            ),
+            Fault::TooManyHeld {
+                rank,
+                path,
+                held,
+                limit,
+            } => write!(
+                f,
+                "rank {rank} holds {held} nodes at {}, and the limit is {limit}: raise `limits.held`, or have \
+                 `children` make fewer",
+                Node(path)
+            ),
+            Fault::Cancelled { rank, reason } => {
+                write!(f, "the search was cancelled on rank {rank}: {reason}")
+            }
+            Fault::NoLeaf { path } => write!(
+                f,
+                "`leaf` gives no value for {}, which has depth 0 or no moves: it must return `Some` there",
+                Node(path)
+            ),
+            Fault::Settings { problem } => f.write_str(problem),
+        }
+    }
+}
+
+/// A node by its path, of which a long one is cut.
+struct Node<'a>(&'a [u32]);
+
+impl fmt::Display for Node<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 16;
+        if self.0.is_empty() {
+            return f.write_str("the root");
+        }
+        let numbers = self.0.iter().take(SHOWN).map(u32::to_string);
+        let numbers = numbers.collect::<Vec<_>>().join(".");
+        match self.0.len() {
+            ..=SHOWN => write!(f, "node {numbers}"),
+            depth => write!(f, "node {numbers}… at depth {depth}"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl fmt::Display for SearchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SearchError::Fault(fault) => fault.fmt(f),
+            SearchError::Comm(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SearchError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            SearchError::Fault(fault) => Some(fault),
+            SearchError::Comm(error) => Some(error),
+        }
+    }
+}
+
+impl From<Fault> for SearchError {
+    fn from(fault: Fault) -> Self {
+        SearchError::Fault(fault)
+    }
+}
+
+impl From<CommError> for SearchError {
+    fn from(error: CommError) -> Self {
+        SearchError::Comm(error)
+    }
+}

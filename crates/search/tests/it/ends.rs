@@ -1,0 +1,337 @@
+//! How searches end that do not come to the end of their tree.
+
+use crate::{RANKS, on};
+use motet_comm::{Communicator, World};
+use motet_dispatch::Causality;
+use motet_search::{
+    Bounded, Fault, Game, Limit, Limits, OnProgress, Order, Outcome, Search, SearchError, Tree,
+};
+use motet_sync::Mutex;
+use motet_testkit::{patience, within};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A tree of more nodes than anybody can visit: three children each, a thousand levels.
+struct Endless;
+
+impl Tree for Endless {
+    type Node = u32;
+
+    fn root(&self) -> u32 {
+        1
+    }
+
+    fn children(&self, node: &u32, out: &mut Vec<u32>) {
+        if *node < 1_000 {
+            out.extend([node + 1; 3]);
+        }
+    }
+}
+
+/// A tree of three levels of thirty children each; the node of this path panics.
+struct Fragile(&'static [u32]);
+
+impl Tree for Fragile {
+    type Node = Vec<u32>;
+
+    fn root(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    fn children(&self, node: &Vec<u32>, out: &mut Vec<Vec<u32>>) {
+        assert!(node != self.0, "a fragile node");
+        if node.len() < 3 {
+            out.extend((0..30).map(|child| [&node[..], &[child]].concat()));
+        }
+    }
+}
+
+impl Bounded for Fragile {
+    type Value = u32;
+
+    fn value(&self, _: &Vec<u32>) -> Option<u32> {
+        None
+    }
+
+    fn bound(&self, _: &Vec<u32>) -> u32 {
+        0
+    }
+}
+
+async fn count<T: Tree>(
+    search: &Search,
+    comm: &Communicator,
+    tree: &T,
+) -> Result<Outcome<u64>, SearchError> {
+    let count = |sum: &mut u64, _: &T::Node| *sum += 1;
+    search.fold(comm, tree, || 0, count, |a, b| a + b).await
+}
+
+/// The fault that all ranks get.
+fn fault<T: Tree + Sync>(ranks: usize, limits: Limits, tree: &T) -> Fault {
+    let search = Search {
+        limits,
+        ..Search::default()
+    };
+    on(ranks, async |comm| {
+        match count(&search, &comm, tree).await {
+            Err(SearchError::Fault(fault)) => Ok(fault),
+            other => panic!("no fault: {other:?}"),
+        }
+    })
+}
+
+#[test]
+fn sem_g716_a_limit_ends_a_search() {
+    within(patience(), || {
+        for ranks in RANKS {
+            let limits = Limits {
+                nodes: 100_000,
+                ..Limits::default()
+            };
+            let search = Search {
+                limits,
+                ..Search::default()
+            };
+            let (stopped, nodes) = on(ranks, async |comm| {
+                let found = count(&search, &comm, &Endless).await?;
+                Ok((found.stopped, found.report.nodes))
+            });
+            assert_eq!(stopped, Some(Limit::Nodes));
+            match ranks {
+                1 => assert_eq!(nodes, 100_000),
+                _ => assert!(nodes >= 100_000, "{nodes} on {ranks}"),
+            }
+        }
+    });
+}
+
+#[test]
+fn sem_g716_time_ends_a_search() {
+    let limits = Limits {
+        time: Duration::from_millis(20),
+        ..Limits::default()
+    };
+    let search = Search {
+        limits,
+        ..Search::default()
+    };
+    for ranks in RANKS {
+        let stopped = on(ranks, async |comm| {
+            Ok(count(&search, &comm, &Endless).await?.stopped)
+        });
+        assert_eq!(stopped, Some(Limit::Time));
+    }
+}
+
+#[test]
+fn sem_g717_a_panic_has_a_path_on_every_rank() {
+    for ranks in RANKS {
+        let found = fault(ranks, Limits::default(), &Fragile(&[17, 4]));
+        let Fault::Panicked { path, message, .. } = &found else {
+            panic!("{found:?}");
+        };
+        assert_eq!((&path[..], &message[..]), (&[17, 4][..], "a fragile node"));
+        assert!(found.to_string().contains("node 17.4"), "{found}");
+    }
+    let search = Search {
+        order: Order::Replicable {
+            window: 4,
+            split: 1,
+        },
+        ..Search::default()
+    };
+    for ranks in RANKS {
+        for tree in [Fragile(&[]), Fragile(&[17, 4]), Fragile(&[3])] {
+            let fault = on(ranks, async |comm| {
+                match search.maximise(&comm, &tree).await {
+                    Err(SearchError::Fault(Fault::Panicked { path, .. })) => Ok(path),
+                    other => panic!("no panic: {other:?}"),
+                }
+            });
+            assert_eq!(fault, tree.0, "on {ranks}");
+        }
+    }
+}
+
+/// A node that is its own child.
+struct Loop;
+
+impl Tree for Loop {
+    type Node = ();
+
+    fn root(&self) {}
+
+    fn children(&self, (): &(), out: &mut Vec<()>) {
+        out.push(());
+    }
+}
+
+#[test]
+fn sem_g717_what_is_no_tree_is_told_by_the_limit() {
+    for ranks in RANKS {
+        let found = fault(ranks, Limits::default(), &Loop);
+        let Fault::TooDeep { path, limit, .. } = &found else {
+            panic!("{found:?}");
+        };
+        assert_eq!(path.len(), *limit as usize);
+        assert!(found.to_string().contains("limits.depth"), "{found}");
+    }
+    let limits = Limits {
+        depth: 3,
+        ..Limits::default()
+    };
+    // Three levels below the root are as deep as three.
+    let nodes = on(2, async |comm| {
+        let search = Search {
+            limits: limits.clone(),
+            ..Search::default()
+        };
+        Ok(count(&search, &comm, &Fragile(&[99])).await?.result)
+    });
+    assert_eq!(nodes, 1 + 30 + 900 + 27_000);
+}
+
+#[test]
+fn sem_g717_too_many_nodes_are_told() {
+    let limits = Limits {
+        held: 50,
+        ..Limits::default()
+    };
+    for ranks in RANKS {
+        let found = fault(ranks, limits.clone(), &Fragile(&[99]));
+        assert!(
+            matches!(
+                found,
+                Fault::TooManyHeld {
+                    held: 51..,
+                    limit: 50,
+                    ..
+                }
+            ),
+            "{found:?}"
+        );
+        assert!(found.to_string().contains("limits.held"), "{found}");
+    }
+}
+
+#[test]
+fn sem_g718_a_cancelled_search_ends_everywhere() {
+    within(patience(), || {
+        for ranks in RANKS {
+            let causality = Causality::new("search");
+            let cancel = causality.clone();
+            let progress = OnProgress {
+                every: Duration::ZERO,
+                tell: Arc::new(move |_| {
+                    cancel.cancel("enough");
+                }),
+            };
+            let search = Search {
+                progress: Some(progress),
+                ..Search::default()
+            };
+            let run = || {
+                on(ranks, async |comm| {
+                    match count(&search, &comm, &Endless).await {
+                        Err(SearchError::Fault(fault @ Fault::Cancelled { .. })) => Ok(fault),
+                        other => panic!("not cancelled: {other:?}"),
+                    }
+                })
+            };
+            let told = causality.run(run).to_string();
+            assert!(told.contains("enough"), "{told}");
+        }
+    });
+}
+
+#[test]
+fn sem_g719_progress_is_told() {
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let progress = OnProgress {
+        every: Duration::ZERO,
+        tell: Arc::new({
+            let told = Arc::clone(&told);
+            move |progress| told.lock().push(progress)
+        }),
+    };
+    let search = Search {
+        progress: Some(progress),
+        ..Search::default()
+    };
+    let nodes = on(2, async |comm| {
+        Ok(count(&search, &comm, &Fragile(&[99])).await?.result)
+    });
+    let told = told.lock();
+    assert!(told.is_sorted_by_key(|progress| progress.nodes));
+    assert!(
+        told.last()
+            .is_some_and(|last| (1..=nodes).contains(&last.nodes))
+    );
+}
+
+#[test]
+fn nothing_is_left_of_a_search() {
+    let limits = Limits {
+        nodes: 50_000,
+        ..Limits::default()
+    };
+    let search = Search {
+        limits,
+        ..Search::default()
+    };
+    let ended = World::threads(8).run_outcome(async |comm| -> Result<_, SearchError> {
+        count(&search, &comm, &Endless).await?;
+        search.find(&comm, &Endless, |node| *node == 900).await?;
+        Ok(())
+    });
+    assert!(ended.unwrap().unmatched.is_empty());
+}
+
+#[test]
+fn a_window_of_nothing_is_refused() {
+    let search = Search {
+        order: Order::Replicable {
+            window: 0,
+            split: 1,
+        },
+        ..Search::default()
+    };
+    let told = on(2, async |comm| {
+        Ok(search
+            .maximise(&comm, &Fragile(&[]))
+            .await
+            .unwrap_err()
+            .to_string())
+    });
+    assert!(told.contains("window"), "{told}");
+}
+
+impl Game for Fragile {
+    fn leaf(&self, node: &Vec<u32>, _: u32) -> Option<i32> {
+        (node.len() == 3).then_some(0)
+    }
+
+    fn key(&self, node: &Vec<u32>) -> u64 {
+        node.iter()
+            .fold(0, |key, child| key * 32 + u64::from(*child) + 1)
+    }
+}
+
+#[test]
+fn sem_g717_a_game_without_a_value_is_told() {
+    let search = Search::default();
+    for ranks in RANKS {
+        let played = |depth, tree: Fragile| {
+            on(ranks, async |comm| {
+                match search.play(&comm, &tree, depth).await {
+                    Err(SearchError::Fault(fault)) => Ok(fault),
+                    other => panic!("no fault: {other:?}"),
+                }
+            })
+        };
+        assert!(matches!(played(2, Fragile(&[99])), Fault::NoLeaf { .. }));
+        let panicked = played(3, Fragile(&[17]));
+        assert!(matches!(panicked, Fault::Panicked { path, .. } if path == [17]));
+    }
+}

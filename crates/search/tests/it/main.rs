@@ -1,0 +1,26 @@
+//! Tests of `motet-search` through its public face.
+
+mod answers;
+mod ends;
+mod promises;
+
+use motet_comm::{Communicator, World};
+use motet_search::SearchError;
+use std::fmt::Debug;
+
+/// Ranks that tests run on.
+const RANKS: [usize; 3] = [1, 2, 8];
+
+/// Runs on so many ranks; what they agree on.
+fn on<R: Send + PartialEq + Debug>(
+    ranks: usize,
+    body: impl AsyncFn(Communicator) -> Result<R, SearchError> + Sync,
+) -> R {
+    let mut results = World::threads(ranks).run(body).unwrap();
+    let first = results.pop().unwrap();
+    assert!(
+        results.iter().all(|result| *result == first),
+        "ranks differ"
+    );
+    first
+}

@@ -1,0 +1,82 @@
+//! Changes that wait, in batches: up to sixteen are one exclusive handler.
+//!
+//! ```text
+//!   calls ──► items, oldest first:  a b c d │ e f      one post to the port of batches for each batch
+//!                                   batch 1 │ batch 2  begun when the one before is full, begun or closed
+//! ```
+//!
+//! A batch is closed when an operation is posted that goes by a port of its own, so that all of them stay in the
+//! order of their calls.
+
+use super::slot::Item;
+use crate::Contract;
+use motet_sync::Mutex;
+use std::collections::VecDeque;
+
+/// The changes of a service that wait, and whose handlers do not.
+pub(crate) struct Batches<C: Contract>(Mutex<Waiting<C>>);
+
+struct Waiting<C: Contract> {
+    items: VecDeque<Item<C>>,
+    /// How many of them are of each batch, oldest first.
+    counts: VecDeque<usize>,
+    /// Whether the youngest batch takes more.
+    is_open: bool,
+}
+
+/// So many are of one batch at most.
+const MOST: usize = 16;
+
+impl<C: Contract> Batches<C> {
+    /// Adds an item to the youngest batch, or to a new one, which `post` posts; called under the lock.
+    ///
+    /// # Errors
+    /// The item, and why the batch was not posted.
+    pub(crate) fn add<E>(
+        &self,
+        item: Item<C>,
+        post: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), (Item<C>, E)> {
+        let mut waiting = self.0.lock();
+        if let (true, Some(count)) = (waiting.is_open, waiting.counts.back_mut()) {
+            *count += 1;
+            waiting.is_open = *count < MOST;
+            waiting.items.push_back(item);
+            return Ok(());
+        }
+        // Whoever handles it waits for the lock.
+        if let Err(why) = post() {
+            return Err((item, why));
+        }
+        waiting.items.push_back(item);
+        waiting.counts.push_back(1);
+        waiting.is_open = true;
+        Ok(())
+    }
+
+    /// What is added from here on is of another batch than what was added before.
+    pub(crate) fn close(&self) {
+        self.0.lock().is_open = false;
+    }
+
+    /// Takes the oldest batch.
+    pub(crate) fn take(&self) -> VecDeque<Item<C>> {
+        let mut waiting = self.0.lock();
+        let count = waiting.counts.pop_front().unwrap_or(0);
+        if waiting.counts.is_empty() {
+            waiting.is_open = false;
+        }
+        let later = waiting.items.split_off(count);
+        std::mem::replace(&mut waiting.items, later)
+    }
+}
+
+impl<C: Contract> Default for Batches<C> {
+    fn default() -> Self {
+        Batches(Mutex::new(Waiting {
+            items: VecDeque::new(),
+            counts: VecDeque::new(),
+            is_open: false,
+        }))
+    }
+}

@@ -1,0 +1,129 @@
+//! Operations that are carried out where they are called.
+//!
+//! A caller on a worker of the service need not post a short operation that could begin now, and wait for its
+//! answer: it enters the interleave itself, as a handler, and has the answer at once. Whatever must wait goes by
+//! the ports:
+//!
+//! ```text
+//!   call ──► short, not async, on a worker of the service, no change of it waits?
+//!             │ yes: the interleave lets in? ── yes ──► handler, on this thread ──► answer
+//!             └ no ─────────────────────────── no ───► port
+//! ```
+//!
+//! A replay has all operations posted, so that every order of them is tried.
+
+use super::slot::Slot;
+use crate::options::{Envelope, Options};
+use crate::{Contract, Fault, Group, Operation, Snapshot};
+use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::thread_local;
+use std::cell::Cell;
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+/// What a service at work does for callers on its own workers.
+pub(crate) trait AtOnce<C: Contract>: Send + Sync {
+    /// Get. `None`: it would have to wait.
+    fn get(&self, envelope: &Envelope) -> Option<Result<Snapshot<C::State>, Fault>>;
+
+    /// Runs the handler of an operation whose method is not async.
+    ///
+    /// # Errors
+    /// What was given, when it would have to wait.
+    fn run(
+        self: Arc<Self>,
+        operation: &Operation,
+        request: C::Request,
+        envelope: Envelope,
+    ) -> Result<Result<C::Outcome, Fault>, (C::Request, Envelope)>;
+}
+
+/// What is known of operations that may be carried out where they are called.
+pub(crate) struct Direct<C: Contract> {
+    /// There once the service serves, but not under a replay.
+    served: OnceLock<Weak<dyn AtOnce<C>>>,
+    /// Whether the handler of each operation was short when it ran last.
+    short: Box<[AtomicBool]>,
+}
+
+/// A handler that takes longer goes by the queue, where other workers can take it: about as long as it takes to
+/// wake one.
+const SHORT: Duration = Duration::from_micros(10);
+
+/// So many answers that are there at once are given to the tasks of a thread before one of them waits until others
+/// have run: a task that only calls would keep its worker.
+const IN_A_ROW: u32 = 128;
+
+thread_local! {
+    static ANSWERS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Whether a task that takes an answer which is there lets others run first.
+pub(crate) fn gives_way() -> bool {
+    let answers = ANSWERS.get();
+    let enough = answers == IN_A_ROW;
+    ANSWERS.set(if enough { 0 } else { answers + 1 });
+    enough
+}
+
+impl<C: Contract> Direct<C> {
+    pub(crate) fn serve(&self, served: Weak<dyn AtOnce<C>>) {
+        // It serves once.
+        let _again = self.served.set(served);
+    }
+
+    /// The handler of an operation has run for so long.
+    pub(crate) fn ran(&self, operation: &Operation, span: Duration) {
+        let (short, is_short) = (&self.short[operation.number], span < SHORT);
+        // Relaxed, here and below: either way is right at any time.
+        if short.load(Ordering::Relaxed) != is_short {
+            short.store(is_short, Ordering::Relaxed);
+        }
+    }
+
+    fn is_short(&self, operation: &Operation) -> bool {
+        self.short[operation.number].load(Ordering::Relaxed)
+    }
+}
+
+impl<C: Contract> Slot<C> {
+    /// Who carries out `operation`, or Get, where it is called, if that may be done now.
+    pub(crate) fn direct(
+        &self,
+        operation: Option<&Operation>,
+        options: &Options,
+    ) -> Option<Arc<dyn AtOnce<C>>> {
+        let is_plain = options.key.is_none() && !options.capture;
+        let fits = match operation {
+            None => true,
+            Some(operation) => {
+                let group = match operation.group {
+                    Group::Concurrent => true,
+                    Group::Exclusive => !self.is_stored,
+                    Group::Teardown | Group::Independent => false,
+                };
+                group
+                    && !operation.is_async
+                    && self.direct.is_short(operation)
+                    && self.common.queue.is_own_worker()
+            }
+        };
+        // What the caller has posted before comes first.
+        if !(is_plain && fits && self.changes.is_empty() && self.common.queue.may_start()) {
+            return None;
+        }
+        self.direct.served.get()?.upgrade()
+    }
+}
+
+impl<C: Contract> Default for Direct<C> {
+    fn default() -> Self {
+        Direct {
+            served: OnceLock::new(),
+            short: C::OPERATIONS
+                .iter()
+                .map(|_| AtomicBool::new(false))
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Operations that are carried out where they are called.
+
+use motet_dispatch::{Causality, Dispatcher, spawn};
+use motet_ports::timer::sleep;
+use motet_ports::{Port, reply, wait_blocking_for};
+use motet_service::{Create, Cx, Fault, FaultCode, Node, Service, State, contract, data};
+use std::future::{Future, IntoFuture};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// What has been done, in order.
+#[data]
+#[derive(Default)]
+pub(crate) struct Done {
+    steps: Vec<u32>,
+}
+
+#[contract(uri = "test:diary/1", state = Done)]
+pub(crate) trait Diary {
+    /// Notes a step.
+    #[update]
+    fn note(&mut self, step: u32) -> usize;
+    /// Notes it, and lets others run before and after.
+    #[update]
+    async fn note_slowly(&mut self, step: u32) -> usize;
+    /// Holds its worker for so many milliseconds.
+    #[update]
+    fn hold(&mut self, ms: u64) -> usize;
+    /// The last step.
+    #[query]
+    fn last(&self) -> Option<u32>;
+    /// The sum of two calls of its own.
+    #[query]
+    async fn call_self(&self, cx: &Cx) -> Result<Option<u32>, Fault>;
+    /// Panics when it has noted the step.
+    #[update]
+    fn tear(&mut self, step: u32) -> usize;
+    /// The same, and undoes it.
+    #[update(rollback)]
+    fn tear_and_undo(&mut self, step: u32) -> usize;
+    /// The causalities under which it runs.
+    #[update]
+    fn under(&mut self) -> Vec<String>;
+}
+
+#[derive(Service)]
+#[service(contract = Diary, many)]
+pub(crate) struct Notes {
+    #[state]
+    done: State<Done>,
+}
+
+impl Diary for Notes {
+    fn note(&mut self, step: u32) -> usize {
+        self.done.steps.push(step);
+        self.done.steps.len()
+    }
+
+    async fn note_slowly(&mut self, step: u32) -> usize {
+        sleep(Duration::ZERO).await;
+        self.done.steps.push(step);
+        sleep(Duration::ZERO).await;
+        self.done.steps.len()
+    }
+
+    fn hold(&mut self, ms: u64) -> usize {
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < Duration::from_millis(ms) {
+            std::hint::spin_loop();
+        }
+        self.done.steps.len()
+    }
+
+    fn last(&self) -> Option<u32> {
+        self.done.steps.last().copied()
+    }
+
+    async fn call_self(&self, cx: &Cx) -> Result<Option<u32>, Fault> {
+        cx.own::<DiaryClient>()?.last().await
+    }
+
+    fn tear(&mut self, step: u32) -> usize {
+        self.done.steps.push(step);
+        panic!("torn")
+    }
+
+    fn tear_and_undo(&mut self, step: u32) -> usize {
+        self.tear(step)
+    }
+
+    fn under(&mut self) -> Vec<String> {
+        let active = motet_dispatch::Causalities::active();
+        active.iter().map(|one| one.name().to_owned()).collect()
+    }
+}
+
+/// Runs a test on a worker of a dispatcher with so many.
+fn on_workers<F>(threads: usize, test: impl FnOnce(Node) -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let dispatcher = Dispatcher::new(threads);
+    let node = Node::builder("test").register::<Notes>();
+    let node = node.start(&dispatcher).unwrap();
+    let (to, ended) = reply();
+    let (work, ends) = (test(node.clone()), node.clone());
+    let running = async move {
+        work.await;
+        ends.shutdown().await;
+        to.post(()).unwrap();
+    };
+    spawn(&node.queue(), running).unwrap();
+    let ended = wait_blocking_for(ended, Duration::from_secs(60));
+    ended.expect("it ends in time").expect("it does not panic");
+}
+
+async fn diary(node: &Node) -> DiaryClient {
+    let diary = node.create(Create::<Notes>::of()).await.unwrap();
+    // A handler is known to be short when it has run; one that was interrupted runs again.
+    for _ in 0..100 {
+        diary.note(0).await.unwrap();
+        diary.last().await.unwrap();
+        if answer(diary.note(0)).is_some() && answer(diary.last()).is_some() {
+            return diary;
+        }
+    }
+    panic!("a short handler is carried out where it is called");
+}
+
+/// The answer, if it is there at once; not when the task has to give way now.
+fn answer<T>(call: impl IntoFuture<Output = Result<T, Fault>>) -> Option<Result<T, Fault>> {
+    let mut call = pin!(call.into_future());
+    let mut cx = Context::from_waker(Waker::noop());
+    (0..2).find_map(|_| match call.as_mut().poll(&mut cx) {
+        Poll::Ready(result) => Some(result),
+        Poll::Pending => None,
+    })
+}
+
+#[test]
+fn sem_g544_a_short_operation_is_carried_out_where_it_is_called() {
+    on_workers(1, async |node| {
+        let diary = diary(&node).await;
+        let before = diary.get().await.unwrap().steps.len();
+        assert_eq!(answer(diary.note(7)).unwrap().unwrap(), before + 1);
+        assert_eq!(answer(diary.last()).unwrap().unwrap(), Some(7));
+        assert_eq!(
+            answer(diary.get()).unwrap().unwrap().steps.len(),
+            before + 1
+        );
+        assert!(answer(diary.note_slowly(8)).is_none(), "an async one waits");
+    });
+}
+
+#[test]
+fn sem_g544_what_was_posted_before_comes_first() {
+    for threads in [1, 2] {
+        on_workers(threads, async |node| {
+            let diary = diary(&node).await;
+            for round in 1..200 {
+                let first = 10 * round;
+                let slow = diary.note_slowly(first).into_future();
+                let quick = diary.note(first + 1).into_future();
+                let read = diary.last().into_future();
+                let again = diary.note(first + 2).into_future();
+                assert_eq!(read.await.unwrap().map(|last| last / 10), Some(round));
+                for call in [slow, quick, again] {
+                    call.await.unwrap();
+                }
+                let state = diary.get().await.unwrap();
+                let last = &state.steps[state.steps.len() - 3..];
+                assert_eq!(last, [first, first + 1, first + 2]);
+            }
+        });
+    }
+}
+
+#[test]
+fn sem_g544_a_long_handler_goes_by_the_queue() {
+    on_workers(2, async |node| {
+        let diary = diary(&node).await;
+        diary.hold(1).await.unwrap();
+        let held = diary.hold(1).into_future();
+        assert!(answer(diary.get()).is_none(), "it waits for the other");
+        held.await.unwrap();
+    });
+}
+
+#[test]
+fn sem_g544_a_task_that_only_calls_lets_others_run() {
+    on_workers(1, async |node| {
+        let diary = diary(&node).await;
+        let (said, ended) = reply();
+        let other = async move { said.post(()).unwrap() };
+        spawn(&node.queue(), other).unwrap();
+        let mut ended = pin!(ended);
+        for calls in 0.. {
+            diary.note(1).await.unwrap();
+            let mut cx = Context::from_waker(Waker::noop());
+            if ended.as_mut().poll(&mut cx).is_ready() {
+                break;
+            }
+            assert!(calls < 1_000, "the other task has not run");
+        }
+    });
+}
+
+#[test]
+fn sem_g544_other_threads_post_their_calls() {
+    on_workers(1, async |node| {
+        let apart = Create::<Notes>::of().at("/apart").threads(1);
+        let apart = node.create(apart).await.unwrap();
+        for _ in 0..10 {
+            apart.note(1).await.unwrap();
+            assert!(answer(apart.note(1)).is_none(), "its own thread runs it");
+        }
+    });
+}
+
+#[test]
+fn sem_g544_faults_and_panics_are_the_same() {
+    on_workers(1, async |node| {
+        let diary = diary(&node).await;
+        let version = diary.get().await.unwrap().version;
+        // The second time it is known to be short.
+        for _ in 0..3 {
+            let fault = diary.tear_and_undo(3).await.unwrap_err();
+            assert_eq!(fault.code(), FaultCode::OperationFailed);
+            assert!(fault.reason().contains("torn"), "{fault}");
+            assert_eq!(diary.get().await.unwrap().version, version);
+        }
+        let fault = diary.note(1).if_version(version + 1).await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::PreconditionFailed);
+        let fault = diary.call_self().await.unwrap_err();
+        assert_eq!(fault.code(), FaultCode::SelfCall);
+        assert_eq!(diary.note(1).key("k").await, diary.note(1).key("k").await);
+        diary.tear(4).await.unwrap_err();
+        loop {
+            match diary.get().await {
+                Ok(state) => break assert!(state.steps.is_empty(), "torn state is not served"),
+                Err(fault) => assert_eq!(fault.code(), FaultCode::Unavailable),
+            }
+            sleep(Duration::ZERO).await;
+        }
+        diary.drop_service().await.unwrap();
+        let fault =
+            answer(diary.note(1)).map_or(FaultCode::Gone, |result| result.unwrap_err().code());
+        assert_eq!(fault, FaultCode::Gone);
+    });
+}
+
+#[test]
+fn sem_g544_a_change_is_told_and_runs_under_the_causality_of_its_caller() {
+    on_workers(1, async |node| {
+        let diary = diary(&node).await;
+        let told = diary
+            .subscribe(motet_service::Subscribe::all())
+            .await
+            .unwrap();
+        assert!(answer(diary.note(9)).unwrap().is_ok());
+        let told = told.recv().await;
+        assert!(matches!(told.operation(), Some(DiaryRequest::Note(9))));
+        for _ in 0..3 {
+            let call = Causality::new("order").run(|| diary.under().into_future());
+            assert_eq!(call.await.unwrap(), ["order"]);
+        }
+    });
+}
+
+#[test]
+fn sem_g545_many_callers_on_many_workers_lose_nothing() {
+    on_workers(3, async |node| {
+        let diary = diary(&node).await;
+        let before = diary.get().await.unwrap().steps.len();
+        let all = Port::new();
+        for caller in 0..8u32 {
+            let (diary, all) = (diary.clone(), all.clone());
+            let calls = async move {
+                for round in 0..200 {
+                    match (caller + round) % 16 {
+                        0 => diary.note_slowly(caller).await,
+                        _ => diary.note(caller).await,
+                    }
+                    .unwrap();
+                    diary.last().await.unwrap();
+                }
+                all.post(()).unwrap();
+            };
+            spawn(&node.queue(), calls).unwrap();
+        }
+        for _ in 0..8 {
+            all.recv().await;
+        }
+        let state = diary.get().await.unwrap();
+        assert_eq!(state.steps.len(), before + 1_600);
+        for caller in 0..8 {
+            let of_one = state
+                .steps
+                .iter()
+                .skip(before)
+                .filter(|step| **step == caller);
+            assert_eq!(of_one.count(), 200);
+        }
+    });
+}

@@ -1,0 +1,236 @@
+//! Containers: an amount that processes take from and add to.
+
+use super::process::Number;
+use super::report::Facility;
+use super::{Core, Sim};
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+/// An amount that may not exceed a capacity. Who takes more than there is waits, and who adds more than fits; each in line.
+#[derive(Clone)]
+pub struct Container {
+    sim: Sim,
+    state: Rc<State>,
+}
+
+struct State {
+    name: Cow<'static, str>,
+    capacity: u64,
+    inside: RefCell<Inside>,
+}
+
+struct Inside {
+    level: u64,
+    takers: VecDeque<Waiter>,
+    givers: VecDeque<Waiter>,
+}
+
+struct Waiter {
+    process: Number,
+    amount: u64,
+    done: Rc<Cell<bool>>,
+}
+
+/// Waits until an amount was taken or added. Made by [`Container::get`] and [`Container::put`].
+#[must_use = "it waits when it is awaited"]
+pub struct Amount {
+    container: Container,
+    amount: u64,
+    takes: bool,
+    waits: Option<Rc<Cell<bool>>>,
+}
+
+impl Container {
+    pub(super) fn new(sim: &Sim, name: Cow<'static, str>, capacity: u64, level: u64) -> Self {
+        assert!(
+            level <= capacity,
+            "{name} holds {level} at the start, and its capacity is {capacity}: lower one or raise the other"
+        );
+        let inside = RefCell::new(Inside {
+            level,
+            takers: VecDeque::new(),
+            givers: VecDeque::new(),
+        });
+        let state = Rc::new(State {
+            name,
+            capacity,
+            inside,
+        });
+        sim.0.list(&state);
+        Container {
+            sim: sim.clone(),
+            state,
+        }
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub fn level(&self) -> u64 {
+        self.state.inside.borrow().level
+    }
+
+    /// What it can hold.
+    #[must_use]
+    pub fn capacity(&self) -> u64 {
+        self.state.capacity
+    }
+
+    /// Takes this amount, when those before have theirs and there is as much. More than the capacity is waited for in vain.
+    pub fn get(&self, amount: u64) -> Amount {
+        self.wants(amount, true)
+    }
+
+    /// Adds this amount, when those before have and there is room.
+    pub fn put(&self, amount: u64) -> Amount {
+        self.wants(amount, false)
+    }
+
+    fn wants(&self, amount: u64, takes: bool) -> Amount {
+        Amount {
+            container: self.clone(),
+            amount,
+            takes,
+            waits: None,
+        }
+    }
+
+    /// Serves those who wait, as long as one of them can be.
+    fn serve(&self, inside: &mut Inside) {
+        loop {
+            let level = inside.level;
+            let room = self.state.capacity - level;
+            let fits = |line: &VecDeque<Waiter>, most| {
+                line.front().is_some_and(|waiter| waiter.amount <= most)
+            };
+            let (served, after) = if fits(&inside.givers, room) {
+                let Some(giver) = inside.givers.pop_front() else {
+                    return;
+                };
+                let after = level + giver.amount;
+                (giver, after)
+            } else if fits(&inside.takers, level) {
+                let Some(taker) = inside.takers.pop_front() else {
+                    return;
+                };
+                let after = level - taker.amount;
+                (taker, after)
+            } else {
+                return;
+            };
+            inside.level = after;
+            served.done.set(true);
+            self.sim.0.wake(served.process);
+        }
+    }
+}
+
+impl Future for Amount {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if let Some(done) = &self.waits {
+            return if done.get() {
+                self.waits = None;
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            };
+        }
+        let container = self.container.clone();
+        let (core, amount) = (&*container.sim.0, self.amount);
+        let (name, process) = (&container.state.name, core.current.get());
+        let mut inside = container.state.inside.borrow_mut();
+        let done = Rc::new(Cell::new(false));
+        let waiter = Waiter {
+            process,
+            amount,
+            done: Rc::clone(&done),
+        };
+        let room = container.state.capacity - inside.level;
+        let now = match self.takes {
+            true => inside.takers.is_empty() && amount <= inside.level,
+            false => inside.givers.is_empty() && amount <= room,
+        };
+        if now {
+            inside.level = match self.takes {
+                true => inside.level - amount,
+                false => inside.level + amount,
+            };
+            let verb = if self.takes { "takes" } else { "adds" };
+            core.tell(process, || format!("{verb} {amount} of {name}"));
+            container.serve(&mut inside);
+            return Poll::Ready(());
+        }
+        let line = match self.takes {
+            true => &mut inside.takers,
+            false => &mut inside.givers,
+        };
+        line.push_back(waiter);
+        core.tell(process, || format!("waits for {amount} of {name}"));
+        self.waits = Some(done);
+        Poll::Pending
+    }
+}
+
+impl Drop for Amount {
+    fn drop(&mut self) {
+        let Some(done) = self.waits.take() else {
+            return;
+        };
+        let mut inside = self.container.state.inside.borrow_mut();
+        if done.get() {
+            // It was served and does not know: as if it had not been.
+            inside.level = match self.takes {
+                true => inside.level + self.amount,
+                false => inside.level - self.amount.min(inside.level),
+            };
+        } else {
+            let other = |waiter: &Waiter| !Rc::ptr_eq(&waiter.done, &done);
+            inside.takers.retain(other);
+            inside.givers.retain(other);
+        }
+        self.container.serve(&mut inside);
+    }
+}
+
+impl Facility for State {
+    fn waiting(&self, _: &Core) -> Vec<(Number, String)> {
+        let inside = self.inside.borrow();
+        let (name, level, capacity) = (&self.name, inside.level, self.capacity);
+        let takers = inside.takers.iter().map(|waiter| {
+            let amount = waiter.amount;
+            (
+                waiter.process,
+                format!("{amount} of {name}, which holds {level} and can hold {capacity}"),
+            )
+        });
+        let givers = inside.givers.iter().map(|waiter| {
+            let amount = waiter.amount;
+            (
+                waiter.process,
+                format!("room for {amount} in {name}, which holds {level} of {capacity}"),
+            )
+        });
+        takers.chain(givers).collect()
+    }
+}
+
+impl fmt::Debug for Container {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, level) = (&self.state.name, self.level());
+        write!(f, "Container({name}, {level} of {})", self.capacity())
+    }
+}
+
+impl fmt::Debug for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = if self.takes { "get" } else { "put" };
+        write!(f, "Amount({verb} {})", self.amount)
+    }
+}

@@ -1,0 +1,298 @@
+//! Stores: items that processes put in and get out.
+
+use super::process::Number;
+use super::report::Facility;
+use super::{Core, Sim};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+/// Items in the order in which they came. Who gets one waits for it, and who puts one waits for room; each in line.
+pub struct Store<T> {
+    sim: Sim,
+    state: Rc<State<T>>,
+}
+
+struct State<T> {
+    name: Cow<'static, str>,
+    capacity: usize,
+    inside: RefCell<Inside<T>>,
+}
+
+struct Inside<T> {
+    items: VecDeque<T>,
+    getters: VecDeque<Getter<T>>,
+    putters: VecDeque<Putter<T>>,
+}
+
+/// Which item is wanted: its place among those that are there.
+type Choose<T> = Rc<dyn Fn(&VecDeque<T>) -> Option<usize>>;
+/// Where an item is handed over.
+type Hand<T> = Rc<RefCell<Option<T>>>;
+
+struct Getter<T> {
+    process: Number,
+    choose: Option<Choose<T>>,
+    hand: Hand<T>,
+}
+
+struct Putter<T> {
+    process: Number,
+    hand: Hand<T>,
+}
+
+/// Waits for an item. Made by [`Store::get`], [`Store::get_where`] and [`Store::get_least`].
+#[must_use = "it waits when it is awaited"]
+pub struct Get<T> {
+    store: Store<T>,
+    /// `None`: the oldest.
+    choose: Option<Choose<T>>,
+    waits: Option<Hand<T>>,
+}
+
+/// Waits for room for an item. Made by [`Store::put`].
+#[must_use = "it waits when it is awaited"]
+pub struct Put<T> {
+    store: Store<T>,
+    hand: Hand<T>,
+    waits: bool,
+}
+
+impl<T: 'static> Store<T> {
+    pub(super) fn new(sim: &Sim, name: Cow<'static, str>, capacity: usize) -> Self {
+        let inside = RefCell::new(Inside {
+            items: VecDeque::new(),
+            getters: VecDeque::new(),
+            putters: VecDeque::new(),
+        });
+        let state = Rc::new(State {
+            name,
+            capacity,
+            inside,
+        });
+        sim.0.list(&state);
+        Store {
+            sim: sim.clone(),
+            state,
+        }
+    }
+
+    /// The items that are there.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.state.inside.borrow().items.len()
+    }
+
+    /// Whether there is no item.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Waits for room, and puts an item there.
+    pub fn put(&self, item: T) -> Put<T> {
+        Put {
+            store: self.clone(),
+            hand: Rc::new(RefCell::new(Some(item))),
+            waits: false,
+        }
+    }
+
+    /// Waits for an item, and takes the oldest.
+    pub fn get(&self) -> Get<T> {
+        self.get_as(None)
+    }
+
+    /// Waits for an item that `wanted` accepts, and takes the oldest of these.
+    pub fn get_where(&self, wanted: impl Fn(&T) -> bool + 'static) -> Get<T> {
+        self.get_as(Some(Rc::new(move |items| items.iter().position(&wanted))))
+    }
+
+    /// Waits for an item, and takes the least by its key; of equals the oldest.
+    pub fn get_least<K: Ord>(&self, key: impl Fn(&T) -> K + 'static) -> Get<T> {
+        self.get_as(Some(Rc::new(move |items: &VecDeque<T>| {
+            let keyed = items.iter().enumerate();
+            keyed.min_by_key(|(_, item)| key(item)).map(|(at, _)| at)
+        })))
+    }
+
+    fn get_as(&self, choose: Option<Choose<T>>) -> Get<T> {
+        Get {
+            store: self.clone(),
+            choose,
+            waits: None,
+        }
+    }
+}
+
+impl<T> Store<T> {
+    /// Serves those who wait, as long as one of them can be.
+    fn serve(&self, inside: &mut Inside<T>) {
+        loop {
+            while inside.items.len() < self.state.capacity
+                && let Some(putter) = inside.putters.pop_front()
+            {
+                inside.items.extend(putter.hand.borrow_mut().take());
+                self.sim.0.wake(putter.process);
+            }
+            let items = &inside.items;
+            let getters = inside.getters.iter().enumerate();
+            let served = getters
+                .filter_map(|(at, getter)| Some((at, chosen(items, getter.choose.as_ref())?)))
+                .next();
+            let Some((getter, item)) = served else {
+                return;
+            };
+            if let Some(getter) = inside.getters.remove(getter) {
+                *getter.hand.borrow_mut() = inside.items.remove(item);
+                self.sim.0.wake(getter.process);
+            }
+        }
+    }
+}
+
+fn chosen<T>(items: &VecDeque<T>, choose: Option<&Choose<T>>) -> Option<usize> {
+    match choose {
+        Some(choose) => choose(items),
+        None => (!items.is_empty()).then_some(0),
+    }
+}
+
+impl<T: 'static> Future for Get<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<T> {
+        if let Some(hand) = &self.waits {
+            let item = hand.borrow_mut().take();
+            return match item {
+                Some(item) => {
+                    self.waits = None;
+                    Poll::Ready(item)
+                }
+                None => Poll::Pending,
+            };
+        }
+        let store = self.store.clone();
+        let mut inside = store.state.inside.borrow_mut();
+        let at = chosen(&inside.items, self.choose.as_ref());
+        if let Some(item) = at.and_then(|at| inside.items.remove(at)) {
+            store.serve(&mut inside);
+            return Poll::Ready(item);
+        }
+        let (hand, process) = (Hand::default(), store.sim.0.current.get());
+        inside.getters.push_back(Getter {
+            process,
+            choose: self.choose.clone(),
+            hand: Rc::clone(&hand),
+        });
+        self.waits = Some(hand);
+        store
+            .sim
+            .0
+            .tell(process, || format!("waits for {}", store.state.name));
+        Poll::Pending
+    }
+}
+
+impl<T: 'static> Future for Put<T> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.hand.borrow().is_none() {
+            return Poll::Ready(());
+        }
+        if self.waits {
+            return Poll::Pending;
+        }
+        let store = self.store.clone();
+        let mut inside = store.state.inside.borrow_mut();
+        let process = store.sim.0.current.get();
+        let hand = Rc::clone(&self.hand);
+        inside.putters.push_back(Putter { process, hand });
+        store.serve(&mut inside);
+        drop(inside);
+        self.waits = true;
+        match self.hand.borrow().is_none() {
+            true => Poll::Ready(()),
+            false => {
+                store.sim.0.tell(process, || {
+                    format!("waits for room in {}", store.state.name)
+                });
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<T> Drop for Get<T> {
+    /// An item that was handed over and not looked at is put back, as the oldest.
+    fn drop(&mut self) {
+        if let Some(hand) = self.waits.take() {
+            let mut inside = self.store.state.inside.borrow_mut();
+            inside
+                .getters
+                .retain(|getter| !Rc::ptr_eq(&getter.hand, &hand));
+            if let Some(item) = hand.borrow_mut().take() {
+                inside.items.push_front(item);
+                self.store.serve(&mut inside);
+            }
+        }
+    }
+}
+
+impl<T> Drop for Put<T> {
+    fn drop(&mut self) {
+        let mut inside = self.store.state.inside.borrow_mut();
+        inside
+            .putters
+            .retain(|putter| !Rc::ptr_eq(&putter.hand, &self.hand));
+    }
+}
+
+impl<T> Clone for Store<T> {
+    fn clone(&self) -> Self {
+        Store {
+            sim: self.sim.clone(),
+            state: Rc::clone(&self.state),
+        }
+    }
+}
+
+impl<T> Facility for State<T> {
+    fn waiting(&self, _: &Core) -> Vec<(Number, String)> {
+        let inside = self.inside.borrow();
+        let (name, items, capacity) = (&self.name, inside.items.len(), self.capacity);
+        let getters = inside.getters.iter().map(|getter| getter.process);
+        let getters =
+            getters.map(|process| (process, format!("an item of {name}, which has {items}")));
+        let putters = inside.putters.iter().map(|putter| putter.process);
+        let room = format!("room in {name}, which has {items} items of {capacity}");
+        getters
+            .chain(putters.map(|process| (process, room.clone())))
+            .collect()
+    }
+}
+
+impl<T> fmt::Debug for Store<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let items = self.state.inside.borrow().items.len();
+        write!(f, "Store({}, {items} items)", self.state.name)
+    }
+}
+
+impl<T> fmt::Debug for Get<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Get({})", self.store.state.name)
+    }
+}
+
+impl<T> fmt::Debug for Put<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Put({})", self.store.state.name)
+    }
+}
