@@ -36,7 +36,8 @@ pub use model::{Emissions, HmmModel, Observations};
 /// use motet_mining::{Control, Emissions, Hmm, HmmModel, Observations};
 ///
 /// // Runs of one symbol, then of the other.
-/// let run = |s| (0..60).map(|i| (i + 3 * s) / 10 % 2).collect();
+/// let place = |s: u32, i: u32| (i + 3 * s) / 10 % 2;
+/// let run = |s: u32| (0..60).map(|i| place(s, i)).collect::<Vec<u32>>();
 /// let runs: Vec<Vec<u32>> = (0..8).map(run).collect();
 /// let seen = Observations::symbols(&runs, 2)?;
 /// let shown = Emissions::Discrete { symbols: 2, probabilities: vec![0.6, 0.4, 0.3, 0.7] };

@@ -1,4 +1,5 @@
-//! Parallel data mining over communicators: clustering by deterministic annealing and by K-means.
+//! Parallel data mining over communicators: clustering of points, pairs and sequences, mixtures,
+//! hidden Markov models.
 //!
 //! Every rank of a world calls the same method with the same points. The points are cut into
 //! fixed blocks; each rank works on its share of the blocks, and one reduction per pass over the
