@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use crate::bench::BenchArgs;
+use crate::distance::DistanceArgs;
 use crate::doctor::DoctorArgs;
 use crate::manual::{CompletionsArgs, ManArgs};
+use crate::pairs::AlignArgs;
 use crate::read::OnMissing;
 use crate::run::RunArgs;
 use crate::spread::SpreadArgs;
@@ -34,6 +36,8 @@ pub struct Cli {
 pub enum Command {
     /// Find the clusters in a table of numbers
     Cluster(ClusterArgs),
+    /// Work out the distances of all pairs of sequences
+    Distance(DistanceArgs),
     /// Measure the runtime on this machine
     Bench(BenchArgs),
     /// Start a program on threads, processes and nodes
@@ -73,6 +77,10 @@ pub struct ClusterArgs {
     /// How to cluster.
     #[command(flatten)]
     pub method: MethodArgs,
+
+    /// Whether the rows are known by dissimilarities, and how these are made.
+    #[command(flatten)]
+    pub pairs: PairArgs,
 
     /// Where to run.
     #[command(flatten)]
@@ -188,6 +196,22 @@ pub struct MethodArgs {
     pub threads: Option<i64>,
 }
 
+/// Options for rows of which only dissimilarities are known.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Pairs")]
+pub struct PairArgs {
+    /// FILE holds the dissimilarities of all pairs: .npy or a square table; so does FASTA, unasked
+    ///
+    /// A dissimilarity plays the part of a squared distance. In .npy NaN means not known. The
+    /// temperature of --t-min is in the unit of the dissimilarities.
+    #[arg(long)]
+    pub pairwise: bool,
+
+    /// How sequences are aligned.
+    #[command(flatten)]
+    pub align: AlignArgs,
+}
+
 /// Options that say what to do with the result.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Results")]
@@ -233,6 +257,8 @@ Examples:
       standard input; one JSON object on standard output
   motet cluster blocks.csv --columns lon,lat --weight pop -k 30 --threads 2 --scaling
       points with weights; how well two threads are used
+  motet cluster alu.fasta.gz -k 6 --out out
+      sequences: all pairs are aligned, then clustered; medoids.csv instead of centres and map
 
 Files in the folder of --out, all or none; files of these names are replaced:
   labels.csv   row (from 1), the columns of --keep, the columns, cluster

@@ -11,7 +11,7 @@ use crate::args::{Cli, Command};
 use crate::error::{BenchError, CliError, OptionError, OutputError};
 #[cfg(unix)]
 use crate::supervise;
-use crate::{bench, cluster, doctor, manual, run};
+use crate::{bench, cluster, distance, doctor, manual, pairwise, run};
 
 /// Runs the program with these arguments, the first of which is its own name.
 ///
@@ -31,7 +31,9 @@ where
         Err(error) => return answer(&error),
     };
     let done = match cli.command {
+        Command::Cluster(args) if pairwise::is_wanted(&args) => pairwise::run(args),
         Command::Cluster(args) => cluster::run(args),
+        Command::Distance(args) => distance::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Run(args) => run::run(args),
         Command::Doctor(args) => doctor::run(&args),

@@ -10,6 +10,7 @@ use std::io;
 use std::path::PathBuf;
 
 use motet::CurrentError;
+use motet_mining::MiningError;
 use motet_mpi::MpiError;
 use thiserror::Error;
 
@@ -185,4 +186,21 @@ pub enum StartError {
 /// A launcher, or the program that it is to start, cannot be started.
 pub(crate) fn not_started(launcher: PathBuf, source: std::io::Error) -> CliError {
     CliError::Start(StartError::Launcher { launcher, source })
+}
+
+/// Tells apart what the user can mend and what is a fault of the program.
+pub(crate) fn refusal(error: MiningError) -> CliError {
+    match error {
+        MiningError::Cancelled => CliError::Cancelled,
+        MiningError::FewPoints { clusters, points } => CliError::Data(format!(
+            "{clusters} clusters are asked for and there are {points} points: ask for fewer"
+        )),
+        MiningError::FewDistinctPoints { clusters, distinct } => CliError::Data(format!(
+            "{clusters} clusters are asked for and only {distinct} points of positive weight \
+                 are different: ask for fewer"
+        )),
+        MiningError::Parameter(error) => CliError::Data(error.to_string()),
+        MiningError::Degenerate { .. } => CliError::Data(error.to_string()),
+        other => CliError::Run(format!("{other:?}")),
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use motet_comm::{CommError, Communicator, Profile, World};
 use motet_mining::{Annealing, Clustering, Clusters, Control, KMeans, MiningError, Points};
 
-use crate::error::CliError;
+use crate::error::{CliError, refusal};
 use crate::plan::Search;
 use crate::processes;
 
@@ -99,21 +99,5 @@ async fn gather(
         Ok(part) => Ok(Ok(comm.gather(0, part).await?)),
         Err(MiningError::Comm(error)) => Err(error),
         Err(alike) => Ok(Err(alike)),
-    }
-}
-
-/// Tells apart what the user can mend and what is a fault of the program.
-fn refusal(error: MiningError) -> CliError {
-    match error {
-        MiningError::Cancelled => CliError::Cancelled,
-        MiningError::FewPoints { clusters, points } => CliError::Data(format!(
-            "{clusters} clusters are asked for and there are {points} points: ask for fewer"
-        )),
-        MiningError::FewDistinctPoints { clusters, distinct } => CliError::Data(format!(
-            "{clusters} clusters are asked for and only {distinct} points of positive weight \
-                 are different: ask for fewer"
-        )),
-        MiningError::Parameter(error) => CliError::Data(error.to_string()),
-        other => CliError::Run(format!("{other:?}")),
     }
 }

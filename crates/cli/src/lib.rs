@@ -36,6 +36,7 @@ mod amount;
 mod args;
 mod bench;
 mod cluster;
+mod distance;
 mod doctor;
 mod entry;
 mod error;
@@ -45,9 +46,13 @@ mod interrupt;
 mod manual;
 mod map;
 mod mpi_search;
+mod npy;
+mod pairs;
+mod pairwise;
 mod plan;
 mod processes;
 mod progress;
+mod ranked;
 mod read;
 mod report;
 mod run;
@@ -59,15 +64,18 @@ mod summary;
 mod supervise;
 mod text;
 
-pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, ResultArgs, TableArgs};
+pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, PairArgs, ResultArgs, TableArgs};
 pub use bench::{
     AnnealingArgs, BenchArgs, CompareArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs,
     QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SearchArgs, SelectionArgs, SoakArgs,
     StagesArgs, SuiteArgs,
 };
+pub use distance::{DistanceArgs, DistanceSummary};
 pub use doctor::DoctorArgs;
 pub use entry::main;
 pub use error::{BenchError, CliError, InputError, OptionError, OutputError, Place, StartError};
+pub use pairs::{AlignArgs, Aligned, Letters};
+pub use pairwise::{PairwiseCluster, PairwiseSummary};
 pub use read::OnMissing;
 pub use run::RunArgs;
 pub use spread::SpreadArgs;

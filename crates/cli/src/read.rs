@@ -15,12 +15,11 @@ use std::path::PathBuf;
 
 pub(crate) use layout::{Choice, ColumnChoice, LeftOut};
 pub use missing::OnMissing;
-pub(crate) use source::open_file;
+pub(crate) use source::{Source, fault, open_file};
 
 use crate::error::{InputError, Place};
 use layout::Layout;
 use records::{Record, Records};
-use source::Source;
 
 /// Rows that decide which columns are numeric.
 const FIRST_ROWS: usize = 100;

@@ -1,4 +1,8 @@
 //! Distances of sequences by alignment of all pairs.
+//!
+//! Measured on 640 Alu repeats of about 300 letters, global with counts, by CPU time of one thread
+//! of a busy AMD EPYC with AVX-512: 66,000 pairs per second, where parasail 1.3.4 at its best
+//! (`nw_stats_scan_16`) did 14,200; local 51,500 and 11,900. With AVX2 it is about a third.
 
 mod kernel;
 mod scores;

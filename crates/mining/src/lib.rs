@@ -1,4 +1,5 @@
-//! Parallel data mining over communicators: clustering by deterministic annealing and by K-means.
+//! Parallel data mining over communicators: clustering of points, pairs and sequences, mixtures,
+//! hidden Markov models.
 //!
 //! Every rank of a world calls the same method with the same points. The points are cut into
 //! fixed blocks; each rank works on its share of the blocks, and one reduction per pass over the
@@ -26,6 +27,8 @@
 //! | columns of mixed units | [`Points::standardised`], then either |
 //! | only dissimilarities of pairs are known | [`Pairwise`] |
 //! | only sequences of letters are known | [`Alignment`], then [`Pairwise`] |
+//! | clusters overlap, or have shapes | [`Mixture`] |
+//! | sequences that hidden states show | [`Hmm`], [`HmmModel`] |
 //! | to watch or to stop a run | [`Control`] |
 //! | single passes, for measurements | [`Steps`] |
 //! | to compare labels | [`adjusted_rand`] |
@@ -78,9 +81,11 @@ mod error;
 mod finish;
 mod frame;
 mod hard;
+mod hmm;
 mod kmeans;
 mod lanes;
 mod lloyd;
+mod mixture;
 mod narrow;
 mod pairwise;
 mod points;
@@ -101,7 +106,9 @@ pub use annealing::{Annealing, Clusters};
 pub use clustering::{Clustering, TraceStep};
 pub use control::{CancelToken, Control, Progress};
 pub use error::{DataError, MiningError, ParameterError, SequenceError};
+pub use hmm::{Emissions, Hmm, HmmFitted, HmmModel, HmmPaths, HmmPosteriors, Observations};
 pub use kmeans::{Init, KMeans};
+pub use mixture::{Covariance, Mixture, MixtureModel, MixtureStart};
 pub use pairwise::{Dissimilarities, Pairwise, PairwiseClustering};
 pub use points::Points;
 pub use sequences::{Alphabet, Sequences};

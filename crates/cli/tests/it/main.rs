@@ -9,6 +9,7 @@ mod input;
 #[cfg(target_os = "linux")]
 mod job;
 mod output;
+mod pairs;
 mod places;
 mod program;
 mod report;

@@ -1,0 +1,298 @@
+//! Dissimilarities of pairs: read as a matrix, or worked out from sequences.
+
+use std::io::Read;
+use std::path::Path;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use motet::World;
+use motet_mining::{
+    Alignment, AlignmentKind, Alphabet, CancelToken, Control, DataError, Dissimilarities,
+    PairDistances, Progress, Scores, Sequences,
+};
+use serde::Serialize;
+
+use crate::error::{CliError, OptionError};
+use crate::npy::{self, Values};
+use crate::progress::Bar;
+use crate::ranked::parts;
+use crate::read::{self, Request, Source};
+
+/// Options that say how sequences are aligned.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Sequences")]
+pub struct AlignArgs {
+    /// What the letters are [default: found]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub alphabet: Option<Letters>,
+
+    /// Align the best pair of parts, not the whole sequences
+    #[arg(long)]
+    pub local: bool,
+
+    /// Score of two equal letters of DNA [default: 5]
+    #[arg(long = "match", value_name = "S", allow_negative_numbers = true)]
+    pub same: Option<i16>,
+
+    /// Score of two different letters of DNA [default: -4]
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
+    pub mismatch: Option<i16>,
+
+    /// Cost of the first letter of a gap [default: 16, proteins 12]
+    #[arg(long, value_name = "C", allow_negative_numbers = true)]
+    pub gap_open: Option<i16>,
+
+    /// Cost of each further letter of a gap [default: 4, proteins 1]
+    #[arg(long, value_name = "C", allow_negative_numbers = true)]
+    pub gap_extend: Option<i16>,
+}
+
+/// What the letters of sequences are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Letters {
+    /// DNA or RNA
+    Dna,
+    /// Amino acids, scored by BLOSUM62
+    Protein,
+}
+
+impl AlignArgs {
+    /// How sequences of this alphabet are aligned.
+    fn method(&self, alphabet: Alphabet) -> Result<Alignment, OptionError> {
+        let mut method = match alphabet {
+            Alphabet::Dna => Alignment::dna(),
+            Alphabet::Protein => Alignment::protein(),
+        };
+        if let Scores::Letters { same, other } = &mut method.scores {
+            *same = self.same.unwrap_or(*same);
+            *other = self.mismatch.unwrap_or(*other);
+        } else if self.same.is_some() || self.mismatch.is_some() {
+            return Err(OptionError::Conflict {
+                option: "--match or --mismatch",
+                other: "proteins",
+                advice: "leave it out: BLOSUM62 scores proteins; or give --alphabet dna",
+            });
+        }
+        method.open = self.gap_open.unwrap_or(method.open);
+        method.extend = self.gap_extend.unwrap_or(method.extend);
+        if self.local {
+            method.kind = AlignmentKind::Local;
+        }
+        for (option, value, least, advice) in [
+            ("--gap-extend", method.extend, 1, "give 1 to 1000"),
+            (
+                "--gap-open",
+                method.open,
+                method.extend,
+                "give --gap-extend to 1000",
+            ),
+        ] {
+            if !(least..=1000).contains(&value) {
+                let value = value.to_string();
+                return Err(OptionError::Value {
+                    option,
+                    value,
+                    advice,
+                });
+            }
+        }
+        Ok(method)
+    }
+
+    fn given(&self) -> bool {
+        let costs = [self.same, self.mismatch, self.gap_open, self.gap_extend];
+        self.local || self.alphabet.is_some() || costs.iter().any(Option::is_some)
+    }
+}
+
+/// A file of pairs, read and checked.
+#[derive(Debug)]
+pub(crate) enum Pairs {
+    /// A matrix of dissimilarities.
+    Matrix(Dissimilarities),
+    /// Sequences, and how they are aligned.
+    Sequences(Sequences, Alignment),
+}
+
+/// How the dissimilarities came to be, as results say it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Aligned {
+    /// DNA or protein.
+    pub alphabet: &'static str,
+    /// Global or local.
+    pub alignment: &'static str,
+    /// What letters score.
+    pub scores: String,
+    /// The cost of the first letter of a gap.
+    pub gap_open: i16,
+    /// The cost of each further letter.
+    pub gap_extend: i16,
+    /// The number of pairs.
+    pub pairs: usize,
+    /// Seconds that all alignments took.
+    pub seconds: f64,
+}
+
+impl Pairs {
+    /// Reads FASTA, `.npy`, or a square table, packed by gzip or not.
+    pub(crate) fn read(file: &Path, align: &AlignArgs) -> Result<Pairs, CliError> {
+        let source = Source::open(file)?;
+        let bad = |what: &str| CliError::Data(format!("{}: {what}", source.label));
+        if !is_fasta(&source.head) && align.given() {
+            return Err(CliError::Options(OptionError::Conflict {
+                option: "an option of sequences",
+                other: "a file that is not FASTA",
+                advice: "leave it out, or give a file that begins with >",
+            }));
+        }
+        if !is_fasta(&source.head) && !source.head.starts_with(npy::MAGIC) {
+            let request = Request {
+                file: file.to_owned(),
+                ..Request::default()
+            };
+            if file.as_os_str() == "-" {
+                return Err(bad(
+                    "standard input is read as FASTA or .npy: name a table's file",
+                ));
+            }
+            let table = read::read_table(&request, |_| ())?;
+            let (rows, columns) = (table.rows(), table.names.len());
+            return square(rows, columns)
+                .and_then(|()| Dissimilarities::new(table.values, rows).map_err(|e| said(&e)))
+                .map(Pairs::Matrix)
+                .map_err(|what| bad(&what));
+        }
+        let (label, bytes) = whole(source)?;
+        if !bytes.starts_with(npy::MAGIC) {
+            let (sequences, method) = sequences(&label, &bytes, align)?;
+            return Ok(Pairs::Sequences(sequences, method));
+        }
+        let bad = |what: &str| CliError::Data(format!("{label}: {what}"));
+        let matrix = npy::read(&bytes).map_err(|what| bad(&format!("no .npy matrix: {what}")))?;
+        drop(bytes);
+        square(matrix.rows, matrix.columns).map_err(|what| bad(&what))?;
+        let pairs = match matrix.values {
+            Values::Single(values) => Dissimilarities::from_single(values, matrix.rows),
+            Values::Double(values) => Dissimilarities::new(values, matrix.rows),
+        };
+        pairs.map(Pairs::Matrix).map_err(|e| bad(&said(&e)))
+    }
+
+    /// Reads FASTA, packed by gzip or not.
+    pub(crate) fn read_sequences(
+        file: &Path,
+        align: &AlignArgs,
+    ) -> Result<(Sequences, Alignment), CliError> {
+        let source = Source::open(file)?;
+        if !is_fasta(&source.head) {
+            return Err(CliError::Data(format!(
+                "{} holds no sequences: give a FASTA file, which begins with >",
+                source.label
+            )));
+        }
+        let (label, bytes) = whole(source)?;
+        sequences(&label, &bytes, align)
+    }
+
+    /// The number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        match self {
+            Pairs::Matrix(pairs) => pairs.len(),
+            Pairs::Sequences(sequences, _) => sequences.len(),
+        }
+    }
+}
+
+/// Aligns all pairs on the ranks of `world`. The matrix, in the first process or, if `everywhere`,
+/// in each; `None` in others.
+pub(crate) fn align(
+    world: &World,
+    everywhere: bool,
+    (sequences, method): (&Sequences, &Alignment),
+    cancel: &CancelToken,
+    quiet: bool,
+) -> Result<Option<(Vec<f32>, Aligned)>, CliError> {
+    let start = Instant::now();
+    let bar = Bar::new(quiet);
+    let show = |now: &Progress| bar.at(now.done, "aligning".to_owned());
+    let control = Control {
+        progress: Some(&show),
+        cancel: Some(cancel),
+    };
+    let control = &control;
+    let done = parts(world, everywhere, async |comm| {
+        method.distances(comm, sequences, control).await
+    });
+    bar.clear();
+    let Some(done) = done? else {
+        return Ok(None);
+    };
+    let matrix = PairDistances::join(sequences, &done);
+    let matrix =
+        matrix.ok_or_else(|| CliError::Run("distances of the ranks are missing".to_owned()))?;
+    let rows = sequences.len();
+    let aligned = Aligned {
+        alphabet: match sequences.alphabet() {
+            Alphabet::Dna => "DNA",
+            Alphabet::Protein => "protein",
+        },
+        alignment: match method.kind {
+            AlignmentKind::Global => "global",
+            AlignmentKind::Local => "local",
+        },
+        scores: match method.scores {
+            Scores::Letters { same, other } => format!("{same} and {other}"),
+            _ => "BLOSUM62".to_owned(),
+        },
+        gap_open: method.open,
+        gap_extend: method.extend,
+        pairs: rows * (rows - 1) / 2,
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    Ok(Some((matrix, aligned)))
+}
+
+/// The name and the bytes of a file.
+fn whole(mut source: Source) -> Result<(String, Vec<u8>), CliError> {
+    let mut bytes = Vec::new();
+    let got = source.text.read_to_end(&mut bytes);
+    got.map_err(|e| read::fault(&source.label, source.packed, e))?;
+    Ok((source.label, bytes))
+}
+
+/// The sequences of a text, and how they are aligned.
+fn sequences(
+    label: &str,
+    text: &[u8],
+    align: &AlignArgs,
+) -> Result<(Sequences, Alignment), CliError> {
+    let alphabet = match align.alphabet {
+        Some(Letters::Dna) => Alphabet::Dna,
+        Some(Letters::Protein) => Alphabet::Protein,
+        None => Alphabet::guess(text),
+    };
+    let method = align.method(alphabet)?;
+    let sequences = Sequences::from_fasta(text, alphabet);
+    let sequences = sequences.map_err(|error| CliError::Data(format!("{label}: {error}")))?;
+    Ok((sequences, method))
+}
+
+/// Whether a file of this beginning holds sequences.
+pub(crate) fn is_fasta(head: &[u8]) -> bool {
+    let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
+    first == Some(&b'>')
+}
+
+fn square(rows: usize, columns: usize) -> Result<(), String> {
+    match rows == columns {
+        true => Ok(()),
+        false => Err(format!(
+            "{rows} rows of {columns} columns are no dissimilarities of pairs: give a square matrix"
+        )),
+    }
+}
+
+/// Rows and columns from 0, as numpy counts them.
+fn said(error: &DataError) -> String {
+    format!("{error} (rows and columns from 0)")
+}

@@ -1,0 +1,369 @@
+//! `motet cluster --pairwise`: cluster rows of which only dissimilarities are known.
+
+use std::cmp::Reverse;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use motet::{Current, World};
+use motet_mining::{
+    CancelToken, Clusters, Control, Dissimilarities, Pairwise, PairwiseClustering, Progress,
+};
+use serde::Serialize;
+
+use crate::args::ClusterArgs;
+use crate::error::{CliError, OptionError};
+use crate::files::{Content, Folder};
+use crate::interrupt::cancel_on_interrupt;
+use crate::pairs::{Aligned, Pairs, align, is_fasta};
+use crate::plan::{Plan, Search};
+use crate::progress::Bar;
+use crate::ranked::{Start, parts};
+use crate::read::{OnMissing, Source};
+use crate::stdout::print;
+use crate::summary::Step;
+use crate::text::{grouped, significant};
+
+/// The files of `--out`.
+const FILES: [&str; 3] = ["labels.csv", "medoids.csv", "trace.json"];
+
+/// The result of `motet cluster --pairwise`; with `--json` this object is printed.
+#[derive(Debug, Clone, Serialize)]
+pub struct PairwiseSummary {
+    /// The version of the program.
+    pub motet: &'static str,
+    /// The path as given, or `<stdin>`.
+    pub file: String,
+    /// The number of rows.
+    pub rows: usize,
+    /// How the clusters were found.
+    pub method: &'static str,
+    /// How the sequences were aligned, if the rows are sequences.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aligned: Option<Aligned>,
+    /// The number of clusters.
+    pub clusters: usize,
+    /// The mean over the rows of half the mean dissimilarity in their cluster.
+    pub cost: f64,
+    /// The largest difference of D(i, j) and D(j, i), of which the mean was used.
+    pub asymmetry: f64,
+    /// Seconds that the clustering took.
+    pub run_seconds: f64,
+    /// Threads it ran on.
+    pub threads: usize,
+    /// The clusters, the largest first.
+    pub table: Vec<PairwiseCluster>,
+    /// The steps of the method, in order.
+    pub trace: Vec<Step>,
+}
+
+/// One cluster.
+#[derive(Debug, Clone, Serialize)]
+pub struct PairwiseCluster {
+    /// Its number, from 1.
+    pub cluster: usize,
+    /// The number of its rows.
+    pub size: usize,
+    /// The row, from 1, with the least mean dissimilarity to the others.
+    pub medoid: usize,
+    /// The name of that row, if rows have names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Half the mean dissimilarity of its pairs.
+    pub mean_cost: f64,
+}
+
+/// Whether the file is one of pairs: said so, or FASTA.
+pub(crate) fn is_wanted(args: &ClusterArgs) -> bool {
+    // What is no file, as a pipe, can be read once only.
+    args.pairs.pairwise
+        || args.file.is_file()
+            && Source::open(&args.file).is_ok_and(|source| is_fasta(&source.head))
+}
+
+/// Runs the command to its end.
+///
+/// # Errors
+/// Any [`CliError`]; then nothing has been written to the folder and to standard output.
+pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
+    if let Some(option) = unfit(&args) {
+        return Err(CliError::Options(OptionError::Conflict {
+            option,
+            other: "dissimilarities of pairs",
+            advice: "leave it out",
+        }));
+    }
+    let (spread, pairs_args) = (args.spread.clone(), args.pairs.clone());
+    let plan = Plan::of(args, spread.total() > 1 || World::is_one_of_several())?;
+    let file = &plan.request.file;
+    let start = Start {
+        spread: &spread,
+        threads: plan.threads,
+        file,
+    };
+    let prepare = |world: &World| {
+        let folder = match (&plan.out, world.process().0) {
+            (Some(out), 0) => Some(Folder::check(out, &FILES)?),
+            _ => None,
+        };
+        let pairs = Pairs::read(file, &pairs_args.align)?;
+        check_size(file, pairs.rows(), plan.search)?;
+        Ok((folder, pairs))
+    };
+    let Some((world, (folder, pairs))) = start.begin(prepare)? else {
+        return Ok(());
+    };
+    let cancel = cancel_on_interrupt();
+    let quiet = plan.quiet || world.process().0 > 0;
+    let (pairs, names, aligned) = match pairs {
+        Pairs::Matrix(pairs) => (pairs, None, None),
+        Pairs::Sequences(sequences, method) => {
+            let done = align(&world, true, (&sequences, &method), &cancel, quiet)?;
+            let Some((matrix, aligned)) = done else {
+                return Ok(());
+            };
+            let pairs = Dissimilarities::from_single(matrix, sequences.len());
+            let pairs = pairs.map_err(|error| CliError::Data(error.to_string()))?;
+            let names = (0..sequences.len()).map(|row| sequences.name(row).to_owned());
+            (pairs, Some(names.collect::<Vec<_>>()), Some(aligned))
+        }
+    };
+    let start = Instant::now();
+    let Some(found) = fit(&world, &pairs, &plan, &cancel, quiet)? else {
+        return Ok(());
+    };
+    let seconds = start.elapsed().as_secs_f64();
+    let threads = world.size();
+    let (summary, labels) = summarise(&plan, &found, names.as_deref(), aligned, seconds, threads);
+    if let Some(folder) = folder {
+        write_files(&folder, &summary, &labels, names.as_deref(), &cancel)?;
+    }
+    print(|to| match plan.json {
+        true => {
+            serde_json::to_writer_pretty(&mut *to, &summary)?;
+            writeln!(to)
+        }
+        false => write_text(to, &summary),
+    })
+}
+
+/// An option that is for points.
+fn unfit(args: &ClusterArgs) -> Option<&'static str> {
+    let (table, method, results) = (&args.table, &args.method, &args.results);
+    let given = [
+        ("--columns", !table.columns.is_empty()),
+        ("--geo", !table.geo.is_empty()),
+        ("--weight", table.weight.is_some()),
+        ("--standardise", table.standardise),
+        ("--missing", table.missing != OnMissing::Error),
+        ("--delimiter", table.delimiter.is_some()),
+        ("--header", table.header),
+        ("--no-header", table.no_header),
+        (
+            "--method kmeans",
+            method.method == crate::args::Method::Kmeans,
+        ),
+        ("--scaling", results.scaling),
+        ("--profile", results.profile),
+    ];
+    given
+        .iter()
+        .find(|(_, given)| *given)
+        .map(|(option, _)| *option)
+}
+
+fn check_size(file: &Path, rows: usize, search: Search) -> Result<(), CliError> {
+    match search {
+        Search::Exactly(clusters) if clusters > rows => Err(CliError::Data(format!(
+            "{}: {clusters} clusters are asked for and there are {rows} rows: ask for fewer",
+            file.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn fit(
+    world: &World,
+    pairs: &Dissimilarities,
+    plan: &Plan,
+    cancel: &CancelToken,
+    quiet: bool,
+) -> Result<Option<PairwiseClustering>, CliError> {
+    let clusters = match plan.search {
+        Search::Exactly(clusters) | Search::KMeans { clusters, .. } => Clusters::Exactly(clusters),
+        Search::Found { t_min, at_most } => Clusters::Found { t_min, at_most },
+    };
+    let method = Pairwise {
+        clusters,
+        ..Pairwise::default()
+    };
+    let bar = Bar::new(quiet);
+    let show = |now: &Progress| bar.cool(now.done, now.temperature, now.clusters);
+    let control = &Control {
+        progress: Some(&show),
+        cancel: Some(cancel),
+    };
+    let method = &method;
+    let found = parts(world, false, async |comm| {
+        method.fit(comm, pairs, None, control).await
+    });
+    bar.clear();
+    match found? {
+        None => Ok(None),
+        Some(found) => PairwiseClustering::join(found)
+            .map(Some)
+            .ok_or_else(|| CliError::Run("the parts of the ranks do not fit together".to_owned())),
+    }
+}
+
+/// The summary, and the cluster of each row from 1.
+fn summarise(
+    plan: &Plan,
+    found: &PairwiseClustering,
+    names: Option<&[String]>,
+    aligned: Option<Aligned>,
+    run_seconds: f64,
+    threads: usize,
+) -> (PairwiseSummary, Vec<usize>) {
+    let mut order: Vec<usize> = (0..found.sizes.len()).collect();
+    order.sort_by_key(|&cluster| Reverse(found.sizes[cluster]));
+    let mut numbers = vec![0; order.len()];
+    for (number, &cluster) in (1..).zip(&order) {
+        numbers[cluster] = number;
+    }
+    let table = order.iter().map(|&cluster| PairwiseCluster {
+        cluster: numbers[cluster],
+        size: found.sizes[cluster],
+        medoid: found.medoids[cluster] + 1,
+        name: names.map(|names| names[found.medoids[cluster]].clone()),
+        mean_cost: found.mean_costs[cluster],
+    });
+    let trace = found.trace.iter().map(|step| Step {
+        temperature: step.temperature,
+        free_energy: step.free_energy,
+        clusters: step.clusters,
+        iterations: step.iterations,
+    });
+    let file = plan.request.file.as_os_str();
+    let summary = PairwiseSummary {
+        motet: env!("CARGO_PKG_VERSION"),
+        file: match file == "-" {
+            true => "<stdin>".to_owned(),
+            false => file.to_string_lossy().into_owned(),
+        },
+        rows: found.labels.len(),
+        method: "pairwise deterministic annealing",
+        aligned,
+        clusters: order.len(),
+        cost: found.cost,
+        asymmetry: found.asymmetry,
+        run_seconds,
+        threads,
+        table: table.collect(),
+        trace: trace.collect(),
+    };
+    let labels = found.labels.iter().map(|&label| numbers[label as usize]);
+    (summary, labels.collect())
+}
+
+fn write_files(
+    folder: &Folder,
+    summary: &PairwiseSummary,
+    labels: &[usize],
+    names: Option<&[String]>,
+    cancel: &CancelToken,
+) -> Result<(), CliError> {
+    let write_labels = |to: &mut dyn Write| {
+        let mut csv = csv::Writer::from_writer(to);
+        let header = ["row", "name", "cluster"];
+        let with_name = |column: &usize| names.is_some() || *column != 1;
+        csv.write_record((0..3).filter(with_name).map(|column| header[column]))?;
+        for (row, label) in labels.iter().enumerate() {
+            let name = names.map(|names| names[row].clone());
+            let fields = [Some((row + 1).to_string()), name, Some(label.to_string())];
+            csv.write_record(fields.into_iter().flatten())?;
+        }
+        csv.flush()
+    };
+    let write_medoids = |to: &mut dyn Write| {
+        let mut csv = csv::Writer::from_writer(to);
+        csv.write_record(["cluster", "size", "medoid", "name", "mean_cost"])?;
+        for row in &summary.table {
+            let numbers = [row.cluster, row.size, row.medoid].map(|number| number.to_string());
+            let rest = [
+                row.name.clone().unwrap_or_default(),
+                row.mean_cost.to_string(),
+            ];
+            csv.write_record(numbers.into_iter().chain(rest))?;
+        }
+        csv.flush()
+    };
+    let write_trace = |to: &mut dyn Write| {
+        serde_json::to_writer_pretty(&mut *to, &summary.trace)?;
+        writeln!(to)
+    };
+    let [labels, medoids, trace] = FILES;
+    let files = [
+        Content {
+            name: labels,
+            write: Box::new(write_labels),
+        },
+        Content {
+            name: medoids,
+            write: Box::new(write_medoids),
+        },
+        Content {
+            name: trace,
+            write: Box::new(write_trace),
+        },
+    ];
+    match folder.write(&files, || cancel.is_cancelled())? {
+        true => Ok(()),
+        false => Err(CliError::Cancelled),
+    }
+}
+
+fn write_text(to: &mut dyn Write, summary: &PairwiseSummary) -> io::Result<()> {
+    writeln!(to, "cluster      size    medoid  mean cost  name")?;
+    for row in &summary.table {
+        writeln!(
+            to,
+            "{:>7}  {:>8}  {:>8}  {:>9}  {}",
+            row.cluster,
+            grouped(row.size),
+            row.medoid,
+            significant(row.mean_cost),
+            row.name.as_deref().unwrap_or_default()
+        )?;
+    }
+    writeln!(to)?;
+    let mut facts = vec![
+        ("rows", grouped(summary.rows)),
+        ("method", summary.method.to_owned()),
+    ];
+    if let Some(aligned) = &summary.aligned {
+        let what = format!(
+            "{}, {}, {} pairs in {:.2} s",
+            aligned.alphabet,
+            aligned.alignment,
+            grouped(aligned.pairs),
+            aligned.seconds
+        );
+        facts.push(("alignment", what));
+    }
+    if summary.asymmetry > 0.0 {
+        let what = format!("up to {}: means were used", significant(summary.asymmetry));
+        facts.push(("asymmetry", what));
+    }
+    facts.push(("cost", significant(summary.cost)));
+    facts.push((
+        "time",
+        format!(
+            "{:.2} s on {} threads",
+            summary.run_seconds, summary.threads
+        ),
+    ));
+    facts
+        .iter()
+        .try_for_each(|(name, value)| writeln!(to, "{name:<12}{value}"))
+}

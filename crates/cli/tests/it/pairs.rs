@@ -1,0 +1,128 @@
+//! Sequences and dissimilarities of pairs.
+
+use crate::program::Place;
+use serde_json::Value;
+
+/// Two families of three sequences each.
+const FASTA: &str = ">a1 first\nACGTACGTACGTACGTACGT\n>b1\nTTGGCCAATTGGCCAATTGG\n\
+                     >a2\nACGTACGTACGAACGTACGT\n>b2\nTTGGCCAATTGGCCATTTGG\n\
+                     >a3\nACGTACGTACGTACGTACG\n>b3\nTTGGCAATTGGCCAATTGG\n";
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn sem_g608_one_command_and_two_give_the_same_clusters() {
+    let place = Place::with("seqs.fa", FASTA);
+    let told = json(
+        &place
+            .run("distance seqs.fa --out out.npy --json")
+            .quiet_success(),
+    );
+    assert_eq!(
+        (&told["sequences"], &told["pairs"]),
+        (&6.into(), &15.into())
+    );
+    assert_eq!(told["alphabet"], "DNA");
+    let one = place
+        .run("cluster seqs.fa -k 2 --json --out one -t 2")
+        .quiet_success();
+    let two = place
+        .run("cluster out.npy --pairwise -k 2 --json --out two -t 3")
+        .quiet_success();
+    let (one, two) = (json(&one), json(&two));
+    assert_eq!((&one["cost"], &one["trace"]), (&two["cost"], &two["trace"]));
+    assert_eq!(one["table"][0]["name"], "a1");
+    let labels = place.read("one/labels.csv");
+    assert!(
+        labels.starts_with("row,name,cluster\n1,a1,1\n2,b1,2\n3,a2,1\n"),
+        "{labels}"
+    );
+    assert!(
+        place
+            .read("two/labels.csv")
+            .starts_with("row,cluster\n1,1\n2,2\n3,1\n")
+    );
+    assert_eq!(
+        place.names("one"),
+        ["labels.csv", "medoids.csv", "trace.json"]
+    );
+    let text = place.run("cluster seqs.fa -k 2").quiet_success();
+    assert!(
+        text.contains("medoid") && text.contains("15 pairs"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_square_table_is_clustered_too() {
+    let place = Place::with("d.csv", "0,1,9,9\n1,0,9,9\n9,9,0,1\n9,9,1,0\n");
+    let told = json(
+        &place
+            .run("cluster d.csv --pairwise -k 2 --json")
+            .quiet_success(),
+    );
+    assert_eq!(told["table"][1]["size"], 2);
+    place.write("d.csv", "0,1,9\n1,0,9\n");
+    let told = place.run("cluster d.csv --pairwise -k 2");
+    assert_eq!(told.code, 2);
+    assert!(told.err.contains("2 rows of 3 columns"), "{}", told.err);
+}
+
+#[test]
+fn sem_g608_what_does_not_fit_is_said_before_any_work() {
+    let place = Place::with("seqs.fa", FASTA);
+    place.write("bad.fa", ">a\nACGT\n>b\nAC-T\n");
+    place.write("points.csv", "x,y\n0,1\n1,2\n");
+    place.write("cut.npy", b"\x93NUMPY\x01\x00");
+    for (line, words) in [
+        ("cluster bad.fa -k 2", "record 2 (b), letter 3 is '-'"),
+        ("distance bad.fa --out d.npy", "bad.fa: record 2"),
+        ("distance points.csv --out d.npy", "no sequences"),
+        ("distance seqs.fa --out .", "name a file"),
+        (
+            "distance seqs.fa --out d.npy --gap-open 2",
+            "--gap-open is 2",
+        ),
+        (
+            "distance seqs.fa --out d.npy --alphabet protein --match 3",
+            "BLOSUM62",
+        ),
+        (
+            "cluster seqs.fa -k 9",
+            "9 clusters are asked for and there are 6 rows",
+        ),
+        (
+            "cluster seqs.fa -k 2 --standardise",
+            "--standardise does not go with",
+        ),
+        ("cluster cut.npy --pairwise -k 2", "cut short"),
+        ("cluster points.csv --pairwise -k 2 --local", "not FASTA"),
+        ("cluster none.fa -k 2", "no such file"),
+        ("cluster seqs.fa", "number of clusters is missing"),
+    ] {
+        let run = place.run(line);
+        assert_eq!((run.code, run.out.as_str()), (2, ""), "{line}: {}", run.err);
+        assert!(run.err.contains(words), "{line}: {}", run.err);
+        assert_eq!(run.err.lines().count(), 1, "{line}");
+    }
+}
+
+#[test]
+fn the_help_of_distance_fits() {
+    let help = Place::new().run("distance --help").quiet_success();
+    for words in [
+        "--alphabet",
+        "--gap-open",
+        "--out",
+        "Examples",
+        "mean_distance",
+    ] {
+        assert!(help.contains(words), "{words}");
+    }
+    assert!(
+        help.lines().all(|line| line.chars().count() <= 100),
+        "{help}"
+    );
+}

@@ -1,0 +1,256 @@
+//! Hidden Markov models: probability, path, posteriors, fit.
+//!
+//! Source: L. R. Rabiner, A tutorial on hidden Markov models and selected applications in speech
+//! recognition, Proceedings of the IEEE 77 (1989).
+//!
+//! Ranks share whole sequences, in blocks that depend on the sequences alone; a step of the fit is
+//! one pass over them and one reduction.
+
+mod blocks;
+mod infer;
+mod kernel;
+mod model;
+mod packed;
+#[cfg(test)]
+mod tests;
+
+use crate::lanes::{LANES, run};
+use crate::team::Team;
+use crate::{Control, MiningError, ParameterError, Progress};
+use blocks::{Blocks, Part, join, possible};
+use kernel::{Pass, Scratch, Want};
+use motet_comm::Communicator;
+use packed::Packed;
+use serde::{Deserialize, Serialize};
+use std::f64::consts::LN_2;
+
+pub use infer::{HmmPaths, HmmPosteriors};
+pub use model::{Emissions, HmmModel, Observations};
+
+/// Fits a hidden Markov model to sequences, by the rule of Baum and Welch.
+///
+/// # Examples
+///
+/// ```
+/// use motet_comm::World;
+/// use motet_mining::{Control, Emissions, Hmm, HmmModel, Observations};
+///
+/// // Runs of one symbol, then of the other.
+/// let place = |s: u32, i: u32| (i + 3 * s) / 10 % 2;
+/// let run = |s: u32| (0..60).map(|i| place(s, i)).collect::<Vec<u32>>();
+/// let runs: Vec<Vec<u32>> = (0..8).map(run).collect();
+/// let seen = Observations::symbols(&runs, 2)?;
+/// let shown = Emissions::Discrete { symbols: 2, probabilities: vec![0.6, 0.4, 0.3, 0.7] };
+/// let start = HmmModel::new(vec![0.5; 2], vec![0.6, 0.4, 0.4, 0.6], shown)?;
+/// let fitted = World::threads(2)
+///     .run(async |comm| Hmm::default().fit(&comm, &start, &seen, &Control::default()).await)
+///     .unwrap()
+///     .remove(0);
+/// assert!(fitted.model.transitions()[0] > 0.85);
+/// assert!(fitted.trace.windows(2).all(|pair| pair[1] >= pair[0]));
+/// # Ok::<(), motet_mining::DataError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hmm {
+    /// A run ends when ln p of all sequences grows by less than this.
+    pub tolerance: f64,
+    /// The most steps.
+    pub iterations: usize,
+    /// The least variance.
+    pub floor: f64,
+}
+
+impl Default for Hmm {
+    fn default() -> Hmm {
+        Hmm {
+            tolerance: 1e-2,
+            iterations: 100,
+            floor: 1e-3,
+        }
+    }
+}
+
+/// What [`Hmm::fit`] finds, the same on all ranks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct HmmFitted {
+    /// The model after the last step.
+    pub model: HmmModel,
+    /// ln p of all sequences before each step.
+    pub trace: Vec<f64>,
+    /// Whether the last step raised it by less than the tolerance.
+    pub converged: bool,
+}
+
+impl Hmm {
+    /// Steps from `start` until ln p stands still; all ranks of `comm` call it with the same
+    /// input. A state that is never visited keeps its probabilities.
+    ///
+    /// # Errors
+    ///
+    /// As for [`HmmModel::score`], and [`MiningError::Fell`].
+    ///
+    /// # Cancellation
+    ///
+    /// By [`Control::cancel`]: all ranks end together after the step they are in.
+    pub async fn fit(
+        &self,
+        comm: &Communicator,
+        start: &HmmModel,
+        seen: &Observations,
+        control: &Control<'_>,
+    ) -> Result<HmmFitted, MiningError> {
+        self.check()?;
+        start.check(seen)?;
+        let (team, blocks) = (Team::new(comm, control), Blocks::new(seen));
+        let (mut model, mut trace) = (start.clone(), Vec::<f64>::new());
+        let (mut scratch, mut converged) = (Scratch::default(), false);
+        for step in 0..self.iterations {
+            let packed = Packed::new(&model);
+            let part = pass(&team, &blocks, &packed, seen, &mut scratch).await?;
+            let sums = possible(part)?;
+            let value = sums[0] * LN_2;
+            let last = trace.last().copied().unwrap_or(f64::NEG_INFINITY);
+            if value < last - 1e-9 * last.abs().max(1.0) {
+                return Err(MiningError::Fell {
+                    quantity: "ln p",
+                    step,
+                    before: last,
+                    after: value,
+                });
+            }
+            self.maximise(&mut model, packed.width, &sums[1..]);
+            trace.push(value);
+            team.report(|| Progress {
+                temperature: 0.0,
+                clusters: model.states(),
+                target: model.states(),
+                free_energy: -value,
+                done: (step + 1) as f64 / self.iterations as f64,
+            });
+            if value - last < self.tolerance {
+                converged = true;
+                break;
+            }
+        }
+        Ok(HmmFitted {
+            model,
+            trace,
+            converged,
+        })
+    }
+
+    /// The model that the sums of a pass lead to.
+    fn maximise(&self, model: &mut HmmModel, width: usize, sums: &[f64]) {
+        let (states, lanes) = (model.states(), width * LANES);
+        let (first, rest) = sums.split_at(lanes);
+        let (steps, rest) = rest.split_at(lanes * states);
+        let (visits, shown) = rest.split_at(lanes);
+        let all: f64 = first[..states].iter().sum();
+        (0..states).for_each(|state| model.start[state] = first[state] / all);
+        let rows = model.transitions.chunks_exact_mut(states);
+        for (row, steps) in rows.zip(steps.chunks_exact(lanes)) {
+            let counts: Vec<f64> = row.iter().zip(steps).map(|(p, sum)| p * sum).collect();
+            divide(row, &counts);
+        }
+        match &mut model.emissions {
+            Emissions::Discrete {
+                symbols,
+                probabilities,
+            } => {
+                for (state, row) in probabilities.chunks_exact_mut(*symbols).enumerate() {
+                    let counts: Vec<f64> = (0..*symbols)
+                        .map(|symbol| shown[symbol * lanes + state])
+                        .collect();
+                    divide(row, &counts);
+                }
+            }
+            Emissions::Gaussian {
+                dim,
+                means,
+                variances,
+            } => {
+                for state in (0..states).filter(|state| visits[*state] > 0.0) {
+                    for column in 0..*dim {
+                        let at = 2 * column * lanes + state;
+                        let shift = shown[at] / visits[state];
+                        let square = shown[at + lanes] / visits[state];
+                        means[state * *dim + column] += shift;
+                        variances[state * *dim + column] = (square - shift * shift).max(self.floor);
+                    }
+                }
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), ParameterError> {
+        if self.iterations == 0 {
+            let field = "iterations";
+            return Err(ParameterError::Zero { field });
+        }
+        for (field, value, good, range) in [
+            (
+                "tolerance",
+                self.tolerance,
+                self.tolerance >= 0.0,
+                "finite and not negative",
+            ),
+            ("floor", self.floor, self.floor > 0.0, "finite and above 0"),
+        ] {
+            if !(good && value.is_finite()) {
+                return Err(ParameterError::OutOfRange {
+                    field,
+                    value,
+                    range,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Counts become probabilities; without any count the row stays as it is.
+fn divide(row: &mut [f64], counts: &[f64]) {
+    let sum: f64 = counts.iter().sum();
+    if sum > 0.0 {
+        row.iter_mut()
+            .zip(counts)
+            .for_each(|(p, count)| *p = count / sum);
+    }
+}
+
+/// The sums over all sequences of all ranks: log₂ p, then those of [`Scratch`].
+async fn pass(
+    team: &Team<'_>,
+    blocks: &Blocks,
+    packed: &Packed,
+    seen: &Observations,
+    scratch: &mut Scratch,
+) -> Result<Option<Part>, MiningError> {
+    let of_block = |block: usize| -> Part {
+        scratch.begin(packed);
+        let mut total = 0.0;
+        for sequence in blocks.sequences(block) {
+            let pass = Pass {
+                packed,
+                seen,
+                sequence,
+                want: Want::Sums,
+                scratch,
+            };
+            match run(team.instructions, pass) {
+                Ok(log) => total += log,
+                Err(place) => return (Vec::new(), Some((sequence, place))),
+            }
+        }
+        let lanes = [
+            &scratch.first,
+            &scratch.steps,
+            &scratch.visits,
+            &scratch.sums,
+        ];
+        let lanes = lanes.into_iter().flatten().flat_map(|lane| lane.0);
+        ([total].into_iter().chain(lanes).collect(), None)
+    };
+    team.reduce(blocks.count(), of_block, join).await
+}

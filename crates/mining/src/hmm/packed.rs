@@ -1,0 +1,116 @@
+//! A model as the kernel needs it.
+
+use super::model::{Emissions, HmmModel};
+use crate::lanes::{LANES, Lane, log2_of};
+
+/// A model in lanes: states that are not there have probability 0.
+#[derive(Debug)]
+pub(super) struct Packed {
+    /// Lanes of all states.
+    pub(super) width: usize,
+    pub(super) states: usize,
+    pub(super) start: Vec<Lane>,
+    /// Row after row; and the transposed matrix.
+    pub(super) rows: Vec<Lane>,
+    pub(super) columns: Vec<Lane>,
+    pub(super) shown: Shown,
+}
+
+#[derive(Debug)]
+pub(super) enum Shown {
+    /// Of each symbol the probabilities over the largest, and the log₂ of the largest.
+    Table {
+        densities: Vec<Lane>,
+        tops: Vec<f64>,
+    },
+    /// Of each column means and inverse variances over 2 ln 2; of all, the constants.
+    Normal {
+        dim: usize,
+        means: Vec<Lane>,
+        inverses: Vec<Lane>,
+        constants: Vec<Lane>,
+    },
+}
+
+/// Numbers per state as lanes.
+fn pack(states: usize, value: impl Fn(usize) -> f64, none: f64) -> Vec<Lane> {
+    let mut lanes = vec![Lane::splat(none); states.div_ceil(LANES)];
+    (0..states).for_each(|state| lanes[state / LANES][state % LANES] = value(state));
+    lanes
+}
+
+/// log₂, with minus infinity for what is too small.
+pub(super) fn log2_or_none(value: f64) -> f64 {
+    match value >= f64::MIN_POSITIVE {
+        true => log2_of(value),
+        false => f64::NEG_INFINITY,
+    }
+}
+
+impl Packed {
+    pub(super) fn new(model: &HmmModel) -> Packed {
+        let states = model.states();
+        let matrix = |i: usize, j: usize| model.transitions[i * states + j];
+        let row = |i: usize| pack(states, |j| matrix(i, j), 0.0);
+        let column = |j: usize| pack(states, |i| matrix(i, j), 0.0);
+        let shown = match &model.emissions {
+            Emissions::Discrete {
+                symbols,
+                probabilities,
+            } => {
+                let of = |state: usize, symbol: usize| probabilities[state * symbols + symbol];
+                let largest = |symbol: usize| {
+                    let all = (0..states).map(|state| of(state, symbol));
+                    all.fold(f64::MIN_POSITIVE, f64::max)
+                };
+                let density = |symbol: usize| {
+                    let top = largest(symbol);
+                    pack(states, move |state| of(state, symbol) / top, 0.0)
+                };
+                Shown::Table {
+                    densities: (0..*symbols).flat_map(density).collect(),
+                    tops: (0..*symbols)
+                        .map(|symbol| log2_of(largest(symbol)))
+                        .collect(),
+                }
+            }
+            Emissions::Gaussian {
+                dim,
+                means,
+                variances,
+            } => {
+                let constant = |state: usize| {
+                    let variances = &variances[state * dim..][..*dim];
+                    let logs = variances.iter().map(|v| log2_of(v * std::f64::consts::TAU));
+                    -0.5 * logs.sum::<f64>()
+                };
+                let inverse = |v: f64| -0.5 * std::f64::consts::LOG2_E / v;
+                let of = |column: usize| pack(states, |s| means[s * dim + column], 0.0);
+                let over = |c: usize| pack(states, |s| inverse(variances[s * dim + c]), 0.0);
+                Shown::Normal {
+                    dim: *dim,
+                    means: (0..*dim).flat_map(of).collect(),
+                    inverses: (0..*dim).flat_map(over).collect(),
+                    constants: pack(states, constant, -1e300),
+                }
+            }
+        };
+        Packed {
+            width: states.div_ceil(LANES),
+            states,
+            start: pack(states, |state| model.start[state], 0.0),
+            rows: (0..states).flat_map(row).collect(),
+            columns: (0..states).flat_map(column).collect(),
+            shown,
+        }
+    }
+
+    /// Numbers in lanes that the sums of what is shown take: per symbol Σ γ; per column Σ γ z and
+    /// Σ γ z², z being the distance from the mean.
+    pub(super) fn shown_lanes(&self) -> usize {
+        match &self.shown {
+            Shown::Table { tops, .. } => tops.len() * self.width,
+            Shown::Normal { dim, .. } => 2 * dim * self.width,
+        }
+    }
+}

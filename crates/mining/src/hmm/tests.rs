@@ -1,0 +1,293 @@
+//! Golden numbers, a slow twin, the same bits on any number of ranks, bad input.
+
+use super::*;
+use crate::DataError;
+use motet_comm::World;
+
+fn close(a: f64, b: f64) {
+    assert!((a - b).abs() <= 1e-9 * b.abs().max(1e-3), "{a} and {b}");
+}
+
+/// The discrete model and the two sequences of the golden file.
+fn golden() -> (HmmModel, Observations) {
+    let shown = Emissions::Discrete {
+        symbols: 3,
+        probabilities: vec![0.5, 0.4, 0.1, 0.1, 0.3, 0.6],
+    };
+    let model = HmmModel::new(vec![0.6, 0.4], vec![0.7, 0.3, 0.2, 0.8], shown).unwrap();
+    let first = (0..40).map(|i: u32| (i * i + 3 * i) / 2 % 7 % 3).collect();
+    let second = (0..25).map(|i: u32| (5 * i + i / 4) % 3).collect();
+    (model, Observations::symbols(&[first, second], 3).unwrap())
+}
+
+fn on_ranks<R: Send>(
+    ranks: usize,
+    job: impl AsyncFn(&Communicator, &Control<'_>) -> Result<R, MiningError> + Sync,
+) -> Vec<R> {
+    let job = &job;
+    let run = World::threads(ranks).run(async |comm| job(&comm, &Control::default()).await);
+    run.unwrap()
+}
+
+fn fit(ranks: usize, method: Hmm, start: &HmmModel, seen: &Observations) -> HmmFitted {
+    on_ranks(ranks, async |comm, control| {
+        method.fit(comm, start, seen, control).await
+    })
+    .remove(0)
+}
+
+#[test]
+fn sem_g615_probability_path_and_posteriors_have_the_golden_numbers() {
+    let (model, seen) = golden();
+    let scores = on_ranks(2, async |comm, control| {
+        model.score(comm, &seen, control).await
+    });
+    close(scores[0][0], -44.563510509877574);
+    close(scores[1].iter().sum(), -74.67732770609288);
+    let paths = on_ranks(1, async |comm, control| {
+        model.decode(comm, &seen, control).await
+    });
+    let golden = [
+        0, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 1,
+        1, 1, 0, 0, 0, 0, 1, 1, 1, 0,
+    ];
+    assert_eq!(paths[0].paths[0], golden);
+    close(paths[0].log_p[0], -49.86323589928435);
+    let shares = on_ranks(1, async |comm, control| {
+        model.posteriors(comm, &seen, control).await
+    });
+    close(shares[0].shares[0][0], 0.7650743691008137);
+    close(shares[0].shares[0][1], 0.23492563089918625);
+    for pair in shares[0].shares[1].chunks_exact(2) {
+        close(pair[0] + pair[1], 1.0);
+    }
+}
+
+#[test]
+fn sem_g615_a_fit_has_the_golden_numbers() {
+    let (model, seen) = golden();
+    let method = Hmm {
+        tolerance: 0.0,
+        iterations: 10,
+        ..Hmm::default()
+    };
+    let found = fit(2, method, &model, &seen);
+    close(found.trace[0], -74.67732770609288);
+    close(found.trace[5], -58.10965715764374);
+    close(found.trace[9], -57.72353686046339);
+    close(found.model.start[1], 1.4035447091452173e-6);
+    close(found.model.transitions[2], 0.4309679876010909);
+    let Emissions::Discrete { probabilities, .. } = &found.model.emissions else {
+        panic!("symbols stay symbols");
+    };
+    close(probabilities[1], 0.06794568507526592);
+    close(probabilities[5], 0.7986572332677954);
+}
+
+#[test]
+fn sem_g615_normal_emissions_have_the_golden_numbers() {
+    let row = |j: usize| {
+        let (x, other) = (j as f64, (j / 23 % 2) as f64);
+        [(x * x * 0.37).sin() + 2.0 * other, (x * 1.7).cos() + other]
+    };
+    let seen = Observations::numbers(&[(0..200).flat_map(row).collect()], 2).unwrap();
+    let shown = Emissions::Gaussian {
+        dim: 2,
+        means: vec![0.0, 0.0, 2.0, 1.0],
+        variances: vec![1.0; 4],
+    };
+    let start = HmmModel::new(vec![0.6, 0.4], vec![0.7, 0.3, 0.2, 0.8], shown).unwrap();
+    let method = Hmm {
+        tolerance: 0.0,
+        iterations: 8,
+        ..Hmm::default()
+    };
+    let found = fit(1, method, &start, &seen);
+    close(found.trace[0], -526.0841491259845);
+    close(found.trace[7], -458.339392058378);
+    close(found.model.transitions[1], 0.038072338365912194);
+    let Emissions::Gaussian {
+        means, variances, ..
+    } = &found.model.emissions
+    else {
+        panic!("numbers stay numbers");
+    };
+    close(means[1], 0.006125480915379834);
+    close(means[2], 2.018023203349848);
+    close(variances[0], 0.5109287504198975);
+    close(variances[3], 0.5011625761245809);
+}
+
+/// A model of many states, and sequences of several lengths.
+fn many(states: usize, symbols: usize) -> (HmmModel, Observations) {
+    let rows = |count: usize, columns: usize, seed: usize| -> Vec<f64> {
+        let rows = (0..count).flat_map(|i| {
+            let row: Vec<f64> = (0..columns)
+                .map(|j| (1 + (i * 7 + j * 13 + seed) % 11) as f64)
+                .collect();
+            let sum: f64 = row.iter().sum();
+            row.into_iter().map(move |value| value / sum)
+        });
+        rows.collect()
+    };
+    let shown = Emissions::Discrete {
+        symbols,
+        probabilities: rows(states, symbols, 5),
+    };
+    let model = HmmModel::new(rows(1, states, 1), rows(states, states, 3), shown).unwrap();
+    let sequence = |s: usize| {
+        let length = 200 + s * 37 % 301;
+        (0..length)
+            .map(move |i| ((i * i + s * 3 + i / 5) % symbols) as u32)
+            .collect()
+    };
+    let seen = Observations::symbols(&(0..70).map(sequence).collect::<Vec<_>>(), symbols).unwrap();
+    (model, seen)
+}
+
+#[test]
+fn sem_g616_ranks_change_no_bit_and_ln_p_never_falls() {
+    let (model, seen) = many(11, 6);
+    let method = Hmm {
+        tolerance: 0.0,
+        iterations: 6,
+        ..Hmm::default()
+    };
+    let one = fit(1, method, &model, &seen);
+    assert!(
+        one.trace.windows(2).all(|pair| pair[1] >= pair[0]),
+        "{:?}",
+        one.trace
+    );
+    let scores = on_ranks(1, async |comm, control| {
+        model.score(comm, &seen, control).await
+    });
+    for ranks in [2, 3, 8] {
+        assert_eq!(fit(ranks, method, &model, &seen), one, "{ranks}");
+        let all = on_ranks(ranks, async |comm, control| {
+            model.score(comm, &seen, control).await
+        });
+        assert_eq!(all[ranks - 1], scores[0], "{ranks}");
+        let paths = on_ranks(ranks, async |comm, control| {
+            model.decode(comm, &seen, control).await
+        });
+        let ends = paths.iter().fold(0, |end, part| {
+            assert_eq!(
+                (part.sequences.start, part.paths.len()),
+                (end, part.sequences.len())
+            );
+            part.sequences.end
+        });
+        assert_eq!(ends, 70);
+    }
+}
+
+/// ln p and the best path by trying all paths.
+fn all_paths(model: &HmmModel, symbols: &[u32]) -> (f64, Vec<u32>) {
+    let Emissions::Discrete {
+        symbols: count,
+        probabilities,
+    } = &model.emissions
+    else {
+        panic!("the twin knows symbols");
+    };
+    let states = model.states();
+    let (mut sum, mut best, mut path) = (0.0, -1.0, Vec::new());
+    for number in 0..states.pow(symbols.len() as u32) {
+        let at = |t: usize| number / states.pow(t as u32) % states;
+        let p: f64 = (0..symbols.len())
+            .map(|t| {
+                let step = match t {
+                    0 => model.start[at(0)],
+                    _ => model.transitions[at(t - 1) * states + at(t)],
+                };
+                step * probabilities[at(t) * count + symbols[t] as usize]
+            })
+            .product();
+        sum += p;
+        if p > best {
+            best = p;
+            path = (0..symbols.len()).map(|t| at(t) as u32).collect();
+        }
+    }
+    (sum.ln(), path)
+}
+
+#[test]
+fn sem_g615_a_short_sequence_is_the_sum_over_all_paths() {
+    let (model, _) = many(3, 4);
+    let short = vec![2, 0, 3, 1, 1, 2, 0];
+    let (log_p, path) = all_paths(&model, &short);
+    let seen = Observations::symbols(&[short], 4).unwrap();
+    let scores = on_ranks(1, async |comm, control| {
+        model.score(comm, &seen, control).await
+    });
+    close(scores[0][0], log_p);
+    let paths = on_ranks(1, async |comm, control| {
+        model.decode(comm, &seen, control).await
+    });
+    assert_eq!(paths[0].paths[0], path);
+}
+
+#[test]
+fn sem_g617_bad_models_and_sequences_name_their_place() {
+    let shown = |probabilities: Vec<f64>| Emissions::Discrete {
+        symbols: 2,
+        probabilities,
+    };
+    let half = vec![0.5; 4];
+    let text = |start: Vec<f64>, steps: Vec<f64>, shown: Emissions| {
+        HmmModel::new(start, steps, shown).unwrap_err().to_string()
+    };
+    let good = vec![0.5, 0.5];
+    assert!(text(good.clone(), half.clone(), shown(vec![0.5, 0.5, 0.5, 0.6])).contains("row 1"));
+    assert!(text(good.clone(), vec![0.5; 3], shown(half.clone())).contains("3 numbers"));
+    assert!(text(vec![0.5, 0.6], half.clone(), shown(half.clone())).contains("start"));
+    assert!(text(vec![], vec![], shown(vec![])).contains("no columns"));
+    let flat = Emissions::Gaussian {
+        dim: 1,
+        means: good.clone(),
+        variances: vec![1.0, 0.0],
+    };
+    assert!(text(good.clone(), half.clone(), flat).contains("row 1, column 0"));
+    let seen =
+        |sequences: &[Vec<u32>]| Observations::symbols(sequences, 2).unwrap_err().to_string();
+    assert!(seen(&[vec![0], vec![]]).contains("sequence 1"));
+    assert!(seen(&[vec![0], vec![1, 2]]).contains("sequence 1, position 1"));
+    assert!(seen(&[]).contains("no points"));
+    let nan = Observations::numbers(&[vec![0.0, f64::NAN]], 2).unwrap_err();
+    assert!(matches!(
+        nan,
+        DataError::NotFinite {
+            row: 0,
+            column: 1,
+            ..
+        }
+    ));
+    let model = HmmModel::new(good, half, shown(vec![1.0, 0.0, 1.0, 0.0])).unwrap();
+    let numbers = Observations::numbers(&[vec![0.0]], 1).unwrap();
+    let some = Observations::symbols(&[vec![0, 0], vec![0, 1]], 2).unwrap();
+    let fails = |seen: &Observations| {
+        let told = on_ranks(2, async |comm, control| {
+            let one = model.score(comm, seen, control).await.unwrap_err();
+            let two = model.decode(comm, seen, control).await.unwrap_err();
+            let three = Hmm::default()
+                .fit(comm, &model, seen, control)
+                .await
+                .unwrap_err();
+            Ok([one, two, three].map(|error| format!("{error:?}")))
+        });
+        told.concat()
+    };
+    assert!(
+        fails(&numbers)
+            .iter()
+            .all(|error| error.contains("emissions"))
+    );
+    let impossible = "Impossible { sequence: 1, position: 1 }";
+    assert!(
+        fails(&some).iter().all(|error| error == impossible),
+        "{:?}",
+        fails(&some)
+    );
+}
