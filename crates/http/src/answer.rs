@@ -1,0 +1,178 @@
+//! From a request to its answer: who may ask, where the request goes.
+
+use crate::body::{Reply, json, typed};
+use crate::problem::Refusal;
+use crate::site::Site;
+use crate::{events, metrics, openapi, resource, target::Target};
+use hyper::body::Incoming;
+use hyper::header::{HOST, HeaderMap, ORIGIN};
+use hyper::{Method, Request, StatusCode};
+use motet_service::{AnyClient, FaultCode, Lifecycle};
+use serde_json::{Value, json};
+
+/// Answers a request, whatever it is.
+pub(crate) async fn answer(site: &Site, request: Request<Incoming>) -> Reply {
+    let answered = match admit(site, &request) {
+        Ok(()) => route(site, request).await,
+        Err(refusal) => Err(refusal),
+    };
+    answered.unwrap_or_else(Refusal::into_response)
+}
+
+/// Refuses what a page of another site may have sent.
+fn admit(site: &Site, request: &Request<Incoming>) -> Result<(), Refusal> {
+    let headers = request.headers();
+    let mut hosts = headers.get_all(HOST).iter();
+    let (host, second) = (
+        hosts.next().and_then(|host| host.to_str().ok()),
+        hosts.next(),
+    );
+    let named = request.uri().host().or(host);
+    let (Some(host), None, Some(named)) = (host, second, named) else {
+        return Err(Refusal::bad(
+            "the request has not one header Host; send one",
+        ));
+    };
+    if !is_ours(site, host) || !is_ours(site, named) {
+        let reason = format!(
+            "this server is not {host:?}; ask for localhost, or give the server this name (--host)"
+        );
+        let status = StatusCode::MISDIRECTED_REQUEST;
+        return Err(Refusal::new(status, FaultCode::PermissionDenied, reason));
+    }
+    let reads = matches!(
+        *request.method(),
+        Method::GET | Method::HEAD | Method::OPTIONS
+    );
+    if !reads && comes_from_elsewhere(headers, host) {
+        let reason = "a page of another site sends this; changes are for the console and programs";
+        let status = StatusCode::FORBIDDEN;
+        return Err(Refusal::new(status, FaultCode::PermissionDenied, reason));
+    }
+    Ok(())
+}
+
+fn is_ours(site: &Site, host: &str) -> bool {
+    let end = match host.find(']') {
+        Some(end) => end + 1,
+        None => host.find(':').unwrap_or(host.len()),
+    };
+    let (name, port) = host.split_at(end);
+    let name = name.to_lowercase();
+    let has_port = port.is_empty() || port[1..].parse::<u16>().is_ok();
+    let is_known = ["localhost", "127.0.0.1", "[::1]"].contains(&name.as_str());
+    has_port && (is_known || site.hosts.contains(&name))
+}
+
+fn comes_from_elsewhere(headers: &HeaderMap, host: &str) -> bool {
+    let fetched = headers.get("sec-fetch-site");
+    if fetched.is_some_and(|site| site != "same-origin" && site != "none") {
+        return true;
+    }
+    let Some(origin) = headers.get(ORIGIN) else {
+        return false;
+    };
+    let origin = origin
+        .to_str()
+        .ok()
+        .and_then(|origin| origin.split_once("://"));
+    origin.is_none_or(|(_, origin)| !origin.eq_ignore_ascii_case(host))
+}
+
+async fn route(site: &Site, request: Request<Incoming>) -> Result<Reply, Refusal> {
+    let target = Target::read(request.uri())?;
+    // These answer however much there is to do.
+    match target.path.as_str() {
+        "/healthz" => return only_get(&request, || json(&json!({"status": "ok"}))),
+        "/readyz" => return only_get(&request, || readiness(site)),
+        _ => {}
+    }
+    let Ok(_place) = site.in_flight.try_acquire() else {
+        let most = site.limits.in_flight;
+        return Err(Refusal::busy(format!(
+            "{most} requests are being answered already; try again"
+        )));
+    };
+    match target.path.as_str() {
+        "/" => only_get(&request, || directory(site)),
+        "/openapi.json" => only_get(&request, || json(&openapi::document(&site.node))),
+        "/metrics" => only_get(&request, || {
+            typed("text/plain; version=0.0.4", metrics::text(&site.node))
+        }),
+        _ => {
+            let (service, rest) = find(site, &target.path)?;
+            match rest.as_slice() {
+                [dash, events] if dash == "-" && events == "events" => {
+                    only_reads(&request)?;
+                    events::stream(site, &service, &target, request.headers()).await
+                }
+                _ => resource::answer(site, &service, &rest, &target, request).await,
+            }
+        }
+    }
+}
+
+/// The service whose path is the longest front of `path`, and the segments behind.
+fn find(site: &Site, path: &str) -> Result<(AnyClient, Vec<String>), Refusal> {
+    let mut end = path.len();
+    loop {
+        let front = &path[..end];
+        if let Ok(service) = site.node.find(front) {
+            let rest = path[end..].split('/').skip(1);
+            return Ok((service, rest.map(str::to_owned).collect()));
+        }
+        match front.rfind('/') {
+            Some(before) if before > 0 => end = before,
+            _ => break,
+        }
+    }
+    let reason = format!("there is no service at {path}; GET / lists those that there are");
+    let status = StatusCode::NOT_FOUND;
+    Err(Refusal::new(status, FaultCode::UnknownService, reason))
+}
+
+fn only_reads(request: &Request<Incoming>) -> Result<(), Refusal> {
+    match *request.method() {
+        Method::GET | Method::HEAD => Ok(()),
+        _ => Err(Refusal::method(
+            "GET, HEAD",
+            "this place is only read; use GET",
+        )),
+    }
+}
+
+fn only_get(request: &Request<Incoming>, reply: impl FnOnce() -> Reply) -> Result<Reply, Refusal> {
+    only_reads(request).map(|()| reply())
+}
+
+/// Which services there are.
+fn directory(site: &Site) -> Reply {
+    let services = site.node.services();
+    let listed = services.iter().map(|service| {
+        json!({
+            "path": service.path,
+            "kind": service.kind,
+            "contract": service.contract,
+            "lifecycle": service.lifecycle,
+            "version": service.version,
+            "partners": service.partners,
+        })
+    });
+    json(&json!({"node": site.node.name(), "services": listed.collect::<Vec<_>>()}))
+}
+
+/// Whether all services serve.
+fn readiness(site: &Site) -> Reply {
+    let services = site.node.services();
+    let waiting = services
+        .iter()
+        .filter(|service| service.lifecycle != Lifecycle::Running);
+    let waiting: Vec<Value> = waiting
+        .map(|service| json!({"path": service.path, "lifecycle": service.lifecycle}))
+        .collect();
+    let mut reply = json(&json!({"ready": waiting.is_empty(), "waiting": waiting}));
+    if !waiting.is_empty() {
+        *reply.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    reply
+}

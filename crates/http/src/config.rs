@@ -1,0 +1,112 @@
+//! Where a server listens, and what it takes.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Where a server listens, and its limits.
+///
+/// ```
+/// use motet_http::Config;
+///
+/// let config = Config::at(([127, 0, 0, 1], 0).into());
+/// assert_eq!(config.limits.body, 1 << 20);
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Config {
+    /// The address; port 0 is any that is free.
+    pub listen: SocketAddr,
+    /// Names under which it may be asked for, beside `localhost` and the loopback addresses.
+    pub hosts: Vec<String>,
+    /// What it takes at most.
+    pub limits: Limits,
+}
+
+/// What a server takes at most.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Connections; who comes beyond is answered 503.
+    pub connections: usize,
+    /// Requests that are carried out at the same time, without event streams; beyond: 503.
+    pub in_flight: usize,
+    /// Bytes of a head.
+    pub head: usize,
+    /// Lines of a head.
+    pub headers: usize,
+    /// How long a head may take.
+    pub head_time: Duration,
+    /// Bytes of a body.
+    pub body: usize,
+    /// How long a body may take.
+    pub body_time: Duration,
+    /// How deep values may lie in each other.
+    pub depth: usize,
+    /// How long requests that run may take when the server stops.
+    pub stop_time: Duration,
+}
+
+/// Why a server did not start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The address can be reached from other machines.
+    Exposed(SocketAddr),
+    /// The system does not give the address.
+    Listen(SocketAddr, io::Error),
+    /// The system gives no thread, or no means to wait for connections.
+    Thread(io::Error),
+}
+
+impl Config {
+    /// At this address, with the limits of [`Limits::default`].
+    #[must_use]
+    pub fn at(listen: SocketAddr) -> Self {
+        Config {
+            listen,
+            hosts: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            connections: 1024,
+            in_flight: 256,
+            head: 16 << 10,
+            headers: 64,
+            head_time: Duration::from_secs(5),
+            body: 1 << 20,
+            body_time: Duration::from_secs(30),
+            depth: 64,
+            stop_time: Duration::from_secs(10),
+        }
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Exposed(address) => write!(
+                f,
+                "{address} can be reached from other machines, and this server asks nobody who he is; \
+                 listen on 127.0.0.1 or [::1]"
+            ),
+            StartError::Listen(address, why) => {
+                write!(
+                    f,
+                    "cannot listen on {address}: {why}; choose another port, or 0 for any"
+                )
+            }
+            StartError::Thread(why) => {
+                write!(f, "the system gives no thread for the server: {why}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for StartError {}

@@ -1,0 +1,124 @@
+//! Notifications as server-sent events.
+
+use crate::body::{Body, Reply};
+use crate::problem::Refusal;
+use crate::resource::text;
+use crate::site::Site;
+use crate::target::Target;
+use hyper::Response;
+use hyper::body::Bytes;
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
+use motet_ports::Port;
+use motet_service::{AnyClient, AnyNotification, Subscribe, Value};
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::time::timeout;
+
+/// So often something is sent, if only a comment: who has gone is noticed.
+const BEAT: Duration = Duration::from_secs(15);
+
+/// So many events are written ahead of the connection; the others wait in the port of the subscription.
+const AHEAD: usize = 16;
+
+/// Subscribe.
+pub(crate) async fn stream(
+    site: &Site,
+    service: &AnyClient,
+    target: &Target,
+    headers: &HeaderMap,
+) -> Result<Reply, Refusal> {
+    let (id, port) = service.subscribe(how(target, headers)?).await?;
+    let (sender, receiver) = mpsc::channel(AHEAD);
+    let (service, stop) = (service.clone(), site.stop.clone());
+    tokio::spawn(async move {
+        pump(&port, &sender, stop).await;
+        // It may have ended by itself.
+        drop(service.call("unsubscribe", id).await);
+    });
+    let mut response = Response::new(Body::Events(receiver));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    Ok(response)
+}
+
+fn how(target: &Target, headers: &HeaderMap) -> Result<Subscribe, Refusal> {
+    let mut how = Subscribe::all();
+    for (name, value) in &target.parameters {
+        match name.as_str() {
+            "type" => how = how.operation(value),
+            "sync" if value != "0" => how = how.sync(),
+            "sync" => {}
+            "since" => how = how.since(number("since", value)?),
+            "count" => how = how.count(number("count", value)?),
+            other => {
+                let reason = format!(
+                    "{other:?} says nothing of a subscription; use type, sync, since or count"
+                );
+                return Err(Refusal::bad(reason));
+            }
+        }
+    }
+    // What a browser has seen last is newer than what its page asked for at first.
+    if let Some(last) = text(headers, "last-event-id")? {
+        how = how.since(number("Last-Event-ID", last)?);
+    }
+    Ok(how)
+}
+
+fn number(name: &str, value: &str) -> Result<u64, Refusal> {
+    value
+        .parse()
+        .map_err(|_| Refusal::bad(format!("{name} is {value:?}; write a version, such as 17")))
+}
+
+/// Sends what comes, until nobody reads, the subscription has ended, or the server stops.
+async fn pump(
+    port: &Port<AnyNotification>,
+    sender: &mpsc::Sender<Bytes>,
+    mut stop: watch::Receiver<bool>,
+) {
+    loop {
+        let next = tokio::select! {
+            next = timeout(BEAT, port.recv()) => next.ok(),
+            () = sender.closed() => return,
+            _ = stop.wait_for(|stop| *stop) => return,
+        };
+        let is_last = next.as_ref().is_some_and(|next| next.event == "gone");
+        let written = match next {
+            Some(notification) => write(notification),
+            None => Bytes::from_static(b": nothing has happened\n\n"),
+        };
+        let sent = tokio::select! {
+            sent = sender.send(written) => sent,
+            _ = stop.wait_for(|stop| *stop) => return,
+        };
+        if sent.is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// One event. Its number is the version; a line break in JSON is written `\n`, so the data are one line.
+fn write(notification: AnyNotification) -> Bytes {
+    let AnyNotification {
+        version,
+        event,
+        body,
+        reinstated,
+        ..
+    } = notification;
+    let data = match reinstated {
+        false => serde_json::json!({"version": version, "body": body}),
+        true => serde_json::json!({"version": version, "body": body, "reinstated": true}),
+    };
+    // An event that is no change of the state leaves the number of the last change.
+    let id = match event.as_str() {
+        "lost" | "gone" => String::new(),
+        _ => format!("id: {version}\n"),
+    };
+    Bytes::from(format!(
+        "{id}event: {event}\ndata: {}\n\n",
+        Value::to_string(&data)
+    ))
+}

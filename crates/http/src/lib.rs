@@ -1,0 +1,83 @@
+//! Services of a node by HTTP: a server for a node, and a client whose calls are those of a client in the process.
+//!
+//! - Depends on: `motet-service` (nodes), `motet-ports`, `motet-sync`; `hyper`, `tokio` (one thread each for the
+//!   server and for a peer's connections).
+//! - Used by: the program `motet`.
+//!
+//! ```text
+//!   connection ─► Host, Origin ─► limits ─► path ─► AnyClient ─► ports of the service
+//! ```
+//!
+//! | URL | does |
+//! |---|---|
+//! | `GET /drive` | Get; its `ETag` is the version; `If-None-Match` |
+//! | `GET /drive?at=/left`, `GET /drive/left` | Query by JSON Pointer |
+//! | `PUT /drive`, `PATCH /drive` | Replace; Update by merge patch; `If-Match` |
+//! | `GET`, `POST /drive/-/pose` | an operation by its name: those that read by GET, all by POST |
+//! | `OPTIONS /drive`, `GET /drive/-/lookup` | Lookup |
+//! | `POST /drive/-/drop` | Drop |
+//! | `GET /drive/-/events?type=update&sync=1` | Subscribe: server-sent events; `Last-Event-ID` resumes |
+//! | `/`, `/openapi.json`, `/metrics`, `/healthz`, `/readyz` | the node |
+//!
+//! A call may say `Motet-Timeout` (milliseconds) and `Idempotency-Key`. A fault is `application/problem+json`
+//! (RFC 9457), whose member `fault` is the fault itself. Its status says whether another try may help: 503 comes with
+//! `Retry-After`, and was not carried out.
+//!
+//! ```
+//! use motet_dispatch::Dispatcher;
+//! use motet_http::{Config, Peer, Server};
+//! use motet_service::{Create, Fault, Node, Service, State, contract, data};
+//!
+//! #[data]
+//! #[derive(Default)]
+//! struct Account { cents: u64 }
+//!
+//! #[contract(uri = "doc:account/1", state = Account)]
+//! trait Accounts {
+//!     #[update] fn deposit(&mut self, cents: u64) -> u64;
+//! }
+//!
+//! #[derive(Service)]
+//! #[service(contract = Accounts)]
+//! struct Till { #[state] account: State<Account> }
+//!
+//! impl Accounts for Till {
+//!     fn deposit(&mut self, cents: u64) -> u64 { self.account.cents += cents; self.account.cents }
+//! }
+//!
+//! let dispatcher = Dispatcher::new(2);
+//! # motet_ports::wait_blocking(async {
+//! let node = Node::builder("shop").register::<Till>().start(&dispatcher)?;
+//! node.create(Create::<Till>::of().at("/till")).await?;
+//! let server = Server::start(&node, Config::at(([127, 0, 0, 1], 0).into())).unwrap();
+//!
+//! let peer = Peer::at(&format!("http://{}", server.address()))?;
+//! let till: AccountsClient = peer.client("/till");
+//! assert_eq!(till.deposit(40).await?, 40);
+//! assert_eq!(till.deposit(2).key("receipt 17").await?, 42);
+//! assert_eq!(till.deposit(2).key("receipt 17").await?, 42, "it is carried out once");
+//! assert_eq!(till.get().await?.version, 2);
+//! # Ok::<(), Fault>(())
+//! # }).unwrap().unwrap();
+//! ```
+//!
+//! Read next: `server.rs` (connections and limits), `answer.rs` (who may ask, and what), `resource.rs` (a service),
+//! `peer.rs` (the other side).
+#![forbid(unsafe_code)]
+
+mod answer;
+mod body;
+mod config;
+mod events;
+mod metrics;
+mod openapi;
+mod peer;
+mod problem;
+mod resource;
+mod server;
+mod site;
+mod target;
+
+pub use config::{Config, Limits, StartError};
+pub use peer::Peer;
+pub use server::Server;

@@ -1,0 +1,82 @@
+//! Figures of all services, as Prometheus reads them.
+
+use motet_service::{Node, ServiceFigures};
+use std::fmt::Write;
+
+type Read = fn(&ServiceFigures) -> u64;
+
+/// Name, kind, what it is, and where it comes from.
+const FIGURES: [(&str, &str, &str, Read); 8] = [
+    (
+        "calls_total",
+        "counter",
+        "Operations that were started.",
+        |f| f.calls,
+    ),
+    (
+        "faults_total",
+        "counter",
+        "Operations that ended in a fault.",
+        |f| f.faults,
+    ),
+    ("panics_total", "counter", "Handlers that panicked.", |f| {
+        f.panics
+    }),
+    (
+        "late_answers_total",
+        "counter",
+        "Answers that nobody waited for.",
+        |f| f.late,
+    ),
+    (
+        "restarts_total",
+        "counter",
+        "How often a service was built anew.",
+        |f| f.restarts,
+    ),
+    (
+        "refused_total",
+        "counter",
+        "Operations for which there was no room.",
+        |f| f.refused,
+    ),
+    (
+        "reads_waiting",
+        "gauge",
+        "Reading operations that wait.",
+        |f| f.reads_waiting as u64,
+    ),
+    (
+        "changes_waiting",
+        "gauge",
+        "Exclusive operations that wait.",
+        |f| f.changes_waiting as u64,
+    ),
+];
+
+/// The text of `/metrics`.
+pub(crate) fn text(node: &Node) -> String {
+    let paths = node.services().into_iter().map(|service| service.path);
+    let found = paths.filter_map(|path| {
+        let figures = node.find(&path).ok()?.figures();
+        Some((
+            path.replace('\\', "\\\\")
+                .replace('"', "\\\"")
+                .replace('\n', "\\n"),
+            figures,
+        ))
+    });
+    let services: Vec<(String, ServiceFigures)> = found.collect();
+    let mut text = String::new();
+    for (name, kind, about, read) in FIGURES {
+        // Writing to a string does not fail.
+        let _ = write!(
+            text,
+            "# HELP motet_{name} {about}\n# TYPE motet_{name} {kind}\n"
+        );
+        for (path, figures) in &services {
+            let _ = writeln!(text, "motet_{name}{{service=\"{path}\"}} {}", read(figures));
+        }
+    }
+    text
+}

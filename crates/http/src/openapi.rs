@@ -1,0 +1,148 @@
+//! The description of a node's services as OpenAPI 3.1, put together from the schemas of their contracts.
+
+use motet_service::{Node, OperationInfo, ServiceInfo, Value, Verb};
+use serde_json::{Map, json};
+
+/// The document of `/openapi.json`: services come and go, so it is made when it is asked for.
+pub(crate) fn document(node: &Node) -> Value {
+    let mut schemas = Map::new();
+    schemas.insert("Problem".to_owned(), problem());
+    let mut paths = Map::new();
+    for service in node.services() {
+        describe(&service, &mut paths, &mut schemas);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {"title": node.name(), "version": env!("CARGO_PKG_VERSION")},
+        "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+        "paths": paths,
+        "components": {"schemas": schemas},
+    })
+}
+
+fn problem() -> Value {
+    json!({
+        "type": "object",
+        "description": "Why the request was not carried out (RFC 9457).",
+        "required": ["type", "title", "status", "detail"],
+        "properties": {
+            "type": {"type": "string"},
+            "title": {"type": "string"},
+            "status": {"type": "integer"},
+            "detail": {"type": "string"},
+            "instance": {"type": ["string", "null"]},
+        },
+    })
+}
+
+fn describe(service: &ServiceInfo, paths: &mut Map<String, Value>, all: &mut Map<String, Value>) {
+    let path = &service.path;
+    let state = hoist(service.state.clone(), &service.contract, all);
+    let id = |name: &str| format!("{}-{name}", path.trim_start_matches('/').replace('/', "-"));
+    let about = format!("{} {}", service.kind, service.contract);
+    let at_state = json!({
+        "get": {
+            "operationId": id("get"),
+            "summary": "Get: the whole state",
+            "responses": answers("200", &state),
+        },
+        "put": {
+            "operationId": id("replace"),
+            "summary": "Replace: sets the whole state",
+            "requestBody": body("application/json", &state),
+            "responses": answers("200", &json!(true)),
+        },
+        "patch": {
+            "operationId": id("patch"),
+            "summary": "Update by merge patch (RFC 7396)",
+            "requestBody": body("application/merge-patch+json", &json!(true)),
+            "responses": answers("200", &json!(true)),
+        },
+        "description": about,
+    });
+    paths.insert(path.clone(), at_state);
+    for operation in &service.operations {
+        let name = &operation.name;
+        let described = call(operation, &id(name), &service.contract, all);
+        paths.insert(format!("{path}/-/{name}"), described);
+    }
+}
+
+fn call(
+    operation: &OperationInfo,
+    id: &str,
+    contract: &str,
+    all: &mut Map<String, Value>,
+) -> Value {
+    let given = hoist(operation.body.clone(), contract, all);
+    let answer = hoist(operation.answer.clone(), contract, all);
+    let status = if operation.job { "202" } else { "200" };
+    let mut post = json!({
+        "operationId": id,
+        "summary": operation.about,
+        "requestBody": body("application/json", &given),
+        "responses": answers(status, &answer),
+    });
+    if operation.verb != Verb::Query {
+        post["parameters"] = json!([
+            {"name": "Idempotency-Key", "in": "header", "schema": {"type": "string"}},
+            {"name": "If-Match", "in": "header", "schema": {"type": "string"}},
+        ]);
+    }
+    json!({"post": post})
+}
+
+fn body(kind: &str, schema: &Value) -> Value {
+    json!({"content": {kind: {"schema": schema}}})
+}
+
+fn answers(status: &str, schema: &Value) -> Value {
+    let refused = json!({"$ref": "#/components/schemas/Problem"});
+    json!({
+        status: {
+            "description": "done",
+            "content": {"application/json": {"schema": schema}},
+        },
+        "default": {
+            "description": "refused",
+            "content": {"application/problem+json": {"schema": refused}},
+        },
+    })
+}
+
+/// Brings the definitions of a schema to the components of the document, under the name of the contract.
+fn hoist(mut schema: Value, contract: &str, all: &mut Map<String, Value>) -> Value {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let front: String = contract.chars().map(plain).collect();
+    if let Some(fields) = schema.as_object_mut() {
+        fields.remove("$schema");
+        if let Some(Value::Object(definitions)) = fields.remove("$defs") {
+            for (name, mut definition) in definitions {
+                redirect(&mut definition, &front);
+                all.insert(format!("{front}.{name}"), definition);
+            }
+        }
+    }
+    redirect(&mut schema, &front);
+    schema
+}
+
+/// Has all references point to the components.
+fn redirect(schema: &mut Value, front: &str) {
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, front)),
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                match field {
+                    Value::String(to) if name == "$ref" => {
+                        if let Some(local) = to.strip_prefix("#/$defs/") {
+                            *to = format!("#/components/schemas/{front}.{local}");
+                        }
+                    }
+                    field => redirect(field, front),
+                }
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,369 @@
+//! The other side: calls of services of another node.
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::header::{CONTENT_TYPE, ETAG, HOST, IF_MATCH};
+use hyper::{Method, Request, Response, Uri};
+use hyper_util::rt::TokioIo;
+use motet_service::{Client, ContractClient, Fault, FaultCode, Options, Remote, Value};
+use motet_sync::Mutex;
+use motet_sync::thread::spawn_named;
+use serde_json::json;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep, timeout_at};
+
+/// Another node, by its address: what gives clients of its services. Cheap to clone.
+///
+/// A call is sent by a thread of the peer's own and may be awaited anywhere. Get, Lookup and calls with a key are
+/// tried again, while their time lasts, when a connection fails or the service has no room. Any other call is
+/// sent once: when its connection fails, nobody knows whether it was carried out, and the fault says so.
+#[derive(Clone)]
+pub struct Peer(Arc<Door>);
+
+/// The way to the thread.
+struct Door {
+    url: String,
+    asked: mpsc::Sender<Ask>,
+}
+
+/// A call that is going to be sent.
+struct Ask {
+    path: String,
+    operation: String,
+    body: Value,
+    options: Options,
+    answer: oneshot::Sender<Result<Value, Fault>>,
+}
+
+/// A service of it.
+struct Place {
+    peer: Peer,
+    path: String,
+}
+
+/// The connections, as its thread has them.
+struct Lines {
+    /// `host:port`.
+    host: String,
+    idle: Mutex<Vec<SendRequest<Full<Bytes>>>>,
+}
+
+/// An answer as JSON that is on its way.
+type Answering = Pin<Box<dyn Future<Output = Result<Value, Fault>> + Send>>;
+
+/// Why a try has failed.
+enum Failed {
+    /// It was not sent.
+    Before(String),
+    /// It may have been carried out.
+    After(String),
+}
+
+/// A call that does not say how long it may take.
+const LIMIT: Duration = Duration::from_secs(30);
+/// So many calls may wait for the thread.
+const DEPTH: usize = 1024;
+/// So many connections are kept when nobody uses them.
+const IDLE: usize = 64;
+
+impl Peer {
+    /// The node at `url`, such as `http://127.0.0.1:50000`. It is connected to by the first call.
+    ///
+    /// # Errors
+    /// A fault when that is no such address, or the system gives no thread.
+    pub fn at(url: &str) -> Result<Peer, Fault> {
+        let wrong = || {
+            let reason = format!("{url:?} is no address of a node; write http://127.0.0.1:50000");
+            Fault::new(FaultCode::UnknownService, reason)
+        };
+        let uri: Uri = url.parse().map_err(|_| wrong())?;
+        let is_plain = uri.scheme_str() == Some("http") && matches!(uri.path(), "" | "/");
+        let name = uri.host().filter(|_| is_plain).ok_or_else(wrong)?;
+        let host = format!("{name}:{}", uri.port_u16().unwrap_or(80));
+        let lines = Arc::new(Lines {
+            host: host.clone(),
+            idle: Mutex::default(),
+        });
+        let no_thread = |why| {
+            Fault::new(
+                FaultCode::InsufficientResources,
+                format!("no thread for {url}: {why}"),
+            )
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(no_thread)?;
+        let (asked, mut asks) = mpsc::channel::<Ask>(DEPTH);
+        let body = move || {
+            runtime.block_on(async {
+                // Ends with the last handle of the peer; its calls are refused then.
+                while let Some(ask) = asks.recv().await {
+                    let lines = Arc::clone(&lines);
+                    tokio::spawn(async move {
+                        let Ask {
+                            path,
+                            operation,
+                            body,
+                            options,
+                            mut answer,
+                        } = ask;
+                        let carried = carry(&lines, &path, &operation, &body, &options);
+                        tokio::select! {
+                            carried = carried => drop(answer.send(carried)),
+                            () = answer.closed() => {}
+                        }
+                    });
+                }
+            });
+        };
+        drop(spawn_named("motet-http-peer", body).map_err(no_thread)?);
+        let url = format!("http://{host}");
+        Ok(Peer(Arc::new(Door { url, asked })))
+    }
+
+    /// The typed client of the service at `path` there: the same type as in the process.
+    #[must_use]
+    pub fn client<K: ContractClient>(&self, path: &str) -> K {
+        let place = Place {
+            peer: self.clone(),
+            path: path.to_owned(),
+        };
+        K::from(Client::elsewhere(Arc::new(place)))
+    }
+
+    /// Calls an operation by its name; a uniform one by the name of its verb.
+    pub fn call(&self, path: &str, operation: &str, body: Value, options: Options) -> Answering {
+        let (answer, answered) = oneshot::channel();
+        let ask = Ask {
+            path: path.to_owned(),
+            operation: operation.to_owned(),
+            body,
+            options,
+            answer,
+        };
+        let (sent, path) = (self.0.asked.try_send(ask), path.to_owned());
+        // The thread lasts as long as somebody waits for an answer.
+        let peer = self.clone();
+        Box::pin(async move {
+            if sent.is_err() {
+                let reason = format!("{DEPTH} calls wait for the connection already; try again");
+                let fault = Fault::new(FaultCode::QueuingLimitExceeded, reason);
+                return Err(fault
+                    .of_service(&path)
+                    .retry_after(Duration::from_millis(10)));
+            }
+            let answer = answered.await;
+            drop(peer);
+            answer.unwrap_or_else(|_| Err(Fault::new(FaultCode::NoAnswer, "the peer has ended")))
+        })
+    }
+}
+
+impl Remote for Place {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn call(&self, operation: &str, body: Value, options: Options) -> Answering {
+        self.peer.call(&self.path, operation, body, options)
+    }
+}
+
+/// Sends a call, again and again if it may be, until it is answered or its time is over.
+async fn carry(
+    lines: &Lines,
+    path: &str,
+    operation: &str,
+    body: &Value,
+    options: &Options,
+) -> Result<Value, Fault> {
+    let until = Instant::now() + options.within.unwrap_or(LIMIT);
+    let is_repeatable = matches!(operation, "get" | "lookup") || options.key.is_some();
+    let mut pause = Duration::from_millis(5);
+    let over = || {
+        let reason = format!("no answer from {} in the time of the call", lines.host);
+        Fault::new(FaultCode::ResponseTimeout, reason).of_service(path)
+    };
+    loop {
+        let sent = timeout_at(until, once(lines, path, operation, body, options, until)).await;
+        let fault = match sent.map_err(|_| over())? {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(fault)) if fault.retry_in().is_none() => return Err(fault),
+            Ok(Err(fault)) => fault,
+            Err(Failed::Before(why)) => {
+                let reason = format!(
+                    "cannot reach {}: {why}; see whether the node runs there",
+                    lines.host
+                );
+                Fault::new(FaultCode::Unavailable, reason).of_service(path)
+            }
+            Err(Failed::After(why)) => {
+                let reason = format!(
+                    "the connection to {} failed: {why}; {operation} may have been carried out: \
+                     call with a key to repeat safely",
+                    lines.host
+                );
+                Fault::new(FaultCode::NoAnswer, reason).of_service(path)
+            }
+        };
+        pause = fault
+            .retry_in()
+            .unwrap_or(pause * 2)
+            .min(Duration::from_secs(1));
+        if !is_repeatable || Instant::now() + pause >= until {
+            return Err(fault);
+        }
+        sleep(pause).await;
+    }
+}
+
+/// One try.
+async fn once(
+    lines: &Lines,
+    path: &str,
+    operation: &str,
+    body: &Value,
+    options: &Options,
+    until: Instant,
+) -> Result<Result<Value, Fault>, Failed> {
+    let is_get = operation == "get";
+    let (method, place) = match operation {
+        "get" => (Method::GET, encode(path)),
+        "lookup" => (Method::GET, format!("{}/-/lookup", encode(path))),
+        name => (Method::POST, format!("{}/-/{}", encode(path), encode(name))),
+    };
+    let left = until.saturating_duration_since(Instant::now()).as_millis();
+    let mut request = Request::builder()
+        .method(&method)
+        .uri(place)
+        .header(HOST, &lines.host)
+        .header("motet-timeout", left.to_string());
+    if let Some(key) = &options.key {
+        request = request.header("idempotency-key", &**key);
+    }
+    if let Some(version) = options.if_version {
+        request = request.header(IF_MATCH, format!("\"v{version}\""));
+    }
+    let bytes = match method {
+        Method::GET => Bytes::new(),
+        _ => {
+            request = request.header(CONTENT_TYPE, "application/json");
+            Bytes::from(body.to_string())
+        }
+    };
+    let request = request.body(Full::new(bytes));
+    let request =
+        request.map_err(|why| Failed::Before(format!("the call is no request: {why}")))?;
+    let (response, line) = send(lines, request).await?;
+    let (head, body) = response.into_parts();
+    let tag = head.headers.get(ETAG).and_then(|tag| tag.to_str().ok());
+    let version = tag.and_then(|tag| {
+        tag.strip_prefix("\"v")?
+            .strip_suffix('"')?
+            .parse::<u64>()
+            .ok()
+    });
+    let collected = body.collect().await;
+    let bytes = collected
+        .map_err(|why| Failed::After(why.to_string()))?
+        .to_bytes();
+    lines.give_back(line);
+    let answer: Value = serde_json::from_slice(&bytes)
+        .map_err(|why| Failed::After(format!("its answer, {}, is no JSON: {why}", head.status)))?;
+    Ok(match head.status.is_success() {
+        true if is_get => Ok(json!({"version": version.unwrap_or_default(), "state": answer})),
+        true => Ok(answer),
+        false => Err(fault_of(&answer, head.status)),
+    })
+}
+
+/// Sends a request over a connection that is open, or a new one.
+async fn send(
+    lines: &Lines,
+    mut request: Request<Full<Bytes>>,
+) -> Result<(Response<Incoming>, SendRequest<Full<Bytes>>), Failed> {
+    loop {
+        let kept = lines.idle.lock().pop();
+        let is_kept = kept.is_some();
+        let mut line = match kept {
+            Some(line) => line,
+            None => lines.connect().await.map_err(Failed::Before)?,
+        };
+        if line.ready().await.is_err() {
+            match is_kept {
+                true => continue,
+                false => return Err(Failed::Before("it closed the connection".to_owned())),
+            }
+        }
+        match line.try_send_request(request).await {
+            Ok(response) => return Ok((response, line)),
+            Err(mut failed) => match failed.take_message() {
+                // The other side had closed a connection that was kept: nothing was sent.
+                Some(again) if is_kept => request = again,
+                Some(_) => return Err(Failed::Before(failed.into_error().to_string())),
+                None => return Err(Failed::After(failed.into_error().to_string())),
+            },
+        }
+    }
+}
+
+impl Lines {
+    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, String> {
+        let stream = TcpStream::connect(&self.host).await;
+        let stream = stream.map_err(|why| why.to_string())?;
+        drop(stream.set_nodelay(true));
+        let (line, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|why| why.to_string())?;
+        // Its failures are those of its requests.
+        tokio::spawn(async move { drop(connection.await) });
+        Ok(line)
+    }
+
+    fn give_back(&self, line: SendRequest<Full<Bytes>>) {
+        let mut idle = self.idle.lock();
+        if !line.is_closed() && idle.len() < IDLE {
+            idle.push(line);
+        }
+    }
+}
+
+/// The fault that an answer tells, of a node or of whoever stands between.
+fn fault_of(answer: &Value, status: hyper::StatusCode) -> Fault {
+    let own = answer.get("fault").cloned().map(serde_json::from_value);
+    if let Some(Ok(fault)) = own {
+        return fault;
+    }
+    Fault::failed(format!(
+        "the answer is {status}, and tells no fault: {answer}"
+    ))
+}
+
+/// A path as it stands in a request.
+fn encode(path: &str) -> String {
+    let mut encoded = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                encoded.push(byte as char);
+            }
+            byte => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Peer").field(&self.0.url).finish()
+    }
+}

@@ -1,0 +1,264 @@
+//! A service as a resource: its state, parts of it, and its operations.
+
+use crate::body::{Reply, empty, json};
+use crate::problem::Refusal;
+use crate::site::Site;
+use crate::target::{Target, body_of, parameters};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::header::{
+    ALLOW, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH,
+    LOCATION,
+};
+use hyper::{Method, Request, StatusCode};
+use motet_service::{AnyClient, Fault, FaultCode, Options, Value, Verb};
+use std::time::Duration;
+use tokio::time::timeout;
+
+const ALLOWED: &str = "GET, HEAD, PUT, PATCH, OPTIONS";
+
+/// Answers a request for a service, or for what is behind its path.
+pub(crate) async fn answer(
+    site: &Site,
+    service: &AnyClient,
+    rest: &[String],
+    target: &Target,
+    request: Request<Incoming>,
+) -> Result<Reply, Refusal> {
+    let options = options(request.headers())?;
+    match rest {
+        [dash, name] if dash == "-" => {
+            operation(site, service, name, target, options, request).await
+        }
+        [] => match *request.method() {
+            Method::GET | Method::HEAD => match target.parameter("at") {
+                Some(pointer) => part(service, pointer, options).await,
+                None => state(service, options, request.headers()).await,
+            },
+            Method::PUT => {
+                let body = body(site, request, &["application/json"]).await?;
+                Ok(json(&service.call_with("replace", body, options).await?))
+            }
+            Method::PATCH => {
+                let kinds = ["application/merge-patch+json", "application/json"];
+                let body = body(site, request, &kinds).await?;
+                Ok(json(&service.call_with("patch", body, options).await?))
+            }
+            Method::OPTIONS => {
+                let mut reply = json(&lookup(service)?);
+                let headers = reply.headers_mut();
+                headers.insert(ALLOW, HeaderValue::from_static(ALLOWED));
+                Ok(reply)
+            }
+            _ => Err(Refusal::method(
+                ALLOWED,
+                "the state is read, set and patched here; POST operations to -/NAME, -/drop ends the service",
+            )),
+        },
+        segments => match *request.method() {
+            Method::GET | Method::HEAD => {
+                let escaped = segments
+                    .iter()
+                    .map(|segment| segment.replace('~', "~0").replace('/', "~1"));
+                let pointer = escaped.map(|segment| format!("/{segment}"));
+                part(service, &pointer.collect::<String>(), options).await
+            }
+            _ => Err(Refusal::method(
+                "GET, HEAD",
+                "parts of a state are only read; change them by PATCH of the state, or by an operation",
+            )),
+        },
+    }
+}
+
+/// What the headers say of the call.
+fn options(headers: &HeaderMap) -> Result<Options, Refusal> {
+    let mut options = Options::default();
+    // Whoever comes from outside is somebody: rules are for him, too.
+    options.principal = Some("anonymous".into());
+    if let Some(span) = text(headers, "motet-timeout")? {
+        let span = span.parse().map_err(|_| {
+            let reason = format!("Motet-Timeout is {span:?}; write milliseconds, such as 250");
+            Refusal::bad(reason)
+        })?;
+        options.within = Some(Duration::from_millis(span));
+    }
+    if let Some(key) = text(headers, "idempotency-key")? {
+        if key.is_empty() || key.len() > 256 {
+            let reason = "Idempotency-Key has 1 to 256 characters";
+            return Err(Refusal::bad(reason));
+        }
+        options.key = Some(key.into());
+    }
+    match text(headers, IF_MATCH.as_str())? {
+        None | Some("*") => {}
+        Some(tag) => {
+            options.if_version = Some(version(tag).ok_or_else(|| {
+                let reason = format!("If-Match is {tag:?}; write the ETag of one version, \"v17\"");
+                Refusal::bad(reason)
+            })?);
+        }
+    }
+    Ok(options)
+}
+
+/// The header of this name, if there is one.
+pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refusal> {
+    let mut given = headers.get_all(name).iter();
+    let (first, second) = (given.next(), given.next());
+    if second.is_some() {
+        return Err(Refusal::bad(format!("{name} is given twice; give it once")));
+    }
+    let text = first.map(|first| first.to_str());
+    let text = text.transpose();
+    text.map_err(|_| Refusal::bad(format!("{name} is no text; use ASCII")))
+}
+
+/// The version that an ETag stands for.
+fn version(tag: &str) -> Option<u64> {
+    tag.strip_prefix("\"v")?.strip_suffix('"')?.parse().ok()
+}
+
+async fn snapshot(service: &AnyClient, options: Options) -> Result<(u64, Value), Refusal> {
+    let mut snapshot = service.call_with("get", Value::Null, options).await?;
+    let version = snapshot["version"].as_u64().unwrap_or_default();
+    Ok((version, snapshot["state"].take()))
+}
+
+/// Get.
+async fn state(
+    service: &AnyClient,
+    options: Options,
+    headers: &HeaderMap,
+) -> Result<Reply, Refusal> {
+    let (version, state) = snapshot(service, options).await?;
+    let tag = format!("\"v{version}\"");
+    let known = text(headers, IF_NONE_MATCH.as_str())?.unwrap_or_default();
+    let is_known = known.split(',').map(str::trim).any(|known| known == tag);
+    let mut reply = match is_known {
+        true => empty(StatusCode::NOT_MODIFIED),
+        false => json(&state),
+    };
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        reply.headers_mut().insert(ETAG, tag);
+    }
+    Ok(reply)
+}
+
+/// Query by pointer.
+async fn part(service: &AnyClient, pointer: &str, options: Options) -> Result<Reply, Refusal> {
+    let (_, state) = snapshot(service, options).await?;
+    let part = state.pointer(pointer).ok_or_else(|| {
+        let reason = format!("the state has nothing at {pointer:?}");
+        Fault::unknown_entry(reason).of_service(&service.lookup().path)
+    })?;
+    Ok(json(part))
+}
+
+fn lookup(service: &AnyClient) -> Result<Value, Refusal> {
+    let written = serde_json::to_value(service.lookup());
+    written.map_err(|why| Fault::failed(format!("Lookup does not fit JSON: {why}")).into())
+}
+
+/// An operation by its name.
+async fn operation(
+    site: &Site,
+    service: &AnyClient,
+    name: &str,
+    target: &Target,
+    options: Options,
+    request: Request<Incoming>,
+) -> Result<Reply, Refusal> {
+    let info = service.lookup();
+    let own = info.operations.iter().find(|own| own.name == name);
+    let reads = own.is_some_and(|own| own.verb == Verb::Query) || name == "get";
+    let body = match *request.method() {
+        Method::GET | Method::HEAD if name == "lookup" => return Ok(json(&lookup(service)?)),
+        Method::GET | Method::HEAD if reads => body_of(&target.parameters),
+        Method::POST => {
+            let kinds = ["application/json", "application/x-www-form-urlencoded"];
+            body(site, request, &kinds).await?
+        }
+        _ => {
+            let allow = if reads { "GET, HEAD, POST" } else { "POST" };
+            return Err(Refusal::method(
+                allow,
+                format!("{name} is called by {allow}"),
+            ));
+        }
+    };
+    let answer = service.call_with(name, body, options).await?;
+    let job = own.is_some_and(|own| own.job);
+    let mut reply = json(&answer);
+    if let (true, Some(path)) = (job, answer["path"].as_str()) {
+        *reply.status_mut() = StatusCode::ACCEPTED;
+        if let Ok(path) = HeaderValue::from_str(path) {
+            reply.headers_mut().insert(LOCATION, path);
+        }
+    }
+    Ok(reply)
+}
+
+/// The body of a request, of one of these types.
+async fn body(site: &Site, request: Request<Incoming>, kinds: &[&str]) -> Result<Value, Refusal> {
+    let (head, body) = request.into_parts();
+    let kind = text(&head.headers, CONTENT_TYPE.as_str())?.map(str::to_lowercase);
+    let kind = kind
+        .as_deref()
+        .map(|kind| kind.split(';').next().unwrap_or(kind).trim());
+    let limits = &site.limits;
+    let too_large = || {
+        let reason = format!("the body is larger than {} bytes", limits.body);
+        let status = StatusCode::PAYLOAD_TOO_LARGE;
+        Refusal::new(status, FaultCode::MessageNotSupported, reason)
+    };
+    let length = text(&head.headers, CONTENT_LENGTH.as_str())?;
+    let length = length.and_then(|length| length.parse::<usize>().ok());
+    if length.is_some_and(|length| length > limits.body) {
+        return Err(too_large());
+    }
+    let collected = timeout(limits.body_time, Limited::new(body, limits.body).collect()).await;
+    let bytes = match collected {
+        Err(_) => {
+            let reason = format!("the body did not come within {:?}", limits.body_time);
+            let status = StatusCode::REQUEST_TIMEOUT;
+            return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
+        }
+        Ok(Err(why)) if why.is::<LengthLimitError>() => return Err(too_large()),
+        Ok(Err(why)) => return Err(Refusal::bad(format!("the body is broken off: {why}"))),
+        Ok(Ok(collected)) => collected.to_bytes(),
+    };
+    if bytes.is_empty() {
+        return Ok(Value::Null);
+    }
+    if kind.is_none_or(|kind| !kinds.contains(&kind)) {
+        let reason = format!("the body is of type {kind:?}; send {}", kinds.join(" or "));
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Err(Refusal::new(status, FaultCode::MessageNotSupported, reason));
+    }
+    if kind == Some("application/x-www-form-urlencoded") {
+        let form = std::str::from_utf8(&bytes);
+        let form = form.map_err(|_| Refusal::bad("the form is no text in UTF-8"))?;
+        return Ok(body_of(&parameters(form)?));
+    }
+    let value = serde_json::from_slice(&bytes)
+        .map_err(|why| Refusal::bad(format!("the body is no JSON: {why}")))?;
+    if !is_flat(&value, limits.depth) {
+        let reason = format!(
+            "the body has more than {} values in each other",
+            limits.depth
+        );
+        return Err(Refusal::bad(reason));
+    }
+    Ok(value)
+}
+
+/// Whether no more than `depth` values lie in each other.
+fn is_flat(value: &Value, depth: usize) -> bool {
+    match value {
+        _ if depth == 0 => false,
+        Value::Array(items) => items.iter().all(|item| is_flat(item, depth - 1)),
+        Value::Object(fields) => fields.values().all(|field| is_flat(field, depth - 1)),
+        _ => true,
+    }
+}

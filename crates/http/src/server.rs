@@ -1,0 +1,173 @@
+//! The server: a thread with the accept loop, and a task for each connection.
+
+use crate::answer::answer;
+use crate::site::Site;
+use crate::{Config, StartError};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use motet_service::Node;
+use motet_sync::thread::{JoinHandle, spawn_named};
+use std::convert::Infallible;
+use std::fmt;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, watch};
+use tokio::time::{sleep, timeout};
+
+/// A node that is reachable by HTTP. It ends with this.
+///
+/// The server has one thread, on which it reads and writes; services run on the node's own.
+#[must_use = "the server stops when this is dropped"]
+pub struct Server {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Listens, and answers from now on.
+    ///
+    /// # Errors
+    /// The address can be reached from other machines, or is taken; or the system gives no thread.
+    pub fn start(node: &Node, config: Config) -> Result<Server, StartError> {
+        if !config.listen.ip().is_loopback() {
+            return Err(StartError::Exposed(config.listen));
+        }
+        let taken = |why| StartError::Listen(config.listen, why);
+        let listener = TcpListener::bind(config.listen).map_err(taken)?;
+        listener.set_nonblocking(true).map_err(taken)?;
+        let address = listener.local_addr().map_err(taken)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(StartError::Thread)?;
+        let listener = {
+            let _entered = runtime.enter();
+            tokio::net::TcpListener::from_std(listener).map_err(StartError::Thread)?
+        };
+        let (stop, stopped) = watch::channel(false);
+        let site = Arc::new(Site {
+            node: node.clone(),
+            hosts: config
+                .hosts
+                .iter()
+                .map(|name| name.to_lowercase())
+                .collect(),
+            in_flight: Semaphore::new(config.limits.in_flight),
+            limits: config.limits,
+            stop: stopped,
+        });
+        let body = move || runtime.block_on(accept(listener, site));
+        let thread = spawn_named("motet-http", body).map_err(StartError::Thread)?;
+        Ok(Server {
+            address,
+            stop,
+            thread: Some(thread),
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes no more requests, ends the event streams, and waits for what runs, as long as the limits say.
+    pub fn stop(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+        if let Some(thread) = self.thread.take() {
+            // Its panic was told on standard error.
+            drop(thread.join());
+        }
+    }
+}
+
+async fn accept(listener: tokio::net::TcpListener, site: Arc<Site>) {
+    let most = site.limits.connections;
+    let (room, refusals) = (Arc::new(Semaphore::new(most)), Arc::new(Semaphore::new(64)));
+    let mut stop = site.stop.clone();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = stop.changed() => break,
+        };
+        let Ok((stream, _)) = accepted else {
+            // No descriptor is free: those who are here must end before.
+            sleep(Duration::from_millis(20)).await;
+            continue;
+        };
+        match Arc::clone(&room).try_acquire_owned() {
+            Ok(place) => {
+                let site = Arc::clone(&site);
+                tokio::spawn(async move {
+                    serve(stream, site).await;
+                    drop(place);
+                });
+            }
+            Err(_) => {
+                if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
+                    tokio::spawn(async move {
+                        drop(timeout(Duration::from_secs(1), turn_away(stream)).await);
+                        drop(place);
+                    });
+                }
+            }
+        }
+    }
+    drop(listener);
+    let all = u32::try_from(most).unwrap_or(u32::MAX);
+    drop(timeout(site.limits.stop_time, room.acquire_many(all)).await);
+}
+
+async fn serve(stream: TcpStream, site: Arc<Site>) {
+    // Without it an answer is sent later, not never.
+    drop(stream.set_nodelay(true));
+    let (limits, mut stop) = (site.limits.clone(), site.stop.clone());
+    let service = service_fn(move |request| {
+        let site = Arc::clone(&site);
+        async move { Ok::<_, Infallible>(answer(&site, request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.head_time)
+        .max_headers(limits.headers)
+        .max_buf_size(limits.head)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    tokio::select! {
+        // Whoever breaks the protocol is told by hyper, and has nobody else to tell.
+        _ = &mut connection => return,
+        _ = stop.wait_for(|stop| *stop) => connection.as_mut().graceful_shutdown(),
+    }
+    drop(connection.await);
+}
+
+/// Answers 503, and takes what the other side still sends, so that it reads the answer.
+async fn turn_away(mut stream: TcpStream) {
+    let answer = "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\ncontent-length: 0\r\n\
+                  connection: close\r\n\r\n";
+    if stream.write_all(answer.as_bytes()).await.is_err() || stream.shutdown().await.is_err() {
+        return;
+    }
+    let mut sent = [0; 1024];
+    while matches!(stream.read(&mut sent).await, Ok(1..)) {}
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}

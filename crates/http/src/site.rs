@@ -1,0 +1,14 @@
+//! What all requests of a server share.
+
+use crate::Limits;
+use motet_service::Node;
+use tokio::sync::{Semaphore, watch};
+
+/// What all requests share.
+pub(crate) struct Site {
+    pub(crate) node: Node,
+    pub(crate) hosts: Vec<String>,
+    pub(crate) limits: Limits,
+    pub(crate) in_flight: Semaphore,
+    pub(crate) stop: watch::Receiver<bool>,
+}

@@ -1,0 +1,101 @@
+//! Notifications as server-sent events.
+
+use crate::till::{Answer, Shop};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// The next event: its fields that are not the data, and the data.
+fn next(reader: &mut BufReader<TcpStream>) -> (String, String) {
+    let (mut fields, mut data) = (String::new(), String::new());
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).unwrap() == 0 {
+            return ("end".to_owned(), data);
+        }
+        let line = line.trim_end();
+        if line.is_empty() && !fields.is_empty() && !data.is_empty() {
+            return (fields, data);
+        }
+        if line.starts_with("id: ") || line.starts_with("event: ") {
+            fields = format!("{fields}{line};");
+        } else if let Some(line) = line.strip_prefix("data: ") {
+            data = line.to_owned();
+        }
+    }
+}
+
+fn watch(shop: &Shop, path: &str, headers: &str) -> BufReader<TcpStream> {
+    let mut stream = shop.connect();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    reader.read_line(&mut line).unwrap();
+    assert!(line.contains("200"), "{line}");
+    reader
+}
+
+#[test]
+fn sem_g565_changes_are_events_with_the_version_as_number() {
+    let shop = Shop::open();
+    shop.deposit("ann", 1);
+    let mut events = watch(&shop, "/till/-/events?sync=1", "");
+    let (fields, data) = next(&mut events);
+    assert_eq!(fields, "id: 1;event: replace;");
+    assert!(data.contains(r#""ann":1"#), "{data}");
+    shop.deposit("ann", 2);
+    let (fields, data) = next(&mut events);
+    assert_eq!(fields, "id: 2;event: deposit;");
+    assert!(data.contains(r#""cents":2"#), "{data}");
+}
+
+#[test]
+fn sem_g565_a_stream_resumes_where_it_was_cut() {
+    let shop = Shop::open();
+    let mut events = watch(&shop, "/till/-/events", "");
+    shop.deposit("ann", 1);
+    assert_eq!(next(&mut events).0, "id: 1;event: deposit;");
+    drop(events);
+    shop.deposit("ann", 2);
+    shop.deposit("ann", 3);
+    let mut events = watch(&shop, "/till/-/events", "last-event-id: 1\r\n");
+    assert_eq!(next(&mut events).0, "id: 2;event: deposit;");
+    assert_eq!(next(&mut events).0, "id: 3;event: deposit;");
+}
+
+#[test]
+fn sem_g565_a_stream_that_nobody_reads_leaves_no_subscription() {
+    let shop = Shop::open();
+    let events = watch(&shop, "/till/-/events", "");
+    let till = shop.node.find("/till").unwrap();
+    assert_eq!(till.lookup().subscriptions.len(), 1);
+    drop(events);
+    let begun = Instant::now();
+    while !till.lookup().subscriptions.is_empty() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "it is still there"
+        );
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn sem_g567_a_server_that_stops_ends_streams_and_finishes_what_runs() {
+    let mut shop = Shop::open();
+    let mut slow = shop.connect();
+    slow.write_all(
+        b"GET /till/-/wait?body=300 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
+    )
+    .unwrap();
+    let till = shop.node.find("/till").unwrap();
+    // A request that the server has not read is not carried out.
+    while till.figures().calls == 0 {
+        std::thread::yield_now();
+    }
+    let mut events = watch(&shop, "/till/-/events", "");
+    shop.server.take().unwrap().stop();
+    assert_eq!(Answer::read(slow).body, "300");
+    while next(&mut events).0 != "end" {}
+}

@@ -1,0 +1,7 @@
+//! What the crate promises, by number of the promise (`sem_g…`) and of DSS's behaviour (`dss_…`).
+
+mod events;
+mod peers;
+mod refusals;
+mod till;
+mod verbs;

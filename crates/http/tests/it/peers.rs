@@ -1,0 +1,84 @@
+//! The typed client, here and by HTTP.
+
+use crate::till::{Entry, Shop, TillClient, TillFault};
+use motet_http::Peer;
+use motet_ports::wait_blocking;
+use motet_service::{FaultCode, Options, Value};
+use std::future::IntoFuture;
+use std::time::Duration;
+
+fn entry(cents: i64) -> Entry {
+    let name = "ann".to_owned();
+    Entry { name, cents }
+}
+
+/// The same calls with the same answers, whatever the way.
+async fn works(till: &TillClient) {
+    assert_eq!(till.deposit(entry(40)).await.unwrap(), 40);
+    assert_eq!(till.balance("ann".to_owned()).await.unwrap(), Some(40));
+    assert_eq!(till.balance("bob".to_owned()).await.unwrap(), None);
+    let lacks = till.withdraw(entry(41)).await.unwrap_err();
+    assert_eq!(lacks.code(), FaultCode::PreconditionFailed);
+    assert_eq!(lacks.domain(), Some(TillFault::Lacks(1)));
+    let got = till.get().await.unwrap();
+    assert_eq!((got.version, got.cents["ann"]), (1, 40));
+    let outdated = till.deposit(entry(1)).if_version(0).await.unwrap_err();
+    assert_eq!(outdated.code(), FaultCode::PreconditionFailed);
+    for _ in 0..2 {
+        assert_eq!(till.deposit(entry(2)).key("once").await.unwrap(), 42);
+    }
+    let late = till.wait(60_000).within(Duration::from_millis(30)).await;
+    assert_eq!(late.unwrap_err().code(), FaultCode::ResponseTimeout);
+    assert_eq!(till.lookup().await.unwrap().kind, "till");
+    till.drop_service().await.unwrap();
+    let gone = till.balance("ann".to_owned()).await.unwrap_err();
+    let codes = [FaultCode::Gone, FaultCode::UnknownService];
+    assert!(codes.contains(&gone.code()), "{gone}");
+}
+
+#[test]
+fn dss_095_the_same_here_and_by_http() {
+    let shop = Shop::open();
+    wait_blocking(works(&shop.node.client("/till").unwrap())).unwrap();
+    let shop = Shop::open();
+    let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
+    wait_blocking(works(&peer.client("/till"))).unwrap();
+}
+
+#[test]
+fn sem_g568_calls_at_the_same_time_are_all_carried_out() {
+    let shop = Shop::open();
+    let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
+    let till: TillClient = peer.client("/till");
+    wait_blocking(async {
+        let calls: Vec<_> = (0..100)
+            .map(|_| till.deposit(entry(1)).into_future())
+            .collect();
+        for call in calls {
+            call.await.unwrap();
+        }
+        assert_eq!(till.get().await.unwrap().cents["ann"], 100);
+    })
+    .unwrap();
+}
+
+#[test]
+fn sem_g568_an_absent_node_is_a_fault_by_the_deadline() {
+    let mut shop = Shop::open();
+    let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
+    shop.server.take().unwrap().stop();
+    let mut options = Options::default();
+    options.within = Some(Duration::from_millis(100));
+    let get = wait_blocking(peer.call("/till", "get", Value::Null, options)).unwrap();
+    let code = get.unwrap_err().code();
+    let codes = [FaultCode::Unavailable, FaultCode::ResponseTimeout];
+    assert!(codes.contains(&code), "{code:?}");
+    for wrong in [
+        "",
+        "localhost",
+        "https://localhost",
+        "http://localhost/till",
+    ] {
+        assert!(Peer::at(wrong).is_err(), "{wrong}");
+    }
+}

@@ -1,0 +1,157 @@
+//! What is refused, and that it reached no handler.
+
+use crate::till::{Answer, Shop};
+use motet_http::{Config, Server, StartError};
+use serde_json::json;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+#[test]
+fn sem_g562_bad_requests_reach_no_handler() {
+    let shop = Shop::open();
+    let large = format!("\"{}\"", "x".repeat(1 << 20));
+    let deep = format!("{}1{}", "[".repeat(80), "]".repeat(80));
+    let kind = "content-type: application/json\r\n";
+    let with = |header: &str| format!("{kind}{header}\r\n");
+    let (tag, span, key) = (
+        with("if-match: v1"),
+        with("motet-timeout: soon"),
+        with("idempotency-key:"),
+    );
+    let cases: &[(&str, &str, &str, &str, u16)] = &[
+        ("POST", "/nowhere/-/deposit", kind, "1", 404),
+        ("POST", "/till/-/rob", kind, "1", 405),
+        ("POST", "/till/-/deposit", kind, "{\"name\":1}", 422),
+        ("POST", "/till/-/deposit", kind, "{\"name\":", 400),
+        (
+            "POST",
+            "/till/-/deposit",
+            "content-type: text/csv\r\n",
+            "a,1",
+            415,
+        ),
+        ("POST", "/till/-/deposit", "", "{}", 415),
+        ("POST", "/till/-/deposit", kind, &large, 413),
+        ("POST", "/till/-/deposit", kind, &deep, 400),
+        ("POST", "/till/../till/-/deposit", kind, "{}", 400),
+        ("POST", "/till/%zz", kind, "{}", 400),
+        ("POST", "/till", kind, "{}", 405),
+        ("PUT", "/till/cents/ann", kind, "1", 405),
+        ("PUT", "/till", &tag, "{}", 400),
+        ("PUT", "/till", &span, "{}", 400),
+        ("PUT", "/till", &key, "{}", 400),
+        ("GET", "/till/-/events?sinse=1", "", "", 400),
+        ("POST", "/healthz", kind, "1", 405),
+    ];
+    for (method, path, headers, body, status) in cases {
+        let refused = shop.ask(method, path, headers, body);
+        assert_eq!(refused.status, *status, "{method} {path}: {refused:?}");
+        assert_eq!(
+            refused.header("content-type"),
+            Some("application/problem+json")
+        );
+        let problem = refused.json();
+        assert_eq!(problem["status"], *status);
+        assert!(
+            problem["detail"]
+                .as_str()
+                .is_some_and(|text| text.len() > 10),
+            "{problem}"
+        );
+    }
+    assert_eq!(shop.get("/till").header("etag"), Some("\"v0\""));
+}
+
+#[test]
+fn sem_g563_other_names_and_other_pages_are_refused() {
+    let shop = Shop::open();
+    let ask = |head: &str| {
+        let mut stream = shop.connect();
+        let request = format!("{head}connection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        Answer::read(stream).status
+    };
+    for method in ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"] {
+        let head = format!("{method} /till HTTP/1.1\r\n");
+        assert_eq!(
+            ask(&format!("{head}host: evil.example\r\n")),
+            421,
+            "{method}"
+        );
+        assert_eq!(
+            ask(&format!("{head}host: localhost.evil.example:80\r\n")),
+            421
+        );
+        assert_eq!(
+            ask(&format!("{head}host: localhost\r\nhost: evil.example\r\n")),
+            400
+        );
+    }
+    let absolute = "GET http://evil.example/till HTTP/1.1\r\nhost: localhost\r\n";
+    assert_eq!(ask(absolute), 421);
+    let post = "POST /till/-/drop HTTP/1.1\r\nhost: localhost:80\r\n";
+    assert_eq!(ask(&format!("{post}origin: http://evil.example\r\n")), 403);
+    assert_eq!(ask(&format!("{post}origin: null\r\n")), 403);
+    assert_eq!(ask(&format!("{post}sec-fetch-site: cross-site\r\n")), 403);
+    assert_eq!(ask("GET /till HTTP/1.1\r\nhost: 127.0.0.1:80\r\n"), 200);
+    assert_eq!(ask(&format!("{post}origin: http://localhost:80\r\n")), 200);
+}
+
+#[test]
+fn dss_100_only_loopback_is_listened_on() {
+    let shop = Shop::open();
+    let everywhere = Config::at(([0, 0, 0, 0], 0).into());
+    let refused = Server::start(&shop.node, everywhere).unwrap_err();
+    assert!(matches!(refused, StartError::Exposed(_)));
+    assert!(refused.to_string().contains("127.0.0.1"), "{refused}");
+    let taken = Server::start(&shop.node, Config::at(shop.at)).unwrap_err();
+    assert!(matches!(taken, StartError::Listen(at, _) if at == shop.at));
+}
+
+#[test]
+fn sem_g564_without_room_a_request_is_answered_503() {
+    let shop = Shop::open_with(|config| config.limits.in_flight = 1);
+    let mut slow = shop.connect();
+    slow.write_all(b"GET /till/-/wait?body=60000 HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        .unwrap();
+    let mut refused = shop.get("/till");
+    let begun = Instant::now();
+    while refused.status == 200 && begun.elapsed() < Duration::from_secs(10) {
+        refused = shop.get("/till");
+    }
+    assert_eq!(
+        (refused.status, refused.header("retry-after")),
+        (503, Some("1"))
+    );
+    assert_eq!(refused.json()["title"], json!("QueuingLimitExceeded"));
+    assert_eq!(shop.get("/healthz").status, 200);
+}
+
+#[test]
+fn sem_g564_without_room_for_a_connection_it_is_answered_503() {
+    let shop = Shop::open_with(|config| config.limits.connections = 1);
+    let _first = shop.connect();
+    let refused = shop.get("/till");
+    assert_eq!(
+        (refused.status, refused.header("retry-after")),
+        (503, Some("1"))
+    );
+}
+
+#[test]
+fn sem_g564_slow_heads_and_bodies_are_cut_off() {
+    let shop = Shop::open_with(|config| {
+        config.limits.head_time = Duration::from_millis(50);
+        config.limits.body_time = Duration::from_millis(50);
+    });
+    let mut stream = shop.connect();
+    stream.write_all(b"GET /till HTTP/1.1\r\nhost:").unwrap();
+    let cut = Answer::read(stream);
+    assert!([0, 408].contains(&cut.status), "{cut:?}");
+    let mut stream = shop.connect();
+    let head = "POST /till/-/deposit HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\
+                content-type: application/json\r\n\r\n{";
+    stream.write_all(head.as_bytes()).unwrap();
+    assert_eq!(Answer::read(stream).status, 408);
+    assert_eq!(shop.get("/healthz").status, 200);
+}

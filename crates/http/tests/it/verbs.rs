@@ -1,0 +1,132 @@
+//! The uniform operations by HTTP.
+
+use crate::till::Shop;
+use serde_json::json;
+
+#[test]
+fn sem_g560_a_state_is_a_resource() {
+    let shop = Shop::open();
+    assert_eq!(shop.deposit("ann", 40).json(), 40);
+    let got = shop.get("/till");
+    assert_eq!(
+        (got.status, got.json()),
+        (200, json!({"cents": {"ann": 40}}))
+    );
+    assert_eq!(got.header("etag"), Some("\"v1\""));
+    let same = shop.ask("GET", "/till", "if-none-match: \"v0\", \"v1\"\r\n", "");
+    assert_eq!((same.status, same.body.as_str()), (304, ""));
+    assert_eq!(shop.get("/till?at=/cents/ann").json(), 40);
+    assert_eq!(shop.get("/till/cents/ann").json(), 40);
+    assert_eq!(shop.get("/till/cents/bob").status, 404);
+    assert_eq!(shop.ask("HEAD", "/till", "", "").body, "");
+}
+
+#[test]
+fn sem_g560_a_state_is_set_and_patched_at_a_version() {
+    let shop = Shop::open();
+    let set = |tag: &str| {
+        let tag = format!("if-match: {tag}\r\n");
+        shop.send("PUT", "/till", &tag, r#"{"cents":{"bob":7}}"#)
+            .status
+    };
+    assert_eq!(set("\"v3\""), 412, "the version is 0");
+    assert_eq!(set("\"v0\""), 200);
+    let kind = "content-type: application/merge-patch+json\r\n";
+    let patch = |body| shop.ask("PATCH", "/till", kind, body).status;
+    assert_eq!(patch(r#"{"cents":{"bob":null,"ann":1}}"#), 200);
+    assert_eq!(patch(r#"{"cents":{"ann":"much"}}"#), 422);
+    assert_eq!(shop.get("/till").json(), json!({"cents": {"ann": 1}}));
+    assert_eq!(shop.get("/till").header("etag"), Some("\"v2\""));
+}
+
+#[test]
+fn sem_g560_operations_are_called_by_name() {
+    let shop = Shop::open();
+    shop.deposit("ann", 40);
+    assert_eq!(shop.get("/till/-/balance?body=ann").json(), 40);
+    assert_eq!(
+        shop.send("POST", "/till/-/balance", "", "\"ann\"").json(),
+        40
+    );
+    let form = "content-type: application/x-www-form-urlencoded\r\n";
+    let posted = shop.ask("POST", "/till/-/deposit", form, "name=ann&cents=2");
+    assert_eq!(posted.json(), 42);
+    let changes = shop.get("/till/-/deposit?name=ann&cents=2");
+    assert_eq!(
+        (changes.status, changes.header("allow")),
+        (405, Some("POST"))
+    );
+    assert_eq!(shop.get("/till/-/lookup").json()["contract"], "test:till/1");
+    assert_eq!(shop.ask("OPTIONS", "/till", "", "").json()["kind"], "till");
+}
+
+#[test]
+fn sem_g560_a_job_is_accepted_and_has_a_place() {
+    let shop = Shop::open();
+    let accepted = shop.send("POST", "/till/-/audit", "", "10");
+    assert_eq!(accepted.status, 202);
+    let place = accepted.header("location").unwrap();
+    assert_eq!(accepted.json()["path"], place);
+    assert_eq!(shop.get(place).json()["operation"], "audit");
+}
+
+#[test]
+fn sem_g561_a_key_makes_a_change_once() {
+    let shop = Shop::open();
+    let deposit = |cents: i64| {
+        let body = format!(r#"{{"name":"ann","cents":{cents}}}"#);
+        shop.send("POST", "/till/-/deposit", "idempotency-key: k17\r\n", &body)
+    };
+    assert_eq!(deposit(2).json(), 2);
+    assert_eq!(deposit(2).json(), 2);
+    assert_eq!(deposit(3).status, 422, "the key is another request's");
+    assert_eq!(shop.get("/till/cents/ann").json(), 2);
+}
+
+#[test]
+fn sem_g561_a_call_ends_by_its_deadline() {
+    let shop = Shop::open();
+    let late = shop.send("POST", "/till/-/wait", "motet-timeout: 30\r\n", "60000");
+    assert_eq!(late.status, 504);
+    assert_eq!(late.json()["title"], "ResponseTimeout");
+}
+
+#[test]
+fn sem_g561_drop_is_an_operation_of_its_own() {
+    let shop = Shop::open();
+    assert_eq!(shop.ask("DELETE", "/till", "", "").status, 405);
+    assert_eq!(shop.send("POST", "/till/-/drop", "", "").status, 200);
+    assert_eq!(shop.get("/till").status, 404);
+}
+
+#[test]
+fn sem_g566_the_node_describes_itself() {
+    let shop = Shop::open();
+    shop.deposit("ann", 1);
+    assert_eq!(shop.get("/healthz").status, 200);
+    assert_eq!(shop.get("/readyz").status, 200);
+    let listed = shop.get("/").json();
+    let mut services = listed["services"].as_array().unwrap().iter();
+    assert!(
+        services.any(|service| service["path"] == "/till"),
+        "{listed}"
+    );
+    let figures = shop.get("/metrics").body;
+    assert!(
+        figures.contains("motet_calls_total{service=\"/till\"} 1"),
+        "{figures}"
+    );
+}
+
+#[test]
+fn sem_g566_references_of_the_description_lead_somewhere() {
+    let shop = Shop::open();
+    let document = shop.get("/openapi.json").json();
+    assert_eq!(document["openapi"], "3.1.0");
+    assert!(document["paths"]["/till/-/deposit"]["post"].is_object());
+    let text = document.to_string();
+    let places = text.split("\"$ref\":\"#").skip(1);
+    for place in places.map(|rest| rest.split('"').next().unwrap()) {
+        assert!(document.pointer(place).is_some(), "{place}");
+    }
+}
