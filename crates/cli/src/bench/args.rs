@@ -165,7 +165,7 @@ pub struct RanksArgs {
     #[command(flatten)]
     pub selection: SelectionArgs,
 
-    /// Folders of MPI installations, beside those on the search path [default: those of the libraries in MOTET_MPI]
+    /// Folders of MPI installations, beside those on the search path [default: of MOTET_MPI]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub mpi: Vec<PathBuf>,
 

@@ -65,7 +65,7 @@ pub struct SuiteArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub java: Vec<PathBuf>,
 
-    /// Folders of MPI installations, beside those on the search path [default: those of the libraries in MOTET_MPI]
+    /// Folders of MPI installations, beside those on the search path [default: of MOTET_MPI]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub mpi: Vec<PathBuf>,
 
