@@ -155,10 +155,18 @@ fn needs_mpi_rows_over_processes_run_beside_their_peers() {
     let prefixes = prefixes.filter(|prefix| prefix.join("bin/mpicc").is_file());
     let mpi: Vec<_> = prefixes.map(ToOwned::to_owned).collect();
     let installations = mpi.len();
+    // A program in C for each row with one rank in a process, and two of the library's own calls.
+    let rows = [
+        "exchange, t = ",
+        "barrier, t = ",
+        "allreduce:1, t = ",
+        "allreduce:4096, t = ",
+        "alltoall:1024, t = 1, m = 2, its own call",
+    ];
     let config = RanksConfig {
         selection: Selection {
             effort: Effort::Trial,
-            rows: vec!["over ".to_owned()],
+            rows: rows.map(String::from).to_vec(),
             go: "no-such-go".into(),
             ..Selection::default()
         },
@@ -171,7 +179,7 @@ fn needs_mpi_rows_over_processes_run_beside_their_peers() {
         Err(absent) => missing.push(absent),
     };
     measure(&config, |_| (), tell);
-    assert_eq!(records.len(), 6 * installations, "{missing:?}");
+    assert_eq!(records.len(), 9 * installations, "{missing:?}");
     for record in &records {
         assert!(record.motet > 0.0 && record.absent.is_empty(), "{record:?}");
         assert!(record.peers.values().all(|&time| time > 0.0), "{record:?}");

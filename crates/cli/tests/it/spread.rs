@@ -10,11 +10,12 @@ use serde_json::Value;
 
 use crate::program::{Place, Run, three_groups};
 
-/// A clustering as JSON, without what time and threads make of it.
+/// A clustering as JSON, without what time, threads and files make of it.
 fn clustering(run: Run) -> Value {
     let mut result: Value = serde_json::from_str(&run.quiet_success()).unwrap();
     let fields = result.as_object_mut().unwrap();
     assert!(fields.remove("run_seconds").is_some() && fields.remove("threads").is_some());
+    fields.remove("files");
     result
 }
 
