@@ -3,7 +3,7 @@
 //! ```text
 //!  launcher ─► supervisor ─► program     signals go on; when the program dies, the launcher learns of it
 //!                  ▲            │        after the others had time to say whom they have lost
-//!                  └── note ◄───┘        "begun", "ended"
+//!                  └── note ◄───┘        "begun", "ended" or "lost"
 //! ```
 //!
 //! A launcher kills all processes as soon as one dies, so that nobody can report, and takes one that ends with status 0 for
@@ -43,7 +43,7 @@ pub struct SuperviseArgs {
 /// The name of the subcommand.
 pub(crate) const NAME: &str = "supervise";
 
-/// So long the others have to say whom they have lost, before the launcher ends them.
+/// So long the others have to say whom they have lost, before the launcher learns of the first end and ends them.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The status of a process that ends with 0 before its run has ended: `EX_SOFTWARE` of sysexits.h.
@@ -144,9 +144,15 @@ fn outcome(gone: ExitStatus, note: &Path) -> i32 {
         (Some(code), _) => code,
         (None, signal) => 128 + signal.unwrap_or_default(),
     };
-    if fs::read(note).unwrap_or_default() != b"begun" {
+    match fs::read(note).unwrap_or_default().as_slice() {
+        b"begun" => (),
+        b"lost" if code != 0 => {
+            // It was the first to say so, perhaps.
+            thread::park_timeout(GRACE);
+            return code;
+        }
         // It has ended its run, or is no program of one: its status says everything.
-        return code;
+        _ => return code,
     }
     let which = match env::var("PMI_RANK").or_else(|_| env::var("PMIX_RANK")) {
         Ok(number) => format!("process {number}"),

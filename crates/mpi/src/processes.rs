@@ -78,8 +78,9 @@ impl Processes {
         }))
     }
 
-    /// Notes in a file that this process belongs to a run, `begun`, and, when it has left the others, `ended`. Whoever waits
-    /// for the end of this process can tell by it whether the others still counted on it. The second call does nothing.
+    /// Notes in a file that this process belongs to a run, `begun`, and, when it has left the others, `ended`, or `lost`
+    /// if it has lost one of them. Whoever waits for the end of this process can tell by it whether the others still
+    /// counted on it. The second call does nothing.
     pub fn note_at(&self, file: PathBuf) {
         if self.note.set(file).is_ok() {
             self.note("begun");
@@ -218,14 +219,16 @@ impl Transport for Processes {
 impl Drop for Processes {
     fn drop(&mut self) {
         // A thread that panics must not wait for others.
-        let left = !std::thread::panicking();
-        if !left || self.leave().is_err() {
+        let panics = std::thread::panicking();
+        let left = !panics && self.leave().is_ok();
+        if !left {
             // MPI would wait for all: it is left as it is, and ends with the process.
             Box::leak(Box::new(self.started.take()));
         }
-        if left {
-            // Who has lost another has ended its run, too.
-            self.note("ended");
+        if !panics {
+            // Who has lost another has ended its run, too. Relaxed: nobody else is left.
+            let whole = left && !self.broken.load(Ordering::Relaxed);
+            self.note(if whole { "ended" } else { "lost" });
         }
     }
 }
