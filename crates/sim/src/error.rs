@@ -76,6 +76,8 @@ pub enum ModelError {
         /// The processes of the cycle, in the order of its links.
         processes: Vec<usize>,
     },
+    /// Null messages need an [end](crate::Options::end), and the run has none.
+    NoEnd,
     /// A rank holds more events than the model's limit allows.
     TooManyPending {
         /// How many it holds.
@@ -158,6 +160,10 @@ impl ModelError {
                 f,
                 "windows need a lookahead, and the link from process {from} to process {to} has none: \
                  declare one, or take another mode"
+            ),
+            ModelError::NoEnd => f.write_str(
+                "null messages need to know when the run ends, since promises go on without events: set \
+                 `Options::end`, or take another mode",
             ),
             ModelError::Cycle { processes } => {
                 let names: Vec<String> = processes.iter().map(usize::to_string).collect();

@@ -19,7 +19,7 @@ pub enum Mode {
     /// (YAWNS; D. Nicol, The cost of conservative synchronization in parallel discrete event simulations, 1993).
     Windows,
     /// Ranks promise each other, link by link, until when they send nothing (K. Chandy and J. Misra 1979, R. Bryant 1977).
-    /// For models with declared links of which each process has few.
+    /// For models with declared links of which each process has few, and with an [end](crate::Options::end).
     NullMessages,
     /// All ranks handle events as if nothing were to come, and take back what was too early (D. Jefferson, Virtual time, 1985).
     TimeWarp,

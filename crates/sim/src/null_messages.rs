@@ -52,6 +52,10 @@ pub(crate) async fn run<P: Logical>(
     if let Some(processes) = rules.cycle_without_lookahead() {
         return Err(ModelError::Cycle { processes }.into());
     }
+    // Promises would go on for ever where no events are left.
+    if rules.end == Time::MAX {
+        return Err(ModelError::NoEnd.into());
+    }
     let comm = comm.dup().await?;
     let layout = Layout::new(rules.processes, comm.size());
     let share = Share::new(layout.of(comm.rank()), make);

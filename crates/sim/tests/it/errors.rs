@@ -142,6 +142,12 @@ fn modes_say_what_they_need() {
     let processes = vec![0, 1, 0];
     assert_eq!(found, Err(ModelError::Cycle { processes }.into()));
     assert_eq!(outcome(|_| (), none, Mode::TimeWarp), Ok(36));
+    let endless = Options {
+        end: Time::MAX,
+        ..OPTIONS
+    };
+    let found = outcome(|_| (), endless, Mode::NullMessages);
+    assert_eq!(found, Err(ModelError::NoEnd.into()));
 
     let linked = |links: Vec<(usize, usize, Time)>, mode| {
         let at_50 = |out: &mut Out<'_, ()>| out.schedule(1, 3, ());
