@@ -8,5 +8,6 @@ pub mod idle;
 pub mod quality;
 pub mod ranks;
 pub mod search;
+pub mod sim;
 pub mod soak;
 pub mod stages;

@@ -10,7 +10,7 @@
 //!  suite ──> motet-patterns, peers      the papers' experiments by one method, into a folder of rows
 //!    ├────> results ──> plot, report, compare   what is made of these rows
 //!    └────> kernels, mixture            loops, matrices and points that the experiments compute with
-//!  core, ranks, search ──> rows ──> contest, peers   motet and a peer in turn, and the bars between them
+//!  core, ranks, search, sim ──> rows ──> contest, peers   motet and a peer in turn, and the bars between them
 //!       └────> selection                     which rows, and how thoroughly
 //!  annealing ──> peers::scikit_learn        the peer in a process of its own
 //!  quality ──> table                   the data sets
@@ -48,7 +48,7 @@ mod table;
 mod uts;
 
 pub use experiments::{
-    annealing, core, crowded, exclusive, idle, quality, ranks, search, soak, stages,
+    annealing, core, crowded, exclusive, idle, quality, ranks, search, sim, soak, stages,
 };
 pub use rank_program::{RankMeasured, RankProgram};
 pub use selection::{Effort, Missing, Selection};

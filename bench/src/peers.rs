@@ -15,5 +15,6 @@ pub(crate) mod rank;
 pub(crate) mod rayon;
 pub(crate) mod ring;
 pub(crate) mod scikit_learn;
+pub(crate) mod simpy;
 pub(crate) mod tokio;
 pub(crate) mod workshop;

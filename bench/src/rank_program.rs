@@ -20,6 +20,8 @@ pub enum RankProgram {
     Alltoall(usize),
     /// Wait for all.
     Barrier,
+    /// The nodes of the tree T1 of UTS, counted by all ranks.
+    Uts,
     /// A step of annealing over so many points with so many clusters, each rank its share.
     Annealing {
         /// Points in the plane.
@@ -60,6 +62,7 @@ impl fmt::Display for RankProgram {
             RankProgram::Allgather(length) => write!(f, "allgather:{length}"),
             RankProgram::Alltoall(length) => write!(f, "alltoall:{length}"),
             RankProgram::Barrier => f.write_str("barrier"),
+            RankProgram::Uts => f.write_str("uts"),
             RankProgram::Annealing { points, clusters } => {
                 write!(f, "annealing:{points}:{clusters}")
             }
@@ -78,7 +81,7 @@ impl FromStr for RankProgram {
     fn from_str(text: &str) -> Result<Self, String> {
         let unknown = || {
             format!(
-                "{text} is no program: name exchange, barrier, allreduce:LENGTH, broadcast:LENGTH, allgather:LENGTH, \
+                "{text} is no program: name exchange, barrier, uts, allreduce:LENGTH, broadcast:LENGTH, allgather:LENGTH, \
                  alltoall:LENGTH, annealing:POINTS:CLUSTERS or annealing-by-rayon:POINTS:CLUSTERS:THREADS"
             )
         };
@@ -90,6 +93,7 @@ impl FromStr for RankProgram {
             _ if numbers.contains(&0) => Err(unknown()),
             ("exchange", []) => Ok(RankProgram::Exchange),
             ("barrier", []) => Ok(RankProgram::Barrier),
+            ("uts", []) => Ok(RankProgram::Uts),
             ("allreduce", []) => Ok(RankProgram::Allreduce(1)),
             ("allreduce", &[length]) => Ok(RankProgram::Allreduce(length)),
             ("broadcast", &[length]) => Ok(RankProgram::Broadcast(length)),
@@ -121,6 +125,7 @@ mod tests {
             RankProgram::Allgather(8),
             RankProgram::Alltoall(9),
             RankProgram::Barrier,
+            RankProgram::Uts,
             RankProgram::Annealing {
                 points: 12_500,
                 clusters: 10,

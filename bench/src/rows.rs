@@ -1,6 +1,7 @@
 //! The rows of [`core`](crate::core) and [`ranks`](crate::ranks): one file per question.
 
 pub(crate) mod annealing_steps;
+pub(crate) mod events;
 pub(crate) mod fork_join;
 pub(crate) mod handlers;
 pub(crate) mod interleaves;

@@ -12,8 +12,10 @@ use crate::rank_program::{RankMeasured, RankProgram};
 use crate::rows::annealing_steps;
 use crate::rows::rank_collectives::{Operation, run_on};
 use crate::rows::rank_stages::Peers;
+use crate::rows::trees;
 use motet_comm::World;
 use motet_patterns::{Program as Stages, rendezvous};
+use motet_problems::Uts;
 use motet_sync::thread;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -58,6 +60,7 @@ pub(crate) fn contests(peers: Peers<'_>, motet: Option<&Path>) -> Vec<Contest> {
         for program in [RankProgram::Exchange, RankProgram::Allreduce(1)] {
             rows.push(layouts(program, &side));
         }
+        rows.push(tree(&side));
     }
     rows
 }
@@ -67,8 +70,8 @@ const LENGTHS: [usize; 5] = [1, 128, 1024, 131_072, 5_000_000];
 /// Bytes of a slice that is long.
 const LONG: usize = 8 * 1024;
 
-/// Rounds at least.
-const LEAST: u64 = 20;
+/// Rounds at least of most programs.
+pub(crate) const LEAST: u64 = 20;
 
 /// One library, and what runs on it.
 #[derive(Clone)]
@@ -130,6 +133,24 @@ fn layouts(program: RankProgram, side: &Side) -> Contest {
     }
 }
 
+/// A tree that two processes search, beside two threads.
+fn tree(side: &Side) -> Contest {
+    let threads = "motet, t = 2, m = 1";
+    Contest {
+        row: format!(
+            "over {}, {}, t = 1, m = 2",
+            side.all[side.at].name,
+            RankProgram::Uts
+        ),
+        unit: "µs a round",
+        motet: side.motet(RankProgram::Uts, 1, 2),
+        peers: vec![(threads, side.motet(RankProgram::Uts, 2, 1))],
+        bars: vec![Bar::AtMostTimes(1.0 / 0.9, threads)],
+        limit: None,
+        cold: false,
+    }
+}
+
 impl Side {
     fn motet(&self, program: RankProgram, threads: usize, processes: usize) -> Program {
         let side = self.clone();
@@ -164,7 +185,18 @@ impl RankProgram {
     /// assert!(measured.us > 0.0 && measured.processes == 1);
     /// ```
     pub fn measure(self, world: &World, budget_us: f64) -> Result<RankMeasured, String> {
-        measured(world, budget_us, |rounds| self.rounds(world, rounds))
+        measured(world, budget_us, self.least(), |rounds| {
+            self.rounds(world, rounds)
+        })
+    }
+
+    /// Rounds at least.
+    fn least(self) -> u64 {
+        match self {
+            // It takes a quarter of a second.
+            RankProgram::Uts => 2,
+            _ => LEAST,
+        }
     }
 
     /// The time of one of so many rounds, in µs.
@@ -187,6 +219,7 @@ impl RankProgram {
             RankProgram::Allgather(length) => run_on(world, Operation::Allgather, length, rounds),
             RankProgram::Alltoall(length) => run_on(world, Operation::Alltoall, length, rounds),
             RankProgram::Barrier => run_on(world, Operation::Barrier, 1, rounds),
+            RankProgram::Uts => trees::run_on(world, &Uts::T1, rounds),
             RankProgram::Annealing { points, clusters } => {
                 annealing_steps::run_on(world, (points, clusters), None, rounds)
             }
@@ -204,13 +237,15 @@ fn filling(threads: usize) -> (usize, bool) {
     (threads, threads == thread::cores())
 }
 
-/// The time of one of so many rounds that they last about `budget_us`, in µs; `time` gives that of one of its argument.
+/// The time of one of so many rounds, `least` at least, that they last about `budget_us`, in µs; `time` gives that of one of
+/// its argument.
 pub(crate) fn measured(
     world: &World,
     budget_us: f64,
+    least: u64,
     time: impl Fn(u64) -> Result<f64, String>,
 ) -> Result<RankMeasured, String> {
-    let (mut rounds, processes) = (LEAST, world.process().1);
+    let (mut rounds, processes) = (least, world.process().1);
     // Once for nothing: the first rounds set up what the others use, in ranks as in the library.
     time(rounds)?;
     loop {

@@ -97,15 +97,31 @@ fn timed(count: impl FnOnce() -> u64) -> Result<f64, String> {
 
 fn folded<T: Tree + Sync>(tree: &T, ranks: usize) -> Result<f64, String> {
     let world = World::threads(ranks).pin(true);
+    let [taken, nodes] = counted(&world, tree, 1)?;
+    Ok(taken * 1e9 / nodes)
+}
+
+/// The time of one of so many counts of a tree's nodes by all ranks, in µs.
+pub(crate) fn run_on<T: Tree + Sync>(world: &World, tree: &T, rounds: u64) -> Result<f64, String> {
+    let [taken, _] = counted(world, tree, rounds)?;
+    Ok(taken * 1e6 / rounds as f64)
+}
+
+/// All ranks count the nodes so often: the seconds that it took, and the nodes.
+fn counted<T: Tree + Sync>(world: &World, tree: &T, rounds: u64) -> Result<[f64; 2], String> {
     let search = Search::default();
-    let times = world.run(async |comm| -> Result<_, SearchError> {
+    let counts = world.run(async |comm| -> Result<_, SearchError> {
         comm.barrier().await?;
         let begin = Instant::now();
-        let count = |sum: &mut u64, _: &T::Node| *sum += 1;
-        let counted = search.fold(&comm, tree, || 0, count, |a, b| a + b).await?;
-        Ok(begin.elapsed().as_nanos() as f64 / counted.result as f64)
+        let mut nodes = 0;
+        for _ in 0..rounds {
+            let count = |sum: &mut u64, _: &T::Node| *sum += 1;
+            let counted = search.fold(&comm, tree, || 0, count, |a, b| a + b).await?;
+            nodes = counted.result;
+        }
+        Ok([begin.elapsed().as_secs_f64(), nodes as f64])
     });
-    Ok(times.map_err(|error| error.to_string())?[0])
+    Ok(counts.map_err(|error| error.to_string())?[0])
 }
 
 fn pooled(threads: usize, count: impl FnOnce() -> u64 + Send) -> Result<f64, String> {

@@ -7,7 +7,7 @@ use crate::kernels::thread_counts;
 use crate::peers::mpi::Mpi;
 use crate::rank_program::RankProgram;
 use crate::rows::annealing_steps;
-use crate::rows::over_processes::measured;
+use crate::rows::over_processes::{LEAST, measured};
 use crate::selection::Missing;
 use motet_comm::World;
 use motet_sync::thread;
@@ -242,7 +242,7 @@ impl Layouts {
                 // The rank waits for rayon's threads: they must not share its core by order.
                 Form::Rayon => (World::threads(1).pin(false), Some((threads, pin))),
             };
-            let us = measured(&world, self.budget_us, |rounds| {
+            let us = measured(&world, self.budget_us, LEAST, |rounds| {
                 annealing_steps::run_on(&world, (points, clusters), by, rounds)
             });
             return Ok(us?.us);

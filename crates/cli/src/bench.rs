@@ -42,6 +42,7 @@ pub(crate) fn run(args: BenchArgs) -> Result<(), CliError> {
         Experiment::Core(args) => messages::run_core(args),
         Experiment::Ranks(args) => messages::run_ranks(args),
         Experiment::Search(args) => messages::run_search(args),
+        Experiment::Sim(args) => messages::run_sim(args),
         Experiment::Soak(args) => run_soak(&args),
         Experiment::Crowded(args) => run_crowded(&args),
         Experiment::Idle(args) => run_idle(&args),

@@ -1,12 +1,13 @@
-//! Trees with known answers: to test searches by, to measure them, and to see how a problem is written.
+//! Trees and models with known answers: to test searches and simulations by, to measure them, and to see how they are written.
 //!
-//! - Depends on: `motet-search`; `sha1` for the trees of UTS.
-//! - Used by: the tests of `motet-search`, the benchmarks, the examples of the facade.
+//! - Depends on: `motet-search`, `motet-sim`; `sha1` for the trees of UTS.
+//! - Used by: the tests of those two, the benchmarks, the examples of the facade.
 //!
 //! ```text
 //!   Tree      Queens, Uts                                  fold, find
 //!   Bounded   Graph, Knapsack, Tour, Golomb, Fifteen       maximise, minimise, deepen
 //!   Game      ConnectFour, TicTacToe                       play
+//!   Logical   Phold, Queues                                simulation
 //! ```
 //!
 //! ```
@@ -25,7 +26,9 @@ mod connect_four;
 mod fifteen;
 mod golomb;
 mod knapsack;
+mod phold;
 mod queens;
+mod queue;
 mod tour;
 mod uts;
 
@@ -34,6 +37,8 @@ pub use connect_four::{ConnectFour, Stones, TicTacToe};
 pub use fifteen::{Fifteen, Position};
 pub use golomb::{Golomb, Ruler};
 pub use knapsack::{Knapsack, Packed};
+pub use phold::{Phold, PholdProcess, PholdSum};
 pub use queens::{Queens, Rows};
+pub use queue::{AtQueue, Queue, Queues, UNIT};
 pub use tour::{Tour, Way};
 pub use uts::{Shape, State, Uts};

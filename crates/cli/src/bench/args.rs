@@ -12,7 +12,7 @@ use crate::bench::rank_program::RankProgramArgs;
 use crate::bench::results::{self, CompareArgs, ResultsArgs};
 use crate::bench::suite_args::{self, SuiteArgs};
 use crate::bench::texts::{
-    CORE, CORE_TAIL, RANKS, RANKS_TAIL, SEARCH, SEARCH_TAIL, STAGES, STAGES_TAIL,
+    CORE, CORE_TAIL, RANKS, RANKS_TAIL, SEARCH, SEARCH_TAIL, SIM, SIM_TAIL, STAGES, STAGES_TAIL,
 };
 
 /// Options of `motet bench`.
@@ -60,6 +60,9 @@ pub enum Experiment {
     /// What a node of a tree costs that ranks search, beside plain programs and rayon
     #[command(long_about = SEARCH, after_long_help = SEARCH_TAIL)]
     Search(SearchArgs),
+    /// What an event of a simulation costs, beside plain loops and SimPy
+    #[command(long_about = SIM, after_long_help = SIM_TAIL)]
+    Sim(SimArgs),
     /// Many exchange stages in a row: none hangs
     Soak(SoakArgs),
     /// An exchange of two ranks beside other busy processes
@@ -180,6 +183,27 @@ pub struct SearchArgs {
     /// Which rows, and how thoroughly.
     #[command(flatten)]
     pub selection: SelectionArgs,
+
+    /// How results are printed.
+    #[command(flatten)]
+    pub print: PrintArgs,
+}
+
+/// Options of `motet bench sim`.
+#[derive(Debug, Clone, Args)]
+pub struct SimArgs {
+    /// Which rows, and how thoroughly.
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+
+    /// A Python that has SimPy
+    #[arg(
+        long,
+        value_name = "PATH",
+        default_value = "python3",
+        env = "MOTET_PYTHON"
+    )]
+    pub python: PathBuf,
 
     /// How results are printed.
     #[command(flatten)]

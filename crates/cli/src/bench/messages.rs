@@ -1,12 +1,13 @@
-//! `motet bench core`, `ranks` and `search`: messages, joins, tasks, ranks and trees beside their peers.
+//! `motet bench core`, `ranks`, `search` and `sim`: messages, joins, tasks, ranks, trees and events beside their peers.
 
 use motet_bench::core::{self, CoreConfig, CoreRecord};
 use motet_bench::exclusive;
 use motet_bench::ranks::{self, RanksConfig};
 use motet_bench::search;
+use motet_bench::sim::{self, SimConfig};
 use motet_bench::{Effort, Missing, Selection};
 
-use crate::bench::args::{CoreArgs, PrintArgs, RanksArgs, SearchArgs, SelectionArgs};
+use crate::bench::args::{CoreArgs, PrintArgs, RanksArgs, SearchArgs, SelectionArgs, SimArgs};
 use crate::bench::sheet::Sheet;
 use crate::bench::suite_args::installations;
 use crate::error::CliError;
@@ -42,6 +43,16 @@ pub(super) fn run_search(args: SearchArgs) -> Result<(), CliError> {
     let selection = selection(args.selection);
     rows_of(args.print, |begin, tell| {
         search::measure(&selection, begin, tell);
+    })
+}
+
+pub(super) fn run_sim(args: SimArgs) -> Result<(), CliError> {
+    let config = SimConfig {
+        selection: selection(args.selection),
+        python: Some(args.python),
+    };
+    rows_of(args.print, |begin, tell| {
+        sim::measure(&config, begin, tell);
     })
 }
 

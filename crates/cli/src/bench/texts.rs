@@ -85,3 +85,19 @@ Examples:
       some rows, thoroughly
 
 Fields of --json: as those of motet bench core";
+
+pub(super) const SIM: &str = "\
+What an event of a simulation costs.
+
+PHOLD and a queue run in logical processes, beside one heap and one loop that does the same, and over ranks beside the \
+sequential run. The gas station of SimPy runs in processes, beside SimPy. Motet and one peer run in turn, then motet and the \
+next; the rows show medians, and ratios of pairs.";
+
+pub(super) const SIM_TAIL: &str = "\
+Examples:
+  motet bench sim --quick
+      every row, in less than a minute
+  motet bench sim --rows windows --json
+      some rows, thoroughly
+
+Fields of --json: as those of motet bench core";

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Stdio, abort, exit};
 use std::{env, fs, thread};
 
+use motet::search::{Search, SearchError};
+use motet::sim::{Mode, SimError};
 use motet::{CommError, Communicator, Current, World};
+use motet_problems::{Phold, Queens, Rows};
 use motet_testkit::mpi_libraries;
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -54,6 +57,19 @@ fn sem_g440_needs_mpi_every_survivor_says_whom_it_has_lost() {
                 WORKS[(number + turn * WAYS.len()) % WORKS.len()],
             );
         }
+    }
+}
+
+#[test]
+fn sem_g440_needs_mpi_who_searches_and_simulates_says_whom_it_has_lost() {
+    const NAME: &str = "job::sem_g440_needs_mpi_who_searches_and_simulates_says_whom_it_has_lost";
+    if in_job() {
+        return;
+    }
+    // Each once, the libraries in turn.
+    let works = ["search", "windows", "null messages", "time warp"];
+    for (work, library) in works.iter().zip(mpi_libraries().iter().cycle()) {
+        ends(NAME, library, "kill", work);
     }
 }
 
@@ -147,9 +163,11 @@ fn in_job() -> bool {
     let (way, work, mark) = (word(), word(), PathBuf::from(word()));
     let world = World::current().unwrap();
     let own = world.process().0;
+    // A whole search or simulation takes longer than a collective.
+    let last = if WORKS.contains(&work) { 2000 } else { 20 };
     let ran = world.run(async |comm| -> Result<(), CommError> {
         for round in 0.. {
-            if own == 1 && round == 2000 {
+            if own == 1 && round == last {
                 fs::write(&mark, uptime()).unwrap();
                 leave(way)?;
             }
@@ -196,12 +214,32 @@ async fn step(comm: &Communicator, work: &str) -> Result<(), CommError> {
         "scatter" => drop(comm.scatter(0, is_root.then(|| vec![rank; size])).await?),
         "allgather" => drop(comm.allgather(rank).await?),
         "alltoall" => drop(comm.alltoall(vec![rank; size]).await?),
+        "search" => {
+            let (search, tree) = (Search::default(), Queens { size: 7 });
+            let count = |sum: &mut u64, _: &Rows| *sum += 1;
+            let folded = search.fold(comm, &tree, || 0, count, |a, b| a + b);
+            folded.await.map_err(|error| match error {
+                SearchError::Comm(error) => error,
+                other => panic!("{other}"),
+            })?;
+        }
+        "windows" => simulated(comm, Mode::Windows).await?,
+        "null messages" => simulated(comm, Mode::NullMessages).await?,
+        "time warp" => simulated(comm, Mode::TimeWarp).await?,
         _ => {
             let (numbers, mut came) = (vec![rank as u64; 3000], vec![0; 3000]);
             comm.alltoall_into(&numbers, &mut came).await?;
         }
     }
     Ok(())
+}
+
+async fn simulated(comm: &Communicator, mode: Mode) -> Result<(), CommError> {
+    let run = Phold::KNOWN[1].0.model().run(comm, mode).await;
+    run.map(drop).map_err(|error| match error {
+        SimError::Comm(error) => error,
+        other => panic!("{other}"),
+    })
 }
 
 /// Seconds since the machine has started: the same for all its processes.

@@ -8,7 +8,7 @@
 //!                              └─ service ◄─┬─ http             service is on comm too, and on service-macros
 //!                                           └─ mesh
 //!  on top: motet ◄─ python, bench ◄─ cli      aside: testkit (dev only), patterns (on comm; for bench,
-//!                                              counts and examples), problems (on search), xtask and fuzz
+//!                                              counts and examples), problems (on search and sim), xtask and fuzz
 //! ```
 
 use crate::source::{Dependency, Kind, Tree};
@@ -45,7 +45,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ),
     ("motet-python", &["motet"]),
     ("motet-patterns", &["motet-comm"]),
-    ("motet-problems", &["motet-search"]),
+    ("motet-problems", &["motet-search", "motet-sim"]),
     (
         "motet-bench",
         &["motet", "motet-patterns", "motet-problems"],
@@ -156,7 +156,7 @@ mod tests {
         for (name, used) in [
             ("motet-sync", "motet-dispatch"),
             ("motet-mining", "motet-mpi"),
-            ("motet-search", "motet-comm"),
+            ("motet-search", "motet-sim"),
             ("motet-bench", "motet-cli"),
             ("xtask", "motet-sync"),
             ("motet-comm", "motet-comm"),

@@ -1,0 +1,247 @@
+//! Events of simulations: PHOLD, queues, a gas station.
+//!
+//! Question: what does an event cost that the library orders, draws for and hands to its process, and do ranks share the
+//! work? Definition: time of the whole run over the events (cars, for the gas station). `plain` is one heap and one loop that
+//! does the same, without any library. SimPy tells the processor time of its own run. Threats: the work of an event hides the
+//! rest; ranks on cores that others use.
+
+use crate::contest::{Bar, Contest, Program};
+use crate::peers::simpy::SimPy;
+use crate::selection::Effort;
+use motet_comm::World;
+use motet_problems::{Phold, PholdProcess, Queues};
+use motet_sim::{Container, Logical, Mode, Model, Out, Resource, Sim, SimError, Simulation, Time};
+use motet_sync::thread;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// PHOLD's last vector: 1,024 processes with 16 events each.
+const MANY: Phold = Phold::KNOWN[4].0;
+/// 256 processes with 16 events each, a quarter of which goes away; a tenth of the delay is lookahead.
+const FEW: Phold = Phold {
+    processes: 256,
+    each: 16,
+    remote: 250,
+    lookahead: 10,
+    mean: 90,
+    end: 10_000,
+    seed: 2,
+};
+/// What an event takes where handlers take long.
+const LONG: Duration = Duration::from_micros(10);
+
+/// The rows. `python` is one that has SimPy.
+pub(crate) fn contests(effort: Effort, python: Option<&Path>) -> Vec<Contest> {
+    // A trial is to be over at once, a quick run in seconds.
+    let shorter = match effort {
+        Effort::Trial => 100,
+        Effort::Quick => 4,
+        Effort::Full => 1,
+    };
+    let until = |given: Phold| Phold {
+        end: given.end / shorter,
+        ..given
+    };
+    let (many, few) = (until(MANY), until(FEW));
+    let queues = Queues {
+        queues: 1,
+        customers: 1_000_000 / shorter as u32,
+        load: 0.8,
+        seed: 3,
+    };
+    let long = Phold {
+        end: many.end / 20,
+        ..many
+    };
+    let cores = thread::cores().max(2);
+    vec![
+        beside_plain(
+            "PHOLD 1024 × 16, sequential",
+            0.6,
+            sequential(many),
+            plain(many),
+        ),
+        beside_plain(
+            "PHOLD 256 × 16, sequential",
+            0.6,
+            sequential(few),
+            plain(few),
+        ),
+        beside_plain("M/M/1, sequential", 0.4, queue(queues), plain_queue(queues)),
+        shared(
+            "PHOLD 1024 × 16, windows, 1 rank",
+            0.9,
+            [on(many.model(), Mode::Windows, 1), sequential(many)],
+        ),
+        shared(
+            format!("PHOLD 1024 × 16, windows, {cores} ranks"),
+            1.6,
+            [on(many.model(), Mode::Windows, cores), sequential(many)],
+        ),
+        shared(
+            format!("PHOLD 1024 × 16, 10 µs an event, time warp, {cores} ranks"),
+            1.3,
+            [
+                on(slow(long), Mode::TimeWarp, cores),
+                on(slow(long), Mode::Sequential, 1),
+            ],
+        ),
+        station(1_000_000 / shorter, python),
+    ]
+}
+
+/// On one rank, beside the plain loop, of whose speed a share is to be reached.
+fn beside_plain(row: &str, share: f64, motet: Program, plain: Program) -> Contest {
+    Contest {
+        row: row.to_owned(),
+        unit: "ns per event",
+        motet,
+        peers: vec![("plain", plain)],
+        bars: vec![Bar::AtMostTimes(1.0 / share, "plain")],
+        limit: None,
+        cold: false,
+    }
+}
+
+/// A mode beside the sequential one, which it is to be so many times as fast as.
+fn shared(row: impl Into<String>, times: f64, [motet, sequential]: [Program; 2]) -> Contest {
+    Contest {
+        row: row.into(),
+        unit: "ns per event",
+        motet,
+        peers: vec![("motet, sequential", sequential)],
+        bars: vec![Bar::AtMostTimes(1.0 / times, "motet, sequential")],
+        limit: None,
+        cold: false,
+    }
+}
+
+fn sequential(given: Phold) -> Program {
+    on(given.model(), Mode::Sequential, 1)
+}
+
+fn queue(given: Queues) -> Program {
+    on(given.model(), Mode::Sequential, 1)
+}
+
+fn plain(given: Phold) -> Program {
+    Box::new(move || Ok(timed(|| given.plain().events)))
+}
+
+fn plain_queue(given: Queues) -> Program {
+    Box::new(move || Ok(timed(|| given.plain().0)))
+}
+
+/// Time for an event, in ns, of what counts events.
+fn timed(count: impl FnOnce() -> u64) -> f64 {
+    let begin = Instant::now();
+    let events = black_box(count());
+    begin.elapsed().as_nanos() as f64 / events as f64
+}
+
+fn on<P, F>(model: Model<F>, mode: Mode, ranks: usize) -> Program
+where
+    P: Logical + Clone + Send,
+    F: Fn(usize) -> P + Sync + 'static,
+{
+    Box::new(move || {
+        let world = World::threads(ranks).pin(true);
+        let times = world.run(async |comm| -> Result<_, SimError> {
+            comm.barrier().await?;
+            let begin = Instant::now();
+            let outcome = model.run(&comm, mode).await?;
+            let taken = begin.elapsed().as_nanos() as f64;
+            Ok(taken / outcome.report.committed as f64)
+        });
+        Ok(times.map_err(|error| error.to_string())?[0])
+    })
+}
+
+/// A process of PHOLD whose events take long.
+#[derive(Debug, Clone)]
+struct Slow(PholdProcess);
+
+fn slow(given: Phold) -> Model<impl Fn(usize) -> Slow + Sync> {
+    given.model_of(Slow)
+}
+
+impl Logical for Slow {
+    type Event = ();
+
+    fn start(&mut self, out: &mut Out<'_, ()>) {
+        self.0.start(out);
+    }
+
+    fn handle(&mut self, now: Time, (): (), out: &mut Out<'_, ()>) {
+        let begin = Instant::now();
+        while begin.elapsed() < LONG {
+            std::hint::spin_loop();
+        }
+        self.0.handle(now, (), out);
+    }
+}
+
+/// The gas station of SimPy's documentation, beside SimPy.
+fn station(seconds: Time, python: Option<&Path>) -> Contest {
+    let mut peer = match python {
+        Some(python) => SimPy::start(python),
+        None => Err("not asked for".to_owned()),
+    };
+    let simpy: Program = Box::new(move || {
+        let peer = peer.as_mut().map_err(|reason| reason.clone())?;
+        let (cars, taken) = peer.gas_station(seconds)?;
+        Ok(taken * 1e6 / cars as f64)
+    });
+    Contest {
+        row: "gas station, processes".to_owned(),
+        unit: "µs per car",
+        motet: Box::new(move || gas_station(seconds)),
+        peers: vec![("SimPy", simpy)],
+        bars: vec![Bar::AtMostTimes(1.0 / 20.0, "SimPy")],
+        limit: None,
+        cold: false,
+    }
+}
+
+/// The time of a car, in µs.
+fn gas_station(seconds: Time) -> Result<f64, String> {
+    let begin = Instant::now();
+    let simulation = Simulation::new(42);
+    let pumps = simulation.resource("pumps", 2);
+    let tank = simulation.container("tank", 200, 200);
+    let (own, full) = (pumps.clone(), tank.clone());
+    simulation.spawn("street", async move |sim| {
+        while sim.now() < seconds {
+            sim.sleep(sim.between(30, 300)).await;
+            let (pumps, tank) = (own.clone(), tank.clone());
+            sim.spawn("car", async move |sim| car(sim, pumps, tank).await);
+        }
+    });
+    simulation.spawn_background("control", async move |sim| control(sim, full).await);
+    simulation.run().map_err(|error| error.to_string())?;
+    let cars = pumps.waits().count();
+    Ok(begin.elapsed().as_secs_f64() * 1e6 / cars as f64)
+}
+
+async fn car(sim: Sim, pumps: Resource, tank: Container) {
+    let wanted = 50 - sim.between(5, 25);
+    let _pump = pumps.request().await;
+    tank.get(wanted).await;
+    sim.sleep(wanted / 2).await;
+}
+
+/// Calls a truck when the tank is low.
+async fn control(sim: Sim, tank: Container) {
+    loop {
+        if tank.level() * 4 < tank.capacity() {
+            let full = tank.clone();
+            let truck = sim.spawn("truck", async move |sim| {
+                sim.sleep(300).await;
+                full.put(full.capacity() - full.level()).await;
+            });
+            truck.await;
+        }
+        sim.sleep(10).await;
+    }
+}
