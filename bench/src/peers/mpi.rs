@@ -111,7 +111,7 @@ impl Mpi {
             mpi.in_place(&mut command);
             mpi.shop.build(&mut command)?;
         }
-        let mut command = mpi.start(1, &mpi.file("collectives"));
+        let mut command = mpi.start((1, 1), &mpi.file("collectives"));
         command.args(["barrier", "1", "1"]);
         let told = told(command, "collectives")?;
         let (family, name) = identified(&told.mpi)
@@ -156,7 +156,7 @@ impl Mpi {
         let asked = (program.to_owned(), processes);
         let mut running = match all.iter().position(|(started, _)| *started == asked) {
             Some(at) => all.remove(at).1,
-            None => Answering::start(self.start(processes, &self.file(program)))?,
+            None => Answering::start(self.start((1, processes), &self.file(program)))?,
         };
         let answer = running.ask(&arguments.join(" "))?;
         if all.len() >= ASLEEP {
@@ -183,7 +183,7 @@ impl Mpi {
         budget_us: f64,
     ) -> Result<f64, String> {
         let library = self.library().ok_or("it has not the standard ABI")?;
-        let mut command = self.start(processes, &motet.display().to_string());
+        let mut command = self.start((threads, processes), &motet.display().to_string());
         command
             .args(["bench", "rank-program", program, &budget_us.to_string()])
             .env("MOTET_THREADS", threads.to_string())
@@ -197,9 +197,11 @@ impl Mpi {
         self.shop.folder().join(program).display().to_string()
     }
 
-    /// The line that starts a program on so many processes, but for its arguments.
-    fn start(&self, processes: usize, program: &str) -> Command {
+    /// The line that starts a program on so many processes with so many threads each, but for its arguments.
+    fn start(&self, (threads, processes): (usize, usize), program: &str) -> Command {
         let (options, variables) = match self.family {
+            // A process would have one core for all its threads.
+            Some(Family::Mpich) if threads > 1 => (Vec::new(), Vec::new()),
             Some(family) => setting(family, self.name, processes),
             None => (Vec::new(), Vec::new()),
         };
