@@ -169,7 +169,7 @@ impl Search {
     /// The value of a game for the one who is to move at the root: that of plain minimax at this depth, for any ranks.
     ///
     /// A table must tell positions apart by [`Game::key`], and values are used for exactly the depth that they were
-    /// searched with. `None` if a limit has ended the search. [`Limits::nodes`] is shared out evenly here; the order says nothing.
+    /// searched with. `None` if a limit has ended the search. [`Limits::nodes`](crate::Limits::nodes) is shared out evenly here; the order says nothing.
     ///
     /// ```
     /// use motet_comm::World;

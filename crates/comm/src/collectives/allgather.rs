@@ -16,7 +16,8 @@ impl Communicator {
     /// MPI_ALLGATHERV).
     ///
     /// # Errors
-    /// [`CommError::Mismatch`] when a rank is in another collective or brings another type.
+    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or brings
+    /// another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -39,8 +40,9 @@ impl Communicator {
     /// (MPI_ALLGATHER).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when `all` has not as many elements as come; [`CommError::Mismatch`] when a
-    /// rank is in another collective or brings another type or length.
+    /// [`CommError::Arguments`](crate::CommError::Arguments) when `all` has not as many elements as come;
+    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or brings
+    /// another type or length.
     ///
     /// ```
     /// use motet_comm::{CommError, World};

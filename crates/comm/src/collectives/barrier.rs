@@ -10,7 +10,7 @@ impl Communicator {
     /// Waits until every rank is here (MPI_BARRIER).
     ///
     /// # Errors
-    /// [`CommError::Mismatch`] when a rank is in another collective.
+    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective.
     #[track_caller]
     pub fn barrier(&self) -> CollectiveCall<impl Startable<'_, Given = ()>> {
         self.barrier_at("barrier", Location::caller()).now()

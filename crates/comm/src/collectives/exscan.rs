@@ -15,7 +15,8 @@ impl Communicator {
     /// `op` must be associative; it need not commute: the values are combined in rank order.
     ///
     /// # Errors
-    /// [`CommError::Mismatch`] when a rank is in another collective or brings another type.
+    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or brings
+    /// another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -42,8 +43,9 @@ impl Communicator {
     /// (MPI_EXSCAN).
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when `totals` has not the length of `numbers`; [`CommError::Mismatch`] when a
-    /// rank is in another collective or brings another type or length.
+    /// [`CommError::Arguments`](crate::CommError::Arguments) when `totals` has not the length of `numbers`;
+    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or brings
+    /// another type or length.
     ///
     /// ```
     /// use motet_comm::{CommError, World};

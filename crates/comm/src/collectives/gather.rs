@@ -16,8 +16,9 @@ impl Communicator {
     /// value also MPI_GATHERV).
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::Mismatch`] when a rank is in another collective,
-    /// names another root or brings another type.
+    /// [`CommError::NoSuchRank`](crate::CommError::NoSuchRank);
+    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective, names
+    /// another root or brings another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -41,9 +42,10 @@ impl Communicator {
     /// (MPI_GATHER). The others' `all` stays as it is and may be empty.
     ///
     /// # Errors
-    /// [`CommError::NoSuchRank`]; [`CommError::Arguments`] when the root's `all` has not as many elements as
-    /// come; [`CommError::Mismatch`] when a rank is in another collective or names another root, type or
-    /// length.
+    /// [`CommError::NoSuchRank`](crate::CommError::NoSuchRank);
+    /// [`CommError::Arguments`](crate::CommError::Arguments) when the root's `all` has not as many elements
+    /// as come; [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or
+    /// names another root, type or length.
     ///
     /// ```
     /// use motet_comm::{CommError, World};

@@ -19,7 +19,8 @@ impl Communicator {
     /// Gives every rank the sum of all numbers of all ranks. Each rank passes as many as it has.
     ///
     /// # Errors
-    /// [`CommError::Mismatch`] when a rank is in another collective or brings another type.
+    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or brings
+    /// another type.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
@@ -47,8 +48,9 @@ impl Communicator {
     /// Adds the numbers of all ranks, element by element, into `totals` of every rank.
     ///
     /// # Errors
-    /// [`CommError::Arguments`] when `totals` has not the length of `numbers`; [`CommError::Mismatch`] when a
-    /// rank is in another collective or brings another type or length.
+    /// [`CommError::Arguments`](crate::CommError::Arguments) when `totals` has not the length of `numbers`;
+    /// [`CommError::Mismatch`](crate::CommError::Mismatch) when a rank is in another collective or brings
+    /// another type or length.
     ///
     /// ```
     /// use motet_comm::{CommError, World};
