@@ -7,6 +7,7 @@ mod docs;
 mod models;
 mod preflight;
 mod project;
+mod python;
 mod sanitize;
 mod stress;
 mod test;

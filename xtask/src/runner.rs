@@ -49,24 +49,29 @@ impl Runner {
         let children = self.children.clone();
         let says = output::spelled(command);
         self.step(name, &says, || children.run(command, limit));
-        self.rows
-            .last()
-            .is_some_and(|row| row.outcome == Outcome::Passed)
+        self.passed()
     }
 
-    /// Runs a check in this process as a step; an error is what to show.
+    /// Whether the last step has run and passed.
+    fn passed(&self) -> bool {
+        let last = self.rows.last();
+        last.is_some_and(|row| row.outcome == Outcome::Passed)
+    }
+
+    /// Runs a check in this process as a step; an error is what to show. Whether it ran and passed.
     pub(crate) fn check(
         &mut self,
         name: &str,
         says: &str,
         work: impl FnOnce() -> Result<(), Vec<String>>,
-    ) {
+    ) -> bool {
         self.step(name, says, || {
             work().map_err(|lines| {
                 lines.iter().for_each(|line| println!("{line}"));
                 output::last(lines)
             })
         });
+        self.passed()
     }
 
     /// What a check may run child processes with: they end with the recipe.

@@ -11,7 +11,7 @@ use crate::args::{Cli, Command};
 use crate::error::{BenchError, CliError, OptionError, OutputError};
 #[cfg(unix)]
 use crate::supervise;
-use crate::{bench, cluster, distance, doctor, manual, pairwise, run};
+use crate::{bench, cluster, distance, doctor, manual, own, pairwise, run};
 
 /// Runs the program with these arguments, the first of which is its own name.
 ///
@@ -26,6 +26,17 @@ where
     I: IntoIterator<Item = T>,
     T: Into<OsString> + Clone,
 {
+    ExitCode::from(status(arguments))
+}
+
+/// As [`main`]; the exit code as a number.
+pub fn status<I, T>(arguments: I) -> u8
+where
+    I: IntoIterator<Item = T>,
+    T: Into<OsString> + Clone,
+{
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    own::remember(&arguments);
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => return answer(&error),
@@ -44,22 +55,22 @@ where
     };
     match done {
         // A reader that went away has seen what it wanted.
-        Ok(()) | Err(CliError::Output(OutputError::Closed)) => ExitCode::SUCCESS,
+        Ok(()) | Err(CliError::Output(OutputError::Closed)) => 0,
         Err(error) => refuse(&error),
     }
 }
 
 /// Help and version as clap prints them; wrong arguments as one line.
-fn answer(error: &clap::Error) -> ExitCode {
+fn answer(error: &clap::Error) -> u8 {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             // A reader that went away, as in `motet --help | head -1`, is no fault.
             let _ = error.print();
-            ExitCode::SUCCESS
+            0
         }
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
-            ExitCode::from(2)
+            2
         }
         _ => refuse(&CliError::Options(OptionError::Usage {
             what: one_line(error),
@@ -83,7 +94,7 @@ fn one_line(error: &clap::Error) -> String {
         .join("; ")
 }
 
-fn refuse(error: &CliError) -> ExitCode {
+fn refuse(error: &CliError) -> u8 {
     // One line, whatever the names of files and columns hold.
     let text: String = error
         .to_string()
@@ -92,7 +103,7 @@ fn refuse(error: &CliError) -> ExitCode {
         .collect();
     // Nothing is left to do when standard error is gone too.
     let _ = writeln!(io::stderr(), "motet: {text}");
-    ExitCode::from(match error {
+    match error {
         CliError::Cancelled | CliError::Bench(BenchError::Interrupted { .. }) => 130,
         CliError::Run(_) => 1,
         CliError::Options(_)
@@ -104,5 +115,5 @@ fn refuse(error: &CliError) -> ExitCode {
         | CliError::Elsewhere { .. }
         | CliError::Start(_)
         | CliError::Bench(_) => 2,
-    })
+    }
 }

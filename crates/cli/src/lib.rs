@@ -47,6 +47,7 @@ mod manual;
 mod map;
 mod mpi_search;
 mod npy;
+mod own;
 mod pairs;
 mod pairwise;
 mod plan;
@@ -72,7 +73,7 @@ pub use bench::{
 };
 pub use distance::{DistanceArgs, DistanceSummary};
 pub use doctor::DoctorArgs;
-pub use entry::main;
+pub use entry::{main, status};
 pub use error::{BenchError, CliError, InputError, OptionError, OutputError, Place, StartError};
 pub use pairs::{AlignArgs, Aligned, Letters};
 pub use pairwise::{PairwiseCluster, PairwiseSummary};

@@ -1,7 +1,6 @@
 //! Commands that run on several processes: they start themselves again by the launcher of an MPI library, and one of
 //! the processes speaks for all.
 
-use std::env;
 use std::fmt::Debug;
 use std::path::PathBuf;
 use std::process;
@@ -9,6 +8,7 @@ use std::process;
 use motet::{CommError, Current, CurrentConfig, RunError, World, tell_why};
 
 use crate::error::{CliError, OptionError, not_started};
+use crate::own;
 use crate::run::{self, RunArgs};
 use crate::spread::SpreadArgs;
 
@@ -34,10 +34,11 @@ pub(crate) fn start(spread: SpreadArgs, threads: Option<usize>) -> Result<World,
         let _ = tell_why(&world, None);
         return Ok(world);
     }
-    let own = env::current_exe().map_err(|source| not_started(PathBuf::from("motet"), source))?;
-    let program = [own.into_os_string()]
+    let program = own::program();
+    let program = program.map_err(|source| not_started(PathBuf::from("motet"), source))?;
+    let program = [program.into_os_string()]
         .into_iter()
-        .chain(env::args_os().skip(1));
+        .chain(own::arguments());
     run::run(RunArgs {
         threads,
         spread,

@@ -27,6 +27,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
 use crate::error::{CliError, not_started};
+use crate::own;
 
 /// Options of `motet supervise`.
 #[derive(Debug, Clone, Args)]
@@ -75,7 +76,7 @@ pub(crate) fn line(program: Vec<OsString>) -> Result<Vec<OsString>, CliError> {
 }
 
 fn own_program() -> Result<PathBuf, CliError> {
-    env::current_exe().map_err(|source| not_started(PathBuf::from("motet"), source))
+    own::program().map_err(|source| not_started(PathBuf::from("motet"), source))
 }
 
 /// Replaces this process by the program, which is killed when its supervisor is.

@@ -1,5 +1,7 @@
 //! What a clustering run gives back.
 
+use crate::nearest::InnerCentres;
+use crate::{DataError, Points};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -35,6 +37,7 @@ pub struct Clustering {
     pub cluster_iterations: u64,
     /// The columns whose value is the same in every row.
     pub constant_columns: Vec<usize>,
+    pub(crate) inner: InnerCentres,
 }
 
 /// One temperature of an annealing run.
@@ -65,6 +68,43 @@ impl Clustering {
     /// If there is no such cluster.
     pub fn centre(&self, cluster: usize) -> &[f64] {
         &self.centres[cluster * self.dim..][..self.dim]
+    }
+
+    /// The cluster of each row of `points`, which may be others than those that were clustered: that of the nearest centre, the
+    /// first of equals. The rows that were clustered get the labels that they have, to the last bit. Weights do not count.
+    ///
+    /// # Errors
+    ///
+    /// [`DataError::Columns`] if the points have not as many columns as the centres.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use motet_comm::World;
+    /// use motet_mining::{Control, KMeans, Points};
+    ///
+    /// let points = Points::new(vec![0.0, 1.0, 10.0, 11.0], 1)?;
+    /// let method = KMeans { clusters: 2, ..KMeans::default() };
+    /// let found = World::solo()
+    ///     .run(async |comm| method.fit(&comm, &points, &Control::default()).await)
+    ///     .unwrap()
+    ///     .remove(0);
+    /// let others = Points::new(vec![5.0, 6.0], 1)?;
+    /// assert_eq!(found.predict(&others)?, [0, 1]);
+    /// assert_eq!(found.transform(&others)?, [4.5, 5.5, 5.5, 4.5]);
+    /// # Ok::<(), motet_mining::DataError>(())
+    /// ```
+    pub fn predict(&self, points: &Points) -> Result<Vec<u32>, DataError> {
+        self.inner.predict(points)
+    }
+
+    /// The distances of each row of `points` from all centres, row after row, in the units of the data.
+    ///
+    /// # Errors
+    ///
+    /// As [`Clustering::predict`].
+    pub fn transform(&self, points: &Points) -> Result<Vec<f64>, DataError> {
+        self.inner.transform(points)
     }
 
     /// Joins the parts of all ranks, in rank order, into one clustering with all labels; `None` if

@@ -1,12 +1,11 @@
 //! From centres to a [`Clustering`].
 
 use crate::distinct::compare;
-use crate::hard::Centres;
 use crate::lloyd::{Limit, Lloyd};
 use crate::narrow;
+use crate::nearest::InnerCentres;
 use crate::prepare::Prepared;
 use crate::team::Team;
-use crate::tiles::Tiles;
 use crate::{Clustering, MiningError, TraceStep};
 
 /// Rows per block of the labels.
@@ -34,7 +33,11 @@ pub(crate) async fn finish(
         lloyd.run(&mut centres, limit).await?;
     }
     let assignment = lloyd.assign::<false>(&centres).await?;
-    let (rows, labels) = label(team, prepared, &centres, &mut lloyd);
+    let inner = InnerCentres::new(frame.clone(), centres.clone());
+    let share = team.share(points.len().div_ceil(BLOCK));
+    let end = points.len().min(share.end * BLOCK);
+    let rows = end.min(share.start * BLOCK)..end;
+    let labels = inner.label(points, rows.clone(), team.instructions, &mut lloyd.scratch);
     let mut sizes = vec![0_u64; centres.len() / dim];
     labels.iter().for_each(|&label| sizes[label as usize] += 1);
     let add = |mut a: Vec<u64>, b: Vec<u64>| {
@@ -57,6 +60,7 @@ pub(crate) async fn finish(
         trace: Vec::<TraceStep>::new(),
         cluster_iterations: lloyd.cluster_iterations,
         constant_columns: points.constant_columns().to_vec(),
+        inner,
     };
     narrow::widen(team, prepared, &centres, &mut found).await?;
     Ok(found)
@@ -66,26 +70,4 @@ fn sorted(dim: usize, centres: &[f64]) -> Vec<f64> {
     let mut rows: Vec<&[f64]> = centres.chunks_exact(dim).collect();
     rows.sort_by(|a, b| compare(a, b));
     rows.concat()
-}
-
-/// The labels of this rank's share of the rows, in the order of the data.
-fn label(
-    team: &Team<'_>,
-    prepared: &Prepared<'_>,
-    centres: &[f64],
-    lloyd: &mut Lloyd<'_>,
-) -> (std::ops::Range<usize>, Vec<u32>) {
-    let (points, frame) = (prepared.points, &prepared.frame);
-    let dim = points.dim();
-    let share = team.share(points.len().div_ceil(BLOCK));
-    let end = points.len().min(share.end * BLOCK);
-    let rows = end.min(share.start * BLOCK)..end;
-    let mut inner = Vec::with_capacity(rows.len() * dim);
-    rows.clone()
-        .for_each(|row| frame.enter(points.row(row), &mut inner));
-    let tiles = Tiles::new(dim, inner.chunks_exact(dim).map(|row| (row, 0.0)));
-    let centres = Centres::new(dim, centres);
-    let tiles_of_all = 0..tiles.len();
-    let found = centres.label::<false>(team.instructions, &tiles, tiles_of_all, &mut lloyd.scratch);
-    (rows, found.labels)
 }

@@ -6,10 +6,11 @@
 
 use crate::Points;
 use crate::power::power_of_two_above;
+use serde::{Deserialize, Serialize};
 
 /// The map between the units of the data and the inner coordinates, which lie in [-1, 1] (in
 /// [-8, 8] for data at the very end of the range of numbers).
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Frame {
     middle: Vec<f64>,
     scale: f64,
@@ -40,6 +41,11 @@ impl Frame {
             middle,
             scale: 1.0 / power_of_two_above(reach),
         }
+    }
+
+    /// The number of columns.
+    pub(crate) fn dim(&self) -> usize {
+        self.middle.len()
     }
 
     /// Writes a row in inner coordinates.

@@ -87,6 +87,7 @@ mod lanes;
 mod lloyd;
 mod mixture;
 mod narrow;
+mod nearest;
 mod pairwise;
 mod points;
 mod power;

@@ -38,8 +38,12 @@ pub fn block_on_for<F: Future>(future: F, limit: Duration) -> Option<F::Output> 
     })
 }
 
-/// Polls `future` each time it is woken; `sleep` says whether it was.
-fn poll_until<F: Future>(future: F, mut sleep: impl FnMut(&Parker) -> bool) -> Option<F::Output> {
+/// Polls `future` again and again until it has ended. In between it calls `sleep`, with a parker that is unparked when the
+/// future is woken; `None` when that says `false`, and the future has been dropped.
+pub fn poll_until<F: Future>(
+    future: F,
+    mut sleep: impl FnMut(&Parker) -> bool,
+) -> Option<F::Output> {
     let parker = Parker::new();
     let waker = Waker::from(Arc::new(WakeThread(parker.unparker())));
     let mut cx = Context::from_waker(&waker);

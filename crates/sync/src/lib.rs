@@ -49,7 +49,7 @@ mod thread_number;
 mod try_mutex;
 
 pub use backoff::{Backoff, offer_core};
-pub use block_on::{block_on, block_on_for};
+pub use block_on::{block_on, block_on_for, poll_until};
 pub use crossbeam_utils::CachePadded;
 pub use mutex::{Condvar, Mutex, MutexGuard};
 /// A mutex that is also tried, in models too.

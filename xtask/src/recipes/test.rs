@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the gate.
 
 use super::project::{Project, Scope, runner};
-use super::{counts, docs, models, preflight, stress};
+use super::{counts, docs, models, preflight, python, stress};
 use crate::args::TestOptions;
 use crate::needs::{Machine, Need, is_known};
 use crate::runner::Runner;
@@ -45,6 +45,7 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
             "shuttle",
             "counts",
             "docs",
+            "python",
         ] {
             runner.skip(step, "--quick");
         }
@@ -67,6 +68,7 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
     models::steps(&mut runner, &project, scope, &options.models);
     counts::step(&mut runner, &project, scope, strict);
     docs::step(&mut runner, &project, scope);
+    python::step(&mut runner, &project, scope, &machine, strict);
     Ok(runner.finish())
 }
 

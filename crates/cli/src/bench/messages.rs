@@ -11,6 +11,7 @@ use crate::bench::args::{CoreArgs, PrintArgs, RanksArgs, SearchArgs, SelectionAr
 use crate::bench::sheet::Sheet;
 use crate::bench::suite_args::installations;
 use crate::error::CliError;
+use crate::own;
 use crate::progress::Bar;
 use crate::text::grouped;
 use std::time::Duration;
@@ -32,7 +33,7 @@ pub(super) fn run_ranks(args: RanksArgs) -> Result<(), CliError> {
     let config = RanksConfig {
         selection: selection(args.selection),
         mpi: installations(&args.mpi),
-        motet: std::env::current_exe().ok(),
+        motet: own::program().ok(),
     };
     rows_of(args.print, |begin, tell| {
         ranks::measure(&config, begin, tell);

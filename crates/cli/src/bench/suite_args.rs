@@ -7,6 +7,7 @@ use motet_bench::Effort;
 use motet_bench::suite::SuiteConfig;
 
 use crate::bench::args::PrintArgs;
+use crate::own;
 
 /// Options of `motet bench run`.
 #[derive(Debug, Clone, Args)]
@@ -97,7 +98,7 @@ impl SuiteArgs {
             python: self.python.clone(),
             java: self.java.clone(),
             mpi: installations(&self.mpi),
-            motet: std::env::current_exe().ok(),
+            motet: own::program().ok(),
         }
     }
 }

@@ -1,7 +1,6 @@
 //! MPI libraries, each opened and started in a process of its own: one that fails takes only that
 //! with it, and no two meet.
 
-use std::env;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,6 +12,7 @@ use motet_sync::{Mutex, thread};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{CliError, StartError};
+use crate::own;
 use crate::stdout::print;
 
 /// A library may take so long to start.
@@ -149,7 +149,7 @@ pub(super) fn start(path: &Path) -> Result<(), CliError> {
 
 /// The process that starts a library.
 fn asking(path: &Path) -> io::Result<Command> {
-    let mut command = Command::new(env::current_exe()?);
+    let mut command = Command::new(own::program()?);
     command.args(["doctor", "--start"]).arg(path);
     if let Some(root) = path.parent().and_then(Path::parent) {
         // Intel's library finds its parts by it; others do not ask.

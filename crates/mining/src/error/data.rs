@@ -17,6 +17,13 @@ pub enum DataError {
         /// How many columns a row has.
         dim: usize,
     },
+    /// The points have not as many columns as those that were fitted.
+    Columns {
+        /// How many columns there are.
+        columns: usize,
+        /// How many there were.
+        fitted: usize,
+    },
     /// There are more rows than can be numbered.
     TooManyPoints {
         /// How many rows there are.
@@ -146,6 +153,10 @@ impl fmt::Display for DataError {
                 f,
                 "{values} values are not a whole number of rows of {dim} columns: \
                  a row is cut short or the number of columns is wrong"
+            ),
+            DataError::Columns { columns, fitted } => write!(
+                f,
+                "there are {columns} columns, and there were {fitted} when the model was fitted"
             ),
             DataError::TooManyPoints { points } => write!(
                 f,

@@ -1,10 +1,10 @@
 //! What must hold for every data set.
 
-use crate::data::{Numbers, anneal, annealed, kmeans};
+use crate::data::{Numbers, anneal, annealed, kmeans, random_start};
 use motet_comm::World;
 use motet_mining::{
-    Annealing, Clustering, Clusters, KMeans, MiningError, Points, SoftStep, Steps, TraceStep,
-    adjusted_rand,
+    Annealing, Clustering, Clusters, DataError, KMeans, MiningError, Points, SoftStep, Steps,
+    TraceStep, adjusted_rand,
 };
 use proptest::prelude::*;
 
@@ -406,4 +406,38 @@ proptest! {
         let method = KMeans { clusters, seed, ..KMeans::default() };
         assert_fixed_point(&points, &kmeans(1, &method, &points), 2.0);
     }
+}
+
+#[test]
+fn sem_g800_rows_that_were_clustered_are_predicted_as_they_are_labelled() {
+    for (dim, rows) in [(1, 70), (2, 5000), (5, 900)] {
+        let wobble = |i: usize| ((i * 7919) % 1009) as f64 * if i % 3 == 0 { 10.0 } else { 0.1 };
+        let cloud = points((0..dim * rows).map(wobble).collect(), dim);
+        for found in [annealed(7, &cloud), random_start(7, 3, &cloud)] {
+            assert_eq!(found.predict(&cloud).unwrap(), found.labels);
+            let distances = found.transform(&cloud).unwrap();
+            for (row, all) in distances.chunks_exact(found.clusters()).enumerate() {
+                let nearest = all.iter().copied().fold(f64::INFINITY, f64::min);
+                let own = all[found.labels[row] as usize];
+                assert!(
+                    own <= nearest * (1.0 + 1e-12),
+                    "row {row}: {own} and {nearest}"
+                );
+            }
+        }
+    }
+    let line = points(vec![0.0, 1.0, 9.0, 10.0], 1);
+    let found = annealed(2, &line);
+    // The middle is nearest to both: the first counts. What is far away has a nearest centre, too.
+    let others = points(vec![5.0, -1e6, 1e6], 1);
+    assert_eq!(found.predict(&others).unwrap(), [0, 0, 1]);
+    let wrong = found.predict(&points(vec![1.0, 2.0], 2)).unwrap_err();
+    assert_eq!(
+        wrong,
+        DataError::Columns {
+            columns: 2,
+            fitted: 1
+        }
+    );
+    assert!(wrong.to_string().contains("2 columns"));
 }

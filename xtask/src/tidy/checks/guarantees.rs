@@ -1,7 +1,7 @@
 //! Every numbered promise has a test that bears its number, and the reverse.
 //!
 //! A promise is a line of the semantics that begins `**Gnn**` or `| Gnn |`; its test is a function
-//! with `#[test]` whose name contains `sem_gNN`.
+//! with `#[test]` whose name contains `sem_gNN`, or one of Python whose name begins `test_sem_gNN`.
 
 use crate::source::Tree;
 use crate::tidy::Finding;
@@ -34,6 +34,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
                 }
             }
         }
+    }
+    let in_python = Regex::new(r"(?m)^def test_sem_g(\d{2,3})_").expect("it compiles");
+    for file in tree.files().filter(|file| file.path.ends_with(".py")) {
+        let numbers = in_python.captures_iter(tree.text(&file.path).unwrap_or_default());
+        tested.extend(numbers.filter_map(|found| found[1].parse::<u32>().ok()));
     }
     let untested = promises
         .into_iter()
@@ -89,6 +94,16 @@ mod tests {
         assert_eq!(
             found("\n**G01** Order.", code),
             [("a/tests/t.rs".to_owned(), 2), (PROMISES.to_owned(), 2)]
+        );
+    }
+
+    #[test]
+    fn tests_in_python_count() {
+        let python = ("p/test_x.py", "def test_sem_g07_rows(groups):\n    pass\n");
+        assert!(check(&Tree::of(&[(PROMISES, "**G07** Rows."), python])).is_empty());
+        assert_eq!(
+            check(&Tree::of(&[(PROMISES, "**G08** Rows."), python])).len(),
+            1
         );
     }
 

@@ -1,0 +1,95 @@
+//! Rows and the centres of a clustering: the nearest, and how far all are.
+
+use crate::frame::Frame;
+use crate::hard::{Centres, Scratch};
+use crate::lanes::Instructions;
+use crate::tiles::Tiles;
+use crate::{DataError, Points};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Rows that are labelled at a time.
+const ROWS: usize = 4096;
+
+/// Centres in inner coordinates, and the way there: what labels are found by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct InnerCentres {
+    frame: Frame,
+    centres: Vec<f64>,
+}
+
+impl InnerCentres {
+    pub(crate) fn new(frame: Frame, centres: Vec<f64>) -> InnerCentres {
+        InnerCentres { frame, centres }
+    }
+
+    /// The nearest centre of each of these rows, the first of equals.
+    pub(crate) fn label(
+        &self,
+        points: &Points,
+        rows: Range<usize>,
+        instructions: Instructions,
+        scratch: &mut Scratch,
+    ) -> Vec<u32> {
+        let dim = points.dim();
+        let mut inner = Vec::with_capacity(rows.len() * dim);
+        for row in rows {
+            self.frame.enter(points.row(row), &mut inner);
+        }
+        let tiles = Tiles::new(dim, inner.chunks_exact(dim).map(|row| (row, 0.0)));
+        let centres = Centres::new(dim, &self.centres);
+        let all = 0..tiles.len();
+        let found = centres.label::<false>(instructions, &tiles, all, scratch);
+        found.labels
+    }
+
+    /// The distances of a row from all centres, in the units of the data.
+    fn distances(&self, row: &[f64], inner: &mut Vec<f64>, to: &mut Vec<f64>) {
+        inner.clear();
+        self.frame.enter(row, inner);
+        for centre in self.centres.chunks_exact(row.len()) {
+            let square: f64 = inner
+                .iter()
+                .zip(centre)
+                .map(|(x, y)| (x - y) * (x - y))
+                .sum();
+            to.push(self.frame.length(square.sqrt()));
+        }
+    }
+
+    /// The nearest centre of each row.
+    ///
+    /// # Errors
+    /// Other columns than the centres have.
+    pub(crate) fn predict(&self, points: &Points) -> Result<Vec<u32>, DataError> {
+        self.check(points)?;
+        let (instructions, mut scratch) = (Instructions::best(), Scratch::default());
+        let mut labels = Vec::with_capacity(points.len());
+        for begin in (0..points.len()).step_by(ROWS) {
+            let rows = begin..points.len().min(begin + ROWS);
+            labels.extend(self.label(points, rows, instructions, &mut scratch));
+        }
+        Ok(labels)
+    }
+
+    /// The distances of each row from all centres.
+    ///
+    /// # Errors
+    /// As [`InnerCentres::predict`].
+    pub(crate) fn transform(&self, points: &Points) -> Result<Vec<f64>, DataError> {
+        self.check(points)?;
+        let (mut distances, mut inner) = (Vec::new(), Vec::with_capacity(points.dim()));
+        for row in 0..points.len() {
+            self.distances(points.row(row), &mut inner, &mut distances);
+        }
+        Ok(distances)
+    }
+
+    fn check(&self, points: &Points) -> Result<(), DataError> {
+        let (columns, fitted) = (points.dim(), self.frame.dim());
+        match columns == fitted {
+            true => Ok(()),
+            false => Err(DataError::Columns { columns, fitted }),
+        }
+    }
+}

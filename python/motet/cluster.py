@@ -1,0 +1,304 @@
+"""Clustering: annealing without random numbers, and K-means.
+
+Results have the same bits for any `n_jobs`, and those of the Rust library and the program `motet`.
+"""
+
+from __future__ import annotations
+
+import html
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from motet import _motet
+from motet._base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    ConvergenceWarning,
+    TransformerMixin,
+    Watched,
+    checked,
+    fitted,
+    ranks,
+    weights,
+)
+
+__all__ = ["DeterministicAnnealing", "KMeans"]
+
+_TRACE = numpy.dtype(
+    [
+        ("temperature", "f8"),
+        ("free_energy", "f8"),
+        ("clusters", "i8"),
+        ("iterations", "i8"),
+    ]
+)
+
+
+class _Clusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """What both methods have: centres, and the rows that are nearest to them."""
+
+    def _keep(self, X: numpy.ndarray, found: Any) -> Any:
+        self._found = found
+        self.labels_ = found.labels
+        self.cluster_centers_ = found.centers
+        self.inertia_ = found.inertia
+        self.sizes_ = numpy.asarray(found.sizes)
+        self.masses_ = found.masses
+        self.spread_ = found.spread
+        self._n_features_out = len(self.cluster_centers_)
+        self.n_iter_ = max(1, round(found.work / len(self.cluster_centers_)))
+        return self
+
+    def predict(self, X: Any) -> numpy.ndarray:
+        """Give the nearest centre of each row; rows of the fit get their `labels_`."""
+        fitted(self, "cluster_centers_")
+        return self._found.predict(checked(self, X, reset=False))
+
+    def transform(self, X: Any) -> numpy.ndarray:
+        """Give the distance of each row from each centre."""
+        fitted(self, "cluster_centers_")
+        return self._found.transform(checked(self, X, reset=False))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Give minus the weighted sum of the squared distances from the nearest centres."""
+        square = self.transform(X).min(axis=1) ** 2
+        if sample_weight is not None:
+            square = square * numpy.asarray(sample_weight, dtype=float)
+        return -float(square.sum())
+
+    def _repr_html_(self) -> str:
+        if not hasattr(self, "cluster_centers_"):
+            return f"<pre>{html.escape(repr(self))}</pre>"
+        rows = zip(self.sizes_, self.spread_, self.cluster_centers_, strict=True)
+        body = "".join(
+            f"<tr><td>{place}</td><td>{size:,}</td><td>{spread:.4g}</td>"
+            f"<td>{', '.join(f'{value:.4g}' for value in centre)}</td></tr>"
+            for place, (size, spread, centre) in enumerate(rows)
+        )
+        head = "<tr><th>cluster</th><th>size</th><th>spread</th><th>centre</th></tr>"
+        return (
+            f"<pre>{html.escape(repr(self))}</pre>"
+            f"<table>{head}{body}</table><p>inertia {self.inertia_:.6g}</p>"
+        )
+
+
+def _with_fewer(run: Callable[[int], Any], clusters: int) -> Any:
+    """Run a fit; where there are fewer different rows than clusters, with as many as there are."""
+    try:
+        return run(clusters)
+    except _motet.FewDistinct as error:
+        distinct = error.args[1]
+        warnings.warn(
+            f"there are {distinct} different rows, fewer than n_clusters={clusters}: "
+            f"there will be {distinct} clusters",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+        return run(distinct)
+
+
+def _enough(clusters: Any, X: numpy.ndarray) -> int:
+    if not isinstance(clusters, (int, numpy.integer)) or clusters < 1:
+        raise ValueError(f"n_clusters is {clusters!r}: it must be a positive whole number")
+    if len(X) < clusters:
+        raise ValueError(f"n_samples={len(X)} should be >= n_clusters={clusters}")
+    return int(clusters)
+
+
+class DeterministicAnnealing(_Clusters):
+    """Clusters that appear one after the other while a temperature falls.
+
+    No random number enters: the result is a function of the rows and the parameters. A search at
+    temperature zero then improves the solution where it can.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=8
+        How many clusters. `None`: as many as there are at `t_min`.
+    t_min : float, optional
+        The temperature at which splitting stops, in the units of the data squared. A cluster stays
+        whole if its largest variance along a line is below half of it.
+    max_clusters : int, default=100
+        The most clusters that are found without `n_clusters`.
+    cooling : float, default=0.9
+        The factor from one temperature to the next, at least 0.1 and below 1.
+    search : int, default=50
+        Attempts in a row that may fail before the search at temperature zero ends; 0 leaves it out.
+    n_jobs : int, optional
+        Ranks that share the work; they change no bit. -1: all cores.
+    callback : callable, optional
+        Called with a dictionary (`temperature`, `clusters`, `target`, `free_energy`, `done`)
+        after each temperature. `False` stops the fit with :class:`motet.Cancelled`; what it raises
+        stops it, too.
+    verbose : int, default=0
+        1 shows a bar, if tqdm is there.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_, inertia_, n_iter_ :
+        As those of scikit-learn's KMeans. Centres are in ascending order of their first column.
+    sizes_, masses_, spread_ : ndarray of shape (n_clusters,)
+        Rows, share of the weight, and root of the mean squared distance from the centre.
+    trace_ : structured ndarray
+        `temperature`, `free_energy`, `clusters`, `iterations` of each temperature.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from motet.cluster import DeterministicAnnealing
+    >>> X = numpy.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> found = DeterministicAnnealing(n_clusters=2).fit(X)
+    >>> found.labels_
+    array([0, 0, 0, 1, 1, 1], dtype=int32)
+    >>> found.predict([[0.0, 0.0], [12.0, 3.0]])
+    array([0, 1], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int | None = 8,
+        *,
+        t_min: float | None = None,
+        max_clusters: int = 100,
+        cooling: float = 0.9,
+        search: int = 50,
+        n_jobs: int | None = None,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.t_min = t_min
+        self.max_clusters = max_clusters
+        self.cooling = cooling
+        self.search = search
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> DeterministicAnnealing:
+        """Cluster the rows of `X`."""
+        X = checked(self, X, reset=True)
+        sample_weight = weights(sample_weight, X)
+
+        def run(clusters: int | None) -> Any:
+            with Watched(self.callback, self.verbose, type(self).__name__) as hear:
+                return _motet.anneal(
+                    X,
+                    sample_weight,
+                    clusters,
+                    self.t_min,
+                    self.max_clusters,
+                    self.cooling,
+                    self.search,
+                    ranks(self.n_jobs),
+                    hear,
+                )
+
+        if self.n_clusters is None:
+            found = run(None)
+        else:
+            found = _with_fewer(run, _enough(self.n_clusters, X))
+        self.trace_ = numpy.array(found.trace, dtype=_TRACE)
+        return self._keep(X, found)
+
+
+class KMeans(_Clusters):
+    """K-means: Lloyd's iteration from random starts, the best of some.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        How many clusters.
+    init : {'k-means++', 'random'}, default='k-means++'
+        How the first centres are chosen.
+    n_init : int or 'auto', default='auto'
+        Runs; the one of least inertia counts. 'auto': 1 with 'k-means++', 10 with 'random'.
+    max_iter : int, default=300
+        The most iterations of a run.
+    tol : float, default=1e-4
+        A run ends when no coordinate of a centre moves by more than this, in units of the largest
+        half-width of the data. 0: at the fixed point.
+    random_state : int, RandomState or None, default=None
+        Where the random numbers come from. `None`: 0, so that a run repeats.
+    n_jobs, callback, verbose :
+        As those of :class:`DeterministicAnnealing`.
+
+    Attributes
+    ----------
+    labels_, cluster_centers_, inertia_, n_iter_, sizes_, masses_, spread_ :
+        As those of :class:`DeterministicAnnealing`.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from motet.cluster import KMeans
+    >>> X = numpy.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> KMeans(n_clusters=2).fit(X).cluster_centers_
+    array([[ 1.,  2.],
+           [10.,  2.]])
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: str = "k-means++",
+        n_init: int | str = "auto",
+        max_iter: int = 300,
+        tol: float = 1e-4,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
+        """Cluster the rows of `X`."""
+        X = checked(self, X, reset=True)
+        if self.init not in ("k-means++", "random"):
+            raise ValueError(f"init is {self.init!r}: it must be 'k-means++' or 'random'")
+        plus_plus = self.init == "k-means++"
+        automatic = 1 if plus_plus else 10
+        starts = automatic if self.n_init == "auto" else int(self.n_init)
+        sample_weight = weights(sample_weight, X)
+
+        def run(clusters: int) -> Any:
+            with Watched(self.callback, self.verbose, type(self).__name__) as hear:
+                return _motet.kmeans(
+                    X,
+                    sample_weight,
+                    clusters,
+                    plus_plus,
+                    seed(self.random_state),
+                    starts,
+                    self.max_iter,
+                    self.tol,
+                    ranks(self.n_jobs),
+                    hear,
+                )
+
+        return self._keep(X, _with_fewer(run, _enough(self.n_clusters, X)))
+
+
+def seed(random_state: Any) -> int:
+    """Give the seed that a `random_state` of scikit-learn stands for."""
+    if random_state is None:
+        return 0
+    if isinstance(random_state, numpy.random.RandomState):
+        return int(random_state.randint(numpy.iinfo(numpy.int32).max))
+    if isinstance(random_state, numpy.random.Generator):
+        return int(random_state.integers(numpy.iinfo(numpy.int64).max))
+    return int(random_state)

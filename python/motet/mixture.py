@@ -1,0 +1,188 @@
+"""Mixtures of normal distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from motet import _motet
+from motet._base import BaseEstimator, DensityMixin, Watched, checked, fitted, ranks
+from motet.cluster import seed
+
+__all__ = ["GaussianMixture"]
+
+
+class GaussianMixture(DensityMixin, BaseEstimator):
+    """A mixture of normal distributions, by expectation and maximisation.
+
+    The first run starts from clusters of annealing, so that no random number enters; further runs
+    start from K-means.
+
+    Parameters
+    ----------
+    n_components : int, default=1
+        The number of components.
+    covariance_type : {'full', 'tied', 'diag', 'spherical'}, default='full'
+        The shape of the covariances.
+    tol : float, default=1e-3
+        A run ends when the mean of ln p grows by less than this.
+    reg_covar : float, default=1e-6
+        What is added to each variance.
+    max_iter : int, default=100
+        The most steps of a run.
+    n_init : int, default=1
+        The number of runs; the one of the largest likelihood counts.
+    random_state, n_jobs, callback, verbose :
+        As those of :class:`motet.cluster.KMeans`.
+
+    Attributes
+    ----------
+    weights_, means_, covariances_, converged_, n_iter_, lower_bound_ :
+        As those of scikit-learn's GaussianMixture.
+    labels_ : ndarray of shape (n_samples,)
+        The most probable component of each row.
+    trace_ : ndarray
+        The mean of ln p before each step.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from motet.mixture import GaussianMixture
+    >>> X = numpy.array([[1.0, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> found = GaussianMixture(n_components=2).fit(X)
+    >>> found.means_.round(6)
+    array([[ 1.,  2.],
+           [10.,  2.]])
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        covariance_type: str = "full",
+        tol: float = 1e-3,
+        reg_covar: float = 1e-6,
+        max_iter: int = 100,
+        n_init: int = 1,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        callback: Callable[[dict[str, Any]], Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.covariance_type = covariance_type
+        self.tol = tol
+        self.reg_covar = reg_covar
+        self.max_iter = max_iter
+        self.n_init = n_init
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> GaussianMixture:
+        """Fit the mixture to the rows of `X`."""
+        X = checked(self, X, reset=True)
+        if len(X) < self.n_components:
+            raise ValueError(f"n_samples={len(X)} should be >= n_components={self.n_components}")
+        with Watched(self.callback, self.verbose, type(self).__name__) as hear:
+            found = _motet.mixture(
+                X,
+                self.n_components,
+                self.covariance_type,
+                self.reg_covar,
+                self.tol,
+                self.max_iter,
+                self.n_init,
+                seed(self.random_state),
+                ranks(self.n_jobs),
+                hear,
+            )
+        columns = X.shape[1]
+        shapes = {
+            "full": (self.n_components, columns, columns),
+            "tied": (columns, columns),
+            "diag": (self.n_components, columns),
+            "spherical": (self.n_components,),
+        }
+        self.weights_ = found.weights
+        self.means_ = found.means
+        self.covariances_ = found.covariances.reshape(shapes[self.covariance_type])
+        self.labels_ = found.labels
+        self.converged_ = found.converged
+        self.trace_ = found.trace
+        self.n_iter_ = len(found.trace)
+        self.lower_bound_ = found.log_likelihood
+        self._bic, self._aic = found.bic, found.aic
+        self._factor()
+        return self
+
+    def _factor(self) -> None:
+        """Keep what probabilities are computed by: inverses of the roots of the covariances."""
+        components, columns = self.means_.shape
+        kind, covariances = self.covariance_type, self.covariances_
+        if kind in ("full", "tied"):
+            roots = numpy.linalg.cholesky(covariances)
+            inverses = numpy.linalg.inv(roots)
+            self._inverses = numpy.broadcast_to(inverses, (components, columns, columns))
+        else:
+            variances = covariances if kind == "diag" else covariances[:, None]
+            scales = numpy.broadcast_to(1.0 / numpy.sqrt(variances), (components, columns))
+            self._inverses = numpy.stack([numpy.diag(row) for row in scales])
+
+    def _log_joint(self, X: Any) -> numpy.ndarray:
+        fitted(self, "means_")
+        X = checked(self, X, reset=False)
+        logs = numpy.empty((len(X), len(self.means_)))
+        for place, (mean, inverse) in enumerate(zip(self.means_, self._inverses, strict=True)):
+            away = (X - mean) @ inverse.T
+            scale = numpy.log(numpy.abs(numpy.diag(inverse))).sum()
+            constant = scale - 0.5 * X.shape[1] * numpy.log(2 * numpy.pi)
+            logs[:, place] = constant - 0.5 * numpy.einsum("ij,ij->i", away, away)
+        return logs + numpy.log(self.weights_)
+
+    def score_samples(self, X: Any) -> numpy.ndarray:
+        """Give ln p of each row."""
+        logs = self._log_joint(X)
+        most = logs.max(axis=1, keepdims=True)
+        return most[:, 0] + numpy.log(numpy.exp(logs - most).sum(axis=1))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Give the mean of ln p."""
+        return float(self.score_samples(X).mean())
+
+    def predict_proba(self, X: Any) -> numpy.ndarray:
+        """Give the probability of each component for each row."""
+        logs = self._log_joint(X)
+        shares = numpy.exp(logs - logs.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
+
+    def predict(self, X: Any) -> numpy.ndarray:
+        """Give the most probable component of each row."""
+        return self._log_joint(X).argmax(axis=1)
+
+    def fit_predict(self, X: Any, y: Any = None) -> numpy.ndarray:
+        """Fit, and give the most probable component of each row."""
+        return self.fit(X).predict(X)
+
+    def _parameters(self) -> int:
+        components, columns = self.means_.shape
+        triangle = columns * (columns + 1) // 2
+        shapes = {
+            "full": components * triangle,
+            "tied": triangle,
+            "diag": components * columns,
+            "spherical": components,
+        }
+        return shapes[self.covariance_type] + components * columns + components - 1
+
+    def bic(self, X: Any) -> float:
+        """Give the Bayesian information criterion of the rows."""
+        logs = self.score_samples(X)
+        return float(-2 * logs.sum() + self._parameters() * numpy.log(len(logs)))
+
+    def aic(self, X: Any) -> float:
+        """Give Akaike's information criterion of the rows."""
+        return float(-2 * self.score_samples(X).sum() + 2 * self._parameters())

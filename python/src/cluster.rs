@@ -1,0 +1,204 @@
+//! Clusterings.
+
+use crate::errors::of_data;
+use crate::fit::watched;
+use crate::pickled::{Reduced, read, reduced};
+use crate::points::points;
+use motet::mining::{self, Annealing, Clusters, Control, Init, KMeans, MiningError};
+use motet::{RunError, World};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// What a fit has found. It never changes.
+#[pyclass(frozen, module = "motet._motet")]
+#[derive(Debug)]
+pub(crate) struct Clustering(mining::Clustering);
+
+/// A matrix of so many columns.
+pub(crate) fn matrix(
+    py: Python<'_>,
+    values: Vec<f64>,
+    columns: usize,
+) -> PyResult<Bound<'_, PyArray2<f64>>> {
+    let rows = values.len() / columns.max(1);
+    PyArray1::from_vec(py, values).reshape([rows, columns])
+}
+
+/// Labels as scikit-learn has them.
+pub(crate) fn labels<'py>(py: Python<'py>, labels: &[u32]) -> Bound<'py, PyArray1<i32>> {
+    PyArray1::from_iter(py, labels.iter().map(|&label| label as i32))
+}
+
+#[pymethods]
+impl Clustering {
+    #[getter]
+    fn labels<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
+        labels(py, &self.0.labels)
+    }
+
+    #[getter]
+    fn centers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        matrix(py, self.0.centres.clone(), self.0.dim)
+    }
+
+    #[getter]
+    fn sizes(&self) -> Vec<usize> {
+        self.0.sizes.clone()
+    }
+
+    #[getter]
+    fn masses<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.0.masses)
+    }
+
+    #[getter]
+    fn spread<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.0.spread)
+    }
+
+    #[getter]
+    fn inertia(&self) -> f64 {
+        self.0.inertia
+    }
+
+    /// Passes over the data (or a summary of them), times clusters.
+    #[getter]
+    fn work(&self) -> u64 {
+        self.0.cluster_iterations
+    }
+
+    /// The temperatures in order: temperature, free energy, clusters, iterations.
+    #[getter]
+    fn trace(&self) -> Vec<(f64, f64, usize, usize)> {
+        let steps = self.0.trace.iter();
+        let step = |step: &mining::TraceStep| {
+            let mining::TraceStep {
+                temperature,
+                free_energy,
+                clusters,
+                iterations,
+                ..
+            } = *step;
+            (temperature, free_energy, clusters, iterations)
+        };
+        steps.map(step).collect()
+    }
+
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        rows: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray1<i32>>> {
+        let points = points(&rows, None)?;
+        let found = py.detach(|| self.0.predict(&points));
+        Ok(labels(py, &found.map_err(|error| of_data(&error))?))
+    }
+
+    fn transform<'py>(
+        &self,
+        py: Python<'py>,
+        rows: PyReadonlyArray2<'py, f64>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let points = points(&rows, None)?;
+        let found = py.detach(|| self.0.transform(&points));
+        let found = found.map_err(|error| of_data(&error))?;
+        matrix(py, found, self.0.clusters())
+    }
+
+    /// The same of the bytes that a pickle holds.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Clustering> {
+        Ok(Clustering(read(bytes)?))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Reduced<'py>> {
+        reduced::<Clustering>(py, &self.0)
+    }
+}
+
+/// One clustering of the parts that ranks have.
+fn whole(parts: Vec<mining::Clustering>) -> mining::Clustering {
+    mining::Clustering::join(parts).expect("the parts of all ranks make a whole")
+}
+
+/// Anneals rows to `clusters` clusters, or, without that number, to those that there are at `t_min`.
+#[pyfunction]
+#[pyo3(signature = (rows, weights, clusters, t_min, at_most, cooling, search, threads, callback))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the one caller names them all, from the parameters of its class"
+)]
+pub(crate) fn anneal(
+    py: Python<'_>,
+    rows: PyReadonlyArray2<'_, f64>,
+    weights: Option<PyReadonlyArray1<'_, f64>>,
+    clusters: Option<usize>,
+    t_min: Option<f64>,
+    at_most: usize,
+    cooling: f64,
+    search: usize,
+    threads: usize,
+    callback: Option<Py<PyAny>>,
+) -> PyResult<Clustering> {
+    let points = points(&rows, weights.as_ref())?;
+    let clusters = match (clusters, t_min) {
+        (Some(clusters), _) => Clusters::Exactly(clusters),
+        (None, Some(t_min)) => Clusters::Found { t_min, at_most },
+        (None, None) => {
+            let said = "without n_clusters there must be a t_min";
+            return Err(PyValueError::new_err(said));
+        }
+    };
+    let method = Annealing {
+        clusters,
+        cooling,
+        search,
+        ..Annealing::default()
+    };
+    let fit = move |world: &World, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
+        let parts = world.run(async |comm| method.fit(&comm, &points, control).await)?;
+        Ok(whole(parts))
+    };
+    Ok(Clustering(watched(py, threads, callback.as_ref(), fit)?))
+}
+
+/// K-means of rows.
+#[pyfunction]
+#[pyo3(signature = (rows, weights, clusters, plus_plus, seed, restarts, iterations, tolerance, threads, callback))]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "the one caller names them all, from the parameters of its class"
+)]
+pub(crate) fn kmeans(
+    py: Python<'_>,
+    rows: PyReadonlyArray2<'_, f64>,
+    weights: Option<PyReadonlyArray1<'_, f64>>,
+    clusters: usize,
+    plus_plus: bool,
+    seed: u64,
+    restarts: usize,
+    iterations: usize,
+    tolerance: f64,
+    threads: usize,
+    callback: Option<Py<PyAny>>,
+) -> PyResult<Clustering> {
+    let points = points(&rows, weights.as_ref())?;
+    let method = KMeans {
+        clusters,
+        init: if plus_plus {
+            Init::PlusPlus
+        } else {
+            Init::Random
+        },
+        seed,
+        restarts,
+        max_iterations: iterations,
+        tolerance,
+    };
+    let fit = move |world: &World, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
+        let parts = world.run(async |comm| method.fit(&comm, &points, control).await)?;
+        Ok(whole(parts))
+    };
+    Ok(Clustering(watched(py, threads, callback.as_ref(), fit)?))
+}

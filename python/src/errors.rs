@@ -1,0 +1,49 @@
+//! Errors, as Python has them.
+
+use motet::RunError;
+use motet::mining::{DataError, MiningError};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+
+create_exception!(
+    motet,
+    MotetError,
+    PyException,
+    "What goes wrong that is not the fault of an argument."
+);
+create_exception!(motet, Cancelled, MotetError, "A run was stopped.");
+create_exception!(
+    motet,
+    FewDistinct,
+    PyValueError,
+    "More clusters are asked for than there are different points; the second argument is how many there are."
+);
+
+/// Data and parameters are a `ValueError`.
+pub(crate) fn of_mining(error: &MiningError) -> PyErr {
+    let said = error.to_string();
+    match error {
+        MiningError::Data(error) => of_data(error),
+        MiningError::Parameter(error) => PyValueError::new_err(error.to_string()),
+        MiningError::FewDistinctPoints { distinct, .. } => FewDistinct::new_err((said, *distinct)),
+        MiningError::FewPoints { .. }
+        | MiningError::Degenerate { .. }
+        | MiningError::Impossible { .. } => PyValueError::new_err(said),
+        MiningError::Cancelled => Cancelled::new_err(said),
+        MiningError::Comm(error) => MotetError::new_err(error.to_string()),
+        _ => MotetError::new_err(said),
+    }
+}
+
+pub(crate) fn of_data(error: &DataError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// What ends a run on some ranks.
+pub(crate) fn of_run(error: &RunError<MiningError>) -> PyErr {
+    match error {
+        RunError::Rank { error, .. } => of_mining(error),
+        other => MotetError::new_err(other.to_string()),
+    }
+}

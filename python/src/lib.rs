@@ -1,0 +1,54 @@
+//! The extension module of the Python package `motet`: what Python needs of the crates below.
+//!
+//! Rust works and checks; the Python files hold signatures, documentation, and what scikit-learn wants of a class.
+//!
+//! - Depends on: the facade `motet`; `motet-cli`, since the package carries the program.
+//! - Used by: `python/motet`.
+//!
+//! ```text
+//!  motet/cluster.py, mixture.py, hmm.py ─► fit.rs (a run that is watched) ─► motet::mining
+//!  motet/comm.py ───────────────────────► world.rs ─► motet::World
+//!  motet/_cli.py ───────────────────────► cli.rs ─► motet_cli::main
+//! ```
+//!
+//! Read next: `fit.rs`.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::needless_pass_by_value,
+    reason = "arguments come from Python by value"
+)]
+
+mod cli;
+mod cluster;
+mod comm;
+mod errors;
+mod fit;
+mod markov;
+mod mixture;
+mod own;
+mod pickled;
+mod points;
+mod world;
+
+use pyo3::prelude::*;
+
+/// What `motet` imports.
+#[pymodule(gil_used = false)]
+fn _motet(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("MotetError", module.py().get_type::<errors::MotetError>())?;
+    module.add("Cancelled", module.py().get_type::<errors::Cancelled>())?;
+    module.add("FewDistinct", module.py().get_type::<errors::FewDistinct>())?;
+    module.add_class::<cluster::Clustering>()?;
+    module.add_class::<markov::Markov>()?;
+    module.add_class::<mixture::Mixture>()?;
+    module.add_class::<comm::Comm>()?;
+    module.add_class::<world::World>()?;
+    module.add_function(wrap_pyfunction!(cli::main, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster::anneal, module)?)?;
+    module.add_function(wrap_pyfunction!(cluster::kmeans, module)?)?;
+    module.add_function(wrap_pyfunction!(mixture::mixture, module)?)?;
+    module.add_function(wrap_pyfunction!(markov::fit_markov, module)?)?;
+    module.add_function(wrap_pyfunction!(fit::cores, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! Ranks whose program is a function of Python. Each has a thread of its own, on which the function runs.
+//!
+//! ```text
+//!  World.run(main) ─► a thread: motet::World::run ─► a thread for each rank: main(comm)
+//!        │ each 50 ms: signals                          comm.bcast(…) ─► own.rs: polled until it has ended
+//! ```
+
+use crate::comm::Comm;
+use crate::errors::MotetError;
+use crate::own::{OWN, Own, Run};
+use motet::{BlockingError, Communicator, Current, Port, RunError, wait_blocking_for};
+use motet_sync::atomic::Ordering;
+use motet_sync::{Arc, Mutex, thread};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// So often the calling thread looks for signals.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Ranks that run together.
+#[pyclass(frozen, module = "motet._motet")]
+pub(crate) struct World(Mutex<Option<motet::World>>);
+
+impl World {
+    fn new(world: motet::World) -> World {
+        World(Mutex::new(Some(world)))
+    }
+
+    fn open(&self) -> PyResult<motet::World> {
+        let world = self.0.lock().clone();
+        world.ok_or_else(|| MotetError::new_err("the world has been closed"))
+    }
+}
+
+#[pymethods]
+impl World {
+    /// A world of so many ranks in this process, each with a thread of its own.
+    #[staticmethod]
+    fn threads(ranks: usize) -> World {
+        let ranks = if ranks == 0 { thread::cores() } else { ranks };
+        World::new(motet::World::threads(ranks).workers(ranks).pin(false))
+    }
+
+    /// The world that the process was started in.
+    #[staticmethod]
+    fn current(py: Python<'_>) -> PyResult<World> {
+        let world = py.detach(motet::World::current);
+        let world = world.map_err(|error| MotetError::new_err(error.to_string()))?;
+        let ranks = world.size();
+        Ok(World::new(world.workers(ranks).pin(false)))
+    }
+
+    /// Whether a launcher has started this process beside others.
+    #[staticmethod]
+    fn is_one_of_several() -> bool {
+        motet::World::is_one_of_several()
+    }
+
+    /// The number of ranks of this process.
+    #[getter]
+    fn size(&self) -> PyResult<usize> {
+        Ok(self.open()?.size())
+    }
+
+    /// The number of this process, and of all.
+    #[getter]
+    fn process(&self) -> PyResult<(usize, usize)> {
+        Ok(self.open()?.process())
+    }
+
+    /// Leaves the other processes. The interpreter drops no object for certain before the process ends.
+    fn close(&self, py: Python<'_>) {
+        let world = self.0.lock().take();
+        py.detach(|| drop(world));
+    }
+
+    /// Calls `main(comm, *arguments)` on each rank; what it gives back, of the ranks of this process in their order.
+    #[pyo3(signature = (wrap, main, arguments))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        wrap: Py<PyAny>,
+        main: Py<PyAny>,
+        arguments: Py<PyTuple>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let (world, run, ended) = (self.open()?, Arc::new(Run::default()), Port::new());
+        let (own, tell) = (Arc::clone(&run), ended.clone());
+        let running = thread::spawn_named("world", move || {
+            let call = Call {
+                wrap,
+                main,
+                arguments,
+            };
+            let result = world.run(async |comm| one(comm, &own, &call));
+            // Before the caller goes on: the last copy leaves the other processes.
+            drop(world);
+            // Nobody listens once the calling thread has given up.
+            let _ = tell.post(result);
+        });
+        let running = running.map_err(|error| MotetError::new_err(error.to_string()))?;
+        let mut interrupted = None;
+        let result = loop {
+            match py.detach(|| wait_blocking_for(ended.recv(), LOOK)) {
+                Ok(result) => break result,
+                Err(BlockingError::Elapsed) if !running.is_finished() => {}
+                Err(error) => return Err(MotetError::new_err(error.to_string())),
+            }
+            if let Err(error) = py.check_signals() {
+                // Relaxed: nothing else hangs on it.
+                run.stopped.store(true, Ordering::Relaxed);
+                interrupted = Some(error);
+            }
+        };
+        let raised = interrupted.or_else(|| run.raised.lock().take());
+        match (raised, result) {
+            (Some(raised), _) => Err(raised),
+            (None, Ok(results)) => PyList::new(py, results),
+            (None, Err(error)) => Err(of_run(&error)),
+        }
+    }
+}
+
+fn of_run(error: &RunError<String>) -> PyErr {
+    MotetError::new_err(error.to_string())
+}
+
+/// What each rank calls.
+struct Call {
+    /// Makes what `main` gets of a [`Comm`].
+    wrap: Py<PyAny>,
+    main: Py<PyAny>,
+    arguments: Py<PyTuple>,
+}
+
+/// One rank: calls the function, on the thread that polls this.
+fn one(comm: Communicator, run: &Arc<Run>, call: &Call) -> Result<Py<PyAny>, String> {
+    let (rank, size) = (comm.rank(), comm.size());
+    let communicators = vec![Rc::new(comm)];
+    let own = Own {
+        run: Arc::clone(run),
+        communicators,
+    };
+    let before = OWN.replace(Some(own));
+    let result = Python::attach(|py| -> PyResult<Py<PyAny>> {
+        let place = 0;
+        let comm = call.wrap.call1(py, (Comm { place, rank, size },))?;
+        let first = PyTuple::new(py, [comm])?;
+        let rest = call.arguments.bind(py);
+        let all = first.as_sequence().concat(rest.as_sequence())?.to_tuple()?;
+        call.main.call1(py, all)
+    });
+    drop(OWN.replace(before));
+    result.map_err(|error| {
+        let said = error.to_string();
+        run.raised.lock().get_or_insert(error);
+        // Relaxed: nothing else hangs on it.
+        run.stopped.store(true, Ordering::Relaxed);
+        said
+    })
+}

@@ -1,0 +1,15 @@
+"""scikit-learn's own checks, without exceptions."""
+
+import pytest
+
+from motet.cluster import DeterministicAnnealing, KMeans
+from motet.mixture import GaussianMixture
+
+estimator_checks = pytest.importorskip("sklearn.utils.estimator_checks")
+
+
+@estimator_checks.parametrize_with_checks(
+    [DeterministicAnnealing(3), KMeans(3), GaussianMixture(2)]
+)
+def test_sem_g804_scikit_learns_checks_pass(estimator, check):
+    check(estimator)

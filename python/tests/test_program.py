@@ -1,0 +1,18 @@
+import subprocess
+import sys
+
+import motet
+
+
+def test_the_package_carries_the_program(tmp_path):
+    table = tmp_path / "points.csv"
+    table.write_text("x,y\n" + "\n".join(f"{i % 2 * 9 + i % 5 / 10},{i % 3}" for i in range(60)))
+    line = [sys.executable, "-m", "motet", "cluster", str(table), "-k", "2", "--json", "--quiet"]
+    run = subprocess.run(line, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert '"points": 60' in run.stdout.replace('"points":60', '"points": 60')
+    missing = [*line[:4], "none.csv", "-k", "2"]
+    wrong = subprocess.run(missing, capture_output=True, text=True, cwd=tmp_path)
+    assert wrong.returncode == 2 and "none.csv" in wrong.stderr
+    version = [*line[:3], "--version"]
+    said = subprocess.run(version, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert motet.__version__ in said.stdout

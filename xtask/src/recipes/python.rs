@@ -1,0 +1,134 @@
+//! The Python package: its wheel is built, installed into an environment of its own, and tested there.
+
+use super::project::{Project, Scope};
+use crate::needs::Machine;
+use crate::runner::Runner;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What builds and tests the package; the environment of the peers has it.
+const TOOLS: &str = "import maturin, mypy, pytest, ruff, sklearn";
+
+/// Builds the wheel, as the tests are built, installs it and runs its tests, its examples and its checks.
+pub(super) fn step(
+    runner: &mut Runner,
+    project: &Project,
+    scope: Scope<'_>,
+    machine: &Machine,
+    strict: bool,
+) {
+    if !matches!(scope, Scope::Workspace) {
+        return;
+    }
+    let tools = Command::new(machine.python())
+        .args(["-c", TOOLS])
+        .stderr(Stdio::null())
+        .status();
+    if !tools.is_ok_and(|status| status.success()) {
+        let python = machine.python().to_string_lossy();
+        let lacks = format!("`{python}` has no maturin, pytest or ruff; run `.ci/run` once");
+        match strict {
+            true => {
+                runner.check("python", "the Python package", || Err(vec![lacks]));
+            }
+            false => runner.skip("python", &lacks),
+        }
+        return;
+    }
+    let (wheels, place) = (project.target.join("wheels"), project.target.join("python"));
+    // An older one would be installed beside it. There may be none.
+    let _ = fs::remove_dir_all(&wheels);
+    let mut build = Command::new(machine.python());
+    build
+        .args(["-m", "maturin", "build", "--profile", "dev", "--out"])
+        .arg(&wheels)
+        .current_dir(project.root.join("python"));
+    if !runner.command("python wheel", &mut build, None) {
+        return;
+    }
+    let Some(wheel) = only_file(&wheels) else {
+        return;
+    };
+    let installed = runner.check("python install", "an environment with the wheel", || {
+        install(machine, &place, &wheel).map_err(|fault| vec![fault])
+    });
+    if !installed {
+        return;
+    }
+    checks(runner, project, machine, &place);
+}
+
+/// Tests of the package as it is installed at `place`, and what looks at its text.
+fn checks(runner: &mut Runner, project: &Project, machine: &Machine, place: &Path) {
+    let python = place.join("bin/python");
+    let mut tests = Command::new(&python);
+    tests
+        .args(["-m", "pytest", "-q", "-c", "python/pyproject.toml"])
+        .arg("python/tests")
+        .env("MOTET_MPI", machine.mpi())
+        .current_dir(&project.root);
+    runner.command("python tests", &mut tests, None);
+    let mut examples = Command::new(&python);
+    examples
+        .args([
+            "-m",
+            "pytest",
+            "-q",
+            "--doctest-modules",
+            "--pyargs",
+            "motet",
+        ])
+        .current_dir(place);
+    runner.command("python examples", &mut examples, None);
+    let mut style = Command::new(machine.python());
+    style
+        .args(["-m", "ruff", "check", "--no-cache", "python"])
+        .current_dir(&project.root);
+    runner.command("python style", &mut style, None);
+    let mut types = Command::new(machine.python());
+    types
+        .args(["-m", "mypy", "--ignore-missing-imports", "--cache-dir"])
+        .arg(project.target.join("mypy"))
+        .arg("python/motet")
+        .current_dir(&project.root);
+    runner.command("python types", &mut types, None);
+}
+
+/// Makes an environment with the wheel, and with what the environment of the peers has.
+fn install(machine: &Machine, place: &Path, wheel: &Path) -> Result<(), String> {
+    let base = machine.python();
+    let run = |command: &mut Command| -> Result<String, String> {
+        let output = command.output().map_err(|error| error.to_string())?;
+        match output.status.success() {
+            true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
+            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+        }
+    };
+    let mut venv = Command::new(base);
+    venv.args(["-m", "venv", "--clear", "--without-pip"]);
+    run(venv.arg(place))?;
+    let mut pip = Command::new(base);
+    pip.args([
+        "-m",
+        "pip",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--python",
+    ]);
+    run(pip
+        .arg(place.join("bin/python"))
+        .args(["install", "--no-deps"])
+        .arg(wheel))?;
+    const PLACE: &str = "import sysconfig; print(sysconfig.get_path('purelib'))";
+    let of = |python: &Path| run(Command::new(python).args(["-c", PLACE]));
+    let (peers, own) = (of(Path::new(base))?, of(&place.join("bin/python"))?);
+    let link = Path::new(&own).join("peers.pth");
+    fs::write(link, format!("{peers}\n")).map_err(|error| error.to_string())
+}
+
+/// The one file in a folder.
+fn only_file(folder: &Path) -> Option<PathBuf> {
+    let mut files = fs::read_dir(folder).ok()?;
+    Some(files.next()?.ok()?.path())
+}
