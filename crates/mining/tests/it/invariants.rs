@@ -411,7 +411,8 @@ proptest! {
 #[test]
 fn sem_g800_rows_that_were_clustered_are_predicted_as_they_are_labelled() {
     for (dim, rows) in [(1, 70), (2, 5000), (5, 900)] {
-        let wobble = |i: usize| ((i * 7919) % 1009) as f64 * if i.is_multiple_of(3) { 10.0 } else { 0.1 };
+        let wobble =
+            |i: usize| ((i * 7919) % 1009) as f64 * if i.is_multiple_of(3) { 10.0 } else { 0.1 };
         let cloud = points((0..dim * rows).map(wobble).collect(), dim);
         for found in [annealed(7, &cloud), random_start(7, 3, &cloud)] {
             assert_eq!(found.predict(&cloud).unwrap(), found.labels);
