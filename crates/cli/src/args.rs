@@ -3,13 +3,16 @@
 use std::path::PathBuf;
 
 use crate::bench::BenchArgs;
+use crate::call::CallArgs;
 use crate::distance::DistanceArgs;
 use crate::doctor::DoctorArgs;
 use crate::manual::{CompletionsArgs, ManArgs};
 use crate::pairs::AlignArgs;
 use crate::read::OnMissing;
 use crate::run::RunArgs;
+use crate::serve::ServeArgs;
 use crate::spread::SpreadArgs;
+use crate::watch::WatchArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Parallel data mining from the command line.
@@ -38,6 +41,12 @@ pub enum Command {
     Cluster(ClusterArgs),
     /// Work out the distances of all pairs of sequences
     Distance(DistanceArgs),
+    /// Serve services by HTTP
+    Serve(ServeArgs),
+    /// Call an operation of a service, or print its state
+    Call(CallArgs),
+    /// Print what a service tells, as it comes
+    Watch(WatchArgs),
     /// Measure the runtime on this machine
     Bench(BenchArgs),
     /// Start a program on threads, processes and nodes

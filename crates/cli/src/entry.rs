@@ -11,7 +11,7 @@ use crate::args::{Cli, Command};
 use crate::error::{BenchError, CliError, OptionError, OutputError};
 #[cfg(unix)]
 use crate::supervise;
-use crate::{bench, cluster, distance, doctor, manual, own, pairwise, run};
+use crate::{bench, call, cluster, distance, doctor, manual, own, pairwise, run, serve, watch};
 
 /// Runs the program with these arguments, the first of which is its own name.
 ///
@@ -45,6 +45,9 @@ where
         Command::Cluster(args) if pairwise::is_wanted(&args) => pairwise::run(args),
         Command::Cluster(args) => cluster::run(args),
         Command::Distance(args) => distance::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Call(args) => call::run(args),
+        Command::Watch(args) => watch::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Run(args) => run::run(args),
         Command::Doctor(args) => doctor::run(&args),
@@ -114,6 +117,7 @@ fn refuse(error: &CliError) -> u8 {
         | CliError::World(_)
         | CliError::Elsewhere { .. }
         | CliError::Start(_)
+        | CliError::Service(_)
         | CliError::Bench(_) => 2,
     }
 }

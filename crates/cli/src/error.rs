@@ -39,6 +39,9 @@ pub enum CliError {
     /// Something cannot be started.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// A service, or the node that should serve it, has refused.
+    #[error("{0}")]
+    Service(String),
     /// Another process of the run has refused.
     #[error("process {process}: {message}")]
     Elsewhere {

@@ -35,6 +35,7 @@
 mod amount;
 mod args;
 mod bench;
+mod call;
 mod cluster;
 mod distance;
 mod doctor;
@@ -57,6 +58,7 @@ mod ranked;
 mod read;
 mod report;
 mod run;
+mod serve;
 mod space;
 mod spread;
 mod stdout;
@@ -64,6 +66,7 @@ mod summary;
 #[cfg(unix)]
 mod supervise;
 mod text;
+mod watch;
 
 pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, PairArgs, ResultArgs, TableArgs};
 pub use bench::{
@@ -71,6 +74,7 @@ pub use bench::{
     QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SearchArgs, SelectionArgs, SoakArgs,
     StagesArgs, SuiteArgs,
 };
+pub use call::CallArgs;
 pub use distance::{DistanceArgs, DistanceSummary};
 pub use doctor::DoctorArgs;
 pub use entry::{main, status};
@@ -79,5 +83,7 @@ pub use pairs::{AlignArgs, Aligned, Letters};
 pub use pairwise::{PairwiseCluster, PairwiseSummary};
 pub use read::OnMissing;
 pub use run::RunArgs;
+pub use serve::ServeArgs;
 pub use spread::SpreadArgs;
 pub use summary::{Cluster, Missing, Scaling, Step, Summary};
+pub use watch::WatchArgs;

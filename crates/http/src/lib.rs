@@ -69,6 +69,7 @@ mod answer;
 mod body;
 mod config;
 mod events;
+mod lines;
 mod metrics;
 mod openapi;
 mod peer;
@@ -77,7 +78,9 @@ mod resource;
 mod server;
 mod site;
 mod target;
+mod watch;
 
 pub use config::{Config, Limits, StartError};
 pub use peer::Peer;
 pub use server::Server;
+pub use watch::{Told, Watch};

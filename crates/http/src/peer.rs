@@ -1,11 +1,11 @@
 //! The other side: calls of services of another node.
 
+use crate::lines::{Failed, Lines, encode, fault_of, send};
+use crate::watch::{Told, Watch, watch};
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
-use hyper::client::conn::http1::{self, SendRequest};
+use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, ETAG, HOST, IF_MATCH};
-use hyper::{Method, Request, Response, Uri};
-use hyper_util::rt::TokioIo;
+use hyper::{Method, Request, Uri};
 use motet_service::{Client, ContractClient, Fault, FaultCode, Options, Remote, Value};
 use motet_sync::Mutex;
 use motet_sync::thread::spawn_named;
@@ -15,7 +15,6 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout_at};
 
@@ -33,8 +32,19 @@ struct Door {
     asked: mpsc::Sender<Ask>,
 }
 
+/// What the thread is asked for.
+enum Ask {
+    Call(Asked),
+    /// Events of a service, from its state on if that is wanted.
+    Watch {
+        path: String,
+        query: String,
+        events: mpsc::Sender<Result<Told, Fault>>,
+    },
+}
+
 /// A call that is going to be sent.
-struct Ask {
+struct Asked {
     path: String,
     operation: String,
     body: Value,
@@ -48,30 +58,15 @@ struct Place {
     path: String,
 }
 
-/// The connections, as its thread has them.
-struct Lines {
-    /// `host:port`.
-    host: String,
-    idle: Mutex<Vec<SendRequest<Full<Bytes>>>>,
-}
-
 /// An answer as JSON that is on its way.
 type Answering = Pin<Box<dyn Future<Output = Result<Value, Fault>> + Send>>;
-
-/// Why a try has failed.
-enum Failed {
-    /// It was not sent.
-    Before(String),
-    /// It may have been carried out.
-    After(String),
-}
 
 /// A call that does not say how long it may take.
 const LIMIT: Duration = Duration::from_secs(30);
 /// So many calls may wait for the thread.
 const DEPTH: usize = 1024;
-/// So many connections are kept when nobody uses them.
-const IDLE: usize = 64;
+/// So many notifications are read ahead of who takes them.
+const AHEAD: usize = 64;
 
 impl Peer {
     /// The node at `url`, such as `http://127.0.0.1:50000`. It is connected to by the first call.
@@ -107,21 +102,7 @@ impl Peer {
             runtime.block_on(async {
                 // Ends with the last handle of the peer; its calls are refused then.
                 while let Some(ask) = asks.recv().await {
-                    let lines = Arc::clone(&lines);
-                    tokio::spawn(async move {
-                        let Ask {
-                            path,
-                            operation,
-                            body,
-                            options,
-                            mut answer,
-                        } = ask;
-                        let carried = carry(&lines, &path, &operation, &body, &options);
-                        tokio::select! {
-                            carried = carried => drop(answer.send(carried)),
-                            () = answer.closed() => {}
-                        }
-                    });
+                    tokio::spawn(carried(Arc::clone(&lines), ask));
                 }
             });
         };
@@ -143,29 +124,58 @@ impl Peer {
     /// Calls an operation by its name; a uniform one by the name of its verb.
     pub fn call(&self, path: &str, operation: &str, body: Value, options: Options) -> Answering {
         let (answer, answered) = oneshot::channel();
-        let ask = Ask {
+        let ask = Ask::Call(Asked {
             path: path.to_owned(),
             operation: operation.to_owned(),
             body,
             options,
             answer,
-        };
+        });
         let (sent, path) = (self.0.asked.try_send(ask), path.to_owned());
         // The thread lasts as long as somebody waits for an answer.
         let peer = self.clone();
         Box::pin(async move {
             if sent.is_err() {
-                let reason = format!("{DEPTH} calls wait for the connection already; try again");
-                let fault = Fault::new(FaultCode::QueuingLimitExceeded, reason);
-                return Err(fault
-                    .of_service(&path)
-                    .retry_after(Duration::from_millis(10)));
+                return Err(crowded(&path));
             }
             let answer = answered.await;
             drop(peer);
             answer.unwrap_or_else(|_| Err(Fault::new(FaultCode::NoAnswer, "the peer has ended")))
         })
     }
+}
+
+impl Peer {
+    /// Subscribes to the service at `path`: what it tells, of the operation named `only` if there is one, and first its
+    /// state if `sync`. When the connection fails it is made again and goes on behind the last version that came.
+    ///
+    /// # Errors
+    /// A fault when too many calls wait already. That there is no such service is told by [`Watch::next`].
+    pub fn watch(&self, path: &str, only: Option<&str>, sync: bool) -> Result<Watch, Fault> {
+        let only = only.map(|only| format!("type={}", encode(only)));
+        let sync = sync.then(|| "sync=1".to_owned());
+        let words: Vec<String> = only.into_iter().chain(sync).collect();
+        let (told, events) = mpsc::channel(AHEAD);
+        let ask = Ask::Watch {
+            path: path.to_owned(),
+            query: words.join("&"),
+            events: told,
+        };
+        self.0.asked.try_send(ask).map_err(|_| crowded(path))?;
+        let peer = Arc::clone(&self.0);
+        Ok(Watch {
+            events,
+            _peer: peer,
+        })
+    }
+}
+
+fn crowded(path: &str) -> Fault {
+    let reason = format!("{DEPTH} calls wait for the connection already; try again");
+    let fault = Fault::new(FaultCode::QueuingLimitExceeded, reason);
+    fault
+        .of_service(path)
+        .retry_after(Duration::from_millis(10))
 }
 
 impl Remote for Place {
@@ -175,6 +185,30 @@ impl Remote for Place {
 
     fn call(&self, operation: &str, body: Value, options: Options) -> Answering {
         self.peer.call(&self.path, operation, body, options)
+    }
+}
+
+/// Does what is asked for, unless nobody wants it any more.
+async fn carried(lines: Arc<Lines>, ask: Ask) {
+    match ask {
+        Ask::Call(mut ask) => {
+            let (path, operation) = (&ask.path, &ask.operation);
+            let carried = carry(&lines, path, operation, &ask.body, &ask.options);
+            tokio::select! {
+                carried = carried => drop(ask.answer.send(carried)),
+                () = ask.answer.closed() => {}
+            }
+        }
+        Ask::Watch {
+            path,
+            query,
+            events,
+        } => {
+            tokio::select! {
+                () = watch(&lines, &path, &query, &events) => {}
+                () = events.closed() => {}
+            }
+        }
     }
 }
 
@@ -284,82 +318,6 @@ async fn once(
         true => Ok(answer),
         false => Err(fault_of(&answer, head.status)),
     })
-}
-
-/// Sends a request over a connection that is open, or a new one.
-async fn send(
-    lines: &Lines,
-    mut request: Request<Full<Bytes>>,
-) -> Result<(Response<Incoming>, SendRequest<Full<Bytes>>), Failed> {
-    loop {
-        let kept = lines.idle.lock().pop();
-        let is_kept = kept.is_some();
-        let mut line = match kept {
-            Some(line) => line,
-            None => lines.connect().await.map_err(Failed::Before)?,
-        };
-        if line.ready().await.is_err() {
-            match is_kept {
-                true => continue,
-                false => return Err(Failed::Before("it closed the connection".to_owned())),
-            }
-        }
-        match line.try_send_request(request).await {
-            Ok(response) => return Ok((response, line)),
-            Err(mut failed) => match failed.take_message() {
-                // The other side had closed a connection that was kept: nothing was sent.
-                Some(again) if is_kept => request = again,
-                Some(_) => return Err(Failed::Before(failed.into_error().to_string())),
-                None => return Err(Failed::After(failed.into_error().to_string())),
-            },
-        }
-    }
-}
-
-impl Lines {
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, String> {
-        let stream = TcpStream::connect(&self.host).await;
-        let stream = stream.map_err(|why| why.to_string())?;
-        drop(stream.set_nodelay(true));
-        let (line, connection) = http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|why| why.to_string())?;
-        // Its failures are those of its requests.
-        tokio::spawn(async move { drop(connection.await) });
-        Ok(line)
-    }
-
-    fn give_back(&self, line: SendRequest<Full<Bytes>>) {
-        let mut idle = self.idle.lock();
-        if !line.is_closed() && idle.len() < IDLE {
-            idle.push(line);
-        }
-    }
-}
-
-/// The fault that an answer tells, of a node or of whoever stands between.
-fn fault_of(answer: &Value, status: hyper::StatusCode) -> Fault {
-    let own = answer.get("fault").cloned().map(serde_json::from_value);
-    if let Some(Ok(fault)) = own {
-        return fault;
-    }
-    Fault::failed(format!(
-        "the answer is {status}, and tells no fault: {answer}"
-    ))
-}
-
-/// A path as it stands in a request.
-fn encode(path: &str) -> String {
-    let mut encoded = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
-                encoded.push(byte as char);
-            }
-            byte => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }
 
 impl fmt::Debug for Peer {

@@ -62,10 +62,14 @@ fn has_null(value: &Value) -> bool {
 /// # Errors
 /// A fault that says where it does not fit.
 pub fn from_value<T: DeserializeOwned>(operation: &str, body: Value) -> Result<T, Fault> {
-    serde_json::from_value(body).map_err(|error| {
+    serde_path_to_error::deserialize(body).map_err(|error| {
+        let (place, why) = (error.path().to_string(), error.inner());
+        let place = match place.as_str() {
+            "." => String::new(),
+            place => format!("{place}: "),
+        };
         let reason = format!(
-            "the body of {operation} is no {}: {error}; its schema is in the answer of Lookup",
-            std::any::type_name::<T>()
+            "the body of {operation} does not fit: {place}{why}; its schema is in the answer of Lookup"
         );
         Fault::new(FaultCode::MessageNotSupported, reason)
     })

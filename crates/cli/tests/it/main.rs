@@ -15,4 +15,5 @@ mod program;
 mod report;
 mod results;
 mod run;
+mod serve;
 mod spread;

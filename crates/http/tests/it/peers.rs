@@ -1,7 +1,7 @@
 //! The typed client, here and by HTTP.
 
 use crate::till::{Entry, Shop, TillClient, TillFault};
-use motet_http::Peer;
+use motet_http::{Config, Peer, Server};
 use motet_ports::wait_blocking;
 use motet_service::{FaultCode, Options, Value};
 use std::future::IntoFuture;
@@ -81,4 +81,54 @@ fn sem_g568_an_absent_node_is_a_fault_by_the_deadline() {
     ] {
         assert!(Peer::at(wrong).is_err(), "{wrong}");
     }
+}
+
+#[test]
+fn sem_g569_a_watch_goes_on_behind_what_came_last() {
+    let mut shop = Shop::open();
+    let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
+    let mut watch = peer.watch("/till", None, true).unwrap();
+    let mut next = || wait_blocking(watch.next()).unwrap();
+    let state = next().unwrap().unwrap();
+    assert_eq!((state.event.as_str(), state.version), ("replace", 0));
+    shop.deposit("ann", 1);
+    let first = next().unwrap().unwrap();
+    assert_eq!((first.event.as_str(), first.version), ("deposit", 1));
+    // The connection fails, and there are changes before the next.
+    shop.server.take().unwrap().stop();
+    let till: TillClient = shop.node.client("/till").unwrap();
+    for cents in [2, 3] {
+        wait_blocking(till.deposit(entry(cents)).into_future())
+            .unwrap()
+            .unwrap();
+    }
+    shop.server = Some(Server::start(&shop.node, Config::at(shop.at)).unwrap());
+    for (version, cents) in [(2, 2), (3, 3)] {
+        let told = next().unwrap().unwrap();
+        assert_eq!(
+            (told.version, &told.body["cents"]),
+            (version, &cents.into())
+        );
+        assert!(!told.reinstated);
+    }
+    wait_blocking(till.drop_service().into_future())
+        .unwrap()
+        .unwrap();
+    let told = std::iter::from_fn(next).last().unwrap().unwrap();
+    assert_eq!(told.event, "gone");
+}
+
+#[test]
+fn sem_g569_a_watch_of_nothing_ends_with_its_fault() {
+    let mut shop = Shop::open();
+    let peer = Peer::at(&format!("http://{}", shop.at)).unwrap();
+    let fault_of = |path| {
+        let mut watch = peer.watch(path, Some("deposit"), false).unwrap();
+        let fault = wait_blocking(watch.next()).unwrap().unwrap().unwrap_err();
+        assert!(wait_blocking(watch.next()).unwrap().is_none());
+        fault.code()
+    };
+    assert_eq!(fault_of("/nowhere"), FaultCode::UnknownService);
+    shop.server.take().unwrap().stop();
+    assert_eq!(fault_of("/till"), FaultCode::Unavailable);
 }

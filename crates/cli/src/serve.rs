@@ -1,0 +1,143 @@
+//! `motet serve`: a node whose services answer by HTTP.
+
+mod demo;
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Args;
+use motet_dispatch::Dispatcher;
+use motet_http::{Config, Server};
+use motet_ports::{Port, wait_blocking};
+use motet_service::{Fault, Node, Redb, ServiceInfo};
+use serde_json::json;
+
+use crate::amount::count;
+use crate::error::{CliError, InputError};
+use crate::stdout::print;
+
+/// Options of `motet serve`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    about = "Serve services by HTTP",
+    long_about = "Serve services by HTTP, until it is interrupted.\n\nA manifest (TOML or JSON) names \
+                  the services, their paths and partners. Without one there is a demonstration: a \
+                  robot in a room (/world, /drive, /bumper) and points that are clustered on ranks \
+                  (/source, /clustering). Listens on this machine only.",
+    after_long_help = "Types of services: sim-world, sim-drive, sim-bumper, four-towns, \
+                       rank-clustering\n\nExamples:\n  motet serve\n  motet serve house.toml --listen \
+                       127.0.0.1:8080 --store house.redb\n  motet call /drive set_power left=0.5 \
+                       right=0.5\n  motet watch /bumper"
+)]
+pub struct ServeArgs {
+    /// The services [default: a demonstration]
+    #[arg(value_name = "MANIFEST")]
+    pub manifest: Option<PathBuf>,
+
+    /// Where to listen; port 0 is any that is free
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:50000")]
+    pub listen: SocketAddr,
+
+    /// Where states last that a manifest wants to last
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+
+    /// Threads of the services [default: the cores]
+    #[arg(short = 't', long, value_name = "N", value_parser = count())]
+    pub threads: Option<usize>,
+
+    /// Print one JSON object when it serves, instead of lines
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Serves until it is interrupted.
+///
+/// # Errors
+/// A manifest that cannot be read, or none of whose services serves; an address that cannot be listened on.
+pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
+    let manifest = match &args.manifest {
+        Some(path) => fs::read_to_string(path).map_err(|source| InputError::Open {
+            file: path.display().to_string(),
+            source,
+        })?,
+        None => demo::MANIFEST.to_owned(),
+    };
+    let stop = Port::new();
+    let stopped = stop.clone();
+    // Where the process has a handler of its own, that one stays.
+    let _ = ctrlc::set_handler(move || drop(stopped.post(())));
+    let threads = args.threads.unwrap_or_else(motet_sync::thread::cores);
+    let dispatcher = Dispatcher::new(threads);
+    let mut builder = demo::register(Node::builder("motet"));
+    if let Some(store) = &args.store {
+        builder = builder.store(Redb::open(store).map_err(|fault| refused(&fault))?);
+    }
+    let node = builder
+        .start(&dispatcher)
+        .map_err(|fault| refused(&fault))?;
+    let served = served(&node, &manifest);
+    let served = served.and_then(|services| {
+        let server = Server::start(&node, Config::at(args.listen));
+        let server = server.map_err(|error| CliError::Service(error.to_string()))?;
+        tell(args.json, &server, &services)?;
+        // The dispatcher ends behind this; nobody waits inside a task.
+        let _ = wait_blocking(stop.recv());
+        server.stop();
+        Ok(())
+    });
+    let _ = wait_blocking(node.shutdown());
+    served
+}
+
+/// Loads the manifest: the services that serve. Those that do not are told on standard error.
+fn served(node: &Node, manifest: &str) -> Result<Vec<ServiceInfo>, CliError> {
+    let loaded = wait_blocking(node.load([manifest]));
+    let loaded = loaded.map_err(|error| CliError::Run(error.to_string()))?;
+    let loaded = loaded.map_err(|fault| refused(&fault))?;
+    let mut services = Vec::new();
+    for record in loaded {
+        match (record.service, record.fault) {
+            (Some(service), _) => services.push(service),
+            (None, Some(fault)) => eprintln!("motet: {}: {fault}", record.name),
+            (None, None) => {}
+        }
+    }
+    match services.is_empty() {
+        true => Err(CliError::Service(
+            "no service of the manifest serves".to_owned(),
+        )),
+        false => Ok(services),
+    }
+}
+
+fn tell(as_json: bool, server: &Server, services: &[ServiceInfo]) -> Result<(), CliError> {
+    let url = format!("http://{}", server.address());
+    print(|to| {
+        if as_json {
+            let services: Vec<_> = services
+                .iter()
+                .map(|service| json!({"path": service.path, "type": service.kind, "contract": service.contract}))
+                .collect();
+            return writeln!(to, "{}", json!({"url": url, "services": services}));
+        }
+        writeln!(to, "{} services at {url}", services.len())?;
+        for service in services {
+            let operations: Vec<&str> = service
+                .operations
+                .iter()
+                .map(|operation| operation.name.as_str())
+                .collect();
+            writeln!(to, "  {:<14} {}", service.path, operations.join(", "))?;
+        }
+        writeln!(
+            to,
+            "Ctrl-C ends them. GET {url}/openapi.json describes them."
+        )
+    })
+}
+
+pub(crate) fn refused(fault: &Fault) -> CliError {
+    CliError::Service(fault.to_string())
+}

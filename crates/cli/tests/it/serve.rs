@@ -1,0 +1,185 @@
+//! `motet serve`, `call` and `watch`: a node, and who calls it.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::program::{Place, Run};
+
+/// A node that runs until it is interrupted.
+struct Serving {
+    child: Child,
+    /// Kept open as long as it serves.
+    _out: BufReader<ChildStdout>,
+    url: String,
+}
+
+impl Serving {
+    fn start(place: &Place, arguments: &str) -> Serving {
+        let mut command = place.command(&format!("serve --json --listen 127.0.0.1:0 {arguments}"));
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        out.read_line(&mut line).unwrap();
+        let told: Value = serde_json::from_str(&line).unwrap();
+        let url = told["url"].as_str().unwrap().to_owned();
+        Serving {
+            child,
+            _out: out,
+            url,
+        }
+    }
+
+    fn call(&self, place: &Place, arguments: &str) -> Run {
+        place.run(&format!("call --url {} {arguments}", self.url))
+    }
+
+    /// The answer of a call.
+    #[track_caller]
+    fn answer(&self, place: &Place, arguments: &str) -> Value {
+        serde_json::from_str(&self.call(place, arguments).quiet_success()).unwrap()
+    }
+
+    /// The status with which it ends.
+    fn interrupt(mut self) -> Option<i32> {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, Signal::INT).unwrap();
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Serving {
+    /// A test that has failed leaves no node behind.
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn sem_g570_a_demonstration_serves_is_called_and_ends() {
+    let place = Place::new();
+    let begin = Instant::now();
+    let serving = Serving::start(&place, "");
+    assert!(begin.elapsed() < Duration::from_secs(10));
+    assert_eq!(serving.answer(&place, "/drive"), json!({"commands": 0}));
+    serving
+        .call(&place, "/drive set_power left=1 right=1")
+        .quiet_success();
+    assert_eq!(serving.answer(&place, "/drive")["commands"], 1);
+    assert_eq!(serving.answer(&place, "/source make 50"), 200);
+    let job = serving.answer(&place, "/clustering cluster clusters=4 ranks=2");
+    let path = job["path"].as_str().unwrap().to_owned();
+    let until = Instant::now() + Duration::from_secs(30);
+    let found = loop {
+        let found = serving.answer(&place, "/clustering");
+        if found["sizes"] != json!([]) {
+            break found;
+        }
+        assert!(Instant::now() < until, "{path} does not end");
+    };
+    assert_eq!(found["sizes"], json!([50, 50, 50, 50]));
+    assert_eq!(serving.interrupt(), Some(0));
+}
+
+#[test]
+fn sem_g571_what_a_service_tells_is_printed_line_by_line() {
+    let place = Place::new();
+    let serving = Serving::start(&place, "");
+    let watched = format!(
+        "watch /world --only set_power --count 3 --url {}",
+        serving.url
+    );
+    let mut watch = place
+        .command(&watched)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(watch.stdout.take().unwrap()).lines();
+    let mut next = || -> Value { serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap() };
+    // The state, then what changes it.
+    let first = next();
+    assert_eq!(
+        (&first["event"], &first["body"]["step"]),
+        (&json!("replace"), &json!(0))
+    );
+    for power in [0.5, -0.5] {
+        let told = format!("/drive set_power left={power} right=0.5");
+        serving.call(&place, &told).quiet_success();
+    }
+    let (second, third) = (next(), next());
+    assert_eq!(second["event"], "set_power");
+    assert_eq!(second["body"], json!({"left": 0.5, "right": 0.5}));
+    assert_eq!(third["body"], json!({"left": -0.5, "right": 0.5}));
+    assert!(third["version"].as_u64() > second["version"].as_u64());
+    assert!(lines.next().is_none() && watch.wait().unwrap().success());
+    place
+        .run(&format!("watch /nowhere --url {}", serving.url))
+        .refusal(&["/nowhere"]);
+    serving.interrupt();
+}
+
+#[test]
+fn sem_g572_states_last_where_a_manifest_wants_it() {
+    let place = Place::new();
+    place.write(
+        "house.toml",
+        "[[service]]\ntype = 'four-towns'\nat = '/source'\npersist = 'each'\n",
+    );
+    let arguments = "house.toml --store house.redb";
+    let serving = Serving::start(&place, arguments);
+    assert_eq!(serving.answer(&place, "/source make 2"), 8);
+    serving.interrupt();
+    let again = Serving::start(&place, arguments);
+    let points = again.answer(&place, "/source")["points"].clone();
+    assert_eq!(points.as_array().map(Vec::len), Some(8));
+    again.interrupt();
+}
+
+#[test]
+fn what_cannot_be_served_or_called_is_refused_in_one_line() {
+    let place = Place::new();
+    place.write("wrong.toml", "[[service]]\ntype = 7\n");
+    place.write(
+        "unknown.toml",
+        "[[service]]\ntype = 'teapot'\nat = '/pot'\n",
+    );
+    place.run("serve none.toml").refusal(&["none.toml"]);
+    place
+        .run("serve wrong.toml --listen 127.0.0.1:0")
+        .refusal(&["type"]);
+    let unknown = place.run("serve unknown.toml --listen 127.0.0.1:0");
+    assert!(
+        unknown.code == 2 && unknown.err.contains("teapot"),
+        "{}",
+        unknown.err
+    );
+    place
+        .run("serve --listen 0.0.0.0:0")
+        .refusal(&["0.0.0.0:0", "127.0.0.1"]);
+    place
+        .run("call /drive --url http://127.0.0.1:9 --within 0.2")
+        .refusal(&["127.0.0.1:9", "whether the node runs"]);
+    let serving = Serving::start(&place, "");
+    serving.call(&place, "/teapot").refusal(&["/teapot"]);
+    serving.call(&place, "/drive fly").refusal(&["fly"]);
+    serving
+        .call(&place, "/drive set_power left=2 right=0")
+        .refusal(&["left is 2"]);
+    serving
+        .call(&place, "/drive set_power left=up right=0")
+        .refusal(&["left"]);
+    serving
+        .call(&place, "/drive set_power left=1 7")
+        .refusal(&["NAME=VALUE"]);
+    serving.interrupt();
+}

@@ -1,0 +1,191 @@
+//! Notifications of a service of another node, as they come.
+
+use crate::lines::{Failed, Lines, encode, fault_of, send};
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use hyper::body::Bytes;
+use hyper::header::HOST;
+use motet_service::{Fault, FaultCode, Value};
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+/// A notification of a service of another node.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Told {
+    /// The version of the state after this.
+    pub version: u64,
+    /// The operation; `replace`, `lost` or `gone`.
+    pub event: String,
+    /// Its body: of the operation, the state, how many were lost, or nothing.
+    pub body: Value,
+    /// Whether some were missed before this.
+    pub reinstated: bool,
+}
+
+/// A subscription to a service of another node ([`Peer::watch`](crate::Peer::watch)). Dropping it ends it.
+#[derive(Debug)]
+pub struct Watch {
+    pub(crate) events: mpsc::Receiver<Result<Told, Fault>>,
+    /// The peer, whose thread reads the events.
+    pub(crate) _peer: Arc<dyn Any + Send + Sync>,
+}
+
+impl Watch {
+    /// The next notification; `None` after `gone`, and after a fault.
+    ///
+    /// # Errors
+    /// Why the subscription has ended.
+    ///
+    /// # Cancellation
+    /// Dropping the future loses nothing.
+    pub async fn next(&mut self) -> Option<Result<Told, Fault>> {
+        self.events.recv().await
+    }
+}
+
+/// What has come of a stream of events, up to the last whole one.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    rest: Vec<u8>,
+    /// The number of the last event that has one.
+    pub(crate) last: Option<u64>,
+}
+
+impl Events {
+    /// Takes what has come; the events that are whole now.
+    pub(crate) fn take(&mut self, came: &Bytes) -> Vec<Told> {
+        self.rest.extend_from_slice(came);
+        let mut told = Vec::new();
+        while let Some(end) = self.rest.windows(2).position(|two| two == b"\n\n") {
+            let event: Vec<u8> = self.rest.drain(..end + 2).collect();
+            told.extend(self.read(&String::from_utf8_lossy(&event)));
+        }
+        told
+    }
+
+    /// One event; a comment is none.
+    fn read(&mut self, text: &str) -> Option<Told> {
+        let (mut event, mut data) = (None, None);
+        for line in text.lines() {
+            match line.split_once(": ") {
+                Some(("id", id)) => self.last = id.parse().ok().or(self.last),
+                Some(("event", name)) => event = Some(name.to_owned()),
+                Some(("data", text)) => data = serde_json::from_str::<Value>(text).ok(),
+                // A comment begins with its colon, the end is empty, and other lines mean nothing.
+                _ => {}
+            }
+        }
+        let mut data = data?;
+        Some(Told {
+            version: data["version"].as_u64().unwrap_or_default(),
+            event: event?,
+            body: data["body"].take(),
+            reinstated: data["reinstated"].as_bool().unwrap_or_default(),
+        })
+    }
+}
+
+/// Tells what a service tells, over one connection after the other.
+pub(crate) async fn watch(
+    lines: &Lines,
+    path: &str,
+    query: &str,
+    to: &mpsc::Sender<Result<Told, Fault>>,
+) {
+    let (mut came, mut pause) = (Events::default(), Duration::from_millis(50));
+    let mut is_open = false;
+    loop {
+        let failed = match stream(lines, path, query, &mut came, to, &mut is_open).await {
+            Ok(()) => return,
+            Err(failed) => failed,
+        };
+        match failed {
+            // It was there: it will be again, or say that it is gone.
+            Failed::Before(_) | Failed::After(_) if is_open => {
+                sleep(pause).await;
+                pause = (pause * 2).min(Duration::from_secs(2));
+            }
+            Failed::Before(why) | Failed::After(why) => {
+                let fault = Fault::new(FaultCode::Unavailable, why).of_service(path);
+                drop(to.send(Err(fault)).await);
+                return;
+            }
+        }
+    }
+}
+
+/// Tells what comes over one connection, until it fails; `Ok` when there is no more to tell.
+async fn stream(
+    lines: &Lines,
+    path: &str,
+    query: &str,
+    came: &mut Events,
+    to: &mpsc::Sender<Result<Told, Fault>>,
+    is_open: &mut bool,
+) -> Result<(), Failed> {
+    let place = format!("{}/-/events?{query}", encode(path));
+    let mut request = Request::builder().uri(place).header(HOST, &lines.host);
+    if let Some(last) = came.last {
+        request = request.header("last-event-id", last.to_string());
+    }
+    let request = request.body(Full::new(Bytes::new()));
+    let request =
+        request.map_err(|why| Failed::Before(format!("the call is no request: {why}")))?;
+    let (response, _line) = send(lines, request).await.map_err(|failed| match failed {
+        Failed::Before(why) => Failed::Before(format!(
+            "cannot reach {}: {why}; see whether the node runs there",
+            lines.host
+        )),
+        after @ Failed::After(_) => after,
+    })?;
+    let (head, mut body) = response.into_parts();
+    if !head.status.is_success() {
+        let bytes = body.collect().await;
+        let bytes = bytes
+            .map_err(|why| Failed::After(why.to_string()))?
+            .to_bytes();
+        let answer = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        drop(to.send(Err(fault_of(&answer, head.status))).await);
+        return Ok(());
+    }
+    *is_open = true;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|why| Failed::After(why.to_string()))?;
+        let Some(bytes) = frame.data_ref() else {
+            continue;
+        };
+        for told in came.take(bytes) {
+            let is_last = told.event == "gone";
+            if to.send(Ok(told)).await.is_err() || is_last {
+                return Ok(());
+            }
+        }
+    }
+    Err(Failed::After("the stream has ended".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_read_however_they_are_cut() {
+        let text = b": nothing has happened\n\nid: 7\nevent: deposit\ndata: {\"version\":7,\"body\":40}\n\n\
+                     event: gone\ndata: {\"version\":7,\"body\":null}\n\n";
+        for cut in 1..text.len() {
+            let mut events = Events::default();
+            let told: Vec<Told> = text
+                .chunks(cut)
+                .flat_map(|piece| events.take(&Bytes::copy_from_slice(piece)))
+                .collect();
+            let names: Vec<&str> = told.iter().map(|told| told.event.as_str()).collect();
+            assert_eq!(names, ["deposit", "gone"], "{cut}");
+            assert_eq!((told[0].version, &told[0].body), (7, &Value::from(40)));
+            assert_eq!(events.last, Some(7));
+        }
+    }
+}
