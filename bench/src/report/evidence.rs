@@ -2,7 +2,7 @@
 
 use crate::results::Results;
 use crate::suite::{Outcome, Row, Value};
-use crate::text::{number, slug};
+use crate::text::{self, slug};
 use std::cell::Cell;
 
 /// All rows, and what the machine is.
@@ -303,12 +303,14 @@ pub(super) fn ratio(a: Result<f64, String>, b: Result<f64, String>) -> Result<f6
     if a > 0.0 && b > 0.0 {
         return Ok(a / b);
     }
-    let (a, b) = (number(a), number(b));
+    let (a, b) = (text::number(a), text::number(b));
     Err(format!(
         "{a} over {b} is no ratio: an overhead of 0 or less is lost in the spread of the run times"
     ))
 }
 
 pub(super) fn quantity(value: f64, unit: &str) -> String {
-    format!("{} {unit}", number(value)).trim_end().to_owned()
+    format!("{} {unit}", text::number(value))
+        .trim_end()
+        .to_owned()
 }

@@ -1,9 +1,9 @@
 //! Lines fit a screen: at most 100 columns, in Rust and in Markdown.
 //!
-//! A line of a table and one that holds a link may be longer: neither can be broken. So may a line
-//! of code that is one literal.
+//! What cannot be broken may be longer: a line of a table, of a drawing or listing between fences,
+//! a heading, one that holds a link, and a literal in code.
 
-use crate::source::Tree;
+use crate::source::{File, Tree};
 use crate::tidy::Finding;
 use crate::tidy::allow_list::AllowList;
 
@@ -16,8 +16,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let files = tree.files();
     let mut findings = Vec::new();
     for file in files.filter(|file| kinds.iter().any(|kind| file.path.ends_with(kind))) {
-        let lines = file.text.as_deref().unwrap_or_default().lines();
-        let long = lines.enumerate().filter(|(_, line)| is_too_long(line));
+        let long = long_lines(file).into_iter();
         let mut long = long.peekable();
         if long.peek().is_none() || allowed.allows(&file.path) {
             continue;
@@ -36,15 +35,24 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-fn is_too_long(line: &str) -> bool {
-    let text = line
-        .trim_start()
-        .trim_start_matches(['/', '!'])
-        .trim_start();
-    let whole = text.starts_with('|') || text.contains("](") || text.contains("://");
-    // rustfmt breaks code; what it leaves is a literal.
-    let literal = text.contains('"') && !line.trim_start().starts_with("//");
-    line.chars().count() > LIMIT && !whole && !literal
+/// The lines that are too long and could be broken, with their places.
+fn long_lines(file: &File) -> Vec<(usize, &str)> {
+    let text = file.text.as_deref().unwrap_or_default();
+    // Literals are blank in it.
+    let code = file.rust.as_ref().map_or(text, |rust| &rust.code);
+    let (mut long, mut fenced) = (Vec::new(), false);
+    for (at, (line, code)) in text.lines().zip(code.lines()).enumerate() {
+        let comment = line.trim_start().starts_with("//") || file.rust.is_none();
+        let bare = line.trim_start_matches([' ', '/', '!']);
+        fenced = comment && fenced != bare.starts_with("```");
+        let whole =
+            fenced || bare.starts_with(['|', '#']) || bare.contains("](") || bare.contains("://");
+        let literal = !comment && code != line && !line.contains(" // ");
+        if line.chars().count() > LIMIT && !whole && !literal {
+            long.push((at, line));
+        }
+    }
+    long
 }
 
 #[cfg(test)]
@@ -76,5 +84,8 @@ mod tests {
             assert!(lines("a.md", &line).is_empty(), "{line}");
         }
         assert!(lines("a.rs", &format!("f(\"{long}\")")).is_empty());
+        assert!(lines("a.rs", &format!("f(\"\n{long}\n\")")).is_empty());
+        let drawing = format!("//! ```text\n//! {long}\n//! ```\n//! {long}");
+        assert_eq!(lines("a.rs", &drawing), [4]);
     }
 }
