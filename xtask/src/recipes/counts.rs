@@ -39,7 +39,7 @@ const LIMIT: u64 = 5;
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn counts(bless: bool) -> Result<ExitCode, String> {
+pub(super) fn counts(bless: bool) -> Result<ExitCode, String> {
     let project = Project::find()?;
     let mut runner = runner(false)?;
     steps(&mut runner, &project, bless);

@@ -2,12 +2,19 @@
 //! `cargo xtask shuttle`: whole programs, under many random schedules of each.
 
 use super::project::{Project, Scope, runner};
-use crate::args::{Checker, ModelOptions};
+use crate::args::Options;
 use crate::runner::Runner;
 use crate::source::Tree;
 use regex_lite::Regex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, ExitCode};
+
+/// Who decides, in a model, which thread goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Checker {
+    Loom,
+    Shuttle,
+}
 
 /// Libraries are built without optimisation too.
 pub(super) const PLAIN: &str = "profile.dev.package.\"*\".opt-level=0";
@@ -16,7 +23,7 @@ pub(super) const PLAIN: &str = "profile.dev.package.\"*\".opt-level=0";
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn models(checker: Checker, options: &ModelOptions) -> Result<ExitCode, String> {
+pub(super) fn models(checker: Checker, options: &Options) -> Result<ExitCode, String> {
     let project = Project::find()?;
     let scope = project.scope(options.package.as_deref())?;
     let mut runner = runner(options.keep_going)?;
@@ -25,12 +32,7 @@ pub(crate) fn models(checker: Checker, options: &ModelOptions) -> Result<ExitCod
 }
 
 /// The models of every checker as steps of a larger recipe.
-pub(super) fn steps(
-    runner: &mut Runner,
-    project: &Project,
-    scope: Scope<'_>,
-    options: &ModelOptions,
-) {
+pub(super) fn steps(runner: &mut Runner, project: &Project, scope: Scope<'_>, options: &Options) {
     for checker in [Checker::Loom, Checker::Shuttle] {
         checker.steps(runner, project, scope, options);
     }
@@ -51,13 +53,7 @@ impl Checker {
 
     /// One step for the packages that have models in the same targets: what they share is built
     /// once.
-    fn steps(
-        self,
-        runner: &mut Runner,
-        project: &Project,
-        scope: Scope<'_>,
-        options: &ModelOptions,
-    ) {
+    fn steps(self, runner: &mut Runner, project: &Project, scope: Scope<'_>, options: &Options) {
         let models = packages(self, &project.tree, &scope.folder());
         if models.is_empty() {
             runner.skip(self.name(), "there are no models here");

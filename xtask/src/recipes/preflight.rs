@@ -10,7 +10,7 @@ use std::process::ExitCode;
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn preflight(keep_going: bool) -> Result<ExitCode, String> {
+pub(super) fn preflight(keep_going: bool) -> Result<ExitCode, String> {
     let project = Project::find()?;
     let mut runner = runner(keep_going)?;
     steps(&mut runner, &project, Scope::Workspace, false);

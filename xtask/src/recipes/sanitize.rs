@@ -6,7 +6,7 @@
 //! understand fences: what crossbeam's deque does behind one is left out ([`SUPPRESSED`]).
 
 use super::project::{Project, runner};
-use crate::args::SanitizeOptions;
+use crate::args::Options;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -32,7 +32,7 @@ const SUPPRESSED: &str = "xtask/thread-sanitizer.txt";
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn sanitize(options: &SanitizeOptions) -> Result<ExitCode, String> {
+pub(super) fn sanitize(options: &Options) -> Result<ExitCode, String> {
     let project = Project::find()?;
     let packages = chosen(options.package.as_deref())?;
     let mut runner = runner(options.keep_going)?;

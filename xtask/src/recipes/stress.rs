@@ -1,7 +1,7 @@
 //! `cargo xtask stress`: the tests that repeat themselves, for as long as one likes.
 
 use super::project::{Project, Scope, runner};
-use crate::args::StressOptions;
+use crate::args::Options;
 use crate::needs::tests_named;
 use crate::runner::Runner;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ const MARKER: &str = "stress_";
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn stress(options: &StressOptions) -> Result<ExitCode, String> {
+pub(super) fn stress(options: &Options) -> Result<ExitCode, String> {
     let project = Project::find()?;
     let scope = project.scope(options.package.as_deref())?;
     let mut runner = runner(false)?;

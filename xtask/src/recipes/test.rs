@@ -2,7 +2,7 @@
 
 use super::project::{Project, Scope, runner};
 use super::{counts, docs, models, preflight, python, stress};
-use crate::args::TestOptions;
+use crate::args::Options;
 use crate::needs::{Machine, Need, is_known};
 use crate::runner::Runner;
 use crate::source::Tree;
@@ -19,19 +19,19 @@ const STRESS_SECONDS: f64 = 15.0;
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
+pub(super) fn test(options: &Options) -> Result<ExitCode, String> {
     if let Some(name) = options.optional.iter().find(|name| !is_known(name)) {
         return Err(format!(
             "test: `--optional {name}` is not one of data, python, scikit-learn, mpi, hosts, chromium"
         ));
     }
     let project = Project::find()?;
-    let scope = project.scope(options.models.package.as_deref())?;
+    let scope = project.scope(options.package.as_deref())?;
     let strict =
         options.ci || std::env::var_os("CI").is_some_and(|value| value == "1" || value == "true");
     let machine = Machine::of_environment(&project.root, &project.target);
     let missing = machine.missing(&project.tree, &scope.folder());
-    let mut runner = runner(options.models.keep_going)?;
+    let mut runner = runner(options.keep_going)?;
     needs(&mut runner, &missing, strict, &options.optional);
     preflight::steps(&mut runner, &project, scope, strict);
     let examples = build(&mut runner, &project, scope);
@@ -61,7 +61,7 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
             python::step(runner, &project, scope, &machine, strict);
         },
         |runner| {
-            models::steps(runner, &project, scope, &options.models);
+            models::steps(runner, &project, scope, options);
             counts::step(runner, &project, scope, strict);
         },
     );

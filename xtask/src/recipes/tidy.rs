@@ -10,7 +10,7 @@ use std::process::ExitCode;
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn tidy() -> Result<ExitCode, String> {
+pub(super) fn tidy() -> Result<ExitCode, String> {
     let project = Project::find()?;
     let mut runner = runner(false)?;
     step(&mut runner, &project.tree);
