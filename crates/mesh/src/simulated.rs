@@ -39,7 +39,7 @@ impl Default for LinkConfig {
 ///
 /// let replay = Replay::new(7);
 /// let network = SimulatedNetwork::new(7, LinkConfig::default(), replay.clock());
-/// let node = |name| Node::join(network.carrier(name), 1, Arc::new(replay.queue(QueueConfig::named(name))));
+/// let node = |name| Node::join(&network.carrier(name), 1, Arc::new(replay.queue(QueueConfig::named(name))));
 /// let (here, there) = (node("here"), node("there"));
 /// let samples = there.subscribe::<u32>("n", &SubscribeConfig::default())?;
 /// let topic = here.topic::<u32>("n", Qos::reliable(8))?;

@@ -48,7 +48,7 @@ impl<T: Send + Sync + 'static> Topic<T> {
     ///
     /// # Errors
     /// [`PublishError`] hands the value back, and nobody has got it: a subscriber of a topic that is not
-    /// [`Latest`](Class::Latest) has no room, the value cannot be written, or the node has left.
+    /// [`Latest`](crate::Class::Latest) has no room, the value cannot be written, or the node has left.
     pub fn publish(&self, value: T) -> Result<Published, PublishError<T>> {
         let published = self.shared.publish(value, None)?;
         self.shared.send();

@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let network = SimulatedNetwork::new(2026, LinkConfig::default(), replay.clock());
     let node = |name| {
         let queue = replay.queue(QueueConfig::named(name));
-        Node::join(network.carrier(name), 1, Arc::new(queue))
+        Node::join(&network.carrier(name), 1, Arc::new(queue))
     };
     let (north, south, station) = (node("north"), node("south"), node("station"));
 
