@@ -6,7 +6,8 @@ use crate::args::{DeepOptions, ModelOptions};
 use crate::needs::{Machine, tests_named};
 use std::process::ExitCode;
 
-/// The part of a test's name that says that it is for this recipe. Such a test is `#[ignore]`d, so that the gate passes it.
+/// The part of a test's name that says that it is for this recipe. Such a test is `#[ignore]`d, so
+/// that the gate passes it.
 const MARKER: &str = "deep_";
 
 /// Switches of thread in a loom model; the gate has two.

@@ -17,7 +17,8 @@ pub(crate) fn preflight(keep_going: bool) -> Result<ExitCode, String> {
     Ok(runner.finish())
 }
 
-/// Form, lints and house rules as steps of a larger recipe; a missing tool is a failure when `strict`.
+/// Form, lints and house rules as steps of a larger recipe; a missing tool is a failure when
+/// `strict`.
 pub(super) fn steps(runner: &mut Runner, project: &Project, scope: Scope<'_>, strict: bool) {
     let mut fmt = project.cargo(&["fmt", "--check"]);
     match scope {

@@ -21,8 +21,8 @@ pub(crate) fn stress(options: &StressOptions) -> Result<ExitCode, String> {
     Ok(runner.finish())
 }
 
-/// The stress tests as a step of a larger recipe; `seconds` is what they take in all, beyond the rounds
-/// that they always do.
+/// The stress tests as a step of a larger recipe; `seconds` is what they take in all, beyond the
+/// rounds that they always do.
 pub(super) fn step(runner: &mut Runner, project: &Project, scope: Scope<'_>, seconds: f64) {
     let tests = tests_named(&project.tree, &scope.folder(), MARKER).len();
     if tests == 0 {

@@ -22,7 +22,7 @@ pub(super) fn step(runner: &mut Runner, tree: &Tree) {
     runner.check("tidy", "the house rules", || {
         let findings = tidy::run(tree);
         if findings.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let mut lines: Vec<String> = findings
             .iter()
