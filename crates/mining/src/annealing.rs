@@ -1,6 +1,6 @@
 //! Deterministic annealing with mass-constrained centres.
 
-mod axes;
+pub(crate) mod axes;
 mod exchange;
 mod phases;
 mod schedule;

@@ -25,8 +25,10 @@
 //! | a baseline, or random restarts | [`KMeans`] |
 //! | places on the Earth | [`sphere`], then either |
 //! | columns of mixed units | [`Points::standardised`], then either |
+//! | rows of bits, as fingerprints | [`BitAnnealing`], [`Similar`] |
 //! | only dissimilarities of pairs are known | [`Pairwise`] |
 //! | only sequences of letters are known | [`Alignment`], then [`Pairwise`] |
+//! | pairs are to be seen in a plane | [`Scaling`] |
 //! | clusters overlap, or have shapes | [`Mixture`] |
 //! | sequences that hidden states show | [`Hmm`], [`HmmModel`] |
 //! | to watch or to stop a run | [`Control`] |
@@ -73,6 +75,7 @@
 mod agreement;
 mod align;
 mod annealing;
+mod bits;
 mod blocks;
 mod clustering;
 mod control;
@@ -92,6 +95,7 @@ mod pairwise;
 mod points;
 mod power;
 mod prepare;
+mod scaling;
 mod sequences;
 mod soft;
 pub mod sphere;
@@ -104,6 +108,10 @@ mod tree;
 pub use agreement::adjusted_rand;
 pub use align::{Alignment, AlignmentKind, PairDistances, Scores};
 pub use annealing::{Annealing, Clusters};
+pub use bits::{
+    BitAnnealing, BitClustering, BitKMeans, Bits, FingerprintError, Likeness, Neighbour,
+    Neighbours, Similar,
+};
 pub use clustering::{Clustering, TraceStep};
 pub use control::{CancelToken, Control, Progress};
 pub use error::{DataError, MiningError, ParameterError, SequenceError};
@@ -112,5 +120,6 @@ pub use kmeans::{Init, KMeans};
 pub use mixture::{Covariance, Mixture, MixtureModel, MixtureStart};
 pub use pairwise::{Dissimilarities, Pairwise, PairwiseClustering};
 pub use points::Points;
+pub use scaling::{Scaled, Scaling, ScalingMethod, ScalingStep};
 pub use sequences::{Alphabet, Sequences};
 pub use steps::{HardStep, SoftStep, Steps};
