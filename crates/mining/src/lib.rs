@@ -22,6 +22,7 @@
 //! |---|---|
 //! | K is known | [`Annealing`] with [`Clusters::Exactly`] |
 //! | K is not known, a scale is | [`Annealing`] with [`Clusters::Found`] |
+//! | neither is known | [`Annealing::choose`], [`Choice`] |
 //! | a baseline, or random restarts | [`KMeans`] |
 //! | places on the Earth | [`sphere`], then either |
 //! | columns of mixed units | [`Points::standardised`], then either |
@@ -77,6 +78,7 @@ mod align;
 mod annealing;
 mod bits;
 mod blocks;
+mod choice;
 mod clustering;
 mod control;
 mod distinct;
@@ -112,6 +114,7 @@ pub use bits::{
     BitAnnealing, BitClustering, BitKMeans, Bits, FingerprintError, Likeness, Neighbour,
     Neighbours, Similar,
 };
+pub use choice::Choice;
 pub use clustering::{Clustering, TraceStep};
 pub use control::{CancelToken, Control, Progress};
 pub use error::{DataError, MiningError, ParameterError, SequenceError};

@@ -6,7 +6,7 @@ use super::phases::{Phases, Tolerance};
 use super::{BitClustering, Bits};
 use crate::clustering::TraceStep;
 use crate::team::Team;
-use crate::{Clusters, Control, MiningError, ParameterError, Progress};
+use crate::{Choice, Clusters, Control, MiningError, ParameterError, Progress};
 use motet_comm::Communicator;
 
 /// How far above the first critical temperature cooling begins.
@@ -121,6 +121,7 @@ impl BitAnnealing {
             phases: Phases::new(&field, self.mass_power).await?,
             most,
             floor,
+            splits_only: false,
             trace: Vec::new(),
         };
         cooling.run().await?;
@@ -144,6 +145,34 @@ impl BitAnnealing {
             done: 1.0,
         });
         field.finish(hard, trace, work).await
+    }
+
+    /// How many clusters, from 1 to `at_most`, the rows speak for: [`Choice`] has the rule. The
+    /// field `clusters` does not count.
+    ///
+    /// # Errors
+    ///
+    /// As [`BitAnnealing::fit`].
+    pub async fn choose(
+        &self,
+        comm: &Communicator,
+        bits: &Bits,
+        at_most: usize,
+        control: &Control<'_>,
+    ) -> Result<Choice, MiningError> {
+        self.check(at_most, 0.0)?;
+        let team = Team::new(comm, control);
+        let field = Field::new(&team, bits);
+        let mut cooling = Cooling {
+            options: self,
+            phases: Phases::new(&field, self.mass_power).await?,
+            most: bits.len().min(at_most + 1),
+            floor: 0.0,
+            splits_only: true,
+            trace: Vec::new(),
+        };
+        cooling.run().await?;
+        Ok(Choice::of(&cooling.trace, at_most))
     }
 
     fn check(&self, most: usize, t_min: f64) -> Result<(), ParameterError> {
@@ -207,6 +236,8 @@ struct Cooling<'a> {
     phases: Phases<'a>,
     most: usize,
     floor: f64,
+    /// Cooling ends with the last split.
+    splits_only: bool,
     trace: Vec<TraceStep>,
 }
 
@@ -239,7 +270,7 @@ impl Cooling<'_> {
             let hard = self.phases.softness < self.options.softness;
             if !open {
                 self.phases.heat.power = self.options.last_mass_power;
-                if hard {
+                if hard || self.splits_only {
                     break;
                 }
             }
