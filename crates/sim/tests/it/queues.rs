@@ -7,7 +7,7 @@ use motet_sim::{Mode, SimError};
 
 const GIVEN: Queues = Queues {
     queues: 4,
-    customers: 100_000,
+    customers: 40_000,
     load: 0.8,
     seed: 11,
 };
