@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::bench::BenchArgs;
+use crate::bits::BitArgs;
 use crate::call::CallArgs;
 use crate::distance::DistanceArgs;
 use crate::doctor::DoctorArgs;
@@ -10,6 +11,7 @@ use crate::manual::{CompletionsArgs, ManArgs};
 use crate::pairs::AlignArgs;
 use crate::read::OnMissing;
 use crate::run::RunArgs;
+use crate::scale::ScaleArgs;
 use crate::serve::ServeArgs;
 use crate::spread::SpreadArgs;
 use crate::watch::WatchArgs;
@@ -41,6 +43,8 @@ pub enum Command {
     Cluster(ClusterArgs),
     /// Work out the distances of all pairs of sequences
     Distance(DistanceArgs),
+    /// Show pairs in a plane: multidimensional scaling
+    Scale(ScaleArgs),
     /// Serve services by HTTP
     Serve(ServeArgs),
     /// Call an operation of a service, or print its state
@@ -90,6 +94,10 @@ pub struct ClusterArgs {
     /// Whether the rows are known by dissimilarities, and how these are made.
     #[command(flatten)]
     pub pairs: PairArgs,
+
+    /// Whether the rows are fingerprints.
+    #[command(flatten)]
+    pub bits: BitArgs,
 
     /// Where to run.
     #[command(flatten)]
@@ -170,7 +178,11 @@ pub struct TableArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Clusters")]
 pub struct MethodArgs {
-    /// Number of clusters
+    /// Number of clusters [default: the one that lasts longest as the temperature falls]
+    ///
+    /// Without it, and without --t-min, the temperature falls until there are more clusters than
+    /// --at-most. The number that lasts over the largest factor of the temperature is taken, and
+    /// 1 if none lasts over a factor of 3.
     #[arg(short = 'k', long, value_name = "K", allow_negative_numbers = true)]
     #[arg(conflicts_with = "t_min")]
     pub clusters: Option<i64>,
@@ -183,9 +195,9 @@ pub struct MethodArgs {
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub t_min: Option<f64>,
 
-    /// Most clusters that --t-min may find [default: 100]
+    /// Most clusters if --clusters does not say [default: 20, with --t-min 100]
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
-    #[arg(requires = "t_min", conflicts_with = "clusters")]
+    #[arg(conflicts_with = "clusters")]
     pub at_most: Option<i64>,
 
     /// How to find them
@@ -268,6 +280,10 @@ Examples:
       points with weights; how well two threads are used
   motet cluster alu.fasta.gz -k 6 --out out
       sequences: all pairs are aligned, then clustered; medoids.csv instead of centres and map
+  motet cluster keys1052.npy --bits --width 1052 -k 30 --out out
+      fingerprints: bits packed in bytes; no map
+  motet cluster iris.csv --columns 1,2,3,4
+      no number of clusters: the one that lasts longest as the temperature falls
 
 Files in the folder of --out, all or none; files of these names are replaced:
   labels.csv   row (from 1), the columns of --keep, the columns, cluster
@@ -279,6 +295,7 @@ Fields of --json: points, columns, dimensions, method, clusters, inertia, spread
   square_unit (of inertia, temperature and free_energy), run_seconds, threads,
   scaling (threads, t1_seconds, tp_seconds, overhead, efficiency, same_result),
   profile (seconds, threads, ranks with their stages, overhead, model),
+  choice (clusters, lasts, appear: temperatures of 2, 3 … clusters) if none was given,
   table (cluster, size, weight, centre, spread), trace (as in trace.json),
   missing (what, dropped_rows, filled_cells), file, geo, standardised, weight,
   constant_columns, files (those written), motet (the version)

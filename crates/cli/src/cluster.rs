@@ -140,7 +140,7 @@ fn check_size(table: &Table, search: Search) -> Result<(), CliError> {
                 clusters,
             }))
         }
-        Search::Exactly(_) | Search::KMeans { .. } | Search::Found { .. } => Ok(()),
+        _ => Ok(()),
     }
 }
 
@@ -249,7 +249,8 @@ fn summarise(
         weight: placed.weight.clone(),
         missing: missing(plan, placed),
         constant_columns: constant_columns(placed, clustering),
-        method: method(plan.search),
+        method: plan.search.method(),
+        choice: fit.choice.clone(),
         clusters: table.len(),
         inertia: clustering.inertia * square,
         square_unit: placed.space.square_unit(),
@@ -271,16 +272,6 @@ fn missing(plan: &Plan, placed: &Placed) -> Option<Missing> {
         dropped_rows: placed.dropped.len(),
         filled_cells: placed.filled,
     })
-}
-
-fn method(search: Search) -> String {
-    match search {
-        Search::Exactly(_) => "deterministic annealing".to_owned(),
-        Search::Found { t_min, .. } => format!("deterministic annealing down to T = {t_min}"),
-        Search::KMeans { seed, restarts, .. } => {
-            format!("K-means, best of {restarts} k-means++ starts, seed {seed}")
-        }
-    }
 }
 
 /// The files that will have been written.

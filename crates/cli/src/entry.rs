@@ -11,7 +11,9 @@ use crate::args::{Cli, Command};
 use crate::error::{BenchError, CliError, OptionError, OutputError};
 #[cfg(unix)]
 use crate::supervise;
-use crate::{bench, call, cluster, distance, doctor, manual, own, pairwise, run, serve, watch};
+use crate::{
+    bench, call, cluster, distance, doctor, manual, own, pairwise, run, scale, serve, watch,
+};
 
 /// Runs the program with these arguments, the first of which is its own name.
 ///
@@ -42,9 +44,11 @@ where
         Err(error) => return answer(&error),
     };
     let done = match cli.command {
+        Command::Cluster(args) if bits::is_wanted(&args) => bits::run(args),
         Command::Cluster(args) if pairwise::is_wanted(&args) => pairwise::run(args),
         Command::Cluster(args) => cluster::run(args),
         Command::Distance(args) => distance::run(&args),
+        Command::Scale(args) => scale::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Call(args) => call::run(args),
         Command::Watch(args) => watch::run(&args),

@@ -35,6 +35,7 @@
 mod amount;
 mod args;
 mod bench;
+mod bits;
 mod call;
 mod cluster;
 mod distance;
@@ -58,6 +59,7 @@ mod ranked;
 mod read;
 mod report;
 mod run;
+mod scale;
 mod serve;
 mod space;
 mod spread;
@@ -74,6 +76,7 @@ pub use bench::{
     QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SearchArgs, SelectionArgs, SoakArgs,
     StagesArgs, SuiteArgs,
 };
+pub use bits::{BitArgs, BitCluster, BitSummary};
 pub use call::CallArgs;
 pub use distance::{DistanceArgs, DistanceSummary};
 pub use doctor::DoctorArgs;
@@ -83,6 +86,7 @@ pub use pairs::{AlignArgs, Aligned, Letters};
 pub use pairwise::{PairwiseCluster, PairwiseSummary};
 pub use read::OnMissing;
 pub use run::RunArgs;
+pub use scale::{ScaleArgs, ScaleMethod, ScaleSummary};
 pub use serve::ServeArgs;
 pub use spread::SpreadArgs;
 pub use summary::{Cluster, Missing, Scaling, Step, Summary};
