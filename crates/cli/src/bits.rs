@@ -147,7 +147,13 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     let seconds = start.elapsed().as_secs_f64();
     let (summary, labels) = summarise(&plan, &found, choice, seconds, world.size());
     if let Some(folder) = folder {
-        output::write_files(&folder, &summary, &found, (labels.as_slice(), bits.names()), &cancel)?;
+        output::write_files(
+            &folder,
+            &summary,
+            &found,
+            (labels.as_slice(), bits.names()),
+            &cancel,
+        )?;
     }
     print(|to| output::print_to(to, &summary, plan.json))
 }

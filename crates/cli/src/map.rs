@@ -307,6 +307,7 @@ mod tests {
             });
         Summary {
             missing: None,
+            choice: None,
             motet: "0",
             file: "data/<places> & more.csv".to_owned(),
             points: sizes.iter().sum(),

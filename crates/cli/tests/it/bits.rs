@@ -44,10 +44,20 @@ fn sem_g631_every_form_of_a_file_gives_the_same_clusters() {
             assert_eq!(other[field], first[field], "{line}: {field}");
         }
     }
-    assert_eq!(place.names("out"), ["centres.csv", "labels.csv", "trace.json"]);
+    assert_eq!(
+        place.names("out"),
+        ["centres.csv", "labels.csv", "trace.json"]
+    );
     let labels = place.read("out/labels.csv");
-    assert!(labels.starts_with("row,name,cluster\n1,a,1\n2,b,2\n3,c,1\n"), "{labels}");
-    assert!(place.read("out/centres.csv").starts_with("cluster,size,bit0,bit1"));
+    assert!(
+        labels.starts_with("row,name,cluster\n1,a,1\n2,b,2\n3,c,1\n"),
+        "{labels}"
+    );
+    assert!(
+        place
+            .read("out/centres.csv")
+            .starts_with("cluster,size,bit0,bit1")
+    );
     let kmeans = run("cluster bits.fps --bits -k 2 --method kmeans --json");
     assert_eq!(kmeans["inertia"], first["inertia"]);
     let text = place.run("cluster bits.txt --bits -k 2").quiet_success();
@@ -64,7 +74,10 @@ fn sem_g632_without_a_number_the_one_that_lasts_is_taken_and_said() {
     };
     let place = Place::with("bits.txt", (0..24).map(line).collect::<String>());
     let told = json(&place.run("cluster bits.txt --bits --json").quiet_success());
-    assert_eq!((&told["clusters"], &told["choice"]["clusters"]), (&3.into(), &3.into()));
+    assert_eq!(
+        (&told["clusters"], &told["choice"]["clusters"]),
+        (&3.into(), &3.into())
+    );
     let heap = |row: usize| {
         let corner = [[0.0, 0.0], [50.0, 0.0], [0.0, 60.0]][row % 3];
         let by = |step: usize| (row * step % 23) as f64 / 10.0;
@@ -73,12 +86,22 @@ fn sem_g632_without_a_number_the_one_that_lasts_is_taken_and_said() {
     let points = (0..60).map(heap).collect::<String>();
     place.write("points.csv", format!("x,y\n{points}"));
     let told = json(&place.run("cluster points.csv --json -t 2").quiet_success());
-    assert_eq!((&told["clusters"], &told["choice"]["clusters"]), (&3.into(), &3.into()));
+    assert_eq!(
+        (&told["clusters"], &told["choice"]["clusters"]),
+        (&3.into(), &3.into())
+    );
     let text = place.run("cluster points.csv --at-most 5").quiet_success();
     assert!(text.contains("3 clusters last while"), "{text}");
     place.write("d.csv", "0,1,90,91\n1,0,91,90\n90,91,0,1\n91,90,1,0\n");
-    let told = json(&place.run("cluster d.csv --pairwise --at-most 2 --json").quiet_success());
-    assert_eq!((&told["clusters"], &told["choice"]["clusters"]), (&2.into(), &2.into()));
+    let told = json(
+        &place
+            .run("cluster d.csv --pairwise --at-most 2 --json")
+            .quiet_success(),
+    );
+    assert_eq!(
+        (&told["clusters"], &told["choice"]["clusters"]),
+        (&2.into(), &2.into())
+    );
 }
 
 #[test]
@@ -90,7 +113,10 @@ fn sem_g631_what_does_not_fit_is_said_before_any_work() {
     for (line, words) in [
         ("cluster bad.txt --bits -k 2", "line 2"),
         ("cluster d.npy --bits -k 2", "cut short"),
-        ("cluster bits.npy --bits --width 7 -k 2", "row 1 has bit 7 set"),
+        (
+            "cluster bits.npy --bits --width 7 -k 2",
+            "row 1 has bit 7 set",
+        ),
         ("cluster bits.npy --bits --width 9 -k 2", "bits of a row"),
         ("cluster bits.txt --bits --width 8 -k 2", "--width"),
         ("cluster bits.txt --bits -k 7", "6 rows"),
