@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::amount::count;
 use crate::bench::BenchArgs;
-use crate::bits::BitArgs;
 use crate::call::CallArgs;
 use crate::distance::DistanceArgs;
 use crate::doctor::DoctorArgs;
@@ -181,7 +181,7 @@ pub struct TableArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Clusters")]
 pub struct MethodArgs {
-    /// Number of clusters [default: the one that lasts longest as the temperature falls]
+    /// Number of clusters [default for pairs and bits: the one that lasts longest]
     ///
     /// Without it, and without --t-min, the temperature falls until there are more clusters than
     /// --at-most. The number that lasts over the largest factor of the temperature is taken, and
@@ -236,6 +236,22 @@ pub struct PairArgs {
     pub align: AlignArgs,
 }
 
+/// Options for rows of bits.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Bits")]
+pub struct BitArgs {
+    /// FILE holds fingerprints: .npy of bytes, .fps, or lines of the digits 0 and 1
+    ///
+    /// In .npy a row is packed as numpy.packbits(a, axis=1, bitorder="little") does. A squared
+    /// distance is the number of bits that differ; so is a temperature.
+    #[arg(long, conflicts_with = "pairwise")]
+    pub bits: bool,
+
+    /// Bits of a row of .npy [default: all that its bytes have]
+    #[arg(long, value_name = "N", value_parser = count(), requires = "bits")]
+    pub width: Option<usize>,
+}
+
 /// Options that say what to do with the result.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Results")]
@@ -285,8 +301,6 @@ Examples:
       sequences: all pairs are aligned, then clustered; medoids.csv instead of centres and map
   motet cluster keys1052.npy --bits --width 1052 -k 30 --out out
       fingerprints: bits packed in bytes; no map
-  motet cluster iris.csv --columns 1,2,3,4
-      no number of clusters: the one that lasts longest as the temperature falls
 
 Files in the folder of --out, all or none; files of these names are replaced:
   labels.csv   row (from 1), the columns of --keep, the columns, cluster
@@ -298,7 +312,6 @@ Fields of --json: points, columns, dimensions, method, clusters, inertia, spread
   square_unit (of inertia, temperature and free_energy), run_seconds, threads,
   scaling (threads, t1_seconds, tp_seconds, overhead, efficiency, same_result),
   profile (seconds, threads, ranks with their stages, overhead, model),
-  choice (clusters, lasts, appear: temperatures of 2, 3 … clusters) if none was given,
   table (cluster, size, weight, centre, spread), trace (as in trace.json),
   missing (what, dropped_rows, filled_cells), file, geo, standardised, weight,
   constant_columns, files (those written), motet (the version)

@@ -6,14 +6,12 @@ mod read;
 use std::cmp::Reverse;
 use std::time::Instant;
 
-use clap::Args;
 use motet::{Current, World};
 use motet_mining::{
     BitAnnealing, BitClustering, BitKMeans, Bits, CancelToken, Choice, Clusters, Control, Progress,
 };
 use serde::Serialize;
 
-use crate::amount::count;
 use crate::args::ClusterArgs;
 use crate::error::{CliError, OptionError};
 use crate::files::Folder;
@@ -27,22 +25,6 @@ use crate::summary::Step;
 
 /// Columns that the table of a cluster names.
 const NAMED: usize = 8;
-
-/// Options for rows of bits.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Bits")]
-pub struct BitArgs {
-    /// FILE holds fingerprints: .npy of bytes, .fps, or lines of the digits 0 and 1
-    ///
-    /// In .npy a row is packed as numpy.packbits(a, axis=1, bitorder="little") does. A squared
-    /// distance is the number of bits that differ; so is a temperature.
-    #[arg(long, conflicts_with = "pairwise")]
-    pub bits: bool,
-
-    /// Bits of a row of .npy [default: all that its bytes have]
-    #[arg(long, value_name = "N", value_parser = count(), requires = "bits")]
-    pub width: Option<usize>,
-}
 
 /// The result of `motet cluster --bits`; with `--json` this object is printed.
 #[derive(Debug, Clone, Serialize)]

@@ -47,7 +47,9 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     let launched = World::is_one_of_several();
     let spread = args.spread.clone();
     let several = launched || spread.total() > 1;
-    let plan = Plan::of(args, several).map_err(CliError::from);
+    let plan = Plan::of(args, several)
+        .and_then(Plan::for_table)
+        .map_err(CliError::from);
     let (plan, world) = if launched {
         let threads = plan.as_ref().map_or(None, |plan| plan.threads);
         (plan, processes::current(&spread, threads)?)
@@ -250,7 +252,6 @@ fn summarise(
         missing: missing(plan, placed),
         constant_columns: constant_columns(placed, clustering),
         method: plan.search.method(),
-        choice: fit.choice.clone(),
         clusters: table.len(),
         inertia: clustering.inertia * square,
         square_unit: placed.space.square_unit(),

@@ -3,12 +3,11 @@
 use std::time::Instant;
 
 use motet_comm::{CommError, Communicator, Profile, World};
-use motet_mining::{Annealing, Choice, Clustering, Clusters, Control, KMeans, MiningError, Points};
+use motet_mining::{Annealing, Clustering, Clusters, Control, KMeans, MiningError, Points};
 
 use crate::error::{CliError, refusal};
 use crate::plan::Search;
 use crate::processes;
-use crate::ranked;
 
 /// A clustering and how long it took.
 #[derive(Debug)]
@@ -19,8 +18,6 @@ pub(crate) struct Fit {
     pub(crate) seconds: f64,
     /// The ranks it ran on.
     pub(crate) threads: usize,
-    /// Why there are so many clusters, if none were asked for.
-    pub(crate) choice: Option<Choice>,
     /// Where the time went, if the world is to say so.
     pub(crate) profile: Option<Profile>,
 }
@@ -34,7 +31,7 @@ pub(crate) fn fit(
 ) -> Result<Option<Fit>, CliError> {
     let start = Instant::now();
     let outcome = match search {
-        Search::Exactly(clusters) => {
+        Search::Exactly(clusters) | Search::Chosen { at_most: clusters } => {
             let method = Annealing {
                 clusters: Clusters::Exactly(clusters),
                 ..Annealing::default()
@@ -43,7 +40,6 @@ pub(crate) fn fit(
                 gather(&comm, method.fit(&comm, points, control).await).await
             })
         }
-        Search::Chosen { at_most } => return chosen(points, at_most, world, control),
         Search::Found { t_min, at_most } => {
             let clusters = Clusters::Found { t_min, at_most };
             let method = Annealing {
@@ -90,30 +86,7 @@ pub(crate) fn fit(
         clustering,
         seconds,
         threads,
-        choice: None,
         profile,
-    }))
-}
-
-/// Clusters in as many clusters as the points speak for.
-fn chosen(
-    points: &Points,
-    at_most: usize,
-    world: &World,
-    control: &Control<'_>,
-) -> Result<Option<Fit>, CliError> {
-    let (start, method) = (Instant::now(), Annealing::default());
-    let choices = ranked::parts(world, true, async |comm| {
-        method.choose(comm, points, at_most, control).await
-    });
-    let Some(choice) = choices?.and_then(|mut choices| choices.pop()) else {
-        return Ok(None);
-    };
-    let fitted = fit(points, Search::Exactly(choice.clusters), world, control)?;
-    Ok(fitted.map(|fit| Fit {
-        seconds: start.elapsed().as_secs_f64(),
-        choice: Some(choice),
-        ..fit
     }))
 }
 

@@ -72,13 +72,15 @@ mod supervise;
 mod text;
 mod watch;
 
-pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, PairArgs, ResultArgs, TableArgs};
+pub use args::{
+    BitArgs, Cli, ClusterArgs, Command, Method, MethodArgs, PairArgs, ResultArgs, TableArgs,
+};
 pub use bench::{
     AnnealingArgs, BenchArgs, CompareArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs,
     QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SearchArgs, SelectionArgs, SoakArgs,
     StagesArgs, SuiteArgs,
 };
-pub use bits::{BitArgs, BitCluster, BitSummary};
+pub use bits::{BitCluster, BitSummary};
 pub use call::CallArgs;
 pub use distance::{DistanceArgs, DistanceSummary};
 pub use doctor::DoctorArgs;

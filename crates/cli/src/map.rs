@@ -307,7 +307,6 @@ mod tests {
             });
         Summary {
             missing: None,
-            choice: None,
             motet: "0",
             file: "data/<places> & more.csv".to_owned(),
             points: sizes.iter().sum(),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::read::OnMissing;
 use crate::summary::{Cluster, Scaling, Summary};
-use crate::text::{chosen, decimals, fixed, grouped, significant};
+use crate::text::{decimals, fixed, grouped, significant};
 
 /// More columns than this make lines that nobody reads.
 const COLUMNS: usize = 8;
@@ -117,12 +117,6 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
         ("run time", seconds(summary.run_seconds)),
         ("threads", summary.threads.to_string()),
     ];
-    facts.extend(
-        summary
-            .choice
-            .iter()
-            .map(|choice| ("chosen", chosen(choice))),
-    );
     if let Some(missing) = summary.missing {
         let text = match missing.what {
             OnMissing::Mean => format!("{} cells filled by means", grouped(missing.filled_cells)),

@@ -85,7 +85,6 @@ fn picture(summary: &ScaleSummary, labels: &[u32]) -> String {
         constant_columns: Vec::new(),
         method: summary.method.to_owned(),
         clusters: clusters.len(),
-        choice: None,
         inertia: 0.0,
         square_unit: None,
         spread_unit: None,

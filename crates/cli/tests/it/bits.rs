@@ -78,20 +78,6 @@ fn sem_g632_without_a_number_the_one_that_lasts_is_taken_and_said() {
         (&told["clusters"], &told["choice"]["clusters"]),
         (&3.into(), &3.into())
     );
-    let heap = |row: usize| {
-        let corner = [[0.0, 0.0], [50.0, 0.0], [0.0, 60.0]][row % 3];
-        let by = |step: usize| (row * step % 23) as f64 / 10.0;
-        format!("{},{}\n", corner[0] + by(7), corner[1] + by(13))
-    };
-    let points = (0..60).map(heap).collect::<String>();
-    place.write("points.csv", format!("x,y\n{points}"));
-    let told = json(&place.run("cluster points.csv --json -t 2").quiet_success());
-    assert_eq!(
-        (&told["clusters"], &told["choice"]["clusters"]),
-        (&3.into(), &3.into())
-    );
-    let text = place.run("cluster points.csv --at-most 5").quiet_success();
-    assert!(text.contains("3 clusters last while"), "{text}");
     place.write("d.csv", "0,1,90,91\n1,0,91,90\n90,91,0,1\n91,90,1,0\n");
     let told = json(
         &place
