@@ -11,8 +11,9 @@
 //!               clap    checked  table   points   ranks          └─► files, map ─► --out folder
 //! ```
 //!
-//! `motet run` becomes the launcher of an MPI library (`run.rs`), `motet doctor` says what the machine
-//! offers (`doctor.rs`), `motet bench` goes from `args` to an experiment and prints its rows (`bench.rs`).
+//! `motet run` becomes the launcher of an MPI library (`run.rs`), `motet doctor` says what the
+//! machine offers (`doctor.rs`), `motet bench` goes from `args` to an experiment and prints its
+//! rows (`bench.rs`).
 //!
 //! Results go to standard output, progress and remarks to standard error, and every error is one
 //! line that says what, where and what to do. Exit codes: 0 done, 1 a fault of the program, 2 a

@@ -64,7 +64,8 @@ pub struct ServeArgs {
 /// Serves until it is interrupted.
 ///
 /// # Errors
-/// A manifest that cannot be read, or none of whose services serves; an address that cannot be listened on.
+/// A manifest that cannot be read, or none of whose services serves; an address that cannot be
+/// listened on.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let manifest = match &args.manifest {
         Some(path) => fs::read_to_string(path).map_err(|source| InputError::Open {
