@@ -56,7 +56,7 @@ fn sem_g737_a_paced_run_without_anything_to_come_is_stuck() {
 fn sem_g738_injected_events_come_in_their_order_and_at_their_time() {
     within(patience(), || {
         let (simulation, port) = (Simulation::new(1), Port::<(u32, Time)>::new());
-        let (posted, from_thread) = (port.clone(), port.clone());
+        let (posted, from_thread) = (port.clone(), port);
         let shop = simulation.spawn("shop", async move |sim| {
             let mut orders = Vec::new();
             for _ in 0..21 {
