@@ -107,9 +107,7 @@ mod loom_tests {
     use crate::fabric::{AnyFabric, PlaceKind, Team};
     use crate::rank_slot::loom_tests::block_on;
     use motet_sync::thread;
-    use std::future::{Future, poll_fn};
     use std::panic::Location;
-    use std::task::Poll;
 
     const CONTEXT: Apart = Apart {
         communicator: 0,
