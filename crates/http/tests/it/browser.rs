@@ -76,18 +76,18 @@ impl Page {
             requests: Vec::new(),
             profile,
         };
-        let target = page.tell("Target.createTarget", json!({"url": "about:blank"}));
+        let target = page.tell("Target.createTarget", &json!({"url": "about:blank"}));
         let how = json!({"targetId": target["targetId"], "flatten": true});
-        let attached = page.tell("Target.attachToTarget", how);
+        let attached = page.tell("Target.attachToTarget", &how);
         page.session = attached["sessionId"].as_str().unwrap().to_owned();
         for domain in ["Page", "Runtime", "Log", "Network"] {
-            page.tell(&format!("{domain}.enable"), json!({}));
+            page.tell(&format!("{domain}.enable"), &json!({}));
         }
         Some(page)
     }
 
     /// Sends a command: its result.
-    pub(crate) fn tell(&mut self, method: &str, parameters: Value) -> Value {
+    pub(crate) fn tell(&mut self, method: &str, parameters: &Value) -> Value {
         self.next += 1;
         let mut command = json!({"id": self.next, "method": method, "params": parameters});
         if !self.session.is_empty() {
@@ -142,7 +142,7 @@ impl Page {
     /// The value of an expression, which may be a promise.
     pub(crate) fn value(&mut self, expression: &str) -> Value {
         let how = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
-        let told = self.tell("Runtime.evaluate", how);
+        let told = self.tell("Runtime.evaluate", &how);
         let thrown = &told["exceptionDetails"];
         assert!(thrown.is_null(), "{expression}: {thrown}");
         told["result"]["value"].clone()
@@ -150,7 +150,7 @@ impl Page {
 
     /// Opens an address, and waits until it is there.
     pub(crate) fn go(&mut self, url: &str) {
-        self.tell("Page.navigate", json!({"url": url}));
+        self.tell("Page.navigate", &json!({"url": url}));
         while !self.next_event("Page.loadEventFired") {}
     }
 
@@ -177,10 +177,10 @@ impl Page {
     /// The size of the window, in pixels, and whether the user likes it dark.
     pub(crate) fn look_at(&mut self, width: u32, height: u32, dark: bool) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600});
-        self.tell("Emulation.setDeviceMetricsOverride", size);
+        self.tell("Emulation.setDeviceMetricsOverride", &size);
         let scheme = if dark { "dark" } else { "light" };
         let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
-        self.tell("Emulation.setEmulatedMedia", media);
+        self.tell("Emulation.setEmulatedMedia", &media);
     }
 
     /// Presses a key, such as `Tab` or `Enter`.
@@ -193,13 +193,13 @@ impl Page {
         for kind in ["keyDown", "keyUp"] {
             let event = json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code,
                 "text": if kind == "keyDown" { text } else { "" }});
-            self.tell("Input.dispatchKeyEvent", event);
+            self.tell("Input.dispatchKeyEvent", &event);
         }
     }
 
     /// Writes into what has the focus.
     pub(crate) fn write(&mut self, text: &str) {
-        self.tell("Input.insertText", json!({"text": text}));
+        self.tell("Input.insertText", &json!({"text": text}));
     }
 }
 
@@ -207,7 +207,7 @@ impl Drop for Page {
     fn drop(&mut self) {
         if !std::thread::panicking() {
             self.session.clear();
-            self.tell("Browser.close", json!({}));
+            self.tell("Browser.close", &json!({}));
         } else {
             drop(self.browser.kill());
         }
