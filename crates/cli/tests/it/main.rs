@@ -4,6 +4,7 @@ mod bench;
 mod cancel;
 mod doctor;
 mod errors;
+mod flow;
 mod help;
 mod input;
 #[cfg(target_os = "linux")]

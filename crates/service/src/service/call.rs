@@ -1,6 +1,6 @@
 //! A call: what is said before it is awaited, and the wait.
 
-use super::client::{Client, admit, begin, begin_wait, no_answer, post, timeout};
+use super::client::{Client, admit, begin, begin_wait, call_out, no_answer, post, timeout};
 use super::direct::{AtOnce, gives_way};
 use super::slot::{Common, Slot, What};
 use crate::context::Context;
@@ -132,10 +132,15 @@ where
             Err(remote) => {
                 let sent = make
                     .write()
-                    .map(|(name, body)| remote.call(name, body, options));
-                return Calling(Stage::Boxed(Box::pin(async move {
-                    from_value("an answer", sent?.await?)
-                })));
+                    .and_then(|(name, body)| call_out(remote, name, body, options));
+                return Calling(match sent {
+                    Err(fault) => Stage::refused(fault),
+                    Ok(sent) => {
+                        Stage::Boxed(Box::pin(
+                            async move { from_value("an answer", sent.await?) },
+                        ))
+                    }
+                });
             }
         };
         let context = Context::current();

@@ -97,9 +97,7 @@ impl<C: Contract> Client<C> {
         match &self.target {
             Target::Here(slot) => Ok(super::any_service::info(slot)),
             Target::Elsewhere(remote) => {
-                let info = remote
-                    .call("lookup", Value::Null, Options::default())
-                    .await?;
+                let info = call_out(remote, "lookup", Value::Null, Options::default())?.await?;
                 crate::json::from_value("the answer of lookup", info)
             }
         }
@@ -261,6 +259,27 @@ impl<C: Contract> Client<C> {
     }
 }
 
+/// Calls a service of another process: the answer is there by the deadline of whose handler calls, whatever the way
+/// does.
+pub(crate) fn call_out(
+    remote: &Arc<dyn Remote>,
+    name: &str,
+    body: Value,
+    mut options: Options,
+) -> Result<Answering, Fault> {
+    let Some((own, until, within)) = Context::current().call_out(remote.path(), options.within)?
+    else {
+        return Ok(remote.call(name, body, options));
+    };
+    options.within = Some(within);
+    let sent = remote.call(name, body, options);
+    let path = remote.path().to_owned();
+    Ok(Box::pin(async move {
+        let answer = own.deadlines().before(until, sent).await;
+        answer.unwrap_or_else(|_| Err(timeout(&path)))
+    }))
+}
+
 /// Checks whether `what` may be asked for, takes room and posts it. Until when the answer may take.
 pub(crate) fn begin<C: Contract>(
     slot: &Arc<Slot<C>>,
@@ -321,7 +340,7 @@ pub(crate) fn admit<C: Contract>(
     waits: bool,
 ) -> Result<Envelope, Fault> {
     let common = &slot.common;
-    if waits && group != Group::Independent && context.is_held_by(common.id) {
+    if waits && group != Group::Independent && context.is_held_by(&**common) {
         let reason = "the service would wait for itself: a handler of it awaits this call; \
                       call a method, or answer first";
         return Err(Fault::new(FaultCode::SelfCall, reason).of_service(&common.path));
