@@ -85,9 +85,7 @@ class _Markov(BaseEstimator):
         X = self._shown(X)
         return self._model.score(X, _lengths(X, lengths), ranks(self.n_jobs))
 
-    def decode(
-        self, X: Any, lengths: Sequence[int] | None = None
-    ) -> tuple[float, numpy.ndarray]:
+    def decode(self, X: Any, lengths: Sequence[int] | None = None) -> tuple[float, numpy.ndarray]:
         """Give ln p of the most probable states (Viterbi), and those states."""
         fitted(self, "transmat_")
         X = self._shown(X)

@@ -8,6 +8,8 @@
 //! ```text
 //!  motet/cluster.py, mixture.py, hmm.py ─► fit.rs (a run that is watched) ─► motet::mining
 //!  motet/comm.py ───────────────────────► world.rs ─► motet::World
+//!  motet/ports.py ──────────────────────► ports.rs, arbiters.rs, dispatch.rs ─► handlers.rs (calls Python)
+//!        └ _awaiting.py (asyncio) ─────────► waiting.rs
 //!  motet/_cli.py ───────────────────────► cli.rs ─► motet_cli::main
 //! ```
 //!
@@ -18,16 +20,21 @@
     reason = "arguments come from Python by value"
 )]
 
+mod arbiters;
 mod cli;
 mod cluster;
 mod comm;
+mod dispatch;
 mod errors;
 mod fit;
+mod handlers;
 mod markov;
 mod mixture;
 mod own;
 mod pickled;
 mod points;
+mod ports;
+mod waiting;
 mod world;
 
 use pyo3::prelude::*;
@@ -44,6 +51,22 @@ fn _motet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<mixture::Mixture>()?;
     module.add_class::<comm::Comm>()?;
     module.add_class::<world::World>()?;
+    module.add("Closed", module.py().get_type::<ports::Closed>())?;
+    module.add_class::<ports::Port>()?;
+    module.add_class::<ports::Part>()?;
+    module.add_class::<dispatch::Dispatcher>()?;
+    module.add_class::<dispatch::Queue>()?;
+    module.add_class::<arbiters::Arbiter>()?;
+    module.add_class::<arbiters::Activation>()?;
+    module.add_class::<waiting::Waiting>()?;
+    module.add_class::<waiting::Alarm>()?;
+    module.add_function(wrap_pyfunction!(arbiters::receive, module)?)?;
+    module.add_function(wrap_pyfunction!(arbiters::several, module)?)?;
+    module.add_function(wrap_pyfunction!(arbiters::join, module)?)?;
+    module.add_function(wrap_pyfunction!(arbiters::after, module)?)?;
+    module.add_function(wrap_pyfunction!(arbiters::choice, module)?)?;
+    module.add_function(wrap_pyfunction!(arbiters::interleave, module)?)?;
+    module.add_function(wrap_pyfunction!(dispatch::sleeping, module)?)?;
     module.add_function(wrap_pyfunction!(cli::main, module)?)?;
     module.add_function(wrap_pyfunction!(cluster::anneal, module)?)?;
     module.add_function(wrap_pyfunction!(cluster::kmeans, module)?)?;

@@ -7,6 +7,7 @@ use crate::call::CallArgs;
 use crate::distance::DistanceArgs;
 use crate::doctor::DoctorArgs;
 use crate::flow::FlowArgs;
+use crate::keys::KeysArgs;
 use crate::manual::{CompletionsArgs, ManArgs};
 use crate::pairs::AlignArgs;
 use crate::read::OnMissing;
@@ -50,6 +51,8 @@ pub enum Command {
     Watch(WatchArgs),
     /// Run workflows of services, and resume them
     Flow(FlowArgs),
+    /// Make the certificate of a node, and tokens for those who may call it
+    Keys(KeysArgs),
     /// Measure the runtime on this machine
     Bench(BenchArgs),
     /// Start a program on threads, processes and nodes

@@ -12,7 +12,7 @@ use crate::error::{BenchError, CliError, OptionError, OutputError};
 #[cfg(unix)]
 use crate::supervise;
 use crate::{
-    bench, call, cluster, distance, doctor, flow, manual, own, pairwise, run, serve, watch,
+    bench, call, cluster, distance, doctor, flow, keys, manual, own, pairwise, run, serve, watch,
 };
 
 /// Runs the program with these arguments, the first of which is its own name.
@@ -51,6 +51,7 @@ where
         Command::Call(args) => call::run(args),
         Command::Watch(args) => watch::run(&args),
         Command::Flow(args) => flow::run(&args),
+        Command::Keys(args) => keys::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Run(args) => run::run(args),
         Command::Doctor(args) => doctor::run(&args),

@@ -101,7 +101,8 @@ pub struct FlowHowArgs {
 /// Runs, watches or resumes.
 ///
 /// # Errors
-/// A file that is no workflow; a run that is there already, or is not there; a step that has failed; an interruption.
+/// A file that is no workflow; a run that is there already, or is not there; a step that has
+/// failed; an interruption.
 pub(crate) fn run(args: &FlowArgs) -> Result<(), CliError> {
     match &args.what {
         FlowCommand::Run(args) => {
@@ -165,7 +166,7 @@ const PAUSE: Duration = Duration::from_secs(2);
 
 impl<'a> Told<'a> {
     fn begin(name: &str, how: &'a FlowHowArgs) -> Result<Self, CliError> {
-        let peer = Peer::at(&how.node.url).map_err(|fault| refused(&fault))?;
+        let peer = how.node.peer()?;
         Ok(Told {
             name: name.to_owned(),
             how,

@@ -1,5 +1,5 @@
-//! A bank whose process is killed in the middle of its work: what was answered is there, and what is asked for again with the
-//! same key is done once.
+//! A bank whose process is killed in the middle of its work: what was answered is there, and what
+//! is asked for again with the same key is done once.
 //!
 //! The program starts itself as the process that is killed.
 
@@ -105,8 +105,8 @@ fn main() -> Result<(), Fault> {
     Ok(())
 }
 
-/// Starts the bank in a process of its own, and kills it (SIGKILL) when it has answered so many transfers anew. How many
-/// it has answered in all.
+/// Starts the bank in a process of its own, and kills it (SIGKILL) when it has answered so many
+/// transfers anew. How many it has answered in all.
 fn killed(file: &Path, answered: u64, kill_after: u64) -> u64 {
     let program = std::env::current_exe().expect("the program has a file");
     let mut command = Command::new(program);

@@ -1,5 +1,6 @@
-//! Similarity search as a service: a source of compounds as it was recorded, and an index that answers which are the
-//! most similar to one of them by Tanimoto's coefficient of their fingerprints. Each hit has a link to PubChem.
+//! Similarity search as a service: a source of compounds as it was recorded, and an index that
+//! answers which are the most similar to one of them by Tanimoto's coefficient of their
+//! fingerprints. Each hit has a link to PubChem.
 //!
 //! ```text
 //!  /source (64 compounds, recorded) ◄── get, and again when it has changed ── /index ◄── similar, by any number at once

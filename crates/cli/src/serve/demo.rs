@@ -1,4 +1,5 @@
-//! The services of the demonstration: a robot in a room, points that are clustered on ranks, workflows.
+//! The services of the demonstration: a robot in a room, points that are clustered on ranks,
+//! workflows.
 //!
 //! ```text
 //!  /drive ──► /world ──► (each tenth of a second) ──► /bumper          /source ──► /clustering, a job on ranks

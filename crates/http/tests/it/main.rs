@@ -1,7 +1,11 @@
 //! What the crate promises, by number of the promise (`sem_g…`) and of DSS's behaviour (`dss_…`).
 
+mod browser;
+mod console;
 mod dss;
 mod events;
+#[cfg(feature = "tls")]
+mod keys;
 mod peers;
 mod refusals;
 mod till;

@@ -1,8 +1,10 @@
-//! Every case of CCR and of DSS has a test that bears its number, or a line that says how motet differs.
+//! Every case of CCR and of DSS has a test that bears its number, or a line that says how motet
+//! differs.
 //!
-//! The cases are numbered from 1. A test is a function with `#[test]` whose name contains `ccr_NNN`, several
-//! of them as in `dss_003_007` and `dss_003_to_007`; a line is a row of the semantics' table of cases,
-//! which begins with their numbers: `| 7 |`, `| 61, 62 |`, `| 64 to 66 |`.
+//! The cases are numbered from 1. A test is a function with `#[test]` whose name contains
+//! `ccr_NNN`, several of them as in `dss_003_007` and `dss_003_to_007`; a line is a row of the
+//! semantics' table of cases, which begins with their numbers: `| 7 |`, `| 61, 62 |`, `| 64 to 66
+//! |`.
 
 use crate::source::Tree;
 use crate::tidy::Finding;

@@ -29,7 +29,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("motet-service-macros", &[]),
     ("motet-service", &["motet-comm", "motet-service-macros"]),
     ("motet-http", &["motet-service"]),
-    ("motet-mesh", &["motet-service"]),
+    ("motet-mesh", &["motet-ports"]),
     (
         "motet",
         &[

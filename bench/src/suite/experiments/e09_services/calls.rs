@@ -141,8 +141,8 @@ async fn measure(
     Ok(took.as_secs_f64() * 1e6 / (group * groups) as f64)
 }
 
-/// Microseconds of a message to a task of tokio on one worker: a queue of requests, each with its oneshot.
-/// With an answer for each, or with one behind each group.
+/// Microseconds of a message to a task of tokio on one worker: a queue of requests, each with its
+/// oneshot. With an answer for each, or with one behind each group.
 pub(crate) fn on_tokio(
     answers: bool,
     group: usize,

@@ -1,0 +1,297 @@
+//! Arbiters whose handlers are written in Python.
+
+use crate::dispatch::Queue;
+use crate::errors::MotetError;
+use crate::handlers::{Handler, Item, handle};
+use crate::ports::{Outside, Part, Port, wants};
+use motet::ports::{Active, Attach, Outlet};
+use motet::{
+    ActiveInterleave, After, Choice, Interleave, MultipleItemReceive, MultiplePortReceive,
+    QueueError, Receive,
+};
+use motet_sync::{Arc, Mutex};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::time::Duration;
+
+/// An arbiter that has been built and is not at work yet.
+#[pyclass(frozen, module = "motet._motet")]
+pub(crate) struct Arbiter(Mutex<Option<Plan>>);
+
+/// Which one. Each activates once.
+enum Plan {
+    Receive(Receive<Item>),
+    Several(MultipleItemReceive<Item>),
+    Join(MultiplePortReceive<Item>),
+    JoinSeveral(MultiplePortReceive<Vec<Item>>),
+    After(After),
+    Choice(Choice<Vec<Plan>>),
+    Interleave(Interleave),
+}
+
+impl Arbiter {
+    fn new(plan: Plan) -> Arbiter {
+        Arbiter(Mutex::new(Some(plan)))
+    }
+
+    fn take(&self) -> PyResult<Plan> {
+        self.0.lock().take().ok_or_else(|| {
+            PyValueError::new_err("the arbiter is at work already, or is a part of another")
+        })
+    }
+}
+
+impl Attach for Plan {
+    type Ports = Box<dyn Send>;
+
+    fn attach(self, outlet: Outlet) -> (std::sync::Arc<dyn Active>, Box<dyn Send>) {
+        fn kept<A: Attach>(of: A, outlet: Outlet) -> (std::sync::Arc<dyn Active>, Box<dyn Send>) {
+            let (arbiter, ports) = of.attach(outlet);
+            (arbiter, Box::new(ports))
+        }
+        match self {
+            Plan::Receive(receive) => kept(receive, outlet),
+            Plan::Several(receive) => kept(receive, outlet),
+            Plan::Join(join) => kept(join, outlet),
+            Plan::JoinSeveral(join) => kept(join, outlet),
+            Plan::After(after) => kept(after, outlet),
+            Plan::Choice(choice) => kept(choice, outlet),
+            Plan::Interleave(_) => unreachable!("an interleave is no part of another arbiter"),
+        }
+    }
+
+    fn is_once(&self) -> bool {
+        match self {
+            Plan::Receive(receive) => receive.is_once(),
+            Plan::Several(receive) => receive.is_once(),
+            Plan::Join(join) => join.is_once(),
+            Plan::JoinSeveral(join) => join.is_once(),
+            Plan::After(_) | Plan::Choice(_) => true,
+            Plan::Interleave(_) => false,
+        }
+    }
+}
+
+#[pymethods]
+impl Arbiter {
+    /// Puts it to work.
+    fn activate(&self, py: Python<'_>, queue: &Queue) -> PyResult<Activation> {
+        let plan = self.take()?;
+        let started = py.detach(|| -> Result<Work, QueueError> {
+            Ok(match plan {
+                Plan::Interleave(interleave) => {
+                    Work::Interleave(interleave.activate(queue.inner())?)
+                }
+                plan => Work::Other(Attach::activate(plan, queue.inner())?),
+            })
+        });
+        let work = started.map_err(|error| MotetError::new_err(error.to_string()))?;
+        Ok(Activation(Outside::new(work)))
+    }
+}
+
+/// An arbiter at work, or done.
+#[pyclass(frozen, module = "motet._motet")]
+pub(crate) struct Activation(Outside<Work>);
+
+enum Work {
+    Other(motet::ports::Activation),
+    Interleave(ActiveInterleave),
+}
+
+#[pymethods]
+impl Activation {
+    /// Takes it off its ports: nothing new starts.
+    fn cleanup(&self, py: Python<'_>) {
+        py.detach(|| match self.0.get() {
+            Work::Other(activation) => activation.cleanup(),
+            Work::Interleave(interleave) => interleave.cleanup(),
+        });
+    }
+
+    /// Whether it can still take items.
+    fn is_active(&self, py: Python<'_>) -> bool {
+        py.detach(|| match self.0.get() {
+            Work::Other(activation) => activation.is_active(),
+            Work::Interleave(interleave) => interleave.is_active(),
+        })
+    }
+}
+
+/// Handles items of a port.
+#[pyfunction]
+pub(crate) fn receive(
+    port: &Port,
+    handler: Py<PyAny>,
+    once: bool,
+    at_most: Option<usize>,
+    guard: Option<Py<PyAny>>,
+) -> PyResult<Arbiter> {
+    let handler: Handler = Arc::new(handler);
+    let run = move |item: Item| handle(Arc::clone(&handler), vec![item]);
+    let mut receive = match once {
+        true => Receive::once_async(port.inner(), run),
+        false => Receive::persistent_async(port.inner(), run),
+    };
+    match at_most {
+        Some(_) if once => {
+            return Err(PyValueError::new_err(
+                "at_most is for a receive that is not once",
+            ));
+        }
+        Some(0) => return Err(PyValueError::new_err("at_most is at least 1")),
+        Some(count) => receive = receive.at_most(count),
+        None => {}
+    }
+    if let Some(guard) = guard {
+        receive = receive.when(wants(Arc::new(guard)));
+    }
+    Ok(Arbiter::new(Plan::Receive(receive)))
+}
+
+/// Handles several items of a port at a time, or what is there when the time is over.
+#[pyfunction]
+pub(crate) fn several(
+    port: &Port,
+    count: usize,
+    handler: Py<PyAny>,
+    once: bool,
+    seconds: Option<f64>,
+) -> PyResult<Arbiter> {
+    if count == 0 {
+        return Err(PyValueError::new_err("count is at least 1"));
+    }
+    let handler: Handler = Arc::new(handler);
+    let run = move |items: Vec<Item>| handle(Arc::clone(&handler), listed(vec![items]));
+    let mut receive = match once {
+        true => MultipleItemReceive::once_async(port.inner(), count, run),
+        false => MultipleItemReceive::persistent_async(port.inner(), count, run),
+    };
+    if let Some(seconds) = seconds {
+        receive = receive.or_after(span(seconds)?);
+    }
+    Ok(Arbiter::new(Plan::Several(receive)))
+}
+
+/// Handles items of several ports together.
+#[pyfunction]
+pub(crate) fn join(
+    parts: Vec<PyRef<'_, Part>>,
+    handler: Py<PyAny>,
+    once: bool,
+) -> PyResult<Arbiter> {
+    let mut ids: Vec<u64> = parts
+        .iter()
+        .map(|part| part.port.get().inner().id())
+        .collect();
+    ids.sort_unstable();
+    if ids.is_empty() || ids.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(PyValueError::new_err(
+            "a join names at least one port, and none twice: take several items of a port with times",
+        ));
+    }
+    let handler: Handler = Arc::new(handler);
+    if parts.iter().all(|part| part.count.is_none()) {
+        let row: Vec<_> = parts.iter().map(|part| part.single()).collect();
+        let run = move |items: Vec<Item>| handle(Arc::clone(&handler), items);
+        let join = match once {
+            true => MultiplePortReceive::once_async(row, run),
+            false => MultiplePortReceive::persistent_async(row, run),
+        };
+        return Ok(Arbiter::new(Plan::Join(join)));
+    }
+    let row: Vec<_> = parts.iter().map(|part| part.batch()).collect();
+    let alone: Vec<bool> = parts.iter().map(|part| part.count.is_none()).collect();
+    let run = move |items: Vec<Vec<Item>>| {
+        let given = items
+            .into_iter()
+            .zip(&alone)
+            .flat_map(|(items, alone)| match alone {
+                true => items,
+                false => listed(vec![items]),
+            });
+        handle(Arc::clone(&handler), given.collect())
+    };
+    let join = match once {
+        true => MultiplePortReceive::once_async(row, run),
+        false => MultiplePortReceive::persistent_async(row, run),
+    };
+    Ok(Arbiter::new(Plan::JoinSeveral(join)))
+}
+
+/// Lists of Python.
+fn listed(rows: Vec<Vec<Item>>) -> Vec<Item> {
+    // Without an interpreter no handler runs.
+    let made = Python::try_attach(|py| {
+        let each = rows.into_iter().map(|items| {
+            let list = pyo3::types::PyList::new(py, items);
+            list.map(|list| list.into_any().unbind())
+        });
+        each.collect::<PyResult<Vec<Item>>>()
+    });
+    made.and_then(Result::ok).unwrap_or_default()
+}
+
+fn span(seconds: f64) -> PyResult<Duration> {
+    let span = Duration::try_from_secs_f64(seconds);
+    span.map_err(|error| PyValueError::new_err(format!("{seconds} seconds: {error}")))
+}
+
+/// Handles the end of a time.
+#[pyfunction]
+pub(crate) fn after(seconds: f64, handler: Py<PyAny>) -> PyResult<Arbiter> {
+    let after = After::new(span(seconds)?, move || {
+        let outcome = Python::try_attach(|py| handler.call0(py).map(drop));
+        if let Some(Err(raised)) = outcome {
+            std::panic::resume_unwind(Box::new(raised));
+        }
+    });
+    Ok(Arbiter::new(Plan::After(after)))
+}
+
+/// The first of several arbiters that can run.
+#[pyfunction]
+pub(crate) fn choice(branches: Vec<PyRef<'_, Arbiter>>) -> PyResult<Arbiter> {
+    let mut plans = Vec::with_capacity(branches.len());
+    for branch in &branches {
+        plans.push(branch.take()?);
+    }
+    if plans.is_empty() || plans.iter().any(|plan| !plan.is_once()) {
+        return Err(PyValueError::new_err(
+            "a choice is among branches that take items once: write once=True",
+        ));
+    }
+    Ok(Arbiter::new(Plan::Choice(Choice::any(plans))))
+}
+
+/// Arbiters of which some run together, some alone, and one last.
+#[pyfunction]
+pub(crate) fn interleave(
+    concurrent: Vec<PyRef<'_, Arbiter>>,
+    exclusive: Vec<PyRef<'_, Arbiter>>,
+    teardown: Vec<PyRef<'_, Arbiter>>,
+) -> PyResult<Arbiter> {
+    let part = |arbiter: &Arbiter| match arbiter.take()? {
+        Plan::Interleave(_) => Err(PyValueError::new_err(
+            "an interleave is no part of another arbiter",
+        )),
+        plan => Ok(plan),
+    };
+    let mut made = Interleave::new();
+    for arbiter in &concurrent {
+        made = made.concurrent(part(arbiter)?);
+    }
+    for arbiter in &exclusive {
+        made = made.exclusive(part(arbiter)?);
+    }
+    for arbiter in &teardown {
+        let plan = part(arbiter)?;
+        if !plan.is_once() {
+            return Err(PyValueError::new_err(
+                "a teardown takes items once: write once=True",
+            ));
+        }
+        made = made.teardown(plan);
+    }
+    Ok(Arbiter::new(Plan::Interleave(made)))
+}

@@ -1,0 +1,201 @@
+//! Dispatchers and queues, for handlers of Python.
+
+use crate::errors::MotetError;
+use crate::handlers::{handle, raised};
+use crate::ports::{Outside, Port};
+use crate::waiting::{Waiting, blocked};
+use motet::{
+    DispatcherConfig, DispatcherQueue, Exception, ExecutionPolicy, FromHandler, QueueConfig,
+};
+use motet_sync::{Arc, Mutex, thread};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::pin::pin;
+use std::time::Duration;
+
+/// Threads that run handlers.
+#[pyclass(frozen, module = "motet._motet")]
+pub(crate) struct Dispatcher {
+    inner: Mutex<Option<Arc<motet::Dispatcher>>>,
+    #[pyo3(get)]
+    workers: usize,
+}
+
+impl Dispatcher {
+    pub(crate) fn open(&self) -> PyResult<Arc<motet::Dispatcher>> {
+        let inner = self.inner.lock().clone();
+        inner.ok_or_else(|| MotetError::new_err("the dispatcher has been closed"))
+    }
+}
+
+#[pymethods]
+impl Dispatcher {
+    /// With so many threads. `tell(queue, exception)` is called with what handlers raise, unless their queue has a port
+    /// for it.
+    #[new]
+    fn new(threads: usize, name: String, tell: Py<PyAny>) -> PyResult<Dispatcher> {
+        let config = DispatcherConfig {
+            threads,
+            name,
+            ..DispatcherConfig::default()
+        };
+        let inner = motet::Dispatcher::with(config);
+        let inner = inner.map_err(|error| MotetError::new_err(error.to_string()))?;
+        inner.on_exception(move |exception| {
+            // Without an interpreter nobody hears it.
+            Python::try_attach(|py| told(py, &tell, exception));
+        });
+        let workers = inner.workers();
+        Ok(Dispatcher {
+            inner: Mutex::new(Some(Arc::new(inner))),
+            workers,
+        })
+    }
+
+    /// A queue of it; one with a depth refuses what comes when so many handlers wait.
+    fn queue(&self, name: &str, depth: Option<usize>) -> PyResult<Queue> {
+        let policy = match depth {
+            Some(0) => return Err(PyValueError::new_err("a queue of depth 0 takes nothing")),
+            Some(depth) => ExecutionPolicy::RejectTasks { depth },
+            None => ExecutionPolicy::Unconstrained,
+        };
+        let config = QueueConfig {
+            policy,
+            ..QueueConfig::named(name)
+        };
+        Ok(Queue(Outside::new(self.open()?.queue(config))))
+    }
+
+    /// Waits until nothing is queued and nothing runs.
+    #[pyo3(signature = (seconds=None))]
+    fn wait_idle(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
+        let inner = self.open()?;
+        elsewhere(py, seconds, move || inner.wait_idle())
+    }
+
+    /// Runs what is queued, and ends the threads. What could not run is cleaned up: its items go back to their ports.
+    #[pyo3(signature = (seconds=None))]
+    fn close(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
+        let Some(inner) = self.inner.lock().take() else {
+            return Ok(());
+        };
+        elsewhere(py, seconds, move || end(inner))
+    }
+
+    /// Who waits for what.
+    fn why(&self, py: Python<'_>) -> PyResult<String> {
+        let inner = self.open()?;
+        Ok(py.detach(|| inner.waiting().to_string()))
+    }
+}
+
+/// Does on a thread of its own what must not be done on a dispatcher's, and waits for it.
+fn elsewhere(
+    py: Python<'_>,
+    seconds: Option<f64>,
+    work: impl FnOnce() + Send + 'static,
+) -> PyResult<()> {
+    let ended = motet::Port::new();
+    let tell = ended.clone();
+    let body = move || {
+        work();
+        // Nobody listens once the calling thread has given up.
+        let _ = tell.post(());
+    };
+    let started = thread::spawn_named("motet-wait", body);
+    drop(started.map_err(|error| MotetError::new_err(error.to_string()))?);
+    let mut waits = pin!(ended.recv());
+    blocked(py, seconds, waits.as_mut())
+}
+
+fn end(dispatcher: Arc<motet::Dispatcher>) {
+    // Another thread may wait for it to be idle: then the last of them ends it.
+    if let Some(dispatcher) = Arc::into_inner(dispatcher) {
+        dispatcher
+            .drain()
+            .into_iter()
+            .for_each(motet::Task::cleanup);
+    }
+}
+
+impl Drop for Dispatcher {
+    fn drop(&mut self) {
+        if let Some(inner) = self.inner.lock().take() {
+            // This may be a thread of it, and a handler may want the interpreter: nobody waits here.
+            drop(thread::spawn_named("motet-end", move || end(inner)));
+        }
+    }
+}
+
+/// Tells a function of Python what a handler has raised.
+fn told(py: Python<'_>, tell: &Py<PyAny>, exception: Exception) {
+    let queue = exception.queue().to_owned();
+    let raised = raised(exception).into_value(py);
+    if let Err(error) = tell.call1(py, (queue, raised)) {
+        error.write_unraisable(py, Some(tell.bind(py)));
+    }
+}
+
+/// Where handlers wait for a thread.
+#[pyclass(frozen, module = "motet._motet")]
+pub(crate) struct Queue(Outside<DispatcherQueue>);
+
+impl Queue {
+    pub(crate) fn inner(&self) -> &DispatcherQueue {
+        self.0.get()
+    }
+}
+
+#[pymethods]
+impl Queue {
+    /// Calls a function there.
+    fn enqueue(&self, py: Python<'_>, function: Py<PyAny>, arguments: Py<PyTuple>) -> PyResult<()> {
+        let arguments: Vec<Py<PyAny>> = arguments.bind(py).iter().map(Bound::unbind).collect();
+        let function = Arc::new(function);
+        let queued = py.detach(|| {
+            FromHandler::new_async(move || handle(function, arguments)).activate(self.inner())
+        });
+        queued.map_err(|error| MotetError::new_err(error.to_string()))
+    }
+
+    /// Starts nothing more until it is resumed.
+    fn suspend(&self, py: Python<'_>) {
+        py.detach(|| self.inner().suspend());
+    }
+
+    fn resume(&self, py: Python<'_>) {
+        py.detach(|| self.inner().resume());
+    }
+
+    /// A port that gets what the handlers of this queue raise.
+    fn exception_port(&self, py: Python<'_>) -> Port {
+        let port = motet::Port::new();
+        let poster = port.clone();
+        py.detach(|| {
+            self.inner().on_exception(move |exception| {
+                Python::try_attach(|py| {
+                    let raised = raised(exception).into_value(py);
+                    let refused = py.detach(|| poster.post(raised.into_any()));
+                    if let Err(refused) = refused {
+                        let error = PyErr::from_value(refused.item.into_bound(py));
+                        error.write_unraisable(py, None);
+                    }
+                });
+            });
+        });
+        Port::of(port)
+    }
+}
+
+/// Waits for a time, on a dispatcher.
+#[pyfunction]
+pub(crate) fn sleeping(py: Python<'_>, seconds: f64) -> PyResult<Waiting> {
+    let span = Duration::try_from_secs_f64(seconds);
+    let span = span.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let nothing = py.None();
+    Ok(Waiting::new(async move {
+        motet::ports::timer::sleep(span).await;
+        Ok(nothing)
+    }))
+}

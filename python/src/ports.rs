@@ -1,0 +1,168 @@
+//! Ports whose items are objects of Python.
+//!
+//! A guard runs under the locks of its ports and needs the interpreter: so nobody holds the interpreter while it waits
+//! for such a lock. Every call here gives it away first.
+
+use crate::errors::MotetError;
+use crate::handlers::Item;
+use crate::waiting::Waiting;
+use motet::{Port as OfItems, ports};
+use motet_sync::Arc;
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+create_exception!(
+    motet,
+    Closed,
+    MotetError,
+    "The port is closed, and has no item left."
+);
+
+/// What is dropped without the interpreter: it takes locks, or waits.
+pub(crate) struct Outside<T: Send>(Option<T>);
+
+impl<T: Send> Outside<T> {
+    pub(crate) fn new(inner: T) -> Self {
+        Outside(Some(inner))
+    }
+
+    pub(crate) fn get(&self) -> &T {
+        self.0.as_ref().expect("it is there until the drop")
+    }
+}
+
+impl<T: Send> Drop for Outside<T> {
+    fn drop(&mut self) {
+        let inner = self.0.take();
+        // Without an interpreter there is nothing to give away.
+        let mut rest = Some(inner);
+        Python::try_attach(|py| {
+            let inner = rest.take();
+            py.detach(|| drop(inner));
+        });
+    }
+}
+
+/// A port.
+#[pyclass(frozen, module = "motet._motet")]
+pub(crate) struct Port(Outside<OfItems<Item>>);
+
+impl Port {
+    pub(crate) fn inner(&self) -> &OfItems<Item> {
+        self.0.get()
+    }
+
+    pub(crate) fn of(port: OfItems<Item>) -> Port {
+        Port(Outside::new(port))
+    }
+}
+
+#[pymethods]
+impl Port {
+    #[new]
+    fn new() -> Port {
+        Port::of(OfItems::new())
+    }
+
+    fn post(&self, py: Python<'_>, item: Item) -> PyResult<()> {
+        match py.detach(|| self.inner().post(item)) {
+            Ok(()) => Ok(()),
+            Err(refused) => Err(match refused.reason {
+                motet::PostRefusal::Closed => Closed::new_err("the port is closed"),
+                reason => MotetError::new_err(reason.to_string()),
+            }),
+        }
+    }
+
+    /// The oldest item in a tuple of one, if there is one.
+    fn test(&self, py: Python<'_>) -> Option<(Item,)> {
+        py.detach(|| self.inner().test()).map(|item| (item,))
+    }
+
+    fn item_count(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.inner().item_count())
+    }
+
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.inner().close());
+    }
+
+    fn is_closed(&self) -> bool {
+        self.inner().is_closed()
+    }
+
+    /// What waits for an item.
+    fn taking(&self) -> Waiting {
+        let port = self.inner().clone();
+        Waiting::new(async move {
+            let came = port.recv().or_closed().await;
+            came.map_err(|_| Closed::new_err("the port is closed"))
+        })
+    }
+
+    /// The name that tells it from others.
+    fn id(&self) -> u64 {
+        self.inner().id()
+    }
+}
+
+/// A part of a join: an item of a port, or several, or such that a guard wants.
+#[pyclass(frozen, module = "motet._motet")]
+pub(crate) struct Part {
+    pub(crate) port: Py<Port>,
+    pub(crate) count: Option<usize>,
+    pub(crate) guard: Option<Arc<Py<PyAny>>>,
+}
+
+#[pymethods]
+impl Part {
+    #[new]
+    fn new(port: Py<Port>, count: Option<usize>, guard: Option<Py<PyAny>>) -> PyResult<Part> {
+        if count == Some(0) {
+            return Err(PyValueError::new_err(
+                "a part takes at least one item at a time",
+            ));
+        }
+        let guard = guard.map(Arc::new);
+        Ok(Part { port, count, guard })
+    }
+}
+
+impl Part {
+    /// One item.
+    pub(crate) fn single(&self) -> ports::Part<Item> {
+        let port = self.port.get().inner();
+        match &self.guard {
+            Some(guard) => port.when(wants(Arc::clone(guard))),
+            None => ports::IntoPart::into_part(port),
+        }
+    }
+
+    /// So many items.
+    pub(crate) fn batch(&self) -> ports::Batch<Item> {
+        let (port, count) = (self.port.get().inner(), self.count.unwrap_or(1));
+        match &self.guard {
+            Some(guard) => port.when(wants(Arc::clone(guard))).times(count),
+            None => port.times(count),
+        }
+    }
+}
+
+/// A guard of Python. One that raises wants nothing; what it raises is told as an exception of nobody.
+pub(crate) fn wants(guard: Arc<Py<PyAny>>) -> impl Fn(&Item) -> bool + Send + Sync + 'static {
+    move |item| {
+        let wanted = Python::try_attach(|py| {
+            let asked = || {
+                let arguments = PyTuple::new(py, [item.bind(py)])?;
+                guard.bind(py).call1(arguments)?.is_truthy()
+            };
+            asked().unwrap_or_else(|error| {
+                error.write_unraisable(py, Some(guard.bind(py)));
+                false
+            })
+        });
+        wanted.unwrap_or(false)
+    }
+}

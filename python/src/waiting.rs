@@ -1,0 +1,164 @@
+//! What Python awaits: a future of Rust that a loop of asyncio, a dispatcher or a blocked thread polls.
+//!
+//! ```text
+//!  await port.get() ─► Waiting::poll ─► pending      any thread: wake ─► Alarm ─► loop.call_soon_threadsafe, once
+//!        ▲                                                                              │ for all that are ready
+//!        └────────────────────────── the loop: Alarm::take ◄────────────────────────────┘
+//! ```
+
+use crate::errors::MotetError;
+use motet::{BlockingError, wait_blocking_for};
+use motet_sync::{Arc, Mutex};
+use pyo3::exceptions::{PyRuntimeError, PyTimeoutError};
+use pyo3::prelude::*;
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
+
+/// So often a thread that waits looks for signals.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What gives an object of Python.
+pub(crate) type Awaited = Pin<Box<dyn Future<Output = PyResult<Py<PyAny>>> + Send>>;
+
+/// A future that has not given its object yet.
+#[pyclass(frozen, module = "motet._motet")]
+pub(crate) struct Waiting(Mutex<Option<Awaited>>);
+
+impl Waiting {
+    pub(crate) fn new(
+        future: impl Future<Output = PyResult<Py<PyAny>>> + Send + 'static,
+    ) -> Waiting {
+        Waiting(Mutex::new(Some(Box::pin(future))))
+    }
+
+    /// The future, for a task that awaits it.
+    pub(crate) fn into_future(&self) -> PyResult<Awaited> {
+        self.0.lock().take().ok_or_else(over)
+    }
+}
+
+fn over() -> PyErr {
+    PyRuntimeError::new_err("what has been awaited once is not awaited again")
+}
+
+#[pymethods]
+impl Waiting {
+    /// The object in a tuple of one; nothing while it is not there: then `alarm` will tell this number.
+    fn poll(&self, py: Python<'_>, alarm: &Alarm, number: u64) -> PyResult<Option<(Py<PyAny>,)>> {
+        let bell = Arc::clone(&alarm.0);
+        py.detach(|| {
+            let waker = Waker::from(Arc::new(Ring { bell, number }));
+            let mut held = self.0.lock();
+            let future = held.as_mut().ok_or_else(over)?;
+            match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(outcome) => {
+                    *held = None;
+                    outcome.map(|given| Some((given,)))
+                }
+                Poll::Pending => Ok(None),
+            }
+        })
+    }
+
+    /// Gives up; what was meant for this goes back to where it was.
+    fn cancel(&self, py: Python<'_>) {
+        py.detach(|| drop(self.0.lock().take()));
+    }
+
+    /// Blocks the thread until the object is there, so many seconds at most.
+    #[pyo3(signature = (seconds=None))]
+    fn block(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Py<PyAny>> {
+        let mut future = self.into_future()?;
+        blocked(py, seconds, future.as_mut())?
+    }
+}
+
+/// Blocks the thread until `future` has ended, so many seconds at most. Signals are looked for.
+///
+/// # Errors
+/// `TimeoutError`, `KeyboardInterrupt`, and an error on a thread of a dispatcher.
+pub(crate) fn blocked<T: Send>(
+    py: Python<'_>,
+    seconds: Option<f64>,
+    mut future: Pin<&mut (dyn Future<Output = T> + Send)>,
+) -> PyResult<T> {
+    let limit = match seconds {
+        Some(seconds) => {
+            let span = Duration::try_from_secs_f64(seconds.max(0.0));
+            let span = span.map_err(|error| {
+                pyo3::exceptions::PyValueError::new_err(format!("timeout is {seconds}: {error}"))
+            })?;
+            Instant::now().checked_add(span)
+        }
+        None => None,
+    };
+    loop {
+        let left = limit.map(|limit| limit.saturating_duration_since(Instant::now()));
+        let slice = left.map_or(LOOK, |left| left.min(LOOK));
+        match py.detach(|| wait_blocking_for(future.as_mut(), slice)) {
+            Ok(given) => return Ok(given),
+            Err(BlockingError::Elapsed) if left.is_some_and(|left| left <= LOOK) => {
+                return Err(PyTimeoutError::new_err("the time is over"));
+            }
+            Err(BlockingError::Elapsed) => py.check_signals()?,
+            Err(error) => return Err(MotetError::new_err(error.to_string())),
+        }
+    }
+}
+
+/// Tells a loop of asyncio which futures are to be polled again.
+#[pyclass(frozen, module = "motet._motet")]
+pub(crate) struct Alarm(Arc<Bell>);
+
+struct Bell {
+    /// Has the loop take the numbers soon; may be called on any thread.
+    ring: Py<PyAny>,
+    ready: Mutex<Rung>,
+}
+
+#[derive(Default)]
+struct Rung {
+    numbers: Vec<u64>,
+    /// Whether the loop knows already.
+    told: bool,
+}
+
+#[pymethods]
+impl Alarm {
+    #[new]
+    fn new(ring: Py<PyAny>) -> Alarm {
+        let ready = Mutex::default();
+        Alarm(Arc::new(Bell { ring, ready }))
+    }
+
+    /// The numbers of those that may be ready.
+    fn take(&self) -> Vec<u64> {
+        mem::take(&mut *self.0.ready.lock()).numbers
+    }
+}
+
+/// One future's way to the alarm.
+struct Ring {
+    bell: Arc<Bell>,
+    number: u64,
+}
+
+impl Wake for Ring {
+    fn wake(self: Arc<Self>) {
+        let is_first = {
+            let mut ready = self.bell.ready.lock();
+            ready.numbers.push(self.number);
+            !mem::replace(&mut ready.told, true)
+        };
+        if is_first {
+            // Without an interpreter nobody waits any more.
+            Python::try_attach(|py| {
+                if let Err(error) = self.bell.ring.call0(py) {
+                    error.write_unraisable(py, None);
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,299 @@
+import asyncio
+import logging
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import motet
+from motet.ports import (
+    Closed,
+    Dispatcher,
+    Port,
+    PortSet,
+    after,
+    choice,
+    interleave,
+    join,
+    receive,
+    receive_several,
+    sleep,
+)
+
+
+@pytest.fixture
+def dispatcher():
+    with Dispatcher(2) as dispatcher:
+        yield dispatcher
+
+
+def items(port):
+    return [port.test() for _ in range(len(port))]
+
+
+def test_sem_g808_a_port_keeps_items_and_gives_each_once():
+    port = Port()
+    for item in ("a", None, 3):
+        port.post(item)
+    assert (len(port), bool(port), port.get_blocking(), port.test("empty")) == (3, True, "a", None)
+    assert (port.test(), port.test("empty")) == (3, "empty")
+    with pytest.raises(TimeoutError):
+        port.get_blocking(timeout=0.01)
+    with pytest.raises(ValueError, match="timeout"):
+        port.get_blocking(timeout=float("inf"))
+    port.post("left")
+    port.close()
+    assert port.is_closed and "closed" in repr(port)
+    with pytest.raises(Closed):
+        port.post("late")
+    assert port.get_blocking() == "left"
+    with pytest.raises(Closed):
+        port.get_blocking()
+    taken, port = [], Port()
+    takers = [threading.Thread(target=lambda: taken.append(port.get_blocking())) for _ in range(4)]
+    for taker in takers:
+        taker.start()
+    # The interpreter is free while they wait.
+    for item in range(4):
+        port.post(item)
+    for taker in takers:
+        taker.join(10)
+    assert sorted(taken) == [0, 1, 2, 3]
+
+
+def test_ctrl_c_ends_a_blocking_wait(tmp_path):
+    program = "from motet.ports import Port; print('waits', flush=True); Port().get_blocking()"
+    line = [sys.executable, "-c", program]
+    run = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert run.stdout is not None and run.stdout.readline() == "waits\n"
+    time.sleep(0.2)
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=30)
+    assert run.returncode != 0 and "KeyboardInterrupt" in said
+
+
+def test_sem_g809_ports_are_awaited_on_asyncio():
+    async def main():
+        port, got = Port(), []
+        wait = asyncio.create_task(port.get())
+        await asyncio.sleep(0)
+        assert not wait.done()
+        threading.Thread(target=port.post, args=("from a thread",)).start()
+        assert await asyncio.wait_for(wait, 10) == "from a thread"
+        # A wait that is given up takes nothing, also when its item has come already.
+        given_up = asyncio.create_task(port.get())
+        await asyncio.sleep(0.01)
+        given_up.cancel()
+        port.post("kept")
+        with pytest.raises(asyncio.CancelledError):
+            await given_up
+        assert await port.get() == "kept"
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(port.get(), 0.01)
+
+        def post():
+            for item in range(1000):
+                port.post(item)
+            port.close()
+
+        threading.Thread(target=post).start()
+        async for item in port:
+            got.append(item)
+        with pytest.raises(Closed):
+            await port.get()
+        many = [Port() for _ in range(100)]
+        waits = asyncio.gather(*(one.get() for one in many))
+        await asyncio.sleep(0)
+        for number, one in enumerate(many):
+            one.post(number)
+        return got, await asyncio.wait_for(waits, 10)
+
+    for _ in range(2):
+        assert asyncio.run(main()) == (list(range(1000)), list(range(100)))
+
+
+def test_sem_g810_arbiters_take_what_they_say(dispatcher):
+    queue, out = dispatcher.queue(), Port()
+    numbers, names = Port(), Port()
+    receive(numbers, lambda n: out.post(n * n), at_most=1).activate(queue)
+    for n in range(5):
+        numbers.post(n)
+    assert [out.get_blocking(10) for _ in range(5)] == [0, 1, 4, 9, 16]
+    # Pairs of what a guard wants, and two at a time.
+    evens, wheels = Port(), Port()
+    active = join(
+        [evens.when(lambda n: n % 2 == 0), names, wheels.times(2)],
+        lambda n, name, pair: out.post((n, name, pair)),
+    ).activate(queue)
+    for n in (1, 2):
+        evens.post(n)
+    names.post("Ada")
+    wheels.post("left")
+    dispatcher.wait_idle()
+    assert len(out) == 0 and len(names) == 1, "it waits in its port"
+    wheels.post("right")
+    assert out.get_blocking(10) == (2, "Ada", ["left", "right"])
+    assert active.is_active and evens.test() == 1
+    active.cleanup()
+    assert not active.is_active
+    several = Port()
+    receive_several(several, 3, out.post, or_after=0.05).activate(queue)
+    for n in range(4):
+        several.post(n)
+    assert out.get_blocking(10) == [0, 1, 2]
+    assert out.get_blocking(10) == [3]
+    replies, failures = Port(), Port()
+    first = choice(
+        receive(replies, lambda reply: out.post(("well", reply)), once=True),
+        receive(failures, lambda why: out.post(("badly", why)), once=True),
+        after(60, lambda: out.post("late")),
+    )
+    first.activate(queue)
+    with pytest.raises(ValueError, match="at work already"):
+        first.activate(queue)
+    dispatcher.wait_idle()
+    failures.post("broken")
+    replies.post("too late")
+    assert out.get_blocking(10) == ("badly", "broken")
+    dispatcher.wait_idle()
+    assert len(replies) == 1 and len(out) == 0
+    for wrong, words in [
+        (lambda: join([names, names], print), "none twice"),
+        (lambda: join([], print), "at least one"),
+        (lambda: choice(receive(names, print)), "once=True"),
+        (lambda: interleave(teardown=[receive(names, print)]), "once=True"),
+        (lambda: names.times(0), "at least one item"),
+        (lambda: after(-1, print), "-1 seconds"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            wrong()
+
+
+def test_an_interleave_runs_exclusive_handlers_alone(dispatcher):
+    deposits, ask, stop, out = Port(), Port(), Port(), Port()
+    state = {"cents": 0, "inside": 0}
+
+    async def deposit(cents):
+        state["inside"] += 1
+        assert state["inside"] == 1
+        before = state["cents"]
+        await sleep(0.001)
+        state["cents"] = before + cents
+        state["inside"] -= 1
+
+    group = interleave(
+        exclusive=[receive(deposits, deposit)],
+        concurrent=[receive(ask, lambda reply: reply.post(state["cents"]))],
+        teardown=[receive(stop, lambda _: out.post("ended"), once=True)],
+    )
+    active = group.activate(dispatcher.queue())
+    for _ in range(20):
+        deposits.post(2)
+    dispatcher.wait_idle()
+    while state["cents"] < 40:
+        time.sleep(0.01)
+    ask.post(out)
+    assert out.get_blocking(10) == 40
+    stop.post(None)
+    assert out.get_blocking(10) == "ended" and not active.is_active
+    deposits.post(1)
+    assert len(deposits) == 1
+
+
+def test_sem_g811_what_a_handler_raises_is_told(dispatcher, caplog):
+    heard, quiet = dispatcher.queue("heard"), dispatcher.queue("quiet")
+    exceptions, port = heard.exception_port(), Port()
+
+    def fail(what):
+        raise KeyError(what)
+
+    async def fail_later(what):
+        await sleep(0.001)
+        raise IndexError(what)
+
+    receive(port, fail, once=True).activate(heard)
+    port.post("at once")
+    raised = exceptions.get_blocking(10)
+    assert isinstance(raised, KeyError) and raised.args == ("at once",)
+    assert raised.__traceback__ is not None
+    receive(port, fail_later, once=True).activate(heard)
+    port.post("later")
+    assert isinstance(exceptions.get_blocking(10), IndexError)
+    with caplog.at_level(logging.ERROR, logger="motet"):
+        quiet.enqueue(fail, "nobody hears")
+        dispatcher.wait_idle()
+    (record,) = caplog.records
+    assert record.name == "motet" and "quiet" in record.getMessage()
+    assert record.exc_info is not None and record.exc_info[0] is KeyError
+
+
+def test_sem_g812_async_handlers_are_driven_by_the_dispatcher(dispatcher):
+    asks, answers, out = Port(), Port(), Port()
+
+    async def ask(n):
+        asks.post(n)
+        out.post((n, await answers.get()))
+
+    async def wrong(_):
+        await asyncio.sleep(1)
+
+    queue = dispatcher.queue()
+    exceptions, starts = queue.exception_port(), Port()
+    receive(starts, ask).activate(queue)
+    receive(asks, lambda n: answers.post(n + 1), once=True).activate(queue)
+    starts.post(41)
+    assert out.get_blocking(10) == (41, 42)
+    # More of them wait than there are threads.
+    for n in range(100):
+        starts.post(n)
+    dispatcher.wait_idle()
+    for n in range(100):
+        answers.post(n)
+    assert sorted(out.get_blocking(10)[1] for _ in range(100)) == list(range(100))
+    queue.enqueue(wrong, None)
+    assert "no running event loop" in str(exceptions.get_blocking(10))
+    # A thread of a dispatcher does not block.
+    queue.enqueue(Port().get_blocking)
+    assert isinstance(exceptions.get_blocking(10), motet.MotetError)
+
+
+def test_an_item_goes_to_the_port_of_its_type():
+    ports = PortSet(int, str, OSError)
+    for item in (1, "one", FileNotFoundError("no"), True):
+        ports.post(item)
+    assert items(ports[int]) == [1, True] and items(ports[str]) == ["one"]
+    assert isinstance(ports[OSError].test(), FileNotFoundError)
+    with pytest.raises(TypeError, match="ports for int, str, OSError"):
+        ports.post(1.5)
+    with pytest.raises(ValueError):
+        PortSet(int, int)
+
+
+def test_a_bounded_queue_and_a_closed_dispatcher_refuse(dispatcher):
+    queue = dispatcher.queue("small", depth=1)
+    queue.suspend()
+    queue.enqueue(print)
+    with pytest.raises(motet.MotetError):
+        queue.enqueue(print)
+    queue.resume()
+    dispatcher.wait_idle(10)
+    dispatcher.close()
+    with pytest.raises(motet.MotetError, match="closed"):
+        dispatcher.queue()
+
+
+def test_a_program_that_forgets_its_dispatcher_ends(tmp_path):
+    program = (
+        "from motet.ports import Dispatcher, Port, receive\n"
+        "d, p = Dispatcher(2), Port()\n"
+        "receive(p, lambda n: print(f'{n} ', end='', flush=True)).activate(d.queue())\n"
+        "for n in range(100): p.post(n)\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    assert sorted(map(int, run.stdout.split())) == list(range(100))
