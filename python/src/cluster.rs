@@ -1,12 +1,14 @@
 //! Clusterings.
 
 use crate::errors::of_data;
-use crate::fit::watched;
+use crate::fit::{Size, watched};
 use crate::pickled::{Reduced, read, reduced};
 use crate::points::points;
 use motet::mining::{self, Annealing, Clusters, Control, Init, KMeans, MiningError};
 use motet::{RunError, World};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{
+    PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -28,6 +30,23 @@ pub(crate) fn matrix(
 /// Labels as scikit-learn has them.
 pub(crate) fn labels<'py>(py: Python<'py>, labels: &[u32]) -> Bound<'py, PyArray1<i32>> {
     PyArray1::from_iter(py, labels.iter().map(|&label| label as i32))
+}
+
+/// Temperatures in order: temperature, free energy, clusters, iterations.
+pub(crate) type Steps = Vec<(f64, f64, usize, usize)>;
+
+pub(crate) fn steps(trace: &[mining::TraceStep]) -> Steps {
+    let step = |step: &mining::TraceStep| {
+        let mining::TraceStep {
+            temperature,
+            free_energy,
+            clusters,
+            iterations,
+            ..
+        } = *step;
+        (temperature, free_energy, clusters, iterations)
+    };
+    trace.iter().map(step).collect()
 }
 
 #[pymethods]
@@ -70,19 +89,8 @@ impl Clustering {
 
     /// The temperatures in order: temperature, free energy, clusters, iterations.
     #[getter]
-    fn trace(&self) -> Vec<(f64, f64, usize, usize)> {
-        let steps = self.0.trace.iter();
-        let step = |step: &mining::TraceStep| {
-            let mining::TraceStep {
-                temperature,
-                free_energy,
-                clusters,
-                iterations,
-                ..
-            } = *step;
-            (temperature, free_energy, clusters, iterations)
-        };
-        steps.map(step).collect()
+    fn trace(&self) -> Steps {
+        steps(&self.0.trace)
     }
 
     fn predict<'py>(
@@ -142,6 +150,7 @@ pub(crate) fn anneal(
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Clustering> {
     let points = points(&rows, weights.as_ref())?;
+    let numbers = rows.len() * clusters.unwrap_or(at_most);
     let clusters = match (clusters, t_min) {
         (Some(clusters), _) => Clusters::Exactly(clusters),
         (None, Some(t_min)) => Clusters::Found { t_min, at_most },
@@ -160,7 +169,9 @@ pub(crate) fn anneal(
         let parts = world.run(async |comm| method.fit(&comm, &points, control).await)?;
         Ok(whole(parts))
     };
-    Ok(Clustering(watched(py, threads, callback.as_ref(), fit)?))
+    let ranks = threads;
+    let size = Size { ranks, numbers };
+    Ok(Clustering(watched(py, size, callback.as_ref(), fit)?))
 }
 
 /// K-means of rows.
@@ -184,6 +195,7 @@ pub(crate) fn kmeans(
     callback: Option<Py<PyAny>>,
 ) -> PyResult<Clustering> {
     let points = points(&rows, weights.as_ref())?;
+    let numbers = rows.len() * clusters * restarts.max(1);
     let method = KMeans {
         clusters,
         init: if plus_plus {
@@ -200,5 +212,7 @@ pub(crate) fn kmeans(
         let parts = world.run(async |comm| method.fit(&comm, &points, control).await)?;
         Ok(whole(parts))
     };
-    Ok(Clustering(watched(py, threads, callback.as_ref(), fit)?))
+    let ranks = threads;
+    let size = Size { ranks, numbers };
+    Ok(Clustering(watched(py, size, callback.as_ref(), fit)?))
 }

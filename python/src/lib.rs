@@ -2,7 +2,8 @@
 //!
 //! Rust works and checks; the Python files hold signatures, documentation, and what scikit-learn wants of a class.
 //!
-//! - Depends on: the facade `motet`; `motet-cli`, since the package carries the program.
+//! - Depends on: the facade `motet`; `motet-service` and `motet-http` (nodes and their clients); `motet-cli`,
+//!   since the package carries the program.
 //! - Used by: `python/motet`.
 //!
 //! ```text
@@ -10,6 +11,7 @@
 //!  motet/comm.py ───────────────────────► world.rs ─► motet::World
 //!  motet/ports.py ──────────────────────► ports.rs, arbiters.rs, dispatch.rs ─► handlers.rs (calls Python)
 //!        └ _awaiting.py (asyncio) ─────────► waiting.rs
+//!  motet/service.py ────────────────────► service.rs (calls), hosted.rs (a node) ─► contract.rs
 //!  motet/_cli.py ───────────────────────► cli.rs ─► motet_cli::main
 //! ```
 //!
@@ -24,16 +26,20 @@ mod arbiters;
 mod cli;
 mod cluster;
 mod comm;
+mod contract;
 mod dispatch;
 mod errors;
 mod fit;
 mod handlers;
+mod hosted;
 mod markov;
 mod mixture;
 mod own;
+mod pairwise;
 mod pickled;
 mod points;
 mod ports;
+mod service;
 mod waiting;
 mod world;
 
@@ -60,6 +66,11 @@ fn _motet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<arbiters::Activation>()?;
     module.add_class::<waiting::Waiting>()?;
     module.add_class::<waiting::Alarm>()?;
+    module.add_class::<pairwise::PairwiseClustering>()?;
+    module.add_class::<hosted::Node>()?;
+    module.add_class::<service::Peer>()?;
+    module.add_class::<service::Watch>()?;
+    module.add_function(wrap_pyfunction!(pairwise::anneal_pairs, module)?)?;
     module.add_function(wrap_pyfunction!(arbiters::receive, module)?)?;
     module.add_function(wrap_pyfunction!(arbiters::several, module)?)?;
     module.add_function(wrap_pyfunction!(arbiters::join, module)?)?;

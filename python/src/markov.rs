@@ -2,7 +2,7 @@
 
 use crate::cluster::matrix;
 use crate::errors::{MotetError, of_data};
-use crate::fit::watched;
+use crate::fit::{Size, watched};
 use crate::pickled::{Reduced, read, reduced};
 use crate::points::rows;
 use motet::mining::{Control, Emissions, Hmm, HmmModel, MiningError, Observations};
@@ -130,7 +130,7 @@ impl Markov {
             observations(self.0.emissions(), &shown, &lengths)?,
             self.0.clone(),
         );
-        let scores = watched(py, threads, None, move |world, control| {
+        let scores = watched(py, Size::large(threads), None, move |world, control| {
             let all = world.run(async |comm| model.score(&comm, &seen, control).await)?;
             Ok(all.into_iter().next().unwrap_or_default())
         })?;
@@ -150,7 +150,7 @@ impl Markov {
             observations(self.0.emissions(), &shown, &lengths)?,
             self.0.clone(),
         );
-        let parts = watched(py, threads, None, move |world, control| {
+        let parts = watched(py, Size::large(threads), None, move |world, control| {
             world.run(async |comm| model.decode(&comm, &seen, control).await)
         })?;
         let states = parts.iter().flat_map(|part| part.paths.iter().flatten());
@@ -171,7 +171,7 @@ impl Markov {
             observations(self.0.emissions(), &shown, &lengths)?,
             self.0.clone(),
         );
-        let parts = watched(py, threads, None, move |world, control| {
+        let parts = watched(py, Size::large(threads), None, move |world, control| {
             world.run(async |comm| model.posteriors(&comm, &seen, control).await)
         })?;
         let shares = parts.iter().flat_map(|part| part.shares.iter().flatten());
@@ -223,6 +223,6 @@ pub(crate) fn fit_markov(
         let parts = world.run(async |comm| method.fit(&comm, &start, &seen, control).await)?;
         Ok(parts.into_iter().next().expect("there is a rank"))
     };
-    let fitted = watched(py, threads, callback.as_ref(), fit)?;
+    let fitted = watched(py, Size::large(threads), callback.as_ref(), fit)?;
     Ok((Markov(fitted.model), fitted.trace, fitted.converged))
 }

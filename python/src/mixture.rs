@@ -1,7 +1,7 @@
 //! Mixtures of normal distributions.
 
 use crate::cluster::{labels, matrix};
-use crate::fit::watched;
+use crate::fit::{Size, watched};
 use crate::pickled::{Reduced, read, reduced};
 use crate::points::points;
 use motet::mining::{Control, Covariance, MiningError, MixtureModel, MixtureStart};
@@ -126,5 +126,10 @@ pub(crate) fn mixture(
         let parts = world.run(async |comm| method.fit(&comm, &points, control).await)?;
         Ok(MixtureModel::join(parts).expect("the parts of all ranks make a whole"))
     };
-    Ok(Mixture(watched(py, threads, callback.as_ref(), fit)?))
+    Ok(Mixture(watched(
+        py,
+        Size::large(threads),
+        callback.as_ref(),
+        fit,
+    )?))
 }

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import motet
-from motet.cluster import DeterministicAnnealing, KMeans
+from motet.cluster import DeterministicAnnealing, KMeans, PairwiseAnnealing
 
 
 @pytest.mark.parametrize("method", [DeterministicAnnealing(3), KMeans(3, random_state=1)])
@@ -132,3 +132,30 @@ def test_wrong_rows_are_named(groups):
         KMeans(2).predict([[1.0, 2.0]])
     with pytest.warns(UserWarning, match="2 different rows"):
         assert len(KMeans(4).fit([[0.0], [1.0], [0.0], [1.0]]).cluster_centers_) == 2
+
+
+def test_sem_g815_dissimilarities_suffice(groups):
+    pairs = ((groups[:, None] - groups) ** 2).sum(axis=2)
+    found = PairwiseAnnealing(3, metric="precomputed").fit(pairs)
+    assert sorted(found.sizes_) == [50, 100, 150]
+    assert (found.labels_[found.medoid_indices_] == [0, 1, 2]).all()
+    assert found.cost_ == pytest.approx((found.masses_ * found.mean_costs_).sum())
+    assert found.trace_["clusters"][-1] == 3 and found.n_iter_ > 0
+    for same in (
+        PairwiseAnnealing(3).fit(groups),
+        PairwiseAnnealing(3, metric="precomputed", n_jobs=2).fit(numpy.asfortranarray(pairs)),
+        pickle.loads(pickle.dumps(found)),
+    ):
+        assert (same.labels_ == found.labels_).all()
+        assert same.cost_ == pytest.approx(found.cost_, rel=1e-12)
+    assert found._repr_html_().count("<tr>") == 4
+    by_temperature = PairwiseAnnealing(None, metric="precomputed", t_min=5.0).fit(pairs)
+    assert 2 <= len(by_temperature.sizes_) < 10
+    for wrong, words in [
+        (PairwiseAnnealing(3, metric="precomputed"), "square"),
+        (PairwiseAnnealing(3, metric="cosine"), "metric is 'cosine'"),
+        (PairwiseAnnealing(None), "t_min"),
+        (PairwiseAnnealing(301), "n_clusters=301"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            wrong.fit(groups)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from motet.cluster import DeterministicAnnealing, KMeans
+from motet.cluster import DeterministicAnnealing, KMeans, PairwiseAnnealing
 from motet.mixture import GaussianMixture
 
 estimator_checks = pytest.importorskip("sklearn.utils.estimator_checks")
 
 
 @estimator_checks.parametrize_with_checks(
-    [DeterministicAnnealing(3), KMeans(3), GaussianMixture(2)]
+    [DeterministicAnnealing(3), KMeans(3), GaussianMixture(2), PairwiseAnnealing(3)]
 )
 def test_sem_g804_scikit_learns_checks_pass(estimator, check):
     check(estimator)

@@ -3,6 +3,8 @@
 mod browser;
 mod console;
 mod dss;
+#[cfg(feature = "dssp")]
+mod dssp;
 mod events;
 #[cfg(feature = "tls")]
 mod keys;

@@ -1,13 +1,14 @@
 //! A call: what is said before it is awaited, and the wait.
 
-use super::client::{Client, admit, begin, begin_wait, call_out, no_answer, post, timeout};
+use super::client::{Client, admit, begin, begin_wait, no_answer, post, timeout};
 use super::direct::{AtOnce, gives_way};
 use super::slot::{Common, Slot, What};
 use crate::context::Context;
 use crate::deadlines::{Between, Place};
-use crate::json::{To, from_value, to_value};
+use crate::json::{Answering, To, from_value, to_value};
 use crate::options::Options;
-use crate::{Contract, Fault, Group, Snapshot, Verb};
+use crate::patch::Patch;
+use crate::{Contract, Fault, Group, Remote, Snapshot, Verb};
 use motet_ports::{Reply, reply};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -45,7 +46,7 @@ pub(crate) enum Make<C: Contract, T: Send + 'static> {
 /// An operation that all services have.
 pub(crate) enum Uniform<C: Contract> {
     Replace(Box<C::State>),
-    Patch(Value),
+    Patch(Patch),
     Save,
     Drop,
     Unsubscribe(u64),
@@ -156,6 +157,26 @@ where
     }
 }
 
+/// Calls a service of another process: the answer is there by the caller's deadline.
+pub(crate) fn call_out(
+    remote: &Arc<dyn Remote>,
+    name: &str,
+    body: Value,
+    mut options: Options,
+) -> Result<Answering, Fault> {
+    let Some((own, until, within)) = Context::current().call_out(remote.path(), options.within)?
+    else {
+        return Ok(remote.call(name, body, options));
+    };
+    options.within = Some(within);
+    let sent = remote.call(name, body, options);
+    let path = remote.path().to_owned();
+    Ok(Box::pin(async move {
+        let answer = own.deadlines().before(until, sent).await;
+        answer.unwrap_or_else(|_| Err(timeout(&path)))
+    }))
+}
+
 impl<C: Contract, T: Send + 'static> Make<C, T> {
     /// Has the operation carried out here and now, or posts it when it would have to wait.
     fn run_or_post(
@@ -222,7 +243,8 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
             Make::Operation(request, ..) => (C::operation(request).name, C::body(request)?),
             Make::Get(..) => ("get", Value::Null),
             Make::Uniform(Uniform::Replace(state), _) => ("replace", to_value(state)?),
-            Make::Uniform(Uniform::Patch(patch), _) => ("patch", patch.clone()),
+            Make::Uniform(Uniform::Patch(Patch::Merge(patch)), _) => ("patch", patch.clone()),
+            Make::Uniform(Uniform::Patch(Patch::Json(patch)), _) => ("patch_json", patch.clone()),
             Make::Uniform(Uniform::Save, _) => ("save", Value::Null),
             Make::Uniform(Uniform::Drop, _) => ("drop", Value::Null),
             Make::Uniform(Uniform::Unsubscribe(id), _) => ("unsubscribe", Value::from(*id)),

@@ -1,6 +1,6 @@
 //! Clients: how a service is called.
 
-use super::call::{Call, Make, Uniform};
+use super::call::{Call, Make, Uniform, call_out};
 use super::notification::Notification;
 use super::slot::{Item, Slot, What};
 use super::subscriptions::{Entering, Sink};
@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::depth::Depth;
 use crate::json::{Answering, To};
 use crate::options::{Envelope, Options};
+use crate::patch::Patch;
 use crate::{
     Contract, Fault, FaultCode, Group, ServiceInfo, Snapshot, Subscribe, Subscription, Verb,
 };
@@ -60,6 +61,16 @@ impl<C: Contract> Client<C> {
 
     /// Update by merge patch (RFC 7396), if the contract allows it.
     pub fn patch(&self, patch: Value) -> Call<C, ()> {
+        self.patched(Patch::Merge(patch))
+    }
+
+    /// Update by JSON Patch (RFC 6902), if the contract allows patches: all its operations, or none. A `test` that does
+    /// not hold is a [`PreconditionFailed`](FaultCode::PreconditionFailed).
+    pub fn patch_json(&self, patch: Value) -> Call<C, ()> {
+        self.patched(Patch::Json(patch))
+    }
+
+    fn patched(&self, patch: Patch) -> Call<C, ()> {
         self.uniform(Uniform::Patch(patch), |uniform, to| match uniform {
             Uniform::Patch(patch) => What::Patch(patch, to),
             _ => unreachable!("it was made above"),
@@ -264,26 +275,6 @@ impl<C: Contract> Client<C> {
             Target::Elsewhere(remote) => Err(remote),
         }
     }
-}
-
-/// Calls a service of another process: the answer is there by the caller's deadline.
-pub(crate) fn call_out(
-    remote: &Arc<dyn Remote>,
-    name: &str,
-    body: Value,
-    mut options: Options,
-) -> Result<Answering, Fault> {
-    let Some((own, until, within)) = Context::current().call_out(remote.path(), options.within)?
-    else {
-        return Ok(remote.call(name, body, options));
-    };
-    options.within = Some(within);
-    let sent = remote.call(name, body, options);
-    let path = remote.path().to_owned();
-    Ok(Box::pin(async move {
-        let answer = own.deadlines().before(until, sent).await;
-        answer.unwrap_or_else(|_| Err(timeout(&path)))
-    }))
 }
 
 /// Checks whether `what` may be asked for, takes room and posts it. Until when the answer may take.

@@ -43,7 +43,10 @@ const BELOW: &[(&str, &[&str])] = &[
             "motet-patterns",
         ],
     ),
-    ("motet-python", &["motet", "motet-cli"]),
+    (
+        "motet-python",
+        &["motet", "motet-service", "motet-http", "motet-cli"],
+    ),
     ("motet-patterns", &["motet-comm"]),
     ("motet-problems", &["motet-search", "motet-sim"]),
     (

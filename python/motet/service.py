@@ -1,0 +1,382 @@
+"""Services: classes that a node serves, and the services of other nodes.
+
+>>> import asyncio
+>>> from motet.service import Node, connect, query, service, update
+>>> @service
+... class Till:
+...     def __init__(self):
+...         self.state = {"cents": 0}
+...     @query
+...     def euros(self):
+...         return self.state["cents"] / 100
+...     @update
+...     def deposit(self, cents):
+...         self.state["cents"] += cents
+...         return self.state["cents"]
+>>> async def main(url):
+...     till = connect(url)["/till"]
+...     print(await till.deposit(40), await till.euros(), (await till.get()).state)
+...     async for told in till.subscribe(sync=True):
+...         return told.event, told.body
+>>> with Node() as node:
+...     node.add("/till", Till())
+...     asyncio.run(main(node.url))
+40 0.4 {'cents': 40}
+('replace', {'cents': 40})
+
+Verbs are awaited, or block the thread: `till.deposit(40).blocking()`. Notifications come by `async
+for`. A call that the service does not carry out raises `Fault`, whose `code` says why.
+"""
+
+from __future__ import annotations
+
+import atexit
+import inspect
+import json
+import logging
+import weakref
+from collections.abc import AsyncIterator, Callable, Generator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+from motet import _motet
+from motet._awaiting import Wait
+from motet._motet import MotetError
+
+__all__ = [
+    "Call",
+    "Fault",
+    "Node",
+    "Notification",
+    "Peer",
+    "Service",
+    "Snapshot",
+    "connect",
+    "query",
+    "service",
+    "update",
+]
+
+C = TypeVar("C", bound=type)
+F = TypeVar("F", bound=Callable[..., Any])
+
+_CODES = (
+    "ActionNotSupported MessageNotSupported UnknownEntry DuplicateEntry PermissionDenied "
+    "InsufficientResources QueuingLimitExceeded OperationCanceled OperationFailed ResponseTimeout "
+    "Gone UnknownService PreconditionFailed Unavailable SelfCall NoAnswer Unauthenticated"
+).split()
+_UNIFORM = ("get", "lookup", "replace", "patch", "save", "drop", "subscribe", "unsubscribe")
+
+
+class Fault(MotetError):
+    """Why an operation was not carried out: a code to act on, and a reason to read."""
+
+    def __init__(
+        self,
+        code: str,
+        reason: str,
+        service: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        if code not in _CODES:
+            raise ValueError(f"there is no fault {code!r}; there are {', '.join(_CODES)}")
+        super().__init__(code, reason, service, retry_after)
+        self.code, self.reason = code, reason
+        self.service, self.retry_after = service, retry_after
+
+    def __str__(self) -> str:
+        of = f" of {self.service}" if self.service else ""
+        return f"{self.code}{of}: {self.reason}"
+
+
+class Snapshot(NamedTuple):
+    """A state, and its version."""
+
+    state: Any
+    version: int
+
+
+@dataclass(frozen=True)
+class Notification:
+    """What a service tells its subscribers.
+
+    `event` is the name of the operation, `replace`, `lost` or `gone`; `body` is that of the
+    operation, the state, or how many were lost. `reinstated`: some were missed before this.
+    """
+
+    version: int
+    event: str
+    body: Any
+    reinstated: bool
+
+
+def _answer(came: tuple[bool, str]) -> Any:
+    is_well, text = came
+    answer = json.loads(text)
+    if is_well:
+        return answer
+    after = answer.get("retry_after_ms")
+    raise Fault(
+        answer["code"],
+        answer["reason"],
+        answer.get("service"),
+        None if after is None else after / 1000,
+    )
+
+
+class Call:
+    """A call that is on its way: await it, or block the thread for it.
+
+    It has been sent; one that nobody waits for is carried out all the same.
+    """
+
+    def __init__(self, waiting: _motet.Waiting, read: Callable[[Any], Any]) -> None:
+        self._waiting, self._read = waiting, read
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        return self._read(_answer((yield from Wait(self._waiting).__await__())))
+
+    def blocking(self, timeout: float | None = None) -> Any:
+        """Block the thread until the answer is there."""
+        return self._read(_answer(self._waiting.block(timeout)))
+
+
+def _as_it_is(answer: Any) -> Any:
+    return answer
+
+
+class Service:
+    """A service of another node; its operations are methods: `till.deposit(40)`.
+
+    The body of an operation is one argument, or fields by their names.
+    """
+
+    def __init__(self, peer: _motet.Peer, path: str) -> None:
+        self._peer, self.path = peer, path
+
+    def __repr__(self) -> str:
+        return f"<Service {self.path}>"
+
+    def call(
+        self,
+        operation: str,
+        body: Any = None,
+        *,
+        within: float | None = None,
+        key: str | None = None,
+        if_version: int | None = None,
+    ) -> Call:
+        """Call an operation by its name.
+
+        `within`: the seconds that it may take, 30 unless said. `key`: what tells a repeated request
+        from a new one; such a call is tried again when its connection fails. `if_version`: the
+        version that the state must have.
+        """
+        return self._call(operation, body, within, key, if_version, _as_it_is)
+
+    def _call(
+        self,
+        operation: str,
+        body: Any = None,
+        within: float | None = None,
+        key: str | None = None,
+        if_version: int | None = None,
+        read: Callable[[Any], Any] = _as_it_is,
+    ) -> Call:
+        text = json.dumps(body, allow_nan=False)
+        return Call(self._peer.call(self.path, operation, text, within, key, if_version), read)
+
+    def __getattr__(self, operation: str) -> Callable[..., Call]:
+        if operation.startswith("_"):
+            raise AttributeError(operation)
+
+        def called(body: Any = None, /, **fields: Any) -> Call:
+            if fields and body is not None:
+                raise TypeError(f"{operation} takes one body, or fields by their names")
+            return self._call(operation, fields or body)
+
+        called.__name__ = operation
+        return called
+
+    def get(self) -> Call:
+        """Get: the state and its version, a `Snapshot`."""
+        return self._call("get", read=lambda came: Snapshot(came["state"], came["version"]))
+
+    def lookup(self) -> Call:
+        """Lookup: what the service is, and its operations."""
+        return self._call("lookup")
+
+    def replace(self, state: Any) -> Call:
+        """Set the whole state, if the contract allows it."""
+        return self._call("replace", state)
+
+    def patch(self, patch: Any) -> Call:
+        """Change the state by a merge patch (RFC 7396), if the contract allows it."""
+        return self._call("patch", patch)
+
+    async def subscribe(
+        self, only: str | None = None, *, sync: bool = False
+    ) -> AsyncIterator[Notification]:
+        """Give what the service tells: of the operation `only`, if that is said.
+
+        First the state, if `sync`. Ends when the service is gone.
+        """
+        watch = self._peer.watch(self.path, only, sync)
+        try:
+            while True:
+                came = await Wait(watch.next())
+                if came is None:
+                    return
+                yield Notification(**_answer(came))
+        finally:
+            watch.close()
+
+
+class Peer:
+    """Another node, by its address; `peer["/till"]` is a service of it."""
+
+    def __init__(self, url: str) -> None:
+        self.url, self._peer = url, _motet.Peer(url)
+
+    def __repr__(self) -> str:
+        return f"<Peer {self.url}>"
+
+    def __getitem__(self, path: str) -> Service:
+        return Service(self._peer, path)
+
+
+def connect(url: str) -> Peer:
+    """Make the client of the node at an address such as `http://127.0.0.1:50000`.
+
+    The first call connects. Raises `ValueError` when that is no such address.
+    """
+    return Peer(url)
+
+
+def query(method: F) -> F:
+    """Make a method an operation that only reads: it runs together with others of its kind."""
+    method._motet_changes = False  # type: ignore[attr-defined]
+    return method
+
+
+def update(method: F) -> F:
+    """Make a method an operation that may change the state: it runs alone."""
+    method._motet_changes = True  # type: ignore[attr-defined]
+    return method
+
+
+def service(kind: C) -> C:
+    """Make a class one whose objects a `Node` serves.
+
+    `self.state` is what others see: anything that JSON has. Methods with `@query` and `@update` are
+    its operations, also `async` ones. The body of a call is their argument, or has their arguments
+    by name. They raise `Fault`; anything else that they raise is logged, and a fault to the caller.
+    """
+    found = {
+        name: (inspect.getdoc(method) or "", method._motet_changes)
+        for name, method in inspect.getmembers(kind, callable)
+        if hasattr(method, "_motet_changes")
+    }
+    if not found:
+        raise TypeError(f"{kind.__name__} has no operation: mark methods with @query or @update")
+    for name in found:
+        if name in _UNIFORM or name.startswith("_"):
+            raise TypeError(f"{kind.__name__}.{name}: every service has an operation of that name")
+    kind._motet_operations = found  # type: ignore[attr-defined]
+    return kind
+
+
+def _arguments(method: Callable[..., Any], body: Any) -> inspect.BoundArguments:
+    """Bind what a call brings: an argument, or arguments by their names."""
+    signature = inspect.signature(method)
+    try:
+        if isinstance(body, dict) and (set(body) & set(signature.parameters) or not body):
+            return signature.bind(**body)
+        return signature.bind() if body is None else signature.bind(body)
+    except TypeError as error:
+        raise Fault("MessageNotSupported", f"the body does not fit: {error}") from None
+
+
+def _carrier(served: Any) -> Callable[[str, str], Any]:
+    """Make what carries out the operations of an object, for the node."""
+
+    async def carried(name: str, text: str) -> Any:
+        method = getattr(served, name)
+        bound = _arguments(method, json.loads(text))
+        answer = method(*bound.args, **bound.kwargs)
+        return await answer if inspect.isawaitable(answer) else answer
+
+    async def carry(name: str, text: str) -> tuple[bool, str, str]:
+        try:
+            told = True, json.dumps(await carried(name, text), allow_nan=False)
+        except Fault as fault:
+            told = False, _written(fault)
+        except Exception as error:
+            log = logging.getLogger("motet")
+            log.error("%s.%s has raised", type(served).__name__, name, exc_info=error)
+            told = False, _written(Fault("OperationFailed", f"{type(error).__name__}: {error}"))
+        try:
+            return (*told, json.dumps(served.state, allow_nan=False))
+        except (TypeError, ValueError) as error:
+            unfit = Fault("OperationFailed", f"the state of the service does not fit JSON: {error}")
+            return False, _written(unfit), ""
+
+    return carry
+
+
+def _written(fault: Fault) -> str:
+    told: dict[str, Any] = {"code": fault.code, "reason": fault.reason}
+    if fault.service is not None:
+        told["service"] = fault.service
+    if fault.retry_after is not None:
+        told["retry_after_ms"] = round(fault.retry_after * 1000)
+    return json.dumps(told)
+
+
+_open: weakref.WeakSet[Node] = weakref.WeakSet()
+
+
+def _close_all() -> None:
+    for node in list(_open):
+        node.close()
+
+
+# Its threads want the interpreter, and must not outlive it.
+atexit.register(_close_all)
+
+
+class Node:
+    """Serves objects of classes that are `@service`, by HTTP; a context manager.
+
+    `listen` is an address of this machine; port 0 is any that is free, and `url` says which.
+    """
+
+    def __init__(
+        self, *, listen: str = "127.0.0.1:0", name: str = "python", threads: int = 1
+    ) -> None:
+        self._node = _motet.Node(name, listen, threads)
+        self.url: str = self._node.url
+        _open.add(self)
+
+    def __enter__(self) -> Node:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Node {self.url}>"
+
+    def add(self, path: str, served: Any) -> None:
+        """Serve an object at a path."""
+        operations = getattr(type(served), "_motet_operations", None)
+        if operations is None:
+            raise TypeError(f"{type(served).__name__} is no service: mark the class with @service")
+        state = json.dumps(served.state, allow_nan=False)
+        listed = [(name, about, changes) for name, (about, changes) in operations.items()]
+        self._node.add(path, _carrier(served), listed, state)
+
+    def close(self) -> None:
+        """Answer no more, and end the services."""
+        self._node.close()
+        _open.discard(self)

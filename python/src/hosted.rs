@@ -1,0 +1,252 @@
+//! A node whose services are objects of Python, and its server.
+
+use crate::contract::{Asked, Operations, Written, find, kept};
+use crate::errors::MotetError;
+use crate::handlers::{Handler, Item, call};
+use crate::service::body;
+use crate::waiting::blocked;
+use motet::{Dispatcher, wait_blocking};
+use motet_http::{Config, Server};
+use motet_service::{
+    Create, Cx, Fault, FaultCode, Node as OfServices, Options, Partner, Parts, Serves, Service,
+    State, Value,
+};
+use motet_sync::{Arc, Mutex, thread};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::time::Duration;
+
+/// A service whose operations are carried out by an object of Python.
+struct Hosted {
+    state: State<Value>,
+    object: Option<(Handler, Arc<Operations>)>,
+}
+
+/// What the object says of a call: its answer or its fault as JSON, and its state after it.
+type Told = (bool, String, String);
+
+impl Hosted {
+    fn object(&self) -> Result<&(Handler, Arc<Operations>), Fault> {
+        self.object.as_ref().ok_or_else(|| {
+            let fault = Fault::new(FaultCode::Unavailable, "the service is being started");
+            fault.retry_after(Duration::from_millis(10))
+        })
+    }
+
+    /// Has the object carry out an operation; also the state that it has now.
+    async fn carry_out(&self, name: &str, body: &Value) -> (Result<Value, Fault>, Option<Value>) {
+        let told = match self.object() {
+            Ok((object, _)) => asked(Arc::clone(object), name, body.to_string()).await,
+            Err(fault) => Err(fault),
+        };
+        match told {
+            Ok((is_well, text, state)) => (read(is_well, &text), serde_json::from_str(&state).ok()),
+            Err(fault) => (Err(fault), None),
+        }
+    }
+}
+
+async fn asked(object: Handler, name: &str, text: String) -> Result<Told, Fault> {
+    let failed = |error: PyErr| Fault::failed(error.to_string());
+    let arguments = Python::try_attach(|py| -> PyResult<Vec<Item>> {
+        Ok(vec![name.into_py_any(py)?, text.into_py_any(py)?])
+    });
+    let arguments = arguments.ok_or_else(|| Fault::failed("the interpreter has ended"))?;
+    let given = call(object, arguments.map_err(failed)?).await;
+    let given = given.map_err(failed)?;
+    let told = Python::try_attach(|py| given.extract::<Told>(py));
+    let told = told.ok_or_else(|| Fault::failed("the interpreter has ended"))?;
+    told.map_err(failed)
+}
+
+/// An answer, or a fault.
+fn read(is_well: bool, text: &str) -> Result<Value, Fault> {
+    let unfit = |error: serde_json::Error| Fault::failed(format!("no answer in JSON: {error}"));
+    match is_well {
+        true => serde_json::from_str(text).map_err(unfit),
+        false => Err(serde_json::from_str::<Fault>(text).map_err(unfit)?),
+    }
+}
+
+impl Service for Hosted {
+    type Contract = Written;
+    const NAME: &'static str = "python";
+    const MANY: bool = false;
+    const LISTED: bool = true;
+
+    fn partners() -> Vec<Partner> {
+        Vec::new()
+    }
+
+    fn build(mut parts: Parts<Written>) -> Result<Self, Fault> {
+        Ok(Hosted {
+            state: parts.take_state(),
+            object: None,
+        })
+    }
+
+    fn state(&self) -> &State<Value> {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut State<Value> {
+        &mut self.state
+    }
+
+    async fn start(&mut self, _: &Cx) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn stop(self, _: &Cx) {}
+}
+
+impl Serves<Hosted> for Written {
+    async fn concurrent(service: &Hosted, _: &Cx, request: Asked) -> Result<Value, Fault> {
+        match request {
+            Asked::Find(name, found) => {
+                let operation = find(&service.object()?.1, &name)?;
+                found.get_or_init(|| operation);
+                Ok(Value::Null)
+            }
+            Asked::Call(operation, body) => service.carry_out(operation.name, &body).await.0,
+            Asked::Serve(..) => Err(elsewhere()),
+        }
+    }
+
+    async fn exclusive(service: &mut Hosted, _: &Cx, request: Asked) -> Result<Value, Fault> {
+        match request {
+            Asked::Serve(object, operations) => {
+                service.object = Some((object, operations));
+                Ok(Value::Null)
+            }
+            Asked::Call(operation, body) => {
+                let (answer, state) = service.carry_out(operation.name, &body).await;
+                if let Some(state) = state.filter(|state| *state != *service.state) {
+                    service.state.set(state);
+                }
+                answer
+            }
+            Asked::Find(..) => Err(elsewhere()),
+        }
+    }
+
+    async fn teardown(_: Hosted, _: &Cx, _: Asked) -> Result<Value, Fault> {
+        Err(elsewhere())
+    }
+
+    async fn independent(_: &Cx, _: Asked) -> Result<Value, Fault> {
+        Err(elsewhere())
+    }
+
+    fn beats() -> Vec<(Duration, Asked)> {
+        Vec::new()
+    }
+}
+
+fn elsewhere() -> Fault {
+    Fault::failed("the operation is not of this group")
+}
+
+/// A node that answers by HTTP.
+#[pyclass(frozen, module = "motet._motet")]
+pub(crate) struct Node {
+    running: Mutex<Option<Running>>,
+    /// Where it answers.
+    #[pyo3(get)]
+    url: String,
+}
+
+struct Running {
+    server: Server,
+    node: OfServices,
+    dispatcher: Dispatcher,
+}
+
+#[pymethods]
+impl Node {
+    #[new]
+    fn new(name: &str, listen: &str, threads: usize) -> PyResult<Node> {
+        let address: SocketAddr = listen.parse().map_err(|_| {
+            PyValueError::new_err(format!(
+                "listen is {listen:?}; write an address such as 127.0.0.1:50000"
+            ))
+        })?;
+        let failed = |error: String| MotetError::new_err(error);
+        let dispatcher = Dispatcher::new(threads);
+        let node = OfServices::builder(name).register::<Hosted>();
+        let node = node.start(&dispatcher);
+        let node = node.map_err(|fault| failed(fault.to_string()))?;
+        let server = Server::start(&node, Config::at(address));
+        let server = server.map_err(|error| failed(error.to_string()))?;
+        let url = format!("http://{}", server.address());
+        let running = Mutex::new(Some(Running {
+            server,
+            node,
+            dispatcher,
+        }));
+        Ok(Node { running, url })
+    }
+
+    /// Serves an object at a path: `object(operation, body)` carries out what it is asked for. Operations are names,
+    /// documentation, and whether they change the state.
+    fn add(
+        &self,
+        py: Python<'_>,
+        path: String,
+        object: Py<PyAny>,
+        operations: Vec<(String, String, bool)>,
+        state: &str,
+    ) -> PyResult<()> {
+        let node = self
+            .running
+            .lock()
+            .as_ref()
+            .map(|running| running.node.clone());
+        let node = node.ok_or_else(|| MotetError::new_err("the node has been closed"))?;
+        let state = body(state)?;
+        let operations = operations.iter().map(|(name, about, changes)| {
+            let operation = kept(name, about, *changes);
+            (name.clone(), operation)
+        });
+        let asked = Asked::Serve(Arc::new(object), Arc::new(operations.collect()));
+        let mut created = pin!(async move {
+            let service = Create::<Hosted>::of().at(&path).state(&state);
+            let client = node.create(service).await?;
+            client.call(asked, Options::default()).await
+        });
+        let created: Result<Value, Fault> = blocked(py, None, created.as_mut())?;
+        created
+            .map(drop)
+            .map_err(|fault| MotetError::new_err(fault.to_string()))
+    }
+
+    /// Answers no more, and ends the services.
+    fn close(&self, py: Python<'_>) {
+        let running = self.running.lock().take();
+        py.detach(|| running.map(end));
+    }
+}
+
+fn end(running: Running) {
+    running.server.stop();
+    // Not on a thread of the dispatcher: what is left then ends with it.
+    let _ = wait_blocking(running.node.shutdown());
+    drop(running.node);
+    running
+        .dispatcher
+        .drain()
+        .into_iter()
+        .for_each(motet::Task::cleanup);
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.lock().take() {
+            // This may be a thread of it.
+            drop(thread::spawn_named("motet-end", move || end(running)));
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Services of another node, as Python calls them: bodies and answers are JSON.
+
+use crate::errors::MotetError;
+use crate::waiting::Waiting;
+use motet_http::{Told, Watch as OfEvents};
+use motet_service::{Fault, Options, Value};
+use motet_sync::{Arc, Mutex};
+use pyo3::IntoPyObjectExt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::time::Duration;
+
+/// Another node.
+#[pyclass(frozen, module = "motet._motet")]
+pub(crate) struct Peer(motet_http::Peer);
+
+/// What came of a call: whether it was carried out, and its answer or its fault as JSON.
+pub(crate) fn outcome(answer: Result<Value, Fault>) -> PyResult<Py<PyAny>> {
+    let (is_well, text) = match answer {
+        Ok(answer) => (true, answer.to_string()),
+        Err(fault) => (false, written(&fault)),
+    };
+    Python::attach(|py| (is_well, text).into_py_any(py))
+}
+
+/// A fault as JSON.
+pub(crate) fn written(fault: &Fault) -> String {
+    serde_json::to_string(fault).expect("a fault has text and numbers only")
+}
+
+/// A body that Python has written as JSON.
+pub(crate) fn body(text: &str) -> PyResult<Value> {
+    serde_json::from_str(text)
+        .map_err(|error| PyValueError::new_err(format!("the body does not fit JSON: {error}")))
+}
+
+#[pymethods]
+impl Peer {
+    #[new]
+    fn new(url: &str) -> PyResult<Peer> {
+        let peer = motet_http::Peer::at(url);
+        Ok(Peer(peer.map_err(|fault| {
+            PyValueError::new_err(fault.reason().to_owned())
+        })?))
+    }
+
+    /// Calls an operation by its name.
+    fn call(
+        &self,
+        path: &str,
+        operation: &str,
+        json: &str,
+        seconds: Option<f64>,
+        key: Option<&str>,
+        version: Option<u64>,
+    ) -> PyResult<Waiting> {
+        let mut options = Options::default();
+        options.within = seconds
+            .map(Duration::try_from_secs_f64)
+            .transpose()
+            .map_err(|error| PyValueError::new_err(format!("within: {error}")))?;
+        options.key = key.map(Into::into);
+        options.if_version = version;
+        let answer = self.0.call(path, operation, body(json)?, options);
+        Ok(Waiting::new(async move { outcome(answer.await) }))
+    }
+
+    /// Subscribes to a service.
+    fn watch(&self, path: &str, only: Option<&str>, sync: bool) -> PyResult<Watch> {
+        let watch = self.0.watch(path, only, sync);
+        let watch = watch.map_err(|fault| MotetError::new_err(fault.to_string()))?;
+        Ok(Watch(Arc::new(Mutex::new(Some(watch)))))
+    }
+}
+
+/// A subscription.
+#[pyclass(frozen, module = "motet._motet")]
+pub(crate) struct Watch(Arc<Mutex<Option<OfEvents>>>);
+
+#[pymethods]
+impl Watch {
+    /// The next notification, as of [`outcome`]; `None` at the end.
+    fn next(&self) -> Waiting {
+        let watch = Arc::clone(&self.0);
+        Waiting::new(async move {
+            let next = std::future::poll_fn(|context| match &mut *watch.lock() {
+                Some(events) => std::pin::pin!(events.next()).poll(context),
+                None => std::task::Poll::Ready(None),
+            });
+            match next.await {
+                None => Ok(Python::attach(|py| py.None())),
+                Some(told) => outcome(told.map(|told| json(&told))),
+            }
+        })
+    }
+
+    /// Ends it.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| drop(self.0.lock().take()));
+    }
+}
+
+fn json(told: &Told) -> Value {
+    serde_json::json!({
+        "version": told.version,
+        "event": told.event,
+        "body": told.body,
+        "reinstated": told.reinstated,
+    })
+}

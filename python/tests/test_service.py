@@ -1,0 +1,145 @@
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+
+import pytest
+
+from motet.ports import sleep
+from motet.service import Fault, Node, Notification, connect, query, service, update
+
+
+@pytest.fixture(scope="module")
+def url():
+    """The demonstration of the program: a robot in a room."""
+    line = [sys.executable, "-m", "motet", "serve", "--json", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None
+        yield json.loads(serving.stdout.readline())["url"]
+        serving.send_signal(2)
+
+
+def test_sem_g813_verbs_are_awaited_and_faults_raised(url):
+    async def main():
+        drive = connect(url)["/drive"]
+        await drive.set_power(left=0.25, right=0.5)
+        state, version = await drive.get()
+        told = await drive.lookup()
+        with pytest.raises(Fault) as unfit:
+            await drive.set_power(left="much")
+        with pytest.raises(Fault) as stale:
+            await drive.call("set_power", {"left": 0, "right": 0}, if_version=version + 7)
+        with pytest.raises(Fault) as nobody:
+            await connect(url)["/nobody"].get()
+        return state, version, told, unfit.value, stale.value, nobody.value
+
+    state, version, told, unfit, stale, nobody = asyncio.run(main())
+    assert state == {"commands": version}
+    assert told["contract"] == "motet:drive/1"
+    assert (unfit.code, stale.code) == ("MessageNotSupported", "PreconditionFailed")
+    assert nobody.code == "UnknownService" and "/nobody" in str(nobody)
+    places = connect(url)["/source"]
+    assert places.make(5).blocking(30) > 0
+    with pytest.raises(ValueError, match="no address"):
+        connect("drive")
+    with pytest.raises(ValueError):
+        places.make(float("nan"))
+    unreachable = connect("http://127.0.0.1:9")["/drive"]
+    with pytest.raises(Fault, match="cannot reach"):
+        unreachable.set_power(left=0, right=0).blocking(30)
+
+
+@service
+class Till:
+    def __init__(self):
+        self.state = {"cents": 0}
+        self.inside = 0
+
+    @query
+    def euros(self):
+        """What is there."""
+        return self.state["cents"] / 100
+
+    @update
+    async def deposit(self, cents, times=1):
+        self.inside += 1
+        assert self.inside == 1
+        await sleep(0.001)
+        self.state["cents"] += cents * times
+        self.inside -= 1
+        return self.state["cents"]
+
+    @update
+    def take(self, cents):
+        if cents > self.state["cents"]:
+            raise Fault("PreconditionFailed", f"there are {self.state['cents']}")
+        self.state["cents"] -= cents
+
+    @update
+    def fail(self):
+        raise KeyError("no such coin")
+
+
+def test_sem_g814_a_class_is_served(caplog):
+    async def main(url):
+        till = connect(url)["/till"]
+        watch, told = till.subscribe(sync=True), []
+
+        async def listen():
+            async for notification in watch:
+                told.append(notification)
+
+        listening = asyncio.create_task(listen())
+        while not told:
+            await asyncio.sleep(0.01)
+        deposits = [till.deposit(2), till.deposit(cents=4, times=2)]
+        await asyncio.gather(*deposits)
+        assert await till.euros() == 0.1
+        await till.call("deposit", 5, key="receipt 17")
+        await till.call("deposit", 5, key="receipt 17")
+        codes = []
+        for call in (till.take(100), till.fail(), till.deposit(), till.nothing()):
+            with pytest.raises(Fault) as raised:
+                await call
+            codes.append((raised.value.code, raised.value.reason))
+        state, version = await till.get()
+        await till.drop()
+        await asyncio.wait_for(listening, 10)
+        return told, codes, state, version
+
+    with Node() as node:
+        node.add("/till", Till())
+        with caplog.at_level(logging.ERROR, logger="motet"):
+            told, codes, state, version = asyncio.run(main(node.url))
+    assert state == {"cents": 15} and version == 3
+    assert [code for code, _ in codes] == [
+        "PreconditionFailed",
+        "OperationFailed",
+        "MessageNotSupported",
+        "ActionNotSupported",
+    ]
+    assert "KeyError" in codes[1][1] and "deposit, euros, fail, take" in codes[3][1]
+    assert [record.name for record in caplog.records] == ["motet"]
+    assert told[0] == Notification(0, "replace", {"cents": 0}, False)
+    assert [one.event for one in told[1:]] == ["deposit", "deposit", "deposit", "gone"]
+    assert told[3].body == 5
+
+
+def test_what_is_no_service_is_refused():
+    with Node() as node:
+        node.add("/till", Till())
+        with pytest.raises(TypeError, match="@service"):
+            node.add("/number", 7)
+        with pytest.raises(Exception, match="till"):
+            node.add("/till", Till())
+    with pytest.raises(Exception, match="closed"):
+        node.add("/other", Till())
+    with pytest.raises(ValueError, match="listen"):
+        Node(listen="here")
+    with pytest.raises(TypeError, match="no operation"):
+        service(type("Empty", (), {}))
+    with pytest.raises(TypeError, match="get"):
+        service(type("Taken", (), {"get": query(lambda self: 1)}))
+    with pytest.raises(ValueError, match="no fault"):
+        Fault("Oops", "there is no such code")
