@@ -1,5 +1,5 @@
 //! Java: virtual threads, in a process that answers run after run, so that what it runs is
-//! compiled.
+//! compiled; and the HTTP server of its development kit.
 
 use super::answering::Answering;
 use super::workshop::{Workshop, answered};
@@ -7,6 +7,7 @@ use crate::program::{Mode, Program};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -35,8 +36,11 @@ impl Java {
             ));
         }
         let source = include_str!("../../peers/java/Stages.java");
-        let shop = Workshop::new("java", &[("Stages.java", source)])?;
-        shop.build(Command::new(home.join("bin/javac")).arg("Stages.java"))?;
+        let container = include_str!("../../peers/java/Container.java");
+        let sources = [("Stages.java", source), ("Container.java", container)];
+        let shop = Workshop::new("java", &sources)?;
+        let mut compiler = Command::new(home.join("bin/javac"));
+        shop.build(compiler.args(["Stages.java", "Container.java"]))?;
         Ok(Java {
             shop,
             version,
@@ -48,6 +52,22 @@ impl Java {
     /// The version of the kit.
     pub(crate) fn version(&self) -> u32 {
         self.version
+    }
+
+    /// A server of a counter by HTTP: where it is. It ends with what comes beside.
+    pub(crate) fn container(&self) -> Result<(SocketAddr, impl Sized + use<>), String> {
+        let mut command = Command::new(&self.java);
+        command
+            .args(["-XX:+UseSerialGC", "-Xmn512m", "-Xshare:auto"])
+            .args(["-cp", ".", "Container"])
+            .current_dir(self.shop.folder());
+        let mut running = Answering::start(command)?;
+        let told = running.ask("port")?;
+        let port = serde_json::from_str::<serde_json::Value>(&told)
+            .ok()
+            .and_then(|told| u16::try_from(told["port"].as_u64()?).ok())
+            .ok_or(format!("it answers {told}"))?;
+        Ok(((Ipv4Addr::LOCALHOST, port).into(), running))
     }
 
     /// The time of one run, by the program's own clock.

@@ -17,6 +17,7 @@ use std::rc::Rc;
 /// The names of all peers of the suite; several series of one begin with it.
 const PEERS: &[&str] = &[
     "tokio",
+    "axum",
     "rayon",
     "crossbeam-channel",
     "Go",

@@ -7,6 +7,7 @@ use crate::bench::BenchArgs;
 use crate::call::CallArgs;
 use crate::distance::DistanceArgs;
 use crate::doctor::DoctorArgs;
+use crate::flow::FlowArgs;
 use crate::keys::KeysArgs;
 use crate::manual::{CompletionsArgs, ManArgs};
 use crate::pairs::AlignArgs;
@@ -52,6 +53,8 @@ pub enum Command {
     Call(CallArgs),
     /// Print what a service tells, as it comes
     Watch(WatchArgs),
+    /// Run workflows of services, and resume them
+    Flow(FlowArgs),
     /// Make the certificate of a node, and tokens for those who may call it
     Keys(KeysArgs),
     /// Measure the runtime on this machine

@@ -12,8 +12,8 @@ use crate::error::{BenchError, CliError, OptionError, OutputError};
 #[cfg(unix)]
 use crate::supervise;
 use crate::{
-    bench, bits, call, cluster, distance, doctor, keys, manual, own, pairwise, run, scale, serve,
-    watch,
+    bench, bits, call, cluster, distance, doctor, flow, keys, manual, own, pairwise, run, scale,
+    serve, watch,
 };
 
 /// Runs the program with these arguments, the first of which is its own name.
@@ -53,6 +53,7 @@ where
         Command::Serve(args) => serve::run(&args),
         Command::Call(args) => call::run(args),
         Command::Watch(args) => watch::run(&args),
+        Command::Flow(args) => flow::run(&args),
         Command::Keys(args) => keys::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Run(args) => run::run(args),
@@ -114,7 +115,7 @@ fn refuse(error: &CliError) -> u8 {
     let _ = writeln!(io::stderr(), "motet: {text}");
     match error {
         CliError::Cancelled | CliError::Bench(BenchError::Interrupted { .. }) => 130,
-        CliError::Run(_) => 1,
+        CliError::Run(_) | CliError::Flow(_) => 1,
         CliError::Options(_)
         | CliError::Input(_)
         | CliError::Output(_)

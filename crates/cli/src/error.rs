@@ -42,6 +42,9 @@ pub enum CliError {
     /// A service, or the node that should serve it, has refused.
     #[error("{0}")]
     Service(String),
+    /// A workflow has not come to its end.
+    #[error("{0}")]
+    Flow(String),
     /// Another process of the run has refused.
     #[error("process {process}: {message}")]
     Elsewhere {

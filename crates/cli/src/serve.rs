@@ -24,10 +24,10 @@ use crate::stdout::print;
     long_about = "Serve services by HTTP, until it is interrupted.\n\nA manifest (TOML or JSON) names \
                   the services, their paths and partners. Without one there is a demonstration: a \
                   robot in a room (/world, /drive, /bumper) and points that are clustered on ranks \
-                  (/source, /clustering). Other machines can reach it when \
-                  it has keys.",
+                  (/source, /clustering); /workflow runs what motet flow gives it. Other machines can \
+                  reach it when it has keys.",
     after_long_help = "Types of services: sim-world, sim-drive, sim-bumper, four-towns, \
-                       rank-clustering\n\nExamples:\n  motet serve\n  motet serve house.toml --listen \
+                       rank-clustering, workflow\n\nExamples:\n  motet serve\n  motet serve house.toml --listen \
                        127.0.0.1:8080 --store house.redb\n  motet call /drive set_power left=0.5 \
                        right=0.5\n  motet watch /bumper"
 )]
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
             file: path.display().to_string(),
             source,
         })?,
-        None => demo::MANIFEST.to_owned(),
+        None => demo::manifest(args.store.is_some()),
     };
     let stop = Port::new();
     let stopped = stop.clone();

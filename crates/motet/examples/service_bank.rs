@@ -1,7 +1,7 @@
-//! A bank whose process ends in the middle of its work: what was answered is there, and what is
-//! asked for again with the same key is done once.
+//! A bank whose process is killed in the middle of its work: what was answered is there, and what
+//! is asked for again with the same key is done once.
 //!
-//! The program starts itself as the process that is going to fail.
+//! The program starts itself as the process that is killed.
 
 use motet_dispatch::Dispatcher;
 use motet_service::{
@@ -9,8 +9,9 @@ use motet_service::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, abort};
+use std::process::{Command, Stdio};
 
 /// The accounts, in cents.
 #[data]
@@ -76,30 +77,26 @@ impl Bank for SavingsBank {
     }
 }
 
-const TRANSFERS: u64 = 10;
+const TRANSFERS: u64 = 40;
 
 fn main() -> Result<(), Fault> {
-    let file = std::env::temp_dir().join("motet-service-bank.redb");
-    if let Some(number) = std::env::args().nth(1) {
-        let until = number
-            .parse()
-            .expect("how many transfers are done before the end");
-        work(&file, until)?;
-        abort();
+    if let Some(file) = std::env::args().nth(1) {
+        work(Path::new(&file), |line| println!("{line}"))?;
+        loop {
+            std::thread::park();
+        }
     }
-    // What an earlier run may have left.
-    drop(std::fs::remove_file(&file));
-    for until in [0, 3, 7] {
-        let program = std::env::current_exe().expect("the program has a file");
-        let ended = Command::new(program).arg(until.to_string()).output();
-        assert!(
-            !ended.expect("the program starts").status.success(),
-            "it was to fail"
-        );
+    let file = std::env::temp_dir().join(format!("motet-bank-{}.redb", std::process::id()));
+    let mut answered = 0;
+    for kill_after in [1, 4, 9] {
+        answered = killed(&file, answered, kill_after);
     }
-    let (ann, bob) = work(&file, TRANSFERS)?;
+    let (ann, bob) = work(&file, |_| {})?;
     drop(std::fs::remove_file(&file));
-    println!("ann has {ann}, bob has {bob}");
+    println!(
+        "killed three times, the last time after {answered} answers: ann has {ann}, bob has {bob}"
+    );
+    assert!(answered >= 14, "{answered}");
     assert_eq!(
         (ann, bob),
         (1000 - 10 * TRANSFERS, 1000 + 10 * TRANSFERS),
@@ -108,9 +105,42 @@ fn main() -> Result<(), Fault> {
     Ok(())
 }
 
-/// Asks for all transfers up to a number, whatever was done before. What the two accounts have
-/// then.
-fn work(file: &Path, until: u64) -> Result<(u64, u64), Fault> {
+/// Starts the bank in a process of its own, and kills it (SIGKILL) when it has answered so many
+/// transfers anew. How many it has answered in all.
+fn killed(file: &Path, answered: u64, kill_after: u64) -> u64 {
+    let program = std::env::current_exe().expect("the program has a file");
+    let mut command = Command::new(program);
+    let bank = command.arg(file).stdout(Stdio::piped()).spawn();
+    let mut bank = bank.expect("the program starts");
+    let lines = BufReader::new(bank.stdout.take().expect("it was piped")).lines();
+    let mut last = answered;
+    for line in lines.map_while(Result::ok) {
+        let number = |of: &str| {
+            line.strip_prefix(of)
+                .and_then(|rest| rest.parse::<u64>().ok())
+        };
+        if let Some(done) = number("stored ") {
+            // One that was not answered may be there or not; those that were answered are.
+            assert!(
+                (answered..=answered + 1).contains(&done),
+                "{done} of {answered}"
+            );
+        }
+        if let Some(done) = number("answered ") {
+            last = last.max(done);
+            if last >= TRANSFERS.min(answered + kill_after) {
+                // It may be dead already.
+                drop(bank.kill());
+            }
+        }
+    }
+    let ended = bank.wait().expect("it was started");
+    assert!(!ended.success(), "it was killed");
+    last
+}
+
+/// Asks for all transfers, whatever was done before. What the two accounts have then.
+fn work(file: &Path, tell: impl Fn(&str)) -> Result<(u64, u64), Fault> {
     let dispatcher = Dispatcher::new(2);
     let builder = Node::builder("bank").register::<SavingsBank>();
     let node = builder.store(Redb::open(file)?).start(&dispatcher)?;
@@ -122,7 +152,9 @@ fn work(file: &Path, until: u64) -> Result<(u64, u64), Fault> {
         for name in ["ann", "bob"] {
             bank.open(name.to_owned()).await?;
         }
-        for number in 0..until {
+        let done = (1000 - bank.balance("ann".to_owned()).await?) / 10;
+        tell(&format!("stored {done}"));
+        for number in 1..=TRANSFERS {
             let (from, to) = ("ann".to_owned(), "bob".to_owned());
             let transfer = Transfer {
                 from,
@@ -132,6 +164,7 @@ fn work(file: &Path, until: u64) -> Result<(u64, u64), Fault> {
             bank.transfer(transfer)
                 .key(&format!("transfer {number}"))
                 .await?;
+            tell(&format!("answered {number}"));
         }
         let nobody = Transfer {
             from: "ann".to_owned(),

@@ -1,10 +1,11 @@
 //! Services that drive a robot through a room, in virtual time: a world, a drive, a bumper, a
-//! laser, and an explorer that joins what bumper and laser say. The same seed gives the same way.
+//! laser, and an explorer that joins what bumper and laser say. The same seed gives the same way;
+//! another manifest gives another drive.
 
 use motet_dispatch::{Replay, spawn};
 use motet_ports::{JoinedReceive, Port};
 use motet_service::{Cx, Fault, Node, Notification, Service, State, Subscribe, contract, data};
-use std::f64::consts::{FRAC_PI_2, PI};
+use std::f64::consts::PI;
 use std::time::Duration;
 
 /// A room of 10 by 10 with a robot in it.
@@ -95,6 +96,24 @@ impl Drive for SimDrive {
     }
 }
 
+/// Another drive of the same contract: never faster than half.
+#[derive(Service)]
+#[service(contract = Drive)]
+struct GentleDrive {
+    #[state]
+    motors: State<Motors>,
+    #[partner(policy = UseExisting)]
+    world: WorldClient,
+}
+
+impl Drive for GentleDrive {
+    async fn set_power(&mut self, power: Power) -> Result<(), Fault> {
+        self.motors.commands += 1;
+        let (left, right) = (power.left / 2.0, power.right / 2.0);
+        self.world.set_power(Power { left, right }).await
+    }
+}
+
 /// What a sensor has seen last, and in which step of the world.
 #[data]
 #[derive(Default)]
@@ -161,9 +180,12 @@ fn sight(room: &Room) -> Seen {
     }
 }
 
+/// A beam for each degree.
+const BEAMS: i32 = 360;
+
 fn beams(room: &Room) -> Vec<f64> {
     let beam = |number: i32| {
-        let angle = room.heading + f64::from(number) * FRAC_PI_2 / 2.0;
+        let angle = room.heading + f64::from(number).to_radians();
         let to = |at: f64, slope: f64| match slope {
             slope if slope > 1e-9 => (SIDE - at) / slope,
             slope if slope < -1e-9 => -at / slope,
@@ -171,7 +193,7 @@ fn beams(room: &Room) -> Vec<f64> {
         };
         to(room.x, angle.cos()).min(to(room.y, angle.sin()))
     };
-    (0..8).map(beam).collect()
+    (0..BEAMS).map(beam).collect()
 }
 
 /// What the explorer has done.
@@ -224,7 +246,13 @@ impl Wanderer {
                 let (Ok(touch), Ok(sight)) = (bumper.get().await, laser.get().await) else {
                     return;
                 };
-                let ahead = sight.beams.first().copied().unwrap_or(SIDE);
+                // The nearest of what is within ten degrees of the heading.
+                let near = sight
+                    .beams
+                    .iter()
+                    .take(11)
+                    .chain(sight.beams.iter().rev().take(10));
+                let ahead = near.copied().fold(SIDE, f64::min);
                 let sensed = Sensed {
                     touches: touch.touches,
                     ahead,
@@ -280,6 +308,7 @@ type = "laser"
 
 [[service]]
 type = "sim-drive"
+at = "/drive"
 
 [[service]]
 type = "sim-world"
@@ -287,11 +316,12 @@ state = { value = { step = 0, x = 5.0, y = 5.0, heading = 0.3, left = 0.0, right
 "#;
 
 /// Where the robot was after each second, for a minute.
-fn explore(seed: u64) -> (Vec<(f64, f64)>, Diary) {
+fn explore(seed: u64, drive: &str) -> (Vec<(f64, f64)>, Diary) {
     let replay = Replay::new(seed);
     let builder = Node::builder("robot")
         .register::<SimWorld>()
-        .register::<SimDrive>();
+        .register::<SimDrive>()
+        .register::<GentleDrive>();
     let builder = builder
         .register::<Bumper>()
         .register::<Laser>()
@@ -299,8 +329,9 @@ fn explore(seed: u64) -> (Vec<(f64, f64)>, Diary) {
     let node = builder.start(&replay).expect("the replay takes tasks");
     let way = Port::new();
     let (tell, robot) = (way.clone(), node.clone());
+    let manifest = MANIFEST.replace("sim-drive", drive);
     let exploring = async move {
-        let loaded = robot.load([MANIFEST]).await.expect("it is a manifest");
+        let loaded = robot.load([manifest]).await.expect("it is a manifest");
         assert!(loaded.iter().all(|one| one.fault.is_none()), "{loaded:?}");
         let world: WorldClient = robot.client("/sim-world").expect("it was loaded");
         for _ in 0..60 {
@@ -325,7 +356,7 @@ fn explore(seed: u64) -> (Vec<(f64, f64)>, Diary) {
 }
 
 fn main() {
-    let (way, diary) = explore(7);
+    let (way, diary) = explore(7, "sim-drive");
     println!(
         "after a minute at {:?}; {} looks, {} turns",
         way.last(),
@@ -334,6 +365,7 @@ fn main() {
     );
     assert_eq!(way.len(), 60);
     assert!(diary.sensed > 500 && diary.turns > 0, "{diary:?}");
+    assert_eq!(beams(&Room::default()).len(), 360);
     assert!(
         way.iter()
             .all(|(x, y)| (0.0..=SIDE).contains(x) && (0.0..=SIDE).contains(y))
@@ -345,7 +377,18 @@ fn main() {
     };
     assert_eq!(
         bits(&way),
-        bits(&explore(7).0),
+        bits(&explore(7, "sim-drive").0),
         "the same way from the same seed"
     );
+    // Nothing but the manifest is another: the explorer does not know which drive it has.
+    let (gentle, diary) = explore(7, "gentle-drive");
+    let length = |way: &[(f64, f64)]| -> f64 {
+        let steps = way.windows(2);
+        steps
+            .map(|s| (s[1].0 - s[0].0).hypot(s[1].1 - s[0].1))
+            .sum()
+    };
+    let (fast, slow) = (length(&way), length(&gentle));
+    println!("the way of the drive is {fast:.1} long, that of the gentle drive {slow:.1}");
+    assert!(diary.sensed > 500 && slow > 5.0 && slow < 0.7 * fast);
 }

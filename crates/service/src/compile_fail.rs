@@ -39,6 +39,20 @@
 //! trait Counts { #[update] fn add(&mut self, n: u64, times: u64); }
 //! ```
 //!
+//! Operations are variants of one enum, so none of them swallows another, and no two have one name (DSS 22):
+//!
+//! ```compile_fail,E0428
+//! use motet_service::{contract, data};
+//! #[data]
+//! #[derive(Default)]
+//! struct Count { n: u64 }
+//! #[contract(uri = "doc:count/1", state = Count)]
+//! trait Counts {
+//!     #[update] fn add(&mut self, n: u64);
+//!     #[update] fn add(&mut self, n: u32);
+//! }
+//! ```
+//!
 //! A state is what can be written and read again, and has a schema:
 //!
 //! ```compile_fail,E0277

@@ -3,6 +3,8 @@
 //! The context is the thread's while a handler is polled. A call that the handler makes takes its deadline,
 //! its principal and the chain of holders from there.
 
+use crate::deadlines::Deadlines;
+use crate::{Fault, FaultCode};
 use motet_sync::thread_local;
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -10,22 +12,34 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What calls made here inherit.
 #[derive(Clone, Default)]
 pub(crate) struct Context {
     pub(crate) deadline: Option<Instant>,
-    pub(crate) principal: Option<Arc<str>>,
-    /// The service whose group the handler is in, if it is in one.
-    pub(crate) holder: Option<u64>,
+    /// The service whose handler runs.
+    pub(crate) own: Option<Arc<dyn Own>>,
+    /// Whether the handler is in a group of it.
+    pub(crate) holds: bool,
     /// The holders that wait for the handler.
     pub(crate) chain: Option<Arc<Chain>>,
 }
 
+/// A service, as what its handlers call knows it.
+pub(crate) trait Own: Send + Sync {
+    fn path(&self) -> &Arc<str>;
+    /// Whether it may call services of other processes.
+    fn may_call_out(&self) -> bool;
+    fn deadlines(&self) -> &Deadlines;
+    /// How long a call may take that does not say.
+    fn limit(&self) -> Duration;
+}
+
 /// Services, each of which waits for the next inner one.
 pub(crate) struct Chain {
-    service: u64,
+    /// Not its number: there may be several nodes.
+    service: Arc<dyn Own>,
     outer: Option<Arc<Chain>>,
 }
 
@@ -44,28 +58,61 @@ impl Context {
 
     /// The service whose handler runs where this is called, or its job.
     pub(crate) fn caller() -> Option<Arc<str>> {
-        CURRENT.with(|current| current.borrow().principal.clone())
+        CURRENT.with(|current| current.borrow().principal())
     }
 
     /// The chain that a call made in this context carries.
     pub(crate) fn into_chain(self) -> Option<Arc<Chain>> {
-        match self.holder {
-            None => self.chain,
-            Some(service) => Some(Arc::new(Chain {
-                service,
+        match self.own {
+            Some(own) if self.holds => Some(Arc::new(Chain {
+                service: own,
                 outer: self.chain,
             })),
+            _ => self.chain,
         }
     }
 
+    /// Who calls, as far as it is known here.
+    pub(crate) fn principal(&self) -> Option<Arc<str>> {
+        self.own.as_ref().map(|own| Arc::clone(own.path()))
+    }
+
+    /// Lets a service of another process be called from here, and says how long that may take: what the caller has
+    /// left, if that is less. The service that calls, until when, and how long that is.
+    pub(crate) fn call_out(
+        self,
+        path: &str,
+        within: Option<Duration>,
+    ) -> Result<Option<(Arc<dyn Own>, Instant, Duration)>, Fault> {
+        let Some(own) = self.own else {
+            return Ok(None);
+        };
+        if !own.may_call_out() {
+            let who = own.path();
+            let reason = format!(
+                "{who} may not call services of other processes; create it with `network = true`"
+            );
+            return Err(Fault::new(FaultCode::PermissionDenied, reason).of_service(path));
+        }
+        let clock = own.deadlines().clock();
+        let now = clock.now();
+        let within = clock.timescale().of(within.unwrap_or(own.limit()));
+        let until = self
+            .deadline
+            .map_or(now + within, |left| left.min(now + within));
+        Ok(Some((own, until, until.saturating_duration_since(now))))
+    }
+
     /// Whether a call to `service` would wait for itself.
-    pub(crate) fn is_held_by(&self, service: u64) -> bool {
-        if self.holder == Some(service) {
+    pub(crate) fn is_held_by(&self, service: &dyn Own) -> bool {
+        let is_it =
+            |own: &Arc<dyn Own>| std::ptr::addr_eq(Arc::as_ptr(own), std::ptr::from_ref(service));
+        if self.holds && self.own.as_ref().is_some_and(is_it) {
             return true;
         }
         let mut link = self.chain.as_deref();
         while let Some(chain) = link {
-            if chain.service == service {
+            if is_it(&chain.service) {
                 return true;
             }
             link = chain.outer.as_deref();

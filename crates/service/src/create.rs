@@ -148,6 +148,7 @@ fn place<S: Service>(shared: &Arc<Shared>, spec: &Spec) -> Result<Arc<SlotOf<S>>
         version: AtomicU64::new(0),
         partners: Mutex::new(BTreeMap::new()),
         rights: Rights::parse(&spec.allow).map_err(|fault| fault.of_service(&path))?,
+        network: spec.network,
         figures: Figures::default(),
         cycle: Mutex::new(None),
     };

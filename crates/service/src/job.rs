@@ -53,6 +53,7 @@ impl Cx {
         let spec = Spec {
             at: Some(format!("/jobs/{}", shared.ids.next())),
             state: Some(crate::json::to_value(&state)?),
+            network: self.common.network,
             ..Spec::of_kind("job")
         };
         let slot = create::<JobService>(shared, spec).await?;
@@ -111,7 +112,7 @@ async fn work_of(
     work: impl Future<Output = Result<JobResult, Fault>> + Send,
 ) {
     let context = Context {
-        principal: Some(Arc::clone(&common.path)),
+        own: Some(Arc::clone(&common) as _),
         ..Context::default()
     };
     let working = Causality::unless_cancelled(context.run(work));

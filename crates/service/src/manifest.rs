@@ -51,6 +51,8 @@ struct Record {
     supervise: Supervise,
     #[serde(default)]
     allow: Vec<String>,
+    #[serde(default = "yes")]
+    network: bool,
     #[serde(default)]
     threads: Option<usize>,
     #[serde(default)]
@@ -117,6 +119,7 @@ impl Record {
             persist: self.persist,
             supervise: self.supervise.clone(),
             allow: self.allow.clone(),
+            network: self.network,
             threads: self.threads,
             ..Spec::of_kind(&self.r#type)
         };
@@ -232,8 +235,7 @@ fn refuse_cycles(specs: &mut [Result<Spec, Fault>]) {
         let Ok(Some(path)) = spec.as_ref().map(|spec| spec.at.clone()) else {
             continue;
         };
-        let mut way = vec![path.clone()];
-        if leads_back(&next, &path, &path, &mut way) {
+        if let Some(way) = way_back(&next, &path) {
             let reason = format!(
                 "records need each other: {}; make one partner optional and leave it out",
                 way.join(" -> ")
@@ -243,19 +245,28 @@ fn refuse_cycles(specs: &mut [Result<Spec, Fault>]) {
     }
 }
 
-fn leads_back(
-    next: &BTreeMap<String, Vec<String>>,
-    begin: &str,
-    from: &str,
-    way: &mut Vec<String>,
-) -> bool {
-    for to in next.get(from).into_iter().flatten() {
-        let seen = way.contains(to);
-        way.push(to.clone());
-        if to == begin || (!seen && leads_back(next, begin, to, way)) {
-            return true;
+/// The records from `begin` to itself, if it needs itself.
+fn way_back(next: &BTreeMap<String, Vec<String>>, begin: &str) -> Option<Vec<String>> {
+    // Whoever was seen once is not followed again: the work grows with the links, not with the ways.
+    let (mut before, mut open) = (BTreeMap::new(), vec![begin]);
+    while let Some(from) = open.pop() {
+        for to in next.get(from).into_iter().flatten() {
+            if to == begin {
+                let mut way = vec![begin.to_owned()];
+                let mut at = from;
+                while at != begin {
+                    way.push(at.to_owned());
+                    at = before[at];
+                }
+                way.push(begin.to_owned());
+                way.reverse();
+                return Some(way);
+            }
+            if !before.contains_key(to.as_str()) {
+                before.insert(to.as_str(), from);
+                open.push(to);
+            }
         }
-        way.pop();
     }
-    false
+    None
 }

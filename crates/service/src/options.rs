@@ -59,7 +59,7 @@ impl Envelope {
             (Some(own), Some(left)) => Some(own.min(left)),
             (own, left) => own.or(left),
         };
-        let principal = options.principal.or_else(|| context.principal.clone());
+        let principal = options.principal.or_else(|| context.principal());
         let is_plain = options.if_version.is_none()
             && options.key.is_none()
             && !options.capture

@@ -28,6 +28,8 @@ pub struct Spec {
     pub depth: usize,
     /// Who may do what: rules such as `viewer: get query`.
     pub allow: Vec<String>,
+    /// Whether it may call services of other processes.
+    pub network: bool,
     /// So many threads of its own; else those of the node.
     pub threads: Option<usize>,
     /// How long its partners are waited for, in milliseconds.
@@ -47,6 +49,7 @@ impl Default for Spec {
             supervise: Supervise::default(),
             depth: 1024,
             allow: Vec::new(),
+            network: true,
             threads: None,
             partners_within_ms: 10_000,
             start_within_ms: 10_000,

@@ -63,8 +63,10 @@ pub struct Run {
 #[derive(Copy, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// It goes on, or was interrupted.
+    /// It goes on.
     Running,
+    /// Its process has ended before it; it goes on when it is resumed.
+    Interrupted,
     /// All steps have ended.
     Done,
     /// A step has failed; it is tried again when the run is resumed.
@@ -147,13 +149,24 @@ pub trait Workflows {
 
 /// The service that runs flows. Create it with `persist`, so that its runs outlive their process.
 #[derive(Service)]
-#[service(contract = Workflows)]
+#[service(contract = Workflows, start = begin)]
 pub struct Workflow {
     #[state]
     runs: State<Runs>,
 }
 
 impl Workflow {
+    /// Whatever ran when the state was stored does not run any more.
+    async fn begin(&mut self, _: &Cx) -> Result<(), Fault> {
+        let is_running = |run: &Run| run.status == RunStatus::Running;
+        if self.runs.runs.values().any(is_running) {
+            let runs = self.runs.runs.values_mut();
+            runs.filter(|run| is_running(run))
+                .for_each(|run| run.status = RunStatus::Interrupted);
+        }
+        Ok(())
+    }
+
     fn of(&mut self, name: &str) -> Result<&mut Run, Fault> {
         self.runs.runs.get_mut(name).ok_or_else(|| unknown(name))
     }

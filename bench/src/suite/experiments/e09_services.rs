@@ -1,6 +1,6 @@
 //! E09: two-way messages between services, by the size of the group.
 
-mod calls;
+pub(super) mod calls;
 
 use crate::selection::Missing;
 use crate::suite::{About, Axis, Case, Experiment, Picture, Point, Quantity, Setting};
@@ -36,16 +36,16 @@ impl Experiment for Services {
             let groups = (total / group).max(1);
             let mut case = Case::new(Point::new().with("messages", group), &[TIME])
                 .with("motet, Get", move || {
-                    Ok(vec![on_motet(Kind::Get, group, groups)?])
+                    Ok(vec![on_motet(Kind::Get, group, groups, 0)?])
                 })
                 .with("motet", move || {
-                    Ok(vec![on_motet(Kind::Update, group, groups)?])
+                    Ok(vec![on_motet(Kind::Update, group, groups, 0)?])
                 });
             case = case.with("motet, posted", move || {
-                Ok(vec![on_motet(Kind::Posted, group, groups)?])
+                Ok(vec![on_motet(Kind::Posted, group, groups, 0)?])
             });
             if setting.wants("tokio") {
-                case = case.with("tokio", move || Ok(vec![on_tokio(group, groups)?]));
+                case = case.with("tokio", move || Ok(vec![on_tokio(true, group, groups, 0)?]));
             }
             case
         };

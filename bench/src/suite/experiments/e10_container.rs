@@ -1,11 +1,20 @@
-//! E10: services beside a container of Web services.
+//! E10: services beside containers of Web services.
 
+mod client;
+mod servers;
+
+use crate::peers::java::Java;
 use crate::selection::Missing;
-use crate::suite::{About, Case, Experiment, Picture, Setting};
+use crate::suite::{About, Axis, Case, Experiment, Picture, Point, Quantity, Setting};
+use client::{Ask, rate};
+use servers::{Axum, Served};
+use std::rc::Rc;
 
 /// A Web service container.
 #[derive(Debug)]
 pub(crate) struct Container;
+
+const RATE: Quantity = Quantity::new("two-way messages per second", "1/s");
 
 impl Experiment for Container {
     fn about(&self) -> About {
@@ -14,21 +23,62 @@ impl Experiment for Container {
             name: "container",
             title: "A Web service container",
             question: "By what factor do services beat a container of Web services?",
-            definition: "Two-way messages per second, external client, beside a container in the same run.",
-            parameters: &[("client", "who asks, and from where")],
-            threats: "A container does more than answer.",
-            sources: &["P0 Fig. 14"],
+            definition: "Two-way messages per second over HTTP/1.1 on this machine, from clients that are no part of the server and keep \
+                         their connections: each sends, reads the whole answer and sends again. The read is GET of a state of one number, \
+                         the change is POST of one number that is added. All servers have the same clients, the same load and the same two \
+                         cores. motet's calls have deadlines, versions and checked bodies; axum is bare, with the number behind a lock; \
+                         Java is the server that comes with its development kit, com.sun.net.httpserver, with a virtual thread for each request.",
+            parameters: &[
+                ("connections", "connections, each with a client of its own"),
+                ("message", "whether it reads or changes the state"),
+            ],
+            threats: "Clients take a part of the two cores. A container does more than answer. The papers' container was asked over a \
+                      network, their services were not: here both are asked alike.",
+            sources: &["P0 Fig. 14", "R139", "R140", "R169"],
         }
     }
 
-    fn cases(&self, _: &Setting) -> Result<Vec<Case>, Missing> {
-        Err(Missing {
-            row: "E10".to_owned(),
-            reason: "services are not reached by HTTP yet".to_owned(),
-        })
+    fn cases(&self, setting: &Setting) -> Result<Vec<Case>, Missing> {
+        let messages = setting.by_effort(64, 4_000, 40_000);
+        let java: Rc<Result<Java, String>> = match setting.wants("Java") {
+            true => setting.java(),
+            false => Rc::new(Err(String::new())),
+        };
+        let case = |connections: usize, ask: Ask| {
+            let point = Point::new()
+                .with("connections", connections)
+                .with("message", ask.name());
+            let mut case = Case::new(point, &[RATE]).with("motet", move || {
+                let served = Served::start()?;
+                Ok(vec![rate(served.at(), connections, ask, messages)?])
+            });
+            if setting.wants("axum") {
+                case = case.with("axum", move || {
+                    let axum = Axum::start()?;
+                    Ok(vec![rate(axum.at(), connections, ask, messages)?])
+                });
+            }
+            if setting.wants("Java") {
+                let java = Rc::clone(&java);
+                case = case.with("Java", move || {
+                    let java = java.as_ref().as_ref().map_err(String::clone)?;
+                    let (at, _kept) = java.container()?;
+                    // What runs first is interpreted.
+                    rate(at, connections, ask, messages)?;
+                    Ok(vec![rate(at, connections, ask, messages)?])
+                });
+            }
+            case
+        };
+        let asks = [Ask::Read, Ask::Change];
+        Ok([1, 64]
+            .iter()
+            .flat_map(|connections| asks.map(|ask| case(*connections, ask)))
+            .collect())
     }
 
     fn pictures(&self) -> Vec<Picture> {
-        Vec::new()
+        let (x, y) = (Axis::log("connections", ""), Axis::log(RATE.name, "1/s"));
+        vec![Picture::new("e10-rate", "A Web service container", x, y)]
     }
 }

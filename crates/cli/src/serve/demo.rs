@@ -1,4 +1,5 @@
-//! The services of the demonstration: a robot in a room, and points that are clustered on ranks.
+//! The services of the demonstration: a robot in a room, points that are clustered on ranks,
+//! workflows.
 //!
 //! ```text
 //!  /drive ──► /world ──► (each tenth of a second) ──► /bumper          /source ──► /clustering, a job on ranks
@@ -6,13 +7,14 @@
 
 use motet_comm::World as Ranks;
 use motet_mining::{Annealing, Clusters, Control, Points};
+use motet_service::workflow::Workflow;
 use motet_service::{
     Cx, Fault, NodeBuilder, Notification, Service, State, Subscribe, contract, data,
 };
 use std::f64::consts::PI;
 
 /// What serves when no manifest is named.
-pub(super) const MANIFEST: &str = r#"
+const MANIFEST: &str = r#"
 [[service]]
 type = "sim-world"
 at = "/world"
@@ -34,7 +36,17 @@ at = "/source"
 [[service]]
 type = "rank-clustering"
 at = "/clustering"
+
+[[service]]
+type = "workflow"
+at = "/workflow"
 "#;
+
+/// What serves when no manifest is named; runs of workflows last where there is a store.
+pub(super) fn manifest(lasts: bool) -> String {
+    let persist = if lasts { "persist = \"each\"\n" } else { "" };
+    format!("{MANIFEST}{persist}")
+}
 
 /// Lets a node make the services of this program.
 pub(super) fn register(node: NodeBuilder) -> NodeBuilder {
@@ -43,6 +55,7 @@ pub(super) fn register(node: NodeBuilder) -> NodeBuilder {
         .register::<SimBumper>()
         .register::<FourTowns>()
         .register::<RankClustering>()
+        .register::<Workflow>()
 }
 
 /// The side of the room.

@@ -5,6 +5,7 @@ mod bits;
 mod cancel;
 mod doctor;
 mod errors;
+mod flow;
 mod help;
 mod input;
 #[cfg(target_os = "linux")]

@@ -12,6 +12,7 @@ pub(crate) struct Place {
 }
 
 /// What a run left behind.
+#[derive(Debug)]
 pub(crate) struct Run {
     /// The exit code.
     pub(crate) code: i32,

@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use crate::program::{Place, Run};
 
 /// A node that runs until it is interrupted.
-struct Serving {
+pub(crate) struct Serving {
     child: Child,
     /// Kept open as long as it serves.
     _out: BufReader<ChildStdout>,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Serving {
-    fn start(place: &Place, arguments: &str) -> Serving {
+    pub(crate) fn start(place: &Place, arguments: &str) -> Serving {
         let mut command = place.command(&format!("serve --json --listen 127.0.0.1:0 {arguments}"));
         let mut child = command
             .stdin(Stdio::null())
@@ -44,12 +44,12 @@ impl Serving {
 
     /// The answer of a call.
     #[track_caller]
-    fn answer(&self, place: &Place, arguments: &str) -> Value {
+    pub(crate) fn answer(&self, place: &Place, arguments: &str) -> Value {
         serde_json::from_str(&self.call(place, arguments).quiet_success()).unwrap()
     }
 
     /// The status with which it ends.
-    fn interrupt(mut self) -> Option<i32> {
+    pub(crate) fn interrupt(mut self) -> Option<i32> {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, Signal::INT).unwrap();
         self.child.wait().unwrap().code()

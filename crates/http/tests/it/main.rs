@@ -2,6 +2,7 @@
 
 mod browser;
 mod console;
+mod dss;
 #[cfg(feature = "dssp")]
 mod dssp;
 mod events;

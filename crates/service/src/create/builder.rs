@@ -79,6 +79,12 @@ impl<S: Service> Create<S> {
         self.with(|spec| spec.allow.extend(rules.into_iter().map(Into::into)))
     }
 
+    /// Whether it may call services of other processes: it may unless said otherwise.
+    #[must_use]
+    pub fn network(self, may: bool) -> Self {
+        self.with(|spec| spec.network = may)
+    }
+
     /// Threads of its own.
     #[must_use]
     pub fn threads(self, count: usize) -> Self {

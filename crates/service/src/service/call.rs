@@ -5,10 +5,10 @@ use super::direct::{AtOnce, gives_way};
 use super::slot::{Common, Slot, What};
 use crate::context::Context;
 use crate::deadlines::{Between, Place};
-use crate::json::{To, from_value, to_value};
+use crate::json::{Answering, To, from_value, to_value};
 use crate::options::Options;
 use crate::patch::Patch;
-use crate::{Contract, Fault, Group, Snapshot, Verb};
+use crate::{Contract, Fault, Group, Remote, Snapshot, Verb};
 use motet_ports::{Reply, reply};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -133,10 +133,15 @@ where
             Err(remote) => {
                 let sent = make
                     .write()
-                    .map(|(name, body)| remote.call(name, body, options));
-                return Calling(Stage::Boxed(Box::pin(async move {
-                    from_value("an answer", sent?.await?)
-                })));
+                    .and_then(|(name, body)| call_out(remote, name, body, options));
+                return Calling(match sent {
+                    Err(fault) => Stage::refused(fault),
+                    Ok(sent) => {
+                        Stage::Boxed(Box::pin(
+                            async move { from_value("an answer", sent.await?) },
+                        ))
+                    }
+                });
             }
         };
         let context = Context::current();
@@ -150,6 +155,26 @@ where
             None => make.post(slot, options, context),
         })
     }
+}
+
+/// Calls a service of another process: the answer is there by the caller's deadline.
+pub(crate) fn call_out(
+    remote: &Arc<dyn Remote>,
+    name: &str,
+    body: Value,
+    mut options: Options,
+) -> Result<Answering, Fault> {
+    let Some((own, until, within)) = Context::current().call_out(remote.path(), options.within)?
+    else {
+        return Ok(remote.call(name, body, options));
+    };
+    options.within = Some(within);
+    let sent = remote.call(name, body, options);
+    let path = remote.path().to_owned();
+    Ok(Box::pin(async move {
+        let answer = own.deadlines().before(until, sent).await;
+        answer.unwrap_or_else(|_| Err(timeout(&path)))
+    }))
 }
 
 impl<C: Contract, T: Send + 'static> Make<C, T> {

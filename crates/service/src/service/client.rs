@@ -1,6 +1,6 @@
 //! Clients: how a service is called.
 
-use super::call::{Call, Make, Uniform};
+use super::call::{Call, Make, Uniform, call_out};
 use super::notification::Notification;
 use super::slot::{Item, Slot, What};
 use super::subscriptions::{Entering, Sink};
@@ -108,9 +108,7 @@ impl<C: Contract> Client<C> {
         match &self.target {
             Target::Here(slot) => Ok(super::any_service::info(slot)),
             Target::Elsewhere(remote) => {
-                let info = remote
-                    .call("lookup", Value::Null, Options::default())
-                    .await?;
+                let info = call_out(remote, "lookup", Value::Null, Options::default())?.await?;
                 crate::json::from_value("the answer of lookup", info)
             }
         }
@@ -339,7 +337,7 @@ pub(crate) fn admit<C: Contract>(
     waits: bool,
 ) -> Result<Envelope, Fault> {
     let common = &slot.common;
-    if waits && group != Group::Independent && context.is_held_by(common.id) {
+    if waits && group != Group::Independent && context.is_held_by(&**common) {
         let reason = "the service would wait for itself: a handler of it awaits this call; \
                       call a method, or answer first";
         return Err(Fault::new(FaultCode::SelfCall, reason).of_service(&common.path));

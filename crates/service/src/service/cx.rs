@@ -53,8 +53,8 @@ impl Cx {
     pub(crate) fn context(&self, holds: bool) -> Context {
         Context {
             deadline: self.envelope.deadline,
-            principal: Some(Arc::clone(&self.common.path)),
-            holder: holds.then_some(self.common.id),
+            own: Some(Arc::clone(&self.common) as _),
+            holds,
             chain: self.envelope.chain.clone(),
         }
     }

@@ -4,6 +4,8 @@ use super::batches::Batches;
 use super::direct::Direct;
 use super::shared::Shared;
 use super::subscriptions::{Entering, Subscriptions};
+use crate::context::Own;
+use crate::deadlines::Deadlines;
 use crate::depth::Depth;
 use crate::json::To;
 use crate::keys::Keys;
@@ -19,6 +21,7 @@ use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What does not depend on the contract.
 pub(crate) struct Common {
@@ -35,9 +38,29 @@ pub(crate) struct Common {
     /// The paths of its partners, by their names.
     pub(crate) partners: Mutex<BTreeMap<String, String>>,
     pub(crate) rights: Rights,
+    /// Whether it may call services of other processes.
+    pub(crate) network: bool,
     pub(crate) figures: Figures,
     /// The services that wait for each other, if this is one of them.
     pub(crate) cycle: Mutex<Option<String>>,
+}
+
+impl Own for Common {
+    fn path(&self) -> &Arc<str> {
+        &self.path
+    }
+
+    fn may_call_out(&self) -> bool {
+        self.network
+    }
+
+    fn deadlines(&self) -> &Deadlines {
+        &self.shared.deadlines
+    }
+
+    fn limit(&self) -> Duration {
+        self.shared.limit()
+    }
 }
 
 /// How often what has happened.

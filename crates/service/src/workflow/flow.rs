@@ -127,7 +127,10 @@ impl Step {
         let target = self.call.rsplit_once(':');
         let target = target.filter(|(path, name)| path.starts_with('/') && !name.is_empty());
         target.ok_or_else(|| {
-            let reason = format!("calls {:?}; write \"/path:operation\"", self.call);
+            let reason = format!(
+                "has the call {:?}; write call = \"/path:operation\"",
+                self.call
+            );
             self.wrong(&reason)
         })
     }
@@ -135,24 +138,38 @@ impl Step {
     fn check(&self, names: &BTreeSet<&str>) -> Result<(), Fault> {
         self.target()?;
         if let Some(missing) = self.needs().into_iter().find(|need| !names.contains(need)) {
-            let reason = format!("needs {missing:?}, and there is no such step");
+            let reason = format!(
+                "needs {missing:?} by {}, and there is no such step",
+                self.field_with(missing)
+            );
             return Err(self.wrong(&reason));
         }
         let mut broken = None;
         texts(&self.with, &mut |text| {
             if text.starts_with("${") && Reference::read(text).is_none() {
-                broken = Some(text.to_owned());
+                broken = Some(("with", text.to_owned()));
             }
         });
         let when = self.when.clone();
-        let broken = broken.or(when.filter(|text| Reference::read(text).is_none()));
-        match broken {
+        let when = when.filter(|text| Reference::read(text).is_none());
+        match broken.or(when.map(|text| ("when", text))) {
             None => Ok(()),
-            Some(text) => {
-                let reason =
-                    format!("has {text:?}; write \"${{step.out}}\" or \"${{step.out/pointer}}\"");
+            Some((field, text)) => {
+                let reason = format!(
+                    "has {text:?} in `{field}`; write \"${{step.out}}\" or \"${{step.out/pointer}}\""
+                );
                 Err(self.wrong(&reason))
             }
+        }
+    }
+
+    /// The field by which it needs another step.
+    fn field_with(&self, need: &str) -> &'static str {
+        let is_meant = |text: &str| Reference::read(text).is_some_and(|found| found.step == need);
+        match &self.when {
+            _ if self.after.iter().any(|name| name == need) => "`after`",
+            Some(when) if is_meant(when) => "`when`",
+            _ => "`with`",
         }
     }
 
@@ -216,15 +233,15 @@ mod tests {
             ),
             (
                 r#"{"step": [{"name": "a", "call": "/x:y", "with": ["${b.out}"]}]}"#,
-                "needs \"b\"",
+                "needs \"b\" by `with`",
             ),
             (
                 r#"{"step": [{"name": "a", "call": "/x:y", "with": {"p": "${a.in}"}}]}"#,
-                "${a.in}",
+                "\"${a.in}\" in `with`",
             ),
             (
                 r#"{"step": [{"name": "a", "call": "/x:y", "when": "yes"}]}"#,
-                "\"yes\"",
+                "\"yes\" in `when`",
             ),
             (
                 r#"{"step": [{"name": "a", "call": "/x:y", "after": ["b"]},

@@ -1,10 +1,13 @@
 //! States that last, and states to begin with.
 
 use crate::clerk::{node_with, replay};
-use crate::shop::{CornerShop, Line, ShopClient, replay_with};
-use motet_dispatch::{Dispatcher, Replay};
+use crate::shop::{CornerShop, Line, ShopClient, Stock, replay_with};
+use motet_dispatch::{Dispatcher, Replay, spawn};
 use motet_ports::timer::sleep;
-use motet_service::{Create, Fault, FaultCode, Folder, Memory, Node, Persist, Redb, Store};
+use motet_service::{
+    Create, Cx, Fault, FaultCode, Folder, Memory, Node, Persist, Redb, Service, State, Store,
+    contract, data,
+};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -158,5 +161,89 @@ fn sem_g536_what_cannot_be_stored_is_not_answered() {
         assert!(fault.reason().contains("disk is full"), "{fault}");
         sleep(Duration::from_secs(1)).await;
         assert!(shop.count("pears".into()).await.is_err());
+    });
+}
+
+#[data]
+#[derive(Default)]
+struct Book {
+    lines: Vec<u64>,
+}
+
+#[contract(uri = "test:book/1", state = Book)]
+trait Books {
+    #[query]
+    fn lines(&self) -> Vec<u64>;
+    /// Two lines, between which it waits; then the book is stored.
+    #[update]
+    async fn enter(&mut self, line: u64, cx: &Cx);
+}
+
+#[derive(Service)]
+#[service(contract = Books)]
+struct OneBook {
+    #[state]
+    book: State<Book>,
+}
+
+impl Books for OneBook {
+    fn lines(&self) -> Vec<u64> {
+        self.book.lines.clone()
+    }
+    async fn enter(&mut self, line: u64, cx: &Cx) {
+        self.book.lines.push(line);
+        cx.save();
+        sleep(10 * MS).await;
+        self.book.lines.push(line);
+    }
+}
+
+#[test]
+fn dss_039_nothing_runs_between_the_steps_of_a_change_that_is_saved() {
+    for seed in 0..16 {
+        let store = Memory::default();
+        for life in 0..2 {
+            let replay = Replay::new(seed);
+            let builder = Node::builder("books").register::<OneBook>();
+            let node = builder.store(store.clone()).start(&replay).unwrap();
+            replay_with(&replay, &node, move |node| async move {
+                let create = Create::<OneBook>::of().persist(Persist::OnSave);
+                let book = node.create(create).await.unwrap();
+                if life == 0 {
+                    for line in 0..4 {
+                        let book = book.clone();
+                        let entering = async move { book.enter(line).await.unwrap() };
+                        spawn(&node.queue(), entering).unwrap();
+                    }
+                }
+                for _ in 0..100 {
+                    let lines = book.lines().await.unwrap();
+                    let are_pairs = lines
+                        .chunks(2)
+                        .all(|two| two.len() == 2 && two[0] == two[1]);
+                    assert!(are_pairs, "{lines:?}");
+                    sleep(MS).await;
+                }
+                assert_eq!(book.lines().await.unwrap().len(), 8, "in life {life}");
+            });
+        }
+    }
+}
+
+#[test]
+fn dss_083_a_state_that_is_not_there_is_the_default() {
+    let manifest = r#"
+        [[service]]
+        type = "corner-shop"
+        at = "/shop"
+        state = { file = "/nowhere/at/all.json", required = false }
+    "#;
+    replay(move |node| async move {
+        let loaded = node.load([manifest]).await.unwrap();
+        assert!(loaded[0].fault.is_none(), "{loaded:?}");
+        let shop: ShopClient = node.client("/shop").unwrap();
+        let state = shop.get().await.unwrap();
+        assert_eq!((state.version, &*state.state), (0, &Stock::default()));
+        shop.insert(Line::new("apples", 1)).await.unwrap();
     });
 }

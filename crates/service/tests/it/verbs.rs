@@ -1,6 +1,6 @@
 //! The uniform operations and what isolates a service.
 
-use crate::shop::{CornerShop, Line, ShopFault, Stock, everywhere, shop, threaded};
+use crate::shop::{CornerShop, Line, ShopFault, Stock, everywhere, replayed, shop, threaded};
 use motet_service::{AnyClient, Create, FaultCode, Lifecycle, Value};
 use std::sync::Arc;
 
@@ -281,6 +281,22 @@ fn dss_044_to_047_neither_side_sees_what_the_other_does_with_a_value() {
         shop.upsert(Line::new("figs", 1)).await.unwrap();
         assert!(!seen.items.contains_key("figs"));
         assert_eq!(Arc::strong_count(&seen.state), 1);
+    });
+}
+
+#[test]
+fn dss_104_what_no_handler_takes_is_refused_and_not_kept() {
+    replayed(async |node| {
+        shop(&node).await;
+        let any = node.find("/shop").unwrap();
+        for _ in 0..5_000 {
+            let fault = any.call("steal", Value::from("all")).await.unwrap_err();
+            assert_eq!(fault.code(), FaultCode::ActionNotSupported);
+            assert!(fault.reason().contains("steal"), "{fault}");
+        }
+        let figures = any.figures();
+        assert_eq!((figures.reads_waiting, figures.changes_waiting), (0, 0));
+        assert_eq!(figures.calls, 2, "the two inserts of the begin");
     });
 }
 

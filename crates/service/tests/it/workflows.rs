@@ -171,7 +171,7 @@ fn sem_g552_a_step_is_tried_again_as_its_retry_says() {
 }
 
 #[test]
-fn sem_g553_a_run_that_is_resumed_repeats_nothing_that_was_answered() {
+fn sem_g553_sem_g554_a_run_that_is_resumed_repeats_nothing_that_was_answered() {
     let flow = r#"
         [[step]]
         name = "stock"
@@ -221,8 +221,9 @@ fn sem_g553_a_run_that_is_resumed_repeats_nothing_that_was_answered() {
                 assert!(shop.get().await.unwrap().items.is_empty());
                 return;
             };
-            let is_running = usize::from(run.status == RunStatus::Running);
-            IN_THE_MIDDLE.fetch_add(is_running, Ordering::Relaxed);
+            assert_ne!(run.status, RunStatus::Running, "nobody runs it");
+            let is_interrupted = usize::from(run.status == RunStatus::Interrupted);
+            IN_THE_MIDDLE.fetch_add(is_interrupted, Ordering::Relaxed);
             let job = flows.resume("night".into()).await.unwrap();
             let ended = ended(&node, &job.path).await;
             assert_eq!(ended.status, JobStatus::Done, "{:?}", ended.fault);

@@ -1,4 +1,4 @@
-//! Two-way messages to one service: what E09 measures.
+//! Messages to one service: what E09 and E17 measure.
 
 use motet_dispatch::{Dispatcher, spawn};
 use motet_ports::{reply, wait_blocking};
@@ -14,6 +14,8 @@ pub(crate) enum Kind {
     Update,
     /// The same, by a method that may wait: its calls go by the port.
     Posted,
+    /// Changed alone, and nothing is awaited but one answer behind the group.
+    OneWay,
 }
 
 /// A number.
@@ -51,8 +53,13 @@ impl Counts for Counter {
     }
 }
 
-/// Microseconds of a message to a motet service on one worker.
-pub(crate) fn on_motet(kind: Kind, group: usize, groups: usize) -> Result<f64, String> {
+/// Microseconds of a message to a motet service on one worker, when `warm` groups have gone before.
+pub(crate) fn on_motet(
+    kind: Kind,
+    group: usize,
+    groups: usize,
+    warm: usize,
+) -> Result<f64, String> {
     let dispatcher = Dispatcher::new(1);
     let measured = wait_blocking(async {
         let node = Node::builder("bench")
@@ -63,7 +70,7 @@ pub(crate) fn on_motet(kind: Kind, group: usize, groups: usize) -> Result<f64, S
         let (to, took) = reply();
         // The client runs where the service does, as tokio's.
         let measuring = async move {
-            let result = measure(&counter, kind, group, groups).await;
+            let result = measure(&counter, kind, group, groups, warm).await;
             drop(to.post(result));
         };
         spawn(&node.queue(), measuring).map_err(|why| Fault::failed(why.reason.to_string()))?;
@@ -80,9 +87,13 @@ async fn measure(
     kind: Kind,
     group: usize,
     groups: usize,
+    warm: usize,
 ) -> Result<f64, Fault> {
-    let begun = Instant::now();
-    for _ in 0..groups {
+    let mut begun = Instant::now();
+    for number in 0..warm + groups {
+        if number == warm {
+            begun = Instant::now();
+        }
         match kind {
             Kind::Get => {
                 let calls: Vec<_> = (0..group).map(|_| counter.get().into_future()).collect();
@@ -96,6 +107,17 @@ async fn measure(
                     call.await?;
                 }
             }
+            Kind::OneWay => {
+                for _ in 0..group {
+                    counter.post(CountsRequest::Add(1))?;
+                }
+                // Changes of one client are carried out in order.
+                let last = counter.add(0).await?;
+                let all = (group * (number + 1)) as u64;
+                if last != all {
+                    return Err(Fault::failed(format!("{last} were done, not {all}")));
+                }
+            }
             Kind::Posted => {
                 let calls: Vec<_> = (0..group)
                     .map(|_| counter.add_posted(1).into_future())
@@ -107,8 +129,8 @@ async fn measure(
         }
     }
     let took = begun.elapsed();
-    if let Kind::Update | Kind::Posted = kind {
-        let all = (group * groups) as u64;
+    if !matches!(kind, Kind::Get) {
+        let all = (group * (warm + groups)) as u64;
         let done = counter.get().await?.n;
         if done != all {
             return Err(Fault::failed(format!(
@@ -120,8 +142,13 @@ async fn measure(
 }
 
 /// Microseconds of a message to a task of tokio on one worker: a queue of requests, each with its
-/// oneshot.
-pub(crate) fn on_tokio(group: usize, groups: usize) -> Result<f64, String> {
+/// oneshot. With an answer for each, or with one behind each group.
+pub(crate) fn on_tokio(
+    answers: bool,
+    group: usize,
+    groups: usize,
+    warm: usize,
+) -> Result<f64, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .build();
@@ -132,23 +159,29 @@ pub(crate) fn on_tokio(group: usize, groups: usize) -> Result<f64, String> {
             let mut count = 0;
             while let Some((n, to)) = recv.recv().await {
                 count += n;
-                let to: tokio::sync::oneshot::Sender<u64> = to;
-                if to.send(count).is_err() {
+                let to: Option<tokio::sync::oneshot::Sender<u64>> = to;
+                if to.is_some_and(|to| to.send(count).is_err()) {
                     break;
                 }
             }
         });
-        let begun = Instant::now();
-        for _ in 0..groups {
-            let mut answers = Vec::with_capacity(group);
-            for _ in 0..group {
-                let (to, answer) = tokio::sync::oneshot::channel();
+        let mut begun = Instant::now();
+        for number in 0..warm + groups {
+            if number == warm {
+                begun = Instant::now();
+            }
+            let mut awaited = Vec::with_capacity(group);
+            for sent in 1..=group {
+                let (to, answer) = match answers || sent == group {
+                    true => Some(tokio::sync::oneshot::channel()).unzip(),
+                    false => (None, None),
+                };
                 send.send((1u64, to))
                     .await
                     .map_err(|error| error.to_string())?;
-                answers.push(answer);
+                awaited.extend(answer);
             }
-            for answer in answers {
+            for answer in awaited {
                 answer.await.map_err(|error| error.to_string())?;
             }
         }

@@ -1,0 +1,346 @@
+//! DSS's behaviours that are about HTTP and about other nodes.
+
+use crate::till::{Accounts, Answer, Entry, Shop, TillClient};
+use motet_dispatch::Dispatcher;
+use motet_http::{Config, Peer, Server};
+use motet_ports::wait_blocking;
+use motet_service::{
+    Create, FaultCode, IntoFault, Node, Options, Persist, Redb, Service, State, Value, contract,
+    data,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+/// Words and what they mean.
+#[data]
+#[derive(Default, PartialEq)]
+struct Words {
+    words: BTreeMap<String, String>,
+}
+
+#[data]
+struct Meaning {
+    word: String,
+    means: String,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, IntoFault)]
+enum WordFault {
+    #[fault(UnknownEntry)]
+    Unknown(String),
+    #[fault(DuplicateEntry)]
+    Known(String),
+}
+
+#[contract(uri = "test:words/1", state = Words)]
+trait Dictionary {
+    #[query]
+    fn look_up(&self, word: String) -> Result<String, WordFault>;
+    #[insert]
+    fn insert(&mut self, meaning: Meaning) -> Result<(), WordFault>;
+    #[update]
+    fn change(&mut self, meaning: Meaning) -> Result<(), WordFault>;
+    #[upsert]
+    fn put(&mut self, meaning: Meaning);
+    #[delete]
+    fn remove(&mut self, word: String) -> Result<(), WordFault>;
+}
+
+#[derive(Service)]
+#[service(contract = Dictionary)]
+struct Pocket {
+    #[state]
+    words: State<Words>,
+}
+
+impl Dictionary for Pocket {
+    fn look_up(&self, word: String) -> Result<String, WordFault> {
+        let means = self.words.words.get(&word).cloned();
+        means.ok_or(WordFault::Unknown(word))
+    }
+    fn insert(&mut self, meaning: Meaning) -> Result<(), WordFault> {
+        if self.words.words.contains_key(&meaning.word) {
+            return Err(WordFault::Known(meaning.word));
+        }
+        self.put(meaning);
+        Ok(())
+    }
+    fn change(&mut self, meaning: Meaning) -> Result<(), WordFault> {
+        self.look_up(meaning.word.clone())?;
+        self.put(meaning);
+        Ok(())
+    }
+    fn put(&mut self, meaning: Meaning) {
+        self.words.words.insert(meaning.word, meaning.means);
+    }
+    fn remove(&mut self, word: String) -> Result<(), WordFault> {
+        self.look_up(word.clone())?;
+        self.words.words.remove(&word);
+        Ok(())
+    }
+}
+
+fn meaning(word: &str, means: &str) -> Meaning {
+    Meaning {
+        word: word.to_owned(),
+        means: means.to_owned(),
+    }
+}
+
+/// The verbs with their faults, whatever the way.
+async fn look_at_verbs(words: DictionaryClient) {
+    let unknown = |word: &str| Some(WordFault::Unknown(word.to_owned()));
+    let known = |word: &str| Some(WordFault::Known(word.to_owned()));
+    let absent = words.change(meaning("ant", "insect")).await.unwrap_err();
+    assert_eq!(absent.code(), FaultCode::UnknownEntry);
+    assert_eq!(absent.domain(), unknown("ant"));
+    assert_eq!(words.get().await.unwrap().version, 0);
+    words.insert(meaning("ant", "insect")).await.unwrap();
+    let twice = words.insert(meaning("ant", "aunt")).await.unwrap_err();
+    assert_eq!(twice.code(), FaultCode::DuplicateEntry);
+    assert_eq!(twice.domain(), known("ant"));
+    words.change(meaning("ant", "six legs")).await.unwrap();
+    assert_eq!(words.look_up("ant".into()).await.unwrap(), "six legs");
+    for means in ["mammal", "stick"] {
+        words.put(meaning("bat", means)).await.unwrap();
+    }
+    assert_eq!(words.look_up("bat".into()).await.unwrap(), "stick");
+    words.remove("ant".into()).await.unwrap();
+    let gone = words.remove("ant".into()).await.unwrap_err();
+    assert_eq!(gone.code(), FaultCode::UnknownEntry);
+    let query = words.look_up("ant".into()).await.unwrap_err();
+    assert_eq!(query.code(), FaultCode::UnknownEntry);
+    let other = Words {
+        words: [("cow".to_owned(), "moo".to_owned())].into(),
+    };
+    words.replace(other.clone()).await.unwrap();
+    let state = words.get().await.unwrap();
+    assert_eq!((state.version, &*state.state), (6, &other));
+    assert_eq!(words.lookup().await.unwrap().contract, "test:words/1");
+}
+
+#[test]
+fn dss_010_012_to_017_the_verbs_here_and_by_http() {
+    let dispatcher = Dispatcher::new(2);
+    let builder = Node::builder("words").register::<Pocket>();
+    let node = builder.start(&dispatcher).unwrap();
+    let at = |path| wait_blocking(node.create(Create::<Pocket>::of().at(path))).unwrap();
+    wait_blocking(look_at_verbs(at("/here").unwrap())).unwrap();
+    at("/there").unwrap();
+    let server = Server::start(&node, Config::at(([127, 0, 0, 1], 0).into())).unwrap();
+    let peer = Peer::at(&format!("http://{}", server.address())).unwrap();
+    wait_blocking(look_at_verbs(peer.client("/there"))).unwrap();
+}
+
+#[test]
+fn dss_088_093_get_gives_the_state_and_a_query_a_part() {
+    let shop = Shop::open();
+    shop.deposit("ann", 40);
+    assert_eq!(shop.get("/till").json(), json!({"cents": {"ann": 40}}));
+    assert_eq!(shop.get("/till?at=/cents/ann").json(), 40);
+    assert_eq!(shop.get("/till/-/balance?body=ann").json(), 40);
+    // What stands behind the path of the service is for the service.
+    assert_eq!(shop.get("/till/cents").json(), json!({"ann": 40}));
+    assert_eq!(shop.get("/till/cents/eve").status, 404);
+}
+
+#[test]
+fn dss_090_options_is_lookup() {
+    let shop = Shop::open();
+    let told = shop.ask("OPTIONS", "/till", "", "").json();
+    let till: TillClient = shop.node.client("/till").unwrap();
+    let info = wait_blocking(till.lookup()).unwrap().unwrap();
+    assert_eq!(told, serde_json::to_value(info).unwrap());
+}
+
+#[test]
+fn dss_091_put_replaces_and_delete_is_for_those_that_have_one() {
+    let shop = Shop::open();
+    shop.deposit("ann", 40);
+    let put = |body| shop.send("PUT", "/till", "", body).status;
+    assert_eq!(put(r#"{"cents":{"bob":1}}"#), 200);
+    assert_eq!(put(r#"{"cents":{"bob":"one"}}"#), 422);
+    assert_eq!(shop.get("/till").json(), json!({"cents": {"bob": 1}}));
+    // DELETE is Delete, never Drop.
+    let refused = shop.ask("DELETE", "/till", "", "");
+    assert_eq!(refused.status, 405, "{refused:?}");
+    let job = shop.send("POST", "/till/-/audit", "", "10").json();
+    let cancel = format!("{}/-/cancel", job["path"].as_str().unwrap());
+    let mut status = shop.send("POST", &cancel, "", "").status;
+    // The job may have ended before.
+    if status != 200 {
+        status = shop.get(job["path"].as_str().unwrap()).status;
+    }
+    assert_eq!(status, 200);
+}
+
+#[test]
+fn dss_092_fields_of_a_form_reach_the_handler() {
+    let shop = Shop::open();
+    let form = "content-type: application/x-www-form-urlencoded\r\n";
+    let posted = shop.ask("POST", "/till/-/deposit", form, "name=Ann+%26+Bob&cents=42");
+    assert_eq!(posted.json(), 42);
+    assert_eq!(shop.get("/till").json()["cents"]["Ann & Bob"], 42);
+    let wrong = shop.ask("POST", "/till/-/deposit", form, "name=ann&cents=much");
+    assert_eq!(
+        (wrong.status, &wrong.json()["title"]),
+        (422, &json!("MessageNotSupported"))
+    );
+    assert!(wrong.json()["detail"].as_str().unwrap().contains("cents"));
+}
+
+#[test]
+fn dss_094_a_fault_has_a_status_a_code_and_a_reason() {
+    let shop = Shop::open();
+    let body = r#"{"name":"ann","cents":5}"#;
+    let lacks = shop.send("POST", "/till/-/withdraw", "", body);
+    assert_eq!(lacks.status, 412);
+    assert_eq!(
+        lacks.header("content-type"),
+        Some("application/problem+json")
+    );
+    let told = lacks.json();
+    assert_eq!(told["title"], "PreconditionFailed");
+    assert_eq!(told["type"], "urn:motet:fault:PreconditionFailed");
+    assert!(told["detail"].as_str().unwrap().contains('5'), "{told}");
+    let absent = shop.get("/nowhere").json();
+    assert_eq!(absent["title"], "UnknownService");
+}
+
+/// A peer that reads a request and then cuts the connection, so many times.
+fn cutting(times: usize) -> std::net::SocketAddr {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let at = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for _ in 0..times {
+            let (stream, _) = listener.accept().unwrap();
+            let mut lines = BufReader::new(&stream).lines();
+            while lines
+                .next()
+                .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
+            {}
+            // A part of an answer, and no more.
+            let mut stream = &stream;
+            drop(stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n4"));
+        }
+    });
+    at
+}
+
+#[test]
+fn dss_096_a_connection_that_is_cut_is_a_fault_at_once() {
+    let peer = Peer::at(&format!("http://{}", cutting(1))).unwrap();
+    let till: TillClient = peer.client("/till");
+    let entry = Entry {
+        name: "ann".to_owned(),
+        cents: 1,
+    };
+    let begun = Instant::now();
+    let cut = async { till.deposit(entry).within(Duration::from_secs(20)).await };
+    let fault = wait_blocking(cut).unwrap().unwrap_err();
+    let codes = [FaultCode::NoAnswer, FaultCode::Unavailable];
+    assert!(codes.contains(&fault.code()), "{fault}");
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    // A request of which the server has half a body has no effect there.
+    let shop = Shop::open();
+    let mut stream = shop.connect();
+    let head = "POST /till/-/deposit HTTP/1.1\r\nhost: localhost\r\ncontent-length: 90\r\n\
+                content-type: application/json\r\n\r\n{\"name\":\"ann\",";
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    assert!([0, 400].contains(&Answer::read(stream).status));
+    assert_eq!(shop.get("/till").json(), json!({"cents": {}}));
+}
+
+/// A node whose states last, with its server at an address.
+fn lasting(
+    file: &std::path::Path,
+    dispatcher: &Dispatcher,
+    at: std::net::SocketAddr,
+) -> (Node, Server) {
+    let builder = Node::builder("words").register::<Pocket>();
+    let node = builder.store(Redb::open(file).unwrap());
+    let node = node.start(dispatcher).unwrap();
+    let create = Create::<Pocket>::of().at("/words").persist(Persist::Each);
+    wait_blocking(node.create(create)).unwrap().unwrap();
+    let server = Server::start(&node, Config::at(at)).unwrap();
+    (node, server)
+}
+
+#[test]
+fn dss_097_notifications_come_from_node_to_node_and_a_loss_is_seen() {
+    let file = std::env::temp_dir().join(format!("motet-dss-097-{}.redb", std::process::id()));
+    drop(std::fs::remove_file(&file));
+    let dispatcher = Dispatcher::new(2);
+    let (node, server) = lasting(&file, &dispatcher, ([127, 0, 0, 1], 0).into());
+    let at = server.address();
+    let peer = Peer::at(&format!("http://{at}")).unwrap();
+    let mut watch = peer.watch("/words", None, true).unwrap();
+    let mut next = || wait_blocking(watch.next()).unwrap().unwrap().unwrap();
+    assert_eq!(next().event, "replace");
+    let put = |node: &Node, word: &str| {
+        let words: DictionaryClient = node.client("/words").unwrap();
+        let put = async { words.put(meaning(word, "a word")).await };
+        wait_blocking(put).unwrap().unwrap();
+    };
+    put(&node, "ant");
+    let told = next();
+    assert_eq!((told.event.as_str(), told.version), ("put", 1));
+    assert_eq!(told.body["word"], "ant");
+    // The node ends with its process; another is there with what was stored.
+    server.stop();
+    drop(node);
+    let (node, server) = lasting(&file, &dispatcher, at);
+    put(&node, "bat");
+    let told = next();
+    // What the first node has told is not known to the second: the state comes, and says so.
+    assert!(told.reinstated || told.version == 2, "{told:?}");
+    let words: Words = serde_json::from_value(match told.event.as_str() {
+        "replace" => told.body,
+        _ => json!({"words": {"ant": "a word", "bat": "a word"}}),
+    })
+    .unwrap();
+    assert!(words.words.contains_key("ant"), "{words:?}");
+    put(&node, "cow");
+    let last = std::iter::repeat_with(next)
+        .find(|told| told.version == 3)
+        .unwrap();
+    assert!(["put", "replace"].contains(&last.event.as_str()));
+    server.stop();
+    drop(node);
+    drop(std::fs::remove_file(&file));
+}
+
+#[test]
+fn dss_101_who_calls_is_checked_before_the_handler() {
+    let shop = Shop::open();
+    let mut options = Options::default();
+    options.principal = Some("nobody".into());
+    let create = Create::<crate::till::OneTill>::of().at("/guarded");
+    let create = create.allow(["teller: get deposit"]);
+    // A rule that names no verb is refused with the rule.
+    let fault = wait_blocking(shop.node.create(create))
+        .unwrap()
+        .unwrap_err();
+    assert!(fault.reason().contains("deposit"), "{fault}");
+    let create = Create::<crate::till::OneTill>::of().at("/guarded");
+    let create = create.allow(["teller: get update"]);
+    wait_blocking(shop.node.create(create)).unwrap().unwrap();
+    let guarded = shop.node.find("/guarded").unwrap();
+    let entry = json!({"name": "ann", "cents": 1});
+    let call = guarded.call_with("deposit", entry, options);
+    let fault = wait_blocking(call).unwrap().unwrap_err();
+    assert_eq!(fault.code(), FaultCode::PermissionDenied);
+    assert_eq!(guarded.figures().calls, 0, "no handler ran");
+    let state = wait_blocking(guarded.call("get", Value::Null))
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        state["state"],
+        serde_json::to_value(Accounts::default()).unwrap()
+    );
+}
