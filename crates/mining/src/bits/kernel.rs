@@ -255,6 +255,7 @@ impl Task for Shares<'_> {
 
 impl Table {
     /// Half a group as numbers.
+    #[allow(clippy::needless_range_loop, reason = "vectors, as above")]
     #[inline(always)]
     fn half(&self, place: usize, half: usize) -> Lane {
         let (at, _) = self.at(place, half / 2 * GROUP);
@@ -268,7 +269,6 @@ impl Table {
     }
 
     /// Half a group from the lowest bits of numbers, added to masses.
-    #[allow(clippy::needless_range_loop, reason = "vectors, as above")]
     #[inline(always)]
     fn set_half(&mut self, place: usize, half: usize, from: &Lane, masses: &mut [i64; GROUP]) {
         let (at, _) = self.at(place, half / 2 * GROUP);
