@@ -255,6 +255,7 @@ impl Task for Shares<'_> {
 
 impl Table {
     /// Half a group as numbers.
+    #[allow(clippy::needless_range_loop, reason = "vectors, as above")]
     #[inline(always)]
     fn half(&self, place: usize, half: usize) -> Lane {
         let (at, _) = self.at(place, half / 2 * GROUP);
