@@ -12,7 +12,8 @@ pub struct Comparison {
     pub rows: usize,
     /// Rows that both have, with one run in the first: nobody knows their spread.
     pub single: usize,
-    /// Those of [`rows`](Comparison::rows) whose medians differ by more than the first one's least and most, the furthest first.
+    /// Those of [`rows`](Comparison::rows) whose medians differ by more than the first one's least
+    /// and most, the furthest first.
     pub apart: Vec<Apart>,
 }
 
@@ -31,8 +32,8 @@ pub struct Apart {
 
 /// Compares a run with another one of the same experiments.
 ///
-/// A row agrees when its medians differ by no more than the distance of its least and most in `first`: an idle machine should
-/// give that for nearly all rows of two runs of one program.
+/// A row agrees when its medians differ by no more than the distance of its least and most in
+/// `first`: an idle machine should give that for nearly all rows of two runs of one program.
 ///
 /// ```
 /// use motet_bench::compare::compare;

@@ -78,12 +78,14 @@ pub struct CoreRecord {
     pub holds: Option<bool>,
     /// Pairs of runs.
     pub runs: usize,
-    /// A cache line to another core and back, in µs: the longer of before and after the row. Absent on one core.
+    /// A cache line to another core and back, in µs: the longer of before and after the row. Absent
+    /// on one core.
     pub roundtrip_us: Option<f64>,
-    /// What two cores do together, as times what one does alone: the less of before and after the row. Absent on one core.
+    /// What two cores do together, as times what one does alone: the less of before and after the
+    /// row. Absent on one core.
     pub two_cores: Option<f64>,
-    /// Sums that a core does in a cycle while two work: the less of before and after the row. Fewer than at other times where
-    /// others use the same core. Absent on one core.
+    /// Sums that a core does in a cycle while two work: the less of before and after the row. Fewer
+    /// than at other times where others use the same core. Absent on one core.
     pub sums_per_cycle: Option<f64>,
     /// The clock of a core, in GHz: the less of before and after the row.
     pub clock_ghz: f64,
@@ -108,7 +110,8 @@ impl Contest {
         let mut motet = Vec::new();
         let runs = if self.cold { 1 } else { runs };
         if !self.cold {
-            // Once for nothing: what a program or its library sets up the first time is not measured.
+            // Once for nothing: what a program or its library sets up the first time is not
+            // measured.
             (self.motet)()?;
         }
         if runs > 1 {

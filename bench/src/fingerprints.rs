@@ -1,4 +1,5 @@
-//! Compounds as binary properties: numpy's array of packed bits as points with a column for each bit.
+//! Compounds as binary properties: numpy's array of packed bits as points with a column for each
+//! bit.
 
 use motet_mining::Points;
 use std::fs;
@@ -34,7 +35,8 @@ impl Fingerprints {
         })
     }
 
-    /// The rows of a .npy file, version 1: magic, two bytes of version, two of the length of the header, the header, the rows.
+    /// The rows of a .npy file, version 1: magic, two bytes of version, two of the length of the
+    /// header, the header, the rows.
     fn of(file: &[u8]) -> Option<Fingerprints> {
         let rest = file.strip_prefix(b"\x93NUMPY\x01\x00")?;
         let (length, rest) = rest.split_first_chunk::<2>()?;

@@ -1,11 +1,13 @@
 //! Least squares: lines, and models of one or two factors without a constant term.
 //!
-//! A straight line through run times gives the overhead per stage (papers E03 to E05), through copy times the
-//! bandwidth (E07, E08). The parallel overhead of clustering is modelled as a sum of factors, f = a1·x1 + a2·x2,
-//! with nothing left when the factors are 0 (P4 IV.B: p and n; p/N; p and p²).
+//! A straight line through run times gives the overhead per stage (papers E03 to E05), through copy
+//! times the bandwidth (E07, E08). The parallel overhead of clustering is modelled as a sum of
+//! factors, f = a1·x1 + a2·x2, with nothing left when the factors are 0 (P4 IV.B: p and n; p/N; p
+//! and p²).
 //!
-//! The columns are made orthogonal one after the other (modified Gram-Schmidt, each scaled to length 1 first), which
-//! keeps the digits that normal equations lose when one factor is in millions and the other near 1.
+//! The columns are made orthogonal one after the other (modified Gram-Schmidt, each scaled to
+//! length 1 first), which keeps the digits that normal equations lose when one factor is in
+//! millions and the other near 1.
 //!
 //! ```
 //! use motet_bench::fit;
@@ -28,8 +30,9 @@ pub struct Fit<const N: usize> {
     pub coefficients: [f64; N],
     /// Measured less modelled, point by point, in the unit of y.
     pub residuals: Vec<f64>,
-    /// The share of y's squares that the model explains: about their mean if the model has a constant, else
-    /// about 0, since that is what such a model predicts without its factors. At most 1.
+    /// The share of y's squares that the model explains: about their mean if the model has a
+    /// constant, else about 0, since that is what such a model predicts without its factors. At
+    /// most 1.
     pub r_squared: f64,
 }
 
@@ -85,8 +88,8 @@ pub fn through_origin(points: &[(f64, f64)]) -> Result<Fit<1>, FitError> {
 /// The model y = Σ aᵢ·xᵢ, no constant term, through `rows` ([x₁, x₂, …], y).
 ///
 /// # Errors
-/// [`FitError`] for fewer rows than factors, a factor that is 0 everywhere or follows from the others, or values that
-/// are not finite.
+/// [`FitError`] for fewer rows than factors, a factor that is 0 everywhere or follows from the
+/// others, or values that are not finite.
 pub fn factors<const N: usize>(rows: &[([f64; N], f64)]) -> Result<Fit<N>, FitError> {
     let points = rows.len();
     if points < N {
@@ -96,7 +99,8 @@ pub fn factors<const N: usize>(rows: &[([f64; N], f64)]) -> Result<Fit<N>, FitEr
     if let Some(point) = rows.iter().position(|row| !finite(row)) {
         return Err(FitError::NotFinite { point });
     }
-    // Column by column: what is left of it beyond the earlier ones, at length 1, and its shares of them.
+    // Column by column: what is left of it beyond the earlier ones, at length 1, and its shares of
+    // them.
     let mut basis: Vec<Vec<f64>> = Vec::with_capacity(N);
     let mut shares = [[0.0; N]; N];
     for factor in 0..N {

@@ -1,5 +1,5 @@
-//! What the experiments of the suite compute: loops over blocks, products of matrices, clustering. Each with motet's forms of
-//! it, and with what tells that a peer has computed the same.
+//! What the experiments of the suite compute: loops over blocks, products of matrices, clustering.
+//! Each with motet's forms of it, and with what tells that a peer has computed the same.
 
 pub(crate) mod loops;
 pub(crate) mod matrices;
@@ -10,8 +10,8 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Hot enough that every point of the mixture has a share in every cluster: no exponential is left out, and every step of annealing
-/// costs the same.
+/// Hot enough that every point of the mixture has a share in every cluster: no exponential is left
+/// out, and every step of annealing costs the same.
 pub(crate) const TEMPERATURE: f64 = 1.0;
 
 /// Something that is made when it is first wanted, once, or the reason why it cannot be.
@@ -42,8 +42,9 @@ impl<T: fmt::Debug> fmt::Debug for Lazy<T> {
     }
 }
 
-/// The time of a round in µs, of as many rounds as last at least half the budget; those before them were fewer, and warmed up. The
-/// programs in other languages do the same. `run` does so many rounds, and says how long they took.
+/// The time of a round in µs, of as many rounds as last at least half the budget; those before them
+/// were fewer, and warmed up. The programs in other languages do the same. `run` does so many
+/// rounds, and says how long they took.
 pub(crate) fn time_us(
     budget_us: f64,
     mut run: impl FnMut(u32) -> Result<Duration, String>,
@@ -58,8 +59,8 @@ pub(crate) fn time_us(
     }
 }
 
-/// So many rounds on rayon's pool, one after the other, and how long they took: their caller is one of its threads, as whoever calls
-/// motet's [loops](loops::Loops) is one of theirs.
+/// So many rounds on rayon's pool, one after the other, and how long they took: their caller is one
+/// of its threads, as whoever calls motet's [loops](loops::Loops) is one of theirs.
 pub(crate) fn rayon_rounds(
     pool: &ThreadPool,
     rounds: u32,

@@ -1,7 +1,7 @@
 //! Measurements of motet, against the limits of the machine and against peers.
 //!
-//! Every number is a ratio to something measured in the same run. One file per experiment: question,
-//! definition, method, threats.
+//! Every number is a ratio to something measured in the same run. One file per experiment:
+//! question, definition, method, threats.
 //!
 //! - Depends on: the core crates and mining; nothing depends on it but the command line.
 //!
@@ -17,7 +17,8 @@
 //!     └─────> unit, limits, statistics shared by all experiments
 //! ```
 //!
-//! Read next: [`stages`] (overhead per stage, the papers' measure), [`suite`], `README.md` (the list).
+//! Read next: [`stages`] (overhead per stage, the papers' measure), [`suite`], `README.md` (the
+//! list).
 
 pub mod compare;
 mod experiments;

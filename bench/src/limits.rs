@@ -48,11 +48,12 @@ pub fn roundtrip_us() -> Option<f64> {
 /// What two cores do that compute at once.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TwoCores {
-    /// As times what one of them does alone: 2 where they share nothing. A host may put two virtual cores on the two threads of
-    /// one core: little more than 1 then.
+    /// As times what one of them does alone: 2 where they share nothing. A host may put two virtual
+    /// cores on the two threads of one core: little more than 1 then.
     pub times: f64,
-    /// Sums that wait for nothing, in a cycle of the [clock](clock_ghz), on the core that does fewer: less than at other times on
-    /// the same machine where somebody else uses the second thread of that core.
+    /// Sums that wait for nothing, in a cycle of the [clock](clock_ghz), on the core that does
+    /// fewer: less than at other times on the same machine where somebody else uses the second
+    /// thread of that core.
     pub sums_per_cycle: f64,
 }
 
@@ -88,8 +89,9 @@ pub fn two_cores() -> Option<TwoCores> {
     })
 }
 
-/// The clock of a core, in GHz, by steps of an exclusive or and a multiplication, each of which waits for the one before:
-/// such a step takes four cycles on most cores. The best of some, each of which an interrupt may have lengthened.
+/// The clock of a core, in GHz, by steps of an exclusive or and a multiplication, each of which
+/// waits for the one before: such a step takes four cycles on most cores. The best of some, each of
+/// which an interrupt may have lengthened.
 #[must_use]
 pub fn clock_ghz() -> f64 {
     const STEPS: u32 = 50_000;
@@ -106,7 +108,8 @@ pub fn clock_ghz() -> f64 {
     (0..9).map(|_| run()).fold(0.0, f64::max)
 }
 
-/// How much arithmetic a core does that waits for nothing: sums of many chains, which fill its units, per µs.
+/// How much arithmetic a core does that waits for nothing: sums of many chains, which fill its
+/// units, per µs.
 fn sums_per_us() -> f64 {
     const SPAN: Duration = Duration::from_millis(2);
     const CHAINS: usize = 16;
@@ -139,8 +142,8 @@ pub fn spawn_us() -> f64 {
     started.elapsed().as_secs_f64() * 1e6 / COUNT as f64
 }
 
-/// From the moment a thread is woken to the moment it runs, in µs: the median over wake-ups of a thread
-/// that has slept for a millisecond.
+/// From the moment a thread is woken to the moment it runs, in µs: the median over wake-ups of a
+/// thread that has slept for a millisecond.
 #[must_use]
 pub fn wakeup_us() -> f64 {
     const WAKEUPS: usize = 31;
@@ -159,7 +162,8 @@ pub fn wakeup_us() -> f64 {
     median(&sleeper.join().unwrap_or_default())
 }
 
-/// A copy in memory, from arrays that no cache holds, in GB/s (1e9 bytes, counted once): the best of some.
+/// A copy in memory, from arrays that no cache holds, in GB/s (1e9 bytes, counted once): the best
+/// of some.
 #[must_use]
 pub fn copy_gb_per_s() -> f64 {
     const BYTES: usize = 64 << 20;

@@ -14,7 +14,8 @@ pub struct File {
     pub bytes: Vec<u8>,
 }
 
-/// Every picture as SVG and PNG below `pictures`, and a table of every experiment as Markdown and CSV below `tables`.
+/// Every picture as SVG and PNG below `pictures`, and a table of every experiment as Markdown and
+/// CSV below `tables`.
 ///
 /// The same results give the same bytes.
 #[must_use]

@@ -9,8 +9,8 @@ pub use motet_patterns::{Mode, Pattern};
 /// `parallel` computations of `stages` stages of `work.count` units.
 pub(crate) type Program = motet_patterns::Program<Units>;
 
-/// The same work in one stage, on as many computations at once as there are threads for, and how often that
-/// many have to take turns: without overhead the program takes so many times as long.
+/// The same work in one stage, on as many computations at once as there are threads for, and how
+/// often that many have to take turns: without overhead the program takes so many times as long.
 pub(crate) fn one_stage(program: &Program) -> (Program, f64) {
     let once = Program {
         parallel: program.parallel.min(program.threads),

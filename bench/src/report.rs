@@ -1,6 +1,8 @@
-//! One page that says what was measured: losses first, then the machine, the experiments, the papers' claims.
+//! One page that says what was measured: losses first, then the machine, the experiments, the
+//! papers' claims.
 //!
-//! The page is a pure function of the rows and the record of the machine; it holds everything it shows and needs no network.
+//! The page is a pure function of the rows and the record of the machine; it holds everything it
+//! shows and needs no network.
 //!
 //! ```text
 //!  Results ──> losses, evidence ──> claims ──> verdicts ─┐
@@ -17,6 +19,7 @@ mod judges;
 mod losses;
 mod machine;
 mod page;
+mod reasons;
 mod verdict;
 
 pub use losses::{Group, Loss, Losses, Spread};

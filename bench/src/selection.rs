@@ -67,8 +67,8 @@ impl Selection {
         self.by_effort(1, quick, full) as usize
     }
 
-    /// Measures what is wanted of `groups`, each with the number of rounds that fits it, row after row, and tells
-    /// each; then what is missing.
+    /// Measures what is wanted of `groups`, each with the number of rounds that fits it, row after
+    /// row, and tells each; then what is missing.
     pub(crate) fn measure(
         &self,
         groups: impl IntoIterator<Item = (Vec<Contest>, usize)>,

@@ -145,7 +145,8 @@ pub fn system() -> String {
     }
 }
 
-/// The first line that a program says when it is asked for its version; absent when it does not run or fails.
+/// The first line that a program says when it is asked for its version; absent when it does not run
+/// or fails.
 #[must_use]
 pub fn said(program: &Path, ask: &str) -> Option<String> {
     let told = Command::new(program)

@@ -51,7 +51,8 @@ pub struct Reason {
     pub everywhere: bool,
 }
 
-/// A sheet for each quantity among `rows`, all of one experiment. Parameters stand in the given order, then by name.
+/// A sheet for each quantity among `rows`, all of one experiment. Parameters stand in the given
+/// order, then by name.
 #[must_use]
 pub fn sheets(order: &[&str], rows: &[&Row]) -> Vec<Sheet> {
     let mut quantities: Vec<&str> = Vec::new();

@@ -2,8 +2,9 @@
 //!
 //! The series is the continued fraction of the golden ratio, x ← 1 / (1 + x): every term needs the
 //! one before and a division, so neither the compiler nor the processor can shorten it, and it
-//! touches no memory. A unit goes on where the one before it ended: if each began anew, the processor would begin with one
-//! while the last terms of another are under way, which made units of 1.4 µs shorter by a tenth when many came in a row.
+//! touches no memory. A unit goes on where the one before it ended: if each began anew, the
+//! processor would begin with one while the last terms of another are under way, which made units
+//! of 1.4 µs shorter by a tenth when many came in a row.
 
 use crate::statistics::median;
 use motet_patterns::Work;
@@ -29,8 +30,8 @@ impl Unit {
     /// The length aimed at, in µs. The papers' units took 1.188 to 1.696 µs.
     pub const TARGET_US: f64 = 1.4;
 
-    /// Finds the number of terms that take about [`Unit::TARGET_US`] here: a preferred number, so that two runs on a machine have
-    /// the same unit, though its clock differs by some per cent.
+    /// Finds the number of terms that take about [`Unit::TARGET_US`] here: a preferred number, so
+    /// that two runs on a machine have the same unit, though its clock differs by some per cent.
     #[must_use]
     pub fn calibrate() -> Self {
         let probe = Unit { terms: 100 };
@@ -76,7 +77,8 @@ impl Work for Units {
     }
 }
 
-/// The nearest of Renard's numbers R10 (ISO 3), of which each is a quarter greater than the one before.
+/// The nearest of Renard's numbers R10 (ISO 3), of which each is a quarter greater than the one
+/// before.
 fn preferred(number: f64) -> f64 {
     10_f64.powf((10.0 * number.log10()).round() / 10.0).round()
 }

@@ -23,7 +23,8 @@ pub(crate) struct Node {
 }
 
 impl Tree {
-    /// The tree called `name` in `tree-search/uts.tsv` of the folder `data`; an error says what is wrong.
+    /// The tree called `name` in `tree-search/uts.tsv` of the folder `data`; an error says what is
+    /// wrong.
     pub(crate) fn read(data: &Path, name: &str) -> Result<Tree, String> {
         let path = data.join("tree-search").join("uts.tsv");
         let at = |what: &str| format!("{}: {what}", path.display());

@@ -39,106 +39,11 @@ The project's recipes.
 
 CRATE is a package, with or without `motet-`.";
 
-/// What to do.
-#[derive(Debug, PartialEq)]
-pub(crate) enum Command {
-    Help,
-    Test(TestOptions),
-    Preflight { keep_going: bool },
-    Tidy,
-    Models(Checker, ModelOptions),
-    Stress(StressOptions),
-    Deep(DeepOptions),
-    Counts { bless: bool },
-    Sanitize(SanitizeOptions),
-    Docs { open: bool },
-    Bench(Vec<OsString>),
-}
-
-/// How to run the gate.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct TestOptions {
-    /// Leave out the slow steps.
-    pub(crate) quick: bool,
-    /// What is missing is a failure.
-    pub(crate) ci: bool,
-    /// The needs that may be missing all the same.
-    pub(crate) optional: Vec<String>,
-    /// The crate, the models and whether to go on after a failure.
-    pub(crate) models: ModelOptions,
-}
-
-/// Who decides, in a model, which thread goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Checker {
-    Loom,
-    Shuttle,
-}
-
-/// How to run the models.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct ModelOptions {
-    /// Only this package.
-    pub(crate) package: Option<String>,
-    /// The bound on preemptions of each loom model.
-    pub(crate) preemptions: usize,
-    /// The number of schedules of each shuttle program.
-    pub(crate) schedules: usize,
-    /// Go on after a failure.
-    pub(crate) keep_going: bool,
-}
-
-impl Default for ModelOptions {
-    fn default() -> ModelOptions {
-        ModelOptions {
-            package: None,
-            preemptions: 2,
-            schedules: 1000,
-            keep_going: false,
-        }
-    }
-}
-
-/// How to run the stress tests.
-#[derive(Debug, PartialEq)]
-pub(crate) struct StressOptions {
-    /// Only this package.
-    pub(crate) package: Option<String>,
-    /// How long they take in all.
-    pub(crate) seconds: f64,
-}
-
-/// How to run what takes long.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct DeepOptions {
-    /// Only this package.
-    pub(crate) package: Option<String>,
-    /// Go on after a failure.
-    pub(crate) keep_going: bool,
-}
-
-/// How to run the tests under the sanitizer.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct SanitizeOptions {
-    /// Only this package.
-    pub(crate) package: Option<String>,
-    /// Go on after a failure.
-    pub(crate) keep_going: bool,
-}
-
-/// Reads the arguments that follow `cargo xtask`.
-///
-/// # Errors
-/// What is wrong with them.
-pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
-    let mut args = args.into_iter();
-    let recipe = args.next().map_or_else(
-        || "help".to_owned(),
-        |arg| arg.to_string_lossy().into_owned(),
-    );
-    let known: &[&str] = match recipe.as_str() {
-        "bench" => return Ok(Command::Bench(args.collect())),
-        "test" => &[
+/// Each recipe and the options that it takes; `CRATE` is a package.
+const RECIPES: &[(&str, &[&str])] = &[
+    (
+        "test",
+        &[
             "CRATE",
             "quick",
             "keep-going",
@@ -147,101 +52,128 @@ pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command,
             "preemptions",
             "schedules",
         ],
-        "preflight" => &["keep-going"],
-        "loom" => &["CRATE", "keep-going", "preemptions"],
-        "shuttle" => &["CRATE", "keep-going", "schedules"],
-        "stress" => &["CRATE", "seconds"],
-        "counts" => &["bless"],
-        "deep" => &["CRATE", "keep-going"],
-        "sanitize" => &["CRATE", "keep-going"],
-        "docs" => &["open"],
-        "tidy" => &[],
-        "help" | "-h" | "--help" => return Ok(Command::Help),
-        _ => return Err(format!("there is no recipe `{recipe}`")),
-    };
-    let given = Given::read(args, known).map_err(|error| format!("{recipe}: {error}"))?;
-    let Given {
-        help,
-        open,
-        bless,
-        seconds,
-        test,
-    } = given;
-    Ok(match recipe.as_str() {
-        _ if help => Command::Help,
-        "test" => Command::Test(test),
-        "preflight" => Command::Preflight {
-            keep_going: test.models.keep_going,
-        },
-        "loom" => Command::Models(Checker::Loom, test.models),
-        "shuttle" => Command::Models(Checker::Shuttle, test.models),
-        "stress" => Command::Stress(StressOptions {
-            package: test.models.package,
-            seconds: seconds.unwrap_or(600.0),
-        }),
-        "counts" => Command::Counts { bless },
-        "deep" => Command::Deep(DeepOptions {
-            package: test.models.package,
-            keep_going: test.models.keep_going,
-        }),
-        "sanitize" => Command::Sanitize(SanitizeOptions {
-            package: test.models.package,
-            keep_going: test.models.keep_going,
-        }),
-        "docs" => Command::Docs { open },
-        _ => Command::Tidy,
-    })
+    ),
+    ("preflight", &["keep-going"]),
+    ("tidy", &[]),
+    ("loom", &["CRATE", "keep-going", "preemptions"]),
+    ("shuttle", &["CRATE", "keep-going", "schedules"]),
+    ("stress", &["CRATE", "seconds"]),
+    ("deep", &["CRATE", "keep-going"]),
+    ("counts", &["bless"]),
+    ("sanitize", &["CRATE", "keep-going"]),
+    ("docs", &["open"]),
+];
+
+/// What to do.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Command {
+    Help,
+    /// A recipe by its name, with its options.
+    Recipe(&'static str, Options),
+    /// The benchmarks, which read their own command line.
+    Bench(Vec<OsString>),
 }
 
 /// Every option that some recipe has.
-#[derive(Default)]
-struct Given {
-    help: bool,
-    open: bool,
-    bless: bool,
-    seconds: Option<f64>,
-    test: TestOptions,
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Options {
+    /// Only this package.
+    pub(crate) package: Option<String>,
+    /// Go on after a failure.
+    pub(crate) keep_going: bool,
+    /// Leave out the slow steps.
+    pub(crate) quick: bool,
+    /// What is missing is a failure.
+    pub(crate) ci: bool,
+    /// The needs that may be missing all the same.
+    pub(crate) optional: Vec<String>,
+    /// The bound on preemptions of each loom model.
+    pub(crate) preemptions: usize,
+    /// The number of schedules of each shuttle program.
+    pub(crate) schedules: usize,
+    /// How long stress tests take in all.
+    pub(crate) seconds: f64,
+    /// What is counted becomes the baseline.
+    pub(crate) bless: bool,
+    /// Show the documentation.
+    pub(crate) open: bool,
 }
 
-impl Given {
-    fn read(args: impl Iterator<Item = OsString>, known: &[&str]) -> Result<Given, lexopt::Error> {
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            package: None,
+            keep_going: false,
+            quick: false,
+            ci: false,
+            optional: Vec::new(),
+            preemptions: 2,
+            schedules: 1000,
+            seconds: 600.0,
+            bless: false,
+            open: false,
+        }
+    }
+}
+
+/// Reads the arguments that follow `cargo xtask`.
+///
+/// # Errors
+/// What is wrong with them.
+pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
+    let mut args = args.into_iter();
+    let recipe = args.next().unwrap_or_else(|| "help".into());
+    let recipe = recipe.to_string_lossy();
+    match &*recipe {
+        "bench" => return Ok(Command::Bench(args.collect())),
+        "help" | "-h" | "--help" => return Ok(Command::Help),
+        _ => {}
+    }
+    let known = RECIPES.iter().find(|(name, _)| *name == recipe);
+    let (name, known) = known.ok_or_else(|| format!("there is no recipe `{recipe}`"))?;
+    let given = Options::read(args, known).map_err(|error| format!("{recipe}: {error}"))?;
+    Ok(given.map_or(Command::Help, |options| Command::Recipe(name, options)))
+}
+
+impl Options {
+    /// The options that are given, all of them known; nothing when help is asked for.
+    fn read(
+        args: impl Iterator<Item = OsString>,
+        known: &[&str],
+    ) -> Result<Option<Options>, lexopt::Error> {
         let mut parser = lexopt::Parser::from_args(args);
-        let mut given = Given::default();
+        let mut given = Options::default();
         while let Some(arg) = parser.next()? {
+            let name = match &arg {
+                Short('h') | Long("help") => return Ok(None),
+                Long(name) => *name,
+                Value(_) if given.package.is_none() => "CRATE",
+                _ => return Err(arg.unexpected()),
+            };
+            if !known.contains(&name) {
+                return Err(arg.unexpected());
+            }
             match arg {
-                Short('h') | Long("help") => given.help = true,
-                Long("open") if known.contains(&"open") => given.open = true,
-                Long("bless") if known.contains(&"bless") => given.bless = true,
-                Long("quick") if known.contains(&"quick") => given.test.quick = true,
-                Long("ci") if known.contains(&"ci") => given.test.ci = true,
-                Long("keep-going") if known.contains(&"keep-going") => {
-                    given.test.models.keep_going = true
-                }
-                Long("optional") if known.contains(&"optional") => {
-                    given.test.optional.push(parser.value()?.string()?);
-                }
-                Long("preemptions") if known.contains(&"preemptions") => {
-                    given.test.models.preemptions = parser.value()?.parse()?;
-                }
-                Long("seconds") if known.contains(&"seconds") => {
-                    let seconds: f64 = parser.value()?.parse()?;
-                    if !(seconds.is_finite() && seconds >= 0.0) {
+                Value(package) => given.package = Some(package.string()?),
+                Long("keep-going") => given.keep_going = true,
+                Long("quick") => given.quick = true,
+                Long("ci") => given.ci = true,
+                Long("bless") => given.bless = true,
+                Long("open") => given.open = true,
+                Long("optional") => given.optional.push(parser.value()?.string()?),
+                Long("preemptions") => given.preemptions = parser.value()?.parse()?,
+                Long("schedules") => given.schedules = parser.value()?.parse()?,
+                Long("seconds") => {
+                    given.seconds = parser.value()?.parse()?;
+                    if !(given.seconds.is_finite() && given.seconds >= 0.0) {
+                        let seconds = given.seconds;
                         return Err(format!("--seconds {seconds} is no length of time").into());
                     }
-                    given.seconds = Some(seconds);
-                }
-                Long("schedules") if known.contains(&"schedules") => {
-                    given.test.models.schedules = parser.value()?.parse()?;
-                }
-                Value(package)
-                    if known.contains(&"CRATE") && given.test.models.package.is_none() =>
-                {
-                    given.test.models.package = Some(package.string()?);
                 }
                 other => return Err(other.unexpected()),
             }
         }
-        Ok(given)
+        Ok(Some(given))
     }
 }
 
@@ -255,26 +187,36 @@ mod tests {
 
     #[test]
     fn the_gate_takes_its_options_in_any_order() {
-        let models = ModelOptions {
+        let wanted = Options {
             package: Some("ports".to_owned()),
             preemptions: 3,
             schedules: 9,
             keep_going: true,
-        };
-        let wanted = TestOptions {
             quick: true,
             ci: true,
             optional: vec!["data".to_owned()],
-            models,
+            ..Options::default()
         };
         let line =
             "test --quick ports --preemptions=3 --schedules 9 --keep-going --ci --optional data";
-        assert_eq!(of(line), Ok(Command::Test(wanted)));
-        assert_eq!(of("test"), Ok(Command::Test(TestOptions::default())));
+        assert_eq!(of(line), Ok(Command::Recipe("test", wanted)));
+        assert_eq!(of("test"), Ok(Command::Recipe("test", Options::default())));
     }
 
     #[test]
-    fn a_recipe_refuses_what_is_another_recipes() {
+    fn each_recipe_takes_its_options_and_no_others() {
+        for line in [
+            "preflight --keep-going",
+            "loom comm --preemptions 3",
+            "shuttle --schedules 5",
+            "stress ports --seconds 2.5",
+            "deep mpi",
+            "counts --bless",
+            "sanitize comm --keep-going",
+            "docs --open",
+        ] {
+            assert!(matches!(of(line), Ok(Command::Recipe(..))), "{line}");
+        }
         for line in [
             "tidy ports",
             "preflight --quick",
@@ -293,33 +235,6 @@ mod tests {
         ] {
             assert!(of(line).is_err(), "{line}");
         }
-    }
-
-    #[test]
-    fn stress_lasts_as_long_as_one_says() {
-        let wanted = |package: Option<&str>, seconds| {
-            let package = package.map(str::to_owned);
-            Ok(Command::Stress(StressOptions { package, seconds }))
-        };
-        assert_eq!(of("stress"), wanted(None, 600.0));
-        assert_eq!(of("stress ports --seconds 2.5"), wanted(Some("ports"), 2.5));
-    }
-
-    #[test]
-    fn counts_and_sanitizers_take_their_options() {
-        assert_eq!(of("counts"), Ok(Command::Counts { bless: false }));
-        assert_eq!(of("counts --bless"), Ok(Command::Counts { bless: true }));
-        let options = SanitizeOptions {
-            package: Some("comm".to_owned()),
-            keep_going: true,
-        };
-        let line = "sanitize comm --keep-going";
-        assert_eq!(of(line), Ok(Command::Sanitize(options)));
-        let options = DeepOptions {
-            package: Some("mpi".to_owned()),
-            keep_going: false,
-        };
-        assert_eq!(of("deep mpi"), Ok(Command::Deep(options)));
     }
 
     #[test]

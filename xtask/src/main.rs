@@ -39,16 +39,8 @@ fn main() -> ExitCode {
             println!("{}", args::HELP);
             Ok(ExitCode::SUCCESS)
         }
-        Command::Test(options) => recipes::test(&options),
-        Command::Preflight { keep_going } => recipes::preflight(keep_going),
-        Command::Tidy => recipes::tidy(),
-        Command::Models(checker, options) => recipes::models(checker, &options),
-        Command::Stress(options) => recipes::stress(&options),
-        Command::Deep(options) => recipes::deep(&options),
-        Command::Counts { bless } => recipes::counts(bless),
-        Command::Sanitize(options) => recipes::sanitize(&options),
-        Command::Docs { open } => recipes::docs(open),
         Command::Bench(rest) => recipes::bench(&rest),
+        Command::Recipe(name, options) => recipes::run(name, &options),
     };
     outcome.unwrap_or_else(|message| {
         eprintln!("xtask: {message}");

@@ -1,7 +1,7 @@
 //! What some tests need of the machine, and whether it is there.
 //!
-//! A test says what it needs by its name: `needs_data`, `needs_python`, `needs_sklearn`, `needs_mpi`, `needs_hosts`,
-//! `needs_chromium`.
+//! A test says what it needs by its name: `needs_data`, `needs_python`, `needs_sklearn`,
+//! `needs_mpi`, `needs_hosts`, `needs_chromium`.
 //! Where the need is missing the test is left out, and that is said; in CI it is a failure.
 
 use crate::source::Tree;
@@ -64,8 +64,8 @@ pub(crate) struct Machine {
 
 impl Machine {
     /// The machine as the environment describes it: `MOTET_DATA`, else `../shared/data`;
-    /// `MOTET_PYTHON`, else the environment of the benchmarks' peers, else `python3`; `MOTET_MPI`, else
-    /// the libraries that are where `.ci/run` puts them; `MOTET_CHROMIUM`, else `chromium`.
+    /// `MOTET_PYTHON`, else the environment of the benchmarks' peers, else `python3`; `MOTET_MPI`,
+    /// else the libraries that are where `.ci/run` puts them; `MOTET_CHROMIUM`, else `chromium`.
     pub(crate) fn of_environment(root: &Path, target: &Path) -> Machine {
         let peers = target.join("peers/bin/python");
         Machine {

@@ -13,13 +13,26 @@ mod stress;
 mod test;
 mod tidy;
 
+use crate::args::Options;
 pub(crate) use bench::bench;
-pub(crate) use counts::counts;
-pub(crate) use deep::deep;
-pub(crate) use docs::docs;
-pub(crate) use models::models;
-pub(crate) use preflight::preflight;
-pub(crate) use sanitize::sanitize;
-pub(crate) use stress::stress;
-pub(crate) use test::test;
-pub(crate) use tidy::tidy;
+use std::process::ExitCode;
+
+/// Runs the recipe of that name.
+///
+/// # Errors
+/// What keeps it from starting.
+pub(crate) fn run(name: &str, options: &Options) -> Result<ExitCode, String> {
+    match name {
+        "test" => test::test(options),
+        "preflight" => preflight::preflight(options.keep_going),
+        "tidy" => tidy::tidy(),
+        "loom" => models::models(models::Checker::Loom, options),
+        "shuttle" => models::models(models::Checker::Shuttle, options),
+        "stress" => stress::stress(options),
+        "deep" => deep::deep(options),
+        "counts" => counts::counts(options.bless),
+        "sanitize" => sanitize::sanitize(options),
+        "docs" => docs::docs(options.open),
+        _ => Err(format!("the recipe `{name}` has no program")),
+    }
+}

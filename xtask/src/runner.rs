@@ -1,18 +1,25 @@
-//! Runs steps one after the other and ends with a table.
+//! Runs steps one after the other, or two rows of them beside each other, and ends with a table.
 //!
 //! ```text
 //!  step ─► announce ─► child process (or a check in here) ─► row of the table
 //!                        │ output streams through, the last lines are kept
 //!                        └ ends with the recipe: on Ctrl-C, on its time limit
 //! ```
+#![expect(
+    clippy::disallowed_methods,
+    reason = "recipes must build when the project's own threads do not"
+)]
 
 mod children;
 mod output;
 mod table;
 
 pub(crate) use children::Children;
-use output::seconds;
+use output::{Sink, seconds};
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 use table::{Outcome, Row};
 
@@ -24,6 +31,10 @@ const INTERRUPTED: u8 = 130;
 pub(crate) struct Runner {
     children: Children,
     keep_going: bool,
+    /// Whether a step failed, here or beside.
+    failed: Arc<AtomicBool>,
+    began: Instant,
+    sink: Sink,
     rows: Vec<Row>,
     left_out: Vec<String>,
 }
@@ -34,6 +45,9 @@ impl Runner {
         Runner {
             children,
             keep_going,
+            failed: Arc::default(),
+            began: Instant::now(),
+            sink: Sink::default(),
             rows: Vec::new(),
             left_out: Vec::new(),
         }
@@ -48,7 +62,7 @@ impl Runner {
     ) -> bool {
         let children = self.children.clone();
         let says = output::spelled(command);
-        self.step(name, &says, || children.run(command, limit));
+        self.step(name, &says, |_| children.run(command, limit));
         self.passed()
     }
 
@@ -58,18 +72,21 @@ impl Runner {
         last.is_some_and(|row| row.outcome == Outcome::Passed)
     }
 
-    /// Runs a check in this process as a step; an error is what to show. Whether it ran and passed.
+    /// Runs a check in this process as a step: what it returns is shown, an error as a failure.
+    /// Whether it ran and passed.
     pub(crate) fn check(
         &mut self,
         name: &str,
         says: &str,
-        work: impl FnOnce() -> Result<(), Vec<String>>,
+        work: impl FnOnce() -> Result<Vec<String>, Vec<String>>,
     ) -> bool {
-        self.step(name, says, || {
-            work().map_err(|lines| {
-                lines.iter().for_each(|line| println!("{line}"));
-                output::last(lines)
-            })
+        self.step(name, says, |sink| {
+            let result = work();
+            let lines = match &result {
+                Ok(lines) | Err(lines) => lines,
+            };
+            lines.iter().for_each(|line| sink.line(line));
+            result.map(drop).map_err(output::last)
         });
         self.passed()
     }
@@ -77,6 +94,37 @@ impl Runner {
     /// What a check may run child processes with: they end with the recipe.
     pub(crate) fn children(&self) -> Children {
         self.children.clone()
+    }
+
+    /// Runs two rows of steps beside each other: for steps that leave a core idle. What a step
+    /// writes is shown when it has ended.
+    pub(crate) fn beside(
+        &mut self,
+        one: impl FnOnce(&mut Runner) + Send,
+        other: impl FnOnce(&mut Runner) + Send,
+    ) {
+        let (mut first, mut second) = (self.part(), self.part());
+        thread::scope(|scope| {
+            scope.spawn(|| one(&mut first));
+            other(&mut second);
+        });
+        for part in [first, second] {
+            self.rows.extend(part.rows);
+            self.left_out.extend(part.left_out);
+        }
+    }
+
+    /// A runner of the same recipe that keeps what its steps write.
+    fn part(&self) -> Runner {
+        let sink = Sink::kept();
+        Runner {
+            children: self.children.writing_to(sink.clone()),
+            failed: Arc::clone(&self.failed),
+            sink,
+            rows: Vec::new(),
+            left_out: Vec::new(),
+            ..*self
+        }
     }
 
     /// Notes a step that does not run, with the reason.
@@ -98,46 +146,58 @@ impl Runner {
     pub(crate) fn finish(self) -> ExitCode {
         // After a single step its last lines stand just above.
         let repeated = self.rows.len() > 1;
-        println!("\n{}", table::table(&self.rows, &self.left_out, repeated));
+        let total = self.began.elapsed();
+        println!(
+            "\n{}",
+            table::table(&self.rows, total, &self.left_out, repeated)
+        );
         if self.children.interrupted() {
             return ExitCode::from(INTERRUPTED);
         }
-        let failed = self
-            .rows
-            .iter()
-            .any(|row| matches!(row.outcome, Outcome::Failed(_)));
-        if failed {
-            ExitCode::FAILURE
-        } else {
-            ExitCode::SUCCESS
+        match self.has_failed() {
+            true => ExitCode::FAILURE,
+            false => ExitCode::SUCCESS,
         }
     }
 
-    fn step(&mut self, name: &str, says: &str, work: impl FnOnce() -> Result<(), Vec<String>>) {
+    fn step(
+        &mut self,
+        name: &str,
+        says: &str,
+        work: impl FnOnce(&Sink) -> Result<(), Vec<String>>,
+    ) {
         let mut row = Row {
             name: name.to_owned(),
             outcome: Outcome::NotRun,
             time: Duration::ZERO,
         };
         if !self.stopped() {
-            println!("\n==> {name}: {says}");
+            if self.sink.keeps() {
+                println!("\n==> {name}, beside others");
+            }
+            self.sink.line(&format!("\n==> {name}: {says}"));
             let begin = Instant::now();
-            row.outcome = match work() {
+            row.outcome = match work(&self.sink) {
                 Ok(()) => Outcome::Passed,
                 Err(lines) => Outcome::Failed(lines),
             };
             row.time = begin.elapsed();
-            println!("<== {name}: {}, {}", row.outcome, seconds(row.time));
+            if matches!(row.outcome, Outcome::Failed(_)) {
+                self.failed.store(true, Ordering::Relaxed);
+            }
+            let ended = format!("<== {name}: {}, {}", row.outcome, seconds(row.time));
+            self.sink.line(&ended);
+            self.sink.show();
         }
         self.rows.push(row);
     }
 
+    fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
     fn stopped(&self) -> bool {
-        let failed = self
-            .rows
-            .iter()
-            .any(|row| matches!(row.outcome, Outcome::Failed(_)));
-        self.children.interrupted() || (failed && !self.keep_going)
+        self.children.interrupted() || (self.has_failed() && !self.keep_going)
     }
 }
 
@@ -145,22 +205,40 @@ impl Runner {
 mod tests {
     use super::*;
 
+    fn outcomes(runner: &Runner) -> Vec<String> {
+        let outcomes = runner.rows.iter().map(|row| row.outcome.to_string());
+        outcomes.collect()
+    }
+
     fn results(keep_going: bool) -> Vec<String> {
         let mut runner = Runner::new(Children::unwatched(), keep_going);
-        runner.check("a", "", || Ok(()));
+        runner.check("a", "", || Ok(Vec::new()));
         runner.command("b", Command::new("sh").args(["-c", "exit 3"]), None);
-        runner.check("c", "", || Ok(()));
+        runner.check("c", "", || Ok(Vec::new()));
         runner.skip("d", "there is no tool");
-        runner
-            .rows
-            .iter()
-            .map(|row| row.outcome.to_string())
-            .collect()
+        outcomes(&runner)
     }
 
     #[test]
     fn a_failure_stops_the_rest_unless_told_to_go_on() {
         assert_eq!(results(false), ["ok", "FAILED", "not run", "skipped"]);
         assert_eq!(results(true), ["ok", "FAILED", "ok", "skipped"]);
+    }
+
+    #[test]
+    fn rows_beside_each_other_run_at_once_and_stand_in_order() {
+        let mut runner = Runner::new(Children::unwatched(), false);
+        let (tell, told) = std::sync::mpsc::channel();
+        runner.beside(
+            // It ends only while the other runs.
+            move |one| drop(one.check("a", "", || told.recv().map_err(|_| Vec::new()))),
+            |other| {
+                other.command("b", Command::new("sh").args(["-c", "exit 0"]), None);
+                tell.send(Vec::new()).unwrap();
+                other.check("c", "", || Err(vec!["no".to_owned()]));
+            },
+        );
+        runner.check("d", "", || Ok(Vec::new()));
+        assert_eq!(outcomes(&runner), ["ok", "ok", "FAILED", "not run"]);
     }
 }

@@ -1,7 +1,8 @@
 //! The house rules as checks over the project's files.
 //!
 //! Each check is one file of `checks/`: a function from the [`Tree`] to findings. A check whose
-//! subject does not exist finds nothing; `checks/required.rs` says which files must exist, and when.
+//! subject does not exist finds nothing; `checks/required.rs` says which files must exist, and
+//! when.
 
 mod allow_list;
 mod checks;
@@ -14,12 +15,9 @@ pub(crate) use finding::Finding;
 
 /// Runs every check; findings by check name, in the order of the table.
 pub(crate) fn run(tree: &Tree) -> Vec<(&'static str, Finding)> {
-    CHECKS
-        .iter()
-        .flat_map(|check| {
-            (check.run)(tree)
-                .into_iter()
-                .map(|finding| (check.name, finding))
-        })
-        .collect()
+    let found = CHECKS.iter().flat_map(|(name, check)| {
+        let findings = check(tree).into_iter();
+        findings.map(move |finding| (*name, finding))
+    });
+    found.collect()
 }

@@ -1,10 +1,10 @@
 //! Core: what messages cost, beside peers that do the same work (papers E03, E04, E14).
 //!
-//! Question: is the way from post to handler as cheap as it should be? Definition: rows, each with a
-//! program of motet, the same program of peers, a limit of the machine where one bounds the row, and a
-//! bar that is to hold. Method: motet and one peer in turn, then motet and the next, for all rounds;
-//! medians, and ratios from pairs, so that a change of the machine hits both sides. All sides use the same
-//! number of threads, pinned where they can be.
+//! Question: is the way from post to handler as cheap as it should be? Definition: rows, each with
+//! a program of motet, the same program of peers, a limit of the machine where one bounds the row,
+//! and a bar that is to hold. Method: motet and one peer in turn, then motet and the next, for all
+//! rounds; medians, and ratios from pairs, so that a change of the machine hits both sides. All
+//! sides use the same number of threads, pinned where they can be.
 //!
 //! Threats: other load on the machine: a bar that fails once fails by chance, look at the ratios of
 //! several runs; a peer that its experts would write in another way: the programs are in

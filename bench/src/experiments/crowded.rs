@@ -1,9 +1,9 @@
 //! Crowded: an exchange beside other processes that keep the cores busy.
 //!
-//! Question: does spinning give way, and does the exchange still go on? Definition: stages per second
-//! of two ranks beside B busy processes, over those of the same ranks alone. With C cores and R ranks
-//! on threads of their own the ranks' share of the processor is min(1, C / (R + B)). Threats: what the
-//! system's scheduler makes of it; other load.
+//! Question: does spinning give way, and does the exchange still go on? Definition: stages per
+//! second of two ranks beside B busy processes, over those of the same ranks alone. With C cores
+//! and R ranks on threads of their own the ranks' share of the processor is min(1, C / (R + B)).
+//! Threats: what the system's scheduler makes of it; other load.
 
 use super::soak;
 use crate::statistics::median;

@@ -1,11 +1,13 @@
-//! Exclusive: exclusive handlers from many posters for a given time, to see that none hangs or overtakes.
+//! Exclusive: exclusive handlers from many posters for a given time, to see that none hangs or
+//! overtakes.
 //!
-//! Question: does an interleave keep its promises for minutes of load, and does its memory stay where it is?
-//! Definition: eight posters on threads of their own post bursts to an exclusive port and, a third as often, to a
-//! concurrent one; after each burst all of it must have been handled. Exclusive handlers look whether
-//! anybody else is inside, and whether each poster's items come in order. Memory: the process's after a tenth of the
-//! time, when everything has been used, beside the most that it has had after it. Threats: the order in which
-//! the system runs the threads is what it is; longer is better.
+//! Question: does an interleave keep its promises for minutes of load, and does its memory stay
+//! where it is? Definition: eight posters on threads of their own post bursts to an exclusive port
+//! and, a third as often, to a concurrent one; after each burst all of it must have been handled.
+//! Exclusive handlers look whether anybody else is inside, and whether each poster's items come in
+//! order. Memory: the process's after a tenth of the time, when everything has been used, beside
+//! the most that it has had after it. Threats: the order in which the system runs the threads is
+//! what it is; longer is better.
 //!
 //! ```text
 //!   8 posters ──► exclusive port  ──► alone, in order
@@ -87,8 +89,8 @@ struct Seen {
     broken: Mutex<Option<String>>,
 }
 
-/// Posts bursts for `span`, and tells `progress` after each how long it has run and how many exclusive
-/// handlers there were.
+/// Posts bursts for `span`, and tells `progress` after each how long it has run and how many
+/// exclusive handlers there were.
 ///
 /// # Errors
 /// [`ExclusiveError`]: the run ends with the burst in which something goes wrong.

@@ -1,7 +1,7 @@
 //! Idle: what a dispatcher with nothing to do costs.
 //!
-//! Question: does it stop using the processor? Definition: processor time of the dispatcher's threads
-//! in the second that begins 100 ms after its last task. Threats: the clock of the system's
+//! Question: does it stop using the processor? Definition: processor time of the dispatcher's
+//! threads in the second that begins 100 ms after its last task. Threats: the clock of the system's
 //! accounting; on systems that do not tell a thread's time the row says so.
 
 use motet_dispatch::{Dispatcher, DispatcherConfig, Enqueue, QueueConfig, Task};

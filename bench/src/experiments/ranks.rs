@@ -1,12 +1,14 @@
-//! Ranks: what they cost that wait for each other, beside MPI (papers E14, E15; R017, R034 to R041).
+//! Ranks: what they cost that wait for each other, beside MPI (papers E14, E15; R017, R034 to
+//! R041).
 //!
-//! Question: is a rank that is a task as fast as a process of MPI, where there is a core for each and
-//! where there is none? Definition: rows as those of [`core`](crate::core): motet's program and each peer's in turn,
-//! ratios of pairs, bars. Method: the peers are C programs, built with each `mpicc` that is found and run at that
-//! library's best setting (`bench/peers/mpi/README.md`), and tokio's and Go's rings of messages.
+//! Question: is a rank that is a task as fast as a process of MPI, where there is a core for each
+//! and where there is none? Definition: rows as those of [`core`](crate::core): motet's program and
+//! each peer's in turn, ratios of pairs, bars. Method: the peers are C programs, built with each
+//! `mpicc` that is found and run at that library's best setting (`bench/peers/mpi/README.md`), and
+//! tokio's and Go's rings of messages.
 //!
-//! Threats: other load, from which processes that spin suffer most; starting processes takes much longer
-//! than measuring them, so that pairs lie further apart than those of `core`.
+//! Threats: other load, from which processes that spin suffer most; starting processes takes much
+//! longer than measuring them, so that pairs lie further apart than those of `core`.
 
 use crate::contest::{Contest, CoreRecord};
 use crate::peers::go::Go;
@@ -24,8 +26,8 @@ pub struct RanksConfig {
     pub selection: Selection,
     /// Folders of MPI installations, beside those on the search path.
     pub mpi: Vec<PathBuf>,
-    /// The program `motet`, which runs [`RankProgram`](crate::RankProgram)s on several processes; without it those rows
-    /// are left out.
+    /// The program `motet`, which runs [`RankProgram`](crate::RankProgram)s on several processes;
+    /// without it those rows are left out.
     pub motet: Option<PathBuf>,
 }
 

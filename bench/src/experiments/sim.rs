@@ -1,8 +1,10 @@
-//! Simulation: what an event costs that ranks or processes in virtual time handle, beside plain loops and SimPy (R058, R065).
+//! Simulation: what an event costs that ranks or processes in virtual time handle, beside plain
+//! loops and SimPy (R058, R065).
 //!
-//! Question: does a simulation whose order, random numbers and trace are the same on any ranks cost what its events cost?
-//! Definition: time of a whole run over its events, on one rank, on all, and by processes. Method: that of
-//! [`core`](crate::core). Threats: those of `core`; the plain loops are in the crate `motet-problems`.
+//! Question: does a simulation whose order, random numbers and trace are the same on any ranks cost
+//! what its events cost? Definition: time of a whole run over its events, on one rank, on all, and
+//! by processes. Method: that of [`core`](crate::core). Threats: those of `core`; the plain loops
+//! are in the crate `motet-problems`.
 
 use crate::contest::CoreRecord;
 use crate::rows::events;

@@ -1,5 +1,5 @@
-//! Soak: many exchange stages in a row, to see that none hangs (papers R126: the original's Exchange
-//! did not always end).
+//! Soak: many exchange stages in a row, to see that none hangs (papers R126: the original's
+//! Exchange did not always end).
 //!
 //! Question: does every one of N stages end? Definition: P ranks on a ring exchange N times; the
 //! values they mix keep their sum. Threats: a hang has no time of its own; `progress` tells how far

@@ -4,18 +4,19 @@
 //! exchanged? Every computation does the same work in each run; with S stages it takes T(S), with
 //! one stage T(1). Without overhead T(S) = T(1).
 //!
-//! Definition: overhead per stage = (T(S) − T(1) · ⌈P / threads⌉) / S, where T(1) is measured in the
-//! same process, next to T(S), with as many computations at once as there are threads for (P or the
-//! number of threads, whichever is less). The ideal time of a stage is T(1) · ⌈P / threads⌉ / S.
+//! Definition: overhead per stage = (T(S) − T(1) · ⌈P / threads⌉) / S, where T(1) is measured in
+//! the same process, next to T(S), with as many computations at once as there are threads for (P or
+//! the number of threads, whichever is less). The ideal time of a stage is T(1) · ⌈P / threads⌉ /
+//! S.
 //!
 //! Method: pairs of a one-stage run and an S-stage run in turn, so that a change of the processor's
-//! clock hits both; the limits of the machine are measured between the pairs; medians. Threads that fill
-//! the machine are bound to their cores.
+//! clock hits both; the limits of the machine are measured between the pairs; medians. Threads that
+//! fill the machine are bound to their cores.
 //!
 //! Threats: other load on the machine; a stage count so small that starting the threads shows (use
 //! 10,000 stages and more); P that is not a multiple of the threads (spawned computations are
-//! balanced and may beat the ⌈P / threads⌉ rule, which then gives a negative overhead, as the papers
-//! saw at P = 7).
+//! balanced and may beat the ⌈P / threads⌉ rule, which then gives a negative overhead, as the
+//! papers saw at P = 7).
 
 pub use crate::program::{Mode, Pattern};
 

@@ -1,8 +1,8 @@
-//! Loops over blocks in the papers' forms of code (E36): the port loop and the parallel loop. The examples `port_loop` and
-//! `parallel_loop` of the facade explain them.
+//! Loops over blocks in the papers' forms of code (E36): the port loop and the parallel loop. The
+//! examples `port_loop` and `parallel_loop` of the facade explain them.
 //!
-//! Who calls a loop is a task of the dispatcher whose threads run the blocks, and awaits the end: a thread of its own would have to
-//! be woken for every loop, and would want a core beside theirs.
+//! Who calls a loop is a task of the dispatcher whose threads run the blocks, and awaits the end: a
+//! thread of its own would have to be woken for every loop, and would want a core beside theirs.
 
 use motet_dispatch::{
     Dispatcher, DispatcherConfig, DispatcherQueue, Enqueue, QueueConfig, Task, spawn,
@@ -75,8 +75,9 @@ impl Loops {
         })
     }
 
-    /// Runs `body` once for each block, so many times, each after the end of the one before, and returns how long that took. Any
-    /// number of blocks will do on any number of threads: what is counted are blocks.
+    /// Runs `body` once for each block, so many times, each after the end of the one before, and
+    /// returns how long that took. Any number of blocks will do on any number of threads: what is
+    /// counted are blocks.
     ///
     /// # Errors
     /// The queue has been closed.
@@ -106,7 +107,8 @@ impl Loops {
     }
 }
 
-/// The port loop: port, handler and latch are made once; a round is a post for each block and the wait for the end.
+/// The port loop: port, handler and latch are made once; a round is a post for each block and the
+/// wait for the end.
 async fn port_loop(
     queue: &DispatcherQueue,
     (blocks, rounds): (usize, u32),
@@ -130,7 +132,8 @@ async fn port_loop(
     Ok(())
 }
 
-/// The parallel loop: what its tasks share is made once; a round is `degree` tasks and the wait for the end.
+/// The parallel loop: what its tasks share is made once; a round is `degree` tasks and the wait for
+/// the end.
 async fn parallel_loop(
     queue: &DispatcherQueue,
     degree: usize,
@@ -143,7 +146,8 @@ async fn parallel_loop(
         body,
     });
     for _ in 0..rounds {
-        // Relaxed: all tasks of the round before have counted down, and the new ones are queued after it.
+        // Relaxed: all tasks of the round before have counted down, and the new ones are queued
+        // after it.
         shared.next.store(0, Ordering::Relaxed);
         shared.latch.set(degree);
         for _ in 0..degree {
@@ -160,7 +164,8 @@ async fn parallel_loop(
 
 impl<F: Fn(usize)> Shared<F> {
     fn take_blocks(&self, blocks: usize) {
-        // Relaxed: only that no two get the same block counts; what they have written is seen through the latch.
+        // Relaxed: only that no two get the same block counts; what they have written is seen
+        // through the latch.
         let take = || self.next.fetch_add(1, Ordering::Relaxed);
         let mine = std::iter::repeat_with(take).take_while(|&block| block < blocks);
         mine.for_each(&self.body);
@@ -203,12 +208,14 @@ mod tests {
         for split in Split::BOTH {
             for threads in [1, 2, 3] {
                 let loops = Loops::new(threads, false).unwrap();
-                // As many as threads, fewer, more, none: the papers' latch ended with the first only.
+                // As many as threads, fewer, more, none: the papers' latch ended with the first
+                // only.
                 for blocks in [threads, 1, 2, 7, 100, 0] {
                     let seen: Arc<[AtomicUsize]> =
                         (0..blocks).map(|_| AtomicUsize::new(0)).collect();
                     let here = Arc::clone(&seen);
-                    // A block has run before as often as there were rounds before its own, all of whose blocks have ended.
+                    // A block has run before as often as there were rounds before its own, all of
+                    // whose blocks have ended.
                     let early = Arc::new(AtomicUsize::new(0));
                     let (ended, found) = (AtomicUsize::new(0), Arc::clone(&early));
                     let ran = loops.run(split, (blocks, ROUNDS), move |block| {

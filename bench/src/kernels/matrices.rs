@@ -1,7 +1,7 @@
 //! The product of two square matrices of f64, cut into bands of rows (E33 to E35).
 //!
-//! The elements are small whole numbers, so that every sum is exact in any order and all programs, in any language, have the
-//! same checksum.
+//! The elements are small whole numbers, so that every sum is exact in any order and all programs,
+//! in any language, have the same checksum.
 
 use crate::kernels::loops::{Loops, Split};
 use crate::kernels::rayon_rounds;
@@ -20,12 +20,13 @@ pub(crate) struct Matrices {
     size: usize,
     left: Vec<f64>,
     right: Vec<f64>,
-    /// The product's rows, a band after the other; a lock each, which nobody else holds, in place of `unsafe`.
+    /// The product's rows, a band after the other; a lock each, which nobody else holds, in place
+    /// of `unsafe`.
     bands: Vec<Mutex<Vec<f64>>>,
 }
 
-/// Bands for each thread of a dynamic split: some, so that who is done early finds more, and few, since each brings the right
-/// factor into the kernel's order anew.
+/// Bands for each thread of a dynamic split: some, so that who is done early finds more, and few,
+/// since each brings the right factor into the kernel's order anew.
 const BANDS_PER_THREAD: usize = 4;
 
 impl Matrices {
@@ -77,9 +78,11 @@ impl Matrices {
         })
     }
 
-    /// What must come of it: [`checksum`](Matrices::checksum) of the product in whole numbers, from sums of columns and rows.
+    /// What must come of it: [`checksum`](Matrices::checksum) of the product in whole numbers, from
+    /// sums of columns and rows.
     ///
-    /// The checksum is Σ cᵢⱼ (i mod 3 + 1) (j mod 5 + 1) = Σₖ (Σᵢ aᵢₖ (i mod 3 + 1)) (Σⱼ bₖⱼ (j mod 5 + 1)).
+    /// The checksum is Σ cᵢⱼ (i mod 3 + 1) (j mod 5 + 1) = Σₖ (Σᵢ aᵢₖ (i mod 3 + 1)) (Σⱼ bₖⱼ (j mod
+    /// 5 + 1)).
     pub(crate) fn known(size: usize) -> f64 {
         let of = |inner: usize| -> f64 {
             let columns: f64 = (0..size)

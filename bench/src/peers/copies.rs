@@ -1,8 +1,9 @@
-//! The copies that a collective of ranks on two threads cannot do without, made by two threads that do nothing else but
-//! wait for each other once a round.
+//! The copies that a collective of ranks on two threads cannot do without, made by two threads that
+//! do nothing else but wait for each other once a round.
 //!
-//! Who waits may give the call up, and take its numbers with it, while others read: so each copies in, once for each thread
-//! that reads, and the others copy out. Room that both threads write to goes to and fro as the ranks' own does.
+//! Who waits may give the call up, and take its numbers with it, while others read: so each copies
+//! in, once for each thread that reads, and the others copy out. Room that both threads write to
+//! goes to and fro as the ranks' own does.
 
 use crate::limits::wait_for;
 use motet_sync::atomic::{AtomicU32, Ordering};
@@ -183,7 +184,8 @@ fn pairs(ranks: usize) -> impl Iterator<Item = (usize, usize)> {
 mod tests {
     use super::*;
 
-    /// What the ranks of both sides have after some rounds, each of which begins with other numbers.
+    /// What the ranks of both sides have after some rounds, each of which begins with other
+    /// numbers.
     fn after(copies: Copies, ranks: usize, length: usize, rounds: u32) -> Vec<Vec<f64>> {
         let between = Arc::<Between>::default();
         let threads = [0, 1].map(|of| {

@@ -47,8 +47,8 @@ pub(crate) fn threads(program: &Program) -> Result<Duration, String> {
     time
 }
 
-/// Each computation is a thread that waits for its neighbours' messages, which come through channels of one place. They are
-/// bound to cores in turn where threads are to be.
+/// Each computation is a thread that waits for its neighbours' messages, which come through
+/// channels of one place. They are bound to cores in turn where threads are to be.
 pub(crate) fn ranks(program: &Program) -> Result<Duration, String> {
     // Threads wait until there is nobody who could send: all are there then.
     let (closed, gate) = bounded::<()>(0);
@@ -118,8 +118,9 @@ fn message(pool: &Arc<Pool>, at: usize) {
     }
 }
 
-/// `producers` threads send `items` numbers in all through one unbounded channel to `consumers` threads,
-/// which add them up. The time from the start of the producers to the last item's arrival, and the sum.
+/// `producers` threads send `items` numbers in all through one unbounded channel to `consumers`
+/// threads, which add them up. The time from the start of the producers to the last item's arrival,
+/// and the sum.
 pub(crate) fn channel(
     producers: u64,
     consumers: usize,

@@ -1,4 +1,5 @@
-//! The floor: plain C, with threads that are bound to cores and spin, built from `peers/c` when it is first wanted.
+//! The floor: plain C, with threads that are bound to cores and spin, built from `peers/c` when it
+//! is first wanted.
 
 use super::workshop::{Workshop, timing};
 use crate::program::Program;

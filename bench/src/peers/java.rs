@@ -1,4 +1,5 @@
-//! Java: virtual threads, in a process that answers run after run, so that what it runs is compiled.
+//! Java: virtual threads, in a process that answers run after run, so that what it runs is
+//! compiled.
 
 use super::answering::Answering;
 use super::workshop::{Workshop, answered};
@@ -23,8 +24,8 @@ pub(crate) struct Java {
 const LEAST: u32 = 21;
 
 impl Java {
-    /// Compiles the program with the newest kit of these folders and of the usual places; an error says why there is
-    /// no peer.
+    /// Compiles the program with the newest kit of these folders and of the usual places; an error
+    /// says why there is no peer.
     pub(crate) fn build(folders: &[PathBuf]) -> Result<Java, String> {
         let (version, home) = newest(folders)
             .ok_or("no Java development kit is found: name one's folder with --java")?;

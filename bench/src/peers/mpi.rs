@@ -1,5 +1,5 @@
-//! MPI: C programs of the project's own (`peers/mpi`), built with each `mpicc` that is found and run
-//! at each library's best setting, which `peers/mpi/README.md` gives reasons for.
+//! MPI: C programs of the project's own (`peers/mpi`), built with each `mpicc` that is found and
+//! run at each library's best setting, which `peers/mpi/README.md` gives reasons for.
 
 use super::answering::Answering;
 use super::workshop::{Workshop, output};
@@ -121,8 +121,8 @@ impl Mpi {
         Ok(mpi)
     }
 
-    /// The time of a round of a program, in µs. Its last argument is the time that all of them together
-    /// are to last: it fits their number when it is warm.
+    /// The time of a round of a program, in µs. Its last argument is the time that all of them
+    /// together are to last: it fits their number when it is warm.
     pub(crate) fn run(
         &self,
         program: &str,
@@ -133,7 +133,8 @@ impl Mpi {
         Ok(measured.us)
     }
 
-    /// The time of a stage of this program, and of its work alone, in µs, with a process for each computation.
+    /// The time of a stage of this program, and of its work alone, in µs, with a process for each
+    /// computation.
     pub(crate) fn stages(&self, program: &Program, budget_us: f64) -> Result<(f64, f64), String> {
         let arguments = [
             program.pattern.name().to_owned(),
@@ -173,8 +174,8 @@ impl Mpi {
         Search::named(self.prefix.clone()?).find().ok()
     }
 
-    /// The time of a round of motet's own program on processes of this library, with so many ranks in each of so many
-    /// processes.
+    /// The time of a round of motet's own program on processes of this library, with so many ranks
+    /// in each of so many processes.
     pub(crate) fn run_motet(
         &self,
         motet: &Path,
@@ -197,7 +198,8 @@ impl Mpi {
         self.shop.folder().join(program).display().to_string()
     }
 
-    /// The line that starts a program on so many processes with so many threads each, but for its arguments.
+    /// The line that starts a program on so many processes with so many threads each, but for its
+    /// arguments.
     fn start(&self, (threads, processes): (usize, usize), program: &str) -> Command {
         let (options, variables) = match self.family {
             // A process would have one core for all its threads.

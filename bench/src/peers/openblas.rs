@@ -1,4 +1,5 @@
-//! OpenBLAS through numpy (`peers/openblas`): a process for each number of threads, which lives as long as the measurement.
+//! OpenBLAS through numpy (`peers/openblas`): a process for each number of threads, which lives as
+//! long as the measurement.
 
 use super::python::Python;
 use std::collections::BTreeMap;
@@ -46,8 +47,8 @@ fn start(python: &Path, threads: usize) -> Result<Python, String> {
     let program = include_str!("../../peers/openblas/product.py");
     let variables = [
         ("OPENBLAS_NUM_THREADS", threads.to_string()),
-        // Its threads look for work for 2^26 cycles, which the program waits for before it answers; some builds take four
-        // times as long, and would disturb whoever is measured next.
+        // Its threads look for work for 2^26 cycles, which the program waits for before it answers;
+        // some builds take four times as long, and would disturb whoever is measured next.
         ("OPENBLAS_THREAD_TIMEOUT", "26".to_owned()),
     ];
     Python::start(python, program, &variables, "pip install numpy")

@@ -1,5 +1,5 @@
-//! OpenMP: C programs of the project's own (`peers/openmp`), built with the C compiler when they are first wanted.
-//! `peers/openmp/README.md` says why they are built and started as they are.
+//! OpenMP: C programs of the project's own (`peers/openmp`), built with the C compiler when they
+//! are first wanted. `peers/openmp/README.md` says why they are built and started as they are.
 
 use super::workshop::{Workshop, output};
 use crate::kernels::loops::Split;

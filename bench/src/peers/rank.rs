@@ -1,4 +1,5 @@
-//! Computations that wait for their neighbours: the ends of the channels between them, and what they tell at the end.
+//! Computations that wait for their neighbours: the ends of the channels between them, and what
+//! they tell at the end.
 
 use std::time::{Duration, Instant};
 

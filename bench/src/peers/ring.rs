@@ -56,7 +56,8 @@ impl Ring {
         self.computations.len()
     }
 
-    /// A message has come to computation `at`; `true` when a stage has what it needs, and has taken it.
+    /// A message has come to computation `at`; `true` when a stage has what it needs, and has taken
+    /// it.
     #[inline]
     pub(crate) fn arrives(&self, at: usize) -> bool {
         if self.messages == 1 {

@@ -41,7 +41,8 @@ pub(crate) fn channels(program: &Program) -> Result<Duration, String> {
     ring.time(&ended, |at| send(&to[at]))
 }
 
-/// Each computation is a task that waits for its neighbours' messages, which come through unbounded channels.
+/// Each computation is a task that waits for its neighbours' messages, which come through unbounded
+/// channels.
 pub(crate) fn ranks(program: &Program) -> Result<Duration, String> {
     let runtime = runtime(program)?;
     let barrier = Arc::new(Barrier::new(program.parallel));

@@ -1,4 +1,5 @@
-//! Programs of other languages: built in a folder of their own, which goes with them, and run with a limit.
+//! Programs of other languages: built in a folder of their own, which goes with them, and run with
+//! a limit.
 
 use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::thread;

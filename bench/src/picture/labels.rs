@@ -12,8 +12,8 @@ pub(super) fn origin(row: &Row) -> Origin {
     }
 }
 
-/// The parameters that tell lines apart: those asked for, and any other that would give a line two values at one x. A model goes through
-/// all values, so there the others stay together.
+/// The parameters that tell lines apart: those asked for, and any other that would give a line two
+/// values at one x. A model goes through all values, so there the others stay together.
 pub(super) fn lines_by(picture: &Picture, rows: &[&Row]) -> Vec<String> {
     let mut by: Vec<String> = picture
         .series_by

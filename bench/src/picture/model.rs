@@ -5,7 +5,8 @@ use crate::fit::{self, FitError};
 use crate::suite::{Fit, Point, Value};
 use crate::text::{number, unit};
 
-/// Fits what is asked for through every measured line; `per` is what x counts, `given` the unit of y.
+/// Fits what is asked for through every measured line; `per` is what x counts, `given` the unit of
+/// y.
 pub(super) fn fit(fit: Fit, per: &str, given: &str, panel: &mut Panel) {
     let over = panel.x.spread(65);
     let measured = panel.lines.iter_mut();

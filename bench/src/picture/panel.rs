@@ -33,7 +33,8 @@ pub struct Line {
     pub label: String,
     /// Whose values they are.
     pub origin: Origin,
-    /// Its place among the lines of its origin in all panels of the picture; the same line has the same colour in each.
+    /// Its place among the lines of its origin in all panels of the picture; the same line has the
+    /// same colour in each.
     pub turn: usize,
     /// The values, in the order of x.
     pub marks: Vec<Mark>,

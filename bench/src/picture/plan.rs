@@ -8,7 +8,8 @@ use crate::papers;
 use crate::suite::{Beside, Outcome, Picture, Row, Shape};
 use crate::text::{slug, unit};
 
-/// The pictures that `picture` describes, one for each panel that has a measured value among the `rows` of its experiment.
+/// The pictures that `picture` describes, one for each panel that has a measured value among the
+/// `rows` of its experiment.
 #[must_use]
 pub fn panels(picture: &Picture, rows: &[&Row]) -> Vec<Panel> {
     let rows: Vec<&Row> = rows
@@ -232,7 +233,8 @@ impl Plan<'_> {
             })
     }
 
-    /// Whether a fact can stand on this axis. Nothing is converted: another unit may be that of another quantity.
+    /// Whether a fact can stand on this axis. Nothing is converted: another unit may be that of
+    /// another quantity.
     fn has_unit_of(&self, fact: &papers::Fact<'_>) -> bool {
         let plain = |unit: &str| matches!(unit, "" | "ratio");
         match fact.get("unit") {
@@ -262,7 +264,8 @@ impl Plan<'_> {
         Some(words)
     }
 
-    /// Also when it is not asked for, where the papers' values would press those of today onto the axis.
+    /// Also when it is not asked for, where the papers' values would press those of today onto the
+    /// axis.
     fn is_log(&self, lines: &[Line]) -> bool {
         let highest = |origin: fn(Origin) -> bool| {
             let lines = lines.iter().filter(|line| origin(line.origin));

@@ -24,8 +24,8 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// An axis that shows all `values`; `from_zero` begins at 0 also when they are far from it. On a logarithmic axis values
-    /// must be more than 0; others are passed over.
+    /// An axis that shows all `values`; `from_zero` begins at 0 also when they are far from it. On
+    /// a logarithmic axis values must be more than 0; others are passed over.
     pub(super) fn around(values: impl Iterator<Item = f64>, log: bool, from_zero: bool) -> Scale {
         let values = values.filter(|value| value.is_finite() && (!log || *value > 0.0));
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
@@ -71,7 +71,8 @@ impl Scale {
         }
     }
 
-    /// Where `value` lies: 0 at the low end, 1 at the high end. `None` for what the axis cannot show.
+    /// Where `value` lies: 0 at the low end, 1 at the high end. `None` for what the axis cannot
+    /// show.
     #[must_use]
     pub fn part(&self, value: f64) -> Option<f64> {
         let part = match self {

@@ -1,4 +1,5 @@
-//! Colours and marks that can be told apart, also by eyes that see fewer colours and on paper without any.
+//! Colours and marks that can be told apart, also by eyes that see fewer colours and on paper
+//! without any.
 
 use super::canvas::Canvas;
 use super::panel::Origin;
@@ -17,8 +18,8 @@ const OWN: [RGBColor; 4] = [
     RGBColor(0, 140, 140),
 ];
 
-/// Peers have Okabe and Ito's other colours, without yellow and black, which are lost on one of the two backgrounds,
-/// then brown and olive.
+/// Peers have Okabe and Ito's other colours, without yellow and black, which are lost on one of the
+/// two backgrounds, then brown and olive.
 const OTHERS: [RGBColor; 6] = [
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),

@@ -1,15 +1,15 @@
 //! The papers' claims C01 to C50: what each says, and how rows decide it.
 //!
-//! A cost that the papers found is read as a bound: the claim holds when it costs no more here. "All cores" are those
-//! of this machine where the papers had four or eight.
+//! A cost that the papers found is read as a bound: the claim holds when it costs no more here.
+//! "All cores" are those of this machine where the papers had four or eight.
 
-use super::evidence::Cut;
+use super::evidence::{Cut, quantity, ratio};
 use super::judges::{
     C_MPI, COPY, F, OVERHEAD, beside_mpi, difference, falls, large, linear, modes, one_factor,
     one_unit, scaled, separation, slope, static_ahead, stepped, threads_or_processes,
     twice_the_computations,
 };
-use super::verdict::{Claim, Verdict, at_least, at_most, never, not_above, quantity, ratio};
+use super::verdict::{Claim, Verdict, at_least, at_most, never, not_above};
 
 const ONE_MACHINE: &str = "it compares two machines, and the rows are of one";
 

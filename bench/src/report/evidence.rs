@@ -1,9 +1,8 @@
 //! What claims ask of rows: a cut of them, and a number out of it, or why there is none.
 
-use super::verdict::{quantity, ratio};
 use crate::results::Results;
 use crate::suite::{Outcome, Row, Value};
-use crate::text::slug;
+use crate::text::{self, slug};
 use std::cell::Cell;
 
 /// All rows, and what the machine is.
@@ -127,7 +126,8 @@ impl<'a> Evidence<'a> {
 }
 
 impl<'a> Cut<'a> {
-    /// Only rows whose parameter has this value; words are compared without regard to case and hyphens.
+    /// Only rows whose parameter has this value; words are compared without regard to case and
+    /// hyphens.
     pub(super) fn at(mut self, parameter: &str, value: &str) -> Cut<'a> {
         let alike = |v: &Value| slug(&v.to_string()) == slug(value);
         self.rows
@@ -295,4 +295,22 @@ fn reason(row: &Row) -> Option<&str> {
         Outcome::Absent { absent } => Some(absent),
         Outcome::Measured { .. } => None,
     }
+}
+
+/// `a` over `b`, both more than 0: anything else is the noise of a subtraction.
+pub(super) fn ratio(a: Result<f64, String>, b: Result<f64, String>) -> Result<f64, String> {
+    let (a, b) = (a?, b?);
+    if a > 0.0 && b > 0.0 {
+        return Ok(a / b);
+    }
+    let (a, b) = (text::number(a), text::number(b));
+    Err(format!(
+        "{a} over {b} is no ratio: an overhead of 0 or less is lost in the spread of the run times"
+    ))
+}
+
+pub(super) fn quantity(value: f64, unit: &str) -> String {
+    format!("{} {unit}", text::number(value))
+        .trim_end()
+        .to_owned()
 }

@@ -1,7 +1,7 @@
 //! What several claims ask of rows, and verdicts that take more than a line.
 
-use super::evidence::{Cut, Evidence};
-use super::verdict::{Judged, Verdict, at_least, at_most, not_noise, quantity, ratio};
+use super::evidence::{Cut, Evidence, quantity, ratio};
+use super::verdict::{Judged, Verdict, at_least, at_most, not_noise};
 use crate::fit;
 
 pub(super) const OVERHEAD: &str = "overhead per stage";
@@ -56,8 +56,8 @@ pub(super) fn one_unit(rows: &Evidence<'_>, experiment: &str) -> Result<f64, Str
     cut.high()
 }
 
-/// Pipelines, twice as many as cores over as many: with as many threads as computations where they are pinned alike,
-/// or with as many threads as cores.
+/// Pipelines, twice as many as cores over as many: with as many threads as computations where they
+/// are pinned alike, or with as many threads as cores.
 pub(super) fn twice_the_computations(rows: &Evidence<'_>) -> Judged {
     let cores = rows.cores()?;
     let all = rows.motet("E06", OVERHEAD).at("pattern", "pipeline");
@@ -82,7 +82,8 @@ pub(super) fn stepped<'a>(rows: &'a Evidence<'a>) -> Cut<'a> {
     large(rows).at("place", "stepped").with("units", 40.0)
 }
 
-/// Messages of the sizes that the papers call small and large: smaller ones are lost in the spread of the run times.
+/// Messages of the sizes that the papers call small and large: smaller ones are lost in the spread
+/// of the run times.
 pub(super) fn large<'a>(rows: &'a Evidence<'a>) -> Cut<'a> {
     let mut cut = rows.motet("E08", COPY);
     cut.keep("words", |words| words >= 1e5);
@@ -120,8 +121,8 @@ pub(super) fn beside_mpi<'a>(
     )
 }
 
-/// Whether f falls from the least to the greatest value of a parameter, to at most `floor`, in each data set, with its most
-/// threads and its greatest value of the other parameter.
+/// Whether f falls from the least to the greatest value of a parameter, to at most `floor`, in each
+/// data set, with its most threads and its greatest value of the other parameter.
 pub(super) fn falls(cut: &Cut<'_>, parameter: &str, other: &str, floor: f64) -> Judged {
     let mut all = Verdict {
         holds: true,

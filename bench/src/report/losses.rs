@@ -25,9 +25,11 @@ pub struct Loss<'a> {
     pub peer: &'a str,
     /// Its values.
     pub theirs: Spread,
-    /// By how much it is better; `None` where one of the two is lost in the spread of what it is a difference of.
+    /// By how much it is better; `None` where one of the two is lost in the spread of what it is a
+    /// difference of.
     pub factor: Option<f64>,
-    /// The values of both overlap, from least to most, or one of them is of one run: it may be chance.
+    /// The values of both overlap, from least to most, or one of them is of one run: it may be
+    /// chance.
     pub overlaps: bool,
     /// Either was measured beside other load.
     pub disturbed: bool,
@@ -55,7 +57,8 @@ pub struct Losses<'a> {
     pub losses: Vec<Loss<'a>>,
     /// How many values of motet have a peer's beside them.
     pub compared: usize,
-    /// How many more would be compared if one of the two values were not lost in the spread of what it is a difference of.
+    /// How many more would be compared if one of the two values were not lost in the spread of what
+    /// it is a difference of.
     pub untold: usize,
 }
 
@@ -70,7 +73,8 @@ pub struct Group<'a, 'l> {
     pub overlapping: usize,
 }
 
-/// Quantities from which the others, in the same experiment, are computed: they are no comparison of their own.
+/// Quantities from which the others, in the same experiment, are computed: they are no comparison
+/// of their own.
 const INGREDIENTS: [(&str, &str); 5] = [
     ("run time", "overhead per stage"),
     ("run time in one stage", "overhead per stage"),
@@ -102,8 +106,8 @@ struct Measured<'a> {
 impl<'a> Losses<'a> {
     /// Compares every value of motet with the best peer's at the same point.
     ///
-    /// An overhead that reaches 0 in its runs, motet's or the peer's, tells nothing: the run times it is a difference of are
-    /// compared in its place, where the experiment has them.
+    /// An overhead that reaches 0 in its runs, motet's or the peer's, tells nothing: the run times
+    /// it is a difference of are compared in its place, where the experiment has them.
     #[must_use]
     pub fn of(rows: &'a [Row]) -> Losses<'a> {
         let mut all = Losses {

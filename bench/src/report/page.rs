@@ -1,11 +1,11 @@
 //! The page: what stands first, and where everything is found.
 
-use super::causes;
 use super::claims::CLAIMS;
 use super::evidence::Evidence;
 use super::experiments::{self, anchor};
 use super::html::Html;
 use super::losses::{Group, Loss, Losses, Spread};
+use super::reasons;
 use super::verdict::Claim;
 use super::{figures, machine};
 use crate::plot::measured;
@@ -275,7 +275,7 @@ fn place(results: &Results, loss: &Loss<'_>) -> String {
 
 /// Why, as far as it is known.
 fn causes(html: &mut Html, losses: &[Loss<'_>]) {
-    let reasons = causes::reasons(losses);
+    let reasons = reasons::reasons(losses);
     if reasons.is_empty() {
         return;
     }

@@ -1,6 +1,6 @@
 //! What is said of a claim.
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, quantity};
 use crate::text::{number, short};
 
 /// A claim of the papers.
@@ -32,7 +32,8 @@ pub(super) struct Verdict {
     pub(super) bound: String,
 }
 
-/// A cost, or a ratio of costs, is at most `limit`. One of 0 or less is the noise of a subtraction and decides nothing.
+/// A cost, or a ratio of costs, is at most `limit`. One of 0 or less is the noise of a subtraction
+/// and decides nothing.
 pub(super) fn at_most(found: Result<f64, String>, limit: f64, unit: &str) -> Judged {
     not_above(not_noise(found, unit), limit, unit)
 }
@@ -70,25 +71,9 @@ pub(super) fn at_least(found: Result<f64, String>, limit: f64, unit: &str) -> Ju
     })
 }
 
-/// `a` over `b`, both more than 0: anything else is the noise of a subtraction.
-pub(super) fn ratio(a: Result<f64, String>, b: Result<f64, String>) -> Result<f64, String> {
-    let (a, b) = (a?, b?);
-    if a > 0.0 && b > 0.0 {
-        return Ok(a / b);
-    }
-    let (a, b) = (number(a), number(b));
-    Err(format!(
-        "{a} over {b} is no ratio: an overhead of 0 or less is lost in the spread of the run times"
-    ))
-}
-
 /// What this machine or program can never tell.
 pub(super) fn never(why: &str) -> Judged {
     Err(why.to_owned())
-}
-
-pub(super) fn quantity(value: f64, unit: &str) -> String {
-    format!("{} {unit}", number(value)).trim_end().to_owned()
 }
 
 /// A bound, with all its digits.

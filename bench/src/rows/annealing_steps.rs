@@ -1,4 +1,5 @@
-//! Steps of annealing on the ranks of a world, each with its share, or with blocks that rayon's threads take.
+//! Steps of annealing on the ranks of a world, each with its share, or with blocks that rayon's
+//! threads take.
 
 use crate::kernels::TEMPERATURE;
 use crate::mixture::mixture;
@@ -9,8 +10,8 @@ use motet_comm::{Communicator, World};
 use motet_mining::{MiningError, Points, SoftStep, Steps};
 use std::time::Instant;
 
-/// The time of one of so many steps of annealing on the ranks of `world`, in µs; so many threads of rayon, bound to their
-/// cores or not, compute the blocks of each rank, if they are given.
+/// The time of one of so many steps of annealing on the ranks of `world`, in µs; so many threads of
+/// rayon, bound to their cores or not, compute the blocks of each rank, if they are given.
 pub(crate) fn run_on(
     world: &World,
     (points, clusters): (usize, usize),

@@ -1,9 +1,10 @@
 //! Events of simulations: PHOLD, queues, a gas station.
 //!
-//! Question: what does an event cost that the library orders, draws for and hands to its process, and do ranks share the
-//! work? Definition: time of the whole run over the events (cars, for the gas station). `plain` is one heap and one loop that
-//! does the same, without any library. SimPy tells the processor time of its own run. Threats: the work of an event hides the
-//! rest; ranks on cores that others use.
+//! Question: what does an event cost that the library orders, draws for and hands to its process,
+//! and do ranks share the work? Definition: time of the whole run over the events (cars, for the
+//! gas station). `plain` is one heap and one loop that does the same, without any library. SimPy
+//! tells the processor time of its own run. Threats: the work of an event hides the rest; ranks on
+//! cores that others use.
 
 use crate::contest::{Bar, Contest, Program};
 use crate::peers::simpy::SimPy;
@@ -18,7 +19,8 @@ use std::time::{Duration, Instant};
 
 /// PHOLD's last vector: 1,024 processes with 16 events each.
 const MANY: Phold = Phold::KNOWN[4].0;
-/// 256 processes with 16 events each, a quarter of which goes away; a tenth of the delay is lookahead.
+/// 256 processes with 16 events each, a quarter of which goes away; a tenth of the delay is
+/// lookahead.
 const FEW: Phold = Phold {
     processes: 256,
     each: 16,

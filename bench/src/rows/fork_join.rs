@@ -1,10 +1,11 @@
 //! Fork and join: trees of tasks, regular (Fibonacci numbers) and not (UTS).
 //!
-//! Question: what does it cost to make tasks of a tree, beside rayon's parallel iterators and `join`?
-//! Definition: time of the whole tree. Fibonacci: a call below the cut-off is one leaf; each
-//! call above it hands one half to a task and takes the other itself, and their results meet in a
-//! frame. UTS: a handler walks depth-first through so many nodes and hands what is left over to
-//! others; rayon maps over the children of each node. Threads are bound to cores on both sides. Threats: the leaf's own work hides the rest.
+//! Question: what does it cost to make tasks of a tree, beside rayon's parallel iterators and
+//! `join`? Definition: time of the whole tree. Fibonacci: a call below the cut-off is one leaf;
+//! each call above it hands one half to a task and takes the other itself, and their results meet
+//! in a frame. UTS: a handler walks depth-first through so many nodes and hands what is left over
+//! to others; rayon maps over the children of each node. Threads are bound to cores on both sides.
+//! Threats: the leaf's own work hides the rest.
 
 use crate::contest::{Bar, Contest};
 use crate::peers::rayon;
@@ -19,7 +20,8 @@ use std::time::Instant;
 
 /// A call of fewer is one leaf: some microseconds.
 const CUT_OFF: u32 = 15;
-/// What is called first, for nothing: a thread that has just been made may wait for its first slice.
+/// What is called first, for nothing: a thread that has just been made may wait for its first
+/// slice.
 const FIRST: u32 = 25;
 /// Nodes that a handler visits before it shares: some tens of microseconds.
 const BUDGET: u64 = 256;
@@ -107,7 +109,8 @@ fn fork(queue: &DispatcherQueue, mut n: u32, mut frame: Arc<Frame>) {
     frame.give(fibonacci(n));
 }
 
-/// A thread on each core, as rayon's here: two on one would be seen for what the system's balance takes.
+/// A thread on each core, as rayon's here: two on one would be seen for what the system's balance
+/// takes.
 fn bound() -> Result<Dispatcher, String> {
     let config = DispatcherConfig {
         threads: thread::cores(),
@@ -173,7 +176,8 @@ struct Walk {
 }
 
 impl Walk {
-    /// Visits nodes depth-first, at most [`BUDGET`] before it hands over the older half of what is left.
+    /// Visits nodes depth-first, at most [`BUDGET`] before it hands over the older half of what is
+    /// left.
     fn visit(self: &Arc<Self>, mut stack: Vec<Node>) {
         let mut seen = 0;
         while let Some(node) = stack.pop() {

@@ -1,11 +1,12 @@
 //! Waiting handlers: how little an async handler holds that waits for an item.
 //!
 //! Question: how many bytes does a waiting handler cost, and does a post to each still complete it?
-//! Definition: growth of the process's own resident memory (no file's) over the number of handlers, each of which has
-//! been started by an item of its own and awaits another one from the port that all share; then as many
-//! are posted, and all must end. Threats: memory that the allocator
-//! has kept is not seen as growth, so the row comes first and runs once in a process; the items that
-//! start the handlers stay with the allocator when they are gone, so there are never many at once.
+//! Definition: growth of the process's own resident memory (no file's) over the number of handlers,
+//! each of which has been started by an item of its own and awaits another one from the port that
+//! all share; then as many are posted, and all must end. Threats: memory that the allocator
+//! has kept is not seen as growth, so the row comes first and runs once in a process; the items
+//! that start the handlers stay with the allocator when they are gone, so there are never many at
+//! once.
 
 use crate::contest::{Bar, Contest};
 use motet_dispatch::{Dispatcher, QueueConfig};
@@ -72,8 +73,8 @@ pub(crate) fn resident_bytes() -> Result<f64, String> {
     status_bytes("VmRSS:")
 }
 
-/// The resident memory of this process without the pages of files (Linux): the program's own code, of which more is read
-/// when it first runs, is nobody's.
+/// The resident memory of this process without the pages of files (Linux): the program's own code,
+/// of which more is read when it first runs, is nobody's.
 pub(crate) fn own_bytes() -> Result<f64, String> {
     status_bytes("RssAnon:")
 }
@@ -96,7 +97,8 @@ mod tests {
 
     #[test]
     fn every_waiting_handler_ends() {
-        // So few that their number of bytes says nothing: what other tests free meanwhile may be more.
+        // So few that their number of bytes says nothing: what other tests free meanwhile may be
+        // more.
         assert!(on_one_port(1_000).unwrap().is_finite());
     }
 }

@@ -1,10 +1,10 @@
 //! Joins and choices: what it costs to take two items in one step, or one of two.
 //!
-//! Question: is a join dearer than to receive the two items one after the other, and a choice than one
-//! of its branches alone? Definitions: time per pair of items, where a join posts to both ports and
-//! handles them in one run, and the chain of two receives handles each in a run of its own; time per
-//! one-time receive that is made, activated and run, alone or as a branch of a choice whose other
-//! branch has no item. One thread: nothing else is measured.
+//! Question: is a join dearer than to receive the two items one after the other, and a choice than
+//! one of its branches alone? Definitions: time per pair of items, where a join posts to both ports
+//! and handles them in one run, and the chain of two receives handles each in a run of its own;
+//! time per one-time receive that is made, activated and run, alone or as a branch of a choice
+//! whose other branch has no item. One thread: nothing else is measured.
 
 use crate::contest::{Bar, Contest, Program};
 use motet_dispatch::{Dispatcher, DispatcherQueue, QueueConfig};

@@ -1,10 +1,11 @@
 //! Long messages between two ranks (papers R018).
 //!
-//! Question: does a message that is moved cost the same whatever its length, and one that is copied in place no
-//! more than the copy? Definition: a vector, or what a slice holds, goes from one rank to the other and back; time of
-//! one way. Moved: compared with 100,000 f64 moved. In place: compared with a copy of as many in memory. Both with
-//! the C program on MPI, which copies in place. Threats: nobody reads what came, as nobody does there; the copy
-//! finds its numbers where it left them.
+//! Question: does a message that is moved cost the same whatever its length, and one that is copied
+//! in place no more than the copy? Definition: a vector, or what a slice holds, goes from one rank
+//! to the other and back; time of one way. Moved: compared with 100,000 f64 moved. In place:
+//! compared with a copy of as many in memory. Both with the C program on MPI, which copies in
+//! place. Threats: nobody reads what came, as nobody does there; the copy finds its numbers where
+//! it left them.
 
 use crate::contest::{Bar, Contest, Program as Run};
 use crate::rows::rank_stages::Peers;

@@ -1,9 +1,9 @@
 //! Ranks in several processes, beside C programs on the same MPI library (papers R042; E15).
 //!
-//! Question: what does the fabric between processes add to the library under it, and is a rank in the same process
-//! cheaper than one in another? Definition: time of a round until all ranks have done all, t ranks in each of m
-//! processes; the C program has one rank in each of as many processes. Threats: starting processes takes longer than
-//! measuring them.
+//! Question: what does the fabric between processes add to the library under it, and is a rank in
+//! the same process cheaper than one in another? Definition: time of a round until all ranks have
+//! done all, t ranks in each of m processes; the C program has one rank in each of as many
+//! processes. Threats: starting processes takes longer than measuring them.
 
 use crate::contest::{Bar, Contest, Program};
 use crate::peers::mpi::Mpi;
@@ -20,7 +20,8 @@ use motet_sync::thread;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// The rows for each library that motet can open. `motet` is the program that runs [`RankProgram`]s.
+/// The rows for each library that motet can open. `motet` is the program that runs
+/// [`RankProgram`]s.
 pub(crate) fn contests(peers: Peers<'_>, motet: Option<&Path>) -> Vec<Contest> {
     let Some(motet) = motet else {
         return Vec::new();
@@ -171,8 +172,8 @@ impl Side {
 }
 
 impl RankProgram {
-    /// Runs it on all ranks of `world` until the rounds last about so many µs, and measures those. All processes of
-    /// the world call it together.
+    /// Runs it on all ranks of `world` until the rounds last about so many µs, and measures those.
+    /// All processes of the world call it together.
     ///
     /// # Errors
     /// Why the world has ended early.
@@ -237,8 +238,8 @@ fn filling(threads: usize) -> (usize, bool) {
     (threads, threads == thread::cores())
 }
 
-/// The time of one of so many rounds, `least` at least, that they last about `budget_us`, in µs; `time` gives that of one of
-/// its argument.
+/// The time of one of so many rounds, `least` at least, that they last about `budget_us`, in µs;
+/// `time` gives that of one of its argument.
 pub(crate) fn measured(
     world: &World,
     budget_us: f64,

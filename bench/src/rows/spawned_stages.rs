@@ -1,9 +1,9 @@
 //! Spawned stages: each message starts a fresh handler (papers E03, E04, E14).
 //!
-//! Question: what does a message cost that starts a handler, beside the least that other runtimes ask
-//! for a fresh task? Definition: time of S stages without computation over S, at P = 1 over the
-//! messages. Threads: P, but no more than cores; the same for all. Threats: at P = 2 everything hangs
-//! on how far the cores lie apart (R).
+//! Question: what does a message cost that starts a handler, beside the least that other runtimes
+//! ask for a fresh task? Definition: time of S stages without computation over S, at P = 1 over the
+//! messages. Threads: P, but no more than cores; the same for all. Threats: at P = 2 everything
+//! hangs on how far the cores lie apart (R).
 
 use crate::contest::{Bar, Contest, Limit, Program as Run};
 use crate::limits;

@@ -1,8 +1,8 @@
 //! More threads than cores: what it costs to have too many.
 //!
 //! Question: how much slower is the same work when the dispatcher has eight threads instead of two?
-//! Definition: time of a stage of eight computations on a ring, spawned, without computation. Threats:
-//! on a machine with eight cores and more the row says nothing.
+//! Definition: time of a stage of eight computations on a ring, spawned, without computation.
+//! Threats: on a machine with eight cores and more the row says nothing.
 
 use crate::contest::{Bar, Contest};
 use crate::program::{Pattern, Program};

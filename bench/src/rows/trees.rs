@@ -1,9 +1,10 @@
 //! Trees that are searched: N queens and the unbalanced trees of UTS.
 //!
-//! Question: what does a node cost when ranks search a tree? Definition: time of the whole search over the nodes. `plain` is a
-//! recursion without any library. rayon: halves of a stack, given away after each thousand nodes (UTS), or a task for each
-//! node down to a depth (queens): its best forms. Threads are bound to cores on both sides. Threats: the work of a node hides
-//! the rest; on two threads the system's balance shows.
+//! Question: what does a node cost when ranks search a tree? Definition: time of the whole search
+//! over the nodes. `plain` is a recursion without any library. rayon: halves of a stack, given away
+//! after each thousand nodes (UTS), or a task for each node down to a depth (queens): its best
+//! forms. Threads are bound to cores on both sides. Threats: the work of a node hides the rest; on
+//! two threads the system's balance shows.
 
 use crate::contest::{Bar, Contest, Program};
 use crate::peers::rayon;
@@ -64,7 +65,8 @@ fn on(threads: usize) -> String {
     }
 }
 
-/// On one thread the bar is the plain program; on more it is rayon, of whose speed-up 0.95 is to be reached.
+/// On one thread the bar is the plain program; on more it is rayon, of whose speed-up 0.95 is to be
+/// reached.
 fn row(
     row: String,
     threads: usize,

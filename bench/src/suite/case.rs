@@ -5,8 +5,8 @@ use std::fmt;
 
 /// Runs once and returns one value for each quantity of its case, in their order.
 ///
-/// An error says why it cannot run here; the method does not ask it again and writes the reason. A value that is not
-/// finite counts as an error too.
+/// An error says why it cannot run here; the method does not ask it again and writes the reason. A
+/// value that is not finite counts as an error too.
 pub type Program = Box<dyn FnMut() -> Result<Vec<f64>, String>>;
 
 /// One point of an experiment: the programs that are compared there.

@@ -79,8 +79,8 @@ impl Products {
         }))
     }
 
-    /// A case of all that are wanted; `values` makes the quantities of a contender's times, which it asks for by the number
-    /// of threads.
+    /// A case of all that are wanted; `values` makes the quantities of a contender's times, which
+    /// it asks for by the number of threads.
     pub(crate) fn case(
         products: &Rc<RefCell<Products>>,
         setting: &Setting,

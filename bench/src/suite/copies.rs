@@ -1,7 +1,7 @@
 //! Stages that copy what their message refers to: what E07 and E08 share.
 //!
-//! The payload is made outside of the timing and goes from stage to stage by reference; each stage copies it,
-//! then computes.
+//! The payload is made outside of the timing and goes from stage to stage by reference; each stage
+//! copies it, then computes.
 
 use super::case::{Case, Quantity};
 use super::row::Point;

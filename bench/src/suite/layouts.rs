@@ -1,4 +1,5 @@
-//! Steps of annealing on t threads in each of m processes (E25 to E32), split by hand over ranks or handed out by rayon.
+//! Steps of annealing on t threads in each of m processes (E25 to E32), split by hand over ranks or
+//! handed out by rayon.
 
 use super::case::{Case, Quantity};
 use super::row::Point;
@@ -35,7 +36,8 @@ pub(crate) struct Layout {
 /// What measurements of layouts need.
 #[derive(Debug, Clone)]
 struct Layouts {
-    /// The installations, where there are layouts of several processes; the first whose library motet can open is used.
+    /// The installations, where there are layouts of several processes; the first whose library
+    /// motet can open is used.
     mpi: Option<Rc<[Mpi]>>,
     motet: Option<PathBuf>,
     budget_us: f64,
@@ -89,7 +91,8 @@ fn several(wanted: fn(&Layout) -> bool) -> Vec<Layout> {
         .collect()
 }
 
-/// A case for each layout and size, with a series for each form that there is; `value` makes its quantity.
+/// A case for each layout and size, with a series for each form that there is; `value` makes its
+/// quantity.
 pub(crate) fn cases(
     setting: &Setting,
     layouts: &[Layout],
@@ -307,7 +310,8 @@ impl Times<'_> {
     }
 }
 
-/// f of a form. The same T(1) for all of them: rayon's one thread pays a hand-over on every step, which is overhead too.
+/// f of a form. The same T(1) for all of them: rayon's one thread pays a hand-over on every step,
+/// which is overhead too.
 fn overhead(
     form: Form,
     layout: Layout,

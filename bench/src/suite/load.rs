@@ -34,8 +34,8 @@ pub(super) struct System {
 const TICK: Duration = Duration::from_millis(10);
 /// Others' share of all processors, above which a measurement is disturbed.
 const SHARE: f64 = 0.05;
-/// So little says nothing of one time between readings: counters of several processes tick apart. Over several times such errors
-/// add up as their squares do.
+/// So little says nothing of one time between readings: counters of several processes tick apart.
+/// Over several times such errors add up as their squares do.
 const LEAST: Duration = Duration::from_millis(30);
 
 /// What has gone by between two readings, or several times between two.
@@ -194,7 +194,8 @@ mod tests {
         // So little may be a tick that was counted late.
         let short = reading(10, 10, 530).since(&then);
         assert_eq!(short.disturbed(), None);
-        // Over several times it tells, though each of them alone would not, when they are no errors of counting.
+        // Over several times it tells, though each of them alone would not, when they are no errors
+        // of counting.
         let (mut many, mut rare) = (short, short);
         many += short;
         assert_eq!(many.disturbed(), None);

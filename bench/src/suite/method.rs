@@ -1,16 +1,18 @@
 //! How every case is measured: once for all experiments.
 //!
-//! Measuring goes round after round through all experiments of a run, and in each round through all their cases; in a case
-//! motet's program and the peers' run in turn. So what a machine does in seconds and in minutes hits all of them alike,
-//! and the runs of a row lie as far apart as the run lasts: its least and most hold what would be found at another
-//! moment. A program runs once for nothing before its first round. A row is the median of the rounds with the least and the
-//! most. An experiment has a budget of time, after which it has no more rounds. What the other processes
-//! and the host had of the processors is read before and after each case: when it was too much the case's round is
-//! measured again if there is time left, and when it is too much over all rounds the rows say so.
+//! Measuring goes round after round through all experiments of a run, and in each round through all
+//! their cases; in a case motet's program and the peers' run in turn. So what a machine does in
+//! seconds and in minutes hits all of them alike, and the runs of a row lie as far apart as the run
+//! lasts: its least and most hold what would be found at another moment. A program runs once for
+//! nothing before its first round. A row is the median of the rounds with the least and the most.
+//! An experiment has a budget of time, after which it has no more rounds. What the other processes
+//! and the host had of the processors is read before and after each case: when it was too much the
+//! case's round is measured again if there is time left, and when it is too much over all rounds
+//! the rows say so.
 
 use super::case::{Case, Series};
 use super::load::{Elapsed, Reading, System, Watch};
-use super::plan::{Place, Plan};
+use super::plan::{Place, Plan, Run};
 use crate::selection::Effort;
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -49,9 +51,6 @@ pub trait Listener {
     /// Whether to stop: asked between runs.
     fn cancelled(&self) -> bool;
 }
-
-/// A value for each quantity, or why there is none; nothing of a series that is not asked any more.
-pub(super) type Run = Option<Result<Vec<f64>, String>>;
 
 /// Measuring has ended early.
 #[derive(Debug)]
@@ -118,7 +117,8 @@ impl Measurer {
         } = self.method;
         match plan.rounds {
             0 => true,
-            // The least is worth some more time, but not any: the next round takes what the others took.
+            // The least is worth some more time, but not any: the next round takes what the others
+            // took.
             rounds if rounds < least => plan.next() <= budget * 2,
             rounds => rounds < most && plan.next() <= budget,
         }
@@ -149,7 +149,8 @@ impl Measurer {
         Ok(())
     }
 
-    /// A round of a case, once more if others disturbed the first attempt; the one that is less disturbed counts.
+    /// A round of a case, once more if others disturbed the first attempt; the one that is less
+    /// disturbed counts.
     fn settled(
         &mut self,
         place: &mut Place,

@@ -81,7 +81,8 @@ impl Clusterings {
         }
     }
 
-    /// The overhead at a point: `rows` points in all. `number` tells the cases of an experiment apart.
+    /// The overhead at a point: `rows` points in all. `number` tells the cases of an experiment
+    /// apart.
     pub(crate) fn case(
         &self,
         setting: &Setting,

@@ -55,8 +55,8 @@ pub enum Fit {
     Line,
     /// A straight line through the origin.
     ThroughOrigin,
-    /// A sum of one or two of the points' parameters, each with a coefficient and no constant term; `p^2` is the square of
-    /// the parameter `p`.
+    /// A sum of one or two of the points' parameters, each with a coefficient and no constant term;
+    /// `p^2` is the square of the parameter `p`.
     Factors(&'static [&'static str]),
 }
 

@@ -2,10 +2,12 @@
 
 use super::case::Case;
 use super::load::Elapsed;
-use super::method::Run;
 use super::row::{Outcome, Row, SCHEMA};
 use crate::statistics::Spread;
 use std::time::Duration;
+
+/// A value for each quantity, or why there is none; nothing of a series that is not asked any more.
+pub(super) type Run = Option<Result<Vec<f64>, String>>;
 
 /// The cases of one experiment with what has been measured of them.
 #[derive(Debug)]

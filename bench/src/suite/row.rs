@@ -35,7 +35,8 @@ pub struct Row {
     /// The values, or why there are none.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// Others had too much of the processors over all its rounds, also when disturbed ones were measured again.
+    /// Others had too much of the processors over all its rounds, also when disturbed ones were
+    /// measured again.
     #[serde(default)]
     pub disturbed: bool,
 }

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 /// What hears how a run of the suite goes on.
 pub trait Progress {
-    /// An experiment begins a round: how many rounds have been and will be at most, its place from 0, how many there
-    /// are, and what it is.
+    /// An experiment begins a round: how many rounds have been and will be at most, its place from
+    /// 0, how many there are, and what it is.
     fn experiment(
         &mut self,
         rounds: (usize, usize),
@@ -25,14 +25,15 @@ pub trait Progress {
     /// A case begins: its place from 0, how many there are, and what it is.
     fn case(&mut self, at: usize, of: usize, case: &Case);
 
-    /// All has been measured, or it was cancelled: the rows of an experiment follow, which has had so many rounds in so
-    /// much time.
+    /// All has been measured, or it was cancelled: the rows of an experiment follow, which has had
+    /// so many rounds in so much time.
     fn results(&mut self, experiment: &dyn Experiment, rounds: usize, spent: Duration);
 
     /// A row, which is written.
     fn row(&mut self, row: &Row);
 
-    /// Others had this share of the processors; the round of the case is measured again, or it counts.
+    /// Others had this share of the processors; the round of the case is measured again, or it
+    /// counts.
     fn disturbed(&mut self, case: &Case, share: f64, again: bool);
 
     /// Whether to stop: asked between runs.
@@ -41,8 +42,9 @@ pub trait Progress {
 
 /// Measures experiments, round after round, into the folder `out`.
 ///
-/// After each round of an experiment its rows are those of all rounds so far. What cannot be measured here is a row with
-/// the reason. When it is cancelled the rows of what has been measured are there, each whole.
+/// After each round of an experiment its rows are those of all rounds so far. What cannot be
+/// measured here is a row with the reason. When it is cancelled the rows of what has been measured
+/// are there, each whole.
 ///
 /// # Errors
 /// [`Stop::Cancelled`]; [`Stop::Failed`] with a [`StoreError`] when the folder cannot be used.

@@ -62,7 +62,8 @@ pub struct SuiteConfig {
     pub motet: Option<PathBuf>,
 }
 
-/// A [`SuiteConfig`] with what it makes: the unit of work, and peers, each built when it is first wanted.
+/// A [`SuiteConfig`] with what it makes: the unit of work, and peers, each built when it is first
+/// wanted.
 #[derive(Debug)]
 pub struct Setting {
     config: SuiteConfig,

@@ -1,4 +1,5 @@
-//! Experiments of the papers that are drawings: no number is asked, a working example shows each row.
+//! Experiments of the papers that are drawings: no number is asked, a working example shows each
+//! row.
 
 use super::case::{Case, Quantity};
 use super::row::Point;

@@ -1,7 +1,7 @@
 //! Cases of stages: what they add to fixed work, for motet and its peers alike.
 //!
-//! Overhead per stage = (T(S) − T(1) · ⌈P / threads⌉) / S. T(1) is the same work in one stage, in the same process, next to
-//! T(S), with as many computations at once as there are threads for.
+//! Overhead per stage = (T(S) − T(1) · ⌈P / threads⌉) / S. T(1) is the same work in one stage, in
+//! the same process, next to T(S), with as many computations at once as there are threads for.
 
 use super::case::{Case, Quantity};
 use super::row::Point;
@@ -219,7 +219,8 @@ impl Stages {
     }
 }
 
-/// The numbers of computations of the papers' tables, as far as they tell something on this machine.
+/// The numbers of computations of the papers' tables, as far as they tell something on this
+/// machine.
 pub(super) fn parallels(setting: &Setting) -> Vec<usize> {
     let cores = thread::cores();
     let mut all = setting.by_effort(vec![1, 3], vec![1, 2, 4, 8], vec![1, 2, 3, 4, 7, 8]);

@@ -1,9 +1,10 @@
 //! The folder of a run: `rows.jsonl` and `machine.json`.
 //!
-//! Rows are appended after each round, each as one whole line: a line without its end is one that was cut off, and
-//! no reader takes it. The earlier rows of an experiment go when the run has ended; until then a new row stands in place of the
-//! one of the same series, point and quantity. What is rewritten is written aside and renamed, so that a folder is never
-//! half. The folder is locked while a run writes into it.
+//! Rows are appended after each round, each as one whole line: a line without its end is one that
+//! was cut off, and no reader takes it. The earlier rows of an experiment go when the run has
+//! ended; until then a new row stands in place of the one of the same series, point and quantity.
+//! What is rewritten is written aside and renamed, so that a folder is never half. The folder is
+//! locked while a run writes into it.
 
 mod error;
 
@@ -39,12 +40,13 @@ struct Form {
 }
 
 impl Store {
-    /// Opens a folder for this machine's rows of `experiments`; makes it if it is not there. A line that was cut off is
-    /// taken away.
+    /// Opens a folder for this machine's rows of `experiments`; makes it if it is not there. A line
+    /// that was cut off is taken away.
     ///
     /// # Errors
-    /// [`StoreError`], above all when the folder has rows of another machine or form, or rows of other experiments that were
-    /// measured with another effort or binding of threads, or when another run writes into it.
+    /// [`StoreError`], above all when the folder has rows of another machine or form, or rows of
+    /// other experiments that were measured with another effort or binding of threads, or when
+    /// another run writes into it.
     pub fn open(dir: &Path, machine: &Machine, experiments: &[&str]) -> Result<Store, StoreError> {
         let at = |path: &Path| {
             let path = path.to_owned();
@@ -67,7 +69,8 @@ impl Store {
                 });
             }
             if there.manner() != machine.manner() {
-                // One record stands for all rows: what is measured again goes now, and nothing else may stay.
+                // One record stands for all rows: what is measured again goes now, and nothing else
+                // may stay.
                 kept.retain(|row| !experiments.contains(&row.experiment.as_str()));
                 if !kept.is_empty() {
                     return Err(StoreError::OtherManner {
@@ -128,7 +131,8 @@ impl Store {
         Ok(())
     }
 
-    /// An experiment has ended: of its rows those stay that were written since the folder was opened.
+    /// An experiment has ended: of its rows those stay that were written since the folder was
+    /// opened.
     ///
     /// # Errors
     /// [`StoreError`], when the file cannot be written.
@@ -157,7 +161,8 @@ impl Store {
     }
 }
 
-/// A folder that is locked as long as this lives, and at most until the process ends; nothing where the system cannot.
+/// A folder that is locked as long as this lives, and at most until the process ends; nothing where
+/// the system cannot.
 #[derive(Debug)]
 struct Lock(Option<File>);
 
@@ -176,15 +181,16 @@ fn lock(dir: &Path) -> Result<Lock, StoreError> {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing it is not enough: a child that another thread is starting has the file, too, until it is another program.
+        // Closing it is not enough: a child that another thread is starting has the file, too,
+        // until it is another program.
         if let Some(folder) = &self.0 {
             let _ = folder.unlock();
         }
     }
 }
 
-/// The rows of a folder, in the order in which they were written; of several of the same experiment, series, point and
-/// quantity the last. A last line that was cut off is no row.
+/// The rows of a folder, in the order in which they were written; of several of the same
+/// experiment, series, point and quantity the last. A last line that was cut off is no row.
 ///
 /// # Errors
 /// [`StoreError`], with the line that is wrong.

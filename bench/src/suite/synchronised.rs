@@ -1,5 +1,5 @@
-//! The clustering kernel between synchronisations (E20, E22, E23): every thread computes one step of annealing over points of its
-//! own, then all meet, and so on.
+//! The clustering kernel between synchronisations (E20, E22, E23): every thread computes one step
+//! of annealing over points of its own, then all meet, and so on.
 
 use super::case::{Case, Quantity};
 use super::row::Point;
@@ -119,7 +119,8 @@ impl Times {
         self::mean(squares).sqrt() / mean
     }
 
-    /// What lies between the slowest and the fastest thread of a synchronisation, on average, over the mean.
+    /// What lies between the slowest and the fastest thread of a synchronisation, on average, over
+    /// the mean.
     pub(crate) fn spread_over_mean(&self) -> f64 {
         let synchronisations = self.threads.first().map_or(0, Vec::len);
         let spread = |at: usize| {

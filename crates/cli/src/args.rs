@@ -6,6 +6,7 @@ use crate::bench::BenchArgs;
 use crate::call::CallArgs;
 use crate::distance::DistanceArgs;
 use crate::doctor::DoctorArgs;
+use crate::keys::KeysArgs;
 use crate::manual::{CompletionsArgs, ManArgs};
 use crate::pairs::AlignArgs;
 use crate::read::OnMissing;
@@ -47,6 +48,8 @@ pub enum Command {
     Call(CallArgs),
     /// Print what a service tells, as it comes
     Watch(WatchArgs),
+    /// Make the certificate of a node, and tokens for those who may call it
+    Keys(KeysArgs),
     /// Measure the runtime on this machine
     Bench(BenchArgs),
     /// Start a program on threads, processes and nodes

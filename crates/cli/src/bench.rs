@@ -3,6 +3,7 @@
 mod args;
 mod clustering;
 mod messages;
+mod print_args;
 mod rank_program;
 mod results;
 mod sheet;
@@ -11,9 +12,10 @@ mod suite_args;
 mod texts;
 
 pub use args::{
-    AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs, QualityArgs,
-    RanksArgs, SearchArgs, SelectionArgs, SoakArgs, StagesArgs,
+    AnnealingArgs, BenchArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, QualityArgs, RanksArgs,
+    SearchArgs, SelectionArgs, SoakArgs, StagesArgs,
 };
+pub use print_args::PrintArgs;
 pub use rank_program::RankProgramArgs;
 pub use results::{CompareArgs, ResultsArgs};
 pub use suite_args::SuiteArgs;

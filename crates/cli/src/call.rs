@@ -1,16 +1,18 @@
 //! `motet call`: one call of a service of a node.
 
+use std::fs;
 use std::io::{self, Read};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use motet_http::Peer;
+use motet_http::{Access, Peer};
 use motet_ports::wait_blocking;
 use motet_service::{Options, Value};
 use serde_json::Map;
 
-use crate::error::{CliError, OptionError};
+use crate::error::{CliError, InputError, OptionError};
 use crate::serve::refused;
 use crate::stdout::print;
 
@@ -25,6 +27,40 @@ pub struct NodeArgs {
         env = "MOTET_URL"
     )]
     pub url: String,
+
+    /// The certificate of the authority of a node that speaks TLS: its ca.pem
+    #[arg(long, value_name = "FILE", env = "MOTET_CA")]
+    pub ca: Option<PathBuf>,
+
+    /// The token with which to call, or the file that holds it
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "MOTET_TOKEN",
+        hide_env_values = true
+    )]
+    pub token: Option<String>,
+}
+
+impl NodeArgs {
+    /// The node.
+    pub(crate) fn peer(&self) -> Result<Peer, CliError> {
+        let token = self.token.as_deref().map(token).transpose()?;
+        let access = Access::new(token, self.ca.clone());
+        Peer::with(&self.url, &access).map_err(|fault| refused(&fault))
+    }
+}
+
+/// The token that is given, or that stands in the file of this name.
+fn token(given: &str) -> Result<String, CliError> {
+    if given.starts_with("motet_") {
+        return Ok(given.to_owned());
+    }
+    let text = fs::read_to_string(given).map_err(|source| InputError::Open {
+        file: given.to_owned(),
+        source,
+    })?;
+    Ok(text.trim().to_owned())
 }
 
 /// Options of `motet call`.
@@ -79,7 +115,7 @@ pub(crate) fn run(args: CallArgs) -> Result<(), CliError> {
     options.within = args.within.map(seconds).transpose()?;
     options.key = args.key.map(Arc::from);
     options.if_version = args.if_version;
-    let peer = Peer::at(&args.node.url).map_err(|fault| refused(&fault))?;
+    let peer = args.node.peer()?;
     let operation = args.operation.as_deref().unwrap_or("get");
     let answer = wait_blocking(peer.call(&args.path, operation, body, options));
     let answer = answer.map_err(|error| CliError::Run(error.to_string()))?;

@@ -41,8 +41,8 @@ struct Ready {
 /// Runs the command to its end.
 ///
 /// # Errors
-/// Any [`CliError`]; then nothing has been written to the folder and to standard output. Of several processes one has
-/// the error of all.
+/// Any [`CliError`]; then nothing has been written to the folder and to standard output. Of several
+/// processes one has the error of all.
 pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     let launched = World::is_one_of_several();
     let spread = args.spread.clone();

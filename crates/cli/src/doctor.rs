@@ -39,8 +39,8 @@ struct Findings {
 /// Runs the command to its end.
 ///
 /// # Errors
-/// [`CliError::Mpi`] when the library that was named is not there, [`CliError::Start`] when it cannot
-/// be opened, [`CliError::Output`].
+/// [`CliError::Mpi`] when the library that was named is not there, [`CliError::Start`] when it
+/// cannot be opened, [`CliError::Output`].
 pub(crate) fn run(args: &DoctorArgs) -> Result<(), CliError> {
     if let Some(path) = &args.start {
         return libraries::start(path);

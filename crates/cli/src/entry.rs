@@ -11,7 +11,9 @@ use crate::args::{Cli, Command};
 use crate::error::{BenchError, CliError, OptionError, OutputError};
 #[cfg(unix)]
 use crate::supervise;
-use crate::{bench, call, cluster, distance, doctor, manual, own, pairwise, run, serve, watch};
+use crate::{
+    bench, call, cluster, distance, doctor, keys, manual, own, pairwise, run, serve, watch,
+};
 
 /// Runs the program with these arguments, the first of which is its own name.
 ///
@@ -48,6 +50,7 @@ where
         Command::Serve(args) => serve::run(&args),
         Command::Call(args) => call::run(args),
         Command::Watch(args) => watch::run(&args),
+        Command::Keys(args) => keys::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Run(args) => run::run(args),
         Command::Doctor(args) => doctor::run(&args),

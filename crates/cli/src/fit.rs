@@ -90,7 +90,8 @@ pub(crate) fn fit(
     }))
 }
 
-/// The parts of all ranks, on rank 0. What all ranks find alike is a result; an error is what ends their run.
+/// The parts of all ranks, on rank 0. What all ranks find alike is a result; an error is what ends
+/// their run.
 async fn gather(
     comm: &Communicator,
     part: Result<Clustering, MiningError>,

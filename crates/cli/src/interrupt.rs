@@ -5,8 +5,8 @@ use std::process;
 use motet_mining::CancelToken;
 
 /// A switch that the interrupt key throws. From now on an interrupt does not end the process at
-/// once: what runs stops by itself, and files are complete or absent. Where the process already has a
-/// handler of its own, that one stays.
+/// once: what runs stops by itself, and files are complete or absent. Where the process already has
+/// a handler of its own, that one stays.
 pub(crate) fn cancel_on_interrupt() -> CancelToken {
     let cancel = CancelToken::new();
     let thrown = cancel.clone();

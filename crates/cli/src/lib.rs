@@ -11,8 +11,9 @@
 //!               clap    checked  table   points   ranks          └─► files, map ─► --out folder
 //! ```
 //!
-//! `motet run` becomes the launcher of an MPI library (`run.rs`), `motet doctor` says what the machine
-//! offers (`doctor.rs`), `motet bench` goes from `args` to an experiment and prints its rows (`bench.rs`).
+//! `motet run` becomes the launcher of an MPI library (`run.rs`), `motet doctor` says what the
+//! machine offers (`doctor.rs`), `motet bench` goes from `args` to an experiment and prints its
+//! rows (`bench.rs`).
 //!
 //! Results go to standard output, progress and remarks to standard error, and every error is one
 //! line that says what, where and what to do. Exit codes: 0 done, 1 a fault of the program, 2 a
@@ -44,6 +45,7 @@ mod error;
 mod files;
 mod fit;
 mod interrupt;
+mod keys;
 mod manual;
 mod map;
 mod mpi_search;
@@ -79,6 +81,7 @@ pub use distance::{DistanceArgs, DistanceSummary};
 pub use doctor::DoctorArgs;
 pub use entry::{main, status};
 pub use error::{BenchError, CliError, InputError, OptionError, OutputError, Place, StartError};
+pub use keys::{KeysArgs, NewArgs, TokenArgs, What};
 pub use pairs::{AlignArgs, Aligned, Letters};
 pub use pairwise::{PairwiseCluster, PairwiseSummary};
 pub use read::OnMissing;

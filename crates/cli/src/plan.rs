@@ -54,7 +54,8 @@ pub(crate) enum Search {
 }
 
 impl Plan {
-    /// Checks the options that can be checked without the data. `several` processes have been, or will be, started.
+    /// Checks the options that can be checked without the data. `several` processes have been, or
+    /// will be, started.
     pub(crate) fn of(args: ClusterArgs, several: bool) -> Result<Plan, OptionError> {
         let ClusterArgs {
             file,

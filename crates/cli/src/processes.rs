@@ -1,5 +1,5 @@
-//! Commands that run on several processes: they start themselves again by the launcher of an MPI library, and one of
-//! the processes speaks for all.
+//! Commands that run on several processes: they start themselves again by the launcher of an MPI
+//! library, and one of the processes speaks for all.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -21,8 +21,8 @@ pub(crate) fn current(spread: &SpreadArgs, threads: Option<usize>) -> Result<Wor
     Ok(World::current_with(&CurrentConfig { threads, library })?)
 }
 
-/// The world to run on where no launcher has started this process. Where several are asked for this process becomes
-/// their launcher, and does not come back.
+/// The world to run on where no launcher has started this process. Where several are asked for this
+/// process becomes their launcher, and does not come back.
 ///
 /// # Errors
 /// [`CliError::Mpi`], [`CliError::Start`].
@@ -67,7 +67,8 @@ pub(crate) fn check(spread: &SpreadArgs, world: &World) -> Result<(), OptionErro
     })
 }
 
-/// What this process has prepared, when all have; `None` when one has not, and the first process says so.
+/// What this process has prepared, when all have; `None` when one has not, and the first process
+/// says so.
 ///
 /// # Errors
 /// In the first process: its own, else the first of another one.

@@ -17,11 +17,12 @@ use crate::error::{CliError, OptionError, StartError, not_started};
 use crate::mpi_search::search;
 use crate::stdout::print;
 
-/// Runs the command to its end. On Unix this process becomes the launcher, so only a refusal returns.
+/// Runs the command to its end. On Unix this process becomes the launcher, so only a refusal
+/// returns.
 ///
 /// # Errors
-/// [`CliError::Mpi`] when there is no library, [`CliError::Start`] when something cannot be started,
-/// [`CliError::Options`].
+/// [`CliError::Mpi`] when there is no library, [`CliError::Start`] when something cannot be
+/// started, [`CliError::Options`].
 pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     let RunArgs {
         threads,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use motet_dispatch::Dispatcher;
-use motet_http::{Config, Server};
+use motet_http::{Config, Keys, Server};
 use motet_ports::{Port, wait_blocking};
 use motet_service::{Fault, Node, Redb, ServiceInfo};
 use serde_json::json;
@@ -24,7 +24,8 @@ use crate::stdout::print;
     long_about = "Serve services by HTTP, until it is interrupted.\n\nA manifest (TOML or JSON) names \
                   the services, their paths and partners. Without one there is a demonstration: a \
                   robot in a room (/world, /drive, /bumper) and points that are clustered on ranks \
-                  (/source, /clustering). Listens on this machine only.",
+                  (/source, /clustering). Other machines can reach it when \
+                  it has keys.",
     after_long_help = "Types of services: sim-world, sim-drive, sim-bumper, four-towns, \
                        rank-clustering\n\nExamples:\n  motet serve\n  motet serve house.toml --listen \
                        127.0.0.1:8080 --store house.redb\n  motet call /drive set_power left=0.5 \
@@ -38,6 +39,14 @@ pub struct ServeArgs {
     /// Where to listen; port 0 is any that is free
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:50000")]
     pub listen: SocketAddr,
+
+    /// The keys of the node (motet keys new): then it speaks TLS and asks for tokens
+    #[arg(long, value_name = "DIR")]
+    pub keys: Option<PathBuf>,
+
+    /// A name under which it may be asked for, beside localhost; may be given again
+    #[arg(long, value_name = "NAME")]
+    pub host: Vec<String>,
 
     /// Where states last that a manifest wants to last
     #[arg(long, value_name = "FILE")]
@@ -55,7 +64,8 @@ pub struct ServeArgs {
 /// Serves until it is interrupted.
 ///
 /// # Errors
-/// A manifest that cannot be read, or none of whose services serves; an address that cannot be listened on.
+/// A manifest that cannot be read, or none of whose services serves; an address that cannot be
+/// listened on.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let manifest = match &args.manifest {
         Some(path) => fs::read_to_string(path).map_err(|source| InputError::Open {
@@ -68,6 +78,12 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let stopped = stop.clone();
     // Where the process has a handler of its own, that one stays.
     let _ = ctrlc::set_handler(move || drop(stopped.post(())));
+    let mut config = Config::at(args.listen);
+    config.hosts.clone_from(&args.host);
+    if let Some(folder) = &args.keys {
+        let keys = Keys::read(folder).map_err(|error| CliError::Service(error.to_string()))?;
+        config.keys = Some(keys);
+    }
     let threads = args.threads.unwrap_or_else(motet_sync::thread::cores);
     let dispatcher = Dispatcher::new(threads);
     let mut builder = demo::register(Node::builder("motet"));
@@ -79,7 +95,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
         .map_err(|fault| refused(&fault))?;
     let served = served(&node, &manifest);
     let served = served.and_then(|services| {
-        let server = Server::start(&node, Config::at(args.listen));
+        let server = Server::start(&node, config);
         let server = server.map_err(|error| CliError::Service(error.to_string()))?;
         tell(args.json, &server, &services)?;
         // The dispatcher ends behind this; nobody waits inside a task.
@@ -113,14 +129,16 @@ fn served(node: &Node, manifest: &str) -> Result<Vec<ServiceInfo>, CliError> {
 }
 
 fn tell(as_json: bool, server: &Server, services: &[ServiceInfo]) -> Result<(), CliError> {
-    let url = format!("http://{}", server.address());
+    let url = server.url();
     print(|to| {
         if as_json {
             let services: Vec<_> = services
                 .iter()
                 .map(|service| json!({"path": service.path, "type": service.kind, "contract": service.contract}))
                 .collect();
-            return writeln!(to, "{}", json!({"url": url, "services": services}));
+            let told =
+                json!({"url": url, "console": format!("{url}/console/"), "services": services});
+            return writeln!(to, "{told}");
         }
         writeln!(to, "{} services at {url}", services.len())?;
         for service in services {
@@ -133,7 +151,7 @@ fn tell(as_json: bool, server: &Server, services: &[ServiceInfo]) -> Result<(), 
         }
         writeln!(
             to,
-            "Ctrl-C ends them. GET {url}/openapi.json describes them."
+            "The console is {url}/console/ and the description {url}/openapi.json. Ctrl-C ends them."
         )
     })
 }

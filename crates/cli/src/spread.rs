@@ -20,7 +20,8 @@ pub struct SpreadArgs {
     #[arg(short = 'n', long, value_name = "N", default_value_t = 1, value_parser = count())]
     pub nodes: usize,
 
-    /// File with the names of the nodes, one per line [default: the batch system's, else this machine]
+    /// File with the names of the nodes, one per line
+    /// [default: the batch system's, else this machine]
     #[arg(long, value_name = "FILE")]
     pub hostfile: Option<PathBuf>,
 
@@ -56,7 +57,8 @@ impl SpreadArgs {
         }
     }
 
-    /// The threads of each process where nobody says how many: its share of the cores of its machine.
+    /// The threads of each process where nobody says how many: its share of the cores of its
+    /// machine.
     pub(crate) fn share(&self) -> usize {
         (self.cores() / self.processes).max(1)
     }

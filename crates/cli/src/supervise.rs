@@ -1,4 +1,5 @@
-//! The supervisor of one process of a run: `motet run` has the launcher start it in the place of the program.
+//! The supervisor of one process of a run: `motet run` has the launcher start it in the place of
+//! the program.
 //!
 //! ```text
 //!  launcher ─► supervisor ─► program     signals go on; when the program dies, the launcher learns of it
@@ -6,9 +7,9 @@
 //!                  └── note ◄───┘        "begun", "ended" or "lost"
 //! ```
 //!
-//! A launcher kills all processes as soon as one dies, so that nobody can report, and takes one that ends with status 0 for
-//! one that has done its work. The supervisor knows better: a program that joins the others of a run notes when that
-//! begins and when it has ended.
+//! A launcher kills all processes as soon as one dies, so that nobody can report, and takes one
+//! that ends with status 0 for one that has done its work. The supervisor knows better: a program
+//! that joins the others of a run notes when that begins and when it has ended.
 
 use std::env;
 use std::ffi::OsString;
@@ -44,7 +45,8 @@ pub struct SuperviseArgs {
 /// The name of the subcommand.
 pub(crate) const NAME: &str = "supervise";
 
-/// So long the others have to say whom they have lost, before the launcher learns of the first end and ends them.
+/// So long the others have to say whom they have lost, before the launcher learns of the first end
+/// and ends them.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The status of a process that ends with 0 before its run has ended: `EX_SOFTWARE` of sysexits.h.
@@ -53,7 +55,8 @@ const NOT_ENDED: i32 = 70;
 /// What goes on to the program.
 const PASSED_ON: [i32; 6] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2];
 
-/// Runs the program to its end, and ends with its status, or with another one if its run has not ended.
+/// Runs the program to its end, and ends with its status, or with another one if its run has not
+/// ended.
 ///
 /// # Errors
 /// [`CliError::Start`] when the program cannot be started.
@@ -125,7 +128,8 @@ fn supervise(program: &[OsString]) -> Result<(), CliError> {
     process::exit(status)
 }
 
-/// Waits for the end of the child; `before` is done when it has ended, before its number may be another's.
+/// Waits for the end of the child; `before` is done when it has ended, before its number may be
+/// another's.
 fn wait(child: &mut Child, before: impl FnOnce()) -> io::Result<ExitStatus> {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
 

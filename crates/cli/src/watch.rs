@@ -1,7 +1,6 @@
 //! `motet watch`: what a service tells.
 
 use clap::Args;
-use motet_http::Peer;
 use motet_ports::wait_blocking;
 use serde_json::json;
 
@@ -48,7 +47,7 @@ pub struct WatchArgs {
 /// # Errors
 /// The fault that ends the subscription.
 pub(crate) fn run(args: &WatchArgs) -> Result<(), CliError> {
-    let peer = Peer::at(&args.node.url).map_err(|fault| refused(&fault))?;
+    let peer = args.node.peer()?;
     let watch = peer.watch(&args.path, args.only.as_deref(), !args.changes);
     let mut watch = watch.map_err(|fault| refused(&fault))?;
     let mut lines = 0;

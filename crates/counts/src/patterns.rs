@@ -1,7 +1,8 @@
-//! The stages of the suite's experiments E06 and E14: the same programs, whose stages count themselves.
+//! The stages of the suite's experiments E06 and E14: the same programs, whose stages count
+//! themselves.
 //!
-//! A step is one stage of one computation, without work in it. All run on one thread, so that the counts are the same
-//! from run to run.
+//! A step is one stage of one computation, without work in it. All run on one thread, so that the
+//! counts are the same from run to run.
 
 use crate::span::{STEPS, Steps};
 use motet_patterns::{Mode, Pattern, Program, Work, rendezvous, spawned};

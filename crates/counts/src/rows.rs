@@ -171,8 +171,8 @@ fn enqueue_pop() {
     wait_for(&ended);
 }
 
-/// A worker queues tasks and then blocks; another one, which is held until all are there, steals and runs
-/// them.
+/// A worker queues tasks and then blocks; another one, which is held until all are there, steals
+/// and runs them.
 fn enqueue_steal() {
     let dispatcher = Dispatcher::new(2);
     let queue = dispatcher.queue(QueueConfig::named("counts"));

@@ -1,7 +1,7 @@
 //! Threads for calls that block: their own, so that no worker waits.
 //!
-//! A call goes to an idle thread, or to a new one as long as there are fewer than the limit, or waits.
-//! A thread that has been idle for a while ends.
+//! A call goes to an idle thread, or to a new one as long as there are fewer than the limit, or
+//! waits. A thread that has been idle for a while ends.
 
 use crate::exception::Exception;
 use crate::route::{self, ExceptionRoute};
@@ -40,8 +40,8 @@ struct State {
     closed: bool,
 }
 
-/// The future of [`DispatcherQueue::run_blocking`](crate::DispatcherQueue::run_blocking): the result of
-/// the call.
+/// The future of [`DispatcherQueue::run_blocking`](crate::DispatcherQueue::run_blocking): the
+/// result of the call.
 pub struct RunBlocking<T> {
     answer: Arc<Mutex<Answer<T>>>,
     created: &'static Location<'static>,

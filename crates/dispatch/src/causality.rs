@@ -38,8 +38,9 @@ use std::task::Poll;
 /// One logical thread of cause and effect, however many handlers on however many threads it takes
 /// (CCR's `Causality`).
 ///
-/// The handle is cheap to clone; all clones are the same causality. It is made under the causalities
-/// that are active then: they are *outside* of it. It is set up before it is first entered or cloned.
+/// The handle is cheap to clone; all clones are the same causality. It is made under the
+/// causalities that are active then: they are *outside* of it. It is set up before it is first
+/// entered or cloned.
 ///
 /// ```
 /// use motet_dispatch::{Causality, Enqueue, Inline, Task};
@@ -94,9 +95,9 @@ impl Causality {
         }))
     }
 
-    /// Tells `handler` of each panic of work under this causality that no inner one hears of. It runs
-    /// where the panic was caught, at once, under the causalities outside of this one. What it hands
-    /// back, and its own panic, go to the next outer one.
+    /// Tells `handler` of each panic of work under this causality that no inner one hears of. It
+    /// runs where the panic was caught, at once, under the causalities outside of this one. What it
+    /// hands back, and its own panic, go to the next outer one.
     #[must_use]
     pub fn on_exception(
         self,
@@ -112,9 +113,9 @@ impl Causality {
         self.set_up(|inner| inner.coordination = Some(Arc::new(coordination)))
     }
 
-    /// Tasks that have not started when the causality (or one outside of it) is cancelled do not run.
-    /// The items they carry are dropped, but for those that were joined to them and are not cancelled
-    /// themselves: these go back to their ports. A future that has been polled goes on.
+    /// Tasks that have not started when the causality (or one outside of it) is cancelled do not
+    /// run. The items they carry are dropped, but for those that were joined to them and are not
+    /// cancelled themselves: these go back to their ports. A future that has been polled goes on.
     #[must_use]
     pub fn skipping_unstarted(self) -> Self {
         self.set_up(|inner| inner.skips = true)
@@ -134,8 +135,9 @@ impl Causality {
 
 /// # Scopes
 impl Causality {
-    /// Calls `work` under this causality, the innermost then, and those that it was made under. An ended
-    /// causality changes nothing. Scopes nest because calls do; for a future there is [`Causality::wrap`].
+    /// Calls `work` under this causality, the innermost then, and those that it was made under. An
+    /// ended causality changes nothing. Scopes nest because calls do; for a future there is
+    /// [`Causality::wrap`].
     ///
     /// # Panics
     /// When `work` does.
@@ -229,8 +231,8 @@ impl Causality {
         own.or_else(|| self.0.fate.outside().check().err())
     }
 
-    /// Whether the work in hand is still wanted: a few loads, and a look at the clock for each active
-    /// causality with a deadline.
+    /// Whether the work in hand is still wanted: a few loads, and a look at the clock for each
+    /// active causality with a deadline.
     ///
     /// # Errors
     /// Which active causality has been cancelled, and why.
@@ -247,8 +249,8 @@ impl Causality {
         UntilCancelled::new(self.over(&Causalities::none()))
     }
 
-    /// Waits for `future`, or until an active causality is cancelled. If both have happened, `future`
-    /// wins: nothing it has received is lost.
+    /// Waits for `future`, or until an active causality is cancelled. If both have happened,
+    /// `future` wins: nothing it has received is lost.
     ///
     /// # Errors
     /// Which causality was cancelled, and why; `future` has been dropped then.

@@ -1,8 +1,8 @@
 //! What time it is, and who is told when a time has come.
 //!
-//! A [`Clock`] is the real one or that of a [`Replay`](crate::Replay), whose time is virtual. Both keep
-//! their timers in one ordered map under a lock; whoever takes a timer out of the map, its time or a
-//! cancel, decides what becomes of it.
+//! A [`Clock`] is the real one or that of a [`Replay`](crate::Replay), whose time is virtual. Both
+//! keep their timers in one ordered map under a lock; whoever takes a timer out of the map, its
+//! time or a cancel, decides what becomes of it.
 //!
 //! ```text
 //!   after, at, every ──> timers in the order of their times ──> motet-timers (real), Replay (virtual)
@@ -33,10 +33,11 @@ use timer::Source;
 /// Tells the time and runs calls when their time has come. Clones are the same clock.
 ///
 /// Code in a task finds the clock of the queue it runs on with [`Clock::current`], so that it works
-/// under a [`Dispatcher`](crate::Dispatcher) and, in virtual time, under a [`Replay`](crate::Replay).
+/// under a [`Dispatcher`](crate::Dispatcher) and, in virtual time, under a
+/// [`Replay`](crate::Replay).
 ///
-/// The calls run on the clock's own thread, one after the other: they must be quick and must not block.
-/// What takes longer is queued by [`timer::after`](crate::timer::after).
+/// The calls run on the clock's own thread, one after the other: they must be quick and must not
+/// block. What takes longer is queued by [`timer::after`](crate::timer::after).
 ///
 /// ```
 /// use motet_dispatch::Clock;
@@ -79,8 +80,8 @@ impl Clock {
         }
     }
 
-    /// The time now. With a virtual clock, differences between two times have a meaning and repeat, the
-    /// times themselves do not.
+    /// The time now. With a virtual clock, differences between two times have a meaning and repeat,
+    /// the times themselves do not.
     #[must_use]
     pub fn now(&self) -> Instant {
         match &self.source {
@@ -110,8 +111,8 @@ impl Clock {
         self.timescale
     }
 
-    /// Runs `call` once, `span` from now (multiplied by the [timescale](Timescale)), with the time for
-    /// which it was set. A panic of the call is told on standard error.
+    /// Runs `call` once, `span` from now (multiplied by the [timescale](Timescale)), with the time
+    /// for which it was set. A panic of the call is told on standard error.
     ///
     /// # Panics
     /// When the operating system refuses the real clock its thread.
@@ -135,9 +136,9 @@ impl Clock {
         self.schedule(when, TaskBox::new(Due { when, call }).into_task())
     }
 
-    /// Runs `call` again and again, the first time `period` from now, each time with the time for which
-    /// it was set. The times are whole periods apart, however late a call comes; when several have
-    /// passed while the calls could not come, one call comes late and the others are left out.
+    /// Runs `call` again and again, the first time `period` from now, each time with the time for
+    /// which it was set. The times are whole periods apart, however late a call comes; when several
+    /// have passed while the calls could not come, one call comes late and the others are left out.
     ///
     /// # Panics
     /// When the period is zero, and as [`Clock::after`].

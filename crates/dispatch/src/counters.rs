@@ -11,8 +11,8 @@ use motet_sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct QueueCounters {
-    /// Tasks queued so far, those discarded included (CCR's `ScheduledTaskCount` also counts refused
-    /// ones: add `refused`). An async task counts each time it is woken.
+    /// Tasks queued so far, those discarded included (CCR's `ScheduledTaskCount` also counts
+    /// refused ones: add `refused`). An async task counts each time it is woken.
     pub scheduled: u64,
     /// Tasks taken by workers so far.
     pub executed: u64,
@@ -34,7 +34,8 @@ impl QueueCounters {
     }
 }
 
-/// A look at the counters of a worker; see [`Dispatcher::worker_counters`](crate::Dispatcher::worker_counters).
+/// A look at the counters of a worker; see
+/// [`Dispatcher::worker_counters`](crate::Dispatcher::worker_counters).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct WorkerCounters {

@@ -6,12 +6,12 @@ use std::time::Instant;
 
 /// # Deadlines
 impl Causality {
-    /// The causality counts as cancelled from `deadline` on, by the clock of the queue whose task calls
-    /// this; the real one elsewhere. Whoever asks sees it at once, and waits are woken.
+    /// The causality counts as cancelled from `deadline` on, by the clock of the queue whose task
+    /// calls this; the real one elsewhere. Whoever asks sees it at once, and waits are woken.
     ///
     /// # Panics
-    /// When the causality has been cloned or entered already. A wait panics at its first poll when the
-    /// operating system refuses the real clock its thread.
+    /// When the causality has been cloned or entered already. A wait panics at its first poll when
+    /// the operating system refuses the real clock its thread.
     ///
     /// ```
     /// use motet_dispatch::Causality;

@@ -77,11 +77,11 @@ pub struct DispatcherConfig {
     pub blocking_threads: usize,
     /// How long such a thread stays without a call.
     pub blocking_idle: Duration,
-    /// A handler that holds its worker for so long is [told](Dispatcher::on_stall), once. `None`: nobody
-    /// looks, and nothing is paid for it.
+    /// A handler that holds its worker for so long is [told](Dispatcher::on_stall), once. `None`:
+    /// nobody looks, and nothing is paid for it.
     pub stall_limit: Option<Duration>,
-    /// About what waking a task costs that sleeps, four seconds at most: a task that [looks for what it waits
-    /// for](crate::SpinWait) looks for so long before it sleeps.
+    /// About what waking a task costs that sleeps, four seconds at most: a task that [looks for
+    /// what it waits for](crate::SpinWait) looks for so long before it sleeps.
     pub wake_cost: Duration,
 }
 
@@ -119,8 +119,8 @@ impl Dispatcher {
     /// A dispatcher as `config` says.
     ///
     /// # Errors
-    /// The operating system's reason when it refuses a thread or its priority; no thread is left running
-    /// then.
+    /// The operating system's reason when it refuses a thread or its priority; no thread is left
+    /// running then.
     #[allow(
         clippy::needless_pass_by_value,
         reason = "a configuration is given away"
@@ -173,8 +173,8 @@ impl Dispatcher {
     }
 
     /// Calls `hook` each time every worker has gone to sleep: nothing is queued (suspended queues
-    /// aside) and nothing runs. It is called on the last worker and may queue tasks. Its panic is told
-    /// to the handler of [`Dispatcher::on_exception`], as one of a queue named `on_idle`.
+    /// aside) and nothing runs. It is called on the last worker and may queue tasks. Its panic is
+    /// told to the handler of [`Dispatcher::on_exception`], as one of a queue named `on_idle`.
     pub fn on_idle(&self, hook: impl Fn() + Send + Sync + 'static) {
         self.pool().set_idle_hook(Arc::new(hook));
     }
@@ -192,11 +192,11 @@ impl Dispatcher {
     /// Lets running tasks end, joins the threads, and returns the tasks that never started: by
     /// queue, oldest first. Call [`Task::cleanup`] on them to bring their items back to their
     /// ports, or run them. The queues refuse further tasks. Tasks at home on a worker are not
-    /// returned: they may hold what must not leave their thread, and are cleaned up there. (What somebody leaves
-    /// for a worker that has ended is nobody's, and is returned with the rest.)
+    /// returned: they may hold what must not leave their thread, and are cleaned up there. (What
+    /// somebody leaves for a worker that has ended is nobody's, and is returned with the rest.)
     ///
-    /// In the [background](DispatcherConfig::background) it waits for no thread: tasks that run go on, and the
-    /// threads end after them.
+    /// In the [background](DispatcherConfig::background) it waits for no thread: tasks that run go
+    /// on, and the threads end after them.
     ///
     /// # Panics
     /// On a worker of this dispatcher, which would wait for itself.
@@ -217,9 +217,9 @@ impl Dispatcher {
         self.stop()
     }
 
-    /// Who waits on which port or join for the sake of this dispatcher: its queues' arbiters and the
-    /// receives that its async handlers await; what is there, what is missing, since when, and where
-    /// that was written. Waits of other threads and of other dispatchers are not listed.
+    /// Who waits on which port or join for the sake of this dispatcher: its queues' arbiters and
+    /// the receives that its async handlers await; what is there, what is missing, since when, and
+    /// where that was written. Waits of other threads and of other dispatchers are not listed.
     ///
     /// # Panics
     /// In a predicate: it looks at ports.
@@ -252,15 +252,16 @@ impl Dispatcher {
         (0..self.workers()).map(of).collect()
     }
 
-    /// The number of threads for [blocking calls](DispatcherQueue::run_blocking) that there are now.
+    /// The number of threads for [blocking calls](DispatcherQueue::run_blocking) that there are
+    /// now.
     #[must_use]
     pub fn blocking_threads(&self) -> usize {
         self.pool().blocking.threads()
     }
 
     /// Tells `handler` of each handler that holds its worker for longer than
-    /// [`stall_limit`](DispatcherConfig::stall_limit), while it still does, instead of standard error. It
-    /// runs on the watching thread. Without a limit it is never called.
+    /// [`stall_limit`](DispatcherConfig::stall_limit), while it still does, instead of standard
+    /// error. It runs on the watching thread. Without a limit it is never called.
     pub fn on_stall(&self, handler: impl Fn(Stall) + Send + Sync + 'static) {
         if let Some(watch) = &self.pool().watch {
             watch.set_handler(Arc::new(handler));
@@ -321,8 +322,8 @@ impl Dispatcher {
     }
 
     fn shut_down(&mut self) -> Vec<Task> {
-        // The queues stay registered until the workers have ended: one that has not heard of a queue
-        // yet still cleans up what is at home there.
+        // The queues stay registered until the workers have ended: one that has not heard of a
+        // queue yet still cleans up what is at home there.
         let queues = self.registry.queues_from(0);
         queues.iter().for_each(|queue| queue.stop());
         self.pool().stop();
@@ -340,7 +341,8 @@ impl Dispatcher {
             }
         }
         let left = queues.iter().flat_map(|queue| queue.close()).collect();
-        // Now the queues drop whom they get: tasks that wait, for what may never come, go with the dispatcher.
+        // Now the queues drop whom they get: tasks that wait, for what may never come, go with the
+        // dispatcher.
         self.pool().roll.end();
         left
     }

@@ -1,8 +1,8 @@
 //! Drops that do not recurse, and drops that a panic does not cut short.
 //!
-//! What a port or an async task holds may hold the next one, and so on. Dropped one inside the other they
-//! need stack for each. [`drop_flat`] drops the first [`DEEPEST`] levels as usual; what is deeper waits in
-//! a list of its thread, which the outermost call empties before it returns.
+//! What a port or an async task holds may hold the next one, and so on. Dropped one inside the
+//! other they need stack for each. [`drop_flat`] drops the first [`DEEPEST`] levels as usual; what
+//! is deeper waits in a list of its thread, which the outermost call empties before it returns.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -10,22 +10,23 @@ use std::mem::ManuallyDrop;
 use std::panic::{self, AssertUnwindSafe};
 use std::thread;
 
-/// So many drops may run one inside the other. A level takes some hundred bytes of stack per function;
-/// workers may have stacks of 64 KiB.
+/// So many drops may run one inside the other. A level takes some hundred bytes of stack per
+/// function; workers may have stacks of 64 KiB.
 const DEEPEST: usize = 4;
 
 motet_sync::thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
-    /// Without a destructor, so that it can be used while a thread ends: the outermost call leaves it
-    /// empty and without memory.
+    /// Without a destructor, so that it can be used while a thread ends: the outermost call leaves
+    /// it empty and without memory.
     static LATER: ManuallyDrop<RefCell<Vec<Box<dyn Any>>>> =
         const { ManuallyDrop::new(RefCell::new(Vec::new())) };
 }
 
-/// Drops a value whose destructor may drop others by this function, as deep as they like. All of it has
-/// been dropped when the outermost call on this thread returns.
+/// Drops a value whose destructor may drop others by this function, as deep as they like. All of it
+/// has been dropped when the outermost call on this thread returns.
 ///
-/// For the interiors of ports and for the futures of tasks: a chain of any length takes a bounded stack.
+/// For the interiors of ports and for the futures of tasks: a chain of any length takes a bounded
+/// stack.
 ///
 /// # Panics
 /// When a destructor does, after everything else has been dropped: with the first panic.

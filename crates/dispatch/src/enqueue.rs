@@ -17,8 +17,8 @@ use std::task::{Context, Poll};
 /// A place that takes tasks and sees to it that they run.
 ///
 /// [`DispatcherQueue`](crate::DispatcherQueue), its [`Home`](crate::Home)s,
-/// [`Inline`](crate::Inline) and [`ReplayQueue`](crate::ReplayQueue) implement it; a queue of your own
-/// may too.
+/// [`Inline`](crate::Inline) and [`ReplayQueue`](crate::ReplayQueue) implement it; a queue of your
+/// own may too.
 ///
 /// A port must know that there is room before it takes an item out for a handler, so admission is
 /// a step of its own: [`reserve`](Enqueue::reserve), then [`admit`](Enqueue::admit).
@@ -29,27 +29,29 @@ pub trait Enqueue: Any + Send + Sync {
     /// [`QueueError`] when the queue has no room or is stopped; nothing is claimed then.
     fn reserve(&self) -> Result<(), QueueError>;
 
-    /// Whether the queue takes a task now without being asked for room: it has no limit, and is not stopped. Then the
-    /// task may be admitted at once, as if [`reserve`](Enqueue::reserve) had said `Ok`. Called under locks,
-    /// as that is: it must be quick, and use no port. (`false`, unless overridden.)
+    /// Whether the queue takes a task now without being asked for room: it has no limit, and is not
+    /// stopped. Then the task may be admitted at once, as if [`reserve`](Enqueue::reserve) had said
+    /// `Ok`. Called under locks, as that is: it must be quick, and use no port. (`false`, unless
+    /// overridden.)
     fn is_free(&self) -> bool {
         false
     }
 
-    /// Whether the queue is stopped: it takes nothing more, and nothing in it starts. (`false`, unless overridden.)
+    /// Whether the queue is stopped: it takes nothing more, and nothing in it starts. (`false`,
+    /// unless overridden.)
     fn is_stopped(&self) -> bool {
         false
     }
 
-    /// Gives back room that was claimed and will not be used. Called under no lock: those who wait for room
-    /// are woken here.
+    /// Gives back room that was claimed and will not be used. Called under no lock: those who wait
+    /// for room are woken here.
     fn release(&self);
 
     /// Queues a task that has claimed room.
     fn admit(&self, task: Task);
 
-    /// Queues a task that has claimed room, if the calling thread can do so in a few instructions and
-    /// without waking anyone: for callers that hold a lock. `Ok(true)` asks them to call
+    /// Queues a task that has claimed room, if the calling thread can do so in a few instructions
+    /// and without waking anyone: for callers that hold a lock. `Ok(true)` asks them to call
     /// [`announce`](crate::announce) once they have released it. `Err` gives the task back, to be
     /// passed to [`admit`](Enqueue::admit) then.
     ///
@@ -60,28 +62,29 @@ pub trait Enqueue: Any + Send + Sync {
     }
 
     /// Queues a task that was admitted before and comes back, an async task that was woken, or the
-    /// registration of an arbiter. It is never refused, so a wake-up is never lost; a full queue may exceed its
-    /// depth by these.
+    /// registration of an arbiter. It is never refused, so a wake-up is never lost; a full queue
+    /// may exceed its depth by these.
     fn readmit(&self, task: Task);
 
-    /// Counts the room of a task that a worker has taken and an arbiter now holds, whether there is any
-    /// or not: [`release`](Enqueue::release) gives it back, before the task is
+    /// Counts the room of a task that a worker has taken and an arbiter now holds, whether there is
+    /// any or not: [`release`](Enqueue::release) gives it back, before the task is
     /// [readmitted](Enqueue::readmit). (Does nothing, unless overridden.)
     fn hold(&self) {}
 
-    /// Whether tasks of this queue may start now: not while it is suspended, nor once it is stopped. One
-    /// that does the work of several looks in between. (`true`, unless overridden.)
+    /// Whether tasks of this queue may start now: not while it is suspended, nor once it is
+    /// stopped. One that does the work of several looks in between. (`true`, unless overridden.)
     fn may_start(&self) -> bool {
         true
     }
 
-    /// Queues a task that has claimed room and must run: a policy that discards tasks spares it. (As [`admit`](Enqueue::admit), unless overridden.)
+    /// Queues a task that has claimed room and must run: a policy that discards tasks spares it.
+    /// (As [`admit`](Enqueue::admit), unless overridden.)
     fn admit_kept(&self, task: Task) {
         self.admit(task);
     }
 
-    /// Where to wait for room. `None`, unless overridden: the queue never lacks room, or nobody is told
-    /// when there is some.
+    /// Where to wait for room. `None`, unless overridden: the queue never lacks room, or nobody is
+    /// told when there is some.
     fn room(&self) -> Option<RoomLine> {
         None
     }
@@ -104,29 +107,30 @@ pub trait Enqueue: Any + Send + Sync {
         Clock::real()
     }
 
-    /// An arbiter of this queue has ended without a task: its ports are closed, and too little is left in them.
-    /// Called under no lock. (Does nothing, unless overridden.)
+    /// An arbiter of this queue has ended without a task: its ports are closed, and too little is
+    /// left in them. Called under no lock. (Does nothing, unless overridden.)
     fn arbiter_ended(&self) {}
 
     /// Routes a panic that happened in a task of this queue.
     fn raise(&self, exception: Exception);
 
     /// Enters someone who waits for the sake of this queue into the waiting list of its dispatcher
-    /// ([`Dispatcher::waiting`](crate::Dispatcher::waiting)). A queue without a dispatcher keeps none.
-    /// `created` is where the wait was written.
+    /// ([`Dispatcher::waiting`](crate::Dispatcher::waiting)). A queue without a dispatcher keeps
+    /// none. `created` is where the wait was written.
     fn watch(&self, waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
         let _ = (waiter, created);
     }
 
-    /// Starts a task of this queue on the calling thread as its workers do: it is skipped if it must not
-    /// start any more, and its panic is [raised](Enqueue::raise). For tasks that do the work of several.
+    /// Starts a task of this queue on the calling thread as its workers do: it is skipped if it
+    /// must not start any more, and its panic is [raised](Enqueue::raise). For tasks that do the
+    /// work of several.
     fn start(&self, task: Task) {
         let name = || self.name().to_owned();
         guarded(self, || span::start(task, name));
     }
 
-    /// Claims room and queues the task. What becomes of it then, and of others, is up to the queue's
-    /// [policy](crate::ExecutionPolicy).
+    /// Claims room and queues the task. What becomes of it then, and of others, is up to the
+    /// queue's [policy](crate::ExecutionPolicy).
     ///
     /// # Errors
     /// [`Refused`] hands the task back when the queue has no room or is stopped.
@@ -146,8 +150,8 @@ pub trait Enqueue: Any + Send + Sync {
     /// Dropping the future drops the task, unless it is [taken out](EnqueueWait::into_task) before.
     ///
     /// # Errors
-    /// [`Refused`] hands the task back when the queue is stopped; and when it is full, if it does not
-    /// [let wait](RoomLine::throttles).
+    /// [`Refused`] hands the task back when the queue is stopped; and when it is full, if it does
+    /// not [let wait](RoomLine::throttles).
     ///
     /// ```
     /// use motet_dispatch::{Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, Task, spawn};
@@ -182,12 +186,12 @@ pub trait Enqueue: Any + Send + Sync {
         }
     }
 
-    /// Like [`enqueue_wait`](Enqueue::enqueue_wait), for a thread outside the dispatcher, which sleeps
-    /// until there is room.
+    /// Like [`enqueue_wait`](Enqueue::enqueue_wait), for a thread outside the dispatcher, which
+    /// sleeps until there is room.
     ///
     /// # Errors
-    /// As there; and [`QueueError::OnOwnWorker`] when there is no room now and the calling thread is one
-    /// of those that could make some.
+    /// As there; and [`QueueError::OnOwnWorker`] when there is no room now and the calling thread
+    /// is one of those that could make some.
     fn enqueue_blocking(&self, task: Task) -> Result<(), Refused> {
         if self.is_own_worker() {
             return self.enqueue(task).map_err(|refused| match refused.reason {
@@ -203,8 +207,9 @@ pub trait Enqueue: Any + Send + Sync {
 }
 
 impl dyn Enqueue {
-    /// Runs code for the sake of this queue that is not its own, or holds such (a destructor, a waker), while the
-    /// caller has work of others in hand: its panic is [raised](Enqueue::raise) as that of a task.
+    /// Runs code for the sake of this queue that is not its own, or holds such (a destructor, a
+    /// waker), while the caller has work of others in hand: its panic is [raised](Enqueue::raise)
+    /// as that of a task.
     ///
     /// ```
     /// use motet_dispatch::{Enqueue, Inline};

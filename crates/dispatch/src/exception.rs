@@ -46,8 +46,8 @@ impl Exception {
         self.causality.as_deref()
     }
 
-    /// The panic's payload, for [`std::panic::resume_unwind`]. Where several causalities hear of one
-    /// panic, the first gets the payload and the others its message, as a `String`.
+    /// The panic's payload, for [`std::panic::resume_unwind`]. Where several causalities hear of
+    /// one panic, the first gets the payload and the others its message, as a `String`.
     #[must_use]
     pub fn into_payload(self) -> Box<dyn Any + Send> {
         self.payload

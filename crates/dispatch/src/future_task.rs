@@ -16,9 +16,9 @@
 //! | `STARTED` | has been polled | `run`, before it polls | never |
 //! | `WATCHED` | there is, or was, a [`FutureHandle`] | who made it | never |
 //!
-//! - The task is in a queue exactly when (`SCHEDULED` and not `RUNNING`) or it has asked for another
-//!   turn (`RUNNING`, between polls). Being queued holds one reference; so does each waker and each
-//!   [`FutureHandle`].
+//! - The task is in a queue exactly when (`SCHEDULED` and not `RUNNING`) or it has asked for
+//!   another turn (`RUNNING`, between polls). Being queued holds one reference; so does each waker
+//!   and each [`FutureHandle`].
 //! - The causalities of the node are active during a poll and go back into the node before it can
 //!   be queued again: what a poll adds is there at the next one.
 //! - The future is touched only by the thread that runs, cleans up or discards the queued task: the
@@ -85,8 +85,8 @@ pub fn spawn(
     Ok(())
 }
 
-/// Like [`spawn`], but polls the future for the first time here and now, as part of the task that is
-/// running. It has been admitted with that task, so it asks for no room.
+/// Like [`spawn`], but polls the future for the first time here and now, as part of the task that
+/// is running. It has been admitted with that task, so it asks for no room.
 ///
 /// # Panics
 /// When the future does during its first poll.
@@ -102,8 +102,8 @@ pub fn spawn_here(queue: &Arc<dyn Enqueue>, future: impl Future<Output = ()> + S
 /// - Everything `future` borrows outlives it: the caller waits until the future has been dropped
 ///   (it completes, panics, or its queue is drained) before the borrow ends.
 /// - If `future` is not `Send`: `queue` runs all its tasks on one thread, this is that thread, and
-///   the future has been dropped before that thread ends. Whoever wakes it later than that would leave it
-///   to other threads: to who stops the dispatcher, or to the waker's own.
+///   the future has been dropped before that thread ends. Whoever wakes it later than that would
+///   leave it to other threads: to who stops the dispatcher, or to the waker's own.
 pub unsafe fn spawn_unchecked<F: Future<Output = ()>>(
     queue: &Arc<dyn Enqueue>,
     future: F,
@@ -258,15 +258,15 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         drop(unsafe { node.prefix.header.replace_causalities(Causalities::none()) });
     }
 
-    /// Drops the future of a task that will not run, and the queue's reference; or frees the node when
-    /// the future is gone.
+    /// Drops the future of a task that will not run, and the queue's reference; or frees the node
+    /// when the future is gone.
     ///
     /// # Safety
     /// As `run`; or no reference is left and the future has been dropped.
     unsafe fn discard(header: NonNull<Header>) {
         let prefix: NonNull<Prefix> = header.cast();
-        // SAFETY: the queue's reference keeps the node alive, or nobody else knows of it. A task that is
-        // DONE is in no queue.
+        // SAFETY: the queue's reference keeps the node alive, or nobody else knows of it. A task
+        // that is DONE is in no queue.
         if unsafe { prefix.as_ref() }.state.load(Ordering::Relaxed) & DONE != 0 {
             // SAFETY: the node was made in `allocate`.
             unsafe { Memory::destroy(prefix.cast::<Self>()) };
@@ -279,7 +279,8 @@ impl<F: Future<Output = ()>> FutureNode<F> {
         // The future may hold what ends the wait of the next task, and that of the one after it.
         drop_flat(GivenUp {
             prefix,
-            // SAFETY: the node is one of `Self`, its future is there, and the queue's reference passes on.
+            // SAFETY: the node is one of `Self`, its future is there, and the queue's reference
+            // passes on.
             end: |prefix| unsafe {
                 let _reference = Reference(prefix);
                 Self::drop_future(prefix.cast());

@@ -4,13 +4,14 @@ use crate::clock::Clock;
 use crate::{inline, worker};
 use std::fmt;
 
-/// Why a blocking wait did not begin: the thread runs a task, and what it would wait for might need that
-/// very thread.
+/// Why a blocking wait did not begin: the thread runs a task, and what it would wait for might need
+/// that very thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InsideTask;
 
 /// Whether this thread runs a task: it is a worker of a dispatcher, or inside a task of an
-/// [`Inline`](crate::Inline) or of a [`Replay`](crate::Replay). Code that would block the thread can say so instead.
+/// [`Inline`](crate::Inline) or of a [`Replay`](crate::Replay). Code that would block the thread
+/// can say so instead.
 ///
 /// ```
 /// use motet_dispatch::{Enqueue, Inline, Task, inside_task};

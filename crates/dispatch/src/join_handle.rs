@@ -1,14 +1,14 @@
 //! A handle to a spawned future: its result can be awaited, and it can be aborted.
 //!
-//! [`spawn`] stays as it is: who needs no result pays nothing. [`spawn_with_handle`] wraps the future
-//! and shares one small allocation with the handle.
+//! [`spawn`] stays as it is: who needs no result pays nothing. [`spawn_with_handle`] wraps the
+//! future and shares one small allocation with the handle.
 //!
 //! ```text
 //!   handle: await, abort ──► Shared ◄── settle: value, panic, aborted, dropped :the task
 //! ```
 //!
-//! The lock of `Shared` decides every race: an abort against the end, the end against the drop of the
-//! handle. No waker is woken and no user code runs under it.
+//! The lock of `Shared` decides every race: an abort against the end, the end against the drop of
+//! the handle. No waker is woken and no user code runs under it.
 
 mod error;
 
@@ -26,8 +26,9 @@ use std::task::{Context, Poll, Waker};
 
 /// The result of a future that [`spawn_with_handle`] has started. As a future it gives that result.
 ///
-/// Dropping the handle detaches the future: it goes on, its value is dropped, and its panic goes the
-/// way of the queue's exceptions. So does a panic that has come before the drop and that nobody took.
+/// Dropping the handle detaches the future: it goes on, its value is dropped, and its panic goes
+/// the way of the queue's exceptions. So does a panic that has come before the drop and that nobody
+/// took.
 pub struct JoinHandle<T: Send + 'static> {
     shared: Arc<Shared<T>>,
     created: &'static Location<'static>,
@@ -128,7 +129,8 @@ async fn run<T>(shared: &Shared<T>, future: impl Future<Output = T>) -> Outcome<
     .await
 }
 
-/// Belongs to the task. Settles what nothing else has: the task was dropped, or a destructor panicked.
+/// Belongs to the task. Settles what nothing else has: the task was dropped, or a destructor
+/// panicked.
 struct End<T>(Arc<Shared<T>>);
 
 impl<T> Drop for End<T> {
@@ -138,7 +140,8 @@ impl<T> Drop for End<T> {
 }
 
 impl<T> Shared<T> {
-    /// Whether the future is to be polled: it has not been aborted. Leaves the task's waker for an abort.
+    /// Whether the future is to be polled: it has not been aborted. Leaves the task's waker for an
+    /// abort.
     fn may_poll(&self, waker: &Waker) -> bool {
         let mut state = self.state.lock();
         if state.aborted {
@@ -187,8 +190,9 @@ impl<T> Shared<T> {
 }
 
 impl<T: Send + 'static> JoinHandle<T> {
-    /// Aborts the future: it is dropped, on its queue, in place of its next poll. A poll that runs now ends
-    /// first. The handle then gives [`JoinError::Aborted`], or the result if the future ended before.
+    /// Aborts the future: it is dropped, on its queue, in place of its next poll. A poll that runs
+    /// now ends first. The handle then gives [`JoinError::Aborted`], or the result if the future
+    /// ended before.
     pub fn abort(&self) {
         let task = {
             let mut state = self.shared.state.lock();
@@ -206,11 +210,12 @@ impl<T: Send + 'static> JoinHandle<T> {
         !matches!(self.shared.state.lock().stage, Stage::Runs)
     }
 
-    /// Blocks the thread until the future has ended, and gives its result. For threads that run no tasks.
+    /// Blocks the thread until the future has ended, and gives its result. For threads that run no
+    /// tasks.
     ///
     /// # Errors
-    /// [`JoinError::InsideTask`] on a thread that runs a task; the handle can still be awaited. Else as
-    /// the handle itself gives.
+    /// [`JoinError::InsideTask`] on a thread that runs a task; the handle can still be awaited.
+    /// Else as the handle itself gives.
     ///
     /// # Panics
     /// When the result has been taken before.

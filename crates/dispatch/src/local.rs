@@ -123,7 +123,8 @@ impl Local {
         home.pop_front()
     }
 
-    /// This worker has run out of tasks: the injector's turn, and the next one is a full round away.
+    /// This worker has run out of tasks: the injector's turn, and the next one is a full round
+    /// away.
     fn fetch_batch(&self) -> Option<Task> {
         let first = self.inject(BATCH)?;
         // The parity stays: it says whose turn it is, home's or the deque's.
@@ -151,8 +152,8 @@ impl Local {
                     self.deque.push(task);
                 }
             });
-        // While the injector was in this worker's hands another one may have found it empty and fallen
-        // asleep: what is left there is for that one, as is the batch.
+        // While the injector was in this worker's hands another one may have found it empty and
+        // fallen asleep: what is left there is for that one, as is the batch.
         if taken > 1 || (taken == 1 && !self.queue.injector.is_empty()) {
             self.queue.pool.sleep.notify_any();
         }
@@ -170,8 +171,9 @@ impl Local {
         }
     }
 
-    /// Takes half of what `victim` has more than this worker, the task that either runs included. `true`
-    /// when something came: a third worker that found it nowhere while it moved may have fallen asleep.
+    /// Takes half of what `victim` has more than this worker, the task that either runs included.
+    /// `true` when something came: a third worker that found it nowhere while it moved may have
+    /// fallen asleep.
     pub(crate) fn balance_with(&self, victim: usize) -> bool {
         let mine = self.deque.len() + usize::from(self.has_next());
         let theirs = self.queue.stealers[victim].len();
@@ -215,8 +217,8 @@ impl Local {
             let _waited_for = self.queue.taken(self.worker);
             self.queue.guarded(|| task.cleanup());
         }
-        // When nobody waits for this worker (the dispatcher was dropped by one of its own, or is in the
-        // background) what is left here is this one's to clean up.
+        // When nobody waits for this worker (the dispatcher was dropped by one of its own, or is in
+        // the background) what is left here is this one's to clean up.
         self.queue.worker_ended(self.worker);
     }
 }
@@ -240,8 +242,9 @@ mod tests {
 
     #[derive(Debug)]
     enum Call {
-        /// And whether it went to the next slot. The worker looks whether the deque is empty before it pushes; thieves may
-        /// empty it in between, and the task then goes to the deque all the same.
+        /// And whether it went to the next slot. The worker looks whether the deque is empty before
+        /// it pushes; thieves may empty it in between, and the task then goes to the deque all the
+        /// same.
         Push(usize, AtomicBool),
         Pop,
         Steal,
@@ -338,9 +341,9 @@ mod loom_tests {
     use crate::queue_core::QueueConfig;
     use motet_sync::thread;
 
-    /// Two tasks, and two workers that each take a half: one falls asleep while the other, which runs
-    /// and so passes no search on, has both in its hands. Loom reports a deadlock if what that one
-    /// leaves behind wakes nobody.
+    /// Two tasks, and two workers that each take a half: one falls asleep while the other, which
+    /// runs and so passes no search on, has both in its hands. Loom reports a deadlock if what that
+    /// one leaves behind wakes nobody.
     #[test]
     fn loom_what_a_taker_leaves_in_the_injector_is_not_forgotten() {
         loom::model(|| {

@@ -1,11 +1,12 @@
 //! Memory for the nodes of tasks.
 //!
-//! Each message is a node, allocated by whoever posts and freed by the worker that has run its handler, which mostly
-//! posts the next. So a worker keeps what it frees, up to [`KEPT`] nodes of a size, for the nodes that it makes. Other
-//! threads keep nothing: one that only posts has none to keep, and one that ends would have to give them back.
+//! Each message is a node, allocated by whoever posts and freed by the worker that has run its
+//! handler, which mostly posts the next. So a worker keeps what it frees, up to [`KEPT`] nodes of a
+//! size, for the nodes that it makes. Other threads keep nothing: one that only posts has none to
+//! keep, and one that ends would have to give them back.
 //!
-//! Sizes are rounded up to what allocators hand out anyway (8 bytes of their own beside it, 16 bytes as unit), so that
-//! nodes of different types share what is kept.
+//! Sizes are rounded up to what allocators hand out anyway (8 bytes of their own beside it, 16
+//! bytes as unit), so that nodes of different types share what is kept.
 
 use std::alloc::{self, Layout};
 use std::cell::Cell;
@@ -51,8 +52,8 @@ motet_sync::thread_local! {
 }
 
 impl<N> Memory<N> {
-    /// The place of this size among those that are kept. Not in models, whose threads share one thread's values, nor
-    /// where a sanitizer is to see each node go.
+    /// The place of this size among those that are kept. Not in models, whose threads share one
+    /// thread's values, nor where a sanitizer is to see each node go.
     const CLASS: Option<usize> = {
         let (size, align) = (size_of::<N>(), align_of::<N>());
         let class = (size + UNIT / 2).div_ceil(UNIT) - 1;
@@ -85,7 +86,8 @@ impl<N> Memory<N> {
         ManuallyDrop::new(self).room
     }
 
-    /// The memory of a value that the caller drops or reads, part by part if he likes, before he drops this.
+    /// The memory of a value that the caller drops or reads, part by part if he likes, before he
+    /// drops this.
     ///
     /// # Safety
     /// `held` came from [`Memory::hold`] and belongs to the caller.
@@ -145,7 +147,8 @@ impl Shelf {
         }
         self.room.set(room - 1);
         let next = self.last.replace(free.as_ptr());
-        // SAFETY: the caller has given it up; it is as large and as aligned as a `Free`, or it would have no class.
+        // SAFETY: the caller has given it up; it is as large and as aligned as a `Free`, or it
+        // would have no class.
         unsafe { free.write(Free { next }) };
         true
     }

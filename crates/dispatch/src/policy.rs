@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// The limit of a queue, and what happens beyond it. The names are CCR's, but for
 /// [`RejectTasks`](ExecutionPolicy::RejectTasks).
 ///
-/// A task that is woken, and the registration of an arbiter, were let in before or are no load: they
-/// take no room, and are never discarded.
+/// A task that is woken, and the registration of an arbiter, were let in before or are no load:
+/// they take no room, and are never discarded.
 ///
 /// | policy | `enqueue`, `post` | `enqueue_wait`, `post_wait` |
 /// |---|---|---|
@@ -24,8 +24,8 @@ use std::sync::Arc;
 /// | `ConstrainSchedulingRateDiscardTasks` | discards it | the same |
 /// | `ConstrainSchedulingRateThrottleExecution` | hands it back | waits for its time, in order |
 ///
-/// CCR's throttling puts the poster's thread to sleep, which may be a worker that the queue needs to
-/// become empty. Here only those wait who ask for it, and no worker does.
+/// CCR's throttling puts the poster's thread to sleep, which may be a worker that the queue needs
+/// to become empty. Here only those wait who ask for it, and no worker does.
 ///
 /// ```
 /// use motet_dispatch::{Dispatcher, Enqueue, ExecutionPolicy, QueueConfig, Task};
@@ -57,8 +57,8 @@ pub enum ExecutionPolicy {
         /// The number of tasks that may wait.
         depth: NonZeroUsize,
     },
-    /// A task beyond the depth is handed back, or waits for room, as its poster likes. Those who begin to
-    /// wait are announced as [`Throttled`](ExecutionPolicyNotification::Throttled).
+    /// A task beyond the depth is handed back, or waits for room, as its poster likes. Those who
+    /// begin to wait are announced as [`Throttled`](ExecutionPolicyNotification::Throttled).
     ConstrainQueueDepthThrottleExecution {
         /// The number of tasks that may wait.
         depth: NonZeroUsize,
@@ -68,8 +68,9 @@ pub enum ExecutionPolicy {
         /// The rate at which tasks are taken.
         rate: Rate,
     },
-    /// A task that comes too early is handed back, or waits for its time, as its poster likes. Those who
-    /// begin to wait are announced as [`Throttled`](ExecutionPolicyNotification::Throttled).
+    /// A task that comes too early is handed back, or waits for its time, as its poster likes.
+    /// Those who begin to wait are announced as
+    /// [`Throttled`](ExecutionPolicyNotification::Throttled).
     ConstrainSchedulingRateThrottleExecution {
         /// The rate at which tasks are taken.
         rate: Rate,
@@ -80,8 +81,8 @@ pub enum ExecutionPolicy {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ExecutionPolicyNotification {
-    /// This task was discarded. It still holds its items: run it, or drop it. (Cleaned up, it brings
-    /// them back to their ports, whose receivers queue them anew.)
+    /// This task was discarded. It still holds its items: run it, or drop it. (Cleaned up, it
+    /// brings them back to their ports, whose receivers queue them anew.)
     Discarded(Task),
     /// Someone begins to wait for room.
     Throttled,
@@ -123,8 +124,8 @@ impl Notifications {
         self.throttled.load(Ordering::Relaxed)
     }
 
-    /// A handler, and the destructor of what it does not want, are user code on the thread of someone
-    /// who posted: a panic there ends at standard error.
+    /// A handler, and the destructor of what it does not want, are user code on the thread of
+    /// someone who posted: a panic there ends at standard error.
     fn tell(&self, notification: ExecutionPolicyNotification) {
         let handler = self.handler.lock().clone();
         route::guarded("on_notification", &[], || match handler {

@@ -22,7 +22,8 @@ pub(crate) struct Pool {
     /// How long a waiting async task looks before it sleeps.
     pub(crate) wake_cost: Duration,
     pub(crate) roll: Arc<Roll>,
-    /// Goes up when the set of queues changes, the workers are to let go of what they keep, or the pool is stopped.
+    /// Goes up when the set of queues changes, the workers are to let go of what they keep, or the
+    /// pool is stopped.
     version: AtomicUsize,
     stopped: AtomicBool,
     idle: Idle,
@@ -95,7 +96,8 @@ impl Pool {
         self.sleep.notify_all();
     }
 
-    /// Has the workers let go of the references that they keep, before their next tasks. Those that sleep keep none.
+    /// Has the workers let go of the references that they keep, before their next tasks. Those that
+    /// sleep keep none.
     pub(crate) fn let_go(&self) {
         self.version.fetch_add(1, Ordering::Release);
     }
@@ -114,8 +116,8 @@ impl Pool {
         *self.idle.hook.lock() = Some(hook);
     }
 
-    /// Called by the last worker to fall asleep. A hook that panics must not take the worker with it,
-    /// which is on the roster already.
+    /// Called by the last worker to fall asleep. A hook that panics must not take the worker with
+    /// it, which is on the roster already.
     pub(crate) fn went_idle(&self) {
         let hook = self.idle.hook.lock().clone();
         if let Some(hook) = hook {

@@ -2,11 +2,11 @@
 
 use std::io;
 
-/// How the operating system is to prefer a dispatcher's threads to others (the names are CCR's). There is
-/// no priority between the queues of one dispatcher: use two dispatchers.
+/// How the operating system is to prefer a dispatcher's threads to others (the names are CCR's).
+/// There is no priority between the queues of one dispatcher: use two dispatchers.
 ///
-/// On Linux these are steps of the nice value, from what the thread that makes the dispatcher has. Going
-/// below [`Normal`](ThreadPriority::Normal) is always allowed; going above needs a permission
+/// On Linux these are steps of the nice value, from what the thread that makes the dispatcher has.
+/// Going below [`Normal`](ThreadPriority::Normal) is always allowed; going above needs a permission
 /// (`CAP_SYS_NICE` or `RLIMIT_NICE`). On other systems only `Normal` is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ThreadPriority {

@@ -18,10 +18,10 @@ use std::sync::{Arc, Weak};
 /// A queue of tasks that one [`Dispatcher`](crate::Dispatcher) serves, first in first out.
 ///
 /// The handle is cheap to clone; all clones are the same queue. Tasks that a worker queues wait at
-/// that worker, tasks from other threads in a common place; on a dispatcher with one thread the tasks
-/// of one poster run in the order they were queued, on one with several they are taken oldest first,
-/// but in batches. The first task that a task queues, when nothing else waits at its worker, stays
-/// there until that one ends: a task must not block until one that it queued has run.
+/// that worker, tasks from other threads in a common place; on a dispatcher with one thread the
+/// tasks of one poster run in the order they were queued, on one with several they are taken oldest
+/// first, but in batches. The first task that a task queues, when nothing else waits at its worker,
+/// stays there until that one ends: a task must not block until one that it queued has run.
 ///
 /// ```
 /// use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig, QueueError, Task};
@@ -96,13 +96,14 @@ impl DispatcherQueue {
         Home::new(Arc::clone(&self.core), index)
     }
 
-    /// Runs a call that blocks on a thread of its own, at once; the awaiting handler goes on, on its
-    /// queue, when it has ended. There are no more such threads than
-    /// [`blocking_threads`](crate::DispatcherConfig::blocking_threads) says; calls beyond wait in order.
+    /// Runs a call that blocks on a thread of its own, at once; the awaiting handler goes on, on
+    /// its queue, when it has ended. There are no more such threads than
+    /// [`blocking_threads`](crate::DispatcherConfig::blocking_threads) says; calls beyond wait in
+    /// order.
     ///
     /// # Cancellation
-    /// Dropping the future gives up a call that has not begun; one that has goes on, and its panic goes
-    /// to the dispatcher's exception handler.
+    /// Dropping the future gives up a call that has not begun; one that has goes on, and its panic
+    /// goes to the dispatcher's exception handler.
     ///
     /// # Errors
     /// [`QueueError::Stopped`] when the dispatcher is stopped before the call has begun, or the
@@ -140,9 +141,10 @@ impl DispatcherQueue {
         self.core.on_exception(Arc::new(handler));
     }
 
-    /// Tells `handler` what the queue's [policy](crate::ExecutionPolicy) does: which task it discards,
-    /// and that somebody begins to wait. It runs at once, on the thread of whoever posts or waits; its
-    /// own panic goes to standard error. Without a handler discarded tasks are dropped, and counted.
+    /// Tells `handler` what the queue's [policy](crate::ExecutionPolicy) does: which task it
+    /// discards, and that somebody begins to wait. It runs at once, on the thread of whoever posts
+    /// or waits; its own panic goes to standard error. Without a handler discarded tasks are
+    /// dropped, and counted.
     pub fn on_notification(
         &self,
         handler: impl Fn(ExecutionPolicyNotification) + Send + Sync + 'static,

@@ -1,17 +1,17 @@
 //! Rates: how many tasks a queue takes in a span of time.
 //!
-//! CCR compares the average over the queue's whole life with the limit, so that a long silence pays for
-//! any burst. Here a token bucket decides, kept as one number: the time at which the bucket is full
-//! again (the generic cell rate algorithm).
+//! CCR compares the average over the queue's whole life with the limit, so that a long silence pays
+//! for any burst. Here a token bucket decides, kept as one number: the time at which the bucket is
+//! full again (the generic cell rate algorithm).
 
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::fmt;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// A limit of the rate at which a queue takes tasks: a token bucket. A token comes every interval, the
-/// bucket holds `burst` of them, each task takes one. So in any span of time no more tasks are taken
-/// than the intervals in it, and a burst.
+/// A limit of the rate at which a queue takes tasks: a token bucket. A token comes every interval,
+/// the bucket holds `burst` of them, each task takes one. So in any span of time no more tasks are
+/// taken than the intervals in it, and a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     interval: Duration,

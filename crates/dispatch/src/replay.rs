@@ -25,21 +25,22 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Runs tasks on the calling thread, in an order that a seed decides and that repeats, in virtual time.
+/// Runs tasks on the calling thread, in an order that a seed decides and that repeats, in virtual
+/// time.
 ///
-/// It stands where a [`Dispatcher`](crate::Dispatcher) would: it makes queues, and programs that post,
-/// spawn, wait and set timers on them run unchanged. When a task is to start, one of those that could
-/// start is chosen by the seed; tasks take no time, and when nothing is left to run the
-/// [clock](Replay::clock) jumps to the next timer. The same program with the same seed takes the same
-/// steps at the same times ([`Replay::trace`]), so what fails once fails again.
+/// It stands where a [`Dispatcher`](crate::Dispatcher) would: it makes queues, and programs that
+/// post, spawn, wait and set timers on them run unchanged. When a task is to start, one of those
+/// that could start is chosen by the seed; tasks take no time, and when nothing is left to run the
+/// [clock](Replay::clock) jumps to the next timer. The same program with the same seed takes the
+/// same steps at the same times ([`Replay::trace`]), so what fails once fails again.
 ///
-/// What a program gets from elsewhere is not repeated: tasks that other threads queue, the clock of the
-/// machine, hash maps with random keys, random numbers without a seed.
+/// What a program gets from elsewhere is not repeated: tasks that other threads queue, the clock of
+/// the machine, hash maps with random keys, random numbers without a seed.
 ///
 /// Dropping it brings the items of tasks that never started back to their ports.
 ///
-/// Source: papers do not have it; it answers what users of CCR asked for, tests of concurrent programs
-/// that repeat.
+/// Source: papers do not have it; it answers what users of CCR asked for, tests of concurrent
+/// programs that repeat.
 ///
 /// ```
 /// use motet_dispatch::{Enqueue, QueueConfig, Replay, Task, timer};
@@ -66,15 +67,16 @@ pub struct Replay {
 pub struct ReplayConfig {
     /// What the decisions follow from.
     pub seed: u64,
-    /// As which dispatcher it behaves. With 1 thread the tasks of a queue start in the order in which
-    /// they were queued, and queues are served in turn, in an order that changes with each round. With
-    /// `n` threads the next task is any of the `n` oldest of a queue that is not suspended.
+    /// As which dispatcher it behaves. With 1 thread the tasks of a queue start in the order in
+    /// which they were queued, and queues are served in turn, in an order that changes with each
+    /// round. With `n` threads the next task is any of the `n` oldest of a queue that is not
+    /// suspended.
     pub threads: usize,
-    /// Virtual time that a task takes, at most: after each task the clock moves on by some eighths of
-    /// it. So timers come in the midst of work, as they do on a machine.
+    /// Virtual time that a task takes, at most: after each task the clock moves on by some eighths
+    /// of it. So timers come in the midst of work, as they do on a machine.
     pub task_time: Duration,
-    /// Decisions to make instead of the seed's: the first of them first; when they are used up, always
-    /// the default (the oldest task, no time).
+    /// Decisions to make instead of the seed's: the first of them first; when they are used up,
+    /// always the default (the oldest task, no time).
     pub script: Option<Vec<u32>>,
 }
 
@@ -149,8 +151,8 @@ impl Replay {
             .count()
     }
 
-    /// Runs what is to run during the next `span` of virtual time, its end included; `span` later it is
-    /// afterwards. Returns the number of tasks.
+    /// Runs what is to run during the next `span` of virtual time, its end included; `span` later
+    /// it is afterwards. Returns the number of tasks.
     ///
     /// # Panics
     /// As [`Replay::run`].
@@ -164,8 +166,8 @@ impl Replay {
         count
     }
 
-    /// Runs one task; lets time pass to the next timers until there is one. `false` when nothing is left
-    /// to run.
+    /// Runs one task; lets time pass to the next timers until there is one. `false` when nothing is
+    /// left to run.
     ///
     /// # Panics
     /// As [`Replay::run`].
@@ -176,7 +178,8 @@ impl Replay {
     }
 
     /// Who waits on which port or join for the sake of this replay, as
-    /// [`Dispatcher::waiting`](crate::Dispatcher::waiting) tells it: after [`Replay::run`], what never came.
+    /// [`Dispatcher::waiting`](crate::Dispatcher::waiting) tells it: after [`Replay::run`], what
+    /// never came.
     ///
     /// # Panics
     /// In a predicate: it looks at ports.
@@ -191,8 +194,8 @@ impl Replay {
         self.core.trace()
     }
 
-    /// The decisions made so far. As the [script](ReplayConfig::script) of another replay they lead the
-    /// same program the same way.
+    /// The decisions made so far. As the [script](ReplayConfig::script) of another replay they lead
+    /// the same program the same way.
     #[must_use]
     pub fn decisions(&self) -> Vec<Decision> {
         self.core.decisions()
@@ -205,8 +208,8 @@ impl Replay {
 }
 
 impl Drop for Replay {
-    /// Its queues refuse tasks from now on; the items of what never started go back to where they came
-    /// from, and timers are given up.
+    /// Its queues refuse tasks from now on; the items of what never started go back to where they
+    /// came from, and timers are given up.
     fn drop(&mut self) {
         self.core.close();
     }

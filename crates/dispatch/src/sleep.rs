@@ -80,7 +80,8 @@ impl Sleep {
         }
     }
 
-    /// Called after work for worker `index` alone was queued. `true` when the worker had to be woken.
+    /// Called after work for worker `index` alone was queued. `true` when the worker had to be
+    /// woken.
     #[inline]
     pub(crate) fn notify_worker(&self, index: usize) -> bool {
         fence(Ordering::SeqCst);
@@ -116,9 +117,9 @@ impl Sleep {
         self.slots.len() - self.counts().sleeping as usize <= self.cores
     }
 
-    /// Whether all workers sleep, and found nothing in their last look: what was queued before has been
-    /// run. The number of wake-ups so far; unchanged between two looks means that nobody was woken
-    /// between them.
+    /// Whether all workers sleep, and found nothing in their last look: what was queued before has
+    /// been run. The number of wake-ups so far; unchanged between two looks means that nobody was
+    /// woken between them.
     pub(crate) fn all_asleep(&self) -> Option<usize> {
         let roster = self.roster.lock();
         // Relaxed: written under the roster's lock.
@@ -154,7 +155,8 @@ impl Sleep {
             self.counts
                 .fetch_add(SLEEPING - SEARCHING, Ordering::SeqCst);
         }
-        // Orders "I sleep" before the last look for work: the fences in `notify_*` are its partners.
+        // Orders "I sleep" before the last look for work: the fences in `notify_*` are its
+        // partners.
         fence(Ordering::SeqCst);
         let mut stay = !has_work();
         if stay && self.note_look(index) {

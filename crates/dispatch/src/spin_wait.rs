@@ -7,11 +7,12 @@ use std::time::Duration;
 
 /// One wait of an async task, held by the waiting future.
 ///
-/// A task that waits for a message from another core gets it after a cache-line transfer (0.1 µs) if
-/// it looks, and after tens of microseconds if it has been put to sleep. So it looks: while its worker
-/// has nothing else to run it spins, a slice at a time; when the worker has other work it lets that
-/// run and comes back in its turn. After what waking it would cost, [`DispatcherConfig::wake_cost`](crate::DispatcherConfig::wake_cost),
-/// it should sleep; where other threads want the core, which it offers them, after as much of its own time, and
+/// A task that waits for a message from another core gets it after a cache-line transfer (0.1 µs)
+/// if it looks, and after tens of microseconds if it has been put to sleep. So it looks: while its
+/// worker has nothing else to run it spins, a slice at a time; when the worker has other work it
+/// lets that run and comes back in its turn. After what waking it would cost,
+/// [`DispatcherConfig::wake_cost`](crate::DispatcherConfig::wake_cost), it should sleep; where
+/// other threads want the core, which it offers them, after as much of its own time, and
 /// [`Backoff::GIVEN`] times that at most.
 #[derive(Debug)]
 pub struct SpinWait {
@@ -67,7 +68,8 @@ impl SpinWait {
         worker::with_current(|worker| self.wait_on(worker, cx, ready)).unwrap_or(Advice::Sleep)
     }
 
-    /// How the wait goes on that has lasted. Most end before: they need not know what a wake-up costs here.
+    /// How the wait goes on that has lasted. Most end before: they need not know what a wake-up
+    /// costs here.
     fn backoff(&mut self, worker: &Worker) -> &mut Backoff {
         if !self.backoff.has_begun() {
             self.backoff = Backoff::new(worker.pool().wake_cost);

@@ -1,8 +1,9 @@
-//! Handlers that hold their worker too long: seen by a thread that looks at all workers now and then.
+//! Handlers that hold their worker too long: seen by a thread that looks at all workers now and
+//! then.
 //!
-//! A worker of a dispatcher that is watched writes down what it begins to run, in a slot of its own; it
-//! never looks at a clock. The watcher sees whether that has changed since its last look. A dispatcher
-//! that is not watched pays for one comparison with null.
+//! A worker of a dispatcher that is watched writes down what it begins to run, in a slot of its
+//! own; it never looks at a clock. The watcher sees whether that has changed since its last look. A
+//! dispatcher that is not watched pays for one comparison with null.
 
 use motet_sync::{CachePadded, Condvar, Mutex};
 use std::fmt;

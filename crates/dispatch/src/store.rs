@@ -1,10 +1,11 @@
 //! Where the tasks of a queue wait that discards its oldest: one place for all, in strict order.
 //!
-//! "The oldest" has a meaning only where all tasks wait in one line, so such a queue uses neither the
-//! workers' deques nor the injector. It pays a lock for each task; other queues do not know of it.
+//! "The oldest" has a meaning only where all tasks wait in one line, so such a queue uses neither
+//! the workers' deques nor the injector. It pays a lock for each task; other queues do not know of
+//! it.
 //!
-//! Tasks at home on a worker are in a lane of their own. In each lane the tasks that must be kept are
-//! apart from the others, so that the oldest that may go is found at once.
+//! Tasks at home on a worker are in a lane of their own. In each lane the tasks that must be kept
+//! are apart from the others, so that the oldest that may go is found at once.
 
 use crate::Task;
 use motet_sync::Mutex;

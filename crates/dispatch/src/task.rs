@@ -37,8 +37,8 @@ pub trait Run: Send + Sized + 'static {
     }
 
     /// The task has not started and will not, because a causality that
-    /// [skips](crate::Causality::skipping_unstarted) such tasks was cancelled. The default drops the
-    /// body.
+    /// [skips](crate::Causality::skipping_unstarted) such tasks was cancelled. The default drops
+    /// the body.
     fn skip(task: TaskBox<Self>) {
         drop(task);
     }
@@ -116,7 +116,8 @@ impl Header {
             .with_mut(|cell| unsafe { ptr::replace(cell, causalities) })
     }
 
-    // Relaxed everywhere: only the owner touches the link; ownership moves by queues that synchronise.
+    // Relaxed everywhere: only the owner touches the link; ownership moves by queues that
+    // synchronise.
     #[inline]
     pub(crate) fn next(&self) -> *mut Header {
         self.next.load(Ordering::Relaxed)
@@ -164,8 +165,8 @@ impl<R: Run> TaskBox<R> {
         TaskBox::build(causalities, || body)
     }
 
-    /// Allocates the node and then makes the body: its fields are written where they stay, instead of
-    /// copied there together.
+    /// Allocates the node and then makes the body: its fields are written where they stay, instead
+    /// of copied there together.
     #[inline]
     #[must_use]
     pub fn build(causalities: Causalities, body: impl FnOnce() -> R) -> Self {
@@ -255,9 +256,9 @@ impl<R> Drop for TaskBox<R> {
     }
 }
 
-// SAFETY: a TaskBox owns its body. `R: Send` and not `R: Run`: a body may be `Run` only for types that live
-// for ever, and the compiler, which forgets lifetimes when it asks whether a future is `Send`, could not
-// answer for those then.
+// SAFETY: a TaskBox owns its body. `R: Send` and not `R: Run`: a body may be `Run` only for types
+// that live for ever, and the compiler, which forgets lifetimes when it asks whether a future is
+// `Send`, could not answer for those then.
 unsafe impl<R: Send> Send for TaskBox<R> {}
 
 impl<R: Run> fmt::Debug for TaskBox<R> {
@@ -297,7 +298,8 @@ impl Task {
     }
 
     /// As [`Task::run`], for the queues: a task that must not start any more
-    /// ([`Causality::skipping_unstarted`](crate::Causality::skipping_unstarted)) is skipped instead.
+    /// ([`Causality::skipping_unstarted`](crate::Causality::skipping_unstarted)) is skipped
+    /// instead.
     ///
     /// # Panics
     /// When the work does; workers catch this.

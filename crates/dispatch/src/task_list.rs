@@ -113,8 +113,9 @@ impl<R: Run> BoxList<R> {
         self.links.push_front(task.into_task().into_header());
     }
 
-    /// Puts a task where it belongs in a list that is in order: behind those that `goes_before` says
-    /// come before it. Tasks that come in their order, or in the opposite one, take no time to speak of.
+    /// Puts a task where it belongs in a list that is in order: behind those that `goes_before`
+    /// says come before it. Tasks that come in their order, or in the opposite one, take no time to
+    /// speak of.
     pub fn insert(&mut self, task: TaskBox<R>, goes_before: impl Fn(&R, &R) -> bool) {
         let before = |node: NonNull<Header>| {
             // SAFETY: the list owns its nodes, all with body R.
@@ -267,7 +268,8 @@ impl Links {
         match NonNull::new(after) {
             None => self.push_front(node),
             Some(_) if after == self.tail => self.push_back(node),
-            // SAFETY: `after` is a node of this list, and the caller passes the ownership of `node`.
+            // SAFETY: `after` is a node of this list, and the caller passes the ownership of
+            // `node`.
             Some(after) => unsafe {
                 node.as_ref().set_next(after.as_ref().next());
                 after.as_ref().set_next(node.as_ptr());

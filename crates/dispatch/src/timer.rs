@@ -21,8 +21,8 @@ impl Clock {
     }
 }
 
-/// Queues `task` on `queue`, `span` from now. It claims no room: a full queue may exceed its depth by it.
-/// If the queue has been stopped by then the task is [cleaned up](Task::cleanup).
+/// Queues `task` on `queue`, `span` from now. It claims no room: a full queue may exceed its depth
+/// by it. If the queue has been stopped by then the task is [cleaned up](Task::cleanup).
 ///
 /// The timer keeps the task until it fires or is [cancelled](Timer::cancel), which cleans it up.
 ///
@@ -52,10 +52,10 @@ pub fn after(queue: &(impl Enqueue + ?Sized), span: Duration, task: Task) -> Tim
     clock.schedule(clock.in_future(span), TaskBox::new(later).into_task())
 }
 
-/// Queues a task on `queue` every `period`, which runs `work` with the time for which it was set. The
-/// times do not drift; a beat for which a full queue has no room is left out, and counted as refused
-/// there. Beats may overlap on a dispatcher with several threads. A queue that has been stopped ends
-/// the timer.
+/// Queues a task on `queue` every `period`, which runs `work` with the time for which it was set.
+/// The times do not drift; a beat for which a full queue has no room is left out, and counted as
+/// refused there. Beats may overlap on a dispatcher with several threads. A queue that has been
+/// stopped ends the timer.
 ///
 /// # Panics
 /// When the period is zero, and as [`after`].

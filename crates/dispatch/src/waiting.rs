@@ -17,9 +17,9 @@ pub trait Waiter: Send + Sync {
     /// What is waited for; `None` when the wait is over. Ports may be locked for a moment to look.
     fn awaits(&self) -> Option<Awaited>;
 
-    /// The dispatcher in whose list this stands has ended. A future wakes its task, which its queue then
-    /// drops; a task of somebody else looks once more and goes on waiting. Called under no lock. (Does
-    /// nothing, unless overridden.)
+    /// The dispatcher in whose list this stands has ended. A future wakes its task, which its queue
+    /// then drops; a task of somebody else looks once more and goes on waiting. Called under no
+    /// lock. (Does nothing, unless overridden.)
     fn dispatcher_ended(&self) {}
 }
 
@@ -48,8 +48,8 @@ pub struct Wait {
 /// What is waited for at one port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitPart {
-    /// The port, with its number and the type of its items; for who waits for room, the room in it or in
-    /// a queue.
+    /// The port, with its number and the type of its items; for who waits for room, the room in it
+    /// or in a queue.
     pub port: String,
     /// The items that are there, wanted or not; the room that is there.
     pub there: usize,

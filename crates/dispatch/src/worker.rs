@@ -53,8 +53,8 @@ pub(crate) struct Worker {
     spares: Spares,
 }
 
-/// How long a worker looks for work before it sleeps: about what waking it costs, so that the wait is
-/// never more than about twice as dear as the better of looking and sleeping.
+/// How long a worker looks for work before it sleeps: about what waking it costs, so that the wait
+/// is never more than about twice as dear as the better of looking and sleeping.
 const SEARCH: Duration = Duration::from_micros(60);
 
 /// How long waits keep the core after another worker was woken: a few times what that takes.
@@ -63,7 +63,8 @@ const WAKING: Duration = Duration::from_micros(150);
 /// Every so many tasks a worker with work of its own looks whether another one has more.
 const BALANCE_TURN: u32 = 64;
 
-/// Every so many tasks a worker lets the references go that it keeps: it will keep those that it still uses.
+/// Every so many tasks a worker lets the references go that it keeps: it will keep those that it
+/// still uses.
 const SPARING_TURN: u32 = 16 * BALANCE_TURN;
 
 motet_sync::thread_local! {
@@ -112,8 +113,8 @@ pub(crate) fn run_again(task: Task) {
     debug_assert!(task.is_none(), "only a worker grants another turn");
 }
 
-/// Queues `task` at the worker of this thread; `Ok(true)` when other workers can see it and have not
-/// been told. Gives it back when this thread is not a worker of the queue's dispatcher.
+/// Queues `task` at the worker of this thread; `Ok(true)` when other workers can see it and have
+/// not been told. Gives it back when this thread is not a worker of the queue's dispatcher.
 #[inline]
 pub(crate) fn push_local(queue: &QueueCore, task: Task) -> Result<bool, Task> {
     push(queue, task, Local::push)
@@ -132,15 +133,16 @@ pub(crate) fn push_home(queue: &QueueCore, home: usize, task: Task) -> Result<bo
     })
 }
 
-/// Wakes a worker, if one sleeps and none is looking for work, for tasks that this thread has queued
-/// with [`Enqueue::admit_here`](crate::Enqueue::admit_here).
+/// Wakes a worker, if one sleeps and none is looking for work, for tasks that this thread has
+/// queued with [`Enqueue::admit_here`](crate::Enqueue::admit_here).
 #[inline]
 pub fn announce() {
     with_current(|worker| worker.registry.pool.sleep.notify_any());
 }
 
-/// This thread has woken a sleeping worker, whose answer its tasks may wait for. If they gave the core
-/// away now they might lose it for a time slice of milliseconds, and the other would find them gone.
+/// This thread has woken a sleeping worker, whose answer its tasks may wait for. If they gave the
+/// core away now they might lose it for a time slice of milliseconds, and the other would find them
+/// gone.
 #[cold]
 pub(crate) fn expect_sleeper() {
     with_current(|worker| worker.patient_until.set(Some(Instant::now() + WAKING)));
@@ -234,8 +236,8 @@ impl Worker {
         }
         let mut locals = self.locals.borrow();
         if locals.len() <= queue.slot {
-            // Made a moment ago. Were its first tasks left in the injector, the next ones, which find
-            // it known, would overtake them.
+            // Made a moment ago. Were its first tasks left in the injector, the next ones, which
+            // find it known, would overtake them.
             drop(locals);
             self.learn();
             locals = self.locals.borrow();
@@ -293,8 +295,9 @@ impl Worker {
         }
     }
 
-    /// Takes a share of another worker's tasks if it has more than this one: chains of tasks that each
-    /// queue the next keep every worker busy and would never be stolen, however unevenly they lie.
+    /// Takes a share of another worker's tasks if it has more than this one: chains of tasks that
+    /// each queue the next keep every worker busy and would never be stolen, however unevenly they
+    /// lie.
     #[cold]
     fn balance(&self, slot: usize) {
         let workers = self.pool().workers();
@@ -334,8 +337,8 @@ impl Worker {
             watch.rest(self.index);
         }
         sleep.start_search();
-        // Not at the first look, which comes at once: of a worker that queues small tasks as fast as it can, a thief who waits a
-        // moment gets many of them at a time, not one.
+        // Not at the first look, which comes at once: of a worker that queues small tasks as fast
+        // as it can, a thief who waits a moment gets many of them at a time, not one.
         let mut robs = false;
         loop {
             let mut backoff = Backoff::new(SEARCH);

@@ -1,9 +1,10 @@
 //! From a request to its answer: who may ask, where the request goes.
 
 use crate::body::{Reply, json, typed};
+use crate::caller::Caller;
 use crate::problem::Refusal;
 use crate::site::Site;
-use crate::{events, metrics, openapi, resource, target::Target};
+use crate::{console, events, metrics, openapi, resource, target::Target};
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::{Method, Request, StatusCode};
@@ -85,8 +86,12 @@ async fn route(site: &Site, request: Request<Incoming>) -> Result<Reply, Refusal
     match target.path.as_str() {
         "/healthz" => return only_get(&request, || json(&json!({"status": "ok"}))),
         "/readyz" => return only_get(&request, || readiness(site)),
+        path if console::is_of(path) => {
+            return console::answer(path, request.method(), request.headers());
+        }
         _ => {}
     }
+    let caller = Caller::of(site, request.headers())?;
     let Ok(_place) = site.in_flight.try_acquire() else {
         let most = site.limits.in_flight;
         return Err(Refusal::busy(format!(
@@ -104,9 +109,9 @@ async fn route(site: &Site, request: Request<Incoming>) -> Result<Reply, Refusal
             match rest.as_slice() {
                 [dash, events] if dash == "-" && events == "events" => {
                     only_reads(&request)?;
-                    events::stream(site, &service, &target, request.headers()).await
+                    events::stream(site, &service, &target, request.headers(), &caller).await
                 }
-                _ => resource::answer(site, &service, &rest, &target, request).await,
+                _ => resource::answer(site, &service, &rest, &target, request, &caller).await,
             }
         }
     }

@@ -20,6 +20,10 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Names under which it may be asked for, beside `localhost` and the loopback addresses.
     pub hosts: Vec<String>,
+    /// Its certificate, and the tokens of those who may call: then it speaks TLS. Needed for an address that other
+    /// machines can reach.
+    #[cfg(feature = "tls")]
+    pub keys: Option<crate::Keys>,
     /// What it takes at most.
     pub limits: Limits,
 }
@@ -67,6 +71,8 @@ impl Config {
         Config {
             listen,
             hosts: Vec::new(),
+            #[cfg(feature = "tls")]
+            keys: None,
             limits: Limits::default(),
         }
     }
@@ -93,8 +99,8 @@ impl fmt::Display for StartError {
         match self {
             StartError::Exposed(address) => write!(
                 f,
-                "{address} can be reached from other machines, and this server asks nobody who he is; \
-                 listen on 127.0.0.1 or [::1]"
+                "{address} can be reached from other machines, and without keys this server asks nobody who he is; \
+                 listen on 127.0.0.1 or [::1], or make keys by `motet keys new DIR` and give them: --keys DIR"
             ),
             StartError::Listen(address, why) => {
                 write!(

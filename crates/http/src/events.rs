@@ -1,6 +1,7 @@
 //! Notifications as server-sent events.
 
 use crate::body::{Body, Reply};
+use crate::caller::Caller;
 use crate::problem::Refusal;
 use crate::resource::text;
 use crate::site::Site;
@@ -9,7 +10,8 @@ use hyper::Response;
 use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderMap, HeaderValue};
 use motet_ports::Port;
-use motet_service::{AnyClient, AnyNotification, Subscribe, Value};
+use motet_service::{AnyClient, AnyNotification, Options, Subscribe, Value};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
@@ -26,8 +28,12 @@ pub(crate) async fn stream(
     service: &AnyClient,
     target: &Target,
     headers: &HeaderMap,
+    caller: &Caller,
 ) -> Result<Reply, Refusal> {
-    let (id, port) = service.subscribe(how(target, headers)?).await?;
+    let mut options = Options::default();
+    options.principal = Some(Arc::clone(&caller.role));
+    let how = how(target, headers)?;
+    let (id, port) = service.subscribe_with(how, options).await?;
     let (sender, receiver) = mpsc::channel(AHEAD);
     let (service, stop) = (service.clone(), site.stop.clone());
     tokio::spawn(async move {

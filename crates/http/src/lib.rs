@@ -17,9 +17,10 @@
 //! | `OPTIONS /drive`, `GET /drive/-/lookup` | Lookup |
 //! | `POST /drive/-/drop` | Drop |
 //! | `GET /drive/-/events?type=update&sync=1` | Subscribe: server-sent events; `Last-Event-ID` resumes |
+//! | `/console/` | a page that shows all of it |
 //! | `/`, `/openapi.json`, `/metrics`, `/healthz`, `/readyz` | the node |
 //!
-//! A call may say `Motet-Timeout` (milliseconds) and `Idempotency-Key`. A fault is `application/problem+json`
+//! A call may say `Motet-Timeout` (milliseconds), `Idempotency-Key`, and `Motet-Capture: 1` (`/sys/debug` keeps it). A fault is `application/problem+json`
 //! (RFC 9457), whose member `fault` is the fault itself. Its status says whether another try may help: 503 comes with
 //! `Retry-After`, and was not carried out.
 //!
@@ -65,10 +66,18 @@
 //! `peer.rs` (the other side).
 #![forbid(unsafe_code)]
 
+mod access;
 mod answer;
 mod body;
+mod caller;
 mod config;
+mod console;
 mod events;
+#[cfg(feature = "tls")]
+mod keys;
+#[cfg(not(feature = "tls"))]
+#[path = "keys_absent.rs"]
+mod keys;
 mod lines;
 mod metrics;
 mod openapi;
@@ -80,7 +89,10 @@ mod site;
 mod target;
 mod watch;
 
+pub use access::Access;
 pub use config::{Config, Limits, StartError};
+#[cfg(feature = "tls")]
+pub use keys::{Keys, KeysError};
 pub use peer::Peer;
 pub use server::Server;
 pub use watch::{Told, Watch};

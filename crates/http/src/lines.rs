@@ -1,18 +1,25 @@
 //! Connections to another node.
 
+use crate::access::Encryption;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::{Request, Response};
+use hyper::header::{AUTHORIZATION, HOST, HeaderValue};
+use hyper::http::request::Builder;
+use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use motet_service::{Fault, Value};
 use motet_sync::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 /// The connections, as its thread has them.
 pub(crate) struct Lines {
     /// `host:port`.
     pub(crate) host: String,
+    /// The header `Authorization`.
+    pub(crate) token: Option<HeaderValue>,
+    pub(crate) encryption: Option<Encryption>,
     pub(crate) idle: Mutex<Vec<SendRequest<Full<Bytes>>>>,
 }
 
@@ -62,12 +69,22 @@ impl Lines {
         let stream = TcpStream::connect(&self.host).await;
         let stream = stream.map_err(|why| why.to_string())?;
         drop(stream.set_nodelay(true));
-        let (line, connection) = http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|why| why.to_string())?;
-        // Its failures are those of its requests.
-        tokio::spawn(async move { drop(connection.await) });
-        Ok(line)
+        match &self.encryption {
+            None => shake(stream).await,
+            Some(encryption) => shake(encryption.connect(stream).await?).await,
+        }
+    }
+
+    /// The head of a request for this place.
+    pub(crate) fn request(&self, method: &Method, place: String) -> Builder {
+        let request = Request::builder()
+            .method(method)
+            .uri(place)
+            .header(HOST, &self.host);
+        match &self.token {
+            None => request,
+            Some(token) => request.header(AUTHORIZATION, token),
+        }
     }
 
     pub(crate) fn give_back(&self, line: SendRequest<Full<Bytes>>) {
@@ -76,6 +93,17 @@ impl Lines {
             idle.push(line);
         }
     }
+}
+
+/// Begins HTTP on a connection.
+async fn shake(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+) -> Result<SendRequest<Full<Bytes>>, String> {
+    let shaken = http1::handshake(TokioIo::new(stream)).await;
+    let (line, connection) = shaken.map_err(|why| why.to_string())?;
+    // Its failures are those of its requests.
+    tokio::spawn(async move { drop(connection.await) });
+    Ok(line)
 }
 
 /// The fault that an answer tells, of a node or of whoever stands between.

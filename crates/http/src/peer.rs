@@ -1,11 +1,12 @@
 //! The other side: calls of services of another node.
 
+use crate::access::{Access, Encryption, cannot};
 use crate::lines::{Failed, Lines, encode, fault_of, send};
 use crate::watch::{Told, Watch, watch};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, ETAG, HOST, IF_MATCH};
-use hyper::{Method, Request, Uri};
+use hyper::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_MATCH};
+use hyper::{Method, Uri};
 use motet_service::{Client, ContractClient, Fault, FaultCode, Options, Remote, Value};
 use motet_sync::Mutex;
 use motet_sync::thread::spawn_named;
@@ -74,16 +75,31 @@ impl Peer {
     /// # Errors
     /// A fault when that is no such address, or the system gives no thread.
     pub fn at(url: &str) -> Result<Peer, Fault> {
+        Peer::with(url, &Access::default())
+    }
+
+    /// The node at `url` that asks who calls, such as `https://robot.example:50000`.
+    ///
+    /// # Errors
+    /// As [`Peer::at`]; and when what `access` has does not fit: a token goes to `https` only, which needs the
+    /// certificate of an authority.
+    pub fn with(url: &str, access: &Access) -> Result<Peer, Fault> {
         let wrong = || {
             let reason = format!("{url:?} is no address of a node; write http://127.0.0.1:50000");
             Fault::new(FaultCode::UnknownService, reason)
         };
         let uri: Uri = url.parse().map_err(|_| wrong())?;
-        let is_plain = uri.scheme_str() == Some("http") && matches!(uri.path(), "" | "/");
+        let scheme = uri.scheme_str().ok_or_else(wrong)?;
+        let is_plain = matches!(scheme, "http" | "https") && matches!(uri.path(), "" | "/");
         let name = uri.host().filter(|_| is_plain).ok_or_else(wrong)?;
-        let host = format!("{name}:{}", uri.port_u16().unwrap_or(80));
+        let is_encrypted = scheme == "https";
+        let port = if is_encrypted { 443 } else { 80 };
+        let host = format!("{name}:{}", uri.port_u16().unwrap_or(port));
+        let encryption = is_encrypted.then(|| Encryption::new(name, access));
         let lines = Arc::new(Lines {
             host: host.clone(),
+            token: token(access, is_encrypted)?,
+            encryption: encryption.transpose()?,
             idle: Mutex::default(),
         });
         let no_thread = |why| {
@@ -107,7 +123,7 @@ impl Peer {
             });
         };
         drop(spawn_named("motet-http-peer", body).map_err(no_thread)?);
-        let url = format!("http://{host}");
+        let url = format!("{scheme}://{host}");
         Ok(Peer(Arc::new(Door { url, asked })))
     }
 
@@ -168,6 +184,22 @@ impl Peer {
             _peer: peer,
         })
     }
+}
+
+/// The header that tells the token, which nobody may read on the way.
+fn token(access: &Access, is_encrypted: bool) -> Result<Option<HeaderValue>, Fault> {
+    let Some(token) = &access.token else {
+        return Ok(None);
+    };
+    if !is_encrypted {
+        return Err(cannot(
+            "a token would be sent in the clear; call the node by https, or without a token",
+        ));
+    }
+    let header = HeaderValue::try_from(format!("Bearer {}", token.trim()));
+    let mut header = header.map_err(|_| cannot("the token is no text of one line"))?;
+    header.set_sensitive(true);
+    Ok(Some(header))
 }
 
 fn crowded(path: &str) -> Fault {
@@ -276,10 +308,8 @@ async fn once(
         name => (Method::POST, format!("{}/-/{}", encode(path), encode(name))),
     };
     let left = until.saturating_duration_since(Instant::now()).as_millis();
-    let mut request = Request::builder()
-        .method(&method)
-        .uri(place)
-        .header(HOST, &lines.host)
+    let mut request = lines
+        .request(&method, place)
         .header("motet-timeout", left.to_string());
     if let Some(key) = &options.key {
         request = request.header("idempotency-key", &**key);

@@ -1,7 +1,7 @@
 //! Refusals: faults as statuses and `application/problem+json` (RFC 9457).
 
 use crate::body::{Body, Reply};
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use motet_service::{Fault, FaultCode};
 use serde_json::json;
@@ -76,6 +76,9 @@ impl Refusal {
         headers.insert(CONTENT_TYPE, problem);
         if let Some(allow) = self.allow {
             headers.insert(ALLOW, HeaderValue::from_static(allow));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if let Some(span) = fault.retry_in() {
             // The header knows whole seconds only; `fault` in the body is exact.

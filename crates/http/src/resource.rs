@@ -1,6 +1,7 @@
 //! A service as a resource: its state, parts of it, and its operations.
 
 use crate::body::{Reply, empty, json};
+use crate::caller::Caller;
 use crate::problem::Refusal;
 use crate::site::Site;
 use crate::target::{Target, body_of, parameters};
@@ -12,6 +13,7 @@ use hyper::header::{
 };
 use hyper::{Method, Request, StatusCode};
 use motet_service::{AnyClient, Fault, FaultCode, Options, Value, Verb};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -24,10 +26,14 @@ pub(crate) async fn answer(
     rest: &[String],
     target: &Target,
     request: Request<Incoming>,
+    caller: &Caller,
 ) -> Result<Reply, Refusal> {
-    let options = options(request.headers())?;
+    let options = options(request.headers(), caller)?;
     match rest {
         [dash, name] if dash == "-" => {
+            if !reads(service, name) {
+                caller.may_change()?;
+            }
             operation(site, service, name, target, options, request).await
         }
         [] => match *request.method() {
@@ -36,10 +42,12 @@ pub(crate) async fn answer(
                 None => state(service, options, request.headers()).await,
             },
             Method::PUT => {
+                caller.may_change()?;
                 let body = body(site, request, &["application/json"]).await?;
                 Ok(json(&service.call_with("replace", body, options).await?))
             }
             Method::PATCH => {
+                caller.may_change()?;
                 let kinds = ["application/merge-patch+json", "application/json"];
                 let body = body(site, request, &kinds).await?;
                 Ok(json(&service.call_with("patch", body, options).await?))
@@ -72,10 +80,9 @@ pub(crate) async fn answer(
 }
 
 /// What the headers say of the call.
-fn options(headers: &HeaderMap) -> Result<Options, Refusal> {
+fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, Refusal> {
     let mut options = Options::default();
-    // Whoever comes from outside is somebody: rules are for him, too.
-    options.principal = Some("anonymous".into());
+    options.principal = Some(Arc::clone(&caller.role));
     if let Some(span) = text(headers, "motet-timeout")? {
         let span = span.parse().map_err(|_| {
             let reason = format!("Motet-Timeout is {span:?}; write milliseconds, such as 250");
@@ -90,6 +97,14 @@ fn options(headers: &HeaderMap) -> Result<Options, Refusal> {
         }
         options.key = Some(key.into());
     }
+    options.capture = match text(headers, "motet-capture")? {
+        None | Some("0") => false,
+        Some("1") => true,
+        Some(other) => {
+            let reason = format!("Motet-Capture is {other:?}; write 1, or leave it out");
+            return Err(Refusal::bad(reason));
+        }
+    };
     match text(headers, IF_MATCH.as_str())? {
         None | Some("*") => {}
         Some(tag) => {
@@ -160,6 +175,16 @@ fn lookup(service: &AnyClient) -> Result<Value, Refusal> {
     written.map_err(|why| Fault::failed(format!("Lookup does not fit JSON: {why}")).into())
 }
 
+/// Whether the operation of this name changes nothing.
+fn reads(service: &AnyClient, name: &str) -> bool {
+    let is_query = || {
+        let info = service.lookup();
+        let mut operations = info.operations.iter();
+        operations.any(|own| own.name == name && own.verb == Verb::Query)
+    };
+    matches!(name, "get" | "lookup") || is_query()
+}
+
 /// An operation by its name.
 async fn operation(
     site: &Site,
@@ -171,7 +196,7 @@ async fn operation(
 ) -> Result<Reply, Refusal> {
     let info = service.lookup();
     let own = info.operations.iter().find(|own| own.name == name);
-    let reads = own.is_some_and(|own| own.verb == Verb::Query) || name == "get";
+    let reads = reads(service, name);
     let body = match *request.method() {
         Method::GET | Method::HEAD if name == "lookup" => return Ok(json(&lookup(service)?)),
         Method::GET | Method::HEAD if reads => body_of(&target.parameters),

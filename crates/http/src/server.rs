@@ -1,6 +1,8 @@
 //! The server: a thread with the accept loop, and a task for each connection.
 
 use crate::answer::answer;
+#[cfg(not(feature = "tls"))]
+use crate::keys::Keys;
 use crate::site::Site;
 use crate::{Config, StartError};
 use hyper::server::conn::http1;
@@ -13,7 +15,7 @@ use std::fmt;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::{sleep, timeout};
@@ -24,6 +26,7 @@ use tokio::time::{sleep, timeout};
 #[must_use = "the server stops when this is dropped"]
 pub struct Server {
     address: SocketAddr,
+    is_encrypted: bool,
     stop: watch::Sender<bool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -32,11 +35,17 @@ impl Server {
     /// Listens, and answers from now on.
     ///
     /// # Errors
-    /// The address can be reached from other machines, or is taken; or the system gives no thread.
+    /// The address can be reached from other machines and there are no keys, or it is taken; or the system gives no thread.
     pub fn start(node: &Node, config: Config) -> Result<Server, StartError> {
-        if !config.listen.ip().is_loopback() {
+        #[cfg(feature = "tls")]
+        let keys = config.keys;
+        #[cfg(not(feature = "tls"))]
+        let keys: Option<Keys> = None;
+        if keys.is_none() && !config.listen.ip().is_loopback() {
             return Err(StartError::Exposed(config.listen));
         }
+        let is_encrypted = keys.is_some();
+        let known = keys.iter().flat_map(|keys| keys.hosts());
         let taken = |why| StartError::Listen(config.listen, why);
         let listener = TcpListener::bind(config.listen).map_err(taken)?;
         listener.set_nonblocking(true).map_err(taken)?;
@@ -56,8 +65,10 @@ impl Server {
             hosts: config
                 .hosts
                 .iter()
+                .chain(known)
                 .map(|name| name.to_lowercase())
                 .collect(),
+            keys,
             in_flight: Semaphore::new(config.limits.in_flight),
             limits: config.limits,
             stop: stopped,
@@ -66,6 +77,7 @@ impl Server {
         let thread = spawn_named("motet-http", body).map_err(StartError::Thread)?;
         Ok(Server {
             address,
+            is_encrypted,
             stop,
             thread: Some(thread),
         })
@@ -75,6 +87,13 @@ impl Server {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Its URL, such as `http://127.0.0.1:50000`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.is_encrypted { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
     }
 
     /// Takes no more requests, ends the event streams, and waits for what runs, as long as the limits say.
@@ -116,7 +135,9 @@ async fn accept(listener: tokio::net::TcpListener, site: Arc<Site>) {
                 });
             }
             Err(_) => {
-                if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
+                // An answer that is not encrypted would be none.
+                let is_plain = site.keys.is_none();
+                if let (true, Ok(place)) = (is_plain, Arc::clone(&refusals).try_acquire_owned()) {
                     tokio::spawn(async move {
                         drop(timeout(Duration::from_secs(1), turn_away(stream)).await);
                         drop(place);
@@ -133,6 +154,16 @@ async fn accept(listener: tokio::net::TcpListener, site: Arc<Site>) {
 async fn serve(stream: TcpStream, site: Arc<Site>) {
     // Without it an answer is sent later, not never.
     drop(stream.set_nodelay(true));
+    let Some(keys) = &site.keys else {
+        return exchange(stream, site).await;
+    };
+    // Whoever does not speak TLS, or not in time, has nobody to be told by.
+    if let Ok(Ok(stream)) = timeout(site.limits.head_time, keys.accept(stream)).await {
+        exchange(stream, Arc::clone(&site)).await;
+    }
+}
+
+async fn exchange(stream: impl AsyncRead + AsyncWrite + Unpin, site: Arc<Site>) {
     let (limits, mut stop) = (site.limits.clone(), site.stop.clone());
     let service = service_fn(move |request| {
         let site = Arc::clone(&site);

@@ -1,6 +1,7 @@
 //! What all requests of a server share.
 
 use crate::Limits;
+use crate::keys::Keys;
 use motet_service::Node;
 use tokio::sync::{Semaphore, watch};
 
@@ -8,6 +9,7 @@ use tokio::sync::{Semaphore, watch};
 pub(crate) struct Site {
     pub(crate) node: Node,
     pub(crate) hosts: Vec<String>,
+    pub(crate) keys: Option<Keys>,
     pub(crate) limits: Limits,
     pub(crate) in_flight: Semaphore,
     pub(crate) stop: watch::Receiver<bool>,

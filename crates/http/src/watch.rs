@@ -2,9 +2,8 @@
 
 use crate::lines::{Failed, Lines, encode, fault_of, send};
 use http_body_util::{BodyExt, Full};
-use hyper::Request;
+use hyper::Method;
 use hyper::body::Bytes;
-use hyper::header::HOST;
 use motet_service::{Fault, FaultCode, Value};
 use std::any::Any;
 use std::sync::Arc;
@@ -128,7 +127,7 @@ async fn stream(
     is_open: &mut bool,
 ) -> Result<(), Failed> {
     let place = format!("{}/-/events?{query}", encode(path));
-    let mut request = Request::builder().uri(place).header(HOST, &lines.host);
+    let mut request = lines.request(&Method::GET, place);
     if let Some(last) = came.last {
         request = request.header("last-event-id", last.to_string());
     }

@@ -1,6 +1,6 @@
 //! Deterministic annealing with mass-constrained centres.
 
-mod axes;
+pub(crate) mod axes;
 mod exchange;
 mod phases;
 mod schedule;
@@ -10,7 +10,7 @@ use crate::finish::finish;
 use crate::lloyd::{Limit, Lloyd};
 use crate::prepare::Prepared;
 use crate::team::Team;
-use crate::{Clustering, Control, MiningError, ParameterError, Points, Progress};
+use crate::{Choice, Clustering, Control, MiningError, ParameterError, Points, Progress};
 use motet_comm::Communicator;
 use schedule::Schedule;
 
@@ -155,6 +155,34 @@ impl Annealing {
             done: 1.0,
         });
         Ok(found)
+    }
+
+    /// How many clusters, from 1 to `at_most`, the points speak for: [`Choice`] has the rule. The
+    /// field `clusters` does not count.
+    ///
+    /// # Errors
+    ///
+    /// As [`Annealing::fit`].
+    pub async fn choose(
+        &self,
+        comm: &Communicator,
+        points: &Points,
+        at_most: usize,
+        control: &Control<'_>,
+    ) -> Result<Choice, MiningError> {
+        let options = Annealing {
+            clusters: Clusters::Exactly(at_most),
+            ..self.clone()
+        };
+        options.check()?;
+        let team = Team::new(comm, control);
+        let prepared = Prepared::new(&team, points, 1).await?;
+        let options = Annealing {
+            clusters: Clusters::Exactly(prepared.tree.len().min(at_most + 1)),
+            ..options
+        };
+        let trace = Schedule::new(&options, &team, &prepared).splits().await?;
+        Ok(Choice::of(&trace, at_most))
     }
 
     /// The most clusters there may be.

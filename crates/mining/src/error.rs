@@ -101,6 +101,17 @@ pub enum MiningError {
         /// Its value after.
         after: f64,
     },
+    /// A quantity rose that cannot rise: a fault of the program.
+    Rose {
+        /// The quantity.
+        quantity: &'static str,
+        /// The step, from 0.
+        step: usize,
+        /// Its value before.
+        before: f64,
+        /// Its value after.
+        after: f64,
+    },
     /// A cancel token was set; all ranks stopped together.
     Cancelled,
     /// The ranks could not talk to each other.
@@ -139,6 +150,15 @@ impl fmt::Display for MiningError {
                 f,
                 "{quantity} fell from {before} to {after} at step {step}: please report it"
             ),
+            MiningError::Rose {
+                quantity,
+                step,
+                before,
+                after,
+            } => write!(
+                f,
+                "{quantity} rose from {before} to {after} at step {step}: please report it"
+            ),
             MiningError::Cancelled => write!(f, "the run was cancelled"),
             MiningError::Comm(_) => write!(f, "the ranks could not talk to each other"),
         }
@@ -156,6 +176,7 @@ impl std::error::Error for MiningError {
             | MiningError::Degenerate { .. }
             | MiningError::Impossible { .. }
             | MiningError::Fell { .. }
+            | MiningError::Rose { .. }
             | MiningError::Cancelled => None,
         }
     }

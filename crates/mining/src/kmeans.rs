@@ -8,7 +8,7 @@ use crate::prepare::Prepared;
 use crate::team::Team;
 use crate::{Clustering, Control, MiningError, ParameterError, Points, Progress};
 use motet_comm::Communicator;
-use start::Dice;
+pub(crate) use start::Dice;
 
 /// How K-means chooses its first centres.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -22,11 +22,14 @@
 //! |---|---|
 //! | K is known | [`Annealing`] with [`Clusters::Exactly`] |
 //! | K is not known, a scale is | [`Annealing`] with [`Clusters::Found`] |
+//! | neither is known | [`Annealing::choose`], [`Choice`] |
 //! | a baseline, or random restarts | [`KMeans`] |
 //! | places on the Earth | [`sphere`], then either |
 //! | columns of mixed units | [`Points::standardised`], then either |
+//! | rows of bits, as fingerprints | [`BitAnnealing`], [`Similar`] |
 //! | only dissimilarities of pairs are known | [`Pairwise`] |
 //! | only sequences of letters are known | [`Alignment`], then [`Pairwise`] |
+//! | pairs are to be seen in a plane | [`Scaling`] |
 //! | clusters overlap, or have shapes | [`Mixture`] |
 //! | sequences that hidden states show | [`Hmm`], [`HmmModel`] |
 //! | to watch or to stop a run | [`Control`] |
@@ -73,7 +76,9 @@
 mod agreement;
 mod align;
 mod annealing;
+mod bits;
 mod blocks;
+mod choice;
 mod clustering;
 mod control;
 mod distinct;
@@ -92,6 +97,7 @@ mod pairwise;
 mod points;
 mod power;
 mod prepare;
+mod scaling;
 mod sequences;
 mod soft;
 pub mod sphere;
@@ -104,6 +110,11 @@ mod tree;
 pub use agreement::adjusted_rand;
 pub use align::{Alignment, AlignmentKind, PairDistances, Scores};
 pub use annealing::{Annealing, Clusters};
+pub use bits::{
+    BitAnnealing, BitClustering, BitKMeans, Bits, FingerprintError, Likeness, Neighbour,
+    Neighbours, Similar,
+};
+pub use choice::Choice;
 pub use clustering::{Clustering, TraceStep};
 pub use control::{CancelToken, Control, Progress};
 pub use error::{DataError, MiningError, ParameterError, SequenceError};
@@ -112,5 +123,6 @@ pub use kmeans::{Init, KMeans};
 pub use mixture::{Covariance, Mixture, MixtureModel, MixtureStart};
 pub use pairwise::{Dissimilarities, Pairwise, PairwiseClustering};
 pub use points::Points;
+pub use scaling::{Scaled, Scaling, ScalingMethod, ScalingStep};
 pub use sequences::{Alphabet, Sequences};
 pub use steps::{HardStep, SoftStep, Steps};

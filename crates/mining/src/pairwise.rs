@@ -18,7 +18,7 @@ mod tests;
 
 use crate::clustering::TraceStep;
 use crate::team::Team;
-use crate::{Clusters, Control, MiningError, ParameterError, Progress};
+use crate::{Choice, Clusters, Control, MiningError, ParameterError, Progress};
 use critical::{Critical, Limit};
 use dissimilarities::normalised;
 use field::{Field, Sums};
@@ -134,7 +134,7 @@ impl Pairwise {
             weights: &weights,
             rows: team.share(pairs.len()),
         };
-        let (shares, trace) = self.anneal(&field, most, t_min).await?;
+        let (shares, trace) = self.anneal(&field, most, t_min, false).await?;
         let k = shares.len() / pairs.len();
         let labels = shares.chunks_exact(k).map(first_largest).collect();
         let (labels, sums) = field.freeze(labels, most, exactly).await?;
@@ -156,12 +156,42 @@ impl Pairwise {
         })
     }
 
-    /// Cools until every row is in one cluster; gives the last shares.
+    /// How many clusters, from 1 to `at_most`, the pairs speak for: [`Choice`] has the rule. The
+    /// field `clusters` does not count.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pairwise::fit`].
+    pub async fn choose(
+        &self,
+        comm: &Communicator,
+        pairs: &Dissimilarities,
+        weights: Option<&[f64]>,
+        at_most: usize,
+        control: &Control<'_>,
+    ) -> Result<Choice, MiningError> {
+        self.check(at_most, 0.0)?;
+        let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
+        let team = Team::new(comm, control);
+        let field = Field {
+            team: &team,
+            data: pairs,
+            weights: &weights,
+            rows: team.share(pairs.len()),
+        };
+        let most = pairs.len().min(at_most + 1);
+        let (_, trace) = self.anneal(&field, most, 0.0, true).await?;
+        Ok(Choice::of(&trace, at_most))
+    }
+
+    /// Cools until every row is in one cluster, or only until there are `most`; gives the last
+    /// shares.
     async fn anneal(
         &self,
         field: &Field<'_>,
         most: usize,
         t_min: f64,
+        splits_only: bool,
     ) -> Result<(Vec<f64>, Vec<TraceStep>), MiningError> {
         let shares = vec![1.0; field.weights.len()];
         let sums = field.sums(1, &shares).await?;
@@ -200,6 +230,9 @@ impl Pairwise {
                 free_energy: state.free_energy,
                 done: number as f64 / (number as f64 + 20.0),
             });
+            if clusters == most && splits_only {
+                break;
+            }
             if clusters == most || state.temperature < t_min {
                 state.power = self.last_mass_power;
                 let rows = state.shares.chunks_exact(clusters).zip(field.weights);

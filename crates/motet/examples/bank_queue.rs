@@ -1,4 +1,5 @@
-//! A bank in virtual time: customers who give up when they have waited too long, and one who has all the patience there is.
+//! A bank in virtual time: customers who give up when they have waited too long, and one who has
+//! all the patience there is.
 //!
 //! Without impatience it is the queue M/M/1, whose mean wait is known: the program compares.
 
@@ -10,7 +11,8 @@ use std::rc::Rc;
 const MINUTE: f64 = 1e6;
 const CUSTOMERS: u64 = 100_000;
 
-/// The mean wait in minutes of those who are served, its standard error, and the share of those who give up.
+/// The mean wait in minutes of those who are served, its standard error, and the share of those who
+/// give up.
 fn bank(patience: Option<f64>) -> (f64, f64, f64) {
     let simulation = Simulation::new(7);
     let counter = simulation.resource("counter", 1);

@@ -1,7 +1,7 @@
 //! Points clustered by deterministic annealing on all cores: the same bits on one rank and on many.
 //!
-//! Each rank works on its share of the points; a reduction over a fixed tree ends every pass, so the
-//! result does not depend on how the points were shared out.
+//! Each rank works on its share of the points; a reduction over a fixed tree ends every pass, so
+//! the result does not depend on how the points were shared out.
 
 use motet::World;
 use motet::mining::{Annealing, Clustering, Clusters, Control, Points, Progress};

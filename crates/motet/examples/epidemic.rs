@@ -1,11 +1,13 @@
-//! An epidemic on a ring of towns: people fall ill, travel to the towns next to theirs, and recover.
+//! An epidemic on a ring of towns: people fall ill, travel to the towns next to theirs, and
+//! recover.
 //!
 //! ```text
 //!   … ─ town 11 ─ town 12 ─ town 13 ─ …      an ill person meets people, and sends some of the illness on by train
 //! ```
 //!
-//! Each town is a logical process, and each meeting, journey and recovery an event. The run is the same in every mode and on any
-//! number of ranks (`motet run -t 2 -m 2 -- epidemic`); the program compares all modes.
+//! Each town is a logical process, and each meeting, journey and recovery an event. The run is the
+//! same in every mode and on any number of ranks (`motet run -t 2 -m 2 -- epidemic`); the program
+//! compares all modes.
 
 use motet::sim::{Logical, Mode, Model, Options, Out, SimError, Time, mix};
 use motet::{Communicator, Current, World};
@@ -110,7 +112,8 @@ fn main() {
         })
         .expect("the model keeps its promises");
     let [recovered, checksum] = results[0];
-    // Who is ill infects 2.5 others while most are healthy: nine in ten fall ill (R₀ = 2.5, final size 0.893).
+    // Who is ill infects 2.5 others while most are healthy: nine in ten fall ill (R₀ = 2.5, final
+    // size 0.893).
     let share = recovered as f64 / f64::from(PEOPLE) / TOWNS as f64;
     assert!((0.82..0.96).contains(&share), "{share}");
     if world.process().0 == 0 {

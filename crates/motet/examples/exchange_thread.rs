@@ -1,4 +1,5 @@
-//! The papers' exchange thread: computations on a ring that post to both neighbours and wait for both, stage after stage.
+//! The papers' exchange thread: computations on a ring that post to both neighbours and wait for
+//! both, stage after stage.
 //!
 //! ```text
 //!  ──► (from left) ─┐                     ┌─► (from left) of the right neighbour
@@ -8,8 +9,9 @@
 //!  after the last stage: [i] ──► (end), and the first computation waits for one item of each
 //! ```
 //!
-//! A port for each side, joined, so that a neighbour who is a stage ahead is not taken for the other one; the papers had one
-//! port and counted two items. The waits hold no thread, so there may be more computations than cores.
+//! A port for each side, joined, so that a neighbour who is a stage ahead is not taken for the
+//! other one; the papers had one port and counted two items. The waits hold no thread, so there may
+//! be more computations than cores.
 
 use motet::dispatch::spawn;
 use motet::ports::select;
@@ -38,7 +40,8 @@ fn main() {
     }
 }
 
-/// How many ways of all stages lead from the first place to each: every value becomes the sum of its neighbours'.
+/// How many ways of all stages lead from the first place to each: every value becomes the sum of
+/// its neighbours'.
 fn exchange(computations: usize) -> Vec<u64> {
     // As many threads as cores, however many computations there are.
     let dispatcher = Dispatcher::new(0);

@@ -1,10 +1,12 @@
-//! A gas station in virtual time: cars, two pumps, a tank, and a truck that is called when the tank is low.
+//! A gas station in virtual time: cars, two pumps, a tank, and a truck that is called when the tank
+//! is low.
 //!
 //! ```text
 //!   car ─► pump (2) ─► tank ─► drives on          control, each 10 s: tank low? ─► truck, 300 s later ─► tank full
 //! ```
 //!
-//! The model is that of SimPy's examples. With the name of a file it writes a picture of the pumps there.
+//! The model is that of SimPy's examples. With the name of a file it writes a picture of the pumps
+//! there.
 
 use motet::sim::{Container, Resource, Sim, Simulation, timeline};
 

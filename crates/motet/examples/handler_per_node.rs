@@ -1,10 +1,12 @@
-//! A tree search as the papers draw it: each node is a message that starts a handler, which posts the children.
+//! A tree search as the papers draw it: each node is a message that starts a handler, which posts
+//! the children.
 //!
 //! ```text
 //!   port ─► handler: count, post children ─► port ─► handler …       workers steal handlers from each other
 //! ```
 //!
-//! It shows what dynamic threads do; a search that is to be fast visits many nodes in a handler (`tree_search`).
+//! It shows what dynamic threads do; a search that is to be fast visits many nodes in a handler
+//! (`tree_search`).
 
 use motet::search::Tree;
 use motet::{Dispatcher, Port, QueueConfig, Receive};

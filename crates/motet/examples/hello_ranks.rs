@@ -1,7 +1,7 @@
 //! Ranks: the same program on each, π together.
 //!
-//! By itself it runs on one rank per core; with `motet run -t 2 -m 2 -- hello_ranks` on two ranks of each of two
-//! processes.
+//! By itself it runs on one rank per core; with `motet run -t 2 -m 2 -- hello_ranks` on two ranks
+//! of each of two processes.
 //!
 //! ```text
 //!  rank 0   rank 1   rank 2   rank 3      each sums every fourth term

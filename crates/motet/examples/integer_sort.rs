@@ -1,13 +1,14 @@
-//! The integer sort of the NAS parallel benchmarks (IS): rank 2^23 keys ten times, each time with two keys changed, and
-//! check the ranks of five keys against the published ones.
+//! The integer sort of the NAS parallel benchmarks (IS): rank 2^23 keys ten times, each time with
+//! two keys changed, and check the ranks of five keys against the published ones.
 //!
 //! ```text
 //!  keys ─► buckets ─► sizes of all buckets (allreduce) ─► who gets which ─► keys to their ranks (alltoallv) ─► counted
 //! ```
 //!
-//! Classes S and A: `integer_sort A`. It runs on threads and on processes (`motet run -m 2 -- integer_sort A`), and
-//! says on standard error how many keys it has ranked in a second, as the programs of the suite do.
-//! (D. Bailey et al., *The NAS parallel benchmarks*, RNR-94-007, 1994; NPB 3, program IS.)
+//! Classes S and A: `integer_sort A`. It runs on threads and on processes
+//! (`motet run -m 2 -- integer_sort A`), and says on standard error how many keys it has ranked in
+//! a second, as the programs of the suite do. (D. Bailey et al., *The NAS parallel benchmarks*,
+//! RNR-94-007, 1994; NPB 3, program IS.)
 
 use motet::{CommError, Communicator, Current, World};
 use motet_testkit::mark;
@@ -26,7 +27,8 @@ struct Class {
     /// Places of the keys that are checked, and their ranks in iteration 0.
     places: [usize; 5],
     ranks: [u32; 5],
-    /// The first three of them go up with the iterations, the others down. How far they are in the first.
+    /// The first three of them go up with the iterations, the others down. How far they are in the
+    /// first.
     shift: i64,
 }
 
@@ -74,7 +76,8 @@ fn main() {
     }
 }
 
-/// Ranks the keys as often as the benchmark says; the time in seconds, and a checksum of the keys in order.
+/// Ranks the keys as often as the benchmark says; the time in seconds, and a checksum of the keys
+/// in order.
 async fn sort(comm: &Communicator, class: Class) -> Result<(f64, u64), CommError> {
     let (rank, size, all) = (comm.rank(), comm.size(), 1 << class.keys);
     let begin = all * rank / size;
@@ -137,8 +140,8 @@ struct Sorter {
     totals: Vec<u32>,
     /// The first bucket of each rank; then their number.
     firsts: Vec<usize>,
-    /// Of each key of this rank's range, how many of the range are less or equal; the first key of the range, and how many
-    /// keys are below it.
+    /// Of each key of this rank's range, how many of the range are less or equal; the first key of
+    /// the range, and how many keys are below it.
     ranks: Vec<u32>,
     first: usize,
     below: u32,
@@ -263,7 +266,8 @@ impl Sorter {
         }
     }
 
-    /// Puts the keys in order, and checks that no rank begins below the end of another and that none is lost; a checksum.
+    /// Puts the keys in order, and checks that no rank begins below the end of another and that
+    /// none is lost; a checksum.
     async fn check_all(&self, comm: &Communicator) -> Result<u64, CommError> {
         let mut sorted = self.came.clone();
         sorted.sort_unstable();

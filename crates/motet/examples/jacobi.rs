@@ -1,5 +1,5 @@
-//! Laplace's equation on a square by Jacobi's method: each rank has some rows and gets the ones next to them from its
-//! neighbours on a line.
+//! Laplace's equation on a square by Jacobi's method: each rank has some rows and gets the ones
+//! next to them from its neighbours on a line.
 //!
 //! ```text
 //!   ═══════════  edge, known          u ← the mean of the four around it,
@@ -9,8 +9,9 @@
 //!   ═══════════  edge, known
 //! ```
 //!
-//! With the edges of x³ - 3xy² the solution is known: that polynomial is harmonic, on the grid too. The bits are those
-//! of a program without ranks, for any number of ranks, on threads and on processes (`motet run -t 2 -m 2 -- jacobi`).
+//! With the edges of x³ - 3xy² the solution is known: that polynomial is harmonic, on the grid too.
+//! The bits are those of a program without ranks, for any number of ranks, on threads and on
+//! processes (`motet run -t 2 -m 2 -- jacobi`).
 
 use motet::{CommError, Communicator, Current, World};
 use motet_testkit::mark;
@@ -123,8 +124,8 @@ async fn solve(comm: &Communicator) -> Result<(Rows, usize), CommError> {
     unreachable!("every sweep makes the error smaller")
 }
 
-/// The sum of the squares of all cells inside. Such a sum depends on its order, unless it is exact: this one has the
-/// same bits for any cut.
+/// The sum of the squares of all cells inside. Such a sum depends on its order, unless it is exact:
+/// this one has the same bits for any cut.
 async fn squares(comm: &Communicator, rows: &Rows) -> Result<f64, CommError> {
     let inside = rows.iter().flat_map(|cells| &cells[1..=INSIDE]);
     let squares: Vec<f64> = inside.map(|cell| cell * cell).collect();

@@ -1,4 +1,5 @@
-//! Conway's life on a torus that is cut into blocks: each rank has one, in a frame of its neighbours' edge cells.
+//! Conway's life on a torus that is cut into blocks: each rank has one, in a frame of its
+//! neighbours' edge cells.
 //!
 //! ```text
 //!        │ rank 0 │ rank 1 │        first the edge columns go east and west,
@@ -6,9 +7,10 @@
 //!        │ rank 2 │ rank 3 │        four messages bring the cells of eight neighbours
 //! ```
 //!
-//! A glider is known to move by one cell down and to the right in four generations, across every border. What becomes
-//! of a soup is compared with a program without ranks. The line that is printed is the same for any number of ranks,
-//! on threads and on processes (`motet run -t 2 -m 2 -- life`).
+//! A glider is known to move by one cell down and to the right in four generations, across every
+//! border. What becomes of a soup is compared with a program without ranks. The line that is
+//! printed is the same for any number of ranks, on threads and on processes
+//! (`motet run -t 2 -m 2 -- life`).
 
 use motet::comm::{Cartesian, dims_create};
 use motet::{CommError, Communicator, Current, World};

@@ -1,5 +1,6 @@
-//! Iterative MapReduce on ranks: words are counted, pages ranked, points clustered. The data stay at their ranks, and
-//! the results have the same bits for any number of ranks; the centres also those of the crate `mining`.
+//! Iterative MapReduce on ranks: words are counted, pages ranked, points clustered. The data stay
+//! at their ranks, and the results have the same bits for any number of ranks; the centres also
+//! those of the crate `mining`.
 
 use motet::comm::ExactSum;
 use motet::mining::{Control, KMeans, Points};
@@ -73,7 +74,8 @@ fn join(mut a: Vec<ExactSum>, b: Vec<ExactSum>) -> Vec<ExactSum> {
     a
 }
 
-/// 64 points around four places, in thousand-and-twenty-fourths: all that is computed of them but quotients is exact.
+/// 64 points around four places, in thousand-and-twenty-fourths: all that is computed of them but
+/// quotients is exact.
 fn points() -> Vec<[f64; 2]> {
     let places = [[-960, -960], [-950, 960], [960, -940], [930, 960]];
     let around = (0..62).map(|at: i32| {

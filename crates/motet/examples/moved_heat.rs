@@ -1,7 +1,9 @@
-//! `docs/moving/heat.c`, a program in C with MPI, moved line by line as `docs/MOVING.md` tells: ghost cells by
-//! started receives, a residual by allreduce, halves by split, the whole rod by gather.
+//! `docs/moving/heat.c`, a program in C with MPI, moved line by line as `docs/MOVING.md` tells:
+//! ghost cells by started receives, a residual by allreduce, halves by split, the whole rod by
+//! gather.
 //!
-//! It runs on the world that it was started in (`motet run -t 2 -m 2 -- moved_heat`), and on ranks of its own.
+//! It runs on the world that it was started in (`motet run -t 2 -m 2 -- moved_heat`), and on ranks
+//! of its own.
 
 use motet::comm::{Requests, Tag};
 use motet::{CommError, Communicator, Current, World};

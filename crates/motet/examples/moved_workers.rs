@@ -1,7 +1,9 @@
-//! `docs/moving/workers.py`, a program in Python with mpi4py, moved line by line as `docs/MOVING.md` tells: objects
-//! by broadcast and gather, numbers by reduce, tasks handed out to whoever asks.
+//! `docs/moving/workers.py`, a program in Python with mpi4py, moved line by line as
+//! `docs/MOVING.md` tells: objects by broadcast and gather, numbers by reduce, tasks handed out to
+//! whoever asks.
 //!
-//! It runs on the world that it was started in (`motet run -t 2 -m 2 -- moved_workers`), and on ranks of its own.
+//! It runs on the world that it was started in (`motet run -t 2 -m 2 -- moved_workers`), and on
+//! ranks of its own.
 
 use motet::comm::{ANY_SOURCE, ANY_TAG, Tag};
 use motet::{CommError, Communicator, Current, World};
@@ -69,7 +71,8 @@ fn main() {
     }
 }
 
-/// Runs the program on a world, and compares what its first rank finds with what is found without ranks.
+/// Runs the program on a world, and compares what its first rank finds with what is found without
+/// ranks.
 fn check(world: &World, alone: &Found) {
     let (process, processes) = world.process();
     let found = world.run(pi);

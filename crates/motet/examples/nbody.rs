@@ -5,10 +5,10 @@
 //!    └───────────────────────────────┘      and goes on to the right
 //! ```
 //!
-//! Who comes by first depends on the number of ranks. The forces do not: each is an exact sum, rounded once. Equal
-//! bodies at equal distances on a circle are known to go round as one: after a quarter of a turn each is where another
-//! one began, and their energy is what it was. The bits are the same for any number of ranks, on threads and on
-//! processes (`motet run -t 2 -m 2 -- nbody`).
+//! Who comes by first depends on the number of ranks. The forces do not: each is an exact sum,
+//! rounded once. Equal bodies at equal distances on a circle are known to go round as one: after a
+//! quarter of a turn each is where another one began, and their energy is what it was. The bits are
+//! the same for any number of ranks, on threads and on processes (`motet run -t 2 -m 2 -- nbody`).
 
 use motet::comm::{ExactSum, Ring};
 use motet::{CommError, Communicator, Current, World};
@@ -72,7 +72,8 @@ fn main() {
     }
 }
 
-/// Where a body is in the beginning, and how it moves: round the circle, just as fast as the others can hold it.
+/// Where a body is in the beginning, and how it moves: round the circle, just as fast as the others
+/// can hold it.
 fn start(body: usize) -> (Vector, Vector) {
     let (y, x) = (TAU * body as f64 / BODIES as f64).sin_cos();
     ([x, y], [-turning() * y, turning() * x])
@@ -146,7 +147,8 @@ async fn field(
     })
 }
 
-/// The energy of all bodies: that of motion, and half of each one's depth, since every pair is seen from both ends.
+/// The energy of all bodies: that of motion, and half of each one's depth, since every pair is seen
+/// from both ends.
 async fn energy(comm: &Communicator, bodies: &Bodies, field: &Field) -> Result<f64, CommError> {
     let both = bodies.speeds.iter().zip(&field.depths);
     let parts =

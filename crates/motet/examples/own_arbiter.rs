@@ -7,8 +7,8 @@
 //!  post 1, 2, 3 ──► (readings) ──► Latest: slot [3] ──► task ──► draw(3)
 //! ```
 //!
-//! What an arbiter consists of: the thing that is built (`Attach`), the thing at work (`Active`, and a
-//! `Receiver` on its port), and the task (`Run`) that carries what was taken.
+//! What an arbiter consists of: the thing that is built (`Attach`), the thing at work (`Active`,
+//! and a `Receiver` on its port), and the task (`Run`) that carries what was taken.
 
 #![allow(
     clippy::disallowed_types,
@@ -101,7 +101,8 @@ impl<T: Send + 'static> Receiver<T> for Core<T> {
                 return Verdict::Reject;
             }
         };
-        // Room in the queue, and the consent of a choice or a group above, before anything is taken.
+        // Room in the queue, and the consent of a choice or a group above, before anything is
+        // taken.
         if let Err(verdict) = offer.claim(&self.outlet) {
             return verdict;
         }

@@ -1,12 +1,14 @@
-//! The papers' parallel loop: each rank holds an array of blocks, and threads take one block after the other.
+//! The papers' parallel loop: each rank holds an array of blocks, and threads take one block after
+//! the other.
 //!
 //! ```text
 //!  rank 0: blocks ─► loop on the queue ─► its part ─┐
 //!  rank 1: blocks ─► loop on the queue ─► its part ─┴─ allreduce ─► the total, on each rank
 //! ```
 //!
-//! A rank awaits its loop and holds no thread meanwhile. The split is dynamic: a thread that is done
-//! early takes more. The blocks here differ in what they cost, which a static split would not know.
+//! A rank awaits its loop and holds no thread meanwhile. The split is dynamic: a thread that is
+//! done early takes more. The blocks here differ in what they cost, which a static split would not
+//! know.
 
 use motet::{CommError, Dispatcher, ParallelLoop, QueueConfig, Schedule, World, wait_blocking};
 

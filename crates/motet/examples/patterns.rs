@@ -1,4 +1,5 @@
-//! The patterns of the papers (R034 to R041), each with a known answer: cells in a row, a share of them on each rank.
+//! The patterns of the papers (R034 to R041), each with a known answer: cells in a row, a share of
+//! them on each rank.
 //!
 //! ```text
 //!   pipeline          shift             two shifts         exchange          … with fixed ends
@@ -7,13 +8,17 @@
 //! ```
 //!
 //! - **Pipeline**: each rank sends its cells to itself. They count the stages.
-//! - **Shift**, **two shifts**: each stage moves all cells by one place, or by two. So they end somewhere else.
-//! - **Exchange**: each cell becomes the sum of its neighbours. From a single 1 that gives binomials, as each cell counts
-//!   the ways of a walker. Written in three ways: two messages, two shifts one after the other, and the exchange that the ring has.
-//! - **Fixed ends**: walkers who step over the end are gone; how many are left says the principle of reflection.
+//! - **Shift**, **two shifts**: each stage moves all cells by one place, or by two. So they end
+//!   somewhere else.
+//! - **Exchange**: each cell becomes the sum of its neighbours. From a single 1 that gives
+//!   binomials, as each cell counts the ways of a walker. Written in three ways: two messages, two
+//!   shifts one after the other, and the exchange that the ring has.
+//! - **Fixed ends**: walkers who step over the end are gone; how many are left says the principle
+//!   of reflection.
 //! - **Final reduction**: every rank sends one item to the first, which gathers them.
 //!
-//! The answers are the same for any number of ranks, on threads and on processes (`motet run -t 2 -m 2 -- patterns`).
+//! The answers are the same for any number of ranks, on threads and on processes
+//! (`motet run -t 2 -m 2 -- patterns`).
 
 use motet::{CommError, Communicator, Current, World};
 use motet_testkit::mark;
@@ -21,7 +26,8 @@ use std::ops::Range;
 
 const CELLS: usize = 180;
 const STAGES: usize = 60;
-/// Where the walkers begin: on the ring too far from the ends to get there; near the left end on the line.
+/// Where the walkers begin: on the ring too far from the ends to get there; near the left end on
+/// the line.
 const MIDDLE: usize = CELLS / 2;
 const NEAR: usize = 7;
 
@@ -46,7 +52,8 @@ fn main() {
     }
 }
 
-/// Every pattern on this rank; on the first the number of ways of the walkers and the sum of all marks.
+/// Every pattern on this rank; on the first the number of ways of the walkers and the sum of all
+/// marks.
 async fn all(comm: &Communicator) -> Result<Option<(u64, u64)>, CommError> {
     let begin = |rank: usize| CELLS * rank / comm.size();
     let mine = begin(comm.rank())..begin(comm.rank() + 1);
@@ -75,7 +82,8 @@ async fn all(comm: &Communicator) -> Result<Option<(u64, u64)>, CommError> {
     assert_eq!(custom_exchange(comm, walker(MIDDLE)).await?, known);
 
     let left = fixed_ends(comm, walker(NEAR)).await?;
-    // Each way over the end has a reflected one, which begins at the other side of the place beyond it.
+    // Each way over the end has a reflected one, which begins at the other side of the place beyond
+    // it.
     let known = expect(|at| ways(at.abs_diff(NEAR)) - ways(at + NEAR + 2));
     assert_eq!(left, known);
 

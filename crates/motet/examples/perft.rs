@@ -1,6 +1,8 @@
-//! Chess positions after some moves, counted: a move generator that is not ours, and a tree nobody can split in advance.
+//! Chess positions after some moves, counted: a move generator that is not ours, and a tree nobody
+//! can split in advance.
 //!
-//! The counts are those that chess programmers compare theirs by. `motet run -t 2 -m 2 -- perft` counts on processes.
+//! The counts are those that chess programmers compare theirs by. `motet run -t 2 -m 2 -- perft`
+//! counts on processes.
 
 use cozy_chess::Board;
 use motet::search::{Search, SearchError, Tree};

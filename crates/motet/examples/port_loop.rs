@@ -1,14 +1,17 @@
-//! The papers' port loop: the index of every block is posted to a port, a handler does the block, a latch tells when all are done.
+//! The papers' port loop: the index of every block is posted to a port, a handler does the block, a
+//! latch tells when all are done.
 //!
 //! ```text
 //!  main ── 0, 1, … ──► (blocks) ──► Receive ──► handler: the block ──► latch ──► main
 //! ```
 //!
-//! The split is static: whoever writes the loop says which block is how large. The papers' latch counted threads while the
-//! posts counted blocks, so their loop ended rightly only when both were the same; this one counts blocks.
+//! The split is static: whoever writes the loop says which block is how large. The papers' latch
+//! counted threads while the posts counted blocks, so their loop ended rightly only when both were
+//! the same; this one counts blocks.
 //!
-//! `main` sleeps until the loop has ended. A program with many short loops makes port and receive once and calls its loops from a
-//! task of the dispatcher, which awaits `end.recv()`: no thread has to be woken for a loop then, which is most of what it costs.
+//! `main` sleeps until the loop has ended. A program with many short loops makes port and receive
+//! once and calls its loops from a task of the dispatcher, which awaits `end.recv()`: no thread has
+//! to be woken for a loop then, which is most of what it costs.
 
 use motet::{Dispatcher, Port, QueueConfig, Receive};
 use std::ops::Range;

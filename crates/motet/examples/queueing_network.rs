@@ -5,9 +5,9 @@
 //!    └─────────────────────────────────────────────────────┘     in which they come; a way takes a fixed time
 //! ```
 //!
-//! How much the stations work is known (M. Reiser and S. Lavenberg, Mean-value analysis of closed multichain queuing
-//! networks, 1980). Every mode gives the same run, on one rank and on several; the program compares them
-//! (`motet run -t 2 -m 2 -- queueing_network` for processes).
+//! How much the stations work is known (M. Reiser and S. Lavenberg, Mean-value analysis of closed
+//! multichain queuing networks, 1980). Every mode gives the same run, on one rank and on several;
+//! the program compares them (`motet run -t 2 -m 2 -- queueing_network` for processes).
 
 use motet::sim::{Logical, Mode, Model, Options, Out, SimError, Time, mix};
 use motet::{Communicator, Current, World};
@@ -81,7 +81,8 @@ fn main() {
     }
 }
 
-/// How much of the time a station works, by mean-value analysis: a customer that comes finds what there would be without it.
+/// How much of the time a station works, by mean-value analysis: a customer that comes finds what
+/// there would be without it.
 fn known_share() -> f64 {
     let (mut there, mut rate) = (0.0, 0.0);
     for customers in 1..=CUSTOMERS {

@@ -1,5 +1,5 @@
-//! A bank whose process ends in the middle of its work: what was answered is there, and what is asked for again with the
-//! same key is done once.
+//! A bank whose process ends in the middle of its work: what was answered is there, and what is
+//! asked for again with the same key is done once.
 //!
 //! The program starts itself as the process that is going to fail.
 
@@ -108,7 +108,8 @@ fn main() -> Result<(), Fault> {
     Ok(())
 }
 
-/// Asks for all transfers up to a number, whatever was done before. What the two accounts have then.
+/// Asks for all transfers up to a number, whatever was done before. What the two accounts have
+/// then.
 fn work(file: &Path, until: u64) -> Result<(u64, u64), Fault> {
     let dispatcher = Dispatcher::new(2);
     let builder = Node::builder("bank").register::<SavingsBank>();

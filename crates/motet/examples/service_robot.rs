@@ -1,5 +1,5 @@
-//! Services that drive a robot through a room, in virtual time: a world, a drive, a bumper, a laser, and an explorer that
-//! joins what bumper and laser say. The same seed gives the same way.
+//! Services that drive a robot through a room, in virtual time: a world, a drive, a bumper, a
+//! laser, and an explorer that joins what bumper and laser say. The same seed gives the same way.
 
 use motet_dispatch::{Replay, spawn};
 use motet_ports::{JoinedReceive, Port};

@@ -1,5 +1,5 @@
-//! A program with a mistake: every rank receives before it sends. It does not hang; it says who waits
-//! for what, and where.
+//! A program with a mistake: every rank receives before it sends. It does not hang; it says who
+//! waits for what, and where.
 //!
 //! ```text
 //!  rank 0 ── waits for ──► rank 2 ── waits for ──► rank 1 ── waits for ──► rank 0

@@ -1,12 +1,13 @@
-//! Problems of tree search with known answers: folds, best nodes, iterative deepening and games, by all ranks together.
+//! Problems of tree search with known answers: folds, best nodes, iterative deepening and games, by
+//! all ranks together.
 //!
 //! ```text
 //!   a rank walks its piece of the tree, depth first ── gives half of what it has not begun to a rank that asks
 //!                                                   └─ tells the others of a better value, which cuts their trees
 //! ```
 //!
-//! The answers are the same on any number of ranks, on threads and on processes (`motet run -t 2 -m 2 -- tree_search`).
-//! How each problem is written stands in `crates/problems`.
+//! The answers are the same on any number of ranks, on threads and on processes
+//! (`motet run -t 2 -m 2 -- tree_search`). How each problem is written stands in `crates/problems`.
 
 use motet::search::{Bounded, Game, Order, Search, SearchError, Tree};
 use motet::{Communicator, Current, World};

@@ -1,11 +1,13 @@
-//! A small war game in virtual time: two sides whose units aim at each other, one shot after the other.
+//! A small war game in virtual time: two sides whose units aim at each other, one shot after the
+//! other.
 //!
 //! ```text
 //!   unit: sleeps until its next shot ─► aims at a unit of the other side ─► interrupts it: it is out
 //! ```
 //!
-//! Lanchester's square law says who is left: with aimed fire and equal units, √(A² − B²) of the stronger side (F. Lanchester,
-//! Aircraft in warfare, 1916). The program compares the mean of many battles.
+//! Lanchester's square law says who is left: with aimed fire and equal units, √(A² − B²) of the
+//! stronger side (F. Lanchester, Aircraft in warfare, 1916). The program compares the mean of many
+//! battles.
 
 use motet::sim::{Process, Sim, Simulation};
 use std::cell::RefCell;

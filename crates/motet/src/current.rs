@@ -12,15 +12,16 @@ use std::time::Duration;
 
 /// Gives a program the world that it was started in.
 ///
-/// Under `motet run`, `mpiexec` or `srun` with several processes that is all of them; a program that was started
-/// by itself has this process alone. The program is the same. How many ranks there are in each process says
-/// `MOTET_THREADS`; without it there is one per core where a process is alone, and otherwise one.
+/// Under `motet run`, `mpiexec` or `srun` with several processes that is all of them; a program
+/// that was started by itself has this process alone. The program is the same. How many ranks there
+/// are in each process says `MOTET_THREADS`; without it there is one per core where a process is
+/// alone, and otherwise one.
 ///
-/// `SIGUSR1` to any of the processes makes the first one print who waits for whom, on standard error, and `MOTET_WHY` makes it
-/// do so every so many seconds: see [`tell_why`].
+/// `SIGUSR1` to any of the processes makes the first one print who waits for whom, on standard
+/// error, and `MOTET_WHY` makes it do so every so many seconds: see [`tell_why`].
 ///
-/// Several processes need an MPI library with the MPI-5 standard ABI. It is looked for where `MOTET_MPI_LIB` says,
-/// else in the active environment of Python and where systems put libraries.
+/// Several processes need an MPI library with the MPI-5 standard ABI. It is looked for where
+/// `MOTET_MPI_LIB` says, else in the active environment of Python and where systems put libraries.
 ///
 /// ```
 /// use motet::{CommError, Current, World};
@@ -31,8 +32,8 @@ use std::time::Duration;
 /// # Ok::<(), motet::CurrentError>(())
 /// ```
 pub trait Current: Sized {
-    /// The world that this program was started in: the same each time, as MPI can be started once. MPI ends when the
-    /// last copy is dropped; after that there is none any more.
+    /// The world that this program was started in: the same each time, as MPI can be started once.
+    /// MPI ends when the last copy is dropped; after that there is none any more.
     ///
     /// # Errors
     /// [`CurrentError`].
@@ -40,8 +41,8 @@ pub trait Current: Sized {
         Self::current_with(&CurrentConfig::default())
     }
 
-    /// The same, by what the program says of it. Where there is a current world already it is that one, whatever it
-    /// was started with.
+    /// The same, by what the program says of it. Where there is a current world already it is that
+    /// one, whatever it was started with.
     ///
     /// ```
     /// use motet::{Current, CurrentConfig, World};
@@ -65,7 +66,8 @@ pub trait Current: Sized {
 pub struct CurrentConfig {
     /// Ranks in each process, from 1; `None`: as `MOTET_THREADS` says.
     pub threads: Option<usize>,
-    /// The MPI library, a file or a folder that holds it; `None`: as `MOTET_MPI_LIB` says, else it is looked for.
+    /// The MPI library, a file or a folder that holds it; `None`: as `MOTET_MPI_LIB` says, else it
+    /// is looked for.
     pub library: Option<PathBuf>,
 }
 
@@ -77,7 +79,8 @@ pub enum CurrentError {
     Threads(String),
     /// The processes cannot talk to each other.
     Mpi(MpiError),
-    /// The launcher has started another number of processes than the MPI library knows of: it is not the library's.
+    /// The launcher has started another number of processes than the MPI library knows of: it is
+    /// not the library's.
     Launcher {
         /// How many the launcher says there are.
         launched: usize,
@@ -101,8 +104,8 @@ const SIZES: [&str; 4] = [
 ];
 const RANKS: [&str; 2] = ["PMI_RANK", "PMIX_RANK"];
 
-/// The environment variable by which `motet run` names the file where a process notes that its run has begun, and that it
-/// has ended ([`Processes::note_at`]).
+/// The environment variable by which `motet run` names the file where a process notes that its run
+/// has begun, and that it has ended ([`Processes::note_at`]).
 pub const RUN_NOTE: &str = "MOTET_RUN_NOTE";
 
 impl Current for World {
@@ -130,7 +133,8 @@ impl Current for World {
     }
 }
 
-/// What launchers say of how many processes there are: a launcher that was started by another leaves that one's word.
+/// What launchers say of how many processes there are: a launcher that was started by another
+/// leaves that one's word.
 fn launched() -> Vec<usize> {
     let said = SIZES.iter().filter_map(|name| env::var(name).ok());
     said.filter_map(|text| text.parse().ok()).collect()

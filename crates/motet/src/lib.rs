@@ -26,6 +26,7 @@
 //! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |
 //! | one loop over blocks, on the threads of a queue | [`ParallelLoop`] | `parallel_loop` |
 //! | items that all who subscribe shall get | [`BroadcastPort`] | `readings` |
+//! | samples that other nodes shall get | [`mesh::Topic`] | `publish_subscribe` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
 //! | a tree to search, with a bound that all ranks know | [`search::Search`] | `tree_search`, `perft` |
 //! | something to simulate, event by event, on many ranks | [`sim::Model`] | `queueing_network` |
@@ -55,6 +56,7 @@ mod why;
 pub use current::{Current, CurrentConfig, CurrentError, RUN_NOTE};
 pub use motet_comm as comm;
 pub use motet_dispatch as dispatch;
+pub use motet_mesh as mesh;
 pub use motet_mining as mining;
 pub use motet_mpi as mpi;
 pub use motet_ports as ports;

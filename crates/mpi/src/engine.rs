@@ -7,11 +7,11 @@
 //!                                  └── progress() tests ──┘
 //! ```
 //!
-//! Processes of one machine share memory, and messages between them go through it (`shared.rs`); to others a message is
-//! one message of MPI, whatever its length: the receiver asks for the length before it
-//! makes room (matched probe, MPI 5.0 section 3.8.2), so short ones go at once and long ones as the
-//! library sends long messages. MPI keeps the order between two processes; the engine keeps it where
-//! a long message is still arriving when a short one is there.
+//! Processes of one machine share memory, and messages between them go through it (`shared.rs`); to
+//! others a message is one message of MPI, whatever its length: the receiver asks for the length
+//! before it makes room (matched probe, MPI 5.0 section 3.8.2), so short ones go at once and long
+//! ones as the library sends long messages. MPI keeps the order between two processes; the engine
+//! keeps it where a long message is still arriving when a short one is there.
 //!
 //! No call here waits, but [`Engine::close`]: a worker with nothing else to do calls
 //! [`Engine::progress`], and so does a busy one from time to time.
@@ -52,8 +52,8 @@ pub struct EngineConfig {
     pub at_once: usize,
     /// How often the other processes of the machine are looked at.
     pub look_every: Duration,
-    /// Whether messages between processes of a machine go through memory that they share; over MPI they go where one
-    /// of the two says no, or the machine does not let them.
+    /// Whether messages between processes of a machine go through memory that they share; over MPI
+    /// they go where one of the two says no, or the machine does not let them.
     pub share_memory: bool,
 }
 
@@ -138,8 +138,9 @@ impl Engine {
         self.progress_but(|_| false, deliver)
     }
 
-    /// As [`Engine::progress`], but where `leave` says so of the next message from a process that has come through memory,
-    /// that one and those behind it from there stay, for [`Engine::read_next`].
+    /// As [`Engine::progress`], but where `leave` says so of the next message from a process that
+    /// has come through memory, that one and those behind it from there stay, for
+    /// [`Engine::read_next`].
     ///
     /// # Errors
     /// As [`Engine::progress`].
@@ -165,8 +166,9 @@ impl Engine {
         }
     }
 
-    /// Takes the next message from `process` in, if it has come through memory with this header and `wanted` says so, and
-    /// gives its bytes to `read`, block by block, with each how many follow it. Whether one was taken in.
+    /// Takes the next message from `process` in, if it has come through memory with this header and
+    /// `wanted` says so, and gives its bytes to `read`, block by block, with each how many follow
+    /// it. Whether one was taken in.
     ///
     /// `wanted` is called while no other thread takes anything in. `read` must not wait.
     pub fn read_next(
@@ -185,9 +187,9 @@ impl Engine {
             && receiving.shared.read_next(process, header, read)
     }
 
-    /// What an error of MPI comes from: the loss of a process that can be seen from here, if there is one. One that is
-    /// dying is not there for the library any more, while the system still calls it running: it is waited for, half a second
-    /// at most.
+    /// What an error of MPI comes from: the loss of a process that can be seen from here, if there
+    /// is one. One that is dying is not there for the library any more, while the system still
+    /// calls it running: it is waited for, half a second at most.
     pub(crate) fn cause_of(&self, error: MpiError) -> MpiError {
         if !matches!(error, MpiError::Call { .. }) {
             return error;

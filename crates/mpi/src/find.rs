@@ -45,8 +45,9 @@ impl Search {
         }
     }
 
-    /// The usual search: at the place that was named, else in the environment of Python that is active, in the
-    /// loader's path and where systems put libraries. `variable` gives the value of a variable of the environment.
+    /// The usual search: at the place that was named, else in the environment of Python that is
+    /// active, in the loader's path and where systems put libraries. `variable` gives the value of
+    /// a variable of the environment.
     #[must_use]
     pub fn usual(named: Option<PathBuf>, variable: impl Fn(&str) -> Option<OsString>) -> Search {
         let paths = |name: &str| -> Vec<PathBuf> {

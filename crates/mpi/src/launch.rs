@@ -1,8 +1,8 @@
 //! The line that starts a program on threads × processes × nodes (papers' t × m × n).
 //!
-//! Each MPI library brings its own `mpiexec`; this module knows the options of those whose libraries have
-//! the standard ABI. A batch script for Slurm holds the same line: the launchers find the nodes of the job
-//! by themselves.
+//! Each MPI library brings its own `mpiexec`; this module knows the options of those whose
+//! libraries have the standard ABI. A batch script for Slurm holds the same line: the launchers
+//! find the nodes of the job by themselves.
 
 use crate::error::MpiError;
 use std::ffi::{OsStr, OsString};

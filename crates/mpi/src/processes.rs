@@ -13,8 +13,9 @@ use std::time::Duration;
 
 /// The processes that were started together, as a [`Transport`] between them.
 ///
-/// Dropping it ends MPI when all processes have come to that, however long they take: a process that is not lost is
-/// waited for, at next to no cost. A process that has lost another does not wait for it.
+/// Dropping it ends MPI when all processes have come to that, however long they take: a process
+/// that is not lost is waited for, at next to no cost. A process that has lost another does not
+/// wait for it.
 ///
 /// ```no_run
 /// use motet_comm::{CommError, World};
@@ -48,8 +49,9 @@ struct Started {
 const STEP: Duration = Duration::from_secs(1);
 
 impl Processes {
-    /// Starts MPI in this process, with the others that `mpiexec` has started. Any thread may use it; they take turns in
-    /// calls of MPI, which costs less than the lock of a library that is started for calls from many threads.
+    /// Starts MPI in this process, with the others that `mpiexec` has started. Any thread may use
+    /// it; they take turns in calls of MPI, which costs less than the lock of a library that is
+    /// started for calls from many threads.
     ///
     /// # Errors
     /// [`MpiError::Started`] the second time in a process; [`MpiError::Call`].
@@ -78,9 +80,9 @@ impl Processes {
         }))
     }
 
-    /// Notes in a file that this process belongs to a run, `begun`, and, when it has left the others, `ended`, or `lost`
-    /// if it has lost one of them. Whoever waits for the end of this process can tell by it whether the others still
-    /// counted on it. The second call does nothing.
+    /// Notes in a file that this process belongs to a run, `begun`, and, when it has left the
+    /// others, `ended`, or `lost` if it has lost one of them. Whoever waits for the end of this
+    /// process can tell by it whether the others still counted on it. The second call does nothing.
     pub fn note_at(&self, file: PathBuf) {
         if self.note.set(file).is_ok() {
             self.note("begun");
@@ -99,9 +101,9 @@ impl Processes {
         &started.expect("it is there until it is dropped").engine
     }
 
-    /// Says farewell, and waits until all others have, however long they work: were this process to end while they do,
-    /// without MPI_Finalize, its launcher would end them. Who has lost another waits for nobody: one that is not seen
-    /// from here may be gone too.
+    /// Says farewell, and waits until all others have, however long they work: were this process to
+    /// end while they do, without MPI_Finalize, its launcher would end them. Who has lost another
+    /// waits for nobody: one that is not seen from here may be gone too.
     fn leave(&self) -> Result<(), MpiError> {
         // Relaxed: nobody else is left.
         let limit = match self.broken.load(Ordering::Relaxed) {

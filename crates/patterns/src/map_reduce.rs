@@ -5,14 +5,16 @@
 //!  rank 1: share of the data ─ map ─► part ─┴─ allreduce ─┴─► update ─► state ─► map …
 //! ```
 //!
-//! MapReduce as it is known writes its data out and reads them in again in each step. Here each rank keeps its share;
-//! a step is one map over it and one reduction. Parts that add exactly ([`ExactSum`](motet_comm::ExactSum), whole
-//! numbers) make the result the same, bit for bit, for any number of ranks.
+//! MapReduce as it is known writes its data out and reads them in again in each step. Here each
+//! rank keeps its share; a step is one map over it and one reduction. Parts that add exactly
+//! ([`ExactSum`](motet_comm::ExactSum), whole numbers) make the result the same, bit for bit, for
+//! any number of ranks.
 
 use motet_comm::{CommError, Communicator, Value};
 use std::ops::{ControlFlow, Range};
 
-/// The rows of this rank: a contiguous share of so many, that of each rank as large as the others' or one larger.
+/// The rows of this rank: a contiguous share of so many, that of each rank as large as the others'
+/// or one larger.
 #[must_use]
 pub fn share(comm: &Communicator, rows: usize) -> Range<usize> {
     let (rank, size) = (comm.rank(), comm.size());
@@ -20,11 +22,11 @@ pub fn share(comm: &Communicator, rows: usize) -> Range<usize> {
     begin(rank)..begin(rank + 1)
 }
 
-/// Repeats a step until `update` breaks: each rank maps the state to a part, all parts are merged in the order of the
-/// ranks, and every rank updates its state with the total.
+/// Repeats a step until `update` breaks: each rank maps the state to a part, all parts are merged
+/// in the order of the ranks, and every rank updates its state with the total.
 ///
-/// All ranks call it with the same state, and get the same result: `merge` must be associative, and `update`
-/// depend on nothing but the state and the total.
+/// All ranks call it with the same state, and get the same result: `merge` must be associative, and
+/// `update` depend on nothing but the state and the total.
 ///
 /// # Errors
 /// That of the reduction, when a rank is in another collective.

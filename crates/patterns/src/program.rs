@@ -40,7 +40,8 @@ pub struct Program<W> {
     pub stages: u64,
     /// Threads that run them.
     pub threads: usize,
-    /// The threads are bound to their cores: two that the system puts on one core stay there for a while.
+    /// The threads are bound to their cores: two that the system puts on one core stay there for a
+    /// while.
     pub pin: bool,
     /// What each stage computes.
     pub work: W,

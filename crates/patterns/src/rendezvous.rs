@@ -4,8 +4,8 @@ use crate::program::{Pattern, Program, Work};
 use motet_comm::{CommError, Communicator, World};
 use std::time::{Duration, Instant};
 
-/// Runs the program; the time from the first rank's start, when all are there, to the last one's end. A
-/// rank that never waits may run before rank 0 does, so no single rank's clock will do.
+/// Runs the program; the time from the first rank's start, when all are there, to the last one's
+/// end. A rank that never waits may run before rank 0 does, so no single rank's clock will do.
 ///
 /// # Panics
 /// For [`Pattern::TwoShifts`], which tests a receive of two items. When the threads do not start.

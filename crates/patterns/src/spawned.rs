@@ -1,8 +1,8 @@
 //! The spawned programs: each stage is a handler that messages start (papers R052).
 //!
-//! A computation counts its own stages. The messages could not tell: on a ring of three and more, two
-//! stages of one computation may overlap (the second needs messages of the neighbours only), and
-//! then their messages may overtake each other.
+//! A computation counts its own stages. The messages could not tell: on a ring of three and more,
+//! two stages of one computation may overlap (the second needs messages of the neighbours only),
+//! and then their messages may overtake each other.
 
 use crate::program::{Pattern, Program, Work};
 use motet_dispatch::{Dispatcher, DispatcherConfig, DispatcherQueue, QueueConfig};
@@ -60,7 +60,8 @@ impl<W: Work> Computation<W> {
 /// Runs the program; the time from the first post to the end of the final reduction.
 ///
 /// # Panics
-/// For [`Pattern::ExchangeTwoShifts`]: a handler has no second half of a stage to wait in. When the threads do not start.
+/// For [`Pattern::ExchangeTwoShifts`]: a handler has no second half of a stage to wait in. When the
+/// threads do not start.
 pub fn run<W: Work>(program: &Program<W>) -> Duration {
     on_dispatcher(program, |queue, end, told| match program.pattern {
         Pattern::Pipeline | Pattern::Shift => {
@@ -72,9 +73,10 @@ pub fn run<W: Work>(program: &Program<W>) -> Duration {
     })
 }
 
-/// As [`run`], for patterns of one message per stage, with messages that carry something: computation `i` begins with
-/// `first(i)`, and each of its stages makes the message that it posts of the one that it has received. What the last stages have made is
-/// dropped when the time has been taken.
+/// As [`run`], for patterns of one message per stage, with messages that carry something:
+/// computation `i` begins with `first(i)`, and each of its stages makes the message that it posts
+/// of the one that it has received. What the last stages have made is dropped when the time has
+/// been taken.
 ///
 /// # Panics
 /// For patterns of several messages per stage. When the threads do not start.

@@ -18,13 +18,14 @@ pub struct Activation {
 ///
 /// Every arbiter of this crate is one, and one of your own can be: implement this for what is
 /// built, [`Active`] and [`Receiver`](crate::Receiver) for what goes to work. It can then be
-/// activated, be a branch of a [`Choice`](crate::Choice), and belong to a group. What it must keep to:
+/// activated, be a branch of a [`Choice`](crate::Choice), and belong to a group. What it must keep
+/// to:
 ///
 /// - It takes items only after [`Offer::claim`](crate::Offer::claim) has said `Ok`, and sends its
 ///   tasks through [`Offer::send`](crate::Offer::send). A task that carries items brings them back
 ///   when it is cleaned up ([`Run::cleanup`](motet_dispatch::Run::cleanup)).
-/// - Its tasks ask [`Outlet::enter`] before they handle anything. One that is dropped before it could ask
-///   calls [`Outlet::lose`].
+/// - Its tasks ask [`Outlet::enter`] before they handle anything. One that is dropped before it
+///   could ask calls [`Outlet::lose`].
 /// - Its [`Active`] is kept alive by its receivers, and keeps no port alive but by weak handles
 ///   ([`Port::downgrade`](crate::Port::downgrade)): the port keeps the receivers.
 ///
@@ -36,9 +37,9 @@ pub trait Attach: Sized {
     /// Makes what goes to work, with its tasks sent through `outlet`.
     fn attach(self, outlet: Outlet) -> (Arc<dyn Active>, Self::Ports);
 
-    /// Makes what goes to work, and what registers it when its time comes and keeps all that is needed until then: what
-    /// an activation queues. There is a simpler way than [`Attach::attach`] and [`Active::register`] for
-    /// arbiters that are registered by nobody else.
+    /// Makes what goes to work, and what registers it when its time comes and keeps all that is
+    /// needed until then: what an activation queues. There is a simpler way than [`Attach::attach`]
+    /// and [`Active::register`] for arbiters that are registered by nobody else.
     fn prepare(self, outlet: Outlet) -> (Arc<dyn Active>, impl FnOnce() + Send + 'static) {
         let (arbiter, ports) = self.attach(outlet);
         let starter = Arc::clone(&arbiter);
@@ -65,18 +66,19 @@ pub trait Attach: Sized {
     }
 }
 
-/// What an arbiter answers for while it is at work. As a [`Waiter`] it also says what it waits for, for
-/// [`Dispatcher::waiting`](motet_dispatch::Dispatcher::waiting).
+/// What an arbiter answers for while it is at work. As a [`Waiter`] it also says what it waits for,
+/// for [`Dispatcher::waiting`](motet_dispatch::Dispatcher::waiting).
 pub trait Active: Waiter {
     /// Registers the arbiter's receivers on their ports.
     fn register(&self);
 
-    /// Takes them off again; nothing new starts. May be called more than once, before the registration
-    /// and beside it.
+    /// Takes them off again; nothing new starts. May be called more than once, before the
+    /// registration and beside it.
     fn cleanup(&self);
 
-    /// Takes them off again as a branch of a choice that has been decided, for this branch or another:
-    /// as [`Active::cleanup`], but a branch that has taken its items, and is off its ports, has nothing to do.
+    /// Takes them off again as a branch of a choice that has been decided, for this branch or
+    /// another: as [`Active::cleanup`], but a branch that has taken its items, and is off its
+    /// ports, has nothing to do.
     fn leave(&self) {
         self.cleanup();
     }
@@ -84,8 +86,9 @@ pub trait Active: Waiter {
     /// Whether the arbiter can still take items.
     fn is_active(&self) -> bool;
 
-    /// Whether the arbiter will never take items, and has not taken what a one-time arbiter takes: it has been
-    /// cleaned up, or its ports are [closed](crate::Port::close). (`false`, unless overridden.)
+    /// Whether the arbiter will never take items, and has not taken what a one-time arbiter takes:
+    /// it has been cleaned up, or its ports are [closed](crate::Port::close). (`false`, unless
+    /// overridden.)
     fn has_ended(&self) -> bool {
         false
     }
@@ -101,7 +104,8 @@ impl Activation {
         }
         let handle = queue.handle();
         let (arbiter, register) = arbiter.prepare(Outlet::direct(Arc::clone(&handle)));
-        // It takes no room: a one-time arbiter that its own handler activates again must not be lost.
+        // It takes no room: a one-time arbiter that its own handler activates again must not be
+        // lost.
         queue.readmit(Task::new(register));
         let waiter = Arc::downgrade(&arbiter) as Weak<dyn Waiter>;
         queue.watch(waiter, Location::caller());

@@ -1,4 +1,5 @@
-//! Blocking waits, for threads that run no tasks: a program's main thread, a test, a foreign library.
+//! Blocking waits, for threads that run no tasks: a program's main thread, a test, a foreign
+//! library.
 
 use crate::error::BlockingError;
 use crate::port::Port;
@@ -25,8 +26,8 @@ pub fn wait_blocking<F: Future>(future: F) -> Result<F::Output, BlockingError> {
     Ok(motet_sync::block_on(future))
 }
 
-/// Like [`wait_blocking`], but not longer than `limit`. What is ready at once is got also with a limit of
-/// zero.
+/// Like [`wait_blocking`], but not longer than `limit`. What is ready at once is got also with a
+/// limit of zero.
 ///
 /// # Errors
 /// [`BlockingError::Elapsed`] when the time is up, and as [`wait_blocking`]. The future is dropped
@@ -70,8 +71,8 @@ impl<T: Send + 'static> Port<T> {
     /// Blocks the thread until there is an item, and takes it; not longer than `limit`.
     ///
     /// # Errors
-    /// [`BlockingError::Elapsed`] when the time is up, [`BlockingError::InsideTask`] on a thread that
-    /// runs a task, [`BlockingError::Closed`] at the end of a closed port. No item is lost.
+    /// [`BlockingError::Elapsed`] when the time is up, [`BlockingError::InsideTask`] on a thread
+    /// that runs a task, [`BlockingError::Closed`] at the end of a closed port. No item is lost.
     pub fn recv_blocking_for(&self, limit: Duration) -> Result<T, BlockingError> {
         Ok(wait_blocking_for(self.recv().or_closed(), limit)??)
     }

@@ -1,8 +1,8 @@
 //! A broadcast port: every subscriber gets every item.
 //!
-//! A subscription is an ordinary bounded port, so that each subscriber has its own queue of items, its
-//! own overflow policy and its own counters. A post takes a snapshot of the subscribers and posts a
-//! clone to each, under no lock: handlers that it sets off may post and subscribe.
+//! A subscription is an ordinary bounded port, so that each subscriber has its own queue of items,
+//! its own overflow policy and its own counters. A post takes a snapshot of the subscribers and
+//! posts a clone to each, under no lock: handlers that it sets off may post and subscribe.
 
 use crate::PostRefusal;
 use crate::port::{Overflow, Port};
@@ -44,7 +44,8 @@ pub struct BroadcastPort<T: Clone + Send + 'static> {
     core: Arc<Core<T>>,
 }
 
-/// Who gets the items of a broadcast. Replaced as a whole, so that a post needs no lock but to read it.
+/// Who gets the items of a broadcast. Replaced as a whole, so that a post needs no lock but to read
+/// it.
 struct Core<T: Clone + Send + 'static> {
     subscribers: Mutex<Arc<Vec<Subscriber<T>>>>,
     /// Written under the lock of the subscribers.
@@ -56,8 +57,8 @@ struct Subscriber<T: Send + 'static> {
     refused: Arc<AtomicU64>,
 }
 
-/// The items of a broadcast from the subscription on: a bounded [`Port`], for `recv().await`, receivers
-/// and joins. Dropping it ends the subscription.
+/// The items of a broadcast from the subscription on: a bounded [`Port`], for `recv().await`,
+/// receivers and joins. Dropping it ends the subscription.
 #[must_use = "a subscription that is dropped ends at once"]
 pub struct Subscription<T: Clone + Send + 'static> {
     broadcast: Weak<Core<T>>,
@@ -71,8 +72,8 @@ pub struct Subscription<T: Clone + Send + 'static> {
 pub struct Broadcast {
     /// The subscribers when it was posted.
     pub subscribers: usize,
-    /// Of these, those that refused it: their port was full ([`Overflow::Reject`], [`Overflow::Wait`]),
-    /// or the queue of their receiver was, or the broadcast is closed.
+    /// Of these, those that refused it: their port was full ([`Overflow::Reject`],
+    /// [`Overflow::Wait`]), or the queue of their receiver was, or the broadcast is closed.
     pub refused: usize,
     /// Why the last of them did.
     pub reason: Option<PostRefusal>,
@@ -115,8 +116,9 @@ impl<T: Clone + Send + 'static> BroadcastPort<T> {
         }
     }
 
-    /// Posts a clone of `item` to every subscriber, in the order of their subscriptions. It never waits.
-    /// The result says who refused it, and each subscriber [counts](Subscription::missed) what it missed.
+    /// Posts a clone of `item` to every subscriber, in the order of their subscriptions. It never
+    /// waits. The result says who refused it, and each subscriber [counts](Subscription::missed)
+    /// what it missed.
     ///
     /// # Panics
     /// When the item's `clone` does. Subscribers before that have got it.

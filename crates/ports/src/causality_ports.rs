@@ -22,8 +22,8 @@ use std::fmt;
 /// ```
 pub trait CausalityPorts: Sized {
     /// Posts each panic of work under the causality, that no inner one hears of, to `port`; those
-    /// that the port refuses go to the next outer one. Handlers of the port run under the causalities
-    /// outside, so their own panics go there too.
+    /// that the port refuses go to the next outer one. Handlers of the port run under the
+    /// causalities outside, so their own panics go there too.
     ///
     /// # Panics
     /// When the causality has been cloned or entered already.

@@ -1,9 +1,9 @@
 //! The claim: one decision that many may try to make and exactly one makes.
 //!
-//! A one-time receiver, an awaited receive, a join, and every branch of a choice hold (or share) one
-//! claim. Whoever turns it from `Open` to `Claimed` has won and takes the items; everyone else
-//! leaves them where they are. Closing it from outside (a receiver that is cleaned up, a future that
-//! is dropped) competes in the same way.
+//! A one-time receiver, an awaited receive, a join, and every branch of a choice hold (or share)
+//! one claim. Whoever turns it from `Open` to `Claimed` has won and takes the items; everyone else
+//! leaves them where they are. Closing it from outside (a receiver that is cleaned up, a future
+//! that is dropped) competes in the same way.
 //!
 //! ```text
 //!           take
@@ -11,12 +11,12 @@
 //!     └── close ──> Closed
 //! ```
 //!
-//! A claim that several may come to hold knows whether it is *shared*: who wins a claim that is not is the only one
-//! who could, and leaves no losers.
+//! A claim that several may come to hold knows whether it is *shared*: who wins a claim that is not
+//! is the only one who could, and leaves no losers.
 //!
 //! All that must be true for the items to be taken is established *before* the claim, under the
-//! locks of the ports concerned; so a claim needs no third, tentative state. (Hopac's `Pick` and the
-//! operations of Concurrent ML need one because there both sides of a meeting may be choices.)
+//! locks of the ports concerned; so a claim needs no third, tentative state. (Hopac's `Pick` and
+//! the operations of Concurrent ML need one because there both sides of a meeting may be choices.)
 
 use motet_sync::atomic::{AtomicU8, Ordering};
 
@@ -130,7 +130,8 @@ mod loom_tests {
     use super::*;
     use motet_sync::{Arc, thread};
 
-    /// A taker and one that shares the claim: the sharer learns of the decision, or the winner of the sharer.
+    /// A taker and one that shares the claim: the sharer learns of the decision, or the winner of
+    /// the sharer.
     #[test]
     fn loom_a_claim_is_shared_against_its_winner() {
         loom::model(|| {

@@ -1,17 +1,20 @@
-//! The concurrent handlers of an interleave: how many run, how many of their tasks are on their way, and
-//! whether more may begin.
+//! The concurrent handlers of an interleave: how many run, how many of their tasks are on their
+//! way, and whether more may begin.
 //!
 //! Each thread counts at a place of its own, so that concurrent work meets nobody; whoever wants to
-//! know adds the places up. The counts only go up: what has ended is subtracted from what has begun.
+//! know adds the places up. The counts only go up: what has ended is subtracted from what has
+//! begun.
 //!
-//! Memory order. A handler that begins counts itself and then looks whether someone wants to be alone;
-//! who wants to be alone says so and then adds up. The count and the look, the word and the sum are
-//! sequentially consistent, so one of the two sees the other. The same holds for a handler that ends.
+//! Memory order. A handler that begins counts itself and then looks whether someone wants to be
+//! alone; who wants to be alone says so and then adds up. The count and the look, the word and the
+//! sum are sequentially consistent, so one of the two sees the other. The same holds for a handler
+//! that ends.
 //!
-//! When nobody has wanted to be alone for a good while it is *calm*, and each place says so itself: handlers
-//! count there with a plain store and a light fence, and look at nothing else. Who ends the calm raises the
-//! word, takes the calm from all places, and calls the heavy fence: from there on those who have counted the
-//! light way are seen, or see that the calm is over, and then look at the word as others do.
+//! When nobody has wanted to be alone for a good while it is *calm*, and each place says so itself:
+//! handlers count there with a plain store and a light fence, and look at nothing else. Who ends
+//! the calm raises the word, takes the calm from all places, and calls the heavy fence: from there
+//! on those who have counted the light way are seen, or see that the calm is over, and then look at
+//! the word as others do.
 
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
 use motet_sync::{CachePadded, asymmetric, thread_number, thread_number_if_asked};
@@ -122,8 +125,8 @@ impl Crowd {
         }
     }
 
-    /// A handler begins, in whatever weather; the caller looks next whether it may. `true`: this thread has
-    /// counted a good many.
+    /// A handler begins, in whatever weather; the caller looks next whether it may. `true`: this
+    /// thread has counted a good many.
     pub(crate) fn begin(&self) -> bool {
         let before = self.place().begun.fetch_add(1, Ordering::SeqCst);
         order();
@@ -156,8 +159,8 @@ impl Crowd {
     /// Whether a handler runs. Called after everybody has been told not to begin.
     pub(crate) fn anyone(&self) -> bool {
         // What has ended is added up first: then nobody is counted as ended that has not been
-        // counted as begun. Those who begin and take it back at once may make the answer `true`; they look again
-        // after that.
+        // counted as begun. Those who begin and take it back at once may make the answer `true`;
+        // they look again after that.
         let ended = self.sum(|place| &place.ended);
         self.sum(|place| &place.begun) != ended
     }
@@ -173,7 +176,8 @@ impl Crowd {
         self.raised.load(Ordering::SeqCst)
     }
 
-    /// Nobody may begin from here on. Called under the floor's lock, as `lower` and `calm_down` are.
+    /// Nobody may begin from here on. Called under the floor's lock, as `lower` and `calm_down`
+    /// are.
     pub(crate) fn raise(&self) {
         self.raised.swap(true, Ordering::SeqCst);
         order();
@@ -216,8 +220,8 @@ impl Crowd {
 }
 
 impl Place {
-    /// A handler that has begun here in a calm has ended. `false`: the calm is over, and the caller looks
-    /// whether someone waits for that.
+    /// A handler that has begun here in a calm has ended. `false`: the calm is over, and the caller
+    /// looks whether someone waits for that.
     #[inline]
     pub(crate) fn end_calmly(&self) -> bool {
         // Release: who adds up sees what the handler did, and that it had begun.
@@ -231,7 +235,8 @@ impl Place {
         self.calm.load(Ordering::Acquire)
     }
 
-    /// Whether those who have just counted themselves the light way are seen by whoever wants to be alone.
+    /// Whether those who have just counted themselves the light way are seen by whoever wants to be
+    /// alone.
     #[inline]
     fn stays_calm(&self) -> bool {
         asymmetric::light();
@@ -255,8 +260,8 @@ fn add_own(count: &AtomicUsize, order: Ordering) {
     count.store(count.load(Ordering::Relaxed).wrapping_add(1), order);
 }
 
-/// The model checker knows sequential consistency of fences only; elsewhere that of the operations is
-/// enough.
+/// The model checker knows sequential consistency of fences only; elsewhere that of the operations
+/// is enough.
 #[inline]
 pub(crate) fn order() {
     #[cfg(motet_loom)]

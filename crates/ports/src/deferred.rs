@@ -23,8 +23,8 @@ pub(crate) struct Deferred {
 
 /// At least one at first: most posts have none, and should find that out by one look.
 ///
-/// One that is carried out may panic (it may run a destructor, or a waker); those behind it are done all the
-/// same, when this is dropped: there are tasks among them.
+/// One that is carried out may panic (it may run a destructor, or a waker); those behind it are
+/// done all the same, when this is dropped: there are tasks among them.
 struct Effects {
     first: Option<Effect>,
     second: Option<Effect>,
@@ -59,12 +59,13 @@ enum Effect {
     Call(Box<dyn FnOnce()>),
 }
 
-/// Queues a task when it is dropped: also when what comes before panics (a handler's destructor may).
+/// Queues a task when it is dropped: also when what comes before panics (a handler's destructor
+/// may).
 struct AdmitLast(Option<(QueueHandle, Task)>);
 
 impl Deferred {
-    /// Queues a task: at once if that takes no more than a few instructions, else later; and after what was decided
-    /// before, which the task may count on.
+    /// Queues a task: at once if that takes no more than a few instructions, else later; and after
+    /// what was decided before, which the task may count on.
     #[inline]
     pub(crate) fn admit(&mut self, queue: &QueueHandle, task: Task) {
         if self.effects.is_some() {
@@ -276,8 +277,8 @@ impl Effects {
         self.others = None;
     }
 
-    /// Does what a panic has left undone. The panic is on its way to the poster; a second one has been
-    /// reported by the panic hook.
+    /// Does what a panic has left undone. The panic is on its way to the poster; a second one has
+    /// been reported by the panic hook.
     #[cold]
     fn catch_up(&mut self) {
         while let Some(next) = self.next() {
@@ -303,8 +304,8 @@ impl Drop for AdmitLast {
     }
 }
 
-/// What can be kept until a lock is released, whatever it is: implemented for everything that may be
-/// shared by threads.
+/// What can be kept until a lock is released, whatever it is: implemented for everything that may
+/// be shared by threads.
 pub trait Keep: Send + Sync {}
 
 impl<T: Send + Sync> Keep for T {}

@@ -40,8 +40,8 @@ pub(crate) trait Sends: Send + Sync {
     }
 }
 
-/// The arbiter that a task on its way belongs to, which is told if the task is dropped before it has
-/// arrived. None before it was sent, and when it has arrived.
+/// The arbiter that a task on its way belongs to, which is told if the task is dropped before it
+/// has arrived. None before it was sent, and when it has arrived.
 pub(crate) struct SentBy<A: Sends + ?Sized>(Option<Arc<A>>);
 
 /// Makes a node around an item, which carries the active causalities.

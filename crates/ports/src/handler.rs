@@ -26,7 +26,8 @@ pub(crate) trait Handle<A>: Send + Sync {
     }
 }
 
-/// The slot that a handler takes among a limited number of them. Dropped when the handler has ended.
+/// The slot that a handler takes among a limited number of them. Dropped when the handler has
+/// ended.
 pub(crate) struct Permit(Arc<dyn Slot>);
 
 /// What a permit gives up.
@@ -129,7 +130,8 @@ where
     }
 }
 
-/// Starts an async handler, which keeps the pass until it ends. Without one it does not carry its place.
+/// Starts an async handler, which keeps the pass until it ends. Without one it does not carry its
+/// place.
 fn start(
     queue: &QueueHandle,
     handler: impl Future<Output = ()> + Send + 'static,

@@ -49,7 +49,8 @@ fn loom_two_posts_against_a_choice() {
     });
 }
 
-/// An item comes to the first branch while the second is being registered: the second does not stay.
+/// An item comes to the first branch while the second is being registered: the second does not
+/// stay.
 #[test]
 fn loom_a_post_against_the_registration_of_a_choice() {
     loom::model(|| {
@@ -119,7 +120,8 @@ fn loom_a_post_against_the_end_of_a_select() {
     });
 }
 
-/// Items come to both ports while a select begins to wait: it has one, or is woken; the other stays.
+/// Items come to both ports while a select begins to wait: it has one, or is woken; the other
+/// stays.
 #[test]
 fn loom_two_posts_against_the_begin_of_a_select() {
     loom::model(|| {

@@ -1,4 +1,5 @@
-//! Models of the end of a port: a close meets a post, a wait, a join and the handlers of a pipeline.
+//! Models of the end of a port: a close meets a post, a wait, a join and the handlers of a
+//! pipeline.
 
 use crate::loom_ports::{Keeper, Wakes};
 use crate::{Closed, JoinedReceive, OrClosed, Overflow, Port, PostRefusal, Receive, Recv};

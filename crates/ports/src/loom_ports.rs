@@ -295,7 +295,8 @@ fn loom_two_posts_against_the_registration_of_a_batch() {
     });
 }
 
-/// A receive of batches is cleaned up while two items come: both are in the port, or in its one task.
+/// A receive of batches is cleaned up while two items come: both are in the port, or in its one
+/// task.
 #[test]
 fn loom_two_posts_against_the_cleanup_of_a_batch() {
     loom::model(|| {
@@ -316,7 +317,8 @@ fn loom_two_posts_against_the_cleanup_of_a_batch() {
     });
 }
 
-/// A batch comes back while another item is posted: nothing is lost, and the batch can be had again.
+/// A batch comes back while another item is posted: nothing is lost, and the batch can be had
+/// again.
 #[test]
 fn loom_a_batch_that_comes_back_against_a_post() {
     loom::model(|| {
@@ -349,8 +351,8 @@ fn loom_a_post_that_waits_against_a_take() {
     });
 }
 
-/// Someone waits to post; an item is taken while someone else posts without waiting: he does not get
-/// ahead, and no item is lost.
+/// Someone waits to post; an item is taken while someone else posts without waiting: he does not
+/// get ahead, and no item is lost.
 #[test]
 fn loom_a_post_against_one_that_waits() {
     loom::model(|| {

@@ -3,8 +3,8 @@
 //! A receive or a join may stand alone, be a branch of a choice, or belong to a group of an
 //! interleave. What differs is here, not in the receive: a branch asks its parent before it takes
 //! anything, sends its tasks through it, and its handlers enter and leave under it. The order is
-//! CCR's, so that a refusal leaves no trace: the branch establishes that all it needs is there (items,
-//! predicates, room in the queue), then the parent decides, then the items are taken.
+//! CCR's, so that a refusal leaves no trace: the branch establishes that all it needs is there
+//! (items, predicates, room in the queue), then the parent decides, then the items are taken.
 //!
 //! ```text
 //!   offer ──> items there? ──> room in the queue? ──> parent: claim ──> take ──> parent: send
@@ -63,7 +63,8 @@ impl Outlet {
         self.above.as_ref().is_some_and(Above::is_asked)
     }
 
-    /// Whether the arbiter above lets this one take anything more. One that may not leaves its port.
+    /// Whether the arbiter above lets this one take anything more. One that may not leaves its
+    /// port.
     #[inline]
     #[must_use]
     pub fn is_open(&self) -> bool {
@@ -81,13 +82,14 @@ impl Outlet {
         self.above.as_ref().and_then(Above::crowd)
     }
 
-    /// Asks the parent for the decision, once room in the queue is reserved. After `true` the caller
-    /// takes its items; after `false` it leaves its port.
+    /// Asks the parent for the decision, once room in the queue is reserved. After `true` the
+    /// caller takes its items; after `false` it leaves its port.
     #[inline]
     pub(crate) fn claim(&self, deferred: &mut Deferred) -> bool {
         let granted = self.is_granted();
         if !granted {
-            // Not now: who waits for room may be run by its waker, and use the port that is locked here.
+            // Not now: who waits for room may be run by its waker, and use the port that is locked
+            // here.
             deferred.release(&self.queue);
         }
         granted
@@ -156,8 +158,8 @@ impl Outlet {
         entered.and_then(|(_, pass)| pass)
     }
 
-    /// Tells the arbiter above that a task that was sent will not run, after what it carried is back:
-    /// groups of an interleave wait for their tasks.
+    /// Tells the arbiter above that a task that was sent will not run, after what it carried is
+    /// back: groups of an interleave wait for their tasks.
     #[cold]
     pub fn lose(&self) {
         if let Some(above) = &self.above {

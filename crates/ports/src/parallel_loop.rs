@@ -1,8 +1,9 @@
 //! The parallel loop: a body for each of many blocks, on the threads of a queue.
 //!
-//! The blocks are cut into chunks, as the [`Schedule`] says. At most `degree` tasks take chunk after
-//! chunk until none is left. Results are kept by the number of their block, so that they do not
-//! depend on who computed what. The task that ends last puts them together and answers the caller.
+//! The blocks are cut into chunks, as the [`Schedule`] says. At most `degree` tasks take chunk
+//! after chunk until none is left. Results are kept by the number of their block, so that they do
+//! not depend on who computed what. The task that ends last puts them together and answers the
+//! caller.
 //!
 //! ```text
 //!                      ┌─► task: next chunk, next chunk, … ─┐
@@ -150,9 +151,10 @@ impl ParallelLoop {
         self.run(blocks, body, |_| ())
     }
 
-    /// Runs `body` for each block and combines the results: neighbours in pairs, then pairs of pairs, in
-    /// the order of the blocks. So any associative operator will do, and sums of floating-point
-    /// numbers have the same bits for any schedule, degree and dispatcher. `None` without blocks.
+    /// Runs `body` for each block and combines the results: neighbours in pairs, then pairs of
+    /// pairs, in the order of the blocks. So any associative operator will do, and sums of
+    /// floating-point numbers have the same bits for any schedule, degree and dispatcher. `None`
+    /// without blocks.
     ///
     /// # Errors
     /// As [`ParallelLoop::map`]; a panic of `combine` is one, too.

@@ -18,8 +18,8 @@ pub(crate) trait Parent: Settle {
     fn claim(&self) -> bool;
 
     /// Takes over a task that has been claimed, whose room in `queue` is reserved: sends it off, or
-    /// holds it until its turn. Called under ports' locks; what must wait goes into `deferred`. `this` is the
-    /// parent itself, to be kept if need be.
+    /// holds it until its turn. Called under ports' locks; what must wait goes into `deferred`.
+    /// `this` is the parent itself, to be kept if need be.
     fn send(
         &self,
         this: &Arc<dyn Parent>,
@@ -28,9 +28,10 @@ pub(crate) trait Parent: Settle {
         deferred: &mut Deferred,
     );
 
-    /// A worker is about to run a task's handler, which is `counted` if it has counted itself among the parent's
-    /// crowd. The parent may ask for the task, to hold it longer; else the handler runs now, and the pass, if there is
-    /// one, is dropped when it has ended. `above` is the parent itself, for the pass.
+    /// A worker is about to run a task's handler, which is `counted` if it has counted itself among
+    /// the parent's crowd. The parent may ask for the task, to hold it longer; else the handler
+    /// runs now, and the pass, if there is one, is dropped when it has ended. `above` is the parent
+    /// itself, for the pass.
     fn enter<'a>(
         &'a self,
         above: &'a Above,
@@ -46,8 +47,9 @@ pub(crate) trait Parent: Settle {
     fn lose(&self);
 }
 
-/// A parent, as its branch keeps it. For branches whose handlers run together with others the parent has a crowd:
-/// what it would be asked is asked of that, and the parent only where it is not calm.
+/// A parent, as its branch keeps it. For branches whose handlers run together with others the
+/// parent has a crowd: what it would be asked is asked of that, and the parent only where it is not
+/// calm.
 #[derive(Clone)]
 pub(crate) struct Above {
     parent: Arc<dyn Parent>,
@@ -63,8 +65,8 @@ pub(crate) trait Host: Send + Sync {
     /// The same of one that has been counted already.
     fn left(&self);
 
-    /// A handler goes on after its task's first run: it is async. [`leave_later`](Host::leave_later)
-    /// is called in place of `leave` then, on what this returns.
+    /// A handler goes on after its task's first run: it is async.
+    /// [`leave_later`](Host::leave_later) is called in place of `leave` then, on what this returns.
     fn stay(&self) -> Arc<dyn Host>;
 
     /// A handler that stayed has ended: its future ended, panicked, or was dropped.
@@ -122,7 +124,8 @@ impl Above {
         }
     }
 
-    /// Whether a task that has been claimed goes straight to its queue. If not, it is [sent](Above::send).
+    /// Whether a task that has been claimed goes straight to its queue. If not, it is
+    /// [sent](Above::send).
     #[inline]
     pub(crate) fn lets_pass(&self) -> bool {
         let crowd = self.crowd.as_ref();
@@ -134,7 +137,8 @@ impl Above {
         self.parent.send(&self.parent, queue, task, deferred);
     }
 
-    /// As [`Parent::enter`], for a task that `work` becomes if the parent asks for it. `None`: it has.
+    /// As [`Parent::enter`], for a task that `work` becomes if the parent asks for it. `None`: it
+    /// has.
     #[inline]
     pub(crate) fn enter<W>(
         &self,

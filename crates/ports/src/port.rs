@@ -58,8 +58,8 @@ pub struct Port<T: Send + 'static> {
     core: Arc<PortCore<T>>,
 }
 
-/// What a handle of a port knows. Alone in its cache lines, which hardly anybody writes: neighbours in memory are often
-/// what other threads use.
+/// What a handle of a port knows. Alone in its cache lines, which hardly anybody writes: neighbours
+/// in memory are often what other threads use.
 #[repr(align(64))]
 pub(crate) struct PortCore<T: Send + 'static> {
     inside: Arc<Inside<T>>,
@@ -91,7 +91,8 @@ impl<T: Send + 'static> Port<T> {
     /// # Errors
     /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full,
     /// when the port itself is, if its [overflow policy](Overflow) says so, and when the port is
-    /// [closed](Port::close). (A receiver whose queue has been stopped wants nothing: it leaves the port.)
+    /// [closed](Port::close). (A receiver whose queue has been stopped wants nothing: it leaves the
+    /// port.)
     ///
     /// # Panics
     /// Inside a predicate: predicates must not use ports.
@@ -105,12 +106,12 @@ impl<T: Send + 'static> Port<T> {
         self.core.post(item)
     }
 
-    /// Puts an item at the front of the queue (un-receive), whatever the port's capacity. The receivers
-    /// are asked first, as in [`Port::post`].
+    /// Puts an item at the front of the queue (un-receive), whatever the port's capacity. The
+    /// receivers are asked first, as in [`Port::post`].
     ///
     /// # Errors
-    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full, and when
-    /// the port is [closed](Port::close).
+    /// [`PostError`] hands the item back when the receiver that wants it has a queue that is full,
+    /// and when the port is [closed](Port::close).
     pub fn put_back(&self, item: T) -> Result<(), PostError<T>> {
         let refused = self.core.place(self.core.parcel(item), Entry::First);
         refused.map_err(Refusal::into_error)
@@ -301,7 +302,8 @@ impl<T: Send + 'static> PortCore<T> {
         taken
     }
 
-    /// Posts an item whose poster cannot take it back: it is kept also when there is no room for it.
+    /// Posts an item whose poster cannot take it back: it is kept also when there is no room for
+    /// it.
     pub(crate) fn post_or_keep(&self, item: T) {
         self.keep(self.parcel(item), Entry::Posted);
     }
@@ -316,8 +318,9 @@ impl<T: Send + 'static> PortCore<T> {
         self.keep(parcel, Entry::Returned);
     }
 
-    /// Places an item that nobody could take back, whatever the capacity. A receiver whose queue refuses it
-    /// is passed by, until that has room: whoever else waits for the item must hear of it.
+    /// Places an item that nobody could take back, whatever the capacity. A receiver whose queue
+    /// refuses it is passed by, until that has room: whoever else waits for the item must hear of
+    /// it.
     fn keep(&self, parcel: Parcel<T>, entry: Entry) {
         let mut deferred = Deferred::default();
         self.locked(|state| state.place_always(parcel, entry, &mut deferred));
@@ -369,8 +372,8 @@ pub(crate) fn label<T: Send + 'static>(port: &Weak<PortCore<T>>) -> String {
     port.map_or("a port that is gone".to_owned(), |port| port.label())
 }
 
-/// Brings a parcel back to where it stood in its port. If the port is gone, so is everyone who could
-/// have asked for the item.
+/// Brings a parcel back to where it stood in its port. If the port is gone, so is everyone who
+/// could have asked for the item.
 pub(crate) fn put_back<T: Send + 'static>(port: &Weak<PortCore<T>>, parcel: Parcel<T>) {
     if let Some(port) = port.upgrade() {
         port.bring_back(parcel);

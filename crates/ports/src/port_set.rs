@@ -103,8 +103,8 @@ pub struct SharedPortSet<S: PortTypes> {
 }
 
 /// The port set of an operation that succeeds with a `T` or fails with an `E` (CCR's
-/// `SuccessFailurePort`): the common shape of a reply of which somebody may see only one half. Where
-/// one asker awaits one answer, [`reply`](crate::reply) is simpler.
+/// `SuccessFailurePort`): the common shape of a reply of which somebody may see only one half.
+/// Where one asker awaits one answer, [`reply`](crate::reply) is simpler.
 ///
 /// ```
 /// use motet_ports::SuccessFailurePort;
@@ -172,11 +172,12 @@ impl<S: PortTypes> PortSet<S> {
 
     /// Posts an item whose type is known at run time only, to the port of exactly that type.
     ///
-    /// Where CCR takes the first port of a base type when there is no exact one, say so with a trait
-    /// object as the type of the items: `set.post(Box::new(circle) as Box<dyn Shape>)`.
+    /// Where CCR takes the first port of a base type when there is no exact one, say so with a
+    /// trait object as the type of the items: `set.post(Box::new(circle) as Box<dyn Shape>)`.
     ///
     /// # Errors
-    /// [`PostAnyError`] gives the item back when no port is of its type, or when its port refuses it.
+    /// [`PostAnyError`] gives the item back when no port is of its type, or when its port refuses
+    /// it.
     ///
     /// ```
     /// use motet_ports::{PortSet, PostAnyError};
@@ -262,8 +263,8 @@ impl<S: PortTypes> SharedPortSet<S> {
     /// Posts an item whose type is known at run time only.
     ///
     /// # Errors
-    /// [`PostAnyError`] gives the item back when its type is not in the set, or when the port refuses
-    /// it.
+    /// [`PostAnyError`] gives the item back when its type is not in the set, or when the port
+    /// refuses it.
     pub fn post_any(&self, item: Box<dyn Any + Send>) -> Result<(), PostAnyError> {
         let item = pick::<S>(item)?;
         self.port.post(item).map_err(refused_any::<S>)

@@ -23,35 +23,36 @@ pub trait Receiver<T: Send + 'static>: Keep {
     /// Looks at the offered item and takes it, or leaves it.
     fn offer(&self, offer: &mut Offer<'_, T>) -> Verdict;
 
-    /// Where items go if this receiver wants each of them, whenever it comes: while it is alone at its port, they are sent
-    /// there and not offered.
+    /// Where items go if this receiver wants each of them, whenever it comes: while it is alone at
+    /// its port, they are sent there and not offered.
     #[doc(hidden)]
     fn short_way(&self) -> Option<Short<T>> {
         None
     }
 
-    /// Whether this receiver would reject any item now, and lose nothing if it were not offered one: it will look at
-    /// what waits once something else has come. Called under the port's lock alone.
+    /// Whether this receiver would reject any item now, and lose nothing if it were not offered
+    /// one: it will look at what waits once something else has come. Called under the port's lock
+    /// alone.
     #[doc(hidden)]
     fn wants_nothing_yet(&self) -> bool {
         false
     }
 
-    /// Takes the offered item, which was posted where none waits, if this receiver can see by the lock of the port alone
-    /// that it may, whatever others hold. If not, nothing has changed.
+    /// Takes the offered item, which was posted where none waits, if this receiver can see by the
+    /// lock of the port alone that it may, whatever others hold. If not, nothing has changed.
     #[doc(hidden)]
     fn take_at_once(&self, _offer: &mut Offer<'_, T>) -> bool {
         false
     }
 
-    /// How many items must wait in a [closed](crate::Port::close) port for this receiver to stay there.
-    /// Called under the port's lock.
+    /// How many items must wait in a [closed](crate::Port::close) port for this receiver to stay
+    /// there. Called under the port's lock.
     fn needs(&self) -> usize {
         1
     }
 
-    /// The port is closed, and fewer items are left than this receiver [needs](Receiver::needs): it has been
-    /// taken off. Not called under a lock.
+    /// The port is closed, and fewer items are left than this receiver [needs](Receiver::needs): it
+    /// has been taken off. Not called under a lock.
     fn ended(&self) {}
 
     /// What this receiver is, in a few words, for reports. Not called under a lock.
@@ -197,9 +198,9 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
         self.waiting.len()
     }
 
-    /// Claims room in `queue` for the task that will handle the offer. `Err` is the verdict when there
-    /// is none: a queue that is full refuses the item; a receiver whose queue has been stopped will
-    /// never handle anything again and leaves its port, where the item stays.
+    /// Claims room in `queue` for the task that will handle the offer. `Err` is the verdict when
+    /// there is none: a queue that is full refuses the item; a receiver whose queue has been
+    /// stopped will never handle anything again and leaves its port, where the item stays.
     ///
     /// # Errors
     /// The verdict to return.
@@ -215,8 +216,8 @@ impl<'a, T: Send + 'static> Offer<'a, T> {
         }
     }
 
-    /// Claims room for a task in the outlet's queue and the consent of the arbiter above. After `Ok` the
-    /// items are taken; `Err` is the verdict to return.
+    /// Claims room for a task in the outlet's queue and the consent of the arbiter above. After
+    /// `Ok` the items are taken; `Err` is the verdict to return.
     ///
     /// # Errors
     /// The verdict to return.

@@ -127,8 +127,8 @@ impl<T: Send + 'static> ReplyPort<T> {
     /// Answers.
     ///
     /// # Errors
-    /// [`ReplyError`] gives the answer back when the asker has gone, or when the port of the answers
-    /// refuses it.
+    /// [`ReplyError`] gives the answer back when the asker has gone, or when the port of the
+    /// answers refuses it.
     pub fn post(mut self, answer: T) -> Result<(), ReplyError<T>> {
         match self.to.take() {
             Some(To::Slot(slot)) => {

@@ -39,19 +39,19 @@ pub fn select<R: Send + 'static>() -> Select<R> {
     }
 }
 
-/// Waits for the first of several things at ports (the waiting form of a [`Choice`](crate::Choice)) and
-/// gives what the function beside it makes of it: the variant of an enum, for one.
+/// Waits for the first of several things at ports (the waiting form of a [`Choice`](crate::Choice))
+/// and gives what the function beside it makes of it: the variant of an enum, for one.
 ///
-/// Exactly one is taken, once. What the others wait for stays in its port all the time: it is not taken
-/// and put back, and who reads the port meanwhile gets it. When several are there at the first poll their
-/// order decides. The functions run in the poll, outside of locks.
+/// Exactly one is taken, once. What the others wait for stays in its port all the time: it is not
+/// taken and put back, and who reads the port meanwhile gets it. When several are there at the
+/// first poll their order decides. The functions run in the poll, outside of locks.
 ///
 /// # Panics
 /// Its first poll, when it has a time and the operating system refuses the real clock its thread.
 ///
 /// # Cancellation
-/// Dropping the future gives up the wait. What had already been taken for it goes back to the front of
-/// its port; the timer is cancelled.
+/// Dropping the future gives up the wait. What had already been taken for it goes back to the front
+/// of its port; the timer is cancelled.
 ///
 /// ```
 /// use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn};
@@ -124,8 +124,8 @@ impl<R: Send + 'static> Select<R> {
         self.or(Batch::new(port, count, None, map))
     }
 
-    /// Or takes up to `count` items of `port`: as soon as there are so many, or once the oldest has waited
-    /// for `span` since the first poll, by the clock of the queue on which it is polled.
+    /// Or takes up to `count` items of `port`: as soon as there are so many, or once the oldest has
+    /// waited for `span` since the first poll, by the clock of the queue on which it is polled.
     ///
     /// # Panics
     /// When `count` is 0.
@@ -149,8 +149,8 @@ impl<R: Send + 'static> Select<R> {
         self.or(Together::new(parts, map))
     }
 
-    /// Or goes on when an item waits in `port`, and leaves it there. Someone else may take it before the
-    /// awaiting code does.
+    /// Or goes on when an item waits in `port`, and leaves it there. Someone else may take it
+    /// before the awaiting code does.
     pub fn ready<T, M>(self, port: &Port<T>, map: M) -> Self
     where
         T: Send + 'static,
@@ -159,8 +159,8 @@ impl<R: Send + 'static> Select<R> {
         self.or(IsThere::new(port, map))
     }
 
-    /// Or goes on when `span` is over, counted from the first poll, by the clock of the queue on which it
-    /// is polled (the real one outside of queues).
+    /// Or goes on when `span` is over, counted from the first poll, by the clock of the queue on
+    /// which it is polled (the real one outside of queues).
     pub fn after<M>(self, span: Duration, map: M) -> Self
     where
         M: FnOnce() -> R + Send + 'static,
@@ -205,11 +205,12 @@ impl<R: Send + 'static> Select<R> {
 
 /// # Waiting for several items
 impl<T: Send + 'static> Port<T> {
-    /// Waits for up to `count` items and takes them: as soon as there are so many, or once the oldest has
-    /// waited for `span` since the first poll. There is one at least.
+    /// Waits for up to `count` items and takes them: as soon as there are so many, or once the
+    /// oldest has waited for `span` since the first poll. There is one at least.
     ///
     /// # Panics
-    /// When `count` is 0; its first poll, when the operating system refuses the real clock its thread.
+    /// When `count` is 0; its first poll, when the operating system refuses the real clock its
+    /// thread.
     ///
     /// # Cancellation
     /// Dropping the future gives up the wait; what was meant for it goes back to where it stood.

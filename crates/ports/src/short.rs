@@ -1,11 +1,13 @@
 //! The short way of items: where they go from a port whose one receiver wants them all.
 //!
-//! Most ports have one receiver for good, that takes whatever comes: a persistent receive without a predicate, or one
-//! of several items without a guard. Nothing has to be offered to it. It tells its port once where items go, and the
-//! port sends them there itself (`port/brief.rs`), as long as the receiver is alone at it.
+//! Most ports have one receiver for good, that takes whatever comes: a persistent receive without a
+//! predicate, or one of several items without a guard. Nothing has to be offered to it. It tells
+//! its port once where items go, and the port sends them there itself (`port/brief.rs`), as long as
+//! the receiver is alone at it.
 //!
-//! A receive may be a concurrent member of an interleave. Then each item is counted among the crowd's as it is sent,
-//! under the port's lock, as long as the end has not been claimed; who ends the interleave comes by that lock.
+//! A receive may be a concurrent member of an interleave. Then each item is counted among the
+//! crowd's as it is sent, under the port's lock, as long as the end has not been claimed; who ends
+//! the interleave comes by that lock.
 
 use crate::crowd::Crowd;
 use crate::delivery::{Deliver, QueueHandle, Sends};
@@ -40,7 +42,8 @@ pub(crate) trait DeliverRow<T>: Sends {
     fn task(self: Arc<Self>, row: Row<T>) -> Task;
 }
 
-/// Items of one port that came one after the other, without nodes, oldest first. None carries causalities.
+/// Items of one port that came one after the other, without nodes, oldest first. None carries
+/// causalities.
 pub(crate) struct Row<T> {
     pub(crate) items: Vec<T>,
     /// The stamp of the youngest.

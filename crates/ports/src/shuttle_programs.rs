@@ -1,10 +1,10 @@
-//! Whole programs on a dispatcher with two threads, under many random schedules of each: the classic
-//! puzzles of coordination, each written the way this crate would have it.
+//! Whole programs on a dispatcher with two threads, under many random schedules of each: the
+//! classic puzzles of coordination, each written the way this crate would have it.
 //!
 //! Where loom tries every schedule of a model of a few steps, [shuttle](https://docs.rs/shuttle) draws
-//! schedules of thousands of steps: purely at random, and with priorities that change at a few points
-//! (PCT), which finds bugs that need few but particular switches. A failure prints the schedule, which
-//! `shuttle::replay` repeats.
+//! schedules of thousands of steps: purely at random, and with priorities that change at a few
+//! points (PCT), which finds bugs that need few but particular switches. A failure prints the
+//! schedule, which `shuttle::replay` repeats.
 
 mod bank;
 mod barber;
@@ -18,7 +18,8 @@ use motet_dispatch::{Dispatcher, DispatcherQueue, QueueConfig};
 /// Changes of priority in a schedule of PCT.
 const DEPTH: usize = 3;
 
-/// Runs `program` under random schedules and under PCT's, as many of each as `MOTET_SCHEDULES` says.
+/// Runs `program` under random schedules and under PCT's, as many of each as `MOTET_SCHEDULES`
+/// says.
 fn check(program: fn(&DispatcherQueue)) {
     let schedules = std::env::var("MOTET_SCHEDULES").map_or(100, |number| {
         number.parse().expect("MOTET_SCHEDULES is a number")

@@ -1,8 +1,9 @@
-//! Whether workers keep the references to an arbiter that its messages have held, for its next messages.
+//! Whether workers keep the references to an arbiter that its messages have held, for its next
+//! messages.
 //!
-//! They may as long as its port sends items there the [short way](crate::short): the port notices when that ends, and the workers
-//! are told to let go. So an arbiter is not kept by those who have run its handler: what goes with its port goes as soon as they
-//! have done what they are doing.
+//! They may as long as its port sends items there the [short way](crate::short): the port notices
+//! when that ends, and the workers are told to let go. So an arbiter is not kept by those who have
+//! run its handler: what goes with its port goes as soon as they have done what they are doing.
 
 use motet_sync::atomic::{AtomicU8, Ordering};
 
@@ -18,7 +19,8 @@ const MAY: u8 = 1;
 const HAVE: u8 = 2;
 
 impl Sparing {
-    /// The short way begins. Called under the port's lock, as [`Sparing::end`] is, or when the port is gone.
+    /// The short way begins. Called under the port's lock, as [`Sparing::end`] is, or when the port
+    /// is gone.
     pub(crate) fn begin(&self) {
         // Relaxed: the port's lock orders what is sent after it.
         self.0.store(MAY, Ordering::Relaxed);
@@ -31,11 +33,12 @@ impl Sparing {
         self.0.swap(NOT, Ordering::Relaxed) == HAVE
     }
 
-    /// Whether a worker may keep a reference to the arbiter now. If the short way ends meanwhile it is told after that.
+    /// Whether a worker may keep a reference to the arbiter now. If the short way ends meanwhile it
+    /// is told after that.
     #[inline]
     pub(crate) fn lets_keep(&self) -> bool {
-        // Relaxed: who reads one of these two comes before the end in the order of this value, and so
-        // before the workers are told.
+        // Relaxed: who reads one of these two comes before the end in the order of this value, and
+        // so before the workers are told.
         match self.0.load(Ordering::Relaxed) {
             HAVE => true,
             NOT => false,
@@ -60,7 +63,8 @@ mod loom_tests {
     use motet_sync::thread;
     use std::sync::Arc;
 
-    /// Two handlers end on a worker while the short way does: when it has heard all, the worker keeps nothing.
+    /// Two handlers end on a worker while the short way does: when it has heard all, the worker
+    /// keeps nothing.
     #[test]
     fn loom_the_end_of_a_short_way_against_a_worker_that_keeps() {
         loom::model(|| {

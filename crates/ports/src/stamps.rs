@@ -1,4 +1,5 @@
-//! Stamps say where items stand in their port: by them an item that had been taken finds its old place.
+//! Stamps say where items stand in their port: by them an item that had been taken finds its old
+//! place.
 
 use crate::shelf::End;
 

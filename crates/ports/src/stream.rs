@@ -60,9 +60,9 @@ impl<T: Send + 'static> Port<T> {
 }
 
 impl<T: Send + 'static> PortStream<T> {
-    /// Ends the stream when `end` completes: the items that wait then still come, later ones stay in
-    /// the port. Whoever posts to the port and afterwards to a port whose `recv` is the `end` has all
-    /// items come.
+    /// Ends the stream when `end` completes: the items that wait then still come, later ones stay
+    /// in the port. Whoever posts to the port and afterwards to a port whose `recv` is the `end`
+    /// has all items come.
     ///
     /// ```
     /// use futures_util::StreamExt;

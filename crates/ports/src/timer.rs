@@ -6,9 +6,9 @@
 //!   sleep(span).await                ──> goes on span later
 //! ```
 //!
-//! Time is that of the queue concerned: virtual in a [`Replay`](motet_dispatch::Replay), multiplied by the
-//! queue's [`Timescale`](motet_dispatch::Timescale). An alternative "or after a time" of any arbiter is a
-//! receive on a [`timeout_port`], or a [`Timer`] that calls a closure
+//! Time is that of the queue concerned: virtual in a [`Replay`](motet_dispatch::Replay), multiplied
+//! by the queue's [`Timescale`](motet_dispatch::Timescale). An alternative "or after a time" of any
+//! arbiter is a receive on a [`timeout_port`], or a [`Timer`] that calls a closure
 //! ([`Clock::after`](motet_dispatch::Clock::after)).
 
 mod deadline;
@@ -21,11 +21,11 @@ use crate::port::Port;
 use motet_dispatch::{Enqueue, Timer};
 use std::time::{Duration, Instant};
 
-/// Posts the time to `port` once, `span` from now by the clock of `queue` (CCR's `EnqueueTimer`). The
-/// time is the one for which the timer was set.
+/// Posts the time to `port` once, `span` from now by the clock of `queue` (CCR's `EnqueueTimer`).
+/// The time is the one for which the timer was set.
 ///
-/// The timer posts by itself; no task of `queue` is needed, so it also comes when `queue` is suspended.
-/// A time that the queue of a receiver refuses, because it is full, stays in the port.
+/// The timer posts by itself; no task of `queue` is needed, so it also comes when `queue` is
+/// suspended. A time that the queue of a receiver refuses, because it is full, stays in the port.
 ///
 /// # Panics
 /// When the operating system refuses the real clock its thread.
@@ -58,8 +58,8 @@ pub fn enqueue_timer(
     queue.clock().after(span, move |due| deliver(&port, due))
 }
 
-/// Posts the time to `port` every `period`, until the timer is [cancelled](Timer::cancel); otherwise
-/// like [`enqueue_timer`]. The times are whole periods apart, see
+/// Posts the time to `port` every `period`, until the timer is [cancelled](Timer::cancel);
+/// otherwise like [`enqueue_timer`]. The times are whole periods apart, see
 /// [`Clock::every`](motet_dispatch::Clock::every).
 ///
 /// # Panics
@@ -91,8 +91,9 @@ pub fn enqueue_periodic_timer(
     queue.clock().every(period, move |due| deliver(&port, due))
 }
 
-/// A new port at which the time arrives once, `span` from now (CCR's `TimeoutPort`): for a receive, or as
-/// one of several alternatives. To be able to cancel it, make the port and call [`enqueue_timer`].
+/// A new port at which the time arrives once, `span` from now (CCR's `TimeoutPort`): for a receive,
+/// or as one of several alternatives. To be able to cancel it, make the port and call
+/// [`enqueue_timer`].
 ///
 /// # Panics
 /// As [`enqueue_timer`].

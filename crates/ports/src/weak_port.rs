@@ -8,8 +8,9 @@ use std::sync::{Arc, Weak};
 /// A port's handle that does not keep the port: for receivers, which the port keeps. Made by
 /// [`Port::downgrade`].
 ///
-/// A handler that holds the port it waits at, or a future that holds the only handle of the port it awaits, is kept by the
-/// port that it keeps: if nothing comes any more, both stay. With a weak handle they go.
+/// A handler that holds the port it waits at, or a future that holds the only handle of the port it
+/// awaits, is kept by the port that it keeps: if nothing comes any more, both stay. With a weak
+/// handle they go.
 pub struct WeakPort<T: Send + 'static>(Weak<PortCore<T>>);
 
 impl<T: Send + 'static> Port<T> {
@@ -39,8 +40,8 @@ impl<T: Send + 'static> WeakPort<T> {
     }
 
     /// Brings an item that a task will not handle back to the front of its port. The receivers are
-    /// asked first; it is kept also when the queue of one of them refuses it. If the port is gone, so is
-    /// everyone who could have asked for the item.
+    /// asked first; it is kept also when the queue of one of them refuses it. If the port is gone,
+    /// so is everyone who could have asked for the item.
     pub fn put_back(&self, item: T) {
         put_back(&self.0, parcel(item));
     }

@@ -1,7 +1,7 @@
 //! The maximum clique of a graph: vertices that are all neighbours of each other.
 //!
-//! E. Tomita and T. Seki, An efficient branch-and-bound algorithm for finding a maximum clique, 2003: a greedy colouring bounds
-//! each branch.
+//! E. Tomita and T. Seki, An efficient branch-and-bound algorithm for finding a maximum clique,
+//! 2003: a greedy colouring bounds each branch.
 
 use motet_search::{Bounded, Tree};
 use serde::{Deserialize, Serialize};

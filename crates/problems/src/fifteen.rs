@@ -1,9 +1,11 @@
-//! The 15-puzzle, with the sum of distances as its bound (R. Korf, Depth-first iterative-deepening, 1985).
+//! The 15-puzzle, with the sum of distances as its bound (R. Korf, Depth-first iterative-deepening,
+//! 1985).
 
 use motet_search::{Bounded, Tree};
 use serde::{Deserialize, Serialize};
 
-/// A position to solve: the tile of each square, row by row, 0 for the gap. Solved they are in order.
+/// A position to solve: the tile of each square, row by row, 0 for the gap. Solved they are in
+/// order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fifteen {
     /// The tiles.

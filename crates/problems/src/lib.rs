@@ -1,4 +1,5 @@
-//! Trees and models with known answers: to test searches and simulations by, to measure them, and to see how they are written.
+//! Trees and models with known answers: to test searches and simulations by, to measure them, and
+//! to see how they are written.
 //!
 //! - Depends on: `motet-search`, `motet-sim`; `sha1` for the trees of UTS.
 //! - Used by: the tests of those two, the benchmarks, the examples of the facade.

@@ -1,4 +1,5 @@
-//! Reference PHOLD: processes that hand events on at random, with counts and checksums that independent programs agree on.
+//! Reference PHOLD: processes that hand events on at random, with counts and checksums that
+//! independent programs agree on.
 
 use motet_sim::{Logical, Model, Options, Out, Reversible, Time, mix};
 use std::cmp::Reverse;
@@ -11,7 +12,8 @@ pub struct Phold {
     pub processes: u64,
     /// Events that each of them begins with.
     pub each: u64,
-    /// Of a thousand events so many are for a process that is drawn; the others stay where they are.
+    /// Of a thousand events so many are for a process that is drawn; the others stay where they
+    /// are.
     pub remote: u64,
     /// The least delay of an event.
     pub lookahead: Time,
@@ -43,8 +45,8 @@ pub struct PholdProcess {
 }
 
 impl Phold {
-    /// Runs with known sums: of one process, with many events at one time, with little lookahead, with events that all go
-    /// away, with many events.
+    /// Runs with known sums: of one process, with many events at one time, with little lookahead,
+    /// with events that all go away, with many events.
     pub const KNOWN: [(Phold, PholdSum); 5] = [
         known([1, 1, 0, 1, 1, 100, 0], [68, 0, 0x16d3_5fd3_19b3_4214]),
         known(
@@ -150,8 +152,8 @@ const fn known(given: [u64; 7], sum: [u64; 3]) -> (Phold, PholdSum) {
 }
 
 impl PholdProcess {
-    /// What so many processes, of which the first has this number, have come to. Sums of parts are joined by adding
-    /// `away` and by exclusive or of the checksums; `events` stays 0.
+    /// What so many processes, of which the first has this number, have come to. Sums of parts are
+    /// joined by adding `away` and by exclusive or of the checksums; `events` stays 0.
     #[must_use]
     pub fn sum(processes: &[PholdProcess], first: usize) -> PholdSum {
         let mut sum = PholdSum {
@@ -217,7 +219,8 @@ struct Plain {
     sent: u64,
 }
 
-/// Time, the process that it is for, the one that has scheduled it, and how many that had scheduled before.
+/// Time, the process that it is for, the one that has scheduled it, and how many that had scheduled
+/// before.
 type Pending = BinaryHeap<Reverse<(Time, u32, u32, u64)>>;
 
 impl Plain {

@@ -1,5 +1,5 @@
-//! Ranks that share one tree: who has no work asks for some, who finds something better tells the others, and all notice
-//! when nothing is left.
+//! Ranks that share one tree: who has no work asks for some, who finds something better tells the
+//! others, and all notice when nothing is left.
 //!
 //! ```text
 //!   a rank ─ visits some nodes ─► looks for messages ─► gives to who asks ─► visits some nodes ─► …
@@ -7,11 +7,13 @@
 //!      └─► asks two ranks at random ─► asks its neighbours, who remember it ─► waits for a message
 //! ```
 //!
-//! Neighbours are those in a binomial tree (`link.rs`). Asking them last is what *lifelines* do (V. Saraswat and others,
-//! Lifeline-based global load balancing, 2011): who waits disturbs nobody, and work that there is anywhere comes along the
-//! tree. Better values go along the tree too. The end is found by waves down and up the tree: a rank answers when it has no
-//! work, with the numbers of pieces that it has sent and received. Two waves with the same numbers, as many sent as
-//! received, mean that nothing is under way (F. Mattern, Algorithms for distributed termination detection, 1987).
+//! Neighbours are those in a binomial tree (`link.rs`). Asking them last is what *lifelines* do (V.
+//! Saraswat and others, Lifeline-based global load balancing, 2011): who waits disturbs nobody, and
+//! work that there is anywhere comes along the tree. Better values go along the tree too. The end
+//! is found by waves down and up the tree: a rank answers when it has no work, with the numbers of
+//! pieces that it has sent and received. Two waves with the same numbers, as many sent as received,
+//! mean that nothing is under way (F. Mattern, Algorithms for distributed termination detection,
+//! 1987).
 
 mod ending;
 mod tally;
@@ -36,7 +38,8 @@ const TRIES: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 enum Message<N, B> {
-    /// The sender has no work; if it is to be remembered, it gets some when there is some, else an answer at once.
+    /// The sender has no work; if it is to be remembered, it gets some when there is some, else an
+    /// answer at once.
     Ask {
         remember: bool,
     },
@@ -114,7 +117,8 @@ pub(crate) struct Ended<A> {
     pub(crate) stopped: Option<Limit>,
 }
 
-/// Searches the tree below `root` together with the other ranks of `comm`, which is the search's own.
+/// Searches the tree below `root` together with the other ranks of `comm`, which is the search's
+/// own.
 pub(crate) async fn run<J: Job>(
     comm: &Communicator,
     search: &Search,

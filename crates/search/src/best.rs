@@ -132,8 +132,8 @@ impl<P: Bounded> Job for Maximum<'_, P> {
     }
 }
 
-/// Whether a node may hold the first of the best, if what is known is as good: it comes before that. What is known without
-/// a path was found before, or is as good as any.
+/// Whether a node may hold the first of the best, if what is known is as good: it comes before
+/// that. What is known without a path was found before, or is as good as any.
 fn comes_before<N, V>(path: &Path<'_, N>, known: &Known<V>) -> bool {
     let found = known.path.as_deref();
     found.is_some_and(|found| path.cmp(found) == Ordering::Less)

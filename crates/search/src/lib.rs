@@ -1,7 +1,9 @@
-//! Tree search: ranks that walk one tree together, and know the best value that any of them has found.
+//! Tree search: ranks that walk one tree together, and know the best value that any of them has
+//! found.
 //!
-//! The program gives the root and the children of each node. Nobody has to know how large subtrees are: a rank without work
-//! gets half of what another one has not begun. The same program runs on one rank, on threads and on processes.
+//! The program gives the root and the children of each node. Nobody has to know how large subtrees
+//! are: a rank without work gets half of what another one has not begun. The same program runs on
+//! one rank, on threads and on processes.
 //!
 //! - **Depends on**: `motet-comm`, `motet-dispatch` for causalities.
 //! - **Used by**: the facade, `motet-problems`.
@@ -22,8 +24,8 @@
 //! | the value of a game of two | [`Search::play`] |
 //! | the same nodes in each run | [`Order::Replicable`] |
 //!
-//! Read next: [`Search`] (an example), [`Tree`], then `walk.rs` (one rank), `balance.rs` (how ranks share), `replicable.rs`,
-//! `play.rs`.
+//! Read next: [`Search`] (an example), [`Tree`], then `walk.rs` (one rank), `balance.rs` (how ranks
+//! share), `replicable.rs`, `play.rs`.
 #![forbid(unsafe_code)]
 
 mod balance;

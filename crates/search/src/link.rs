@@ -1,7 +1,7 @@
 //! Messages between the ranks of one search.
 //!
-//! Each rank counts what it sends to each other and gets from it. At the end they compare, and take in what is under way: nothing
-//! of a search is left when it has returned.
+//! Each rank counts what it sends to each other and gets from it. At the end they compare, and take
+//! in what is under way: nothing of a search is left when it has returned.
 
 use crate::SearchError;
 use motet_comm::{ANY_SOURCE, CommError, Communicator, Value};
@@ -85,7 +85,8 @@ pub(crate) fn yield_now() -> impl Future<Output = ()> {
     })
 }
 
-/// The neighbours of a rank in the binomial tree whose root is rank 0: its parent, then its children.
+/// The neighbours of a rank in the binomial tree whose root is rank 0: its parent, then its
+/// children.
 pub(crate) fn neighbours(rank: usize, size: usize) -> (Option<usize>, Vec<usize>) {
     let parent = (rank > 0).then(|| rank & (rank - 1));
     let steps = (0..usize::BITS).map(|bit| 1 << bit);

@@ -1,9 +1,10 @@
 //! The value of a game at a fixed depth.
 //!
-//! All ranks walk down the first moves. On the way back the other moves of each position are searched by whoever is free,
-//! after the first has set a bound: young brothers wait (R. Feldmann and others, 1986), along the principal variation (T.
-//! Marsland and M. Campbell, Parallel search of strongly ordered game trees, 1982). Each of these is a principal variation
-//! search on one rank. Rank 0 hands out the moves, in their order, and tells those at work of better bounds.
+//! All ranks walk down the first moves. On the way back the other moves of each position are
+//! searched by whoever is free, after the first has set a bound: young brothers wait (R. Feldmann
+//! and others, 1986), along the principal variation (T. Marsland and M. Campbell, Parallel search
+//! of strongly ordered game trees, 1982). Each of these is a principal variation search on one
+//! rank. Rank 0 hands out the moves, in their order, and tells those at work of better bounds.
 //!
 //! ```text
 //!   root ─ a ─ b ─ leaf        1. value of the leaf
@@ -297,7 +298,8 @@ impl<G: Game> Player<'_, '_, '_, G> {
         Ok(())
     }
 
-    /// What a move is worth for the one who makes it, or at most worth if it is not better than the best.
+    /// What a move is worth for the one who makes it, or at most worth if it is not better than the
+    /// best.
     fn search(&mut self, node: &G::Node, child: u32, depth: u32) -> i32 {
         let begin = Instant::now();
         let line = self.path.len();

@@ -17,14 +17,16 @@ use std::time::Instant;
 type Solution<P> = Option<Best<<P as Bounded>::Value, <P as Tree>::Node>>;
 
 impl Search {
-    /// Combines what `visit` makes of all nodes, in the order of the tree: parents before children, children in their order.
+    /// Combines what `visit` makes of all nodes, in the order of the tree: parents before children,
+    /// children in their order.
     ///
-    /// `zero` is neutral to `combine`, which is associative; it need not be commutative. The result is that of one rank, bit
-    /// for bit if `combine` is exactly associative.
+    /// `zero` is neutral to `combine`, which is associative; it need not be commutative. The result
+    /// is that of one rank, bit for bit if `combine` is exactly associative.
     ///
     /// # Errors
-    /// [`SearchError::Fault`], the same on all ranks: a panic of the program's code, a tree deeper than the limit, more nodes
-    /// than the limit, a cancelled causality. [`SearchError::Comm`] when ranks cannot reach each other.
+    /// [`SearchError::Fault`], the same on all ranks: a panic of the program's code, a tree deeper
+    /// than the limit, more nodes than the limit, a cancelled causality. [`SearchError::Comm`] when
+    /// ranks cannot reach each other.
     pub async fn fold<T: Tree, A: Value + Clone + Sync>(
         &self,
         comm: &Communicator,
@@ -50,7 +52,8 @@ impl Search {
         Ok(outcome(result, ended.report, ended.stopped))
     }
 
-    /// Looks for a node that `wanted` accepts; the first in the order of the tree, unless the order is [`Order::Any`].
+    /// Looks for a node that `wanted` accepts; the first in the order of the tree, unless the order
+    /// is [`Order::Any`].
     ///
     /// # Errors
     /// As [`Search::fold`].
@@ -107,11 +110,13 @@ impl Search {
         Ok(outcome(result, found.report, found.stopped))
     }
 
-    /// Looks for the solution of the least value by iterative deepening (IDA*; R. Korf, Depth-first iterative-deepening, 1985):
-    /// searches the nodes whose bound is at most that of the root, then those up to the least bound that was too great, and so on.
+    /// Looks for the solution of the least value by iterative deepening (IDA*; R. Korf, Depth-first
+    /// iterative-deepening, 1985): searches the nodes whose bound is at most that of the root, then
+    /// those up to the least bound that was too great, and so on.
     ///
-    /// Memory is that of one path. A tree may be infinite, as long as bounds grow along its paths and it has a solution.
-    /// Rounds without a solution visit the same nodes on any ranks. With [`Order::Replicable`] it is as with [`Order::First`].
+    /// Memory is that of one path. A tree may be infinite, as long as bounds grow along its paths
+    /// and it has a solution. Rounds without a solution visit the same nodes on any ranks. With
+    /// [`Order::Replicable`] it is as with [`Order::First`].
     ///
     /// # Errors
     /// As [`Search::fold`].
@@ -166,10 +171,12 @@ impl Search {
 
 /// # Games
 impl Search {
-    /// The value of a game for the one who is to move at the root: that of plain minimax at this depth, for any ranks.
+    /// The value of a game for the one who is to move at the root: that of plain minimax at this
+    /// depth, for any ranks.
     ///
-    /// A table must tell positions apart by [`Game::key`], and values are used for exactly the depth that they were
-    /// searched with. `None` if a limit has ended the search. [`Limits::nodes`](crate::Limits::nodes) is shared out evenly here; the order says nothing.
+    /// A table must tell positions apart by [`Game::key`], and values are used for exactly the
+    /// depth that they were searched with. `None` if a limit has ended the search.
+    /// [`Limits::nodes`](crate::Limits::nodes) is shared out evenly here; the order says nothing.
     ///
     /// ```
     /// use motet_comm::World;

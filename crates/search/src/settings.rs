@@ -5,10 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How to search a tree. All ranks of a communicator search it together; every rank calls the same with the same.
+/// How to search a tree. All ranks of a communicator search it together; every rank calls the same
+/// with the same.
 ///
-/// A rank visits nodes of its piece of the tree, depth first, and gives half of what it has not begun to a rank that
-/// asks. Between processes nodes are written by serde; inside of one they are moved.
+/// A rank visits nodes of its piece of the tree, depth first, and gives half of what it has not
+/// begun to a rank that asks. Between processes nodes are written by serde; inside of one they are
+/// moved.
 ///
 /// Every call is a collective. Its future is dropped on all ranks or on none.
 ///
@@ -72,10 +74,12 @@ pub enum Order {
     Any,
     /// The first best node: parents before children, children in their order.
     First,
-    /// The first best node; and which nodes are visited depends on the tree and these numbers alone, not on ranks or time.
+    /// The first best node; and which nodes are visited depends on the tree and these numbers
+    /// alone, not on ranks or time.
     ///
-    /// Subtrees are numbered in order. Each knows the best value of those that are `window` or more before it, and what it
-    /// finds itself. So `window` ranks may work at a time, and with 1 the nodes are those of a sequential search.
+    /// Subtrees are numbered in order. Each knows the best value of those that are `window` or more
+    /// before it, and what it finds itself. So `window` ranks may work at a time, and with 1 the
+    /// nodes are those of a sequential search.
     Replicable {
         /// How many subtrees are searched at a time, from 1.
         window: usize,
@@ -93,7 +97,8 @@ pub struct Limits {
     pub time: Duration,
     /// A node deeper than this is an error.
     pub depth: u32,
-    /// More nodes than this on one rank at a time are an error. Looked at once in 4096 visits at least.
+    /// More nodes than this on one rank at a time are an error. Looked at once in 4096 visits at
+    /// least.
     pub held: usize,
 }
 

@@ -25,7 +25,8 @@ use motet_comm::Value;
 /// }
 /// ```
 pub trait Tree {
-    /// A node holds what its subtree depends on. Ranks of one process move nodes; between processes serde writes them.
+    /// A node holds what its subtree depends on. Ranks of one process move nodes; between processes
+    /// serde writes them.
     type Node: Value + Clone + Sync;
 
     /// The root.
@@ -39,9 +40,10 @@ pub trait Tree {
 
 /// A tree some of whose nodes are solutions that have a value.
 ///
-/// [`Search::maximise`](crate::Search::maximise) looks for the greatest value, and `bound` is at least every value in the
-/// subtree. [`minimise`](crate::Search::minimise) and [`deepen`](crate::Search::deepen) look for the least, and `bound` is at
-/// most every value in the subtree. A bound that promises too little hides solutions.
+/// [`Search::maximise`](crate::Search::maximise) looks for the greatest value, and `bound` is at
+/// least every value in the subtree. [`minimise`](crate::Search::minimise) and
+/// [`deepen`](crate::Search::deepen) look for the least, and `bound` is at most every value in the
+/// subtree. A bound that promises too little hides solutions.
 pub trait Bounded: Tree {
     /// What solutions are compared by.
     type Value: Ord + Copy + Value + Sync + std::fmt::Debug;
@@ -57,7 +59,8 @@ pub trait Bounded: Tree {
 pub trait Game: Tree {
     /// The value of the position for the one who is to move, if the game is over there.
     ///
-    /// With `depth` 0 it must be `Some`: then it is an estimate. A position without moves is over, too.
+    /// With `depth` 0 it must be `Some`: then it is an estimate. A position without moves is over,
+    /// too.
     fn leaf(&self, node: &Self::Node, depth: u32) -> Option<i32>;
 
     /// A number that equal positions share and no others do; what the table of values is kept by.

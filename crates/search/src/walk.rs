@@ -6,8 +6,9 @@
 //!   level 2         ◉ ○ ○   the children of the last ◉ come into level 3
 //! ```
 //!
-//! Each level is one vector that is used again. The path of child numbers is where each level stands. Who asks for work gets
-//! the last half of what is not begun in the first level that has any: it comes after all that stays, in the order of the tree.
+//! Each level is one vector that is used again. The path of child numbers is where each level
+//! stands. Who asks for work gets the last half of what is not begun in the first level that has
+//! any: it comes after all that stays, in the order of the tree.
 
 use crate::job::Job;
 use crate::path::{Level, Path};
@@ -151,7 +152,8 @@ impl<N> Walk<N> {
         }
     }
 
-    /// Hands over the last half of the siblings that are not begun, nearest to the root; `None` if nothing would be left.
+    /// Hands over the last half of the siblings that are not begun, nearest to the root; `None` if
+    /// nothing would be left.
     pub(crate) fn give(&mut self, number: impl FnOnce() -> u64) -> Option<Piece<N>> {
         let levels = &mut self.levels[..=self.depth];
         let top = levels.iter().position(|level| level.open() > 0)?;

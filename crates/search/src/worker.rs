@@ -1,7 +1,7 @@
 //! One rank's visits, slice by slice, within the limits.
 //!
-//! Between two slices the rank looks for messages. A slice is to take some ten microseconds, whatever a node takes, and
-//! has at most 4096 nodes.
+//! Between two slices the rank looks for messages. A slice is to take some ten microseconds,
+//! whatever a node takes, and has at most 4096 nodes.
 
 use crate::job::Job;
 use crate::outcome::{RankReport, Report};
@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 /// The most nodes of a slice.
 const MOST: u32 = 4096;
-/// A slice of all its nodes that is shorter doubles the next one; one that is four times as long halves it.
+/// A slice of all its nodes that is shorter doubles the next one; one that is four times as long
+/// halves it.
 const SHORT: Duration = Duration::from_micros(20);
 
 /// Why all ranks end before the tree does.

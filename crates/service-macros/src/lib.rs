@@ -1,4 +1,5 @@
-//! The attributes of `motet-service`: what turns a trait into a contract and a struct into a service.
+//! The attributes of `motet-service`: what turns a trait into a contract and a struct into a
+//! service.
 //!
 //! - Depends on: `syn`, `quote`, `proc-macro2`.
 //! - Used by: `motet-service`, which documents and re-exports all of it.

@@ -84,7 +84,9 @@ fn service_impl(
     let needs = partners.iter().map(|partner| {
         let (key, client) = (partner.field.to_string(), &partner.client);
         let (policy, optional) = (&partner.policy, partner.optional);
-        quote!(::motet_service::Partner::of::<#client>(#key, ::motet_service::Policy::#policy, #optional))
+        quote!(::motet_service::Partner::of::<#client>(
+            #key, ::motet_service::Policy::#policy, #optional
+        ))
     });
     let hooks = hooks(name, settings);
     quote! {
@@ -105,7 +107,9 @@ fn service_impl(
                 ::core::result::Result::Ok(#name { #(#values,)* })
             }
 
-            fn state(&self) -> &::motet_service::State<<#contract as ::motet_service::Contract>::State> {
+            fn state(
+                &self,
+            ) -> &::motet_service::State<<#contract as ::motet_service::Contract>::State> {
                 &self.#state
             }
 

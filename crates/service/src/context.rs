@@ -42,6 +42,11 @@ impl Context {
         CURRENT.with(|current| current.borrow().clone())
     }
 
+    /// The service whose handler runs where this is called, or its job.
+    pub(crate) fn caller() -> Option<Arc<str>> {
+        CURRENT.with(|current| current.borrow().principal.clone())
+    }
+
     /// The chain that a call made in this context carries.
     pub(crate) fn into_chain(self) -> Option<Arc<Chain>> {
         match self.holder {

@@ -36,6 +36,15 @@ struct Waits {
 struct Wait {
     until: Instant,
     waker: Waker,
+    between: Option<Between>,
+}
+
+/// A service that waits for the answer of another.
+#[derive(Clone)]
+pub(crate) struct Between {
+    pub(crate) from: Arc<str>,
+    pub(crate) to: Arc<str>,
+    pub(crate) since: Instant,
 }
 
 /// A place among the waits, given back when it is dropped.
@@ -64,7 +73,7 @@ impl Deadlines {
     }
 
     /// Has `waker` woken at `until` or after it, once.
-    pub(crate) fn enter(&self, until: Instant, waker: &Waker) -> Place {
+    fn enter(&self, until: Instant, waker: &Waker, between: Option<Between>) -> Place {
         // A replay runs on whichever thread: its timers must not depend on the number of that.
         let number = if self.clock.is_virtual() {
             0
@@ -72,7 +81,7 @@ impl Deadlines {
             thread_number()
         };
         let shard = &self.shards[number % SHARDS];
-        let (at, arm) = shard.0.lock().enter(until, waker.clone());
+        let (at, arm) = shard.0.lock().enter(until, waker.clone(), between);
         if arm {
             set_timer(&self.clock, shard, until);
         }
@@ -94,27 +103,40 @@ impl Deadlines {
             if let Poll::Ready(output) = future.as_mut().poll(cx) {
                 return Poll::Ready(Ok(output));
             }
-            self.poll(&mut place, until, cx.waker()).map(Err)
+            self.poll(&mut place, until, cx.waker(), |_| None).map(Err)
         })
         .await
     }
 
-    /// Whether a wait that takes a place at its first poll is over.
+    /// The calls that services wait for, and until when.
+    pub(crate) fn waiting(&self) -> Vec<(Between, Instant)> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            let waits = shard.0.lock();
+            let between = waits.places.iter().flatten();
+            all.extend(between.filter_map(|wait| Some((wait.between.clone()?, wait.until))));
+        }
+        all
+    }
+
+    /// Whether a wait that takes a place at its first poll is over. `between` says whose it is, by the time.
     pub(crate) fn poll(
         &self,
         place: &mut Option<Place>,
         until: Instant,
         waker: &Waker,
+        between: impl FnOnce(Instant) -> Option<Between>,
     ) -> Poll<Over> {
         match place {
             // A place is woken only when its time has come, and then it is empty.
             Some(entered) if entered.renew(waker) => Poll::Pending,
-            _ if self.clock.now() >= until => {
-                *place = None;
-                Poll::Ready(Over)
-            }
             _ => {
-                *place = Some(self.enter(until, waker));
+                let now = self.clock.now();
+                if now >= until {
+                    *place = None;
+                    return Poll::Ready(Over);
+                }
+                *place = Some(self.enter(until, waker, between(now)));
                 Poll::Pending
             }
         }
@@ -123,8 +145,12 @@ impl Deadlines {
 
 impl Waits {
     /// The place, and whether a timer is to be set.
-    fn enter(&mut self, until: Instant, waker: Waker) -> (usize, bool) {
-        let wait = Some(Wait { until, waker });
+    fn enter(&mut self, until: Instant, waker: Waker, between: Option<Between>) -> (usize, bool) {
+        let wait = Some(Wait {
+            until,
+            waker,
+            between,
+        });
         let at = match self.free.pop() {
             Some(at) => {
                 self.places[at] = wait;

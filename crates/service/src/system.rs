@@ -8,7 +8,7 @@
 //! | `/sys/manifests` | [`Manifests`] | loads manifests |
 //! | `/sys/log` | [`Logs`] | what services say, and what happens to them |
 //! | `/sys/diagnostics` | [`Diagnostics`] | how often what has happened |
-//! | `/sys/debug` | [`Debug`] | requests that were captured |
+//! | `/sys/debug` | [`Debug`] | requests that were captured; who waits for whom |
 //! | `/jobs/n` | [`Job`] | work that goes on after its caller was answered |
 
 mod constructor;
@@ -27,7 +27,7 @@ pub use constructor::{
 };
 pub use debug::{
     Captures, Debug, DebugClient, DebugContract, DebugRequest, Diagnostics, DiagnosticsClient,
-    DiagnosticsContract, DiagnosticsRequest, Figure,
+    DiagnosticsContract, DiagnosticsRequest, Figure, Waiting,
 };
 pub use directory::{
     Directories, DirectoriesClient, DirectoriesContract, DirectoriesRequest, Directory, Filter,

@@ -1,9 +1,10 @@
 //! Random numbers: a stream of each process, a function of the seed, the process and a counter.
 //!
-//! The counter is a part of the process's state. So what a process draws does not depend on when and where it is run,
-//! and a handler that is undone gives its numbers back.
+//! The counter is a part of the process's state. So what a process draws does not depend on when
+//! and where it is run, and a handler that is undone gives its numbers back.
 
-/// The finaliser of SplitMix64 (G. Steele, D. Lea and C. Flood, Fast splittable pseudorandom number generators, 2014).
+/// The finaliser of SplitMix64 (G. Steele, D. Lea and C. Flood, Fast splittable pseudorandom number
+/// generators, 2014).
 ///
 /// ```
 /// assert_eq!(motet_sim::mix(0), 0);

@@ -48,7 +48,8 @@ pub enum ModelError {
         /// The least delay that the model has promised.
         lookahead: Time,
     },
-    /// An event was scheduled for a process to which there is no link, in a model that has declared its links.
+    /// An event was scheduled for a process to which there is no link, in a model that has declared
+    /// its links.
     NotLinked {
         /// The process that scheduled it.
         from: usize,

@@ -6,10 +6,12 @@ use std::cmp::Ordering;
 /// Virtual time, in ticks whose length the model decides.
 pub type Time = u64;
 
-/// What orders events. No layout of processes over ranks changes it: every part of a key is decided by the model alone.
+/// What orders events. No layout of processes over ranks changes it: every part of a key is decided
+/// by the model alone.
 ///
-/// Keys are compared part by part, in the order of the fields. An event that is scheduled with delay 0 comes one step after
-/// the event that scheduled it, so that an event never comes before its cause.
+/// Keys are compared part by part, in the order of the fields. An event that is scheduled with
+/// delay 0 comes one step after the event that scheduled it, so that an event never comes before
+/// its cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key {
     /// When the event takes place.

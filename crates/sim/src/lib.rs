@@ -1,4 +1,5 @@
-//! Event simulation: processes that wait in virtual time, and logical processes that tell each other events on any ranks.
+//! Event simulation: processes that wait in virtual time, and logical processes that tell each
+//! other events on any ranks.
 //!
 //! | the model is written as … | it runs on | begin with |
 //! |---|---|---|
@@ -7,9 +8,10 @@
 //!
 //! # Logical processes
 //!
-//! A model is a number of processes. Each handles events one after the other, in the order of their times, and schedules
-//! events for itself and for others. Ranks of a communicator run it together: the order of events, the random numbers and the
-//! states at the end are the same on one rank and on a hundred, in every mode.
+//! A model is a number of processes. Each handles events one after the other, in the order of their
+//! times, and schedules events for itself and for others. Ranks of a communicator run it together:
+//! the order of events, the random numbers and the states at the end are the same on one rank and
+//! on a hundred, in every mode.
 //!
 //! - **Depends on**: `motet-comm`; `motet-sync`.
 //! - **Used by**: the facade.
@@ -31,8 +33,9 @@
 //! | has few links per process, of different lookaheads | [`Mode::NullMessages`] |
 //! | promises nothing, or little, and its handlers take long | [`Mode::TimeWarp`] |
 //!
-//! Read next: [`Model`] (an example), `event.rs` (the order of events), `share.rs` (a process and its handler), then a mode:
-//! `sequential.rs`, `windows.rs`, `null_messages.rs`, `time_warp.rs`. For processes: [`Simulation`], `simulation/process.rs`.
+//! Read next: [`Model`] (an example), `event.rs` (the order of events), `share.rs` (a process and
+//! its handler), then a mode: `sequential.rs`, `windows.rs`, `null_messages.rs`, `time_warp.rs`.
+//! For processes: [`Simulation`], `simulation/process.rs`.
 #![forbid(unsafe_code)]
 
 mod draw;

@@ -15,13 +15,16 @@ use motet_comm::Communicator;
 pub enum Mode {
     /// Rank 0 handles all events, one after the other.
     Sequential,
-    /// All ranks handle what lies before the least next event plus the lookahead, then exchange events, and so on
-    /// (YAWNS; D. Nicol, The cost of conservative synchronization in parallel discrete event simulations, 1993).
+    /// All ranks handle what lies before the least next event plus the lookahead, then exchange
+    /// events, and so on (YAWNS; D. Nicol, The cost of conservative synchronization in parallel
+    /// discrete event simulations, 1993).
     Windows,
-    /// Ranks promise each other, link by link, until when they send nothing (K. Chandy and J. Misra 1979, R. Bryant 1977).
-    /// For models with declared links of which each process has few, and with an [end](crate::Options::end).
+    /// Ranks promise each other, link by link, until when they send nothing (K. Chandy and J. Misra
+    /// 1979, R. Bryant 1977). For models with declared links of which each process has few, and
+    /// with an [end](crate::Options::end).
     NullMessages,
-    /// All ranks handle events as if nothing were to come, and take back what was too early (D. Jefferson, Virtual time, 1985).
+    /// All ranks handle events as if nothing were to come, and take back what was too early (D.
+    /// Jefferson, Virtual time, 1985).
     TimeWarp,
 }
 
@@ -80,7 +83,8 @@ impl<F> std::fmt::Debug for Model<F> {
 }
 
 impl<P: Logical, F: Fn(usize) -> P> Model<F> {
-    /// A model of so many processes; `make` makes each of them of its number, on the rank where it lives.
+    /// A model of so many processes; `make` makes each of them of its number, on the rank where it
+    /// lives.
     pub fn new(processes: usize, make: F, options: Options) -> Self {
         Model {
             processes,
@@ -90,8 +94,9 @@ impl<P: Logical, F: Fn(usize) -> P> Model<F> {
         }
     }
 
-    /// Declares who schedules events for whom, and with which least delay: `(from, to, least delay)`. Nobody then
-    /// schedules an event for another process without a link. [`Options::lookahead`] does not count any more.
+    /// Declares who schedules events for whom, and with which least delay:
+    /// `(from, to, least delay)`. Nobody then schedules an event for another process without a
+    /// link. [`Options::lookahead`] does not count any more.
     #[must_use]
     pub fn linked(self, links: impl IntoIterator<Item = (usize, usize, Time)>) -> Self {
         Model {
@@ -102,12 +107,12 @@ impl<P: Logical, F: Fn(usize) -> P> Model<F> {
 
     /// Runs the model to its end. All ranks of the communicator call this, with the same model.
     ///
-    /// The processes lie in blocks of neighbours on the ranks; each rank gets its own back. In [`Mode::Sequential`] rank 0
-    /// has all of them.
+    /// The processes lie in blocks of neighbours on the ranks; each rank gets its own back. In
+    /// [`Mode::Sequential`] rank 0 has all of them.
     ///
     /// # Errors
-    /// [`SimError::Model`] for what the model does that it must not; every rank gets the same. [`SimError::Comm`] when
-    /// ranks cannot reach each other.
+    /// [`SimError::Model`] for what the model does that it must not; every rank gets the same.
+    /// [`SimError::Comm`] when ranks cannot reach each other.
     ///
     /// # Panics
     /// As the handlers of processes do. Under Time Warp only a handler of a committed event panics.
@@ -133,7 +138,8 @@ impl<P: Logical, F: Fn(usize) -> P> Model<F> {
     /// As [`Model::run`].
     ///
     /// # Panics
-    /// As the handlers do; also one whose event would have been taken back, since nobody can undo half a handler.
+    /// As the handlers do; also one whose event would have been taken back, since nobody can undo
+    /// half a handler.
     pub async fn run_reversibly(&self, comm: &Communicator) -> Result<Outcome<P>, SimError>
     where
         P: Reversible,
@@ -141,8 +147,8 @@ impl<P: Logical, F: Fn(usize) -> P> Model<F> {
         time_warp::run::<P, Reversed>(comm, &self.rules()?, &self.make).await
     }
 
-    /// Runs the model on this rank alone, and undoes and repeats each handler, to find those that do not take back all that
-    /// they have done.
+    /// Runs the model on this rank alone, and undoes and repeats each handler, to find those that
+    /// do not take back all that they have done.
     ///
     /// # Errors
     /// [`ModelError::NotUndone`] at the first of them; else as [`Model::run`].

@@ -1,8 +1,10 @@
-//! Null messages: ranks promise each other, link by link, until when they send nothing (K. Chandy and J. Misra,
-//! Distributed simulation, 1979; R. Bryant, Simulation of packet communication architecture computer systems, 1977).
+//! Null messages: ranks promise each other, link by link, until when they send nothing (K. Chandy
+//! and J. Misra, Distributed simulation, 1979; R. Bryant, Simulation of packet communication
+//! architecture computer systems, 1977).
 //!
-//! A process may handle what takes place before anything can come to it. How soon that is follows from what waits on
-//! the rank, from what the other ranks have promised, and from the links in between: a shortest way from all of these.
+//! A process may handle what takes place before anything can come to it. How soon that is follows
+//! from what waits on the rank, from what the other ranks have promised, and from the links in
+//! between: a shortest way from all of these.
 
 mod graph;
 
@@ -23,7 +25,8 @@ const TAG: Tag = 0;
 enum Note<E> {
     Work {
         events: Vec<Event<E>>,
-        /// Until when nothing comes, for each link from the sender's rank, in the order of its graph.
+        /// Until when nothing comes, for each link from the sender's rank, in the order of its
+        /// graph.
         promises: Vec<Time>,
     },
     Failed,

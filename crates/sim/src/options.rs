@@ -28,7 +28,8 @@ pub struct Options {
     pub trace: bool,
     /// More events than this end the run with an error.
     pub most_events: u64,
-    /// More events than this that wait on one rank, or may have to be taken back, end the run with an error.
+    /// More events than this that wait on one rank, or may have to be taken back, end the run with
+    /// an error.
     pub most_pending: usize,
 }
 

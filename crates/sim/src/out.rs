@@ -54,7 +54,8 @@ impl<'a, E> Out<'a, E> {
         self.cause.to as usize
     }
 
-    /// The key of the event that is handled: who has scheduled it, as which of its events. At the start the numbers mean nothing.
+    /// The key of the event that is handled: who has scheduled it, as which of its events. At the
+    /// start the numbers mean nothing.
     #[must_use]
     pub fn cause(&self) -> Key {
         self.cause
@@ -64,8 +65,9 @@ impl<'a, E> Out<'a, E> {
     ///
     /// An event at the model's end or later is dropped: nobody would handle it.
     ///
-    /// What the model does not allow ends the run with a [`ModelError`] when the handler returns: a process that is not
-    /// there, another process sooner than the lookahead, a link that was not declared, a time that cannot be written.
+    /// What the model does not allow ends the run with a [`ModelError`] when the handler returns: a
+    /// process that is not there, another process sooner than the lookahead, a link that was not
+    /// declared, a time that cannot be written.
     #[inline]
     pub fn schedule(&mut self, to: usize, delay: Time, event: E) {
         match self.key(to, delay) {

@@ -1,4 +1,5 @@
-//! What holds for all processes of a model: its end, its seed, who may schedule for whom, and how soon.
+//! What holds for all processes of a model: its end, its seed, who may schedule for whom, and how
+//! soon.
 
 use crate::{ModelError, Options, Tie, Time};
 
@@ -16,7 +17,8 @@ pub(crate) struct Rules {
     links: Option<Links>,
 }
 
-/// For each process the processes that it may schedule events for, in their order, and with which least delay.
+/// For each process the processes that it may schedule events for, in their order, and with which
+/// least delay.
 #[derive(Debug)]
 pub(crate) struct Links(Vec<Vec<(u32, Time)>>);
 
@@ -99,7 +101,8 @@ impl Rules {
         self.links.as_ref().map(Links::all)
     }
 
-    /// A cycle of links without lookahead, if there is one: its processes, the first again at the end.
+    /// A cycle of links without lookahead, if there is one: its processes, the first again at the
+    /// end.
     pub(crate) fn cycle_without_lookahead(&self) -> Option<Vec<usize>> {
         match &self.links {
             Some(links) => links.cycle_without_lookahead(),
@@ -152,7 +155,8 @@ impl Links {
         })
     }
 
-    /// A cycle of links without lookahead, if there is one: its processes, the first again at the end.
+    /// A cycle of links without lookahead, if there is one: its processes, the first again at the
+    /// end.
     pub(crate) fn cycle_without_lookahead(&self) -> Option<Vec<usize>> {
         #[derive(Clone, Copy, PartialEq)]
         enum Seen {

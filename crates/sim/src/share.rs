@@ -6,7 +6,8 @@ use crate::rules::Rules;
 use crate::{Logical, ModelError, Out};
 use std::ops::Range;
 
-/// How the processes of a model lie on ranks: in blocks of neighbours whose sizes differ by one at most.
+/// How the processes of a model lie on ranks: in blocks of neighbours whose sizes differ by one at
+/// most.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
     processes: usize,

@@ -1,6 +1,7 @@
 //! Processes: async functions that live in virtual time, and wait for it and for each other.
 //!
-//! One thread runs them all, in an order that nothing but the model decides: by time, then by who was to go on first.
+//! One thread runs them all, in an order that nothing but the model decides: by time, then by who
+//! was to go on first.
 //!
 //! ```text
 //!   calendar  (time, number) ─► process goes on ─► waits: for a time, a resource, an item, an amount, a process
@@ -46,7 +47,8 @@ use std::task::{Context, Poll, Waker};
 
 /// A simulation of processes. It is also a [`Sim`], by which it is reached.
 ///
-/// Cars come to a gas station with two pumps. A car that finds the tank too empty waits for the truck.
+/// Cars come to a gas station with two pumps. A car that finds the tank too empty waits for the
+/// truck.
 ///
 /// ```
 /// use motet_sim::Simulation;
@@ -78,7 +80,8 @@ pub struct Simulation(Sim);
 #[derive(Clone)]
 pub struct Sim(Rc<Core>);
 
-/// What all parts of a simulation share. It is used by one thread, a borrow never lasts while a process runs.
+/// What all parts of a simulation share. It is used by one thread, a borrow never lasts while a
+/// process runs.
 struct Core {
     seed: u64,
     drawn: Cell<u64>,
@@ -165,7 +168,8 @@ impl Simulation {
         }
     }
 
-    /// Keeps a trace from now on: a line of JSON for each thing that a process does, to be animated.
+    /// Keeps a trace from now on: a line of JSON for each thing that a process does, to be
+    /// animated.
     pub fn keep_trace(&self) {
         *self.0.0.trace.borrow_mut() = Some(Vec::new());
     }
@@ -225,7 +229,8 @@ impl Sim {
         process::spawn(self, name.into(), false, body)
     }
 
-    /// Starts a process whose end is not waited for: a simulation has ended, and is not stuck, when all others have ended.
+    /// Starts a process whose end is not waited for: a simulation has ended, and is not stuck, when
+    /// all others have ended.
     pub fn spawn_background<R: Clone + 'static>(
         &self,
         name: impl Into<Cow<'static, str>>,

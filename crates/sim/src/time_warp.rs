@@ -1,5 +1,5 @@
-//! Time Warp: all ranks handle events as if nothing were to come, and take back what was too early (D. Jefferson,
-//! Virtual time, 1985).
+//! Time Warp: all ranks handle events as if nothing were to come, and take back what was too early
+//! (D. Jefferson, Virtual time, 1985).
 //!
 //! ```text
 //!  pending ─► handle ─► done, with what undoes it ─► committed, when nothing before it can come
@@ -7,10 +7,11 @@
 //!     └── rolled back ◄──┘  an event before it came, or its cause was taken back
 //! ```
 //!
-//! Ranks handle what lies in a span of virtual time, then exchange events and what takes events back. No message is under way
-//! after an exchange; so the least key that any rank holds is the global virtual time, before which nothing can change
-//! any more. The span grows while little is taken back, and shrinks while much is. All of that is
-//! decided by counts that every rank knows, so a run that is repeated takes back the same.
+//! Ranks handle what lies in a span of virtual time, then exchange events and what takes events
+//! back. No message is under way after an exchange; so the least key that any rank holds is the
+//! global virtual time, before which nothing can change any more. The span grows while little is
+//! taken back, and shrinks while much is. All of that is decided by counts that every rank knows,
+//! so a run that is repeated takes back the same.
 
 mod history;
 mod undo;
@@ -60,7 +61,8 @@ struct Warp<'r, P: Logical, U: Undoing<P>> {
     outbox: Vec<Vec<Word<P::Event>>>,
     /// The least key in the outbox.
     least_sent: Option<Key>,
-    /// A handler that panicked, or did what it must not. It is the run's end if its event is committed.
+    /// A handler that panicked, or did what it must not. It is the run's end if its event is
+    /// committed.
     stopped: Option<(Key, Stopped)>,
     /// Events that have been handled and are not committed.
     uncommitted: usize,
@@ -230,7 +232,8 @@ impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
         debug_assert!(taken.is_some(), "an event comes before what takes it back");
     }
 
-    /// Takes back what a process has handled at this key or later, and what that has scheduled, and so on.
+    /// Takes back what a process has handled at this key or later, and what that has scheduled, and
+    /// so on.
     fn roll_back(&mut self, key: &Key) {
         if self.stopped.as_ref().is_some_and(|(at, _)| key <= at) {
             self.stopped = None;
@@ -251,8 +254,8 @@ impl<'r, P: Logical, U: Undoing<P>> Warp<'r, P, U> {
         }
     }
 
-    /// The next orphan that a process of this rank may have handled; those that wait here are dropped, and other ranks
-    /// are told of theirs.
+    /// The next orphan that a process of this rank may have handled; those that wait here are
+    /// dropped, and other ranks are told of theirs.
     fn next_orphan(&mut self, orphans: &mut Vec<Key>) -> Option<Key> {
         while let Some(&key) = orphans.last() {
             let rank = self.layout.rank_of(key.to as usize);

@@ -1,7 +1,9 @@
-//! Windows: all ranks handle what cannot be disturbed any more, exchange what they have scheduled, and go on.
+//! Windows: all ranks handle what cannot be disturbed any more, exchange what they have scheduled,
+//! and go on.
 //!
-//! Nothing that is scheduled from now on takes place before the least next event of all ranks plus the lookahead.
-//! What lies before that is handled by each rank on its own. One exchange brings the events, and each rank's next time.
+//! Nothing that is scheduled from now on takes place before the least next event of all ranks plus
+//! the lookahead. What lies before that is handled by each rank on its own. One exchange brings the
+//! events, and each rank's next time.
 
 use crate::event::Event;
 use crate::outcome::Outcome;
@@ -85,7 +87,8 @@ impl<'c, E: motet_comm::Value> Outbox<'c, E> {
         }
     }
 
-    /// Gives each rank what it is to handle; when the next event of all takes place, if there is one.
+    /// Gives each rank what it is to handle; when the next event of all takes place, if there is
+    /// one.
     async fn exchange<P: Logical<Event = E>>(
         &mut self,
         handling: &mut Handling<'_, P>,

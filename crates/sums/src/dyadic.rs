@@ -27,7 +27,8 @@ use std::ops::Range;
 ///
 /// # Examples
 ///
-/// Two ranks have a share each of five blocks, which an allreduce joins; the bits are those of one rank.
+/// Two ranks have a share each of five blocks, which an allreduce joins; the bits are those of one
+/// rank.
 ///
 /// ```
 /// use motet_sums::Dyadic;

@@ -1,8 +1,8 @@
 //! Sums without rounding: rounded once, at the end.
 //!
-//! A sum of floating-point numbers depends on its order because each addition rounds. Here no addition
-//! does: a number is added to a fixed-point accumulator that is wide enough for every `f64`, from the
-//! smallest subnormal to the largest (Kulisch's long accumulator):
+//! A sum of floating-point numbers depends on its order because each addition rounds. Here no
+//! addition does: a number is added to a fixed-point accumulator that is wide enough for every
+//! `f64`, from the smallest subnormal to the largest (Kulisch's long accumulator):
 //!
 //! ```text
 //!  limb:    67 …        34            33            32      … 0
@@ -10,9 +10,9 @@
 //!                        └── the 53 bits of a number lie in three limbs ──┘
 //! ```
 //!
-//! Limbs are signed and hold 31 bits of carries, so that carries need to be passed on only once in 2³⁰
-//! additions. The total is the exact sum, rounded once to nearest: a function of the numbers alone,
-//! whoever has added which of them in whatever order.
+//! Limbs are signed and hold 31 bits of carries, so that carries need to be passed on only once in
+//! 2³⁰ additions. The total is the exact sum, rounded once to nearest: a function of the numbers
+//! alone, whoever has added which of them in whatever order.
 
 mod columns;
 mod lanes;
@@ -32,10 +32,11 @@ const LOWEST: i32 = 1074;
 /// Additions after which carries must be passed on.
 const FULL: u32 = 1 << 30;
 
-/// The exact sum of floating-point numbers (`f32` or `f64`): the same bits for every order and every way in
-/// which the numbers are cut over ranks.
+/// The exact sum of floating-point numbers (`f32` or `f64`): the same bits for every order and
+/// every way in which the numbers are cut over ranks.
 ///
-/// Infinities and NaN count as in any other sum: a NaN, or both infinities, give NaN. An exact zero is `+0.0`.
+/// Infinities and NaN count as in any other sum: a NaN, or both infinities, give NaN. An exact zero
+/// is `+0.0`.
 ///
 /// ```
 /// use motet_sums::ExactSum;

@@ -1,7 +1,8 @@
 //! Sums that have the same bits however the numbers are cut over ranks.
 //!
 //! - Depends on: nothing of the project.
-//! - Used by: `motet-comm`, which sends partial sums between ranks and gives both types on to programs.
+//! - Used by: `motet-comm`, which sends partial sums between ranks and gives both types on to
+//!   programs.
 //!
 //! ```text
 //!  numbers in any order ──► ExactSum  (fixed point, rounded once) ──► the same total

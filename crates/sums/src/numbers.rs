@@ -1,4 +1,5 @@
-//! Values as serde has them: vectors of plain numbers as they lie in memory, in formats that nobody reads but programs.
+//! Values as serde has them: vectors of plain numbers as they lie in memory, in formats that nobody
+//! reads but programs.
 
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -1,10 +1,10 @@
 //! A pair of fences of which one costs nothing and the other very much.
 //!
 //! Of two threads that each write and then look at what the other writes, at least one must see the
-//! other. Usually both pay for that with a fence ([`Ordering::SeqCst`](crate::atomic::Ordering)). Where one
-//! does it all the time and the other hardly ever, the first calls [`light`] between its write and its
-//! look, the second [`heavy`], which makes every running thread of the process pass a fence (Linux:
-//! `membarrier`, private and expedited).
+//! other. Usually both pay for that with a fence ([`Ordering::SeqCst`](crate::atomic::Ordering)).
+//! Where one does it all the time and the other hardly ever, the first calls [`light`] between its
+//! write and its look, the second [`heavy`], which makes every running thread of the process pass a
+//! fence (Linux: `membarrier`, private and expedited).
 //!
 //! ```
 //! use motet_sync::asymmetric;
@@ -33,16 +33,16 @@ mod imp {
         })
     }
 
-    /// The cheap side, where the pair [is available](is_available): as good as a fence towards threads that
-    /// call [`heavy`], and towards nobody else.
+    /// The cheap side, where the pair [is available](is_available): as good as a fence towards
+    /// threads that call [`heavy`], and towards nobody else.
     #[inline]
     pub fn light() {
         // The processor's part is done by `heavy`.
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// The dear side, where the pair [is available](is_available): a fence towards all other threads. It is
-    /// a system call that takes some microseconds.
+    /// The dear side, where the pair [is available](is_available): a fence towards all other
+    /// threads. It is a system call that takes some microseconds.
     ///
     /// # Panics
     /// When the pair is not available.
@@ -99,7 +99,8 @@ mod tests {
     use crate::atomic::{AtomicU32, Ordering};
     use crate::{Arc, CachePadded, thread};
 
-    /// Each writes its round and looks for the other's: if neither saw the other, a fence is missing.
+    /// Each writes its round and looks for the other's: if neither saw the other, a fence is
+    /// missing.
     #[test]
     fn one_of_two_sees_the_other() {
         const ROUNDS: u32 = 10_000;
@@ -126,7 +127,8 @@ mod tests {
         let mine = seen(0)();
         let theirs = other.join().unwrap();
         for (round, &saw) in (1..=ROUNDS).zip(&mine) {
-            // When this side looked the other had not reached its next round: there it sees this one.
+            // When this side looked the other had not reached its next round: there it sees this
+            // one.
             if let Some(&there) = theirs.get(saw as usize) {
                 assert!(
                     there >= round,

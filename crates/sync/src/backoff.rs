@@ -1,29 +1,31 @@
 //! How a thread waits for something that should come within microseconds.
 //!
-//! First it only pauses, for [`Backoff::SPIN`]: an answer from another core takes a fraction of that,
-//! and giving up the core may cost a time slice of milliseconds. What has not come by then comes from
-//! someone who does not run now, so from then on every round offers the core to whoever wants it
-//! (`sched_yield`). When the budget is spent the caller should sleep.
+//! First it only pauses, for [`Backoff::SPIN`]: an answer from another core takes a fraction of
+//! that, and giving up the core may cost a time slice of milliseconds. What has not come by then
+//! comes from someone who does not run now, so from then on every round offers the core to whoever
+//! wants it (`sched_yield`). When the budget is spent the caller should sleep.
 //!
-//! Who gets the core back only after a time slice has given it to a program that keeps it. Then the thread offers
-//! nothing for a while and sleeps at once: a sleeper is given the core soon after it has been woken, one that
-//! offers it waits its turn.
+//! Who gets the core back only after a time slice has given it to a program that keeps it. Then the
+//! thread offers nothing for a while and sleeps at once: a sleeper is given the core soon after it
+//! has been woken, one that offers it waits its turn.
 
 use crate::{spin_loop, thread};
 use std::cell::Cell;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-/// So many times what it has lost a thread offers nothing that has lost its core for a slice: the loss is a small part.
+/// So many times what it has lost a thread offers nothing that has lost its core for a slice: the
+/// loss is a small part.
 const CROWDED: u32 = 8;
 
 crate::thread_local! {
-    /// Until when this thread takes it that a program wants its core that would keep it for a slice.
+    /// Until when this thread takes it that a program wants its core that would keep it for a
+    /// slice.
     static CROWDED_UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-/// Offers this thread's core to whoever wants it, unless the last who took it kept it for a time slice. How
-/// long it was away; `None`: it is not offered, the thread should sleep.
+/// Offers this thread's core to whoever wants it, unless the last who took it kept it for a time
+/// slice. How long it was away; `None`: it is not offered, the thread should sleep.
 pub fn offer_core(now: Instant) -> Option<Duration> {
     if is_crowded(now) {
         return None;
@@ -60,13 +62,15 @@ impl Backoff {
     /// So many budgets may others have of the core in [`Backoff::go_on_beside`].
     pub const GIVEN: u32 = 16;
 
-    /// Who has offered the core and is back sooner has found nobody who wants it; who is back later, a busy one.
+    /// Who has offered the core and is back sooner has found nobody who wants it; who is back
+    /// later, a busy one.
     const TURN: RangeInclusive<Duration> = Duration::from_micros(2)..=Duration::from_micros(300);
 
     /// Pauses between two looks at the clock.
     const PAUSES: u32 = 4;
 
-    /// A wait that begins at the first call and should end in sleep after `budget`, four seconds at most.
+    /// A wait that begins at the first call and should end in sleep after `budget`, four seconds at
+    /// most.
     #[must_use]
     pub const fn new(budget: Duration) -> Self {
         let nanos = budget.as_nanos();
@@ -117,9 +121,10 @@ impl Backoff {
         (waited <= Self::SPIN || offer_core(now).is_some()) && waited < self.budget()
     }
 
-    /// As [`Backoff::go_on`], for who waits for somebody that may want this core: the turns that others take on it
-    /// while it is offered are not the wait's own time, up to [`Backoff::GIVEN`] budgets of them. A turn is short, as those
-    /// of waits that offer the core too; beside a program that keeps it one should sleep.
+    /// As [`Backoff::go_on`], for who waits for somebody that may want this core: the turns that
+    /// others take on it while it is offered are not the wait's own time, up to [`Backoff::GIVEN`]
+    /// budgets of them. A turn is short, as those of waits that offer the core too; beside a
+    /// program that keeps it one should sleep.
     pub fn go_on_beside(&mut self) -> bool {
         let now = Instant::now();
         if self.since.is_none() {

@@ -21,8 +21,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     poll_until(future, wait).expect("it waits until the future has ended")
 }
 
-/// Like [`block_on`], but sleeps no longer than `limit`: `None` when the time is up, and the future has been
-/// dropped. What is ready at once is got also with a limit of zero.
+/// Like [`block_on`], but sleeps no longer than `limit`: `None` when the time is up, and the future
+/// has been dropped. What is ready at once is got also with a limit of zero.
 ///
 /// ```
 /// use motet_sync::block_on_for;
@@ -38,8 +38,9 @@ pub fn block_on_for<F: Future>(future: F, limit: Duration) -> Option<F::Output> 
     })
 }
 
-/// Polls `future` again and again until it has ended. In between it calls `sleep`, with a parker that is unparked when the
-/// future is woken; `None` when that says `false`, and the future has been dropped.
+/// Polls `future` again and again until it has ended. In between it calls `sleep`, with a parker
+/// that is unparked when the future is woken; `None` when that says `false`, and the future has
+/// been dropped.
 pub fn poll_until<F: Future>(
     future: F,
     mut sleep: impl FnMut(&Parker) -> bool,

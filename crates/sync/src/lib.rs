@@ -6,7 +6,8 @@
 //! schedules of a whole program). Outside of both the façade costs nothing: the names are those of
 //! `std`.
 //!
-//! - Depends on: `crossbeam-utils` (cache-line padding), `rustix` (on Linux, for fences of which one side pays).
+//! - Depends on: `crossbeam-utils` (cache-line padding), `rustix` (on Linux, for fences of which
+//!   one side pays).
 //! - Used by: every crate of the core.
 //!
 //! ```text
@@ -76,8 +77,8 @@ pub fn spin_loop() {
 #[cfg(not(motet_shuttle))]
 pub use std::thread_local;
 
-/// As [`thread_local`], and for each thread of a model of loom too, whose threads share those of std. Its
-/// form has no `const`.
+/// As [`thread_local`], and for each thread of a model of loom too, whose threads share those of
+/// std. Its form has no `const`.
 #[cfg(not(any(motet_loom, motet_shuttle)))]
 pub use std::thread_local as model_thread_local;
 

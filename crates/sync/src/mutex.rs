@@ -19,10 +19,11 @@ use std::sync as imp;
 
 pub use imp::MutexGuard;
 
-/// Pauses before each further try, in all 30 to 50 microseconds. Few at first: a hold is short, and who met it by chance finds the
-/// lock free. Then many more: a try takes the lock's cache line from whoever holds it, and one who comes back again and again
-/// meanwhile goes through dozens of holds, even hundreds, at the speed of his cache. To go to sleep, or to offer the core to
-/// another who wants the same lock, costs about as much.
+/// Pauses before each further try, in all 30 to 50 microseconds. Few at first: a hold is short, and
+/// who met it by chance finds the lock free. Then many more: a try takes the lock's cache line from
+/// whoever holds it, and one who comes back again and again meanwhile goes through dozens of holds,
+/// even hundreds, at the speed of his cache. To go to sleep, or to offer the core to another who
+/// wants the same lock, costs about as much.
 const PAUSES: [u32; 4] = [4, 32, 256, 1024];
 
 /// Then whoever has the lock does not run, or many want it: so often the core is offered to others.
@@ -61,7 +62,8 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// Tries again a few times before it sleeps: to wake a sleeper costs more than thousands of short holds.
+    /// Tries again a few times before it sleeps: to wake a sleeper costs more than thousands of
+    /// short holds.
     #[cold]
     #[inline(never)]
     fn lock_contended(&self) -> MutexGuard<'_, T> {
@@ -119,8 +121,8 @@ impl Condvar {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Like [`Condvar::wait`], for at most `span`. `false` when that has passed. (A model knows no time:
-    /// there it waits for the notification.)
+    /// Like [`Condvar::wait`], for at most `span`. `false` when that has passed. (A model knows no
+    /// time: there it waits for the notification.)
     pub fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,

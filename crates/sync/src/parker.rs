@@ -50,8 +50,8 @@ impl Parker {
     }
 
     /// Sleeps until the token is there and takes it, but not longer than `limit`; `false` when the
-    /// time is up without a token. Must be called by the creating thread. (In a model no time passes:
-    /// the others get a turn.)
+    /// time is up without a token. Must be called by the creating thread. (In a model no time
+    /// passes: the others get a turn.)
     #[must_use]
     pub fn park_timeout(&self, limit: Duration) -> bool {
         let begin = Instant::now();

@@ -10,10 +10,10 @@ use std::cell::Cell;
 /// Given out to no thread.
 const NONE: usize = usize::MAX;
 
-/// A small number that no other living thread has: for choosing among places that threads should not
-/// share. It is the smallest that is free when the thread asks first, and free again when the thread
-/// has ended. `usize::MAX` for a thread that is ending, and for a thread of a model that was not given
-/// another one.
+/// A small number that no other living thread has: for choosing among places that threads should
+/// not share. It is the smallest that is free when the thread asks first, and free again when the
+/// thread has ended. `usize::MAX` for a thread that is ending, and for a thread of a model that was
+/// not given another one.
 ///
 /// ```
 /// use motet_sync::{thread, thread_number};

@@ -1,6 +1,8 @@
-//! A mutex for those who also try it: [`Mutex`](crate::Mutex), but in models of loom one of their own.
+//! A mutex for those who also try it: [`Mutex`](crate::Mutex), but in models of loom one of their
+//! own.
 //!
-//! Loom's holds up who is about to try it as if he waited for it. This one is a flag under a lock of loom's, which nobody keeps.
+//! Loom's holds up who is about to try it as if he waited for it. This one is a flag under a lock
+//! of loom's, which nobody keeps.
 #![allow(
     clippy::disallowed_types,
     reason = "what a model sees of this lock is its flag"

@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// How long a test may take before it counts as hanging: long, because machines are slow and shared,
-/// and longer under [`stress`](crate::stress()).
+/// How long a test may take before it counts as hanging: long, because machines are slow and
+/// shared, and longer under [`stress`](crate::stress()).
 #[must_use]
 pub fn patience() -> Duration {
     Duration::from_secs(600) + 2 * stress_time()
@@ -22,8 +22,8 @@ pub fn patience() -> Duration {
 /// ```
 ///
 /// # Panics
-/// With the body's own panic, or, when the body has not ended after `limit`, with the test's name; the
-/// thread that hangs is left behind.
+/// With the body's own panic, or, when the body has not ended after `limit`, with the test's name;
+/// the thread that hangs is left behind.
 pub fn within<R: Send + 'static>(limit: Duration, body: impl FnOnce() -> R + Send + 'static) -> R {
     let name = thread::current().name().unwrap_or("test").to_owned();
     let (tell, told) = mpsc::channel();

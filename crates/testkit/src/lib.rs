@@ -7,10 +7,12 @@
 //! - [`Gate`] holds handlers at a point until the test says so;
 //! - [`Drops`] counts how many values were made and dropped;
 //! - [`History`] tells whether what threads saw is linearizable;
-//! - [`stress`] repeats a round with seeds for as long as it is told, [`Random`] makes it of its seed;
+//! - [`stress`] repeats a round with seeds for as long as it is told, [`Random`] makes it of its
+//!   seed;
 //! - [`mark`] is what a value adds to a checksum that does not know who has it;
 //! - [`explore`] runs a test under many schedules and makes the first that fails small;
-//! - [`data`] finds the folder of the large data sets, [`mpi_libraries`] the MPI libraries to start processes with.
+//! - [`data`] finds the folder of the large data sets, [`mpi_libraries`] the MPI libraries to start
+//!   processes with.
 //!
 //! ```
 //! use motet_testkit::{Log, within};

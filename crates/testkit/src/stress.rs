@@ -34,8 +34,8 @@ impl Random {
     }
 }
 
-/// What a value at a place adds to a checksum, whoever has it: the sum of the marks is the same however values are cut
-/// over ranks, and no other values or places give it but by chance.
+/// What a value at a place adds to a checksum, whoever has it: the sum of the marks is the same
+/// however values are cut over ranks, and no other values or places give it but by chance.
 ///
 /// ```
 /// use motet_testkit::mark;
@@ -58,9 +58,9 @@ fn mix(seed: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// Calls `round` with the seeds from 0 to `rounds`, of which a slow machine may do fewer, and then, for as many seconds
-/// as the environment variable `MOTET_STRESS` says, with further ones. A test that does so has `stress_` in its
-/// name; `cargo xtask stress` runs them all.
+/// Calls `round` with the seeds from 0 to `rounds`, of which a slow machine may do fewer, and then,
+/// for as many seconds as the environment variable `MOTET_STRESS` says, with further ones. A test
+/// that does so has `stress_` in its name; `cargo xtask stress` runs them all.
 pub fn stress(rounds: u64, mut round: impl FnMut(u64)) {
     let start = Instant::now();
     let mut seed = 0;
@@ -78,7 +78,8 @@ pub fn stress(rounds: u64, mut round: impl FnMut(u64)) {
     }
 }
 
-/// After so long the rounds that are always done are enough: a test that takes [`patience`](crate::patience()) hangs.
+/// After so long the rounds that are always done are enough: a test that takes
+/// [`patience`](crate::patience()) hangs.
 const ENOUGH: Duration = Duration::from_secs(40);
 
 /// How long every stress test goes on: the seconds of `MOTET_STRESS`, else not at all.

@@ -4,8 +4,8 @@ use motet_sync::Mutex;
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-/// A text that lives as long as the program; the same for equal texts. For what there is little of: the names of types,
-/// source files and calls that other processes tell.
+/// A text that lives as long as the program; the same for equal texts. For what there is little of:
+/// the names of types, source files and calls that other processes tell.
 ///
 /// ```
 /// let one = motet_trace::known(&String::from("recv"));

@@ -1,7 +1,7 @@
 //! What a run of ranks tells about itself: who waits for whom, and where the time went.
 //!
-//! The types are plain data and need no communicator. `motet-comm` fills them in, sends them between processes and gives
-//! them on to programs.
+//! The types are plain data and need no communicator. `motet-comm` fills them in, sends them
+//! between processes and gives them on to programs.
 //!
 //! - Depends on: `motet-sync`.
 //! - Used by: `motet-comm`.

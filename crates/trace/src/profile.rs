@@ -11,19 +11,21 @@ use serde::{Deserialize, Serialize};
 
 /// Where the time of a run went: the answer of `World::profile`.
 ///
-/// A stage is what a rank computes until it calls something that communicates, and that call: stages are told apart by the
-/// name of the call and its place in the program. Of each call, the time until it first has to wait is messaging (packing,
-/// sending, combining), the rest waiting. Everything between calls is computing.
+/// A stage is what a rank computes until it calls something that communicates, and that call:
+/// stages are told apart by the name of the call and its place in the program. Of each call, the
+/// time until it first has to wait is messaging (packing, sending, combining), the rest waiting.
+/// Everything between calls is computing.
 ///
-/// [`overhead`](Profile::overhead) makes of it the papers' overhead f and its parts, [`model`](Profile::model) what other grain
-/// sizes would give. Printed, it shows all of this.
+/// [`overhead`](Profile::overhead) makes of it the papers' overhead f and its parts,
+/// [`model`](Profile::model) what other grain sizes would give. Printed, it shows all of this.
 ///
-/// What a rank computes beside a call that it awaits at the same time (in a select or a join) counts as waiting. Posting a
-/// receive and testing a request count as computing.
+/// What a rank computes beside a call that it awaits at the same time (in a select or a join)
+/// counts as waiting. Posting a receive and testing a request count as computing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Profile {
-    /// Seconds from the beginning of the first rank to the end of the last; over several processes, of the slowest.
+    /// Seconds from the beginning of the first rank to the end of the last; over several processes,
+    /// of the slowest.
     pub seconds: f64,
     /// The threads on which ranks ran, in all processes: P.
     pub threads: usize,
@@ -49,7 +51,8 @@ pub struct RankProfile {
 pub struct StageProfile {
     /// The call at the end of these stages.
     pub call: String,
-    /// Where it is: file, line and column. Empty for the end of the rank, and for waits that are for no rank.
+    /// Where it is: file, line and column. Empty for the end of the rank, and for waits that are
+    /// for no rank.
     pub site: String,
     /// How many there were.
     pub count: u64,
@@ -57,7 +60,8 @@ pub struct StageProfile {
     pub computing: f64,
     /// The standard deviation of the computing of one.
     pub deviation: f64,
-    /// The mean distance of the computing of one from the mean: a measure of jitter that rare long stages do not spoil.
+    /// The mean distance of the computing of one from the mean: a measure of jitter that rare long
+    /// stages do not spoil.
     pub spread: f64,
     /// The computing of the longest.
     pub longest: f64,

@@ -1,9 +1,10 @@
 //! `cargo xtask counts`: how many machine instructions the core's paths take, beside a baseline.
 //!
-//! One program has a row per path (`crates/counts`). Callgrind runs it, forgets what it has counted at
-//! the row's beginning and writes it down at its end; what lies between, divided by the steps that were taken,
-//! is compared with [`BASELINE`]. Callgrind is called directly: a harness for it would be built longer
-//! than all rows take, and counts the bench function's own thread, where most rows here run on a worker.
+//! One program has a row per path (`crates/counts`). Callgrind runs it, forgets what it has counted
+//! at the row's beginning and writes it down at its end; what lies between, divided by the steps
+//! that were taken, is compared with [`BASELINE`]. Callgrind is called directly: a harness for it
+//! would be built longer than all rows take, and counts the bench function's own thread, where most
+//! rows here run on a worker.
 
 use super::project::{Project, Scope, runner};
 use crate::runner::{Children, Runner};
@@ -38,7 +39,7 @@ const LIMIT: u64 = 5;
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn counts(bless: bool) -> Result<ExitCode, String> {
+pub(super) fn counts(bless: bool) -> Result<ExitCode, String> {
     let project = Project::find()?;
     let mut runner = runner(false)?;
     steps(&mut runner, &project, bless);
@@ -69,24 +70,24 @@ fn steps(runner: &mut Runner, project: &Project, bless: bool) {
             let path = project.root.join(BASELINE);
             std::fs::write(&path, text)
                 .map_err(|error| vec![format!("cannot write {}: {error}", path.display())])?;
-            println!("{BASELINE} is written anew");
         }
         let text = std::fs::read_to_string(project.root.join(BASELINE))
             .map_err(|error| vec![format!("cannot read {BASELINE}: {error}; --bless makes it")])?;
         let baseline = Baseline::read(&text).map_err(|error| vec![error])?;
         let (table, faults) = compared(&counted, &baseline.rows);
-        println!("{table}");
+        let mut lines: Vec<String> = table.lines().map(str::to_owned).collect();
         if faults.is_empty() {
-            return Ok(());
+            return Ok(lines);
         }
         if baseline.compiler != compiler {
-            println!(
+            lines.push(format!(
                 "no failure: the baseline is of {}, this is {compiler}; look, then --bless",
                 baseline.compiler
-            );
-            return Ok(());
+            ));
+            return Ok(lines);
         }
-        Err(faults)
+        lines.extend(faults);
+        Err(lines)
     });
 }
 

@@ -2,11 +2,12 @@
 
 use super::project::{Project, runner};
 use super::{models, stress};
-use crate::args::{DeepOptions, ModelOptions};
+use crate::args::Options;
 use crate::needs::{Machine, tests_named};
 use std::process::ExitCode;
 
-/// The part of a test's name that says that it is for this recipe. Such a test is `#[ignore]`d, so that the gate passes it.
+/// The part of a test's name that says that it is for this recipe. Such a test is `#[ignore]`d, so
+/// that the gate passes it.
 const MARKER: &str = "deep_";
 
 /// Switches of thread in a loom model; the gate has two.
@@ -22,7 +23,7 @@ const STRESS_SECONDS: f64 = 600.0;
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn deep(options: &DeepOptions) -> Result<ExitCode, String> {
+pub(super) fn deep(options: &Options) -> Result<ExitCode, String> {
     let project = Project::find()?;
     let scope = project.scope(options.package.as_deref())?;
     let machine = Machine::of_environment(&project.root, &project.target);
@@ -45,11 +46,10 @@ pub(crate) fn deep(options: &DeepOptions) -> Result<ExitCode, String> {
         command.args(missing.iter().flat_map(|need| ["--skip", need.marker]));
         runner.command("long tests", &mut command, None);
     }
-    let models = ModelOptions {
-        package: options.package.clone(),
+    let models = Options {
         preemptions: PREEMPTIONS,
         schedules: SCHEDULES,
-        keep_going: options.keep_going,
+        ..options.clone()
     };
     models::steps(&mut runner, &project, scope, &models);
     stress::step(&mut runner, &project, scope, STRESS_SECONDS);

@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode};
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn docs(open: bool) -> Result<ExitCode, String> {
+pub(super) fn docs(open: bool) -> Result<ExitCode, String> {
     let project = Project::find()?;
     let mut runner = runner(false)?;
     runner.command(

@@ -1,19 +1,29 @@
-//! `cargo xtask loom`: the models of concurrent code, every schedule of them. `cargo xtask shuttle`:
-//! whole programs, under many random schedules of each.
+//! `cargo xtask loom`: the models of concurrent code, every schedule of them.
+//! `cargo xtask shuttle`: whole programs, under many random schedules of each.
 
 use super::project::{Project, Scope, runner};
-use crate::args::{Checker, ModelOptions};
+use crate::args::Options;
 use crate::runner::Runner;
-use crate::source::{Manifest, Tree};
+use crate::source::Tree;
 use regex_lite::Regex;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, ExitCode};
+
+/// Who decides, in a model, which thread goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Checker {
+    Loom,
+    Shuttle,
+}
+
+/// Libraries are built without optimisation too.
+pub(super) const PLAIN: &str = "profile.dev.package.\"*\".opt-level=0";
 
 /// Runs the models of one package or of all.
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn models(checker: Checker, options: &ModelOptions) -> Result<ExitCode, String> {
+pub(super) fn models(checker: Checker, options: &Options) -> Result<ExitCode, String> {
     let project = Project::find()?;
     let scope = project.scope(options.package.as_deref())?;
     let mut runner = runner(options.keep_going)?;
@@ -22,12 +32,7 @@ pub(crate) fn models(checker: Checker, options: &ModelOptions) -> Result<ExitCod
 }
 
 /// The models of every checker as steps of a larger recipe.
-pub(super) fn steps(
-    runner: &mut Runner,
-    project: &Project,
-    scope: Scope<'_>,
-    options: &ModelOptions,
-) {
+pub(super) fn steps(runner: &mut Runner, project: &Project, scope: Scope<'_>, options: &Options) {
     for checker in [Checker::Loom, Checker::Shuttle] {
         checker.steps(runner, project, scope, options);
     }
@@ -46,41 +51,31 @@ impl Checker {
         format!("motet_{}", self.name())
     }
 
-    /// One step per package that has models.
-    fn steps(
-        self,
-        runner: &mut Runner,
-        project: &Project,
-        scope: Scope<'_>,
-        options: &ModelOptions,
-    ) {
+    /// One step for the packages that have models in the same targets: what they share is built
+    /// once.
+    fn steps(self, runner: &mut Runner, project: &Project, scope: Scope<'_>, options: &Options) {
         let models = packages(self, &project.tree, &scope.folder());
         if models.is_empty() {
             runner.skip(self.name(), "there are no models here");
         }
-        for (manifest, targets) in models {
-            let mut command = self.command(project, manifest, &targets);
+        for (targets, packages) in models {
+            let mut command = self.command(project, &packages, &targets);
             command.env("LOOM_MAX_PREEMPTIONS", options.preemptions.to_string());
             command.env("MOTET_SCHEDULES", options.schedules.to_string());
-            let step = format!("{} {}", self.name(), manifest.name);
-            runner.command(&step, &mut command, None);
+            runner.command(self.name(), &mut command, None);
         }
     }
 
     /// Models are built with a `cfg` of their own, so in a folder of their own: switching back and
     /// forth would build everything anew each time. They carry the checker's name.
-    fn command(
-        self,
-        project: &Project,
-        manifest: &Manifest,
-        targets: &BTreeSet<String>,
-    ) -> Command {
+    fn command(self, project: &Project, packages: &[&str], targets: &BTreeSet<String>) -> Command {
         let mut flags = std::env::var("RUSTFLAGS").unwrap_or_default();
         flags = format!("{flags} --cfg {}", self.cfg())
             .trim_start()
             .to_owned();
-        // As the tests are built: what the models take to run is little beside what they take to be optimised.
-        let mut command = project.cargo(&["test", "--package", &manifest.name]);
+        // What the models take to run is little beside what they take to be optimised.
+        let mut command = project.cargo(&["test", "--no-fail-fast", "--config", PLAIN]);
+        command.args(packages.iter().flat_map(|name| ["--package", name]));
         for target in targets {
             match target.as_str() {
                 "" => command.arg("--lib"),
@@ -95,18 +90,18 @@ impl Checker {
     }
 }
 
-/// The packages with models below `folder`, and their targets: empty for the library, else the name
+/// The packages with models below `folder`, by their targets: empty for the library, else the name
 /// of an integration test.
 fn packages<'a>(
     checker: Checker,
     tree: &'a Tree,
     folder: &str,
-) -> Vec<(&'a Manifest, BTreeSet<String>)> {
+) -> BTreeMap<BTreeSet<String>, Vec<&'a str>> {
     let cfg = checker.cfg();
     let not = format!("not({cfg}");
     let attribute = format!(r"#!?\[\s*cfg\s*\([^\]]*\b{cfg}\b");
     let attribute = Regex::new(&attribute).expect("it compiles");
-    let mut models = Vec::new();
+    let mut models = BTreeMap::<_, Vec<_>>::new();
     for manifest in tree
         .manifests()
         .iter()
@@ -135,7 +130,10 @@ fn packages<'a>(
             };
         }
         if !targets.is_empty() {
-            models.push((manifest, targets));
+            models
+                .entry(targets)
+                .or_default()
+                .push(manifest.name.as_str());
         }
     }
     models
@@ -155,7 +153,7 @@ mod tests {
         let models = packages(Checker::Loom, &tree, "");
         models
             .iter()
-            .flat_map(|(m, targets)| targets.iter().map(|target| format!("{}:{target}", m.name)))
+            .map(|(targets, packages)| format!("{packages:?} {targets:?}"))
             .collect()
     }
 
@@ -169,7 +167,18 @@ mod tests {
             ("crates/a/tests/loom_port.rs", "#![cfg(motet_loom)]"),
             ("crates/b/tests/it/main.rs", "#[cfg(motet_loom)]\nmod m {}"),
         ];
-        assert_eq!(found(&files), ["a:", "a:loom_port", "b:it"]);
+        let wanted = [r#"["a"] {"", "loom_port"}"#, r#"["b"] {"it"}"#];
+        assert_eq!(found(&files), wanted);
+    }
+
+    #[test]
+    fn packages_with_the_same_targets_are_built_together() {
+        let model = "#[cfg(all(test, motet_loom))]\nmod models {}";
+        let files = [
+            ("crates/a/src/lib.rs", model),
+            ("crates/b/src/lib.rs", model),
+        ];
+        assert_eq!(found(&files), [r#"["a", "b"] {""}"#]);
     }
 
     #[test]

@@ -10,14 +10,15 @@ use std::process::ExitCode;
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn preflight(keep_going: bool) -> Result<ExitCode, String> {
+pub(super) fn preflight(keep_going: bool) -> Result<ExitCode, String> {
     let project = Project::find()?;
     let mut runner = runner(keep_going)?;
     steps(&mut runner, &project, Scope::Workspace, false);
     Ok(runner.finish())
 }
 
-/// Form, lints and house rules as steps of a larger recipe; a missing tool is a failure when `strict`.
+/// Form, lints and house rules as steps of a larger recipe; a missing tool is a failure when
+/// `strict`.
 pub(super) fn steps(runner: &mut Runner, project: &Project, scope: Scope<'_>, strict: bool) {
     let mut fmt = project.cargo(&["fmt", "--check"]);
     match scope {

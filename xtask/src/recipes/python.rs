@@ -1,4 +1,5 @@
-//! The Python package: its wheel is built, installed into an environment of its own, and tested there.
+//! The Python package: its wheel is built, installed into an environment of its own, and tested
+//! there.
 
 use super::project::{Project, Scope};
 use crate::needs::Machine;
@@ -10,7 +11,8 @@ use std::process::{Command, Stdio};
 /// What builds and tests the package; the environment of the peers has it.
 const TOOLS: &str = "import maturin, mypy, pytest, ruff, sklearn";
 
-/// Builds the wheel, as the tests are built, installs it and runs its tests, its examples and its checks.
+/// Builds the wheel, as the tests are built, installs it and runs its tests, its examples and its
+/// checks.
 pub(super) fn step(
     runner: &mut Runner,
     project: &Project,
@@ -51,12 +53,30 @@ pub(super) fn step(
         return;
     };
     let installed = runner.check("python install", "an environment with the wheel", || {
-        install(machine, &place, &wheel).map_err(|fault| vec![fault])
+        install(machine, &place, &wheel)
+            .map(|()| Vec::new())
+            .map_err(|fault| vec![fault])
     });
     if !installed {
         return;
     }
     checks(runner, project, machine, &place);
+    abi(runner, machine, &wheel);
+}
+
+/// The extension calls only what every Python from 3.10 on has.
+fn abi(runner: &mut Runner, machine: &Machine, wheel: &Path) {
+    let there = Command::new(machine.python())
+        .args(["-c", "import abi3audit"])
+        .stderr(Stdio::null())
+        .status();
+    if !there.is_ok_and(|status| status.success()) {
+        runner.skip("python abi", "there is no abi3audit; run `.ci/run` once");
+        return;
+    }
+    let mut audit = Command::new(machine.python());
+    audit.args(["-m", "abi3audit", "--strict"]).arg(wheel);
+    runner.command("python abi", &mut audit, None);
 }
 
 /// Tests of the package as it is installed at `place`, and what looks at its text.

@@ -1,11 +1,12 @@
-//! `cargo xtask sanitize`: the tests of the concurrent crates under AddressSanitizer and ThreadSanitizer.
+//! `cargo xtask sanitize`: the tests of the concurrent crates under AddressSanitizer and
+//! ThreadSanitizer.
 //!
-//! ThreadSanitizer must see every lock, also those of the standard library, which therefore is built with it:
-//! only a nightly toolchain that has the library's source can. It does not understand fences: what crossbeam's
-//! deque does behind one is left out ([`SUPPRESSED`]).
+//! ThreadSanitizer must see every lock, also those of the standard library, which therefore is
+//! built with it: only a nightly toolchain that has the library's source can. It does not
+//! understand fences: what crossbeam's deque does behind one is left out ([`SUPPRESSED`]).
 
 use super::project::{Project, runner};
-use crate::args::SanitizeOptions;
+use crate::args::Options;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -18,8 +19,8 @@ const RACING: [&str; 3] = ["motet-sync", "motet-dispatch", "motet-ports"];
 /// What sanitizers are there for on the machines that the project is built on.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// The standard library is not built with the sanitizer, which the compiler must be told is meant. Workers keep no memory, so that each
-/// node's end is seen.
+/// The standard library is not built with the sanitizer, which the compiler must be told is meant.
+/// Workers keep no memory, so that each node's end is seen.
 const ADDRESS: &str =
     "-Zsanitizer=address -Cunsafe-allow-abi-mismatch=sanitizer --cfg motet_plain_memory";
 const THREAD: &str = "-Zsanitizer=thread --cfg motet_plain_memory";
@@ -31,7 +32,7 @@ const SUPPRESSED: &str = "xtask/thread-sanitizer.txt";
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn sanitize(options: &SanitizeOptions) -> Result<ExitCode, String> {
+pub(super) fn sanitize(options: &Options) -> Result<ExitCode, String> {
     let project = Project::find()?;
     let packages = chosen(options.package.as_deref())?;
     let mut runner = runner(options.keep_going)?;
@@ -39,7 +40,8 @@ pub(crate) fn sanitize(options: &SanitizeOptions) -> Result<ExitCode, String> {
         let mut command = tests(&project, "cargo", package, ADDRESS, "sanitize");
         // The compiler has sanitizers, but promises nothing about them yet.
         command.env("RUSTC_BOOTSTRAP", "1");
-        // Tests leave handlers at ports that they hold themselves: such cycles stay, as `WeakPort` says.
+        // Tests leave handlers at ports that they hold themselves: such cycles stay, as `WeakPort`
+        // says.
         command.env("ASAN_OPTIONS", "detect_leaks=0");
         runner.command(&format!("address {package}"), &mut command, None);
     }

@@ -1,7 +1,7 @@
 //! `cargo xtask stress`: the tests that repeat themselves, for as long as one likes.
 
 use super::project::{Project, Scope, runner};
-use crate::args::StressOptions;
+use crate::args::Options;
 use crate::needs::tests_named;
 use crate::runner::Runner;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ const MARKER: &str = "stress_";
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn stress(options: &StressOptions) -> Result<ExitCode, String> {
+pub(super) fn stress(options: &Options) -> Result<ExitCode, String> {
     let project = Project::find()?;
     let scope = project.scope(options.package.as_deref())?;
     let mut runner = runner(false)?;
@@ -21,8 +21,8 @@ pub(crate) fn stress(options: &StressOptions) -> Result<ExitCode, String> {
     Ok(runner.finish())
 }
 
-/// The stress tests as a step of a larger recipe; `seconds` is what they take in all, beyond the rounds
-/// that they always do.
+/// The stress tests as a step of a larger recipe; `seconds` is what they take in all, beyond the
+/// rounds that they always do.
 pub(super) fn step(runner: &mut Runner, project: &Project, scope: Scope<'_>, seconds: f64) {
     let tests = tests_named(&project.tree, &scope.folder(), MARKER).len();
     if tests == 0 {

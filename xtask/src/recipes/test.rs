@@ -2,7 +2,7 @@
 
 use super::project::{Project, Scope, runner};
 use super::{counts, docs, models, preflight, python, stress};
-use crate::args::TestOptions;
+use crate::args::Options;
 use crate::needs::{Machine, Need, is_known};
 use crate::runner::Runner;
 use crate::source::Tree;
@@ -13,28 +13,28 @@ use std::time::Duration;
 const EXAMPLE_LIMIT: Duration = Duration::from_secs(600);
 
 /// How long the stress tests go on in the gate.
-const STRESS_SECONDS: f64 = 30.0;
+const STRESS_SECONDS: f64 = 15.0;
 
 /// Runs everything that must hold before a change is merged.
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
+pub(super) fn test(options: &Options) -> Result<ExitCode, String> {
     if let Some(name) = options.optional.iter().find(|name| !is_known(name)) {
         return Err(format!(
             "test: `--optional {name}` is not one of data, python, scikit-learn, mpi, hosts, chromium"
         ));
     }
     let project = Project::find()?;
-    let scope = project.scope(options.models.package.as_deref())?;
+    let scope = project.scope(options.package.as_deref())?;
     let strict =
         options.ci || std::env::var_os("CI").is_some_and(|value| value == "1" || value == "true");
     let machine = Machine::of_environment(&project.root, &project.target);
     let missing = machine.missing(&project.tree, &scope.folder());
-    let mut runner = runner(options.models.keep_going)?;
+    let mut runner = runner(options.keep_going)?;
     needs(&mut runner, &missing, strict, &options.optional);
     preflight::steps(&mut runner, &project, scope, strict);
-    let examples = build_examples(&mut runner, &project, scope);
+    let examples = build(&mut runner, &project, scope);
     tests(&mut runner, &project, scope, &machine, &missing);
     if options.quick {
         for step in [
@@ -52,24 +52,32 @@ pub(crate) fn test(options: &TestOptions) -> Result<ExitCode, String> {
         return Ok(runner.finish());
     }
     stress::step(&mut runner, &project, scope, STRESS_SECONDS);
-    if scope.has_library(&project.tree) {
-        let mut command = project.cargo(&["test", "--doc"]);
-        runner.command(
-            "doc tests",
-            command
-                .args(scope.words())
-                .env("MOTET_PYTHON", machine.python()),
-            None,
-        );
-    } else {
-        runner.skip("doc tests", "the package has no library");
-    }
-    run_examples(&mut runner, &project, &examples);
-    models::steps(&mut runner, &project, scope, &options.models);
-    counts::step(&mut runner, &project, scope, strict);
-    docs::step(&mut runner, &project, scope);
-    python::step(&mut runner, &project, scope, &machine, strict);
+    // Each row has long times on one core. They share no folder of what is built for long.
+    runner.beside(
+        |runner| {
+            doc_tests(runner, &project, scope, &machine);
+            run_examples(runner, &project, &examples);
+            docs::step(runner, &project, scope);
+            python::step(runner, &project, scope, &machine, strict);
+        },
+        |runner| {
+            models::steps(runner, &project, scope, options);
+            counts::step(runner, &project, scope, strict);
+        },
+    );
     Ok(runner.finish())
+}
+
+/// Every example in the documentation.
+fn doc_tests(runner: &mut Runner, project: &Project, scope: Scope<'_>, machine: &Machine) {
+    if !scope.has_library(&project.tree) {
+        runner.skip("doc tests", "the package has no library");
+        return;
+    }
+    let mut command = project.cargo(&["test", "--doc"]);
+    let python = machine.python();
+    command.args(scope.words()).env("MOTET_PYTHON", python);
+    runner.command("doc tests", &mut command, None);
 }
 
 /// Says what is missing: as a failure when it must be there, else as left out.
@@ -85,7 +93,7 @@ fn needs(runner: &mut Runner, missing: &[Need], strict: bool, optional: &[String
     if strict {
         runner.check("needs", "what tests need of the machine", || {
             if faults.is_empty() {
-                Ok(())
+                Ok(Vec::new())
             } else {
                 Err(faults)
             }
@@ -107,7 +115,7 @@ fn tests(
     missing: &[Need],
 ) {
     // `--tests` is what `--lib --bins --tests` is, also for a package without a library.
-    let mut command = project.cargo(&["test", "--tests"]);
+    let mut command = project.cargo(&["test", "--tests", "--no-fail-fast"]);
     command
         .args(scope.words())
         .env("MOTET_PYTHON", machine.python())
@@ -131,18 +139,21 @@ fn traced(runner: &mut Runner, project: &Project, scope: Scope<'_>) {
         return;
     }
     let mut command = project.cargo(&["test", "--package", PACKAGE, "--features", "tracing"]);
+    // Other features of the libraries than the tests': they are built once more.
+    command.args(["--config", models::PLAIN]);
     command.args(["--test", "it", "tracing::"]);
     runner.command("tests with tracing", &mut command, None);
 }
 
-/// Builds every example as the tests are built, before the tests: some start examples. The names of what was built.
-fn build_examples(runner: &mut Runner, project: &Project, scope: Scope<'_>) -> Vec<String> {
+/// Builds tests and examples together, so that no core waits for the last of the one; some tests
+/// start examples. The names of the examples.
+fn build(runner: &mut Runner, project: &Project, scope: Scope<'_>) -> Vec<String> {
+    let mut build = project.cargo(&["build", "--profile", "test", "--tests"]);
     let examples = names(&project.tree, &scope.folder());
-    if examples.is_empty() {
-        return examples;
+    if !examples.is_empty() {
+        build.arg("--examples");
     }
-    let mut build = project.cargo(&["build", "--profile", "test", "--examples"]);
-    match runner.command("build examples", build.args(scope.words()), None) {
+    match runner.command("build", build.args(scope.words()), None) {
         true => examples,
         // There may be programs of an earlier build.
         false => Vec::new(),

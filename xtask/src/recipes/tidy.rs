@@ -10,7 +10,7 @@ use std::process::ExitCode;
 ///
 /// # Errors
 /// What keeps the recipe from starting.
-pub(crate) fn tidy() -> Result<ExitCode, String> {
+pub(super) fn tidy() -> Result<ExitCode, String> {
     let project = Project::find()?;
     let mut runner = runner(false)?;
     step(&mut runner, &project.tree);
@@ -22,7 +22,7 @@ pub(super) fn step(runner: &mut Runner, tree: &Tree) {
     runner.check("tidy", "the house rules", || {
         let findings = tidy::run(tree);
         if findings.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let mut lines: Vec<String> = findings
             .iter()

@@ -9,7 +9,7 @@
     reason = "recipes must build when the project's own locks and threads do not"
 )]
 
-use super::output::{Tail, pass_on, program};
+use super::output::{Sink, Tail, pass_on, program};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
@@ -29,6 +29,7 @@ const GRACE: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Children {
     shared: Arc<Mutex<State>>,
+    sink: Sink,
 }
 
 #[derive(Debug, Default)]
@@ -61,7 +62,13 @@ impl Children {
         self.with(|state| state.interrupted)
     }
 
-    /// Runs a command to its end; what it writes goes through.
+    /// These children, but what they write goes to `sink`.
+    pub(super) fn writing_to(&self, sink: Sink) -> Children {
+        let shared = Arc::clone(&self.shared);
+        Children { shared, sink }
+    }
+
+    /// Runs a command to its end; what it writes goes through, or to the sink.
     ///
     /// # Errors
     /// Its last lines, and at the end how it ended, when that was not well.
@@ -78,8 +85,9 @@ impl Children {
         };
         let group = group_of(&child);
         let (out, err) = (child.stdout.take(), child.stderr.take());
-        let out = thread::spawn(move || out.map(|from| pass_on(from, io::stdout())));
-        let err = thread::spawn(move || err.map(|from| pass_on(from, io::stderr())));
+        let (sink, also) = (self.sink.clone(), self.sink.clone());
+        let out = thread::spawn(move || out.map(|from| pass_on(from, &sink, io::stdout())));
+        let err = thread::spawn(move || err.map(|from| pass_on(from, &also, io::stderr())));
         let (ended, waits) = channel::<()>();
         let timer = limit.map(|limit| thread::spawn(move || end_after(limit, group, &waits)));
         let status = self.reap(&mut child);
@@ -123,8 +131,8 @@ impl Children {
         })
     }
 
-    /// Waits for the child, then ends what it left behind. Its number stays taken until it is reaped,
-    /// so the signal cannot reach a stranger.
+    /// Waits for the child, then ends what it left behind. Its number stays taken until it is
+    /// reaped, so the signal cannot reach a stranger.
     fn reap(&self, child: &mut Child) -> io::Result<ExitStatus> {
         let group = group_of(child);
         let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;

@@ -1,9 +1,15 @@
-//! What a child writes: passed on at once, the last lines kept for the end.
+//! What a child writes: passed on at once or kept, the last lines kept for the end.
+#![expect(
+    clippy::disallowed_types,
+    reason = "recipes must build when the project's own locks do not"
+)]
 
 use std::collections::VecDeque;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
+use std::mem;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How many last lines are repeated when a step fails.
@@ -46,19 +52,53 @@ impl Tail {
     }
 }
 
-/// Copies `from` to `to` as it comes, and returns the last lines. A reader of `to` that has gone
-/// does not stop the child.
-pub(super) fn pass_on(mut from: impl Read, mut to: impl Write) -> Tail {
+/// Where the output of a step goes: through as it comes, or into a text that is shown at its end.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sink(Option<Arc<Mutex<Vec<u8>>>>);
+
+impl Sink {
+    /// A sink that keeps what is written.
+    pub(super) fn kept() -> Sink {
+        Sink(Some(Arc::default()))
+    }
+
+    /// Whether it keeps what is written.
+    pub(super) fn keeps(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Writes a line.
+    pub(super) fn line(&self, line: &str) {
+        // A reader that has gone does not stop the recipe.
+        let _ = self.write(format!("{line}\n").as_bytes(), io::stdout());
+    }
+
+    /// Shows what was kept, in one piece.
+    pub(super) fn show(&self) {
+        let kept = self.0.as_ref().map(|kept| mem::take(&mut *locked(kept)));
+        let _ = io::stdout().write_all(&kept.unwrap_or_default());
+    }
+
+    fn write(&self, piece: &[u8], mut to: impl Write) -> io::Result<()> {
+        match &self.0 {
+            Some(kept) => locked(kept).extend_from_slice(piece),
+            None => to.write_all(piece).and_then(|()| to.flush())?,
+        }
+        Ok(())
+    }
+}
+
+fn locked(kept: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Copies `from` to `sink`, else to `to`, as it comes, and returns the last lines. A reader that
+/// has gone does not stop the child.
+pub(super) fn pass_on(mut from: impl Read, sink: &Sink, mut to: impl Write) -> Tail {
     let (mut tail, mut piece) = (Tail::default(), [0; 8192]);
     while let Ok(length @ 1..) = from.read(&mut piece) {
         tail.take(&piece[..length]);
-        if to
-            .write_all(&piece[..length])
-            .and_then(|()| to.flush())
-            .is_err()
-        {
-            continue;
-        }
+        let _ = sink.write(&piece[..length], &mut to);
     }
     tail
 }
@@ -137,9 +177,18 @@ mod tests {
     #[test]
     fn output_is_passed_on_unchanged() {
         let mut to = Vec::new();
-        let tail = pass_on(&b"a\xff\nb"[..], &mut to);
+        let tail = pass_on(&b"a\xff\nb"[..], &Sink::default(), &mut to);
         assert_eq!(to, b"a\xff\nb");
         assert_eq!(tail.into_lines(), ["a\u{fffd}", "b"]);
+    }
+
+    #[test]
+    fn what_is_kept_is_not_passed_on() {
+        let (mut to, sink) = (Vec::new(), Sink::kept());
+        pass_on(&b"a\n"[..], &sink, &mut to);
+        sink.line("b");
+        assert!(to.is_empty());
+        assert_eq!(*locked(sink.0.as_ref().unwrap()), b"a\nb\n");
     }
 
     #[test]

@@ -45,7 +45,8 @@ const TABLES: [(&str, Kind); 3] = [
 ];
 
 impl Manifest {
-    /// The package that the manifest at `path` describes; `None` when it only describes a workspace.
+    /// The package that the manifest at `path` describes; `None` when it only describes a
+    /// workspace.
     ///
     /// # Errors
     /// The parser's message when the text is not TOML, or what is missing.

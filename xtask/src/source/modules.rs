@@ -89,7 +89,7 @@ impl Modules {
                 .into_iter()
                 .map(str::to_owned)
                 .collect();
-            let places = match path_attribute(text, &name) {
+            let places = match path_attribute(&text[..offset]) {
                 Some(path) => vec![join(parent(&module.file), &path)],
                 None => {
                     let folder = child_folder(module, &inline);
@@ -135,13 +135,11 @@ fn child_folder(module: &Module, inline: &[String]) -> String {
     folder
 }
 
-/// The value of `#[path = "…"]` on `mod name;`.
-fn path_attribute(text: &str, name: &str) -> Option<String> {
-    let pattern =
-        format!(r#"#\[path\s*=\s*"([^"]+)"\]\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+{name}\s*;"#);
-    let found = Regex::new(&pattern)
-        .expect("a module's name is a word")
-        .captures(text)?;
+/// The value of `#[path = "…"]` among the attributes at the end of `before`.
+fn path_attribute(before: &str) -> Option<String> {
+    let last = &before[before.rfind("#[path")?..];
+    let pattern = r#"^#\[path\s*=\s*"([^"]+)"\]\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?$"#;
+    let found = Regex::new(pattern).expect("it compiles").captures(last)?;
     Some(found[1].to_owned())
 }
 
@@ -237,10 +235,17 @@ mod tests {
     #[test]
     fn a_path_attribute_is_obeyed() {
         let found = paths(&[
-            ("a/src/lib.rs", "#[path = \"odd/name.rs\"]\nmod x;"),
+            (
+                "a/src/lib.rs",
+                "#[cfg(b)]\nmod x;\n#[path = \"odd/name.rs\"]\n#[cfg(not(b))]\nmod x;",
+            ),
             ("a/src/odd/name.rs", ""),
+            ("a/src/x.rs", ""),
         ]);
-        assert_eq!(found, ["a/src/lib.rs=", "a/src/odd/name.rs=x"]);
+        assert_eq!(
+            found,
+            ["a/src/lib.rs=", "a/src/x.rs=x", "a/src/odd/name.rs=x"]
+        );
     }
 
     #[test]

@@ -21,8 +21,8 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Reads every file below `root` that belongs to the project: not the results of builds, not what
-    /// begins with a dot (but `.ci` and `.cargo`), not Python environments.
+    /// Reads every file below `root` that belongs to the project: not the results of builds, not
+    /// what begins with a dot (but `.ci` and `.cargo`), not Python environments.
     ///
     /// # Errors
     /// The first file that cannot be read.

@@ -1,7 +1,7 @@
 //! Lists of named exceptions: one path and its reason per line, `#` for comments.
 //!
-//! An entry that ends in `/` stands for a folder. An entry without a reason and an entry that allows
-//! nothing any more are findings, so that a list never grows stale.
+//! An entry that ends in `/` stands for a folder. An entry without a reason and an entry that
+//! allows nothing any more are findings, so that a list never grows stale.
 
 use super::Finding;
 use crate::source::Tree;

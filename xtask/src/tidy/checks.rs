@@ -2,6 +2,7 @@
 
 mod adr_index;
 mod cases;
+mod columns;
 mod crate_edges;
 mod dead_docs;
 mod dead_rust;
@@ -24,95 +25,30 @@ mod words;
 use super::Finding;
 use crate::source::Tree;
 
-/// A rule and the function that looks for what breaks it.
-#[derive(Debug)]
-pub(crate) struct Check {
-    /// Its name in the output.
-    pub(crate) name: &'static str,
-    /// What it finds.
-    pub(crate) run: fn(&Tree) -> Vec<Finding>,
-}
+/// Finds what breaks a rule.
+type Check = fn(&Tree) -> Vec<Finding>;
 
-/// Every check, in the order of the output.
-pub(crate) const CHECKS: &[Check] = &[
-    Check {
-        name: "required",
-        run: required::check,
-    },
-    Check {
-        name: "manifests",
-        run: manifests::check,
-    },
-    Check {
-        name: "crate-edges",
-        run: crate_edges::check,
-    },
-    Check {
-        name: "module-cycles",
-        run: module_cycles::check,
-    },
-    Check {
-        name: "dead-rust",
-        run: dead_rust::check,
-    },
-    Check {
-        name: "file-length",
-        run: file_length::check,
-    },
-    Check {
-        name: "function-length",
-        run: function_length::check,
-    },
-    Check {
-        name: "module-docs",
-        run: module_docs::check,
-    },
-    Check {
-        name: "unsafe",
-        run: unsafe_code::check,
-    },
-    Check {
-        name: "std-primitives",
-        run: std_primitives::check,
-    },
-    Check {
-        name: "leftovers",
-        run: leftovers::check,
-    },
-    Check {
-        name: "words",
-        run: words::check,
-    },
-    Check {
-        name: "examples",
-        run: examples::check,
-    },
-    Check {
-        name: "listings",
-        run: listings::check,
-    },
-    Check {
-        name: "guarantees",
-        run: guarantees::check,
-    },
-    Check {
-        name: "cases",
-        run: cases::check,
-    },
-    Check {
-        name: "links",
-        run: links::check,
-    },
-    Check {
-        name: "dead-docs",
-        run: dead_docs::check,
-    },
-    Check {
-        name: "adr-index",
-        run: adr_index::check,
-    },
-    Check {
-        name: "paper-map",
-        run: paper_map::check,
-    },
+/// Every check by its name, in the order of the output.
+pub(crate) const CHECKS: &[(&str, Check)] = &[
+    ("required", required::check),
+    ("manifests", manifests::check),
+    ("crate-edges", crate_edges::check),
+    ("module-cycles", module_cycles::check),
+    ("dead-rust", dead_rust::check),
+    ("file-length", file_length::check),
+    ("function-length", function_length::check),
+    ("columns", columns::check),
+    ("module-docs", module_docs::check),
+    ("unsafe", unsafe_code::check),
+    ("std-primitives", std_primitives::check),
+    ("leftovers", leftovers::check),
+    ("words", words::check),
+    ("examples", examples::check),
+    ("listings", listings::check),
+    ("guarantees", guarantees::check),
+    ("cases", cases::check),
+    ("links", links::check),
+    ("dead-docs", dead_docs::check),
+    ("adr-index", adr_index::check),
+    ("paper-map", paper_map::check),
 ];

@@ -94,7 +94,8 @@ impl Plan {
         })
     }
 
-    /// The seconds that so many replays of the fit's steps take on so many threads, bound to their cores or not.
+    /// The seconds that so many replays of the fit's steps take on so many threads, bound to their
+    /// cores or not.
     pub(crate) fn replay_seconds(
         &self,
         points: &Points,

@@ -148,7 +148,8 @@ impl Sums {
         let mut random = number as u64 + 1;
         let started = Instant::now();
         for _ in 0..self.additions {
-            // A linear congruential generator (Knuth's constants); the high bits are as good as needed.
+            // A linear congruential generator (Knuth's constants); the high bits are as good as
+            // needed.
             random = random
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);

@@ -9,7 +9,8 @@ use std::cell::RefCell;
 use std::process::Command;
 use std::rc::Rc;
 
-/// Readings in which others have this share of one of two processors during each attempt in turn, the last again and again.
+/// Readings in which others have this share of one of two processors during each attempt in turn,
+/// the last again and again.
 struct Others {
     shares: Vec<f64>,
     reads: usize,
@@ -263,7 +264,8 @@ fn cancelling_leaves_what_was_measured_before_it() {
     assert_eq!(runs, [2, 2, 1, 1], "of the second round the first case");
 }
 
-/// A program that computes and is not of this process's family: the shell that has started it has ended.
+/// A program that computes and is not of this process's family: the shell that has started it has
+/// ended.
 #[cfg(target_os = "linux")]
 struct Load(String);
 

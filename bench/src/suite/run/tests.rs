@@ -103,7 +103,8 @@ fn every_experiment_runs_and_its_rows_are_sane() {
             let known = row.series.starts_with("motet") || asked.check_peers().is_ok();
             let several = row.series.starts_with("OpenMP ");
             assert!(known || several, "{}", row.series);
-            // What is motet's own runs everywhere, but for what needs data or processes, neither of which is named here.
+            // What is motet's own runs everywhere, but for what needs data or processes, neither of
+            // which is named here.
             let own = row.series.starts_with("motet") && row.quantity != "all";
             if let (true, Outcome::Absent { absent }) = (own, &row.outcome) {
                 let needs = ["--data", "the program motet"];

@@ -1,4 +1,5 @@
-//! What a folder of rows promises: whole lines, one machine, one form, and an experiment's newest rows.
+//! What a folder of rows promises: whole lines, one machine, one form, and an experiment's newest
+//! rows.
 
 use super::*;
 use crate::suite::{Outcome, Point, Setting, SuiteConfig};

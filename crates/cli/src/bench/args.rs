@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use motet_bench::stages::{Mode, Pattern};
 
 use crate::amount::{count, seconds};
+use crate::bench::print_args::PrintArgs;
 use crate::bench::rank_program::RankProgramArgs;
 use crate::bench::results::{self, CompareArgs, ResultsArgs};
 use crate::bench::suite_args::{self, SuiteArgs};
@@ -339,18 +340,6 @@ pub struct QualityArgs {
     /// How results are printed.
     #[command(flatten)]
     pub print: PrintArgs,
-}
-
-/// Options that say how results are printed.
-#[derive(Debug, Clone, Copy, Args)]
-pub struct PrintArgs {
-    /// Print one JSON object per row
-    #[arg(long)]
-    pub json: bool,
-
-    /// No progress on standard error
-    #[arg(short, long)]
-    pub quiet: bool,
 }
 
 fn pattern_parser() -> impl TypedValueParser<Value = Pattern> {

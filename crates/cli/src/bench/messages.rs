@@ -1,4 +1,5 @@
-//! `motet bench core`, `ranks`, `search` and `sim`: messages, joins, tasks, ranks, trees and events beside their peers.
+//! `motet bench core`, `ranks`, `search` and `sim`: messages, joins, tasks, ranks, trees and events
+//! beside their peers.
 
 use motet_bench::core::{self, CoreConfig, CoreRecord};
 use motet_bench::exclusive;
@@ -7,7 +8,8 @@ use motet_bench::search;
 use motet_bench::sim::{self, SimConfig};
 use motet_bench::{Effort, Missing, Selection};
 
-use crate::bench::args::{CoreArgs, PrintArgs, RanksArgs, SearchArgs, SelectionArgs, SimArgs};
+use crate::bench::args::{CoreArgs, RanksArgs, SearchArgs, SelectionArgs, SimArgs};
+use crate::bench::print_args::PrintArgs;
 use crate::bench::sheet::Sheet;
 use crate::bench::suite_args::installations;
 use crate::error::CliError;

@@ -10,7 +10,8 @@ use crate::stdout::print;
 /// Arguments of `motet bench rank-program`.
 #[derive(Debug, Clone, Args)]
 pub struct RankProgramArgs {
-    /// exchange, barrier, allreduce:LENGTH, annealing:POINTS:CLUSTERS or annealing-by-rayon:POINTS:CLUSTERS:THREADS
+    /// exchange, barrier, allreduce:LENGTH, annealing:POINTS:CLUSTERS or
+    /// annealing-by-rayon:POINTS:CLUSTERS:THREADS
     #[arg(value_name = "PROGRAM")]
     pub program: RankProgram,
 
@@ -19,7 +20,8 @@ pub struct RankProgramArgs {
     pub budget_us: f64,
 }
 
-/// Runs a program of ranks on the world that this process was started in; the first process tells the time.
+/// Runs a program of ranks on the world that this process was started in; the first process tells
+/// the time.
 pub(super) fn run(args: &RankProgramArgs) -> Result<(), CliError> {
     let world = World::current()?;
     let measured = args.program.measure(&world, args.budget_us);

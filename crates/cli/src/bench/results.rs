@@ -1,5 +1,5 @@
-//! `motet bench plot`, `motet bench report` and `motet bench compare`: pictures, tables, a page and what differs, from the rows of
-//! runs alone.
+//! `motet bench plot`, `motet bench report` and `motet bench compare`: pictures, tables, a page and
+//! what differs, from the rows of runs alone.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use motet_bench::report;
 use motet_bench::results::Results;
 use motet_bench::suite::Outcome;
 
-use crate::bench::args::PrintArgs;
+use crate::bench::print_args::PrintArgs;
 use crate::bench::sheet::Sheet;
 use crate::error::{BenchError, CliError};
 use crate::files::{Content, Folder};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::bench::args::PrintArgs;
+use crate::bench::print_args::PrintArgs;
 use crate::error::CliError;
 use crate::stdout::print;
 

@@ -9,7 +9,7 @@ use motet_bench::suite::{
 use motet_mining::CancelToken;
 use serde::Serialize;
 
-use crate::bench::args::PrintArgs;
+use crate::bench::print_args::PrintArgs;
 use crate::bench::sheet::Sheet;
 use crate::bench::suite_args::SuiteArgs;
 use crate::error::{BenchError, CliError};
@@ -86,7 +86,8 @@ fn refused(error: Box<dyn std::error::Error + Send + Sync>) -> CliError {
     }
 }
 
-/// What is shown: a bar on a terminal while the suite runs, then a line for each experiment, and reasons, each once.
+/// What is shown: a bar on a terminal while the suite runs, then a line for each experiment, and
+/// reasons, each once.
 struct Screen {
     print: PrintArgs,
     bar: Bar,
@@ -247,7 +248,8 @@ impl Progress for Screen {
             Outcome::Absent { absent } => {
                 self.counts.absent += 1;
                 self.counts.why.get_or_insert_with(|| absent.clone());
-                // Once for each peer and reason, not for each of its rows. Motet's own stand in the experiment's line.
+                // Once for each peer and reason, not for each of its rows. Motet's own stand in the
+                // experiment's line.
                 let reason = format!("no {}: {absent}", row.series);
                 if row.series != "motet" && self.reasons.insert(reason.clone()) {
                     self.warn(&reason);

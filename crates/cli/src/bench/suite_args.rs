@@ -6,7 +6,7 @@ use clap::{ArgAction, Args};
 use motet_bench::Effort;
 use motet_bench::suite::SuiteConfig;
 
-use crate::bench::args::PrintArgs;
+use crate::bench::print_args::PrintArgs;
 use crate::own;
 
 /// Options of `motet bench run`.

@@ -17,8 +17,8 @@ use crate::stdout::print;
 
 /// A library may take so long to start.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// So long what a process has printed may take to come after it has ended. What it started may live on
-/// and keep the pipe open; a busy machine may keep who reads.
+/// So long what a process has printed may take to come after it has ended. What it started may live
+/// on and keep the pipe open; a busy machine may keep who reads.
 const REST: Duration = Duration::from_secs(5);
 /// So much of what it prints is read: a library may print warnings without an end.
 const MOST: usize = 1 << 20;

@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use crate::space::Placed;
 use crate::summary::Summary;
 
-/// labels.csv: the number of each row from 1, the columns that are kept, the chosen columns, its cluster. Rows that were left out have no line,
-/// and those behind them keep their numbers.
+/// labels.csv: the number of each row from 1, the columns that are kept, the chosen columns, its
+/// cluster. Rows that were left out have no line, and those behind them keep their numbers.
 pub(crate) fn write_labels(to: &mut dyn Write, placed: &Placed, labels: &[u32]) -> io::Result<()> {
     let there = |row: &usize| placed.dropped.binary_search(row).is_err();
     let numbers = (1..).filter(there);

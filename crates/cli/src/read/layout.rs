@@ -173,8 +173,9 @@ fn has_header(first: &[Record], choice: &Choice) -> bool {
         }
 }
 
-/// The first field of column `index` that has a value which is no number, with its line. A field without a value does
-/// not make a column one of text: what becomes of its row is said by `--missing`.
+/// The first field of column `index` that has a value which is no number, with its line. A field
+/// without a value does not make a column one of text: what becomes of its row is said by
+/// `--missing`.
 fn first_text(rows: &[Record], index: usize) -> Option<(u64, &str)> {
     let fields = rows.iter().map(|row| (row.line, row.field(index)));
     fields

@@ -22,8 +22,8 @@ pub(super) fn is_missing(text: &str) -> bool {
     matches!(text, "" | "?" | "NA" | "N/A" | "null" | "NULL")
 }
 
-/// Puts the mean of a column's other values into each of the cells `holes` of a table with `width` columns.
-/// Returns the column that has no value at all, if one of the holes is in such a column.
+/// Puts the mean of a column's other values into each of the cells `holes` of a table with `width`
+/// columns. Returns the column that has no value at all, if one of the holes is in such a column.
 pub(super) fn fill(values: &mut [f64], width: usize, holes: &[usize]) -> Result<(), usize> {
     if holes.is_empty() {
         return Ok(());
@@ -35,7 +35,8 @@ pub(super) fn fill(values: &mut [f64], width: usize, holes: &[usize]) -> Result<
         if next.next_if_eq(&at).is_none() {
             let column = at % width;
             present[column] += 1.0;
-            // A weighted mean of both: a difference of large numbers of opposite signs may overflow.
+            // A weighted mean of both: a difference of large numbers of opposite signs may
+            // overflow.
             let share = 1.0 / present[column];
             means[column] = means[column] * (1.0 - share) + value * share;
         }

@@ -142,7 +142,8 @@ impl<R: BufRead> Read for Frames<R> {
     }
 }
 
-/// The error for a read that failed. The complaints of gzip and zstd carry no code of the operating system.
+/// The error for a read that failed. The complaints of gzip and zstd carry no code of the operating
+/// system.
 pub(crate) fn fault(label: &str, packed: Option<&'static str>, source: io::Error) -> InputError {
     let file = label.to_owned();
     match packed.filter(|_| source.raw_os_error().is_none()) {

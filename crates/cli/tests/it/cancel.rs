@@ -30,8 +30,8 @@ fn long_table() -> String {
     (0..100_000).map(line).collect()
 }
 
-/// Waits until the process has taken over its interrupt signal, which the system shows as the second
-/// bit of its caught signals.
+/// Waits until the process has taken over its interrupt signal, which the system shows as the
+/// second bit of its caught signals.
 #[cfg(target_os = "linux")]
 fn wait_for_handler(process: &mut Child) {
     let status = format!("/proc/{}/status", process.id());

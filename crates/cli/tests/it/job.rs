@@ -1,4 +1,5 @@
-//! A process of `motet run` that does not end its run: the job fails, and every survivor says whom it has lost.
+//! A process of `motet run` that does not end its run: the job fails, and every survivor says whom
+//! it has lost.
 
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};

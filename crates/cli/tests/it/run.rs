@@ -14,8 +14,8 @@ pub(crate) fn started(library: &PathBuf, options: &str, program: &[&str]) -> Run
     command.arg(library).arg("--").args(program);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    // It has no end: MPICH's launcher dies of a broken pipe where it passes the end on to a program that has ended
-    // within milliseconds, as these do.
+    // It has no end: MPICH's launcher dies of a broken pipe where it passes the end on to a program
+    // that has ended within milliseconds, as these do.
     let input = child.stdin.take();
     let output = child.wait_with_output().unwrap();
     drop(input);

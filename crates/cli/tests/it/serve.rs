@@ -146,6 +146,41 @@ fn sem_g572_states_last_where_a_manifest_wants_it() {
 }
 
 #[test]
+fn sem_g578_a_node_with_keys_is_called_with_a_token() {
+    let place = Place::new();
+    let made = place.run("keys new keys --host robot.example");
+    assert!(made.quiet_success().contains("keys/ca.pem"));
+    place.run("keys new keys").refusal(&["keys is there"]);
+    let wide = "serve --listen 0.0.0.0:0";
+    place.run(wide).refusal(&["motet keys new", "--keys"]);
+    let none = format!("{wide} --keys none");
+    place
+        .run(&none)
+        .refusal(&["none/server.pem", "motet keys new"]);
+    let added = place.run("keys token keys arm --role operator --days 30");
+    assert!(added.quiet_success().contains("keys/arm.token"));
+    let serving = Serving::start(&place, "--keys keys");
+    assert!(serving.url.starts_with("https://"), "{}", serving.url);
+    let call =
+        |token: &str, what: &str| serving.call(&place, &format!("{what} --ca keys/ca.pem {token}"));
+    let power = "/drive set_power left=1 right=1";
+    call("--token keys/arm.token", power).quiet_success();
+    call("--token keys/viewer.token", "/drive").quiet_success();
+    call("--token keys/viewer.token", power).refusal(&["a viewer changes nothing"]);
+    call("", power).refusal(&["asks for a token"]);
+    call("--token motet_0", power).refusal(&["nobody has this token"]);
+    call("--token none.token", power).refusal(&["none.token"]);
+    serving.call(&place, power).refusal(&["https needs"]);
+    let watch = format!(
+        "watch /drive --count 1 --url {} --ca keys/ca.pem --token keys/arm.token",
+        serving.url
+    );
+    let line: Value = serde_json::from_str(&place.run(&watch).quiet_success()).unwrap();
+    assert_eq!(line["body"]["commands"], 1);
+    assert_eq!(serving.interrupt(), Some(0));
+}
+
+#[test]
 fn what_cannot_be_served_or_called_is_refused_in_one_line() {
     let place = Place::new();
     place.write("wrong.toml", "[[service]]\ntype = 7\n");

@@ -64,7 +64,8 @@ fn sem_g414_what_processes_cannot_do_is_refused() {
         .refusal(&["--processes"]);
 }
 
-/// Two processes of the program in `place`, started by the library's own launcher, each as the words of `wrapper` say.
+/// Two processes of the program in `place`, started by the library's own launcher, each as the
+/// words of `wrapper` say.
 fn launched(place: &Place, library: &Path, wrapper: &[&str], arguments: &str) -> Run {
     let family = Family::of(&Library::open(library).unwrap().version());
     let launch = Launch {
@@ -80,7 +81,8 @@ fn launched(place: &Place, library: &Path, wrapper: &[&str], arguments: &str) ->
     command.stdin(Stdio::null()).output().unwrap().into()
 }
 
-/// Asserts that the run was refused by one line, which has these words. Launchers may add lines of their own.
+/// Asserts that the run was refused by one line, which has these words. Launchers may add lines of
+/// their own.
 #[track_caller]
 fn refused_once(run: &Run, words: &[&str]) {
     let (out, err) = (&run.out, &run.err);

@@ -1,8 +1,8 @@
 //! The causalities that are active on this thread.
 //!
 //! Every task that runs and every item that is posted passes here, nearly always to find that there
-//! are none: one load answers that. The slot has no destructor, which would have to be registered for
-//! each thread; whoever puts something in takes it out again.
+//! are none: one load answers that. The slot has no destructor, which would have to be registered
+//! for each thread; whoever puts something in takes it out again.
 
 use super::{Cancelled, Causalities};
 use std::cell::Cell;

@@ -101,7 +101,8 @@ impl Fate {
         self.state.load(Ordering::Acquire) == ENDED
     }
 
-    /// Whether it is cancelled itself, or past its deadline. Wakes nobody: ports ask under their locks.
+    /// Whether it is cancelled itself, or past its deadline. Wakes nobody: ports ask under their
+    /// locks.
     #[inline]
     pub(super) fn is_cancelled(&self) -> bool {
         match self.state.load(Ordering::Acquire) {

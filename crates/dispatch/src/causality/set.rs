@@ -41,8 +41,8 @@ impl Causalities {
         Causalities(None)
     }
 
-    /// Those that are active on this thread, as an item that is posted now would capture them: without
-    /// those that have ended.
+    /// Those that are active on this thread, as an item that is posted now would capture them:
+    /// without those that have ended.
     #[inline]
     #[must_use]
     pub fn active() -> Self {
@@ -73,10 +73,10 @@ impl Causalities {
         self.members().iter()
     }
 
-    /// These and the others, each once, as the handler of a join has them. Those that have ended are
-    /// left out. So is what has been cancelled, with all inside it, if something else remains that is
-    /// still wanted; else one cancelled causality stands for all, so that a token that goes from
-    /// hand to hand does not grow.
+    /// These and the others, each once, as the handler of a join has them. Those that have ended
+    /// are left out. So is what has been cancelled, with all inside it, if something else remains
+    /// that is still wanted; else one cancelled causality stands for all, so that a token that goes
+    /// from hand to hand does not grow.
     #[inline]
     #[must_use]
     pub fn union(&self, other: &Causalities) -> Self {
@@ -156,7 +156,8 @@ impl Causalities {
         self.filter(|member| member != inner && reach.contains(&member.id()))
     }
 
-    /// Those who are told of a panic: from each innermost one outwards the first that hears, each once.
+    /// Those who are told of a panic: from each innermost one outwards the first that hears, each
+    /// once.
     pub(crate) fn hearers(&self) -> Vec<Causality> {
         let mut hearers = Vec::new();
         let mut seen = HashSet::new();

@@ -45,9 +45,10 @@ impl Timer {
         Timer(Kind::Every(beats))
     }
 
-    /// Sees to it that the timer does not fire (any more) and gives up what it holds; a task that it
-    /// would have queued is [cleaned up](Task::cleanup). `true` for exactly one call, and only when
-    /// the timer has not fired; one that fires again and again can be cancelled until it has ended.
+    /// Sees to it that the timer does not fire (any more) and gives up what it holds; a task that
+    /// it would have queued is [cleaned up](Task::cleanup). `true` for exactly one call, and only
+    /// when the timer has not fired; one that fires again and again can be cancelled until it has
+    /// ended.
     ///
     /// What a timer has queued already still runs.
     #[allow(clippy::must_use_candidate, reason = "often it does not matter")]

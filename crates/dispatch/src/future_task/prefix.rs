@@ -21,8 +21,8 @@ pub(super) const REFERENCE: usize = 64;
 /// The bits that say what has happened, not what is to happen.
 const FACTS: usize = STARTED | WATCHED;
 
-/// The front of every async task's node: all that wakers need, and no more, since millions may wait.
-/// `repr(C)` puts the header first.
+/// The front of every async task's node: all that wakers need, and no more, since millions may
+/// wait. `repr(C)` puts the header first.
 #[repr(C)]
 pub(super) struct Prefix {
     pub(super) header: Header,
@@ -104,8 +104,8 @@ pub(super) unsafe fn release(prefix: NonNull<Prefix>) {
 }
 
 /// Gives up a waker's reference. If that leaves the handle of a task that waits alone, the task is
-/// polled once more: its queue comes to rest anew, and whoever watches it learns that nobody else can
-/// wake the task now.
+/// polled once more: its queue comes to rest anew, and whoever watches it learns that nobody else
+/// can wake the task now.
 ///
 /// # Safety
 /// As [`release`].

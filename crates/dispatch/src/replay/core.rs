@@ -171,7 +171,8 @@ impl ReplayCore {
             timescale: config.timescale,
             notifications: Arc::default(),
         });
-        // The replay keeps the tasks of all its queues itself, so it finds the oldest of one itself too.
+        // The replay keeps the tasks of all its queues itself, so it finds the oldest of one itself
+        // too.
         let (newest, policy) = match config.policy {
             ExecutionPolicy::ConstrainQueueDepthDiscardTasks { depth } => {
                 (Some(depth.get()), ExecutionPolicy::Unconstrained)

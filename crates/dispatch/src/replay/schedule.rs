@@ -26,7 +26,8 @@ impl Schedule {
         }
     }
 
-    /// Decides for one of `of` ways. Where there is only one there is nothing to decide, or to remember.
+    /// Decides for one of `of` ways. Where there is only one there is nothing to decide, or to
+    /// remember.
     pub(super) fn decide(&mut self, of: usize) -> usize {
         if of < 2 {
             return 0;

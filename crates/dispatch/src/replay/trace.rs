@@ -18,8 +18,8 @@ pub struct Step<'a> {
     pub at: Duration,
     /// The name of the task's queue.
     pub queue: &'a str,
-    /// Which task of that queue, in the order in which they were queued, from 1. An async task counts
-    /// anew each time it is woken.
+    /// Which task of that queue, in the order in which they were queued, from 1. An async task
+    /// counts anew each time it is woken.
     pub task: u32,
 }
 
@@ -41,8 +41,8 @@ impl Trace {
         })
     }
 
-    /// A number that equal traces share, and different ones hardly ever (FNV-1a over the steps). It is
-    /// the same on every machine.
+    /// A number that equal traces share, and different ones hardly ever (FNV-1a over the steps). It
+    /// is the same on every machine.
     #[must_use]
     pub fn hash(&self) -> u64 {
         let mix = |hash, word: u64| {

@@ -1,4 +1,5 @@
-//! The waiting list of the thread that runs: its dispatcher's, or that of the replay which runs there.
+//! The waiting list of the thread that runs: its dispatcher's, or that of the replay which runs
+//! there.
 
 use super::{Roll, Waiter};
 use std::cell::RefCell;
@@ -25,8 +26,8 @@ impl Here {
 }
 
 /// Enters someone who waits in a task of this thread into the waiting list of the thread's
-/// dispatcher, or of the replay that runs here. Elsewhere it does nothing. `created` is where the wait was
-/// written.
+/// dispatcher, or of the replay that runs here. Elsewhere it does nothing. `created` is where the
+/// wait was written.
 pub fn watch_here(waiter: Weak<dyn Waiter>, created: &'static Location<'static>) {
     HERE.with(|current| {
         if let Some(here) = &*current.borrow() {

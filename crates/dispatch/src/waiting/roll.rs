@@ -1,14 +1,16 @@
 //! Where a dispatcher keeps its waiters.
 //!
-//! Whoever waits (an arbiter on its ports, an async receive) enters itself when it begins to wait, and
-//! nothing when it ends: an entry is a weak pointer, and dead ones are swept out when a shard has
-//! doubled. So the list costs a waiter one push into the shard of its own worker, and whoever reads
-//! it pays for the rest. A weak pointer keeps its waiter's memory. Where one waiter follows another (a handler makes the
-//! next one-time receive while its own lives) it is the last but one that is gone: it is looked at
-//! with each entry, so that a chain of them uses the same memory again and again.
+//! Whoever waits (an arbiter on its ports, an async receive) enters itself when it begins to wait,
+//! and nothing when it ends: an entry is a weak pointer, and dead ones are swept out when a shard
+//! has doubled. So the list costs a waiter one push into the shard of its own worker, and whoever
+//! reads it pays for the rest. A weak pointer keeps its waiter's memory. Where one waiter follows
+//! another (a handler makes the next one-time receive while its own lives) it is the last but one
+//! that is gone: it is looked at with each entry, so that a chain of them uses the same memory
+//! again and again.
 //!
-//! Millions may wait, and nearly all of them for the same few lines of code: those that were entered one
-//! after the other for the same line, in the same millisecond, share one note of the time and the line.
+//! Millions may wait, and nearly all of them for the same few lines of code: those that were
+//! entered one after the other for the same line, in the same millisecond, share one note of the
+//! time and the line.
 
 use super::{Wait, Waiter, Waiting};
 use crate::route;
@@ -40,7 +42,8 @@ struct Shard {
 #[derive(Clone, Copy)]
 struct Run {
     count: usize,
-    /// When the first began, since the roll was made. The others began less than [`Run::LENGTH`] later.
+    /// When the first began, since the roll was made. The others began less than [`Run::LENGTH`]
+    /// later.
     since: Duration,
     created: &'static Location<'static>,
 }
@@ -70,7 +73,8 @@ impl Roll {
         shard.enter(waiter, since, created);
     }
 
-    /// The dispatcher has ended: everyone who waits hears of it, and so does who begins to wait later.
+    /// The dispatcher has ended: everyone who waits hears of it, and so does who begins to wait
+    /// later.
     pub(crate) fn end(&self) {
         for shard in &self.shards {
             let waiters = {

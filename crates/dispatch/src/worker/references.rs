@@ -12,8 +12,9 @@ pub fn take_spare<A: ?Sized>(of: &Arc<A>) -> Arc<A> {
     taken.unwrap_or_else(|| Arc::clone(of))
 }
 
-/// Has this worker keep a reference that a message has held, for the next one ([`take_spare`]); other threads keep
-/// none. Only for what sees to it that the workers [let go](crate::Direct::let_go) of it when it ends.
+/// Has this worker keep a reference that a message has held, for the next one ([`take_spare`]);
+/// other threads keep none. Only for what sees to it that the workers
+/// [let go](crate::Direct::let_go) of it when it ends.
 #[inline]
 pub fn keep_spare<A: Any + Send + Sync>(spare: Arc<A>) {
     let mut spare = Some(spare);
@@ -21,8 +22,8 @@ pub fn keep_spare<A: Any + Send + Sync>(spare: Arc<A>) {
 }
 
 impl Worker {
-    /// Lets kept references go, one after the other. What goes with the last one is not motet's: its panic goes the way of a
-    /// handler's.
+    /// Lets kept references go, one after the other. What goes with the last one is not motet's:
+    /// its panic goes the way of a handler's.
     #[cold]
     pub(super) fn let_go(&self) {
         for spare in self.spares.drain() {

@@ -3,8 +3,8 @@
 use super::{Worker, with_current};
 use crate::clock::Clock;
 
-/// The clock of the queue whose task runs on this thread, if it is a worker. Found when somebody asks,
-/// so that tasks that do not ask pay nothing.
+/// The clock of the queue whose task runs on this thread, if it is a worker. Found when somebody
+/// asks, so that tasks that do not ask pay nothing.
 pub(crate) fn clock_of_task() -> Option<Clock> {
     let clock = |worker: &Worker| {
         let locals = worker.locals.borrow();

@@ -233,7 +233,8 @@ fn sem_g59_a_handler_that_holds_its_worker_is_named_once() {
         let stalls = Log::new();
         let log = stalls.clone();
         dispatcher.on_stall(move |stall| {
-            // A worker that loses its core in a short task of the other queue is named too, rightly.
+            // A worker that loses its core in a short task of the other queue is named too,
+            // rightly.
             if stall.queue == "test" {
                 log.push(stall);
             }
@@ -275,7 +276,8 @@ fn sem_g59_a_poll_that_holds_its_worker_is_named_and_a_wait_is_not() {
         async fn long_poll(gate: Gate) {
             gate.pass();
         }
-        // A worker that loses its core within the poll is named too, rightly: once it must be left alone.
+        // A worker that loses its core within the poll is named too, rightly: once it must be left
+        // alone.
         until(|| {
             let (waits, wait) = (Gate::new(), queue.clone());
             let held = waits.clone();
@@ -318,7 +320,8 @@ fn workers_count_what_they_do() {
                 .all(|c| c.parked >= 1 && c.woken <= c.parked)
         );
         assert!(counters.iter().any(|c| c.woken >= 1));
-        // One worker is held; what the other one's task leaves in its deque is stolen when it is held too.
+        // One worker is held; what the other one's task leaves in its deque is stolen when it is
+        // held too.
         let gate = hold(&queue);
         let (inner, stuck) = (queue.clone(), Gate::new());
         let held = stuck.clone();

@@ -1,4 +1,5 @@
-//! Causalities that are cancelled, or past their deadline: who learns of it, and what does not start.
+//! Causalities that are cancelled, or past their deadline: who learns of it, and what does not
+//! start.
 
 use crate::support::{Traces, go, hold, pause, with_queue};
 use motet_dispatch::{

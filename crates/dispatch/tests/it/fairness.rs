@@ -73,8 +73,8 @@ fn sem_g19_a_task_from_outside_waits_for_61_tasks_of_the_worker() {
                 log.wait_for(log.len() + 10);
                 let (stop, entered) = (Gate::new(), Gate::new());
                 let (held, inside, seen) = (stop.clone(), entered.clone(), log.clone());
-                // Holds the worker from within one of its own tasks, so that what comes now comes in
-                // the middle of its work.
+                // Holds the worker from within one of its own tasks, so that what comes now comes
+                // in the middle of its work.
                 go(&queue, move || {
                     seen.push("holds");
                     inside.open();

@@ -21,7 +21,8 @@ fn wait_idle_waits_for_everything_that_is_queued_anywhere() {
     });
 }
 
-/// The worker has just run a task and finds no other. Its look takes long, since there are many queues.
+/// The worker has just run a task and finds no other. Its look takes long, since there are many
+/// queues.
 #[test]
 fn sem_g21_wait_idle_waits_for_what_comes_to_a_worker_that_falls_asleep() {
     with_queue(1, |dispatcher, queue| {
@@ -103,8 +104,8 @@ mod linux {
     use std::fs;
     use std::time::Duration;
 
-    /// Of each thread whose name begins with `name`: its processor time in nanoseconds, and how often
-    /// it was put on a core.
+    /// Of each thread whose name begins with `name`: its processor time in nanoseconds, and how
+    /// often it was put on a core.
     fn used(name: &str) -> Vec<(u64, u64)> {
         let tasks = fs::read_dir("/proc/self/task")
             .unwrap()
@@ -139,9 +140,9 @@ mod linux {
         .unwrap()
     }
 
-    /// Nobody runs during a pause: not once is a worker put on a core. The first pause may be too early
-    /// on a machine with much other work, where a worker that has not run yet has no name either, and
-    /// threads that end may hide others from the list; one that is quiet must come.
+    /// Nobody runs during a pause: not once is a worker put on a core. The first pause may be too
+    /// early on a machine with much other work, where a worker that has not run yet has no name
+    /// either, and threads that end may hide others from the list; one that is quiet must come.
     fn assert_idle(name: &str, threads: usize) {
         until(|| {
             pause(100);

@@ -276,7 +276,8 @@ fn sem_g16_sem_g55_a_waker_that_panics_takes_neither_the_worker_nor_the_task_in_
     });
 }
 
-/// A full queue, someone with a broken waker who waits for its room, and what the queue's handler is told.
+/// A full queue, someone with a broken waker who waits for its room, and what the queue's handler
+/// is told.
 fn waited_for(queue: &impl Enqueue, told: &Log<String>) -> EnqueueWait {
     assert_eq!(queue.reserve(), Ok(()));
     let mut waits = queue.enqueue_wait(Task::new(|| ()));

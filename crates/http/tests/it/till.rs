@@ -138,6 +138,14 @@ impl Shop {
         self.send("POST", "/till/-/deposit", "", &body)
     }
 
+    /// Another service, `/guarded`, with which a clerk may do nothing.
+    #[cfg(feature = "tls")]
+    pub(crate) fn guarded(&self) -> TillClient {
+        let rules = ["admin: *"];
+        let guarded = Create::<OneTill>::of().at("/guarded").allow(rules);
+        wait_blocking(self.node.create(guarded)).unwrap().unwrap()
+    }
+
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.at).unwrap();
         let limit = Some(Duration::from_secs(20));
@@ -160,7 +168,11 @@ impl Answer {
         let mut bytes = Vec::new();
         // A connection that is reset has told what it told.
         drop(stream.read_to_end(&mut bytes));
-        let text = String::from_utf8(bytes).unwrap();
+        Answer::of(&bytes)
+    }
+
+    pub(crate) fn of(bytes: &[u8]) -> Answer {
+        let text = String::from_utf8_lossy(bytes);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
         let status = head.split(' ').nth(1).unwrap_or_default();
         Answer {

@@ -66,7 +66,7 @@ pub(super) fn turn(dim: usize, directions: &mut [f64], sums: &[f64]) -> (f64, f6
 }
 
 /// For every vector the sum of the rows with the vector's entries as weights.
-fn combine(dim: usize, vectors: &[Vec<f64>], rows: &[f64]) -> Vec<f64> {
+pub(crate) fn combine(dim: usize, vectors: &[Vec<f64>], rows: &[f64]) -> Vec<f64> {
     let mut out = vec![0.0; vectors.len() * dim];
     for (line, vector) in out.chunks_exact_mut(dim).zip(vectors) {
         for (weight, row) in vector.iter().zip(rows.chunks_exact(dim)) {
@@ -78,7 +78,7 @@ fn combine(dim: usize, vectors: &[Vec<f64>], rows: &[f64]) -> Vec<f64> {
 
 /// Makes rows orthonormal from the first on. A row that is nothing beside the ones before becomes
 /// the first axis that is something.
-fn orthonormalise(dim: usize, rows: &mut [f64]) {
+pub(crate) fn orthonormalise(dim: usize, rows: &mut [f64]) {
     for i in 0..rows.len() / dim {
         let (done, rest) = rows.split_at_mut(i * dim);
         let row = &mut rest[..dim];
@@ -105,7 +105,7 @@ fn orthonormalise(dim: usize, rows: &mut [f64]) {
 }
 
 /// Makes the largest component positive, the first of equals: no sign is left to chance.
-fn fix_sign(direction: &mut [f64]) {
+pub(crate) fn fix_sign(direction: &mut [f64]) {
     let largest = direction
         .iter()
         .fold(0.0_f64, |m, v| if v.abs() > m.abs() { *v } else { m });
@@ -120,7 +120,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 /// Eigenvalues in descending order and their vectors, of a small symmetric matrix, by cyclic
 /// Jacobi rotations.
-fn jacobi(mut a: Vec<Vec<f64>>) -> (Vec<f64>, Vec<Vec<f64>>) {
+pub(crate) fn jacobi(mut a: Vec<Vec<f64>>) -> (Vec<f64>, Vec<Vec<f64>>) {
     let n = a.len();
     let mut v: Vec<Vec<f64>> = (0..n)
         .map(|i| (0..n).map(|j| if i == j { 1.0 } else { 0.0 }).collect())

@@ -41,6 +41,8 @@ pub(super) struct Schedule<'a> {
     /// A summary would be hardly shorter than the points. It stays so: temperatures fall, and
     /// summaries grow with them.
     fine: bool,
+    /// Cooling ends with the last split.
+    splits_only: bool,
     trace: Vec<TraceStep>,
     done: f64,
 }
@@ -73,13 +75,30 @@ impl<'a> Schedule<'a> {
             floor,
             start: 0.0,
             fine: false,
+            splits_only: false,
             trace,
             done: 0.0,
         }
     }
 
+    /// Cools until all clusters are there; gives back the temperatures.
+    pub(super) async fn splits(mut self) -> Result<Vec<TraceStep>, MiningError> {
+        self.splits_only = true;
+        self.cool().await?;
+        Ok(self.trace)
+    }
+
     /// Cools until all clusters are there and the shares are hard.
     pub(super) async fn run(mut self) -> Result<Annealed, MiningError> {
+        self.cool().await?;
+        Ok(Annealed {
+            centres: self.phases.centres(),
+            trace: self.trace,
+            cluster_iterations: self.phases.cluster_iterations,
+        })
+    }
+
+    async fn cool(&mut self) -> Result<(), MiningError> {
         self.start = self.critical().await? * START;
         let mut temperature = self.start;
         while temperature > 0.0 {
@@ -90,11 +109,7 @@ impl<'a> Schedule<'a> {
                 None => break,
             }
         }
-        Ok(Annealed {
-            centres: self.phases.centres(),
-            trace: self.trace,
-            cluster_iterations: self.phases.cluster_iterations,
-        })
+        Ok(())
     }
 
     /// The critical temperature of the whole: below it there is more than one cluster.
@@ -152,7 +167,7 @@ impl<'a> Schedule<'a> {
         let now = self.phases.temperature;
         let open = self.phases.len() < self.most && now > self.floor;
         let hard = self.phases.softness < self.options.softness;
-        if !open && hard {
+        if !open && (hard || self.splits_only) {
             return None;
         }
         let mut next = now * self.options.cooling;

@@ -128,6 +128,27 @@ pub enum DataError {
         /// How many there should be.
         expected: usize,
     },
+    /// No chain of known pairs links a row with row 0.
+    NotLinked {
+        /// The row, from 0.
+        row: usize,
+    },
+    /// A bit is set past the width of the rows.
+    StrayBit {
+        /// The row, from 0.
+        row: usize,
+        /// The column, from 0.
+        column: usize,
+        /// How many columns a row has.
+        width: usize,
+    },
+    /// Rows of bits have more columns than can be numbered.
+    TooWide {
+        /// How many columns there are.
+        width: usize,
+        /// How many there may be.
+        most: usize,
+    },
     /// A latitude is outside ±90 degrees.
     Latitude {
         /// The row, from 0.
@@ -245,6 +266,18 @@ impl DataError {
                 found,
                 expected,
             } => write!(f, "{what}: {found} numbers are given: give {expected}"),
+            DataError::NotLinked { row } => write!(
+                f,
+                "no chain of known pairs links row {row} with row 0: scale the parts by themselves"
+            ),
+            DataError::StrayBit { row, column, width } => write!(
+                f,
+                "row {row} has bit {column} set, and rows have {width} bits: \
+                 give the right width or clear the bits past it"
+            ),
+            DataError::TooWide { width, most } => {
+                write!(f, "rows have {width} bits: give at most {most}")
+            }
             _ => write!(f, "the data are wrong"),
         }
     }

@@ -9,17 +9,17 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 
 /// The random numbers of one restart: the same on every rank.
 #[derive(Debug)]
-pub(super) struct Dice(ChaCha8Rng);
+pub(crate) struct Dice(ChaCha8Rng);
 
 impl Dice {
-    pub(super) fn new(seed: u64, restart: usize) -> Dice {
+    pub(crate) fn new(seed: u64, restart: usize) -> Dice {
         let mut stream = ChaCha8Rng::seed_from_u64(seed);
         stream.set_stream(restart as u64);
         Dice(stream)
     }
 
     /// A number in (0, 1).
-    fn roll(&mut self) -> f64 {
+    pub(crate) fn roll(&mut self) -> f64 {
         ((self.0.next_u64() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
     }
 }

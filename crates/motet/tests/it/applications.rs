@@ -1,8 +1,10 @@
-//! The applications among the examples, started as a user starts them: the same line on any number of ranks.
+//! The applications among the examples, started as a user starts them: the same line on any number
+//! of ranks.
 //!
-//! Each ends its line with a checksum of all bits of its results, or with the results, and compares these with a known
-//! answer itself.
-//! Cargo builds the examples with the tests of the package, and `cargo xtask test` before all tests.
+//! Each ends its line with a checksum of all bits of its results, or with the results, and compares
+//! these with a known answer itself.
+//! Cargo builds the examples with the tests of the package, and `cargo xtask test` before all
+//! tests.
 
 use motet::mpi::{Family, Launch, Library};
 use motet_testkit::{mpi_libraries, patience, within};
@@ -12,7 +14,8 @@ use std::process::Command;
 use std::time::SystemTime;
 use std::{env, fs};
 
-/// Ranks of one process: alone, as many as the tests between processes have, and numbers that cut nothing evenly.
+/// Ranks of one process: alone, as many as the tests between processes have, and numbers that cut
+/// nothing evenly.
 const RANKS: [usize; 5] = [1, 2, 4, 5, 13];
 
 /// Ranks of a process, and processes. All are on one machine: of t × m × n the n is 1.
@@ -96,7 +99,8 @@ pub(crate) fn program(name: &str) -> PathBuf {
     let program = folder
         .join("examples")
         .join(format!("{name}{}", env::consts::EXE_SUFFIX));
-    // Older than this test it may be, since Cargo builds either of them first, but not than what it is made of.
+    // Older than this test it may be, since Cargo builds either of them first, but not than what it
+    // is made of.
     let built = changed(&program);
     let stale = sources(&program)
         .iter()

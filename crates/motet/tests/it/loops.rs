@@ -13,7 +13,8 @@ fn sem_g337_a_rank_awaits_its_loop_while_others_of_its_worker_run() {
     within(patience(), || {
         let dispatcher = Dispatcher::new(1);
         let queue = dispatcher.queue(QueueConfig::named("loop"));
-        // More ranks than threads: one that blocked its worker would keep the others from the barrier.
+        // More ranks than threads: one that blocked its worker would keep the others from the
+        // barrier.
         for (ranks, schedule) in [(1, Schedule::Static), (8, Schedule::Dynamic { chunk: 3 })] {
             let parallel = ParallelLoop::new(&queue).degree(2).schedule(schedule);
             let world = World::threads(ranks);

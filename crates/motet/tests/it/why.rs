@@ -1,4 +1,5 @@
-//! Who waits for whom, asked by signals: the example `why`, whose rank 0 is busy until its input ends.
+//! Who waits for whom, asked by signals: the example `why`, whose rank 0 is busy until its input
+//! ends.
 
 use crate::applications::{launched, program};
 use motet_sync::Parker;
@@ -53,8 +54,8 @@ impl Asked {
         }
     }
 
-    /// The first report that is so, of those that this process is asked for: each waits a second for others, which a busy
-    /// machine may keep for longer.
+    /// The first report that is so, of those that this process is asked for: each waits a second
+    /// for others, which a busy machine may keep for longer.
     fn answer(&mut self, process: u32, so: impl Fn(&str) -> bool) -> String {
         loop {
             signal("USR1", process);

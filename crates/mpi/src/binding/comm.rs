@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 /// A communicator (MPI 5.0, chapter 7): processes numbered from 0, whose messages meet no others.
 ///
-/// Ranks here are processes. Where threads take turns ([`Environment::level`](super::Environment::level))
-/// a thread in a collective with values, in [`dup`](Comm::dup), [`split_shared`](Comm::split_shared) or
-/// [`free`](Comm::free) keeps the others of its process from MPI until the other processes are there too: no
-/// process may then need another thread's message to come there.
+/// Ranks here are processes. Where threads take turns
+/// ([`Environment::level`](super::Environment::level)) a thread in a collective with values, in
+/// [`dup`](Comm::dup), [`split_shared`](Comm::split_shared) or [`free`](Comm::free) keeps the
+/// others of its process from MPI until the other processes are there too: no process may then need
+/// another thread's message to come there.
 ///
 /// The library's own memory for a communicator is given back when MPI ends,
 /// or by [`Comm::free`].
@@ -108,7 +109,8 @@ impl Comm {
             return Ok(());
         }
         self.running.call("MPI_Comm_free", |symbols| {
-            // SAFETY: the handle is a live communicator and this its only owner. Requests on it go on.
+            // SAFETY: the handle is a live communicator and this its only owner. Requests on it go
+            // on.
             unsafe { (symbols.comm_free)(&raw mut handle) }
         })
     }
@@ -272,7 +274,8 @@ impl Comm {
         })
     }
 
-    /// Reduces place by place over all processes; all get the result. All pass slices of one length.
+    /// Reduces place by place over all processes; all get the result. All pass slices of one
+    /// length.
     ///
     /// # Errors
     /// As [`Comm::dup`].

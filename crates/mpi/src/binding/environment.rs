@@ -35,8 +35,8 @@ impl Library {
         self.start_at(ThreadLevel::Multiple)
     }
 
-    /// Starts MPI for calls from no more threads than this; some libraries are faster then. They may
-    /// give more or less than was asked for: [`Environment::level`] says which.
+    /// Starts MPI for calls from no more threads than this; some libraries are faster then. They
+    /// may give more or less than was asked for: [`Environment::level`] says which.
     ///
     /// # Errors
     /// As [`Library::start`].
@@ -55,16 +55,16 @@ impl Environment {
     }
 
     /// From how many threads it may be called. At [`ThreadLevel::Serialized`] calls take turns, and
-    /// those that wait for other processes are tests again and again, each a turn of its own, but for
-    /// the collectives with values, [`Comm::dup`], [`Comm::split_shared`] and [`Comm::free`]: these
-    /// keep their turn to the end. Below it other threads get an error.
+    /// those that wait for other processes are tests again and again, each a turn of its own, but
+    /// for the collectives with values, [`Comm::dup`], [`Comm::split_shared`] and [`Comm::free`]:
+    /// these keep their turn to the end. Below it other threads get an error.
     #[must_use]
     pub fn level(&self) -> ThreadLevel {
         self.running.level()
     }
 
-    /// All processes (`MPI_COMM_WORLD`). Its errors are returned, as those of all communicators made
-    /// from it.
+    /// All processes (`MPI_COMM_WORLD`). Its errors are returned, as those of all communicators
+    /// made from it.
     ///
     /// # Errors
     /// [`MpiError::WrongThread`], [`MpiError::Call`].
@@ -104,13 +104,13 @@ impl Environment {
         self.running.abort(code)
     }
 
-    /// Ends MPI (`MPI_Finalize`): waits for all processes. Dropping the last user does the same, and
-    /// nobody hears of an error then: below [`ThreadLevel::Serialized`] that must be on the thread
-    /// that started MPI.
+    /// Ends MPI (`MPI_Finalize`): waits for all processes. Dropping the last user does the same,
+    /// and nobody hears of an error then: below [`ThreadLevel::Serialized`] that must be on the
+    /// thread that started MPI.
     ///
     /// # Errors
-    /// [`MpiError::InUse`] while communicators or requests are there: MPI then ends with the last of
-    /// them. When this is the last user, MPI has ended, or it never will:
+    /// [`MpiError::InUse`] while communicators or requests are there: MPI then ends with the last
+    /// of them. When this is the last user, MPI has ended, or it never will:
     /// [`MpiError::NotEnded`] on a thread that panics, which must not wait for others;
     /// [`MpiError::WrongThread`]; [`MpiError::Call`].
     pub fn finish(self) -> Result<(), MpiError> {

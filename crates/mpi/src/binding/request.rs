@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 /// A send, receive or barrier that was started (MPI 5.0, section 3.7).
 ///
-/// It owns the bytes that MPI reads or writes. One that is dropped before it has ended goes on or is
-/// cancelled: a receive that nothing has matched is cancelled; the bytes of any other are never given
-/// back to the system.
+/// It owns the bytes that MPI reads or writes. One that is dropped before it has ended goes on or
+/// is cancelled: a receive that nothing has matched is cancelled; the bytes of any other are never
+/// given back to the system.
 #[derive(Debug)]
 #[must_use = "what was started has not ended"]
 pub struct Request {

@@ -39,8 +39,8 @@ impl Running {
             return Err(MpiError::Started);
         }
         let mut provided = 0;
-        // SAFETY: MPI is not started (just asked) and nobody else starts it (the flag). The standard
-        // allows null for both arguments of the command line.
+        // SAFETY: MPI is not started (just asked) and nobody else starts it (the flag). The
+        // standard allows null for both arguments of the command line.
         let code = unsafe {
             (symbols.init_thread)(
                 ptr::null_mut(),

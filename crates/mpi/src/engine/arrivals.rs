@@ -49,7 +49,8 @@ impl Arrivals {
         Ok(taken)
     }
 
-    /// Hands over all that is here from a process that will send nothing more, and forgets the rest.
+    /// Hands over all that is here from a process that will send nothing more, and forgets the
+    /// rest.
     pub(super) fn take_last(
         &mut self,
         comm: &Comm,

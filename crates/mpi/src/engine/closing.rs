@@ -18,16 +18,17 @@ use std::time::{Duration, Instant};
 pub(super) struct Closing {
     /// By process: whether it has this one's farewell.
     told: Vec<bool>,
-    /// A long message has left here only when the other side says so, and libraries say it while they
-    /// are called: nobody may go before all have seen theirs leave.
+    /// A long message has left here only when the other side says so, and libraries say it while
+    /// they are called: nobody may go before all have seen theirs leave.
     barrier: Option<Request>,
-    /// By process: how often it was looked for since it closed, one time after the other, and was gone.
+    /// By process: how often it was looked for since it closed, one time after the other, and was
+    /// gone.
     absent: Vec<u32>,
     looked: Instant,
 }
 
-/// One that has closed may end when the barrier is over, which others may notice later. Looks rather than
-/// time: this process may have been stopped meanwhile.
+/// One that has closed may end when the barrier is over, which others may notice later. Looks
+/// rather than time: this process may have been stopped meanwhile.
 const ABSENCES: u32 = 10;
 
 /// So many looks in a row find nothing before this process rests between them.
@@ -47,15 +48,15 @@ impl Closing {
 }
 
 impl Engine {
-    /// Ends the sending of this process and waits until all others have ended theirs and all messages
-    /// have been delivered, or until `limit` has passed. All processes call it, from one thread; after
-    /// [`MpiError::Silent`] a further call goes on where this one stopped.
+    /// Ends the sending of this process and waits until all others have ended theirs and all
+    /// messages have been delivered, or until `limit` has passed. All processes call it, from one
+    /// thread; after [`MpiError::Silent`] a further call goes on where this one stopped.
     ///
     /// # Errors
-    /// [`MpiError::PeerLost`] when a process was lost, now or before, after the others have closed: the
-    /// first one; [`MpiError::Silent`] with the processes that have not closed within the limit; what
-    /// MPI said when a process could not be told that this one closes, after all others have been; as
-    /// [`Engine::progress`].
+    /// [`MpiError::PeerLost`] when a process was lost, now or before, after the others have closed:
+    /// the first one; [`MpiError::Silent`] with the processes that have not closed within the
+    /// limit; what MPI said when a process could not be told that this one closes, after all others
+    /// have been; as [`Engine::progress`].
     pub fn close(
         &self,
         limit: Duration,
@@ -75,8 +76,8 @@ impl Engine {
                 Err(MpiError::PeerLost { .. }) => false,
                 Err(error) => return Err(error),
             };
-            // Nothing may come after a farewell, and a thread that found this side open may be sending (through memory it is
-            // refused then).
+            // Nothing may come after a farewell, and a thread that found this side open may be
+            // sending (through memory it is refused then).
             if told.is_none() && self.sides.is_quiet() {
                 told = Some(self.say_farewell(&mut closing));
             }
@@ -119,7 +120,8 @@ impl Engine {
         }
     }
 
-    /// Tells each of the others that this process sends no more: all of them, whatever MPI says of one.
+    /// Tells each of the others that this process sends no more: all of them, whatever MPI says of
+    /// one.
     fn say_farewell(&self, closing: &mut Closing) -> Result<(), MpiError> {
         let mut refused = Ok(());
         for process in (0..self.processes()).filter(|&process| process != self.process()) {

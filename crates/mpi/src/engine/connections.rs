@@ -1,15 +1,16 @@
 //! Connections that tell of the end of processes on other machines.
 //!
-//! The processes stand in a ring, by number. Each whose next one is on another machine keeps a connection of TCP to
-//! it, over which nothing is said: the system closes it when a process ends, however it ends, and tells the other
-//! machine. MPI does not; some libraries break when they send to a process that is gone.
+//! The processes stand in a ring, by number. Each whose next one is on another machine keeps a
+//! connection of TCP to it, over which nothing is said: the system closes it when a process ends,
+//! however it ends, and tells the other machine. MPI does not; some libraries break when they send
+//! to a process that is gone.
 //!
 //! ```text
 //!  listen ─► all tell port, token, name ─► connect to the next ─► who did? ─► accept the last ─► who did?
 //! ```
 //!
-//! Both ends agree that there is a connection before either looks at it. Where none can be made the neighbour is not
-//! seen, and nothing else changes.
+//! Both ends agree that there is a connection before either looks at it. Where none can be made the
+//! neighbour is not seen, and nothing else changes.
 
 use crate::binding::Comm;
 use crate::error::MpiError;
@@ -22,7 +23,8 @@ use std::iter;
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-/// The connections of this process: with its neighbours in the ring, as far as they are on other machines.
+/// The connections of this process: with its neighbours in the ring, as far as they are on other
+/// machines.
 #[derive(Debug)]
 pub(super) struct Connections(Vec<(usize, TcpStream)>);
 
@@ -38,7 +40,8 @@ const PAUSE: Duration = Duration::from_millis(1);
 const MANY: usize = 4096;
 
 impl Connections {
-    /// Connects this process with its neighbours on other machines. All processes call it, with the machine of each.
+    /// Connects this process with its neighbours on other machines. All processes call it, with the
+    /// machine of each.
     pub(super) fn make(comm: &Comm, machines: &[u64]) -> Result<Connections, MpiError> {
         connect_all(comm.rank(), machines, |words| comm.allgather(words))
     }
@@ -56,7 +59,8 @@ impl Connections {
     }
 }
 
-/// The connections of process `own` of those on these machines; `allgather` gives what all have passed.
+/// The connections of process `own` of those on these machines; `allgather` gives what all have
+/// passed.
 fn connect_all<E>(
     own: usize,
     machines: &[u64],
@@ -82,7 +86,8 @@ fn connect_all<E>(
     let here = listener
         .filter(|_| connected[last] == 1)
         .and_then(|(listener, _)| accept(&listener, token, LIMIT));
-    // Who has connected to one that has not accepted would see that end, and take the process for gone.
+    // Who has connected to one that has not accepted would see that end, and take the process for
+    // gone.
     let accepted = allgather(&[u64::from(here.is_some())])?;
     let there = there.filter(|_| accepted[next] == 1);
     let ends = [(next, there), (last, here)].into_iter();
@@ -251,7 +256,8 @@ mod tests {
         }
     }
 
-    /// Two processes that are threads of this one, connected; `change` sees what process 1 passes to the other.
+    /// Two processes that are threads of this one, connected; `change` sees what process 1 passes
+    /// to the other.
     fn two(change: impl Fn(&mut Vec<u64>) + Send + Sync + 'static) -> [Connections; 2] {
         let (to_one, from_zero) = mpsc::channel::<Vec<u64>>();
         let (to_zero, from_one) = mpsc::channel::<Vec<u64>>();

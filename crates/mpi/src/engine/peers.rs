@@ -1,8 +1,9 @@
 //! Whether the other processes are still there.
 //!
-//! MPI says little about it: many libraries leave messages to a process that was killed under way for
-//! ever, and their launchers may or may not end the rest. Processes of the same machine can be seen, so
-//! they are looked at; of the others the neighbours are known by a connection, the rest by what MPI reports.
+//! MPI says little about it: many libraries leave messages to a process that was killed under way
+//! for ever, and their launchers may or may not end the rest. Processes of the same machine can be
+//! seen, so they are looked at; of the others the neighbours are known by a connection, the rest by
+//! what MPI reports.
 
 use super::connections::Connections;
 use crate::binding::Comm;
@@ -65,7 +66,8 @@ impl Peers {
         self.all[process].pid
     }
 
-    /// Why a process of another machine is gone; `None` when it is there, or cannot be seen. This costs little.
+    /// Why a process of another machine is gone; `None` when it is there, or cannot be seen. This
+    /// costs little.
     pub(super) fn cut(&self, process: usize) -> Option<String> {
         self.connections.gone(process)
     }
@@ -93,7 +95,8 @@ impl Identity {
             Err(error) if error.kind() == ErrorKind::NotFound || is_no_process(error) => {
                 Some(format!("there is no process {pid} any more"))
             }
-            // This one may not look, or has no file left to look with: that says nothing of the other.
+            // This one may not look, or has no file left to look with: that says nothing of the
+            // other.
             Err(_) => None,
         }
     }

@@ -18,8 +18,8 @@ pub(super) struct Receiving {
     patience: u32,
 }
 
-/// So many calls until the clock is asked, which costs as much as a call. Who calls ten times a second
-/// looks in time all the same.
+/// So many calls until the clock is asked, which costs as much as a call. Who calls ten times a
+/// second looks in time all the same.
 const CALLS: u32 = 8;
 
 impl Receiving {

@@ -11,8 +11,9 @@ use motet_comm::{Gone, Header};
 
 impl Engine {
     /// Sends a message. It goes on in the background; messages from here to one process come in the
-    /// order in which they were sent. What `payload` holds afterwards means nothing; its memory may be used again. (One
-    /// with room for 24 bytes more is taken away rather than copied where MPI carries it.)
+    /// order in which they were sent. What `payload` holds afterwards means nothing; its memory may
+    /// be used again. (One with room for 24 bytes more is taken away rather than copied where MPI
+    /// carries it.)
     ///
     /// # Errors
     /// [`MpiError::NoSuchProcess`]; [`MpiError::Closed`] when this process has closed;
@@ -26,7 +27,8 @@ impl Engine {
         self.send_load(process, header, Load::Whole(payload))
     }
 
-    /// As [`Engine::send`], with a payload in several pieces, one behind the other: they are copied once.
+    /// As [`Engine::send`], with a payload in several pieces, one behind the other: they are copied
+    /// once.
     ///
     /// # Errors
     /// As [`Engine::send`].
@@ -39,8 +41,8 @@ impl Engine {
         self.send_load(process, header, Load::Pieces(pieces))
     }
 
-    /// Sends as much of these bytes as there is room for: as many messages with this header, cut at multiples of 64 bytes; where
-    /// MPI carries them, all as one.
+    /// Sends as much of these bytes as there is room for: as many messages with this header, cut at
+    /// multiples of 64 bytes; where MPI carries them, all as one.
     ///
     /// # Errors
     /// As [`Engine::send`].
@@ -93,7 +95,8 @@ impl Engine {
             }
             return if sent { Ok(()) } else { Err(MpiError::Closed) };
         }
-        // There are libraries that break when they send to a process of another machine that has gone.
+        // There are libraries that break when they send to a process of another machine that has
+        // gone.
         if let Some(reason) = self.peers.cut(process) {
             return Err(MpiError::PeerLost { process, reason });
         }

@@ -1,8 +1,8 @@
 //! The way between processes of one machine: through memory that they share.
 //!
-//! Each process has memory with a ring for what each of the others sends to it. Between two processes either all
-//! messages go through the rings or all through MPI, so that they stay in order: through the rings where both have
-//! mapped each other's memory.
+//! Each process has memory with a ring for what each of the others sends to it. Between two
+//! processes either all messages go through the rings or all through MPI, so that they stay in
+//! order: through the rings where both have mapped each other's memory.
 
 mod bell;
 mod bytes;
@@ -40,7 +40,8 @@ pub(super) struct Senders {
 /// The rings into this process.
 pub(super) struct Receivers(Vec<(usize, RingReceiver<Segment>)>);
 
-/// Where this process sleeps until something is written into a ring of its memory; nowhere, if it shares none.
+/// Where this process sleeps until something is written into a ring of its memory; nowhere, if it
+/// shares none.
 pub(super) struct Bedroom {
     inbox: Option<Arc<Segment>>,
     /// Somebody wants the sleeper to go on.
@@ -60,13 +61,13 @@ struct Outgoing {
 /// What is done with what comes: the sending process, and what it is.
 pub(super) type Taker<'a> = dyn FnMut(usize, Came<'_>) -> Result<(), MpiError> + 'a;
 
-/// A ring has this many cells, and fewer where many processes share a machine: then all rings of a process take
-/// `INBOX` bytes.
+/// A ring has this many cells, and fewer where many processes share a machine: then all rings of a
+/// process take `INBOX` bytes.
 const CELLS: usize = 32 * 1024;
 const INBOX: usize = 4 << 20;
 
-/// A message of so many bytes and more is long. Whoever takes some in may have been told by those before it how it is best
-/// read, and is to use one while it is in its caches.
+/// A message of so many bytes and more is long. Whoever takes some in may have been told by those
+/// before it how it is best read, and is to use one while it is in its caches.
 const LONG: usize = 2048;
 
 impl Senders {
@@ -87,8 +88,8 @@ impl Senders {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Sends a message, or the farewell, to a process that is reached; `open` is asked whether it is still to be had.
-    /// `false`: the farewell has been sent, and nothing follows it.
+    /// Sends a message, or the farewell, to a process that is reached; `open` is asked whether it
+    /// is still to be had. `false`: the farewell has been sent, and nothing follows it.
     pub(super) fn send(
         &self,
         process: usize,
@@ -126,7 +127,8 @@ impl Senders {
         true
     }
 
-    /// Sends as much of the bytes as there is room for, to a process that is reached. `None`: the farewell has been sent.
+    /// Sends as much of the bytes as there is room for, to a process that is reached. `None`: the
+    /// farewell has been sent.
     pub(super) fn send_some(&self, process: usize, header: &Header, bytes: &[u8]) -> Option<Gone> {
         let way = self.ways[process].as_ref();
         let mut way = way.expect("only who is reached is sent to").lock();
@@ -148,7 +150,8 @@ impl Senders {
     pub(super) fn go_on(&self) {
         if self.waiting() > 0 {
             self.ways.iter().flatten().for_each(|way| {
-                // While another thread has it nobody waits for that one: there will be further calls.
+                // While another thread has it nobody waits for that one: there will be further
+                // calls.
                 if let Some(mut way) = way.try_lock() {
                     let gone = way.go_on();
                     self.waiting.fetch_sub(gone, Ordering::Relaxed);
@@ -183,8 +186,9 @@ impl Outgoing {
 }
 
 impl Receivers {
-    /// Hands over what is here, about so much of each process at most, and a long message only if it is the first; how many it was.
-    /// A message that `leave` says so of stays, with those behind it.
+    /// Hands over what is here, about so much of each process at most, and a long message only if
+    /// it is the first; how many it was. A message that `leave` says so of stays, with those behind
+    /// it.
     #[inline]
     pub(super) fn take_in(
         &mut self,
@@ -248,8 +252,8 @@ impl Receivers {
 }
 
 impl Bedroom {
-    /// Sleeps until something is written into a ring, or for so long, or until it is roused. `has_any` looks into the rings
-    /// before.
+    /// Sleeps until something is written into a ring, or for so long, or until it is roused.
+    /// `has_any` looks into the rings before.
     pub(super) fn sleep(&self, limit: Duration, has_any: impl FnOnce() -> bool) {
         // SeqCst, as the bell: who rouses says so before it rings.
         let has_come = || self.roused.swap(false, Ordering::SeqCst) || has_any();
@@ -268,8 +272,8 @@ impl Bedroom {
     }
 }
 
-/// Opens the ways between the processes of this machine. All processes call it; whether one `shares` memory is its own
-/// business. Where no way can be opened messages go over MPI.
+/// Opens the ways between the processes of this machine. All processes call it; whether one
+/// `shares` memory is its own business. Where no way can be opened messages go over MPI.
 pub(super) fn open_ways(
     comm: &Comm,
     peers: &Peers,
@@ -297,7 +301,8 @@ pub(super) fn open_ways(
             opened[process] = segment.ok().filter(known);
         }
     }
-    // Who has opened whose: one bit for each process. Also nobody closes a file before all have looked for it.
+    // Who has opened whose: one bit for each process. Also nobody closes a file before all have
+    // looked for it.
     let mut bits = vec![0u64; processes.div_ceil(64)];
     for (process, _) in opened.iter().enumerate().filter(|(_, it)| it.is_some()) {
         bits[process / 64] |= 1 << (process % 64);

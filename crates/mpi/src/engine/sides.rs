@@ -28,7 +28,8 @@ pub(super) struct Sides {
     senders: AtomicUsize,
 }
 
-/// A thread that is sending over MPI, or to its own process: as long as there is one, this process says no farewell.
+/// A thread that is sending over MPI, or to its own process: as long as there is one, this process
+/// says no farewell.
 #[derive(Debug)]
 pub(super) struct Sender<'a>(&'a AtomicUsize);
 
@@ -41,7 +42,8 @@ impl Sides {
         }
     }
 
-    // Relaxed for the sides of others: they only say what to answer; messages carry everything else.
+    // Relaxed for the sides of others: they only say what to answer; messages carry everything
+    // else.
 
     pub(super) fn get(&self, process: usize) -> Side {
         match self.all[process].load(Ordering::Relaxed) {
@@ -65,8 +67,8 @@ impl Sides {
 
     /// This process sends no more. Threads that had begun before may still be at it.
     pub(super) fn close_here(&self) {
-        // SeqCst with `enter`: a sender that comes after this sees it, and one that has not seen it is
-        // counted for whoever asks after this.
+        // SeqCst with `enter`: a sender that comes after this sees it, and one that has not seen it
+        // is counted for whoever asks after this.
         self.all[self.here].store(CLOSED, Ordering::SeqCst);
     }
 

@@ -192,7 +192,8 @@ fn sem_g450_needs_mpi_who_leaves_waits_for_one_that_works_on() {
         let ran = run(LATE, 2, &library, &[]);
         let out = String::from_utf8_lossy(&ran.stdout);
         let err = String::from_utf8_lossy(&ran.stderr);
-        // A launcher that sees one end without MPI_Finalize ends the other one, and says so by its code.
+        // A launcher that sees one end without MPI_Finalize ends the other one, and says so by its
+        // code.
         assert!(ran.status.success(), "{}: {out}{err}", ran.status);
         assert_eq!(out.matches(DONE).count(), 2, "{out}{err}");
     }

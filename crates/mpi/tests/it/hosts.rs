@@ -1,5 +1,5 @@
-//! Two machines: namespaces of the network, of names and of processes, with a cable between them. They need
-//! root, and `unshare` and `ip`: tests that have `needs_hosts` in their names.
+//! Two machines: namespaces of the network, of names and of processes, with a cable between them.
+//! They need root, and `unshare` and `ip`: tests that have `needs_hosts` in their names.
 
 use crate::started::{NOTES, STARTED, STEPS, beside_a_clock, in_process_with, note};
 use motet_comm::{CommError, RunError, World};
@@ -45,7 +45,8 @@ until [ "$(cat /sys/class/net/cable/operstate)" = up ]; do sleep 0.02; done
 until [ "$(ip netns exec h2 cat /sys/class/net/cable/operstate)" = up ]; do sleep 0.02; done
 "$@""#;
 
-/// The launcher must not see the death: it sees a shell, which stays until the others have told how they ended.
+/// The launcher must not see the death: it sees a shell, which stays until the others have told how
+/// they ended.
 const SHELL: &str = r#""$0" "$@"; echo "code $?"
 until [ "$(grep -c "^told " "$MOTET_MPI_TEST_NOTES")" -ge "$MOTET_MPI_TEST_ENDS" ]; do sleep 0.05; done"#;
 /// How many will tell.

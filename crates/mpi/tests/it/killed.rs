@@ -1,4 +1,5 @@
-//! Processes that are killed in the middle of a collective: the others end, in time and by themselves.
+//! Processes that are killed in the middle of a collective: the others end, in time and by
+//! themselves.
 
 use crate::started::{
     Left, STEPS, beside_a_clock, in_process_with, joined, note, noted, run_each_to_its_end, times,
@@ -16,7 +17,8 @@ use std::time::{Duration, Instant};
 
 const PROCESSES: usize = 3;
 const RANKS: usize = 2;
-/// So many seconds after the kill the run has ended on the others, where threads are not kept waiting.
+/// So many seconds after the kill the run has ended on the others, where threads are not kept
+/// waiting.
 const SOON: f64 = 2.0;
 /// Leaving the world without the one that is gone takes them no longer than this.
 const CLOSING: f64 = 1.0;
@@ -143,7 +145,8 @@ fn live(mpi: Environment) {
     let process = world.process().0;
     let (begun, (order, ordered)) = (Instant::now(), mpsc::sync_channel(1));
     if process == victim {
-        // One that holds much takes longer to die: for a time it is not there any more, and has not ended.
+        // One that holds much takes longer to die: for a time it is not there any more, and has not
+        // ended.
         let held = vec![1_u8; HELD];
         thread::spawn(move || {
             ordered.recv().unwrap();
@@ -175,8 +178,8 @@ fn live(mpi: Environment) {
     }
 }
 
-/// The life of a process that leaves the others: the first when it has seen the death, the last only
-/// after the first has left, which lives on.
+/// The life of a process that leaves the others: the first when it has seen the death, the last
+/// only after the first has left, which lives on.
 fn leave(mpi: Environment) {
     let world = joined(mpi);
     let header = Header {

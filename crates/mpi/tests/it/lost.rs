@@ -6,7 +6,8 @@ use motet_sync::thread;
 use motet_testkit::{mpi_libraries, patience};
 use std::time::{Duration, Instant};
 
-/// Within so many seconds after its end a killed process is named, where threads are not kept waiting.
+/// Within so many seconds after its end a killed process is named, where threads are not kept
+/// waiting.
 const SOON: f64 = 2.0;
 /// A call of `progress` at least so often finds it in time.
 const OFTEN: Duration = Duration::from_millis(100);

@@ -9,8 +9,8 @@ use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Runs `body` with messages that go through memory, then over MPI, then both: where one of two processes does not
-/// share its memory.
+/// Runs `body` with messages that go through memory, then over MPI, then both: where one of two
+/// processes does not share its memory.
 fn each_way(mpi: &Environment, body: impl Fn(Engine)) {
     let world = mpi.world().unwrap();
     for share_memory in [true, false, world.rank().is_multiple_of(2)] {

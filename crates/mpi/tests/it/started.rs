@@ -1,7 +1,7 @@
 //! Tests that run in several processes.
 //!
-//! A test starts its own binary under `mpiexec`, once for each library that the testkit's `mpi_libraries` gives, and
-//! runs its body there.
+//! A test starts its own binary under `mpiexec`, once for each library that the testkit's
+//! `mpi_libraries` gives, and runs its body there.
 
 use motet_mpi::{EngineConfig, Environment, Family, Launch, Library, Processes, ThreadLevel};
 use motet_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -21,11 +21,12 @@ pub(crate) const DONE: &str = "the body has ended";
 /// The file to which processes write what the test reads later.
 pub(crate) const NOTES: &str = "MOTET_MPI_TEST_NOTES";
 
-/// What is promised of a time takes so many steps, one after the other; each may be as late as the clock was.
+/// What is promised of a time takes so many steps, one after the other; each may be as late as the
+/// clock was.
 pub(crate) const STEPS: f64 = 6.0;
 
-/// A launcher that sees a process end without MPI_Finalize may end the rest. Here it sees a shell, which notes how its
-/// process has ended, and when, and stays until all have.
+/// A launcher that sees a process end without MPI_Finalize may end the rest. Here it sees a shell,
+/// which notes how its process has ended, and when, and stays until all have.
 const SHELL: &str = r#""$0" "$@"; code=$?; read -r now rest < /proc/uptime
 echo "code $code at $now" >> "$MOTET_MPI_TEST_NOTES"
 until [ "$(grep -c "^code " "$MOTET_MPI_TEST_NOTES")" -ge "$MOTET_MPI_TEST_PROCESSES" ]; do sleep 0.02; done"#;
@@ -131,7 +132,8 @@ pub(crate) fn run(name: &str, processes: usize, library: &Path, wrapper: &[&str]
     command.output().unwrap()
 }
 
-/// Starts the test of this name in so many processes, each with these variables; none is ended because another one is.
+/// Starts the test of this name in so many processes, each with these variables; none is ended
+/// because another one is.
 pub(crate) fn run_each_to_its_end(
     name: &str,
     processes: usize,
@@ -161,7 +163,8 @@ pub(crate) fn run_each_to_its_end(
     }
 }
 
-/// Does the work while another thread looks at the clock every ten milliseconds; by how many seconds it was late at worst.
+/// Does the work while another thread looks at the clock every ten milliseconds; by how many
+/// seconds it was late at worst.
 pub(crate) fn beside_a_clock<R>(work: impl FnOnce() -> R) -> (R, f64) {
     const EVERY: Duration = Duration::from_millis(10);
     let over = Arc::new(AtomicBool::new(false));

@@ -17,7 +17,8 @@ const LAYOUTS: [(usize, usize, bool); 5] = [
     (3, 1, true),
 ];
 
-/// Runs `body` as the processes of every layout and library; it gets the number of ranks of each process.
+/// Runs `body` as the processes of every layout and library; it gets the number of ranks of each
+/// process.
 fn on_layouts(name: &str, body: fn(Environment, usize)) {
     const RANKS: &str = "MOTET_MPI_TEST_RANKS";
     let here = std::env::var(RANKS).ok();

@@ -12,12 +12,13 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Runs a handler once, when a time is over: counted from its registration, by the clock of its queue.
-/// As the branch of a [`Choice`](crate::Choice) it is the timeout of the others; when another wins,
-/// the timer is cancelled.
+/// Runs a handler once, when a time is over: counted from its registration, by the clock of its
+/// queue. As the branch of a [`Choice`](crate::Choice) it is the timeout of the others; when
+/// another wins, the timer is cancelled.
 ///
-/// The decision is made when the time comes, not when the handler runs; the timer asks for no room in the
-/// queue. So it also comes when the queue is full or suspended, and runs when the queue goes on.
+/// The decision is made when the time comes, not when the handler runs; the timer asks for no room
+/// in the queue. So it also comes when the queue is full or suspended, and runs when the queue goes
+/// on.
 ///
 /// ```
 /// use motet_dispatch::{QueueConfig, Replay};

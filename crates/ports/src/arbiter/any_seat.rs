@@ -28,7 +28,8 @@ pub(crate) trait AnySeat<D> {
     /// Registers the side. The caller holds the domain's lock.
     fn register(&self, side: &Arc<D>);
 
-    /// Offers the side what waits again, when the queue that had no room for the last claim has some.
+    /// Offers the side what waits again, when the queue that had no room for the last claim has
+    /// some.
     fn feed_later(&self, side: &Arc<D>, deferred: &mut Deferred);
 
     /// Takes the side off the port. The caller holds the domain's lock.

@@ -1,9 +1,10 @@
-//! Several items of one port, the oldest that are there: what a receive of several without a guard does.
+//! Several items of one port, the oldest that are there: what a receive of several without a guard
+//! does.
 //!
-//! The kernel of joins (`join_core.rs`) could do it, and does when there is a guard: then items must be looked at one
-//! by one. Here it is enough to count them. Until the last one comes each waits in its port, at the price of being
-//! appended to the port's list; the last one's post takes the list. With `patience` fewer will do once the oldest has
-//! waited for so long.
+//! The kernel of joins (`join_core.rs`) could do it, and does when there is a guard: then items
+//! must be looked at one by one. Here it is enough to count them. Until the last one comes each
+//! waits in its port, at the price of being appended to the port's list; the last one's post takes
+//! the list. With `patience` fewer will do once the oldest has waited for so long.
 
 use super::patience::{BatchNumber, Patience};
 use super::place::{Place, Placed};
@@ -23,7 +24,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A receive of several at work. Alone in its cache lines: its reference count changes with each batch.
+/// A receive of several at work. Alone in its cache lines: its reference count changes with each
+/// batch.
 #[repr(align(64))]
 pub(super) struct BatchCore<T: Send + 'static> {
     place: Place<T, Self>,
@@ -145,7 +147,8 @@ impl<T: Send + 'static> BatchCore<T> {
         deferred.carry_out();
     }
 
-    /// Takes up to as many as it wants. If the queue has no room they stay. `false` when the arbiter leaves the port.
+    /// Takes up to as many as it wants. If the queue has no room they stay. `false` when the
+    /// arbiter leaves the port.
     fn take_fewer(self: &Arc<Self>, state: &mut PortState<T>, deferred: &mut Deferred) -> bool {
         let (outlet, count) = (self.place.outlet(), state.item_count().min(self.count));
         if count == 0 {
@@ -291,8 +294,8 @@ impl<T: Send + 'static> Run for Complete<T> {
 }
 
 impl<T: Send + 'static> Taken<T> {
-    /// Brings the items back, the newest first, so that the oldest ends up in front; if they were `skipped`, those that
-    /// are still wanted.
+    /// Brings the items back, the newest first, so that the oldest ends up in front; if they were
+    /// `skipped`, those that are still wanted.
     fn put_back(self, skipped: bool) {
         let Taken { mut parcels, to } = self;
         let mut newest_first = BoxList::new();

@@ -24,13 +24,13 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Exactly one of several branches runs, once (papers R012, CCR's `Choice`): the first that has all it
-/// needs. The others keep their items in their ports.
+/// Exactly one of several branches runs, once (papers R012, CCR's `Choice`): the first that has all
+/// it needs. The others keep their items in their ports.
 ///
-/// Branches are one-time arbiters: receives, joins, receives of several items, arbiters of your own,
-/// choices. When several could run at the activation, their order decides. The decision is made when a
-/// branch has its items and room in its queue; the losers leave their ports before its handler is
-/// queued.
+/// Branches are one-time arbiters: receives, joins, receives of several items, arbiters of your
+/// own, choices. When several could run at the activation, their order decides. The decision is
+/// made when a branch has its items and room in its queue; the losers leave their ports before its
+/// handler is queued.
 ///
 /// ```
 /// use motet_dispatch::Inline;
@@ -53,13 +53,14 @@ pub struct Choice<L = ()> {
     branches: L,
 }
 
-/// A choice at work. Its branches come to be one by one, when they are registered: one that has its items
-/// already is the last.
+/// A choice at work. Its branches come to be one by one, when they are registered: one that has its
+/// items already is the last.
 struct Core<H> {
     claim: Claim,
     outlet: Outlet,
     roster: Mutex<Roster>,
-    /// The branches until the registration, and the choice's own handle for it, if anyone may register it.
+    /// The branches until the registration, and the choice's own handle for it, if anyone may
+    /// register it.
     held: Mutex<Option<(Arc<Self>, H)>>,
     /// Whether it waits for its registration: for looking without the lock.
     is_held: AtomicBool,
@@ -122,8 +123,8 @@ impl<L: Branches> Choice<L> {
         }
     }
 
-    /// Adds a branch that runs when `span` is over, counted from the registration by the clock of the
-    /// queue: see [`After`]. The timer is cancelled when another branch wins.
+    /// Adds a branch that runs when `span` is over, counted from the registration by the clock of
+    /// the queue: see [`After`]. The timer is cancelled when another branch wins.
     pub fn after(
         self,
         span: Duration,
@@ -186,8 +187,8 @@ impl<H: Held> Parent for Core<H> {
         task: Task,
         deferred: &mut Deferred,
     ) {
-        // The winner leaves the port of its item by itself. Who decides alone has no losers, and leaves its other ports
-        // by whoever registers it.
+        // The winner leaves the port of its item by itself. Who decides alone has no losers, and
+        // leaves its other ports by whoever registers it.
         if self.claim.is_shared() {
             let this = Arc::clone(this);
             self.outlet.send_settled(this, queue, task, deferred);
@@ -279,7 +280,8 @@ impl<H: Held> Core<H> {
 
     /// Registers the first branch. `false` when the choice has been decided.
     ///
-    /// Nobody looks for it before it has come to its port and has to wait there: alone, it has no losers.
+    /// Nobody looks for it before it has come to its port and has to wait there: alone, it has no
+    /// losers.
     fn register_first(&self, branch: &Arc<dyn Active>) -> bool {
         branch.register();
         let waits = Parent::is_open(self) && self.roster.lock().begin(branch, &self.claim);

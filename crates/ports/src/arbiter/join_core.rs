@@ -5,9 +5,9 @@
 //! part takes, and one *side* registered on each port. A side that is offered an item makes an
 //! attempt for the whole arbiter: seat by seat, in the order of the parts, it locks the port and
 //! plans what to take; if no seat lacks anything it claims, then all seats take. Nothing has been
-//! changed before that, so an attempt that fails leaves no trace. The ports are of one domain, whose
-//! lock the caller holds: it makes holding many ports' locks safe, in any order. An arbiter that takes one item of each port mostly
-//! goes a way without it, `one_each.rs`.
+//! changed before that, so an attempt that fails leaves no trace. The ports are of one domain,
+//! whose lock the caller holds: it makes holding many ports' locks safe, in any order. An arbiter
+//! that takes one item of each port mostly goes a way without it, `one_each.rs`.
 //!
 //! ```text
 //!   offer ──> Side ──> seat 0: plan ──> seat 1: plan ──> … ──> Gate ──> seats take ──> one task
@@ -48,16 +48,16 @@ pub(crate) trait Seats: Send + Sync + Sized + 'static {
     /// One of them, whatever its types.
     fn seat(&self, at: usize) -> &dyn AnySeat<Side<Self>>;
 
-    /// Takes everything or nothing. What is taken goes to `make` at once: kept for later, it would be
-    /// copied.
+    /// Takes everything or nothing. What is taken goes to `make` at once: kept for later, it would
+    /// be copied.
     fn attempt<M>(
         &self,
         attempt: &mut Attempt<'_>,
         make: impl FnOnce(Self::Taken) -> M,
     ) -> Result<M, Stop>;
 
-    /// Takes one item of each port, without the domain's lock. None if it cannot, or may not: nothing has been taken then. For
-    /// arbiters of few ports.
+    /// Takes one item of each port, without the domain's lock. None if it cannot, or may not:
+    /// nothing has been taken then. For arbiters of few ports.
     #[inline]
     fn take_one_each<M>(
         &self,
@@ -170,7 +170,8 @@ impl<S: Seats> JoinCore<S> {
         Ok(())
     }
 
-    /// Fires with the one item of the seat `at`, if the other ports are not locked and have one each.
+    /// Fires with the one item of the seat `at`, if the other ports are not locked and have one
+    /// each.
     #[inline]
     fn fire_at_once(
         self: &Arc<Self>,
@@ -195,14 +196,16 @@ impl<S: Seats> JoinCore<S> {
         true
     }
 
-    /// Whether the seat `at` may take the offered item. If not, nothing has changed for the arbiter.
+    /// Whether the seat `at` may take the offered item. If not, nothing has changed for the
+    /// arbiter.
     fn wants(&self, at: usize, offered: &dyn Any, deferred: &mut Deferred) -> bool {
         let queue = self.outlet().queue();
         let mut asker = Asker { queue, deferred };
         self.seats.seat(at).wants(offered, &mut asker)
     }
 
-    /// A one-time arbiter that has fired leaves its ports, but for the one that the caller has locked.
+    /// A one-time arbiter that has fired leaves its ports, but for the one that the caller has
+    /// locked.
     fn leave_others(&self, at: usize, deferred: &mut Deferred) {
         for (other, side) in self.registered().filter(|(other, _)| *other != at) {
             self.seats.seat(other).leave(&side, deferred);
@@ -215,8 +218,8 @@ impl<S: Seats> JoinCore<S> {
         sides.filter_map(|(at, side)| Some((at, side.upgrade()?)))
     }
 
-    /// One of its ports is closed, and holds too little. One that takes shares of a number goes on with the
-    /// other ports.
+    /// One of its ports is closed, and holds too little. One that takes shares of a number goes on
+    /// with the other ports.
     fn end(&self) {
         let seats = (0..self.seats.count()).map(|at| self.seats.seat(at).port());
         if self.total > 0 && seats.flatten().any(|port| !port.has_ended()) {
@@ -242,7 +245,8 @@ impl<S: Seats, T: Send + 'static> Receiver<T> for Side<S> {
         if core.lacking.is_elsewhere(self.at) {
             return Verdict::Reject;
         }
-        // Seen without looking at the items; a guard is asked about each one, however few there are.
+        // Seen without looking at the items; a guard is asked about each one, however few there
+        // are.
         if offer.waiting_count() + 1 < self.needed && !self.guarded {
             core.lacking.at(self.at);
             return Verdict::Reject;
@@ -335,8 +339,8 @@ impl<S: Seats> Active for JoinCore<S> {
 
     fn cleanup(&self) {
         self.seats.seat(0).close(&self.gate);
-        // Those that are registered are seen here: that has happened under the lock just taken, or will
-        // find the gate closed.
+        // Those that are registered are seen here: that has happened under the lock just taken, or
+        // will find the gate closed.
         for (at, side) in self.registered() {
             self.seats.seat(at).unregister(&side);
         }

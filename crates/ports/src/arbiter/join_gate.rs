@@ -37,8 +37,8 @@ impl Gate {
         self.claim.is_open() && self.outlet.is_open()
     }
 
-    /// Whether it is passed as long as it is open: it has no end of its own, nobody above it, and a queue that takes whatever
-    /// comes.
+    /// Whether it is passed as long as it is open: it has no end of its own, nobody above it, and a
+    /// queue that takes whatever comes.
     #[inline]
     pub(crate) fn is_always_passed(&self) -> bool {
         !self.once

@@ -354,8 +354,8 @@ impl Attempt<'_> {
         self.gate.pass(self.asker.deferred)
     }
 
-    /// Ends the keeping of a port. Its last handle may have gone meanwhile, and the destructors of its
-    /// items may use ports.
+    /// Ends the keeping of a port. Its last handle may have gone meanwhile, and the destructors of
+    /// its items may use ports.
     #[inline]
     pub(crate) fn let_go<T: Send + 'static>(&mut self, held: Held<T>) {
         let_go(held, self.asker.deferred);

@@ -1,18 +1,22 @@
 //! Where a join lacks something: the seat that the others need not look beyond.
 //!
-//! Most items that come to a join change nothing, for something is missing at another of its ports; and when that
-//! comes, it is offered to the join, which looks at all ports. So the join remembers one seat at which something is
-//! missing, and posts to its other ports ask no more than this. They ask under their port's lock alone, without that of
-//! the domain, and may also write so, because of two rules:
+//! Most items that come to a join change nothing, for something is missing at another of its ports;
+//! and when that comes, it is offered to the join, which looks at all ports. So the join remembers
+//! one seat at which something is missing, and posts to its other ports ask no more than this. They
+//! ask under their port's lock alone, without that of the domain, and may also write so, because of
+//! two rules:
 //!
-//! - That something is missing at a seat is written under the lock of the seat's port, where it has been seen.
-//! - Who brings something to a seat at which it is missing, or may be, looks at all ports after that, in an attempt, with the lock
-//!   of the seat's port, or places what he brings later.
+//! - That something is missing at a seat is written under the lock of the seat's port, where it has
+//!   been seen.
+//! - Who brings something to a seat at which it is missing, or may be, looks at all ports after
+//!   that, in an attempt, with the lock of the seat's port, or places what he brings later.
 //!
-//! A post to the port P that reads "missing at Q" keeps its item without offering it. Whoever brings Q what it lacks finds "Q" written (or
-//! what has been written since, which is as true), under Q's lock, and makes an attempt. That locks P after the post, and
-//! finds the item; or before, finds nothing there and writes "P", which the post would have read.
-//! If he finds another seat written, "R", it was written after "Q" and while R lacked something, and the same holds for whoever brings that.
+//! A post to the port P that reads "missing at Q" keeps its item without offering it. Whoever
+//! brings Q what it lacks finds "Q" written (or what has been written since, which is as true),
+//! under Q's lock, and makes an attempt. That locks P after the post, and finds the item; or
+//! before, finds nothing there and writes "P", which the post would have read. If he finds another
+//! seat written, "R", it was written after "Q" and while R lacked something, and the same holds for
+//! whoever brings that.
 
 use motet_sync::atomic::{AtomicUsize, Ordering};
 
@@ -40,8 +44,8 @@ impl Lacking {
         self.0.store(ANYWHERE, Ordering::Relaxed);
     }
 
-    /// Whether an item at this seat changes nothing, because something is missing at another. The caller has locked
-    /// the seat's port.
+    /// Whether an item at this seat changes nothing, because something is missing at another. The
+    /// caller has locked the seat's port.
     #[inline]
     pub(crate) fn is_elsewhere(&self, seat: usize) -> bool {
         let lacking = self.0.load(Ordering::Relaxed);

@@ -1,8 +1,9 @@
-//! A receive with a limit on its handlers: so many items are taken at a time, the others wait in the port.
+//! A receive with a limit on its handlers: so many items are taken at a time, the others wait in
+//! the port.
 //!
 //! An item takes a slot when it is taken from the port, and gives it up when its handler has ended.
-//! Offers come under the port's lock. A slot that others wait for is given up under that lock, too, in
-//! one step with the offer of the waiting items: no later item overtakes them.
+//! Offers come under the port's lock. A slot that others wait for is given up under that lock, too,
+//! in one step with the offer of the waiting items: no later item overtakes them.
 
 use super::place::{Place, Placed};
 use crate::activation::Active;
@@ -207,8 +208,8 @@ mod loom_tests {
     use motet_sync::Mutex;
     use std::sync::Arc;
 
-    /// A handler ends while an item comes: the item finds the slot, or waits and is taken after it; none
-    /// overtakes another.
+    /// A handler ends while an item comes: the item finds the slot, or waits and is taken after it;
+    /// none overtakes another.
     #[test]
     fn loom_the_end_of_a_handler_against_a_post() {
         loom::model(|| {

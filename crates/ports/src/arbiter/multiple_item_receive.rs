@@ -97,10 +97,10 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
         Self::with(port, count, handler::once_async(handler), true)
     }
 
-    /// Takes fewer items, one at least, once the oldest has waited for `span` by the clock of the queue:
-    /// a batch by count or time, whichever comes first. The time of a batch begins with its first item, or
-    /// when the batch before it was taken and left some. If the queue has no room when the time is over, the
-    /// items wait for as long again.
+    /// Takes fewer items, one at least, once the oldest has waited for `span` by the clock of the
+    /// queue: a batch by count or time, whichever comes first. The time of a batch begins with its
+    /// first item, or when the batch before it was taken and left some. If the queue has no room
+    /// when the time is over, the items wait for as long again.
     ///
     /// ```
     /// use motet_dispatch::{QueueConfig, Replay};
@@ -129,8 +129,8 @@ impl<T: Send + 'static> MultipleItemReceive<T> {
         self
     }
 
-    /// Takes only items that `guard` wants; the others stay in the port. For what a guard may do see
-    /// [`Port::when`].
+    /// Takes only items that `guard` wants; the others stay in the port. For what a guard may do
+    /// see [`Port::when`].
     ///
     /// # Panics
     /// When it takes fewer items [after a time](MultipleItemReceive::or_after).

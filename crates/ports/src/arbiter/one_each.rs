@@ -1,8 +1,9 @@
 //! The quick way of a join that takes one item, whichever, of each of its ports.
 //!
-//! An item comes to one of its ports, and the others are likely to have theirs. Who has the lock of the one may try those of the
-//! others without the domain's, since he does not wait: if one is not free he lets all go and takes the ordinary way. With all
-//! of its ports locked nobody else decides about the join, nor takes what he has seen.
+//! An item comes to one of its ports, and the others are likely to have theirs. Who has the lock of
+//! the one may try those of the others without the domain's, since he does not wait: if one is not
+//! free he lets all go and takes the ordinary way. With all of its ports locked nobody else decides
+//! about the join, nor takes what he has seen.
 
 use super::join_gate::Gate;
 use super::join_seat::{Rule, Seat};
@@ -28,8 +29,8 @@ pub(crate) struct OneEach<'a> {
 pub(crate) type Reached<'a, T> = Option<TryMutexGuard<'a, PortState<T>>>;
 
 impl OneEach<'_> {
-    /// Whether the join may fire if all is there. It may when it ever might, if nothing but its queue has a say, and that takes
-    /// whatever comes.
+    /// Whether the join may fire if all is there. It may when it ever might, if nothing but its
+    /// queue has a say, and that takes whatever comes.
     #[inline]
     pub(crate) fn may_fire(&self) -> bool {
         self.gate.is_always_passed()
@@ -43,9 +44,10 @@ impl<R: Rule> Seat<R> {
         self.needed() == 1 && !self.is_guarded()
     }
 
-    /// Locks the port, if it is not the caller's, and sees that an item is there. None if not, or if the lock is not free.
-    // Always, as what takes: each seat of a tuple is a type of its own, and handing its guard over in memory costs more
-    // than the rest.
+    /// Locks the port, if it is not the caller's, and sees that an item is there. None if not, or
+    /// if the lock is not free.
+    // Always, as what takes: each seat of a tuple is a type of its own, and handing its guard over
+    // in memory costs more than the rest.
     #[inline(always)]
     pub(crate) fn reach(&self, at: usize, one: &OneEach<'_>) -> Option<Reached<'_, R::Item>> {
         if at == one.at {
@@ -62,7 +64,8 @@ impl<R: Rule> Seat<R> {
         Some(Some(state))
     }
 
-    /// Takes the oldest item of the port that was reached, or the one that has come to the caller's.
+    /// Takes the oldest item of the port that was reached, or the one that has come to the
+    /// caller's.
     #[inline(always)]
     pub(crate) fn take_one(
         &self,
@@ -101,7 +104,8 @@ mod loom_tests {
         ports.map(|port| port.item_count())
     }
 
-    /// Two joins miss one item each, and share the port that has one: each tries its lock, one gets it.
+    /// Two joins miss one item each, and share the port that has one: each tries its lock, one gets
+    /// it.
     #[test]
     fn loom_two_joins_are_completed_at_once_but_for_one_item_of_both() {
         loom::model(|| {
@@ -121,7 +125,8 @@ mod loom_tests {
         });
     }
 
-    /// Both items of each of two pairs come at once, to a join that knows nothing of where it lacks something.
+    /// Both items of each of two pairs come at once, to a join that knows nothing of where it lacks
+    /// something.
     #[test]
     fn loom_both_items_of_a_pair_try_for_each_other() {
         loom::model(|| {

@@ -48,9 +48,9 @@ impl<T: Send + 'static> Port<T> {
     /// A part that takes an item that `guard` wants: the oldest such item, wherever it stands. The
     /// others stay in the port.
     ///
-    /// A guard runs on posters' threads under the ports' locks: it must be quick and pure, and must not
-    /// use ports. One that panics wants nothing; the panic goes the way of the queue's exceptions.
-    /// Ready guards are in [`guard`](crate::guard).
+    /// A guard runs on posters' threads under the ports' locks: it must be quick and pure, and must
+    /// not use ports. One that panics wants nothing; the panic goes the way of the queue's
+    /// exceptions. Ready guards are in [`guard`](crate::guard).
     ///
     /// ```
     /// use motet_dispatch::Inline;
@@ -84,9 +84,10 @@ impl<T: Send + 'static> Port<T> {
         self.into_part().times(count)
     }
 
-    /// A part that takes one item for each guard, all different. Each waiting item, from the oldest on, goes
-    /// to the first guard that wants it and has none yet; the handler gets them in the order of the
-    /// guards. With [`guard::source`](crate::guard::source): one message of each of these senders.
+    /// A part that takes one item for each guard, all different. Each waiting item, from the oldest
+    /// on, goes to the first guard that wants it and has none yet; the handler gets them in the
+    /// order of the guards. With [`guard::source`](crate::guard::source): one message of each of
+    /// these senders.
     ///
     /// # Panics
     /// When there is no guard, or there are more than 64.

@@ -35,7 +35,8 @@ impl Patience {
         }
     }
 
-    /// An item waits. For the first one: the caller [sets the timer](Patience::set) once the port is unlocked.
+    /// An item waits. For the first one: the caller [sets the timer](Patience::set) once the port
+    /// is unlocked.
     pub(super) fn begin(&self) -> Option<BatchNumber> {
         let mut alarm = self.alarm.lock();
         let first = !mem::replace(&mut alarm.begun, true);
@@ -54,7 +55,8 @@ impl Patience {
         timer.cancel();
     }
 
-    /// The batch has been taken. Its timer, if it was set, is to be cancelled once the port is unlocked.
+    /// The batch has been taken. Its timer, if it was set, is to be cancelled once the port is
+    /// unlocked.
     #[must_use]
     pub(super) fn end(&self) -> Option<Timer> {
         let mut alarm = self.alarm.lock();
@@ -119,8 +121,8 @@ mod loom_tests {
         }
     }
 
-    /// Batches begin and end while timers are set: at the end there is a timer if an item waits, and none if
-    /// not.
+    /// Batches begin and end while timers are set: at the end there is a timer if an item waits,
+    /// and none if not.
     #[test]
     fn loom_a_batch_that_waits_has_a_timer_and_one_that_is_taken_has_none() {
         for posts in [1, 2] {

@@ -45,7 +45,8 @@ impl<T: Send + 'static, A> Place<T, A> {
         self.port.upgrade()
     }
 
-    /// Whether nothing but its queue and its outlet can keep it from taking items, as long as it is registered.
+    /// Whether nothing but its queue and its outlet can keep it from taking items, as long as it is
+    /// registered.
     pub(super) fn takes_always(&self) -> bool {
         !self.once && self.is_open()
     }
@@ -84,8 +85,8 @@ impl<T: Send + 'static, A> Place<T, A> {
         self.once
     }
 
-    /// As [`Place::taken`], for one that takes items without an offer, under the port's lock. `true`: it is to be taken
-    /// off the port.
+    /// As [`Place::taken`], for one that takes items without an offer, under the port's lock.
+    /// `true`: it is to be taken off the port.
     pub(super) fn taken_unoffered(&self) -> bool {
         self.once && self.claim.take()
     }
@@ -133,7 +134,8 @@ impl<A: Placed + Waiter> Active for A {
 
     fn cleanup(&self) {
         let place = self.place();
-        // Also when it has taken its item: whoever does that has sent it on before the port is unlocked.
+        // Also when it has taken its item: whoever does that has sent it on before the port is
+        // unlocked.
         match place.port.upgrade() {
             Some(port) => port.close_and_unregister(&place.claim, self),
             None => {

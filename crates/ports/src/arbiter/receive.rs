@@ -55,9 +55,9 @@ struct ReceiveCore<T: Send + 'static, L: Layout> {
     _layout: L,
 }
 
-/// Where a receive stands in memory. A persistent one is alone in its cache lines, since its reference
-/// count changes with each item. A one-time one is not: allocating with an alignment costs a
-/// quarter of all that it does.
+/// Where a receive stands in memory. A persistent one is alone in its cache lines, since its
+/// reference count changes with each item. A one-time one is not: allocating with an alignment
+/// costs a quarter of all that it does.
 trait Layout: Default + Send + Sync + 'static {}
 
 #[derive(Default)]
@@ -109,9 +109,9 @@ impl<T: Send + 'static> Receive<T> {
         self
     }
 
-    /// Takes at most `count` items at a time: the others stay in the port, visible, until a handler has
-    /// ended. A bounded port so fills up when the handlers do not keep up. An async handler counts until
-    /// its future has ended, and an item whose task waits in the queue counts, too.
+    /// Takes at most `count` items at a time: the others stay in the port, visible, until a handler
+    /// has ended. A bounded port so fills up when the handlers do not keep up. An async handler
+    /// counts until its future has ended, and an item whose task waits in the queue counts, too.
     ///
     /// ```
     /// use motet_dispatch::Inline;
@@ -145,8 +145,8 @@ impl<T: Send + 'static> Receive<T> {
 
     /// Closes `next` when this receive has ended and its handlers have: its port is
     /// [closed](Port::close), nothing is left there, and the last handler has returned (an async
-    /// one, its future). So the end goes through a pipeline, behind the last item. A receive that is
-    /// [cleaned up](Activation::cleanup) closes nothing. Each handler is counted, as with
+    /// one, its future). So the end goes through a pipeline, behind the last item. A receive that
+    /// is [cleaned up](Activation::cleanup) closes nothing. Each handler is counted, as with
     /// [`at_most`](Receive::at_most).
     ///
     /// ```

@@ -53,9 +53,9 @@ impl<R: Rule> Seats for Solo<R> {
 }
 
 impl<R: Rule> Row<R> {
-    /// Whether anything is missing, before many ports are locked together. From the caller's seat on: that
-    /// is where something was missing before, and so the items of a long row cost one look each on
-    /// the average, not one at each port.
+    /// Whether anything is missing, before many ports are locked together. From the caller's seat
+    /// on: that is where something was missing before, and so the items of a long row cost one look
+    /// each on the average, not one at each port.
     fn look(&self, attempt: &mut Attempt<'_>) -> Result<(), Stop> {
         let (before, after) = (0..attempt.at(), attempt.at()..self.0.len());
         after

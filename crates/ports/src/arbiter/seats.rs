@@ -1,5 +1,5 @@
-//! From the parts that a program names to the seats of an arbiter: tuples of different types, rows of
-//! one type.
+//! From the parts that a program names to the seats of an arbiter: tuples of different types, rows
+//! of one type.
 
 use super::any_seat::AnySeat;
 use super::join_core::{JoinCore, Seats, Side};
@@ -106,7 +106,8 @@ impl<I> Kit<I> {
         Kit::new(Solo(part.to_seat()), ports)
     }
 
-    /// An arbiter that is not registered yet, and its ports. Rules that share a number take `total`.
+    /// An arbiter that is not registered yet, and its ports. Rules that share a number take
+    /// `total`.
     pub(super) fn assemble(
         self,
         total: usize,

@@ -10,8 +10,8 @@ use motet_dispatch::BoxList;
 use std::sync::Arc;
 
 impl<T: Send + 'static> PortCore<T> {
-    /// Calls `begin` under the port's lock. Then offers the waiting items, oldest first, to a receiver if
-    /// it is registered, as long as it `wants` more.
+    /// Calls `begin` under the port's lock. Then offers the waiting items, oldest first, to a
+    /// receiver if it is registered, as long as it `wants` more.
     pub(crate) fn offer_again(
         &self,
         receiver: &Arc<dyn Receiver<T>>,

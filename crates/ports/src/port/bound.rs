@@ -41,8 +41,8 @@ pub struct PortConfig {
 /// | `DropNewest` | drops it | the same |
 /// | `Wait` | hands it back | waits for room, in order |
 ///
-/// Dropped items are [counted](Port::dropped) and go to the [overflow port](Port::overflow_port), if
-/// there is one. Items that are put back are always taken.
+/// Dropped items are [counted](Port::dropped) and go to the [overflow port](Port::overflow_port),
+/// if there is one. Items that are put back are always taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Overflow {
@@ -119,8 +119,8 @@ impl<T: Send + 'static> Port<T> {
         state.bound.as_ref().map_or(0, |bound| bound.dropped)
     }
 
-    /// The port to which dropped items go from now on, made at the first call. What that port refuses is
-    /// gone. A port that drops nothing posts nothing there.
+    /// The port to which dropped items go from now on, made at the first call. What that port
+    /// refuses is gone. A port that drops nothing posts nothing there.
     ///
     /// ```
     /// use motet_ports::{Overflow, Port};
@@ -258,7 +258,8 @@ impl<T: Send + 'static> PortState<T> {
             let Some(parcel) = poster.let_in(deferred) else {
                 continue;
             };
-            // There is room here: it may wait for the receiver's queue. If it is taken the next one comes in.
+            // There is room here: it may wait for the receiver's queue. If it is taken the next one
+            // comes in.
             self.place_somewhere(parcel, Entry::Posted, deferred);
         }
         self.end_receivers(deferred);

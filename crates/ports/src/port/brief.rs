@@ -1,4 +1,5 @@
-//! How items go the [short way](crate::short), and where those of a receiver of several wait for each other.
+//! How items go the [short way](crate::short), and where those of a receiver of several wait for
+//! each other.
 
 use super::PortCore;
 use super::state::{PortState, Refusal};
@@ -19,7 +20,8 @@ const ROOM: usize = 64;
 /// The items that wait in a port, but for those of a pile.
 pub(crate) enum Items<T: Send + 'static> {
     Nodes(BoxList<Delivery<T>>),
-    /// Posted one after the other to the one receiver, which takes several. Whoever looks at them has nodes made.
+    /// Posted one after the other to the one receiver, which takes several. Whoever looks at them
+    /// has nodes made.
     Row(Vec<T>),
 }
 
@@ -125,8 +127,8 @@ impl<T: Send + 'static> PortCore<T> {
 }
 
 impl<T: Send + 'static> PortState<T> {
-    /// Places an item that is posted under this port's lock alone: some join has all that it needs with it, or none wants it yet.
-    /// Otherwise gives it back.
+    /// Places an item that is posted under this port's lock alone: some join has all that it needs
+    /// with it, or none wants it yet. Otherwise gives it back.
     #[inline]
     fn place_at_once(
         &mut self,
@@ -347,7 +349,8 @@ mod loom_tests {
         });
     }
 
-    /// A row is filled while a second receiver comes: it stands behind the first, and nothing is lost.
+    /// A row is filled while a second receiver comes: it stands behind the first, and nothing is
+    /// lost.
     #[test]
     fn loom_a_row_against_another_receiver() {
         loom::model(|| {

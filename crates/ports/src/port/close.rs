@@ -1,8 +1,9 @@
-//! Closing a port: posts are refused, what is left is taken, and who waits for more learns that none comes.
+//! Closing a port: posts are refused, what is left is taken, and who waits for more learns that
+//! none comes.
 //!
-//! A gate stands before the receivers of a closed port: it refuses what is posted. So an open port pays
-//! nothing for it. A receiver is taken off when too few items are left for it; who takes items looks for
-//! such receivers as it lets posters in (`bound.rs`).
+//! A gate stands before the receivers of a closed port: it refuses what is posted. So an open port
+//! pays nothing for it. A receiver is taken off when too few items are left for it; who takes items
+//! looks for such receivers as it lets posters in (`bound.rs`).
 
 use super::bound::Bound;
 use super::state::PortState;
@@ -46,8 +47,9 @@ impl<T: Send + 'static> Port<T> {
     /// | [`stream`](Port::stream) | ends after the last item |
     /// | receives of up to n items | take what is left at once |
     ///
-    /// An item that a task gives back (its dispatcher has ended, or it was cancelled) returns to the port, closed
-    /// or not. [`Receive::closes`](crate::Receive::closes) closes the next port of a pipeline.
+    /// An item that a task gives back (its dispatcher has ended, or it was cancelled) returns to
+    /// the port, closed or not. [`Receive::closes`](crate::Receive::closes) closes the next port of
+    /// a pipeline.
     ///
     /// ```
     /// use motet_ports::{Closed, Port, PostRefusal, wait_blocking};

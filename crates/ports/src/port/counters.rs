@@ -1,7 +1,7 @@
 //! What has gone through a port, in numbers.
 //!
-//! A post counts nothing: the stamps that give items their place number them, and what is rare is counted
-//! where it happens. The rest follows by subtraction.
+//! A post counts nothing: the stamps that give items their place number them, and what is rare is
+//! counted where it happens. The rest follows by subtraction.
 
 use super::Port;
 
@@ -25,8 +25,8 @@ pub struct PortCounters {
 #[derive(Default)]
 pub(super) struct TurnedAway {
     all: u64,
-    /// Those that were not refused: of items whose posters wait for room, which have another stamp when they
-    /// come again, and of items that come back to the front.
+    /// Those that were not refused: of items whose posters wait for room, which have another stamp
+    /// when they come again, and of items that come back to the front.
     kept: u64,
 }
 
@@ -52,8 +52,8 @@ impl TurnedAway {
 impl<T: Send + 'static> Port<T> {
     /// What has gone through the port, as of now. Posts are not slower for it.
     ///
-    /// `posted` is always the sum of `taken`, `waiting` and `dropped`. An item that waits for room outside
-    /// of the port ([`Port::post_wait`]) is in none of them.
+    /// `posted` is always the sum of `taken`, `waiting` and `dropped`. An item that waits for room
+    /// outside of the port ([`Port::post_wait`]) is in none of them.
     ///
     /// ```
     /// use motet_ports::{Overflow, Port};

@@ -10,7 +10,8 @@ use motet_sync::atomic::Ordering;
 use std::sync::Arc;
 
 impl<T: Send + 'static> PortCore<T> {
-    /// Items may lie on a pile from now on, unless a join connects the port. The caller has the lock.
+    /// Items may lie on a pile from now on, unless a join connects the port. The caller has the
+    /// lock.
     #[cold]
     fn begin_pile(&self) -> Option<&Arc<Front<T>>> {
         if self.has_domain() {

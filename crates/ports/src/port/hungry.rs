@@ -1,15 +1,16 @@
-//! Receivers that would take items that wait, had their queues room: they are offered them again when
-//! there is some.
+//! Receivers that would take items that wait, had their queues room: they are offered them again
+//! when there is some.
 //!
-//! An item that is posted and finds its receiver's queue full goes back to its poster. But items that are
-//! in the port already (when a receiver is registered, when a task gives them back) have no poster to
-//! go back to; they wait for the queue.
+//! An item that is posted and finds its receiver's queue full goes back to its poster. But items
+//! that are in the port already (when a receiver is registered, when a task gives them back) have
+//! no poster to go back to; they wait for the queue.
 //!
 //! ```text
 //!   offer: queue full ──> line for room ──> room is granted ──> task on that queue ──> offer again
 //! ```
 //!
-//! The second offer is a task of the receiver's queue: whoever gives room up has other things to do.
+//! The second offer is a task of the receiver's queue: whoever gives room up has other things to
+//! do.
 
 use super::PortCore;
 use super::state::PortState;
@@ -45,7 +46,8 @@ impl<T: Send + 'static> Hungry<T> {
         }
     }
 
-    /// Waits for room in its queue, unless it does already (`all` who do), once the port is unlocked.
+    /// Waits for room in its queue, unless it does already (`all` who do), once the port is
+    /// unlocked.
     #[cold]
     pub(super) fn line_up(
         self,
@@ -83,8 +85,8 @@ impl<T: Send + 'static> Clone for Hungry<T> {
 }
 
 impl<T: Send + 'static> PortState<T> {
-    /// Offers the waiting items to a receiver again when the queue that had no room for the last claim
-    /// has some.
+    /// Offers the waiting items to a receiver again when the queue that had no room for the last
+    /// claim has some.
     #[cold]
     pub(crate) fn feed_later(&mut self, receiver: &Arc<dyn Receiver<T>>, deferred: &mut Deferred) {
         if let Some(queue) = deferred.take_full() {

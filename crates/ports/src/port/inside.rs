@@ -7,17 +7,19 @@
 //!                  ╰╌╌╌╌╌╌╌╌╌╌╌╌╌ seats
 //! ```
 //!
-//! An item that comes to another port of a join takes what waits here. It finds the state without keeping the port for so
-//! long: to count itself in and out would cost two locked instructions, and a cache line that goes from core to core. So a
-//! join would keep its ports and they the join; the port therefore empties the state when its last handle goes.
+//! An item that comes to another port of a join takes what waits here. It finds the state without
+//! keeping the port for so long: to count itself in and out would cost two locked instructions, and
+//! a cache line that goes from core to core. So a join would keep its ports and they the join; the
+//! port therefore empties the state when its last handle goes.
 
 use super::state::PortState;
 use motet_sync::{TryMutex, TryMutexGuard};
 use std::mem;
 
-/// Alone in its cache lines: neighbours in memory are often ports that other threads use. What a post writes
-/// of a port whose receiver takes the item, now or with others later, and stays is in the first line, which goes
-/// from core to core with the posts; the second says where it goes. What else is read stays where it is.
+/// Alone in its cache lines: neighbours in memory are often ports that other threads use. What a
+/// post writes of a port whose receiver takes the item, now or with others later, and stays is in
+/// the first line, which goes from core to core with the posts; the second says where it goes. What
+/// else is read stays where it is.
 #[repr(C, align(64))]
 pub(crate) struct Inside<T: Send + 'static> {
     state: TryMutex<PortState<T>>,
@@ -51,13 +53,15 @@ impl<T: Send + 'static> Inside<T> {
         self.state.lock()
     }
 
-    /// Locks the state, if that takes no waiting: for who has the lock of another port, and none of the domain's.
+    /// Locks the state, if that takes no waiting: for who has the lock of another port, and none of
+    /// the domain's.
     #[inline]
     pub(crate) fn try_lock(&self) -> Option<TryMutexGuard<'_, PortState<T>>> {
         self.state.try_lock()
     }
 
-    /// The port has no handle any more. What it held is to be dropped under no lock: it may use ports.
+    /// The port has no handle any more. What it held is to be dropped under no lock: it may use
+    /// ports.
     pub(super) fn empty(&self) -> Option<PortState<T>> {
         let mut state = self.state.lock();
         if state.is_bare() {

@@ -1,22 +1,22 @@
 //! Items that pile up where nobody asks for them.
 //!
-//! An item comes in a node of its own, which becomes its handler's task. Where many items wait and there is
-//! no receiver, they are more likely taken by hand ([`Port::recv`](crate::Port::recv),
-//! [`Port::test`](crate::Port::test)), and the nodes are for nothing: allocated on one thread, freed on
-//! another. So from [`ENOUGH`] waiting items on, what is posted lies on a pile, without nodes. Whoever needs
-//! nodes has them made, for all.
+//! An item comes in a node of its own, which becomes its handler's task. Where many items wait and
+//! there is no receiver, they are more likely taken by hand ([`Port::recv`](crate::Port::recv),
+//! [`Port::test`](crate::Port::test)), and the nodes are for nothing: allocated on one thread,
+//! freed on another. So from [`ENOUGH`] waiting items on, what is posted lies on a pile, without
+//! nodes. Whoever needs nodes has them made, for all.
 //!
 //! ```text
 //!   oldest ──> in nodes │ front ──────────── │ rows ── back │ <── post
 //!              port's lock, its own lock ────┴─ port's lock ┘
 //! ```
 //!
-//! The oldest rows are the front, which has a lock of its own: those who take and those who post do not meet
-//! until it is empty. It is *open*, that is anybody may take from it, while nothing older waits in nodes.
-//! Only who has the port's lock puts something into the front or opens it.
+//! The oldest rows are the front, which has a lock of its own: those who take and those who post do
+//! not meet until it is empty. It is *open*, that is anybody may take from it, while nothing older
+//! waits in nodes. Only who has the port's lock puts something into the front or opens it.
 //!
-//! There is a pile only while there is no receiver, no limit and no domain: nobody is asked then who may
-//! want an item, and a post needs nothing but the port's lock.
+//! There is a pile only while there is no receiver, no limit and no domain: nobody is asked then
+//! who may want an item, and a post needs nothing but the port's lock.
 
 use crate::delivery::{Delivery, parcel_under};
 use motet_dispatch::{BoxList, Causalities, drop_each};
@@ -27,7 +27,8 @@ use std::iter;
 use std::mem;
 use std::sync::Arc;
 
-/// So many items wait in nodes before there is a pile: a port in which few wait pays nothing for it.
+/// So many items wait in nodes before there is a pile: a port in which few wait pays nothing for
+/// it.
 pub(super) const ENOUGH: usize = if cfg!(any(motet_loom, motet_shuttle)) {
     1
 } else {
@@ -47,7 +48,8 @@ pub(crate) type Bare<T> = (T, Causalities);
 /// Items one behind the other.
 struct Row<T> {
     items: VecDeque<T>,
-    /// What they carry: of all of them, or of none as long as no item has anything. Items are often as small.
+    /// What they carry: of all of them, or of none as long as no item has anything. Items are often
+    /// as small.
     causalities: VecDeque<Causalities>,
 }
 

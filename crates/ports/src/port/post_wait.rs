@@ -42,8 +42,9 @@ pub(super) struct Poster<T: Send + 'static> {
 }
 
 struct Slot<T: Send + 'static> {
-    /// One parcel, or none once it has been let in, under the port's lock. A list, because items may hold
-    /// ports of their own type, and a port that holds a `TaskBox` of its items is a riddle to the compiler.
+    /// One parcel, or none once it has been let in, under the port's lock. A list, because items
+    /// may hold ports of their own type, and a port that holds a `TaskBox` of its items is a riddle
+    /// to the compiler.
     parcel: BoxList<Delivery<T>>,
     waker: Waker,
 }
@@ -52,7 +53,8 @@ struct Slot<T: Send + 'static> {
 enum Outcome<T: Send + 'static> {
     Posted,
     AtPort(Arc<Poster<T>>),
-    /// With the line in which the poster may wait for room in the queue of the receiver that wanted the item.
+    /// With the line in which the poster may wait for room in the queue of the receiver that wanted
+    /// the item.
     Refused(Refusal<T>, Option<RoomLine>),
 }
 
@@ -181,7 +183,8 @@ impl<T: Send + 'static> Future for PostWait<T> {
                     }));
                 }
                 Stage::AtQueue(parcel, mut wait) => match Pin::new(&mut wait).poll(cx) {
-                    // A queue that was stopped has lost its receiver: the item is offered to others.
+                    // A queue that was stopped has lost its receiver: the item is offered to
+                    // others.
                     Poll::Ready(granted) => this.offer(parcel, granted.ok(), cx),
                     Poll::Pending => {
                         this.stage = Stage::AtQueue(parcel, wait);

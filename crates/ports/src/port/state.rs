@@ -39,8 +39,8 @@ pub(crate) struct PortState<T: Send + 'static> {
     pub(super) turned_away: TurnedAway,
 }
 
-/// A parcel that could not be placed. Two words, for they are returned in registers; the queue of the receiver that
-/// wanted it, when room there can be waited for, stays with what is deferred.
+/// A parcel that could not be placed. Two words, for they are returned in registers; the queue of
+/// the receiver that wanted it, when room there can be waited for, stays with what is deferred.
 pub(super) struct Refusal<T: Send + 'static> {
     pub(super) parcel: Parcel<T>,
     pub(super) reason: PostRefusal,
@@ -128,8 +128,8 @@ impl<T: Send + 'static> PortState<T> {
         }
     }
 
-    /// Offers the parcel to the receivers; gives it back if none takes it. If it is not `refusable`, those
-    /// whose queues have no room are passed by.
+    /// Offers the parcel to the receivers; gives it back if none takes it. If it is not
+    /// `refusable`, those whose queues have no room are passed by.
     #[inline]
     fn offer(
         &mut self,
@@ -209,8 +209,8 @@ impl<T: Send + 'static> PortState<T> {
         }
     }
 
-    /// Offers the waiting items to one receiver, oldest first, as long as its queue has room. `false`
-    /// when it leaves the port.
+    /// Offers the waiting items to one receiver, oldest first, as long as its queue has room.
+    /// `false` when it leaves the port.
     pub(super) fn offer_waiting(
         &mut self,
         receiver: &Arc<dyn Receiver<T>>,

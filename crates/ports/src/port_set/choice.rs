@@ -3,7 +3,8 @@
 use super::{PortSet, PortTypes};
 use crate::arbiter::{Branches, Choice, Receive};
 
-/// A tuple of handlers, one for each type of a port set, in the order of its types; see [`Choice::of`].
+/// A tuple of handlers, one for each type of a port set, in the order of its types; see
+/// [`Choice::of`].
 #[diagnostic::on_unimplemented(
     message = "a choice of `PortSet<{S}>` needs a tuple of as many handlers, each a function of one of its types, in their order"
 )]
@@ -16,9 +17,9 @@ pub trait HandlersFor<S: PortTypes> {
 }
 
 impl Choice {
-    /// A choice over the ports of a set: handles one item, of whichever type comes first, with the handler
-    /// of that type (CCR's `Choice` of a `PortSet`). The others keep what they hold. When several ports
-    /// hold items at the activation the order of the types decides.
+    /// A choice over the ports of a set: handles one item, of whichever type comes first, with the
+    /// handler of that type (CCR's `Choice` of a `PortSet`). The others keep what they hold. When
+    /// several ports hold items at the activation the order of the types decides.
     ///
     /// ```
     /// use motet_dispatch::Inline;

@@ -9,15 +9,15 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// Waits for items of several ports and takes them, all or none (the waiting form of
-/// [`JoinedReceive`](crate::JoinedReceive), with the same parts). While one is missing the others stay in
-/// their ports, visible, and others may take them.
+/// [`JoinedReceive`](crate::JoinedReceive), with the same parts). While one is missing the others
+/// stay in their ports, visible, and others may take them.
 ///
 /// # Panics
 /// When a port is named twice: one part may take several items of its port.
 ///
 /// # Cancellation
-/// Dropping the future gives up the wait; items that had been taken for it go back to the front of their
-/// ports.
+/// Dropping the future gives up the wait; items that had been taken for it go back to the front of
+/// their ports.
 ///
 /// ```
 /// use motet_dispatch::{Enqueue, Inline, spawn};

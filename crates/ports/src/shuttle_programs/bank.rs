@@ -1,5 +1,5 @@
-//! A bank behind an interleave: transfers alone, from two sides and in both directions; readers together and
-//! beside nobody who writes; the audit last.
+//! A bank behind an interleave: transfers alone, from two sides and in both directions; readers
+//! together and beside nobody who writes; the audit last.
 
 use super::check;
 use crate::{Fairness, Interleave, Port, Receive};

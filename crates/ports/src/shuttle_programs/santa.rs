@@ -1,6 +1,6 @@
 //! Santa Claus: he is woken by all the reindeer or by a group of elves, serves one group at a time,
-//! and nobody joins a group that is being served. Here Santa is an item of his own: a group is a batch
-//! of one port, and being served is a join of the batch with Santa.
+//! and nobody joins a group that is being served. Here Santa is an item of his own: a group is a
+//! batch of one port, and being served is a join of the batch with Santa.
 
 use super::check;
 use crate::{JoinedReceive, MultipleItemReceive, Port};

@@ -1,6 +1,6 @@
-//! Cigarette smokers: three smokers each have one ingredient and need the two others, which an agent
-//! puts on the table pair by pair. Each pair of ports is a join of one smoker; a smoker who took one
-//! of two ingredients for himself would stop the program.
+//! Cigarette smokers: three smokers each have one ingredient and need the two others, which an
+//! agent puts on the table pair by pair. Each pair of ports is a join of one smoker; a smoker who
+//! took one of two ingredients for himself would stop the program.
 
 use super::check;
 use crate::{JoinedReceive, Port};

@@ -10,12 +10,13 @@ use std::time::Duration;
 /// Futures whose wait can be limited: all that may be moved. (Others are pinned first:
 /// `pin!(future).within(span)`.)
 pub trait Deadline: Future + Unpin + Sized {
-    /// Waits at most `span`, counted from the first poll, by the clock of the queue on which it is polled.
-    /// What is there when both have come is taken.
+    /// Waits at most `span`, counted from the first poll, by the clock of the queue on which it is
+    /// polled. What is there when both have come is taken.
     ///
     /// # Errors
-    /// Awaiting it gives [`Elapsed`] when the time is over; the wait is then dropped at the latest with
-    /// this future. A wait at a port loses nothing by it: an item that was meant for it goes back.
+    /// Awaiting it gives [`Elapsed`] when the time is over; the wait is then dropped at the latest
+    /// with this future. A wait at a port loses nothing by it: an item that was meant for it goes
+    /// back.
     ///
     /// # Panics
     /// Its first poll, when the operating system refuses the real clock its thread.

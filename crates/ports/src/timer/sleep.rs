@@ -34,8 +34,8 @@ struct Ring {
     waker: Option<Waker>,
 }
 
-/// Goes on after `span`, counted from the first poll, by the clock of the queue on which it is polled
-/// (the real one outside of queues).
+/// Goes on after `span`, counted from the first poll, by the clock of the queue on which it is
+/// polled (the real one outside of queues).
 ///
 /// # Panics
 /// At its first poll, when the operating system refuses the real clock its thread.

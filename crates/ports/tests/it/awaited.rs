@@ -393,8 +393,8 @@ fn sem_g02_items_with_waiting_handlers_are_dropped_once() {
     assert_eq!((drops.made(), drops.dropped()), (3, 3));
 }
 
-/// A spawned future may hold a receive of an item with a lifetime in its type, `'static` as it is, and other
-/// waits of the kind.
+/// A spawned future may hold a receive of an item with a lifetime in its type, `'static` as it is,
+/// and other waits of the kind.
 #[test]
 fn sem_g901_receives_of_borrowed_types_may_be_held_across_an_await() {
     within(patience(), || {

@@ -11,8 +11,8 @@ use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// A queue that calls `reserved` when it has given room, and `admits` before it takes a task from who may
-/// hold a lock.
+/// A queue that calls `reserved` when it has given room, and `admits` before it takes a task from
+/// who may hold a lock.
 struct Hooked<Q, R, A> {
     inner: Q,
     reserved: R,

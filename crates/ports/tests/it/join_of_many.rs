@@ -1,4 +1,5 @@
-//! Joins of many ports, with a number and a guard for each: G73, G74, and behaviours 53 to 63 again.
+//! Joins of many ports, with a number and a guard for each: G73, G74, and behaviours 53 to 63
+//! again.
 
 use crate::support::{here, port_with, post_all};
 use motet_ports::guard;
@@ -96,8 +97,8 @@ fn sem_g73_a_join_asks_for_a_number_of_items_of_each_port() {
     }
 }
 
-/// The pattern of the papers that has fixed ends: the ends of a line have one neighbour, the others two,
-/// so one program waits for different numbers of messages, one of each neighbour.
+/// The pattern of the papers that has fixed ends: the ends of a line have one neighbour, the others
+/// two, so one program waits for different numbers of messages, one of each neighbour.
 #[test]
 fn sem_g73_sem_g74_computations_of_a_line_wait_for_one_message_of_each_neighbour() {
     const COUNT: usize = 5;

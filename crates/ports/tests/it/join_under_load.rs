@@ -13,8 +13,7 @@ fn narrow() -> (Dispatcher, DispatcherQueue) {
 }
 
 #[test]
-fn sem_g08_sem_g76_joins_with_other_counts_on_the_same_ports_lose_nothing_and_leave_nothing_to_fire()
- {
+fn sem_g08_sem_g76_joins_with_other_counts_on_the_same_ports_lose_nothing_and_end_at_rest() {
     on_dispatchers(6, |dispatcher, queue| {
         const EACH: u32 = 300;
         let ports: [Port<u32>; 3] = std::array::from_fn(|_| Port::new());

@@ -1,7 +1,7 @@
 //! What ports promise, test by test.
 //!
-//! `ccr_NNN` is behaviour NNN of the reference that the project started from, `sem_gNN` a promise of
-//! `docs/SEMANTICS.md`; where the two differ the test shows motet's rule.
+//! `ccr_NNN` is behaviour NNN of the reference that the project started from, `sem_gNN` a promise
+//! of `docs/SEMANTICS.md`; where the two differ the test shows motet's rule.
 
 mod support;
 

@@ -10,8 +10,8 @@ use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_testkit::{Drops, Log};
 use std::sync::Weak;
 
-/// Takes the first item that stands before another in its port: when a second is offered, the one that
-/// waits is left and the second is logged.
+/// Takes the first item that stands before another in its port: when a second is offered, the one
+/// that waits is left and the second is logged.
 struct Second<T: Send + 'static> {
     port: Port<T>,
     log: Log<T>,

@@ -106,8 +106,8 @@ fn ccr_039_sem_g68_a_shared_set_keeps_the_order_of_posts_between_types() {
     );
 }
 
-// Behaviours 40 and 41 are compile errors: see the documentation of `SharedPortSet`. What does compile
-// is to match.
+// Behaviours 40 and 41 are compile errors: see the documentation of `SharedPortSet`. What does
+// compile is to match.
 #[test]
 fn ccr_040_ccr_041_sem_g68_a_shared_set_has_one_port_and_its_receivers_match() {
     let set = SharedPortSet::<(u32, String)>::new();

@@ -454,8 +454,9 @@ fn sem_g02_ports_travel_as_items() {
 }
 
 proptest! {
-    /// A receive of several without a guard does what the kernel of joins does for one whose guard wants everything:
-    /// whatever is posted, put in front and taken by hand, and however full its queue is.
+    /// A receive of several without a guard does what the kernel of joins does for one whose guard
+    /// wants everything: whatever is posted, put in front and taken by hand, and however full its
+    /// queue is.
     #[test]
     fn prop_sem_g09_a_batch_without_a_guard_is_as_one_that_wants_all(
         count in 1..4_usize,

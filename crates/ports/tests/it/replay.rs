@@ -10,8 +10,8 @@ use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Runs `program` with several seeds, each twice: the same steps and results for the same seed, and not
-/// one course of events for all seeds.
+/// Runs `program` with several seeds, each twice: the same steps and results for the same seed, and
+/// not one course of events for all seeds.
 fn repeats<R: PartialEq + std::fmt::Debug>(program: impl Fn(&Replay) -> R) {
     let mut courses = HashSet::new();
     for seed in 0..30 {

@@ -335,7 +335,8 @@ fn sem_g81_dropping_a_select_races_with_posts_and_loses_nothing() {
         posters
             .into_iter()
             .for_each(|poster| poster.join().unwrap());
-        // What a poster brings back after the drop may be overtaken by an item that is taken meanwhile.
+        // What a poster brings back after the drop may be overtaken by an item that is taken
+        // meanwhile.
         for mut taken in taken {
             taken.sort_unstable();
             assert!(taken.into_iter().eq(0..ROUNDS));

@@ -223,8 +223,9 @@ fn sem_g421_a_concurrent_member_takes_nothing_when_the_end_has_come() {
     });
 }
 
-/// Runs `end` between two tasks of one worker that never rests, right after the handler that `activate` makes has run, and says
-/// whether what that handler holds is gone when the next task begins.
+/// Runs `end` between two tasks of one worker that never rests, right after the handler that
+/// `activate` makes has run, and says whether what that handler holds is gone when the next task
+/// begins.
 fn is_gone_at_once(
     activate: impl FnOnce(
         &Port<u32>,

@@ -1,4 +1,5 @@
-//! How a search ends: waves that count what is under way, reasons to stop, and what the ranks sum up.
+//! How a search ends: waves that count what is under way, reasons to stop, and what the ranks sum
+//! up.
 
 use super::{Balance, Ended, Message, add};
 use crate::job::Job;

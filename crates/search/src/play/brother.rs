@@ -31,8 +31,8 @@ impl<G: Game> Player<'_, '_, '_, G> {
         }
     }
 
-    /// The value of a position for the one who is to move, if it lies between `alpha` and `beta`; else a bound on that side.
-    /// At the `top`, others may lower `beta` meanwhile.
+    /// The value of a position for the one who is to move, if it lies between `alpha` and `beta`;
+    /// else a bound on that side. At the `top`, others may lower `beta` meanwhile.
     fn value(&mut self, node: &G::Node, depth: u32, alpha: i32, beta: i32, top: bool) -> i32 {
         if let Some(value) = self.leaf(node, depth) {
             return value;
@@ -124,7 +124,8 @@ impl<G: Game> Player<'_, '_, '_, G> {
         } else if limits.time < Duration::MAX && self.began.elapsed() > limits.time {
             self.stop = Some(Stop::Limit(Limit::Time));
         }
-        // What cannot be sent or received now cannot be either when the rank waits next, and is told there.
+        // What cannot be sent or received now cannot be either when the rank waits next, and is
+        // told there.
         let _ = self.look();
     }
 }

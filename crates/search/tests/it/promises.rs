@@ -132,7 +132,8 @@ proptest! {
                 if order != Order::Any {
                     prop_assert_eq!(&found, &known, "{:?} on {}", order, ranks);
                 }
-                prop_assert_eq!(found.as_ref().map(|best| best.value), known.as_ref().map(|best| best.value));
+                let value = found.as_ref().map(|best| best.value);
+                prop_assert_eq!(value, known.as_ref().map(|best| best.value));
                 if let Some(best) = found {
                     prop_assert!(nodes.contains(&(best.path, best.node)));
                 }
@@ -154,7 +155,11 @@ proptest! {
     }
 
     #[test]
-    fn prop_sem_g713_replicable_visits_the_same(tree in grown(), window in 1..9usize, split in 1..4u32) {
+    fn prop_sem_g713_replicable_visits_the_same(
+        tree in grown(),
+        window in 1..9usize,
+        split in 1..4u32,
+    ) {
         let order = Order::Replicable { window, split };
         let search = Search { order, ..Search::default() };
         let visits = |ranks| on(ranks, async |comm| {

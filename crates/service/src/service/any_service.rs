@@ -37,6 +37,12 @@ pub struct ServiceInfo {
     pub subscriptions: Vec<SubscriptionInfo>,
     /// The schema of its state.
     pub state: Value,
+    /// Whether Replace is allowed.
+    #[serde(default)]
+    pub replace: bool,
+    /// Whether Update by merge patch is allowed.
+    #[serde(default)]
+    pub patch: bool,
 }
 
 /// An operation of a contract.
@@ -102,7 +108,12 @@ pub(crate) trait AnyService: Send + Sync {
     fn info(&self) -> ServiceInfo;
     fn figures(&self) -> ServiceFigures;
     fn call(self: Arc<Self>, operation: &str, body: Value, options: Options) -> Answering;
-    fn subscribe(self: Arc<Self>, how: Subscribe, port: Port<AnyNotification>) -> Answering;
+    fn subscribe(
+        self: Arc<Self>,
+        how: Subscribe,
+        port: Port<AnyNotification>,
+        options: Options,
+    ) -> Answering;
 }
 
 /// Calls a service whose contract is not known, by names and JSON.
@@ -170,9 +181,21 @@ impl AnyClient {
     /// # Errors
     /// As a call.
     pub async fn subscribe(&self, how: Subscribe) -> Result<(Value, Port<AnyNotification>), Fault> {
+        self.subscribe_with(how, Options::default()).await
+    }
+
+    /// As [`AnyClient::subscribe`], with what a call says beside its body.
+    ///
+    /// # Errors
+    /// As a call.
+    pub async fn subscribe_with(
+        &self,
+        how: Subscribe,
+        options: Options,
+    ) -> Result<(Value, Port<AnyNotification>), Fault> {
         let port = Port::new();
-        let id = Arc::clone(&self.0).subscribe(how, port.clone()).await?;
-        Ok((id, port))
+        let entered = Arc::clone(&self.0).subscribe(how, port.clone(), options);
+        Ok((entered.await?, port))
     }
 }
 
@@ -233,7 +256,12 @@ impl<C: Contract> AnyService for Slot<C> {
         })
     }
 
-    fn subscribe(self: Arc<Self>, how: Subscribe, port: Port<AnyNotification>) -> Answering {
+    fn subscribe(
+        self: Arc<Self>,
+        how: Subscribe,
+        port: Port<AnyNotification>,
+        options: Options,
+    ) -> Answering {
         let client = Client::here(self);
         Box::pin(async move {
             let limit = how.limit;
@@ -248,6 +276,7 @@ impl<C: Contract> AnyService for Slot<C> {
                         };
                         port.post(written).is_ok() && has_room
                     })),
+                    options,
                 )
                 .await?;
             to_value(&id)
@@ -294,6 +323,8 @@ pub(crate) fn info<C: Contract>(slot: &Slot<C>) -> ServiceInfo {
         operations: operations::<C>(),
         subscriptions: slot.subscriptions.list(now),
         state: schema::<C::State>(),
+        replace: C::REPLACE,
+        patch: C::PATCH,
     }
 }
 

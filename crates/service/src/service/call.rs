@@ -4,7 +4,7 @@ use super::client::{Client, admit, begin, begin_wait, no_answer, post, timeout};
 use super::direct::{AtOnce, gives_way};
 use super::slot::{Common, Slot, What};
 use crate::context::Context;
-use crate::deadlines::Place;
+use crate::deadlines::{Between, Place};
 use crate::json::{To, from_value, to_value};
 use crate::options::Options;
 use crate::{Contract, Fault, Group, Snapshot, Verb};
@@ -294,7 +294,14 @@ impl<T: Send + 'static> Waits<T> {
             return Poll::Ready(answer.unwrap_or_else(|_| Err(no_answer(&self.common.path))));
         }
         let deadlines = &self.common.shared.deadlines;
-        let over = deadlines.poll(&mut self.place, self.until, cx.waker());
+        let between = |since| {
+            Some(Between {
+                from: Context::caller()?,
+                to: Arc::clone(&self.common.path),
+                since,
+            })
+        };
+        let over = deadlines.poll(&mut self.place, self.until, cx.waker(), between);
         over.map(|_| Err(timeout(&self.common.path)))
     }
 }

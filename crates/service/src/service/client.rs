@@ -111,7 +111,9 @@ impl<C: Contract> Client<C> {
     /// As a call; [`ActionNotSupported`](FaultCode::ActionNotSupported) for a service of another process.
     pub async fn subscribe(&self, how: Subscribe) -> Result<Subscription<C>, Fault> {
         let port = Port::new();
-        let id = self.enter(how, Sink::Port(port.clone())).await?;
+        let id = self
+            .enter(how, Sink::Port(port.clone()), Options::default())
+            .await?;
         Ok(Subscription::new(self.clone(), id, port))
     }
 
@@ -141,11 +143,16 @@ impl<C: Contract> Client<C> {
             // Beyond the limit of its port the subscription ends: the service does not keep up.
             to.waiting() < limit && to.post(make(notification)).is_ok()
         }));
-        let id = self.enter(how, sink).await?;
+        let id = self.enter(how, sink, Options::default()).await?;
         Ok(Subscription::new(self.clone(), id, Port::new()))
     }
 
-    pub(crate) async fn enter(&self, how: Subscribe, sink: Sink<C>) -> Result<u64, Fault> {
+    pub(crate) async fn enter(
+        &self,
+        how: Subscribe,
+        sink: Sink<C>,
+        options: Options,
+    ) -> Result<u64, Fault> {
         let Target::Here(slot) = &self.target else {
             return Err(not_here(self.path()));
         };
@@ -156,7 +163,7 @@ impl<C: Contract> Client<C> {
             sink,
             reply: to,
         }));
-        let until = begin(slot, what, Options::default(), context, true)?;
+        let until = begin(slot, what, options, context, true)?;
         let deadlines = &slot.common.shared.deadlines;
         match deadlines.before(until, answer).await {
             Ok(Ok(result)) => result,

@@ -4,6 +4,7 @@ use super::constructor::Nothing;
 use crate::report::Captured;
 use crate::{Cx, Lifecycle, Service, ServiceFigures, State, contract, data};
 use std::collections::VecDeque;
+use std::time::Duration;
 
 /// The figures of a service.
 #[data]
@@ -14,6 +15,19 @@ pub struct Figure {
     pub lifecycle: Lifecycle,
     /// How often what has happened.
     pub figures: ServiceFigures,
+}
+
+/// A service that waits for the answer of another.
+#[data]
+pub struct Waiting {
+    /// The service that waits.
+    pub from: String,
+    /// The service for which it waits.
+    pub to: String,
+    /// For so many milliseconds.
+    pub for_ms: u64,
+    /// For so many it still may.
+    pub left_ms: u64,
 }
 
 /// The last requests that were captured: 256.
@@ -32,12 +46,16 @@ pub trait Diagnostics {
     async fn figures(cx: Cx) -> Vec<Figure>;
 }
 
-/// Requests that were captured: those of calls that [say so](crate::Call::capture).
+/// Requests that were captured: those of calls that [say so](crate::Call::capture); and who waits for whom.
 #[contract(uri = "motet:debug/1", state = Captures)]
 pub trait Debug {
     /// Keeps one.
     #[insert]
     fn keep(&mut self, captured: Captured);
+
+    /// The calls for whose answers services wait now, the oldest first.
+    #[query]
+    async fn waiting(cx: Cx) -> Vec<Waiting>;
 }
 
 #[derive(Service)]
@@ -76,5 +94,20 @@ impl Debug for DebugService {
             kept.pop_front();
         }
         kept.push_back(captured);
+    }
+
+    async fn waiting(cx: Cx) -> Vec<Waiting> {
+        let deadlines = &cx.common.shared.deadlines;
+        let now = deadlines.clock().now();
+        let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
+        let mut waits = deadlines.waiting();
+        waits.sort_by_key(|(between, _)| between.since);
+        let written = waits.into_iter().map(|(between, until)| Waiting {
+            from: between.from.to_string(),
+            to: between.to.to_string(),
+            for_ms: ms(now.saturating_duration_since(between.since)),
+            left_ms: ms(until.saturating_duration_since(now)),
+        });
+        written.collect()
     }
 }

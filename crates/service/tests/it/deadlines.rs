@@ -1,9 +1,11 @@
 //! Calls end in time.
 
+use crate::clerk::{self, ShopClerk};
 use crate::shop::{Line, node, replay_with, replayed, shop};
 use motet_dispatch::{Dispatcher, Replay};
 use motet_ports::timer::sleep;
-use motet_service::FaultCode;
+use motet_service::system::DebugClient;
+use motet_service::{Create, FaultCode};
 use std::future::IntoFuture;
 use std::time::Duration;
 
@@ -114,5 +116,27 @@ fn dss_034_to_036_sem_g500_reads_together_changes_alone() {
             call.await.unwrap();
         }
         assert!(clock.now() - begun >= 200 * MS, "two changes do not");
+    });
+}
+
+#[test]
+fn sem_g574_who_waits_for_whom_is_told() {
+    clerk::replay(async |node| {
+        let shop = shop(&node).await;
+        let clerk = node.create(Create::<ShopClerk>::of()).await.unwrap();
+        let debug: DebugClient = node.client("/sys/debug").unwrap();
+        assert_eq!(debug.waiting().await.unwrap().len(), 0);
+        let busy = shop.add_slowly(100).into_future();
+        let apples = clerk.apples().within(2000 * MS).into_future();
+        sleep(40 * MS).await;
+        let waiting = debug.waiting().await.unwrap();
+        let [wait] = waiting.as_slice() else {
+            panic!("{waiting:?}")
+        };
+        assert_eq!((&*wait.from, &*wait.to), ("/shop-clerk", "/shop"));
+        assert_eq!((wait.for_ms, wait.left_ms), (40, 1960));
+        busy.await.unwrap();
+        assert_eq!(apples.await, Ok(3));
+        assert_eq!(debug.waiting().await.unwrap().len(), 0);
     });
 }

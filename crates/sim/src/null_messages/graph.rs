@@ -1,8 +1,8 @@
 //! The links of one rank, and how soon something can come along them.
 //!
-//! A model without declared links has a link from each process to each. They are kept as a way of three links: from each process
-//! of a rank to the vertex of what leaves, with the lookahead; from there to each rank's vertex of what comes; and on to
-//! each process there.
+//! A model without declared links has a link from each process to each. They are kept as a way of
+//! three links: from each process of a rank to the vertex of what leaves, with the lookahead; from
+//! there to each rank's vertex of what comes; and on to each process there.
 
 use crate::Time;
 use crate::rules::Rules;
@@ -14,9 +14,11 @@ pub(super) struct Graph {
     rank: usize,
     end: Time,
     processes: usize,
-    /// For each vertex, the processes first: the vertices of this rank behind it, and with which least delay.
+    /// For each vertex, the processes first: the vertices of this rank behind it, and with which
+    /// least delay.
     links: Vec<Vec<(u32, Time)>>,
-    /// For each rank the vertices with links to it, and with which least delay; what was promised last.
+    /// For each rank the vertices with links to it, and with which least delay; what was promised
+    /// last.
     outward: Vec<Outward>,
     /// For each rank the vertices to which it has links, and what it has promised.
     inward: Vec<Vec<(u32, Time)>>,
@@ -99,7 +101,8 @@ impl Graph {
         }
     }
 
-    /// Finds out anew how soon something can come to each process; `next` is when a process's next event takes place.
+    /// Finds out anew how soon something can come to each process; `next` is when a process's next
+    /// event takes place.
     pub(super) fn look_ahead(&mut self, next: impl Fn(usize) -> Option<Time>) {
         self.comes.fill(self.end);
         for &(vertex, promised) in self.inward.iter().flatten() {
@@ -140,7 +143,8 @@ impl Graph {
         self.acts.iter().all(|&acts| acts >= self.end)
     }
 
-    /// What is promised to a rank for each link, if that is later than before, or `always` if there are links.
+    /// What is promised to a rank for each link, if that is later than before, or `always` if there
+    /// are links.
     pub(super) fn promises(&mut self, rank: usize, always: bool) -> Option<&[Time]> {
         let Outward { links, promised } = &mut self.outward[rank];
         let mut later = always;

@@ -5,7 +5,8 @@ use crate::Time;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashSet};
 
-/// Processes by the time at which they go on; of the same time, in the order in which they began to wait.
+/// Processes by the time at which they go on; of the same time, in the order in which they began to
+/// wait.
 #[derive(Debug, Default)]
 pub(super) struct Calendar {
     heap: BinaryHeap<Reverse<(Time, u64, Number)>>,

@@ -12,7 +12,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// An amount that may not exceed a capacity. Who takes more than there is waits, and who adds more than fits; each in line.
+/// An amount that may not exceed a capacity. Who takes more than there is waits, and who adds more
+/// than fits; each in line.
 #[derive(Clone)]
 pub struct Container {
     sim: Sim,
@@ -81,7 +82,8 @@ impl Container {
         self.state.capacity
     }
 
-    /// Takes this amount, when those before have theirs and there is as much. More than the capacity is waited for in vain.
+    /// Takes this amount, when those before have theirs and there is as much. More than the
+    /// capacity is waited for in vain.
     pub fn get(&self, amount: u64) -> Amount {
         self.wants(amount, true)
     }

@@ -55,7 +55,8 @@ impl<T: Clone + 'static> Event<T> {
         }
     }
 
-    /// It happens: who waits goes on, in the order in which they came. `false` when it has happened before.
+    /// It happens: who waits goes on, in the order in which they came. `false` when it has happened
+    /// before.
     pub fn fire(&self, value: T) -> bool {
         let mut inside = self.state.inside.borrow_mut();
         if inside.value.is_some() {

@@ -31,8 +31,8 @@ pub struct UnlessInterrupted<F> {
 impl Sim {
     /// Waits for a future, or until the process is interrupted; then the future is dropped.
     ///
-    /// An interrupt that comes while the process does something else is heard of here next. If both have happened, the
-    /// interrupt wins.
+    /// An interrupt that comes while the process does something else is heard of here next. If both
+    /// have happened, the interrupt wins.
     ///
     /// ```
     /// use motet_sim::{Interrupt, Simulation};

@@ -141,8 +141,8 @@ impl Default for Slot {
 }
 
 impl<R: Clone + 'static> Process<R> {
-    /// Interrupts the process, which hears of it where it [may be interrupted](Sim::unless_interrupted). `false` when it has
-    /// ended.
+    /// Interrupts the process, which hears of it where it
+    /// [may be interrupted](Sim::unless_interrupted). `false` when it has ended.
     pub fn interrupt(&self, cause: impl Into<String>) -> bool {
         let cause = cause.into();
         self.sim.0.interrupt(self.number, Interrupt::Cause(cause))
@@ -237,7 +237,8 @@ impl Sim {
         }
     }
 
-    /// Waits for a future, but no longer than so many ticks; `None` when it is dropped because of that.
+    /// Waits for a future, but no longer than so many ticks; `None` when it is dropped because of
+    /// that.
     pub fn timeout<F: Future>(&self, delay: Time, future: F) -> Timeout<F> {
         Timeout {
             future: Box::pin(future),

@@ -101,7 +101,8 @@ impl TimeWeighted {
     }
 }
 
-/// Means of batches of successive observations, which depend on each other less than these do; the first are left out.
+/// Means of batches of successive observations, which depend on each other less than these do; the
+/// first are left out.
 ///
 /// ```
 /// use motet_sim::BatchMeans;

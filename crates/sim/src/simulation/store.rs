@@ -12,7 +12,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// Items in the order in which they came. Who gets one waits for it, and who puts one waits for room; each in line.
+/// Items in the order in which they came. Who gets one waits for it, and who puts one waits for
+/// room; each in line.
 pub struct Store<T> {
     sim: Sim,
     state: Rc<State<T>>,

@@ -8,7 +8,8 @@ const LEFT: f64 = 120.0;
 const HEIGHT: f64 = 60.0;
 const GAP: f64 = 24.0;
 
-/// Draws the units in use (filled) and the length of the line (a line) of resources over time, up to now, as SVG.
+/// Draws the units in use (filled) and the length of the line (a line) of resources over time, up
+/// to now, as SVG.
 ///
 /// It shows what was kept since [`Resource::keep_history`].
 ///

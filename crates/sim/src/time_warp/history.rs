@@ -51,8 +51,8 @@ impl<P: Logical, U: Undoing<P>> History<P, U> {
         }
     }
 
-    /// Undoes the last handler if its event has this key or a later one. The event waits again; what it had scheduled
-    /// is added to `orphans`.
+    /// Undoes the last handler if its event has this key or a later one. The event waits again;
+    /// what it had scheduled is added to `orphans`.
     pub(super) fn undo_from(
         &mut self,
         key: &Key,
@@ -65,7 +65,8 @@ impl<P: Logical, U: Undoing<P>> History<P, U> {
         Some(done.event)
     }
 
-    /// Forgets how to undo what lies before `horizon`; how many events that were. Their keys go to the trace.
+    /// Forgets how to undo what lies before `horizon`; how many events that were. Their keys go to
+    /// the trace.
     pub(super) fn commit(&mut self, horizon: &Key, trace: Option<&mut Vec<Key>>) -> usize {
         let count = self.0.partition_point(|done| done.event.key < *horizon);
         let committed = self.0.drain(..count).map(|done| done.event.key);

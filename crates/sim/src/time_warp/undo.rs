@@ -47,7 +47,8 @@ impl<P: Logical + Clone> Undoing<P> for Copies {
     ) -> Result<Process<P>, Stopped> {
         let before = process.clone();
         let Event { key, body } = event;
-        // The process is put back from its copy after a panic: nobody sees what the handler has left.
+        // The process is put back from its copy after a panic: nobody sees what the handler has
+        // left.
         let handled = catch_unwind(AssertUnwindSafe(|| {
             process
                 .act(rules, &key, sent, |state, out| {

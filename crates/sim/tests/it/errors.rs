@@ -190,8 +190,8 @@ fn sem_g704_a_panic_of_a_handler_ends_the_run() {
     }
 }
 
-/// Process 0 takes long in real time and sends late in virtual time; process 1 runs ahead of it and would divide by zero,
-/// if what came to it first were all there is.
+/// Process 0 takes long in real time and sends late in virtual time; process 1 runs ahead of it and
+/// would divide by zero, if what came to it first were all there is.
 #[derive(Clone)]
 struct Divider {
     by: u64,

@@ -1,4 +1,5 @@
-//! Queues whose means are known, in logical processes: customers that come, wait, are served and go.
+//! Queues whose means are known, in logical processes: customers that come, wait, are served and
+//! go.
 
 use motet_comm::World;
 use motet_problems::{Queue, Queues};

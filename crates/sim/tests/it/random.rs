@@ -4,7 +4,8 @@ use motet_comm::World;
 use motet_sim::{Key, Logical, Mode, Model, Options, Out, SimError, Tie, Time, mix};
 use proptest::prelude::*;
 
-/// A process that schedules by what it draws: none to three events, soon or late, for itself or a neighbour.
+/// A process that schedules by what it draws: none to three events, soon or late, for itself or a
+/// neighbour.
 #[derive(Clone)]
 struct Any {
     links: Vec<(usize, Time)>,

@@ -238,7 +238,8 @@ fn sem_g735_ports_work_in_virtual_time() {
     notes.are(&[(5, "7"), (10, "8")]);
 }
 
-/// Customers come to servers; how long they wait, in units of time. With `room` in all, others are turned away.
+/// Customers come to servers; how long they wait, in units of time. With `room` in all, others are
+/// turned away.
 fn queue(
     seed: u64,
     (rate, servers, room): (f64, usize, usize),

@@ -1,9 +1,10 @@
 //! Exact sums of many columns of numbers at once.
 //!
-//! Most columns need no accumulator: the rounding error of each addition is a number, and the errors are added up
-//! beside the sum. What is rounded away from them is a number too: if there is none, sum and error are the exact sum,
-//! and otherwise its size says how far from it they may be. (Ogita, Rump and Oishi, Accurate sum and dot product,
-//! 2005; the check is theirs in spirit.) Often there are no errors at all, as of whole numbers: that is tried first.
+//! Most columns need no accumulator: the rounding error of each addition is a number, and the
+//! errors are added up beside the sum. What is rounded away from them is a number too: if there is
+//! none, sum and error are the exact sum, and otherwise its size says how far from it they may be.
+//! (Ogita, Rump and Oishi, Accurate sum and dot product, 2005; the check is theirs in spirit.)
+//! Often there are no errors at all, as of whole numbers: that is tried first.
 
 use super::lanes::{LANES, lanes, lay, part, two_sum};
 use super::{ExactSum, Real};
@@ -236,7 +237,8 @@ impl<T: Real> WithErrors<'_, T> {
     }
 }
 
-/// Rounds what one and the other add up to. The columns whose rounding is not certain, if there are any.
+/// Rounds what one and the other add up to. The columns whose rounding is not certain, if there are
+/// any.
 struct Round<'a, T> {
     one: &'a ColumnSums,
     other: &'a ColumnSums,
@@ -328,11 +330,13 @@ impl<T: Real> Round<'_, T> {
     }
 }
 
-/// `sum + error` rounded to an `f64`; and whether all numbers that lie so far from it are rounded to the same `T`.
+/// `sum + error` rounded to an `f64`; and whether all numbers that lie so far from it are rounded
+/// to the same `T`.
 #[inline(always)]
 fn nearest<T: Real>(sum: f64, error: f64, missing: f64) -> (f64, bool) {
     let (near, rest) = two_sum(sum, error);
-    // Twice what is missing, because that was rounded itself, and more than the rounding of `rest + slack` takes.
+    // Twice what is missing, because that was rounded itself, and more than the rounding of
+    // `rest + slack` takes.
     let slack = 2.0 * missing + rest.abs() * (8.0 * f64::EPSILON);
     let slack = if missing == 0.0 { 0.0 } else { slack };
     // Both are false where there is a NaN. An exact zero is positive.
@@ -376,7 +380,8 @@ mod tests {
         for columns in [1, 15, 16, 17, 127, 128, 129, 130, 256, 300] {
             for with_error in [0, 5, 16, 126, 127, 128, 129, 255, 299] {
                 let number = |row: i32, column: i32| {
-                    // As halves of the last digit they make a tie, and three of them more than that.
+                    // As halves of the last digit they make a tie, and three of them more than
+                    // that.
                     let tiny = if column == with_error {
                         2f64.powi(-53)
                     } else {

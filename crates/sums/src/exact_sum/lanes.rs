@@ -58,7 +58,8 @@ pub(super) fn lay<T: Real, const ALL: bool>(numbers: &Lanes, room: &mut [T]) {
     }
 }
 
-/// The sum and its error: together they are exact (Knuth). Where the sum overflows the error is none, or a NaN.
+/// The sum and its error: together they are exact (Knuth). Where the sum overflows the error is
+/// none, or a NaN.
 #[inline(always)]
 pub(super) fn two_sum(one: f64, other: f64) -> (f64, f64) {
     let sum = one + other;

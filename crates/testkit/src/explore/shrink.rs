@@ -5,8 +5,8 @@ use super::Attempt;
 /// Runs that a search for a smaller schedule may take.
 const BUDGET: usize = 2_000;
 
-/// The attempt with the fewest decisions that are not the default which was found, starting from one that
-/// failed; and how many runs that took.
+/// The attempt with the fewest decisions that are not the default which was found, starting from
+/// one that failed; and how many runs that took.
 ///
 /// Only the same failure counts: the smallest schedule of another one explains nothing.
 pub(super) fn shrink(first: Attempt, run: impl Fn(Vec<u32>) -> Attempt) -> (Attempt, usize) {
@@ -75,7 +75,8 @@ impl<R: Fn(Vec<u32>) -> Attempt> Search<R> {
         }
     }
 
-    /// Tries the default for each piece of `size` decisions, last to first. `true` when one did without.
+    /// Tries the default for each piece of `size` decisions, last to first. `true` when one did
+    /// without.
     fn replace_pieces(&mut self, size: usize) -> bool {
         let mut changed = false;
         let mut end = self.script().len();

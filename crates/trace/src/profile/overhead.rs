@@ -4,24 +4,27 @@ use super::{Profile, RankProfile, StageProfile};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The overhead f = (P·T(P) − T(1))/T(1) of a run on P threads, estimated from its profile alone, in parts that add up to it
-/// (papers E12, R115).
+/// The overhead f = (P·T(P) − T(1))/T(1) of a run on P threads, estimated from its profile alone,
+/// in parts that add up to it (papers E12, R115).
 ///
-/// T(1) is taken to be all computing of all ranks: what one rank alone would compute. Work that all ranks repeat, and
-/// computing that is slower beside others because the memory is shared, cannot be told from one run; `motet cluster
-/// --scaling` measures both.
+/// T(1) is taken to be all computing of all ranks: what one rank alone would compute. Work that all
+/// ranks repeat, and computing that is slower beside others because the memory is shared, cannot be
+/// told from one run; `motet cluster --scaling` measures both.
 ///
-/// With C the computing of all ranks, M their messaging, and what a thread neither computes nor messages until the run ends
-/// its idle time I = P·T(P) − C − M:
+/// With C the computing of all ranks, M their messaging, and what a thread neither computes nor
+/// messages until the run ends its idle time I = P·T(P) − C − M:
 ///
 /// - messaging = M/C;
-/// - imbalance: of I, what would be left if all stages took their mean. With C(w) the computing of thread w it is
-///   P·max C(w) − C; where the work moves from thread to thread from stage to stage, the sum of the same over those stages in
-///   which all threads take part equally often, if that is more;
-/// - jitter: of the rest of I, what ranks that wait for the slowest of each stage lose to fluctuation: the sum over those
-///   stages of n·P·e(P)·σ, with n their number, σ the deviation of one (from its mean distance, so that rare long ones do not
-///   dominate) and e(P) the mean of the largest of P normal numbers;
-/// - waiting: the rest of I: messages on their way, ranks that wait in turn, the beginning and the end.
+/// - imbalance: of I, what would be left if all stages took their mean. With C(w) the computing of
+///   thread w it is P·max C(w) − C; where the work moves from thread to thread from stage to stage,
+///   the sum of the same over those stages in which all threads take part equally often, if that is
+///   more;
+/// - jitter: of the rest of I, what ranks that wait for the slowest of each stage lose to
+///   fluctuation: the sum over those stages of n·P·e(P)·σ, with n their number, σ the deviation of
+///   one (from its mean distance, so that rare long ones do not dominate) and e(P) the mean of the
+///   largest of P normal numbers;
+/// - waiting: the rest of I: messages on their way, ranks that wait in turn, the beginning and the
+///   end.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Overhead {
@@ -41,10 +44,11 @@ pub struct Overhead {
 
 /// How the overhead depends on the grain: f = a/grain + b.
 ///
-/// The grain is the mean computing of a stage. From one run ([`Profile::model`]) a is the messaging and waiting of a stage,
-/// which do not depend on what is computed, and b the imbalance and jitter, which are in proportion to it: a = (messaging +
-/// waiting)·grain, b = imbalance + jitter. That they stay what they are at another grain cannot be told from one run;
-/// [`Model::fit`] finds a and b from several.
+/// The grain is the mean computing of a stage. From one run ([`Profile::model`]) a is the messaging
+/// and waiting of a stage, which do not depend on what is computed, and b the imbalance and jitter,
+/// which are in proportion to it: a = (messaging + waiting)·grain, b = imbalance + jitter. That
+/// they stay what they are at another grain cannot be told from one run; [`Model::fit`] finds a and
+/// b from several.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Model {
@@ -91,7 +95,8 @@ impl Profile {
         }
     }
 
-    /// What the overhead would be with another grain, as far as one run tells; `None` when no stage computes.
+    /// What the overhead would be with another grain, as far as one run tells; `None` when no stage
+    /// computes.
     #[must_use]
     pub fn model(&self) -> Option<Model> {
         let (overhead, grain) = (self.overhead(), self.grain());
@@ -103,7 +108,8 @@ impl Profile {
         })
     }
 
-    /// Seconds of computing that threads with less of it are short of, if each waits at the end only.
+    /// Seconds of computing that threads with less of it are short of, if each waits at the end
+    /// only.
     fn imbalance(&self, computing: f64) -> f64 {
         let mut threads = vec![0.0; self.threads.max(1)];
         for rank in &self.ranks {
@@ -181,8 +187,9 @@ impl Together {
     }
 }
 
-/// The mean of the largest of so many normal numbers, in standard deviations: exact for up to four, beyond that by Blom's
-/// approximation (G. Blom, Statistical estimates and transformed beta-variables, 1958) to within two hundredths.
+/// The mean of the largest of so many normal numbers, in standard deviations: exact for up to four,
+/// beyond that by Blom's approximation (G. Blom, Statistical estimates and transformed
+/// beta-variables, 1958) to within two hundredths.
 fn largest_of(numbers: usize) -> f64 {
     match numbers {
         0 | 1 => 0.0,
@@ -193,8 +200,8 @@ fn largest_of(numbers: usize) -> f64 {
     }
 }
 
-/// The normal distribution's quantile above one half, to within 4.5e-4 (M. Abramowitz and I. Stegun, Handbook of Mathematical
-/// Functions, 1964, 26.2.23).
+/// The normal distribution's quantile above one half, to within 4.5e-4 (M. Abramowitz and I.
+/// Stegun, Handbook of Mathematical Functions, 1964, 26.2.23).
 fn quantile(probability: f64) -> f64 {
     let t = (-2.0 * (1.0 - probability).ln()).sqrt();
     let above = 2.515_517 + t * (0.802_853 + t * 0.010_328);
@@ -232,9 +239,10 @@ impl Model {
         (room > 0.0).then(|| self.per_stage.max(0.0) / room)
     }
 
-    /// The most threads on which the same problem, cut into as many more pieces, has this efficiency: the grain is then in
-    /// inverse proportion to their number. `None` when no number has it. That a and b do not depend on the number of threads
-    /// cannot be told from one run, nor from several on as many.
+    /// The most threads on which the same problem, cut into as many more pieces, has this
+    /// efficiency: the grain is then in inverse proportion to their number. `None` when no number
+    /// has it. That a and b do not depend on the number of threads cannot be told from one run, nor
+    /// from several on as many.
     #[must_use]
     pub fn threads_for(&self, efficiency: f64) -> Option<usize> {
         let grain = self.grain_for(efficiency)?;
@@ -243,8 +251,8 @@ impl Model {
         Some(threads.clamp(0.0, usize::MAX as f64) as usize).filter(|&threads| threads > 0)
     }
 
-    /// The line through the overheads of several runs over the inverse of their grains, by least squares; `None` unless there
-    /// are two different grains.
+    /// The line through the overheads of several runs over the inverse of their grains, by least
+    /// squares; `None` unless there are two different grains.
     #[must_use]
     pub fn fit(profiles: &[Profile]) -> Option<Model> {
         let grains: Vec<f64> = profiles.iter().map(Profile::grain).collect();
@@ -309,8 +317,8 @@ mod tests {
         NOW.set(NOW.get() + Duration::from_nanos((us * 1e3) as u64));
     }
 
-    /// The profile of ranks that meet after each stage, and go on `latency` microseconds after the last has come. There are
-    /// `kinds` kinds of stages, in turn.
+    /// The profile of ranks that meet after each stage, and go on `latency` microseconds after the
+    /// last has come. There are `kinds` kinds of stages, in turn.
     fn simulate(
         ranks: usize,
         stages: usize,

@@ -69,7 +69,8 @@ struct State {
     /// The last look at the clock; what has been done since then.
     mark: Duration,
     doing: Doing,
-    /// Calls that have been entered and not left: one inside another, or several that are awaited at once.
+    /// Calls that have been entered and not left: one inside another, or several that are awaited
+    /// at once.
     open: u32,
     /// What has been computed since the last call.
     piece: Duration,
@@ -93,7 +94,8 @@ struct Stage {
     called: Option<Called>,
     count: u64,
     computing: Duration,
-    /// Sums over the pieces of computing, in seconds: of their squares, and of their distances from the mean until then.
+    /// Sums over the pieces of computing, in seconds: of their squares, and of their distances from
+    /// the mean until then.
     squares: f64,
     distances: f64,
     longest: Duration,
@@ -233,8 +235,8 @@ impl State {
         (self.mark, self.doing) = (now, doing);
     }
 
-    /// The stages that end with this call. A loop comes to them in the same order again and again: mostly it is the one
-    /// after the last.
+    /// The stages that end with this call. A loop comes to them in the same order again and again:
+    /// mostly it is the one after the last.
     fn find(&mut self, called: Called) -> usize {
         let is_it = |stage: &Stage| {
             stage.called.is_some_and(|other| {

@@ -74,7 +74,8 @@ impl Kind<'_> {
         }
     }
 
-    /// The standard deviation over the mean of one stage on one rank: its mean over the ranks, by computing.
+    /// The standard deviation over the mean of one stage on one rank: its mean over the ranks, by
+    /// computing.
     fn jitter(&self) -> f64 {
         match self.computing > 0.0 {
             true => self.sum(|stage| stage.jitter() * stage.computing) / self.computing,

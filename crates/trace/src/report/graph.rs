@@ -12,11 +12,13 @@ use std::time::Duration;
 
 /// What all ranks of a running world do, and who waits for whom: the answer of `Watch::why`.
 ///
-/// It is looked at from outside, while the ranks go on: each rank is shown as it was at one moment, and different ranks at
-/// moments that lie a little apart. A rank that has waited for less than some tens of microseconds is shown as running.
+/// It is looked at from outside, while the ranks go on: each rank is shown as it was at one moment,
+/// and different ranks at moments that lie a little apart. A rank that has waited for less than
+/// some tens of microseconds is shown as running.
 ///
-/// Printed, it names every rank, the collectives with who has come and who has not, and the knots: see
-/// [`cycles`](WaitGraph::cycles), [`stuck`](WaitGraph::stuck) and [`unawaited`](WaitGraph::unawaited).
+/// Printed, it names every rank, the collectives with who has come and who has not, and the knots:
+/// see [`cycles`](WaitGraph::cycles), [`stuck`](WaitGraph::stuck) and
+/// [`unawaited`](WaitGraph::unawaited).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WaitGraph {
@@ -28,7 +30,8 @@ pub struct WaitGraph {
     pub unmatched: Vec<Unmatched>,
     /// Processes that have not answered within the time, each with its ranks.
     pub silent: Vec<(usize, Range<usize>)>,
-    /// The members of communicators in which ranks wait, as ranks of the world, if these are not numbered alike.
+    /// The members of communicators in which ranks wait, as ranks of the world, if these are not
+    /// numbered alike.
     members: BTreeMap<u32, Arc<[usize]>>,
 }
 
@@ -71,8 +74,8 @@ pub struct WaitNow {
     pub wait: Wait,
     /// How long the rank has slept in it.
     pub waited: Duration,
-    /// What has the same number is waited for by one call, which ends when one of it has come. The rank waits for all its
-    /// calls.
+    /// What has the same number is waited for by one call, which ends when one of it has come. The
+    /// rank waits for all its calls.
     pub call: u64,
     peers: Option<Vec<usize>>,
     started: bool,
@@ -88,7 +91,8 @@ pub struct CollectiveNow {
     pub come: Vec<usize>,
     /// Those that do not, of its communicator.
     pub missing: Vec<usize>,
-    /// Whether it was started to be waited for later: who does not wait in it may have come all the same.
+    /// Whether it was started to be waited for later: who does not wait in it may have come all the
+    /// same.
     pub started: bool,
 }
 

@@ -1,8 +1,8 @@
 //! Every case of CCR has a test that bears its number, or a line that says how motet differs.
 //!
 //! The cases are numbered from 1 to 124. A test is a function with `#[test]` whose name contains
-//! `ccr_NNN`; a line is a row of the semantics' table of cases, which begins with their numbers: `| 7 |`,
-//! `| 61, 62 |`, `| 64 to 66 |`.
+//! `ccr_NNN`; a line is a row of the semantics' table of cases, which begins with their numbers:
+//! `| 7 |`, `| 61, 62 |`, `| 64 to 66 |`.
 
 use crate::source::Tree;
 use crate::tidy::Finding;

@@ -29,7 +29,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("motet-service-macros", &[]),
     ("motet-service", &["motet-comm", "motet-service-macros"]),
     ("motet-http", &["motet-service"]),
-    ("motet-mesh", &["motet-service"]),
+    ("motet-mesh", &["motet-ports"]),
     (
         "motet",
         &[
@@ -43,7 +43,10 @@ const BELOW: &[(&str, &[&str])] = &[
             "motet-patterns",
         ],
     ),
-    ("motet-python", &["motet", "motet-service", "motet-http", "motet-cli"]),
+    (
+        "motet-python",
+        &["motet", "motet-service", "motet-http", "motet-cli"],
+    ),
     ("motet-patterns", &["motet-comm"]),
     ("motet-problems", &["motet-search", "motet-sim"]),
     (

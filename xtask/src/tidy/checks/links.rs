@@ -48,7 +48,8 @@ fn fault(tree: &Tree, from: &str, link: &str) -> Option<String> {
     (!anchors(text).contains(anchor)).then(|| format!("`{target}` has no heading `#{anchor}`"))
 }
 
-/// Whether the link names a Rust item: such files are part of the documentation that rustdoc checks.
+/// Whether the link names a Rust item: such files are part of the documentation that rustdoc
+/// checks.
 fn is_item(from: &str, link: &str) -> bool {
     link.contains("::") && from.split('/').any(|folder| folder == "src")
 }

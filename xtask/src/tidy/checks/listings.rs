@@ -1,4 +1,5 @@
-//! Every example and every benchmark is listed where readers look for it, and what is listed exists.
+//! Every example and every benchmark is listed where readers look for it, and what is listed
+//! exists.
 
 use crate::source::Tree;
 use crate::tidy::Finding;

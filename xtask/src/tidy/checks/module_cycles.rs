@@ -1,112 +1,152 @@
-//! Modules inside a crate form no cycle.
+//! Modules inside a crate form no cycle, at any depth.
 //!
-//! A module is a file or folder directly below a crate's root; what it names with `crate::` or
-//! `super::`, also through a name that the root re-exports, is an edge. Test code does not count:
-//! tests may look everywhere. Nor does what the root itself defines.
+//! The children of a module, each with all that is below it, are the nodes; what one names of
+//! another with `crate::` or `super::`, also through a name that a module re-exports, is an edge.
+//! Test code does not count: tests may look everywhere. Nor does what a module itself defines for
+//! its children.
 
 use crate::source::{Module, NamedPath, Rust, Tree, named_paths};
 use crate::tidy::Finding;
+use crate::tidy::allow_list::AllowList;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// For each module the modules it names, with the first place where it does.
+const LIST: &str = "xtask/allow-cycles.txt";
+
+/// For each module the modules beside it that it names, with the first place where it does.
 type Graph = BTreeMap<String, BTreeMap<String, (String, usize)>>;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let roots: BTreeSet<&str> = tree
-        .modules()
-        .all()
-        .iter()
-        .map(|module| module.root.as_str())
-        .collect();
-    roots
-        .into_iter()
-        .flat_map(|root| cycles(&graph(tree, root)))
-        .collect()
+    let allowed = AllowList::read(tree, LIST);
+    let modules = tree.modules().all();
+    let roots: BTreeSet<&str> = modules.iter().map(|module| module.root.as_str()).collect();
+    let mut findings = Vec::new();
+    for root in roots {
+        for graph in Crate::of(tree, root).graphs().values() {
+            let cycles = cycles(graph).into_iter();
+            findings.extend(cycles.filter(|cycle| !allowed.allows(&cycle.path)));
+        }
+    }
+    findings.extend(allowed.findings());
+    findings
 }
 
-fn graph(tree: &Tree, root: &str) -> Graph {
-    let modules: Vec<&Module> = tree
-        .modules()
-        .all()
-        .iter()
-        .filter(|module| module.root == root)
-        .collect();
-    let top: BTreeSet<&str> = modules
-        .iter()
-        .filter_map(|m| m.path.first())
-        .map(String::as_str)
-        .collect();
-    let rust_of = |file: &str| tree.file(file).and_then(|file| file.rust.as_ref());
-    let exports = rust_of(root)
-        .map(|rust| exports(rust, &top))
-        .unwrap_or_default();
-    let mut graph = Graph::new();
-    for module in modules.iter().filter(|module| !module.test_only) {
-        let (Some(own), Some(rust)) = (module.path.first(), rust_of(&module.file)) else {
-            continue;
+/// The modules of one crate.
+struct Crate<'a> {
+    modules: Vec<(&'a Module, &'a Rust, Vec<NamedPath>)>,
+    paths: BTreeSet<&'a [String]>,
+    /// For each module the names that it brings into scope from below it, and from which module.
+    exports: BTreeMap<&'a [String], BTreeMap<String, BTreeSet<Vec<String>>>>,
+}
+
+impl<'a> Crate<'a> {
+    fn of(tree: &'a Tree, root: &str) -> Crate<'a> {
+        let all = tree.modules().all().iter();
+        let own = all.filter(|module| module.root == root && !module.test_only);
+        let modules: Vec<_> = own
+            .filter_map(|module| {
+                let rust = tree.file(&module.file)?.rust.as_ref()?;
+                let mut paths = named_paths(rust);
+                paths.retain(|path| !rust.in_test(path.offset));
+                Some((module, rust, paths))
+            })
+            .collect();
+        let paths = modules.iter().map(|(module, ..)| &module.path[..]);
+        let mut own = Crate {
+            paths: paths.collect(),
+            modules,
+            exports: BTreeMap::new(),
         };
-        for path in named_paths(rust)
-            .iter()
-            .filter(|path| !rust.in_test(path.offset))
-        {
-            let Some(name) = below_root(module, rust, path) else {
-                continue;
-            };
-            let named: Vec<&str> = match top.get(name) {
-                Some(module) => vec![module],
-                None if name == "*" => exports.values().flatten().copied().collect(),
-                None => exports.get(name).into_iter().flatten().copied().collect(),
-            };
-            for other in named.into_iter().filter(|other| other != own) {
-                let place = || (module.file.clone(), rust.line(path.offset));
-                graph
-                    .entry(own.clone())
-                    .or_default()
-                    .entry(other.to_owned())
-                    .or_insert_with(place);
+        let mut exports = BTreeMap::<_, BTreeMap<String, BTreeSet<_>>>::new();
+        for (module, rust, paths) in &own.modules {
+            for path in paths {
+                let Some(name) = &path.brings else { continue };
+                let from = own.place(&absolute(module, rust, path).0);
+                if from.len() > module.path.len() && from.starts_with(&module.path) {
+                    let names = exports.entry(&module.path[..]).or_default();
+                    names.entry(name.clone()).or_default().insert(from);
+                }
             }
         }
+        own.exports = exports;
+        own
     }
-    graph
-}
 
-/// Which modules the names that the root brings into scope come from.
-fn exports<'a>(root: &Rust, top: &BTreeSet<&'a str>) -> BTreeMap<String, BTreeSet<&'a str>> {
-    let mut exports = BTreeMap::<String, BTreeSet<&str>>::new();
-    for path in named_paths(root) {
-        let Some(name) = &path.brings else { continue };
-        let parts = path
-            .parts
-            .iter()
-            .map(String::as_str)
-            .skip_while(|part| matches!(*part, "self" | "crate"));
-        if let Some(module) = parts.into_iter().next().and_then(|first| top.get(first)) {
-            exports.entry(name.clone()).or_default().insert(module);
+    /// The deepest module that the path leads through.
+    fn place(&self, path: &[String]) -> Vec<String> {
+        let mut length = path.len();
+        while !self.paths.contains(&path[..length]) && length > 0 {
+            length -= 1;
         }
+        path[..length].to_vec()
     }
-    exports
+
+    /// The modules where what the path names may be defined.
+    fn places(&self, path: &[String]) -> Vec<Vec<String>> {
+        let place = self.place(path);
+        let names = self.exports.get(&place[..]);
+        let found: Vec<_> = match path.get(place.len()).map(String::as_str) {
+            None => Vec::new(),
+            Some("*") => names
+                .into_iter()
+                .flat_map(BTreeMap::values)
+                .flatten()
+                .cloned()
+                .collect(),
+            Some(name) => names
+                .and_then(|names| names.get(name))
+                .into_iter()
+                .flatten()
+                .cloned()
+                .collect(),
+        };
+        if found.is_empty() { vec![place] } else { found }
+    }
+
+    /// The graph of the children of each module.
+    fn graphs(&self) -> BTreeMap<Vec<String>, Graph> {
+        let mut graphs = BTreeMap::<Vec<String>, Graph>::new();
+        for (module, rust, paths) in &self.modules {
+            for path in paths {
+                let (parts, is_absolute) = absolute(module, rust, path);
+                for place in self.places(&parts).iter().filter(|_| is_absolute) {
+                    let same = module.path.iter().zip(place);
+                    let same = same.take_while(|(one, other)| one == other).count();
+                    let (Some(own), Some(_)) = (module.path.get(same), place.get(same)) else {
+                        continue;
+                    };
+                    let graph = graphs.entry(place[..same].to_vec()).or_default();
+                    let from = [&place[..same], std::slice::from_ref(own)].concat();
+                    let others = graph.entry(from.join("::")).or_default();
+                    others
+                        .entry(place[..=same].join("::"))
+                        .or_insert_with(|| (module.file.clone(), rust.line(path.offset)));
+                }
+            }
+        }
+        graphs
+    }
 }
 
-/// The first name below the crate's root of a path that starts at the root.
-fn below_root<'a>(module: &Module, rust: &Rust, path: &'a NamedPath) -> Option<&'a str> {
-    let first = path.parts.first()?;
-    if first == "crate" {
-        return path.parts.get(1).map(String::as_str);
-    }
-    let ups = path
+/// The path from the crate's root, and whether it says so itself; else it begins where it stands.
+fn absolute(module: &Module, rust: &Rust, path: &NamedPath) -> (Vec<String>, bool) {
+    let mut parts = path
         .parts
         .iter()
         .skip_while(|part| *part == "self")
-        .take_while(|part| *part == "super")
-        .count();
-    let depth = module.path.len() + rust.inline_modules(path.offset).len();
-    if ups == 0 || ups != depth {
-        return None;
+        .peekable();
+    if parts.next_if(|part| *part == "crate").is_some() {
+        return (parts.cloned().collect(), true);
     }
-    path.parts
-        .iter()
-        .find(|part| *part != "self" && *part != "super")
-        .map(String::as_str)
+    let mut base = module.path.clone();
+    let inline = rust.inline_modules(path.offset);
+    base.extend(inline.into_iter().map(str::to_owned));
+    let mut goes_up = false;
+    while parts.next_if(|part| *part == "super").is_some() {
+        goes_up = true;
+        base.pop();
+    }
+    base.extend(parts.cloned());
+    (base, goes_up)
 }
 
 /// One finding for each set of modules that name each other: the shortest cycle through its first.
@@ -233,6 +273,26 @@ mod tests {
             ("a/src/y.rs", "mod inner { use super::super::x; }"),
         ];
         assert_eq!(found(&up).len(), 1);
+    }
+
+    #[test]
+    fn modules_below_a_module_form_no_cycle_either() {
+        let files = [
+            ("a/src/lib.rs", "mod x;"),
+            (
+                "a/src/x.rs",
+                "mod one; mod two; pub(crate) use two::Two; struct Own;",
+            ),
+            ("a/src/x/one.rs", "use super::Two;"),
+            (
+                "a/src/x/two.rs",
+                "use super::Own; use crate::x::one::deep::f;",
+            ),
+        ];
+        let cycle = "modules form a cycle: x::one -> x::two (a/src/x/one.rs:1), x::two -> x::one (a/src/x/two.rs:1)";
+        assert_eq!(found(&files), [cycle]);
+        let named = (LIST, "a/src/x/  they are two halves of one step\n");
+        assert!(found(&[files[0], files[1], files[2], files[3], named]).is_empty());
     }
 
     #[test]

@@ -119,7 +119,8 @@ async fn measure(
     Ok(took.as_secs_f64() * 1e6 / (group * groups) as f64)
 }
 
-/// Microseconds of a message to a task of tokio on one worker: a queue of requests, each with its oneshot.
+/// Microseconds of a message to a task of tokio on one worker: a queue of requests, each with its
+/// oneshot.
 pub(crate) fn on_tokio(group: usize, groups: usize) -> Result<f64, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)

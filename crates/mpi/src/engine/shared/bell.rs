@@ -7,9 +7,10 @@
 //!  3  if the bell is armed: ring it       c  look into the rings; if nothing is there, sleep
 //! ```
 //!
-//! Of two SeqCst fences one comes first: either 3 sees a, or c sees 1. Who rings disarms the bell, so that a
-//! process that is slow to wake costs the others one call of the system. The system sleeps only if the bell is still armed. A process
-//! that is killed between 1 and 3 rings nobody: therefore nobody sleeps without a limit.
+//! Of two SeqCst fences one comes first: either 3 sees a, or c sees 1. Who rings disarms the bell,
+//! so that a process that is slow to wake costs the others one call of the system. The system
+//! sleeps only if the bell is still armed. A process that is killed between 1 and 3 rings nobody:
+//! therefore nobody sleeps without a limit.
 
 use super::ring::Memory;
 use motet_sync::atomic::{AtomicU32, Ordering, fence};
@@ -48,7 +49,8 @@ fn disarm(memory: &impl Bell) {
     }
 }
 
-/// Sleeps until somebody rings, but not longer than this; not at all if `has_come` says that there is something.
+/// Sleeps until somebody rings, but not longer than this; not at all if `has_come` says that there
+/// is something.
 pub(super) fn wait(memory: &impl Bell, limit: Duration, has_come: impl FnOnce() -> bool) {
     memory.bell().store(ARMED, Ordering::Relaxed);
     // As the module says.

@@ -1,7 +1,8 @@
 //! Bytes in memory that two processes see.
 //!
-//! A message's stamp hands its bytes over, so that only one process has to do with them at a time: they are copied as
-//! any memory, many at once. (Words that are written as atomic ones the compiler copies one by one.)
+//! A message's stamp hands its bytes over, so that only one process has to do with them at a time:
+//! they are copied as any memory, many at once. (Words that are written as atomic ones the compiler
+//! copies one by one.)
 
 #[cfg(not(motet_loom))]
 use motet_comm::streamed;
@@ -11,7 +12,8 @@ use motet_sync::atomic::Ordering;
 #[cfg(not(motet_loom))]
 use std::ptr;
 
-/// Writes the bytes to the words, behind so many bytes from the first on; `past` the caches or through them.
+/// Writes the bytes to the words, behind so many bytes from the first on; `past` the caches or
+/// through them.
 #[inline]
 #[cfg(not(motet_loom))]
 pub(super) fn copy_in(bytes: &[u8], words: &[AtomicU64], behind: usize, past: bool) {
@@ -19,9 +21,10 @@ pub(super) fn copy_in(bytes: &[u8], words: &[AtomicU64], behind: usize, past: bo
     assert!(room.is_some_and(|room| bytes.len() <= room));
     // SAFETY: it is within the words or at their end, as the assertion says.
     let to = unsafe { words.as_ptr().cast::<u8>().cast_mut().add(behind) };
-    // SAFETY: there is room, which the assertion says, and atomic words may be written through a shared reference. Nobody
-    // reads these before the stamp says that they are written, nor writes them; if a process that misbehaves does, it
-    // reads or makes other bytes, and any bytes are a payload.
+    // SAFETY: there is room, which the assertion says, and atomic words may be written through a
+    // shared reference. Nobody reads these before the stamp says that they are written, nor writes
+    // them; if a process that misbehaves does, it reads or makes other bytes, and any bytes are a
+    // payload.
     unsafe {
         match past {
             false => ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()),
@@ -38,8 +41,8 @@ pub(super) fn copy_out(words: &[AtomicU64], bytes: usize, to: &mut Vec<u8>) {
     assert!(bytes <= size_of_val(words));
     to.reserve(bytes);
     let begin = to.len();
-    // SAFETY: as `copy_in`: the bytes are there and nobody writes them until this is done; there is room for them behind
-    // those that are in `to`.
+    // SAFETY: as `copy_in`: the bytes are there and nobody writes them until this is done; there is
+    // room for them behind those that are in `to`.
     unsafe {
         let room = to.as_mut_ptr().add(begin);
         ptr::copy_nonoverlapping(words.as_ptr().cast::<u8>(), room, bytes);

@@ -1,7 +1,7 @@
 //! Memory that several processes of a machine see.
 //!
-//! It has no name: it is a file of memory (`memfd_create`), which the others open as a file of this process (`/proc`)
-//! while that is held open. So nothing is left behind, however the processes end.
+//! It has no name: it is a file of memory (`memfd_create`), which the others open as a file of this
+//! process (`/proc`) while that is held open. So nothing is left behind, however the processes end.
 
 use super::bell::Bell;
 use super::ring::Memory;
@@ -101,9 +101,10 @@ mod imp {
     impl Memory for Segment {
         #[inline]
         fn words(&self) -> &[AtomicU64] {
-            // SAFETY: so many words are mapped there until `self` is dropped, at the beginning of a page. Atomics may
-            // hold any bytes, and be written through other mappings, here and in other processes; payloads are copied by whom
-            // a stamp has given them to, as `bytes.rs` says.
+            // SAFETY: so many words are mapped there until `self` is dropped, at the beginning of a
+            // page. Atomics may hold any bytes, and be written through other mappings, here and in
+            // other processes; payloads are copied by whom a stamp has given them to, as `bytes.rs`
+            // says.
             unsafe { std::slice::from_raw_parts(self.start.cast(), self.words) }
         }
     }
@@ -112,8 +113,8 @@ mod imp {
         #[cfg(not(motet_loom))]
         #[inline]
         fn bell(&self) -> &AtomicU32 {
-            // SAFETY: so many words are mapped there until `self` is dropped, as `map` makes sure. All processes use these
-            // bytes as an atomic of this size only.
+            // SAFETY: so many words are mapped there until `self` is dropped, as `map` makes sure.
+            // All processes use these bytes as an atomic of this size only.
             unsafe { &*self.start.cast::<u64>().add(BELL).cast::<AtomicU32>() }
         }
 
@@ -129,7 +130,8 @@ mod imp {
                 tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
                 tv_nsec: limit.subsec_nanos().into(),
             };
-            // It ends early where a signal comes or the value has changed: whoever sleeps looks again.
+            // It ends early where a signal comes or the value has changed: whoever sleeps looks
+            // again.
             let _ = futex::wait(self.bell(), futex::Flags::empty(), value, Some(&limit));
         }
 
@@ -138,7 +140,8 @@ mod imp {
 
         #[cfg(not(motet_loom))]
         fn wake(&self) {
-            // It cannot fail for memory that is mapped; if it did, the other would wake at its limit.
+            // It cannot fail for memory that is mapped; if it did, the other would wake at its
+            // limit.
             let _ = futex::wake(self.bell(), futex::Flags::empty(), 1);
         }
 
@@ -146,7 +149,8 @@ mod imp {
         fn wake(&self) {}
     }
 
-    // SAFETY: the mapping belongs to the process, not to a thread, and is used as atomics, and as bytes that a stamp hands over.
+    // SAFETY: the mapping belongs to the process, not to a thread, and is used as atomics, and as
+    // bytes that a stamp hands over.
     unsafe impl Send for Segment {}
     // SAFETY: as above.
     unsafe impl Sync for Segment {}
@@ -154,7 +158,8 @@ mod imp {
     impl Drop for Segment {
         fn drop(&mut self) {
             // SAFETY: this is the mapping that was made, and no borrow of it is left.
-            // It cannot fail for a whole mapping; if it did, the memory would stay until the process ends.
+            // It cannot fail for a whole mapping; if it did, the memory would stay until the
+            // process ends.
             let _ = unsafe { munmap(self.start, self.words * 8) };
         }
     }

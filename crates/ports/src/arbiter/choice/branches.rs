@@ -1,4 +1,5 @@
-//! The branches of a choice before they are registered: a tuple of different types, or a list of one.
+//! The branches of a choice before they are registered: a tuple of different types, or a list of
+//! one.
 
 use crate::activation::{Active, Attach};
 use crate::outlet::Outlet;
@@ -10,8 +11,8 @@ pub trait Branches {
     /// The branches until they are registered.
     type Held: Held;
 
-    /// Keeps the branches until the choice is registered. Those that cannot be kept go to work here, each with an
-    /// outlet of its own.
+    /// Keeps the branches until the choice is registered. Those that cannot be kept go to work
+    /// here, each with an outlet of its own.
     fn hold(self, outlet: &dyn Fn() -> Outlet) -> Self::Held;
 
     /// How many there are.
@@ -20,8 +21,8 @@ pub trait Branches {
 
 /// Branches that are to be registered.
 pub trait Held: Send + 'static {
-    /// Makes the branches that go to work, each with an outlet of its own and just before it is shown to `visit`,
-    /// while its [`Attach::Ports`] are kept; in order, until that says `false`.
+    /// Makes the branches that go to work, each with an outlet of its own and just before it is
+    /// shown to `visit`, while its [`Attach::Ports`] are kept; in order, until that says `false`.
     fn each(&mut self, outlet: &impl Fn() -> Outlet, visit: &mut impl Visit) -> bool;
 }
 

@@ -4,16 +4,16 @@ use crate::activation::Active;
 use crate::claim::Claim;
 use std::sync::{Arc, Weak};
 
-/// The branches that have begun to register, which live as long as they are on their ports. A branch
-/// begins only before the choice settles, so whoever settles knows whom to look at.
+/// The branches that have begun to register, which live as long as they are on their ports. A
+/// branch begins only before the choice settles, so whoever settles knows whom to look at.
 ///
 /// ```text
 ///   registering:  begin ──> on its port ──> decided meanwhile? it leaves again
 ///   settling:     decide ──> settle ──> those that have begun leave
 /// ```
 ///
-/// A branch that both miss (it was looked for before it came to its port) finds the choice decided: the lock of
-/// its port, which both have held, orders that.
+/// A branch that both miss (it was looked for before it came to its port) finds the choice decided:
+/// the lock of its port, which both have held, orders that.
 #[derive(Default)]
 pub(super) struct Roster {
     /// As many as most choices have; the others are behind them.

@@ -20,9 +20,9 @@ pub struct Entered<'a> {
 
 /// # Handlers without items
 impl ActiveInterleave {
-    /// Begins a concurrent handler on the calling thread, if it need not wait: nobody is alone, and no exclusive or
-    /// teardown item waits. No item, no task and no queue take part. The handler should be short, and call nothing
-    /// that waits.
+    /// Begins a concurrent handler on the calling thread, if it need not wait: nobody is alone, and
+    /// no exclusive or teardown item waits. No item, no task and no queue take part. The handler
+    /// should be short, and call nothing that waits.
     ///
     /// ```
     /// use motet_dispatch::Inline;
@@ -52,9 +52,9 @@ impl ActiveInterleave {
         }
     }
 
-    /// Begins an exclusive handler on the calling thread, if it need not wait: no handler runs, and none waits. Items
-    /// that come meanwhile wait, in their order, until this is dropped. Otherwise as
-    /// [`ActiveInterleave::try_concurrent`].
+    /// Begins an exclusive handler on the calling thread, if it need not wait: no handler runs, and
+    /// none waits. Items that come meanwhile wait, in their order, until this is dropped. Otherwise
+    /// as [`ActiveInterleave::try_concurrent`].
     #[inline]
     pub fn try_exclusive(&self) -> Option<Entered<'_>> {
         let taken = self.0.floor.try_take();

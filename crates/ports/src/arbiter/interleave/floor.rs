@@ -10,13 +10,13 @@
 //!    Done <── the teardown handler has run ── Taken <── all is quiet ── Collecting <───┘ all are off their ports
 //! ```
 //!
-//! While the floor is `Open` concurrent tasks enter without a lock: they count themselves among the crowd
-//! (`crowd.rs`). In every other phase its word is raised: those who enter
+//! While the floor is `Open` concurrent tasks enter without a lock: they count themselves among the
+//! crowd (`crowd.rs`). In every other phase its word is raised: those who enter
 //! are held, and those who leave look, under the lock, whether they were the last.
 //!
-//! Whoever has the floor is one thread (a turn, see `shared.rs`) or one async handler; what it gives up it
-//! hands to the next by what a call returns ([`Next`]). There is one node `N` for turns: here while no turn
-//! is queued.
+//! Whoever has the floor is one thread (a turn, see `shared.rs`) or one async handler; what it
+//! gives up it hands to the next by what a call returns ([`Next`]). There is one node `N` for
+//! turns: here while no turn is queued.
 
 mod at_once;
 
@@ -67,8 +67,8 @@ impl<N> Floor<N> {
 
 /// Concurrent tasks.
 impl<N> Floor<N> {
-    /// A worker has a task in hand, which is `counted` if it has begun in a calm that was over then. It is run now, or
-    /// held; one that was let in before is never held.
+    /// A worker has a task in hand, which is `counted` if it has begun in a calm that was over
+    /// then. It is run now, or held; one that was let in before is never held.
     pub(super) fn enter(
         &self,
         counted: bool,
@@ -168,8 +168,8 @@ impl<N> Floor<N> {
 
     /// Nothing runs, and no task is on its way: all are held here.
     fn is_quiet(&self, state: &State<N>) -> bool {
-        // In this order: who begins between the two looks was on its way at the first. The other way round it
-        // would be missed by both, and be held when everything has been brought back.
+        // In this order: who begins between the two looks was on its way at the first. The other
+        // way round it would be missed by both, and be held when everything has been brought back.
         self.crowd.on_their_way() == state.held.len() && !self.anyone_runs()
     }
 }
@@ -205,8 +205,8 @@ impl<N> Floor<N> {
         }
     }
 
-    /// What a turn on `queue`, which has the floor, does next; `left` is what it has not run of what it was
-    /// given before. Its node stays here when the turn is over.
+    /// What a turn on `queue`, which has the floor, does next; `left` is what it has not run of
+    /// what it was given before. Its node stays here when the turn is over.
     pub(super) fn step(
         &self,
         queue: &QueueHandle,
@@ -251,7 +251,8 @@ impl<N> Floor<N> {
         self.decide(&mut state)
     }
 
-    /// All members are off their ports. `true`: nothing runs and nothing is on its way, the turn goes on.
+    /// All members are off their ports. `true`: nothing runs and nothing is on its way, the turn
+    /// goes on.
     pub(super) fn collect(&self, node: &mut Option<N>) -> bool {
         let mut state = self.state.lock();
         state.off = true;
@@ -323,8 +324,8 @@ impl<N> Floor<N> {
         }
     }
 
-    /// Its task's first run has ended. `true`: it has ended too. `false`: it has the floor, and `left`,
-    /// which the turn has not run, and the turn's node are here.
+    /// Its task's first run has ended. `true`: it has ended too. `false`: it has the floor, and
+    /// `left`, which the turn has not run, and the turn's node are here.
     pub(super) fn ran(
         &self,
         queue: &QueueHandle,

@@ -1,7 +1,8 @@
-//! The exclusive handler that runs: whether it ends with its task's first run, or stays because it is async.
+//! The exclusive handler that runs: whether it ends with its task's first run, or stays because it
+//! is async.
 //!
-//! Two may end it at once: the turn that began it, whose first run is over, and the handler's future,
-//! which may end on another thread. The second of the two goes on with the floor.
+//! Two may end it at once: the turn that began it, whose first run is over, and the handler's
+//! future, which may end on another thread. The second of the two goes on with the floor.
 
 use motet_sync::atomic::{AtomicU8, Ordering};
 
@@ -34,7 +35,8 @@ impl Guest {
 
     /// Its task's first run has ended. `true`: it goes on, with the floor.
     pub(super) fn takes_over(&self) -> bool {
-        // AcqRel: what the turn left behind is seen by whoever ends the handler, and the other way round.
+        // AcqRel: what the turn left behind is seen by whoever ends the handler, and the other way
+        // round.
         let away = self
             .0
             .compare_exchange(STAYS, AWAY, Ordering::AcqRel, Ordering::Acquire);

@@ -1,8 +1,9 @@
-//! Models of an interleave without ports: who has the floor, and that what one wrote the next one sees.
+//! Models of an interleave without ports: who has the floor, and that what one wrote the next one
+//! sees.
 //!
-//! Tasks go to a queue that keeps them; every thread runs what it finds there. Handlers write what they
-//! are at, and look what the others wrote, without any order of their own: the model checker shows them
-//! old values too, unless the interleave orders one handler before the other.
+//! Tasks go to a queue that keeps them; every thread runs what it finds there. Handlers write what
+//! they are at, and look what the others wrote, without any order of their own: the model checker
+//! shows them old values too, unless the interleave orders one handler before the other.
 
 use super::ActiveInterleave;
 use super::group::{Group, Kind};
@@ -303,8 +304,8 @@ fn loom_in_turns() {
 fn loom_teardown_against_exclusive_and_concurrent() {
     loom::model(|| {
         let stage = Stage::new(Fairness::default());
-        // Posted under the locks of ports from which the teardown takes the members: here they are in
-        // before it begins, and run at any time.
+        // Posted under the locks of ports from which the teardown takes the members: here they are
+        // in before it begins, and run at any time.
         stage.post(Kind::Concurrent);
         stage.post(Kind::Exclusive);
         let others = [stage.thread(0, &[]), stage.thread(1, &[Kind::Teardown])];
@@ -330,7 +331,8 @@ fn loom_teardown_against_teardown() {
     });
 }
 
-/// An async exclusive handler ends while the turn that began it is still at it: the floor goes on, once.
+/// An async exclusive handler ends while the turn that began it is still at it: the floor goes on,
+/// once.
 #[test]
 fn loom_an_async_handler_ends_against_its_turn() {
     loom::model(|| {
@@ -363,7 +365,8 @@ fn loom_a_task_is_lost_against_the_teardown() {
     });
 }
 
-/// Handlers that begin at once against tasks of both groups: alone is alone, and nothing is forgotten.
+/// Handlers that begin at once against tasks of both groups: alone is alone, and nothing is
+/// forgotten.
 #[test]
 fn loom_at_once_against_tasks() {
     for kind in [Kind::Concurrent, Kind::Exclusive] {

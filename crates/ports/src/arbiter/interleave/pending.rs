@@ -8,8 +8,9 @@ use std::sync::Arc;
 /// A task and the queue on which it is to run.
 pub(super) type Work = (QueueHandle, Task);
 
-/// First in first out. The tasks hang in lists by their own links; only where the queue changes from
-/// one task to the next does a new list begin. So it allocates nothing as long as there is one queue.
+/// First in first out. The tasks hang in lists by their own links; only where the queue changes
+/// from one task to the next does a new list begin. So it allocates nothing as long as there is one
+/// queue.
 #[derive(Default)]
 pub(super) struct Pending {
     /// None is empty but maybe a single one.

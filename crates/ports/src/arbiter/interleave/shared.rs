@@ -1,8 +1,9 @@
-//! What the groups of an interleave share: the floor, the members, and the turns that run exclusive work.
+//! What the groups of an interleave share: the floor, the members, and the turns that run exclusive
+//! work.
 //!
-//! A turn is a task like others. It runs up to [`TURN`] exclusive tasks, one after the other, without
-//! going through the queue for each; then it queues itself again behind what waits there, so the other
-//! tasks of the dispatcher get their share.
+//! A turn is a task like others. It runs up to [`TURN`] exclusive tasks, one after the other,
+//! without going through the queue for each; then it queues itself again behind what waits there,
+//! so the other tasks of the dispatcher get their share.
 
 use super::floor::Floor;
 use super::next::{Next, Step};
@@ -28,7 +29,8 @@ pub(super) struct Shared {
     members: Mutex<Members>,
 }
 
-/// All that are at work, and some that are gone: they are forgotten when there may be as many of them.
+/// All that are at work, and some that are gone: they are forgotten when there may be as many of
+/// them.
 #[derive(Default)]
 struct Members {
     list: Vec<Weak<dyn Active>>,
@@ -210,7 +212,8 @@ impl Shared {
         self.floor.ran(queue, left, node)
     }
 
-    /// A turn will not run: its queue has given it up. What waits for that queue goes back to its ports.
+    /// A turn will not run: its queue has given it up. What waits for that queue goes back to its
+    /// ports.
     fn lose_turn(self: &Arc<Self>, queue: &QueueHandle) {
         let back = self.floor.withdraw(queue);
         bring_back(back.into_iter().map(|task| (Arc::clone(queue), task)));
@@ -225,8 +228,8 @@ impl Members {
     const LEAST: usize = 16;
 }
 
-/// Brings items of tasks that hold room back to their ports, oldest first. Who does that has the floor, or
-/// others' tasks in hand: a destructor or a waker that panics there must not keep it.
+/// Brings items of tasks that hold room back to their ports, oldest first. Who does that has the
+/// floor, or others' tasks in hand: a destructor or a waker that panics there must not keep it.
 fn bring_back(tasks: impl IntoIterator<Item = Work>) {
     for (queue, task) in tasks {
         queue.guarded(|| queue.release());

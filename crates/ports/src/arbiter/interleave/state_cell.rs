@@ -1,8 +1,9 @@
 //! The state of an interleave, and who has it.
 //!
-//! The groups decide who may have it: many who read, or one who writes, or the teardown handler. The cell
-//! only hands it out, and relies on no group for memory safety: the state lies in an `Arc`, of which each
-//! reader has a clone, and a writer the only one. Its lock is held for a few instructions.
+//! The groups decide who may have it: many who read, or one who writes, or the teardown handler.
+//! The cell only hands it out, and relies on no group for memory safety: the state lies in an
+//! `Arc`, of which each reader has a clone, and a writer the only one. Its lock is held for a few
+//! instructions.
 
 use crate::parent::LongPass;
 use motet_sync::Mutex;
@@ -11,16 +12,16 @@ use std::mem;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-/// The state of an interleave for an async concurrent handler, which may keep it over its awaits. The
-/// handler counts as running until its future has ended and this has been dropped.
+/// The state of an interleave for an async concurrent handler, which may keep it over its awaits.
+/// The handler counts as running until its future has ended and this has been dropped.
 pub struct SharedState<S> {
     // Dropped before the pass, which lets others in.
     state: Arc<S>,
     _pass: Option<Arc<LongPass>>,
 }
 
-/// The state of an interleave for an async exclusive handler, which may keep it over its awaits. The
-/// handler counts as running until its future has ended and this has been dropped.
+/// The state of an interleave for an async exclusive handler, which may keep it over its awaits.
+/// The handler counts as running until its future has ended and this has been dropped.
 pub struct Exclusive<S> {
     // Dropped before the pass, which lets others in.
     state: Taken<S>,

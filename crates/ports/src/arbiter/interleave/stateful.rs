@@ -14,7 +14,8 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-/// An [`Interleave`] that owns the state which its handlers share; made by [`Interleave::with_state`].
+/// An [`Interleave`] that owns the state which its handlers share; made by
+/// [`Interleave::with_state`].
 ///
 /// | group | sync handlers get | async handlers get |
 /// |---|---|---|
@@ -22,12 +23,13 @@ use std::sync::Arc;
 /// | exclusive | `&mut S` | [`Exclusive<S>`](Exclusive), which derefs to `S`, also mutably |
 /// | teardown | `S` | `S` |
 ///
-/// Each handler takes from a [source](IntoSource) for as long as the interleave is at work; a teardown
-/// handler takes once. Everything else is as with an interleave without state.
+/// Each handler takes from a [source](IntoSource) for as long as the interleave is at work; a
+/// teardown handler takes once. Everything else is as with an interleave without state.
 ///
-/// After a panic of an exclusive handler the state is as the handler left it, and the interleave goes
-/// on: it is not poisoned. State that must not be seen half changed is changed in one step at the end, or
-/// has a mark of its own. The state is dropped by the teardown handler, or with the last member.
+/// After a panic of an exclusive handler the state is as the handler left it, and the interleave
+/// goes on: it is not poisoned. State that must not be seen half changed is changed in one step at
+/// the end, or has a mark of its own. The state is dropped by the teardown handler, or with the
+/// last member.
 ///
 /// ```
 /// use motet_dispatch::Inline;
@@ -85,8 +87,8 @@ struct Sourced<I> {
 }
 
 impl Interleave {
-    /// An interleave that owns `state`: its concurrent handlers get `&S`, its exclusive ones `&mut S`, its
-    /// teardown handler `S`.
+    /// An interleave that owns `state`: its concurrent handlers get `&S`, its exclusive ones
+    /// `&mut S`, its teardown handler `S`.
     pub fn with_state<S: Send + Sync + 'static>(state: S) -> StatefulInterleave<S> {
         StatefulInterleave {
             cell: StateCell::new(state),
@@ -142,8 +144,8 @@ impl<S: Send + Sync + 'static> StatefulInterleave<S> {
         self.with(Kind::Exclusive, source, Box::new(handler))
     }
 
-    /// Adds a handler that runs last, alone, once, and gets the state itself. Of several teardown members
-    /// one runs: the first whose items come.
+    /// Adds a handler that runs last, alone, once, and gets the state itself. Of several teardown
+    /// members one runs: the first whose items come.
     pub fn teardown<P: IntoSource>(
         self,
         source: P,
@@ -306,8 +308,8 @@ where
     }
 }
 
-/// Starts an async handler. Its pass belongs to the future and to the state that it gets: the last of the
-/// two to go lets others in.
+/// Starts an async handler. Its pass belongs to the future and to the state that it gets: the last
+/// of the two to go lets others in.
 fn start<Fut: Future<Output = ()> + Send + 'static>(
     queue: &QueueHandle,
     pass: Option<Pass<'_>>,

@@ -1,9 +1,10 @@
 //! What follows from who waits for whom: who cannot go on, and round which cycles.
 //!
-//! Ranks, and what they wait for where that is several ranks, are nodes. A rank can go on when all its calls can; a call
-//! that takes one of several things when one can, a collective when all that have not come can. Who runs can go on, who
-//! has finished sends nothing more. What can go on is found from those who run, backwards; the rest is stuck. (Deadlock
-//! in systems of and-or requests: E. Knapp, Deadlock detection in distributed databases, ACM Computing Surveys 19(4), 1987.)
+//! Ranks, and what they wait for where that is several ranks, are nodes. A rank can go on when all
+//! its calls can; a call that takes one of several things when one can, a collective when all that
+//! have not come can. Who runs can go on, who has finished sends nothing more. What can go on is
+//! found from those who run, backwards; the rest is stuck. (Deadlock in systems of and-or requests:
+//! E. Knapp, Deadlock detection in distributed databases, ACM Computing Surveys 19(4), 1987.)
 
 use super::{Collective, CollectiveNow, RankNow, WaitGraph, WaitNow};
 use crate::address::Source;
@@ -35,8 +36,9 @@ enum Shared {
 }
 
 impl WaitGraph {
-    /// The ranks that cannot go on: whatever those do that run, they wait for each other, or for some that have finished.
-    /// Unless a message to one of them is on its way, or a rank that runs sends one to a rank that does not wait for it.
+    /// The ranks that cannot go on: whatever those do that run, they wait for each other, or for
+    /// some that have finished. Unless a message to one of them is on its way, or a rank that runs
+    /// sends one to a rank that does not wait for it.
     #[must_use]
     pub fn stuck(&self) -> Vec<usize> {
         let knots = Knots::of(self);
@@ -44,8 +46,8 @@ impl WaitGraph {
         waiting.filter(|&rank| !knots.free[rank]).collect()
     }
 
-    /// Cycles of ranks that cannot go on, each waiting for the next and the last for the first. Every rank that cannot go on
-    /// leads to one of them, or to a rank that has finished.
+    /// Cycles of ranks that cannot go on, each waiting for the next and the last for the first.
+    /// Every rank that cannot go on leads to one of them, or to a rank that has finished.
     #[must_use]
     pub fn cycles(&self) -> Vec<Vec<usize>> {
         Knots::of(self).cycles(self.ranks.len())
@@ -243,7 +245,8 @@ impl Knots {
 
     /// From each rank that is stuck to one that keeps it: where that comes round, it is a cycle.
     fn cycles(&self, size: usize) -> Vec<Vec<usize>> {
-        // The first two things that keep each node: a rank that waits for anybody is kept by somebody else.
+        // The first two things that keep each node: a rank that waits for anybody is kept by
+        // somebody else.
         let keeps = |node: &Node| {
             let leads_on =
                 |&child: &usize| !self.free[child] && !self.nodes[child].children.is_empty();

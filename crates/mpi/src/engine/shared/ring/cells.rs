@@ -68,7 +68,8 @@ impl<M: Memory> Ring<M> {
         }
     }
 
-    /// Writes these of the pieces' bytes from this word on, round the end; `past` the caches or through them.
+    /// Writes these of the pieces' bytes from this word on, round the end; `past` the caches or
+    /// through them.
     #[inline]
     pub(super) fn copy_in(&self, pieces: &[&[u8]], bytes: Range<usize>, begin: usize, past: bool) {
         let (data, mut at, mut before) = (self.data(), begin * 8, 0);

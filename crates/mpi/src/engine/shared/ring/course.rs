@@ -1,9 +1,10 @@
 //! Which way the bytes of long frames go: through the caches or past them.
 //!
-//! Where both processes' cores share a cache, one finds there what the other has written. Where they share none, each line
-//! that is written is first taken back from the other core, and few at a time: it is quicker to write past the caches, to
-//! memory, from where the other core reads. How the cores lie no process knows, and a host may move them. So a sender
-//! measures a frame now and then.
+//! Where both processes' cores share a cache, one finds there what the other has written. Where
+//! they share none, each line that is written is first taken back from the other core, and few at a
+//! time: it is quicker to write past the caches, to memory, from where the other core reads. How
+//! the cores lie no process knows, and a host may move them. So a sender measures a frame now and
+//! then.
 
 use super::frame::LINE;
 use std::time::{Duration, Instant};
@@ -21,15 +22,18 @@ pub(super) struct Course {
 /// Frames with so many bytes and more are long.
 const LONG: usize = 4 * 1024;
 
-/// Time for a line that another core gives back soon enough: cores that share a cache take 1 to 4 ns, others 20 to 30.
+/// Time for a line that another core gives back soon enough: cores that share a cache take 1 to 4
+/// ns, others 20 to 30.
 const LINE_NS: u128 = 8;
 
-/// After so many frames one is measured: through the caches, which costs those that go past them something.
+/// After so many frames one is measured: through the caches, which costs those that go past them
+/// something.
 const EVERY: u32 = 16;
 const EVERY_PAST: u32 = 256;
 
 impl Course {
-    /// Writes so many bytes of a frame by `write`, which is told whether they are to go past the caches.
+    /// Writes so many bytes of a frame by `write`, which is told whether they are to go past the
+    /// caches.
     #[inline]
     pub(super) fn write(&mut self, bytes: usize, write: impl FnOnce(bool)) {
         if bytes < LONG {

@@ -7,8 +7,8 @@ pub(super) const CELL: usize = 8;
 /// Bytes of a cell.
 pub(super) const LINE: usize = CELL * 8;
 
-/// What a frame is, in the highest byte of its stamp; below stands the number of its cell, as far as it fits, and in the
-/// lowest bits how many bytes the frame carries.
+/// What a frame is, in the highest byte of its stamp; below stands the number of its cell, as far
+/// as it fits, and in the lowest bits how many bytes the frame carries.
 pub(super) const WHOLE: u64 = 1;
 pub(super) const FIRST: u64 = 2;
 pub(super) const REST: u64 = 3;

@@ -37,7 +37,8 @@ impl Bell for Few {
         &self.bell
     }
 
-    /// Without the limit: who sleeps must be woken. The system looks at the value while nobody can wake.
+    /// Without the limit: who sleeps must be woken. The system looks at the value while nobody can
+    /// wake.
     fn sleep(&self, value: u32, _: Duration) {
         let mut woken = self.woken.lock();
         if self.bell.load(Ordering::Relaxed) != value {

@@ -11,7 +11,8 @@ use motet_sync::spin_loop;
 const LOOKS: u32 = if cfg!(motet_loom) { 1 } else { 64 };
 
 impl<N> Floor<N> {
-    /// A concurrent handler begins, if nobody is alone or wants to be. It ends with [`Floor::leave`].
+    /// A concurrent handler begins, if nobody is alone or wants to be. It ends with
+    /// [`Floor::leave`].
     pub(in crate::arbiter::interleave) fn try_enter(&self) -> Result<(), Next<N>> {
         // Counted as sent off, too: the end waits until as many have begun as were sent.
         if self.crowd.is_raised() || !self.crowd.lets_off() {
@@ -39,7 +40,8 @@ impl<N> Floor<N> {
         Err(self.hand_over(&mut state))
     }
 
-    /// An exclusive handler begins, if nothing runs and nothing waits. It ends with [`Floor::end_brief`].
+    /// An exclusive handler begins, if nothing runs and nothing waits. It ends with
+    /// [`Floor::end_brief`].
     pub(in crate::arbiter::interleave) fn try_take(&self) -> bool {
         for _ in 0..LOOKS {
             if !self.crowd.is_raised() {

@@ -1,0 +1,166 @@
+//! The console in a browser, against a node that lives.
+
+use crate::browser::Page;
+use crate::till::Shop;
+use serde_json::json;
+
+const VIEWS: [&str; 8] = [
+    "services",
+    "service/till",
+    "live",
+    "waiting",
+    "jobs",
+    "log",
+    "captured",
+    "manifests",
+];
+
+/// The widths of a desk and of a telephone.
+const WIDTHS: [u32; 2] = [1280, 360];
+
+#[test]
+fn sem_g573_the_console_is_small_and_loads_nothing_from_elsewhere() {
+    let shop = Shop::open();
+    let page = shop.get("/console/");
+    assert_eq!(page.status, 200);
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none';"), "{policy}");
+    let policy = policy.replace("'none'", "").replace("'self'", "");
+    assert!(
+        !policy.contains('\'') && !policy.contains("http"),
+        "{policy}"
+    );
+    let mut all = page.body.clone();
+    let mut left: Vec<String> = vec!["style.css".into(), "icon.svg".into(), "app.js".into()];
+    let mut seen: Vec<String> = Vec::new();
+    while let Some(name) = left.pop() {
+        let file = shop.get(&format!("/console/{name}"));
+        assert_eq!(file.status, 200, "{name}");
+        assert_eq!(file.header("x-content-type-options"), Some("nosniff"));
+        let tag = file.header("etag").unwrap();
+        let known = format!("if-none-match: {tag}\r\n");
+        let same = shop.ask("GET", &format!("/console/{name}"), &known, "");
+        assert_eq!((same.status, same.body.as_str()), (304, ""));
+        let imports = file.body.split("from './").skip(1);
+        let imports = imports.filter_map(|rest| rest.split('\'').next());
+        left.extend(
+            imports
+                .filter(|name| !seen.iter().any(|seen| seen == name))
+                .map(str::to_owned),
+        );
+        if !seen.contains(&name) {
+            all += &file.body;
+            seen.push(name);
+        }
+    }
+    assert!(seen.len() > 12, "{seen:?}");
+    assert!(all.len() < 150 << 10, "{} bytes", all.len());
+    let foreign = all.replace("http://www.w3.org/", "");
+    assert!(!foreign.contains("http://") && !foreign.contains("https://"));
+    assert_eq!(shop.get("/console").header("location"), Some("/console/"));
+    assert_eq!(shop.get("/console/none.js").status, 404);
+    assert_eq!(shop.send("POST", "/console/", "", "1").status, 405);
+}
+
+#[test]
+fn sem_g573_an_operation_is_called_from_its_form_needs_chromium() {
+    let Some(mut page) = Page::open("console-form") else {
+        return;
+    };
+    let shop = Shop::open();
+    page.look_at(1280, 900, false);
+    page.go(&format!("http://{}/console/", shop.at));
+    page.until("document.querySelector('tr[data-path=\"/till\"] .badge.running')");
+    page.value("document.querySelector('tr[data-path=\"/till\"] a').click()");
+    page.until("document.querySelector('[data-operation=deposit]')");
+    // By keys alone: the operation opens, its fields are written, and it is sent.
+    page.value("document.querySelector('[data-operation=deposit] > summary').focus()");
+    page.press("Enter");
+    for _ in 0..2 {
+        page.press("Tab");
+        let kind = page.value("document.activeElement.type");
+        page.write(if kind == "text" { "ann" } else { "40" });
+    }
+    page.press("Enter");
+    page.until("document.querySelector('[data-operation=deposit] .answer')?.innerText === '40'");
+    page.until("document.querySelector('.tree [data-at=\"/cents/ann\"]')?.innerText === '40'");
+    page.until("document.querySelector('.told li b')?.innerText === 'deposit'");
+    assert_eq!(shop.get("/till").json(), json!({"cents": {"ann": 40}}));
+    // What is changed elsewhere is seen here.
+    shop.deposit("ann", 2);
+    page.until("document.querySelector('.tree [data-at=\"/cents/ann\"]').innerText === '42'");
+    // A value is edited in its place.
+    page.value("document.querySelector('.tree [data-at=\"/cents/ann\"]').click()");
+    page.write("7");
+    page.press("Enter");
+    page.until("document.querySelector('.tree [data-at=\"/cents/ann\"]')?.innerText === '7'");
+    assert_eq!(shop.get("/till").json(), json!({"cents": {"ann": 7}}));
+    assert_eq!(shop.get("/till").header("etag"), Some("\"v3\""));
+    // What the form cannot be is said before anything is sent.
+    page.value("document.querySelector('[data-operation=deposit] form').requestSubmit()");
+    page.value(
+        "document.querySelector('[data-operation=deposit] input[type=number]').value = '0.5'",
+    );
+    page.value("document.querySelector('[data-operation=deposit] form').requestSubmit()");
+    page.until("document.querySelector('[data-operation=deposit] .refused')?.innerText.includes('whole number')");
+    assert_eq!(page.complaints, [""; 0]);
+}
+
+#[test]
+fn sem_g573_every_view_fits_and_complains_of_nothing_needs_chromium() {
+    let Some(mut page) = Page::open("console-views") else {
+        return;
+    };
+    let shop = Shop::open();
+    shop.deposit("ann", 40);
+    let captured = "motet-capture: 1\r\n";
+    let body = r#"{"name":"ann","cents":2}"#;
+    assert_eq!(
+        shop.send("POST", "/till/-/deposit", captured, body).json(),
+        42
+    );
+    assert_eq!(shop.send("POST", "/till/-/audit", "", "10").status, 202);
+    let own = format!("http://{}/", shop.at);
+    page.look_at(1280, 900, false);
+    page.go(&format!("{own}console/"));
+    page.until("document.querySelector('tr[data-path=\"/till\"]')");
+    for (width, dark) in WIDTHS
+        .into_iter()
+        .flat_map(|width| [(width, false), (width, true)])
+    {
+        page.look_at(width, 800, dark);
+        for view in VIEWS {
+            page.value(&format!("location.hash = '#/{view}'"));
+            page.until(
+                "document.querySelector('main h1') && !document.querySelector('main .refused')",
+            );
+            page.until(match view {
+                "services" => "document.querySelector('tr[data-path=\"/till\"]')",
+                "service/till" => "document.querySelector('.tree [data-at]')",
+                "live" => "document.querySelectorAll('.plot svg').length === 2",
+                "waiting" => "document.querySelector('.graph rect') && main.innerText.includes('No service waits')",
+                "jobs" => "document.querySelector('.job .badge.done')",
+                "log" => "document.querySelector('.log li')",
+                "captured" => "main.innerText.includes('/till deposit')",
+                _ => "main.innerText.includes('test:till/1')",
+            });
+            let over = page.value("document.documentElement.scrollWidth - innerWidth");
+            assert!(
+                over.as_i64() <= Some(0),
+                "{view} is {over} wider than {width}"
+            );
+        }
+        let paper = page.value("getComputedStyle(document.body).backgroundColor");
+        assert_eq!(paper == "rgb(16, 20, 25)", dark, "{paper}");
+    }
+    assert_eq!(page.complaints, [""; 0]);
+    let foreign: Vec<&String> = page
+        .requests
+        .iter()
+        .filter(|url| !url.starts_with(&own))
+        .collect();
+    assert!(
+        page.requests.len() > 20 && foreign.is_empty(),
+        "{foreign:?}"
+    );
+}

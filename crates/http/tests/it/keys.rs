@@ -1,0 +1,369 @@
+//! Certificates and tokens.
+
+use crate::till::{Answer, Entry, Shop, TillClient};
+use motet_http::{Access, Config, Keys, KeysError, Peer, Server};
+use motet_ports::wait_blocking;
+use motet_service::{FaultCode, Options, Value};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A folder of keys that goes with this.
+struct Folder(PathBuf);
+
+impl Folder {
+    /// A path where nothing is.
+    fn none(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("motet-{name}-{}", std::process::id()));
+        drop(fs::remove_dir_all(&path));
+        Folder(path)
+    }
+
+    /// Keys with a token of a role `till` and one whose time is over.
+    fn new(name: &str) -> Folder {
+        let folder = Folder::none(name);
+        Keys::make(&folder.0, &["Till.Example".to_owned()], 10).unwrap();
+        Keys::add_token(&folder.0, "clerk", "till", 10).unwrap();
+        Keys::add_token(&folder.0, "old", "admin", 0).unwrap();
+        folder
+    }
+
+    fn token(&self, name: &str) -> String {
+        let text = fs::read_to_string(self.0.join(format!("{name}.token"))).unwrap();
+        text.trim().to_owned()
+    }
+
+    fn access(&self, name: &str) -> Access {
+        Access::new(Some(self.token(name)), Some(self.0.join("ca.pem")))
+    }
+
+    fn shop(&self) -> Shop {
+        let keys = Keys::read(&self.0).unwrap();
+        Shop::open_with(|config| config.keys = Some(keys))
+    }
+
+    /// What is answered to these bytes, sent encrypted.
+    fn ask(&self, shop: &Shop, request: &str) -> Answer {
+        let mut roots = RootCertStore::empty();
+        let ca = CertificateDer::from_pem_file(self.0.join("ca.pem")).unwrap();
+        roots.add(ca).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let name = ServerName::try_from("till.example").unwrap();
+        let client = ClientConnection::new(Arc::new(config), name).unwrap();
+        let mut stream = StreamOwned::new(client, shop.connect());
+        drop(stream.write_all(request.as_bytes()));
+        let mut bytes = Vec::new();
+        drop(stream.read_to_end(&mut bytes));
+        Answer::of(&bytes)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+fn entry(cents: i64) -> Entry {
+    let name = "ann".to_owned();
+    Entry { name, cents }
+}
+
+#[test]
+fn sem_g575_keys_are_made_whole_and_once() {
+    let folder = Folder::new("keys-made");
+    let again = Keys::make(&folder.0, &[], 10).unwrap_err();
+    assert!(matches!(again, KeysError::Exists(_)), "{again}");
+    let written = fs::read_to_string(folder.0.join("node.json")).unwrap();
+    for name in ["admin", "viewer", "clerk", "old"] {
+        let token = folder.token(name);
+        assert_eq!(token.len(), "motet_".len() + 64);
+        assert!(!written.contains(&token), "only what it hashes to is kept");
+    }
+    #[cfg(unix)]
+    for entry in fs::read_dir(&folder.0).unwrap() {
+        use std::os::unix::fs::PermissionsExt;
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode() & 0o077;
+        let is_public = entry.path().extension().is_some_and(|end| end == "pem");
+        assert!(is_public || mode == 0, "{:?} is {mode:o}", entry.path());
+    }
+    let twice = Keys::add_token(&folder.0, "clerk", "till", 1).unwrap_err();
+    assert!(twice.to_string().contains("clerk already"), "{twice}");
+    let strange = Keys::add_token(&folder.0, "../x", "till", 1).unwrap_err();
+    assert!(strange.to_string().contains("../x"), "{strange}");
+    let none = Folder::none("keys-none");
+    let wrong = Keys::make(&none.0, &["schön".to_owned()], 10).unwrap_err();
+    assert!(wrong.to_string().contains("schön"), "{wrong}");
+    let long = Keys::make(&none.0, &[], 100_000).unwrap_err();
+    assert!(long.to_string().contains("100000 days"), "{long}");
+    assert!(!none.0.exists(), "nothing is left of it");
+    fs::write(folder.0.join("server.key"), "what is no key").unwrap();
+    let broken = Keys::read(&folder.0).unwrap_err();
+    assert!(broken.to_string().contains("server.key"), "{broken}");
+}
+
+#[test]
+fn sem_g576_a_peer_with_a_token_calls_as_any_other() {
+    let folder = Folder::new("keys-peer");
+    let shop = folder.shop();
+    let url = shop.server.as_ref().unwrap().url();
+    assert!(url.starts_with("https://127.0.0.1:"));
+    let peer = Peer::with(&url, &folder.access("admin")).unwrap();
+    let till: TillClient = peer.client("/till");
+    wait_blocking(async {
+        assert_eq!(till.deposit(entry(40)).await.unwrap(), 40);
+        let mut watch = peer.watch("/till", None, true).unwrap();
+        assert_eq!(watch.next().await.unwrap().unwrap().event, "replace");
+        assert_eq!(till.deposit(entry(2)).await.unwrap(), 42);
+        assert_eq!(watch.next().await.unwrap().unwrap().event, "deposit");
+        let viewer = Peer::with(&url, &folder.access("viewer")).unwrap();
+        let viewer: TillClient = viewer.client("/till");
+        assert_eq!(viewer.get().await.unwrap().cents["ann"], 42);
+        assert_eq!(viewer.balance("ann".to_owned()).await.unwrap(), Some(42));
+        let denied = viewer.deposit(entry(1)).await.unwrap_err();
+        assert_eq!(denied.code(), FaultCode::PermissionDenied);
+        let none = Access::new(None, Some(folder.0.join("ca.pem")));
+        let nobody: TillClient = Peer::with(&url, &none).unwrap().client("/till");
+        let unknown = nobody.get().await.unwrap_err();
+        assert_eq!(unknown.code(), FaultCode::Unauthenticated);
+        let old: TillClient = Peer::with(&url, &folder.access("old"))
+            .unwrap()
+            .client("/till");
+        let over = old.get().await.unwrap_err();
+        assert!(over.reason().contains("old is over"), "{over}");
+        assert_eq!(till.get().await.unwrap().cents["ann"], 42);
+    })
+    .unwrap();
+}
+
+#[test]
+fn sem_g576_a_peer_trusts_no_other_node_and_tells_no_token_in_the_clear() {
+    let (folder, other) = (Folder::new("keys-own"), Folder::new("keys-other"));
+    let shop = folder.shop();
+    let url = shop.server.as_ref().unwrap().url();
+    let stranger = Peer::with(&url, &other.access("admin")).unwrap();
+    let mut options = Options::default();
+    options.within = Some(Duration::from_millis(300));
+    let called = stranger.call("/till", "get", Value::Null, options);
+    let fault = wait_blocking(called).unwrap().unwrap_err();
+    assert_eq!(fault.code(), FaultCode::Unavailable);
+    assert!(fault.reason().contains("certificate"), "{fault}");
+    let plain = url.replace("https", "http");
+    let clear = Peer::with(&plain, &folder.access("admin")).unwrap_err();
+    assert!(clear.reason().contains("https"), "{clear}");
+    let unknown = Peer::at(&url).unwrap_err();
+    assert!(unknown.reason().contains("ca.pem"), "{unknown}");
+    // Who speaks HTTP gets none.
+    let answer = shop.get("/healthz");
+    assert_eq!(answer.status, 0, "{answer:?}");
+}
+
+#[test]
+fn sem_g576_with_keys_other_machines_may_be_listened_to() {
+    let folder = Folder::new("keys-wide");
+    let shop = Shop::open();
+    let mut config = Config::at(([0, 0, 0, 0], 0).into());
+    config.keys = Some(Keys::read(&folder.0).unwrap());
+    let server = Server::start(&shop.node, config).unwrap();
+    let stream = TcpStream::connect(("127.0.0.1", server.address().port()));
+    drop(stream.unwrap());
+}
+
+/// One line of the table of refusals.
+struct Case {
+    request: &'static str,
+    host: &'static str,
+    /// The name of a token, or another word for a header.
+    token: &'static str,
+    more: String,
+    body: String,
+    /// What is said of the length of the body; else what it is.
+    length: Option<usize>,
+    status: u16,
+}
+
+impl Case {
+    /// A change that the clerk may make.
+    fn new(status: u16) -> Case {
+        Case {
+            request: "POST /till/-/deposit",
+            host: "till.example",
+            token: "clerk",
+            more: String::new(),
+            body: r#"{"name":"ann","cents":1}"#.to_owned(),
+            length: None,
+            status,
+        }
+    }
+
+    fn to(status: u16, request: &'static str) -> Case {
+        Case {
+            request,
+            ..Case::new(status)
+        }
+    }
+
+    fn with(mut self, more: &str) -> Case {
+        self.more += more;
+        self.more += "\r\n";
+        self
+    }
+}
+
+fn cases() -> Vec<Case> {
+    let new = Case::new;
+    let token = |status, token| Case {
+        token,
+        ..new(status)
+    };
+    let host = |status, host| Case {
+        host,
+        ..new(status)
+    };
+    let body = |status, body: String| Case {
+        body,
+        ..new(status)
+    };
+    let deep = format!("{}1{}", "[".repeat(70), "]".repeat(70));
+    vec![
+        host(421, "evil.example"),
+        host(421, "till.example.evil.example"),
+        host(421, "127.0.0.1.nip.example"),
+        // The host comes before all else: who is nobody and sends too much, is told of it alone.
+        Case {
+            token: "",
+            length: Some(9 << 20),
+            ..host(421, "evil.example")
+        },
+        new(400).with("host: till.example"),
+        new(403).with("origin: https://evil.example"),
+        new(403).with("origin: null"),
+        new(403).with("sec-fetch-site: cross-site"),
+        new(403).with("sec-fetch-site: same-site"),
+        token(401, ""),
+        token(401, "Basic YWRtaW46YWRtaW4="),
+        token(401, "Bearer"),
+        token(401, "Bearer motet_0000"),
+        token(401, "old"),
+        new(400).with("authorization: Bearer motet_0000"),
+        token(403, "viewer"),
+        Case {
+            token: "viewer",
+            ..Case::to(403, "PUT /till")
+        },
+        Case {
+            token: "viewer",
+            ..Case::to(403, "PATCH /till")
+        },
+        Case {
+            token: "viewer",
+            ..Case::to(403, "POST /till/-/drop")
+        },
+        Case {
+            token: "viewer",
+            ..Case::to(403, "POST /sys/manifests/-/load")
+        },
+        Case::to(403, "POST /guarded/-/deposit"),
+        Case::to(403, "GET /guarded/-/events"),
+        Case {
+            token: "",
+            ..Case::to(401, "GET /")
+        },
+        Case {
+            token: "",
+            ..Case::to(401, "GET /metrics")
+        },
+        Case {
+            token: "",
+            ..Case::to(401, "GET /openapi.json")
+        },
+        Case {
+            token: "",
+            ..Case::to(401, "GET /till/-/events")
+        },
+        Case::to(400, "POST /till/../till/-/deposit"),
+        Case::to(400, "POST /till/%2e%2e/-/deposit"),
+        Case::to(400, "GET /till/-/%00"),
+        Case::to(404, "POST /tills/-/deposit"),
+        Case {
+            length: Some((1 << 20) + 1),
+            ..new(413)
+        },
+        body(400, deep),
+        body(400, "{".to_owned()),
+        body(422, r#"{"name":"ann","cents":"much"}"#.to_owned()),
+        new(400).with("motet-timeout: soon"),
+        new(400).with("idempotency-key: "),
+        new(400).with("transfer-encoding: chunked"),
+        Case::to(405, "DELETE /till"),
+        Case::to(405, "GET /till/-/deposit"),
+    ]
+}
+
+#[test]
+fn sem_g577_whatever_is_refused_reaches_no_handler() {
+    let folder = Folder::new("keys-table");
+    let shop = folder.shop();
+    let guarded = shop.guarded();
+    let calls = |path: &str| shop.node.find(path).unwrap().figures().calls;
+    let before = (calls("/till"), calls("/guarded"));
+    for case in cases() {
+        let (status, token) = (case.status, case.token);
+        let authorization = match token {
+            "" => String::new(),
+            header if header.starts_with('B') => format!("authorization: {header}\r\n"),
+            name => format!("authorization: Bearer {}\r\n", folder.token(name)),
+        };
+        let head = format!(
+            "{} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n{authorization}{}\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            case.request,
+            case.host,
+            case.more,
+            case.length.unwrap_or(case.body.len()),
+        );
+        let answer = folder.ask(&shop, &(head.clone() + &case.body));
+        assert_eq!(answer.status, status, "{head}{answer:?}");
+        let after = (calls("/till"), calls("/guarded"));
+        assert_eq!(after, before, "{head}");
+        if status != 400 || !answer.body.is_empty() {
+            assert_eq!(
+                answer.header("content-type"),
+                Some("application/problem+json")
+            );
+        }
+        if status == 401 {
+            assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+        }
+    }
+    assert_eq!(shop.node.find("/till").unwrap().lookup().version, 0);
+    drop(guarded);
+    let done = Case::new(200);
+    let token = folder.token(done.token);
+    let head = format!(
+        "{} HTTP/1.1\r\nhost: TILL.example:80\r\nconnection: close\r\nauthorization: bearer {token}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{}",
+        done.request,
+        done.body.len(),
+        done.body
+    );
+    assert_eq!(folder.ask(&shop, &head).status, 200);
+    let health = "GET /healthz HTTP/1.1\r\nhost: till.example\r\nconnection: close\r\n\r\n";
+    assert_eq!(
+        folder.ask(&shop, health).status,
+        200,
+        "nobody is asked for his health"
+    );
+}

@@ -1,0 +1,301 @@
+//! What comes from the carrier: links and frames, one after the other.
+
+use crate::core::{Core, MAX_ENTRIES, State, subscribe};
+use crate::flow::{AnySubscription, Hub, Source, Target};
+use crate::frame::{FORM, Frame};
+use crate::peers::{Peer, PeerChange};
+use crate::{CallError, Carrier, CarrierEvent, Key, PeerName};
+use std::sync::{Arc, Weak};
+
+/// Takes what the carrier tells, for as long as the node is there.
+pub(crate) fn listen(core: &Arc<Core>, carrier: &Arc<dyn Carrier>) {
+    let (events, node): (_, Weak<Core>) = (carrier.events(), Arc::downgrade(core));
+    core.spawn(Box::pin(async move {
+        while let Ok(event) = events.recv().or_closed().await {
+            let Some(core) = node.upgrade() else { return };
+            core.on_event(event);
+        }
+    }));
+}
+
+impl Core {
+    pub(crate) fn on_event(self: &Arc<Self>, event: CarrierEvent) {
+        match event {
+            CarrierEvent::Up(peer) => self.on_up(&peer),
+            CarrierEvent::Down(peer, why) => self.on_down(&peer, &why),
+            CarrierEvent::Frame(peer, bytes) => match Frame::from_bytes(&bytes) {
+                Ok(frame) => self.on_frame(&peer, frame),
+                Err(why) => {
+                    self.tell_change(PeerChange::Refused(peer, why.to_string()));
+                }
+            },
+        }
+    }
+
+    /// A link works: this node says who it is, and what it wants.
+    fn on_up(&self, peer: &PeerName) {
+        let hello = self.hello();
+        self.change(|state| {
+            let entry = state.peers.entry(peer.clone()).or_default();
+            entry.up = true;
+            entry.greeted = false;
+            entry.wants.clear();
+            entry.servers.clear();
+            state.tell(peer, hello);
+            let wants: Vec<_> = state
+                .subscriptions
+                .iter()
+                .map(|(id, s)| subscribe(*id, &**s))
+                .collect();
+            let servers = state.calls.offers();
+            for frame in wants.into_iter().chain(servers) {
+                state.tell(peer, frame);
+            }
+        });
+    }
+
+    fn on_down(self: &Arc<Self>, peer: &PeerName, why: &str) {
+        let (topics, breaks, was_greeted, calls) = {
+            let mut state = self.state.lock();
+            let Some(entry) = state.peers.get_mut(peer) else {
+                return;
+            };
+            entry.up = false;
+            let was_greeted = std::mem::replace(&mut entry.greeted, false);
+            entry.breaks += 1;
+            entry.servers.clear();
+            let breaks = entry.breaks;
+            (
+                state.all_topics(),
+                breaks,
+                was_greeted,
+                state.calls.lose(peer),
+            )
+        };
+        for call in calls {
+            // An error: the caller waits no longer.
+            let _ = call.post(Err(CallError::Lost { peer: peer.clone() }));
+        }
+        for topic in topics {
+            if !topic.broken(peer) {
+                continue;
+            }
+            let (core, name, id, keep) =
+                (Arc::downgrade(self), peer.clone(), topic.id(), topic.keep());
+            // The timer goes when it fires: it holds the node by a weak handle alone.
+            let _timer = self.clock().after(keep, move |_| {
+                if let Some(core) = core.upgrade() {
+                    core.give_up(&name, id, breaks);
+                }
+            });
+        }
+        if was_greeted {
+            self.tell_change(PeerChange::Down(peer.clone(), why.to_owned()));
+        }
+    }
+
+    /// A peer did not come back in time for a topic.
+    fn give_up(&self, peer: &PeerName, topic: u32, breaks: u64) {
+        let topic = {
+            let state = self.state.lock();
+            let still = state
+                .peers
+                .get(peer)
+                .is_some_and(|peer| !peer.up && peer.breaks == breaks);
+            if !still {
+                return;
+            }
+            state.topics.get(&topic).cloned()
+        };
+        if let Some(topic) = topic {
+            topic.forget(peer, "the subscriber did not come back in time");
+        }
+    }
+
+    fn on_frame(self: &Arc<Self>, peer: &PeerName, frame: Frame) {
+        if let Frame::Hello { form, incarnation } = frame {
+            self.on_hello(peer, form, incarnation);
+            return;
+        }
+        if !self
+            .state
+            .lock()
+            .peers
+            .get(peer)
+            .is_some_and(|peer| peer.greeted)
+        {
+            return;
+        }
+        match frame {
+            Frame::Hello { .. } => {}
+            Frame::Subscribe {
+                subscription,
+                pattern,
+                type_name,
+            } => {
+                self.on_subscribe(peer, subscription, &pattern, type_name);
+            }
+            Frame::Unsubscribe { subscription } => {
+                let topics = self.with_peer(peer, |state, entry| {
+                    entry.wants.remove(&subscription);
+                    state.all_topics()
+                });
+                for topic in topics.into_iter().flatten() {
+                    let target = Target::There(peer.clone(), subscription);
+                    topic.detach(&target, "the subscription has ended");
+                }
+            }
+            Frame::Accepted {
+                topic,
+                subscription,
+                upto,
+                window,
+            } => {
+                let topic = self.state.lock().topics.get(&topic).cloned();
+                if let Some(topic) = topic {
+                    let target = Target::There(peer.clone(), subscription);
+                    topic.accepted(&target, upto, window as usize);
+                }
+            }
+            Frame::Open { .. }
+            | Frame::Mismatch { .. }
+            | Frame::Close { .. }
+            | Frame::Data { .. } => self.on_topic_frame(peer, frame),
+            Frame::Serve { .. }
+            | Frame::Unserve { .. }
+            | Frame::Call { .. }
+            | Frame::Cancel { .. }
+            | Frame::Answer { .. } => {
+                self.on_call_frame(peer, frame);
+            }
+        }
+    }
+
+    /// What a peer says of its topics.
+    fn on_topic_frame(&self, peer: &PeerName, frame: Frame) {
+        match frame {
+            Frame::Open {
+                topic,
+                subscription,
+                key,
+                first,
+                ..
+            } => {
+                self.on_open(peer, topic, subscription, &key, first);
+            }
+            Frame::Mismatch { key, why, .. } => {
+                self.tell_change(PeerChange::Mismatch(peer.clone(), key, why));
+            }
+            Frame::Close {
+                topic,
+                subscription,
+            } => {
+                if let Some(subscription) = self.subscription(subscription) {
+                    subscription.closed(&Source::There(peer.clone(), topic));
+                }
+            }
+            Frame::Data {
+                topic,
+                subscription,
+                number,
+                retained,
+                payload,
+            } => {
+                if let Some(subscription) = self.subscription(subscription) {
+                    let source = Source::There(peer.clone(), topic);
+                    subscription.comes(source, number, retained, &payload);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn subscription(&self, id: u32) -> Option<Arc<dyn AnySubscription>> {
+        self.state.lock().subscriptions.get(&id).cloned()
+    }
+
+    /// Changes what is known of a peer.
+    pub(crate) fn with_peer<R>(
+        &self,
+        peer: &PeerName,
+        body: impl FnOnce(&mut State, &mut Peer) -> R,
+    ) -> Option<R> {
+        self.change(|state| {
+            let mut entry = state.peers.remove(peer)?;
+            let result = body(state, &mut entry);
+            state.peers.insert(peer.clone(), entry);
+            Some(result)
+        })
+    }
+
+    fn on_hello(&self, peer: &PeerName, form: u16, incarnation: u64) {
+        if form != FORM {
+            let why = format!("its frames have form {form}; this node has form {FORM}");
+            self.tell_change(PeerChange::Refused(peer.clone(), why));
+            return;
+        }
+        let known = self.with_peer(peer, |state, entry| {
+            entry.greeted = true;
+            let before = entry.incarnation.replace(incarnation);
+            let restarted = before.is_some_and(|before| before != incarnation);
+            restarted.then(|| (state.all_topics(), state.all_subscriptions()))
+        });
+        let Some(restarted) = known else { return };
+        if let Some((topics, subscriptions)) = restarted {
+            topics
+                .iter()
+                .for_each(|topic| topic.forget(peer, "the subscriber has been started again"));
+            subscriptions
+                .iter()
+                .for_each(|subscription| subscription.forget(peer));
+            self.tell_change(PeerChange::Restarted(peer.clone()));
+        }
+        self.tell_change(PeerChange::Up(peer.clone()));
+    }
+
+    fn on_subscribe(&self, peer: &PeerName, subscription: u32, pattern: &str, type_name: String) {
+        let Ok(pattern) = Key::new(pattern) else {
+            let why = format!("it subscribes to {pattern:?}, which is no key");
+            self.tell_change(PeerChange::Refused(peer.clone(), why));
+            return;
+        };
+        let taken = self.with_peer(peer, |state, entry| {
+            if entry.wants.len() >= MAX_ENTRIES {
+                return false;
+            }
+            let topics: Vec<_> = state
+                .topics
+                .values()
+                .filter(|t| pattern.matches(t.key()))
+                .cloned()
+                .collect();
+            let frames: Vec<_> = topics
+                .iter()
+                .map(|t| t.open(peer, subscription, &type_name))
+                .collect();
+            entry
+                .wants
+                .insert(subscription, (pattern.clone(), type_name));
+            state.queue_for(peer, frames);
+            true
+        });
+        if taken == Some(false) {
+            let why = format!("it has more than {MAX_ENTRIES} subscriptions");
+            self.tell_change(PeerChange::Refused(peer.clone(), why));
+        }
+    }
+
+    fn on_open(&self, peer: &PeerName, topic: u32, subscription: u32, key: &str, first: u64) {
+        let (Some(known), Ok(key)) = (self.subscription(subscription), Key::plain(key)) else {
+            return;
+        };
+        let (upto, window) = known.opened(Source::There(peer.clone(), topic), key, first);
+        let accepted = Frame::Accepted {
+            topic,
+            subscription,
+            upto,
+            window,
+        };
+        self.change(|state| state.tell(peer, accepted));
+    }
+}

@@ -1,0 +1,108 @@
+//! Requests that are answered by one of the nodes that serve their key.
+
+use crate::frame::Frame;
+use crate::{CallError, Key, PeerName};
+use motet_ports::ReplyPort;
+use motet_sync::Mutex;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+pub(crate) type Bytes = Result<Vec<u8>, String>;
+pub(crate) type Respond = Box<dyn FnOnce(Bytes) + Send>;
+pub(crate) type Deliver = Arc<dyn Fn(PeerName, Vec<u8>, Respond) -> Arc<Mutex<bool>> + Send + Sync>;
+
+/// The calls of a node: those that it makes, and those that it answers.
+#[derive(Default)]
+pub(crate) struct Calls {
+    pub(crate) servers: BTreeMap<u32, (Key, Deliver)>,
+    pub(crate) last: u64,
+    pub(crate) pending: HashMap<u64, Pending>,
+    /// Whether the caller of a request still waits.
+    pub(crate) serving: HashMap<(PeerName, u64), Weak<Mutex<bool>>>,
+}
+
+pub(crate) struct Pending {
+    pub(crate) peer: PeerName,
+    pub(crate) answer: ReplyPort<Result<Vec<u8>, CallError>>,
+}
+
+/// A request that a server got.
+pub struct Request<Q, A> {
+    /// What is asked.
+    pub value: Q,
+    /// The node that asks.
+    pub from: PeerName,
+    pub(crate) respond: Option<Respond>,
+    pub(crate) wanted: Arc<Mutex<bool>>,
+    pub(crate) write: fn(&A) -> Bytes,
+}
+
+impl<Q, A> Request<Q, A> {
+    /// Answers the request.
+    pub fn answer(mut self, answer: &A) {
+        let bytes = (self.write)(answer);
+        self.respond
+            .take()
+            .into_iter()
+            .for_each(|respond| respond(bytes.clone()));
+    }
+
+    /// Refuses the request, and says why.
+    pub fn refuse(mut self, why: impl Into<String>) {
+        let why = why.into();
+        self.respond
+            .take()
+            .into_iter()
+            .for_each(|respond| respond(Err(why.clone())));
+    }
+
+    /// Whether the caller still waits.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        *self.wanted.lock()
+    }
+}
+
+impl<Q, A> Drop for Request<Q, A> {
+    fn drop(&mut self) {
+        let why = "the server dropped the request";
+        self.respond
+            .take()
+            .into_iter()
+            .for_each(|respond| respond(Err(why.to_owned())));
+    }
+}
+
+impl Calls {
+    /// What a new peer is told.
+    pub(crate) fn offers(&self) -> Vec<Frame> {
+        let offer = |(id, (key, _)): (&u32, &(Key, Deliver))| Frame::Serve {
+            server: *id,
+            key: key.to_string(),
+        };
+        self.servers.iter().map(offer).collect()
+    }
+
+    /// Calls that nobody will answer, since the peer is gone.
+    pub(crate) fn lose(&mut self, peer: &PeerName) -> Vec<ReplyPort<Result<Vec<u8>, CallError>>> {
+        let of_peer = self.pending.extract_if(|_, pending| pending.peer == *peer);
+        let lost: Vec<_> = of_peer.map(|(_, pending)| pending.answer).collect();
+        self.serving.retain(|(from, _), _| from != peer);
+        lost
+    }
+
+    /// Everything, since the node leaves.
+    pub(crate) fn end(&mut self) -> Calls {
+        std::mem::take(self)
+    }
+}
+
+impl<Q: fmt::Debug, A> fmt::Debug for Request<Q, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Request")
+            .field("value", &self.value)
+            .field("from", &self.from)
+            .finish_non_exhaustive()
+    }
+}

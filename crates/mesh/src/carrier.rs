@@ -1,0 +1,85 @@
+//! What brings frames to other nodes: the edge below which nothing of this crate knows.
+
+use motet_ports::Port;
+use std::fmt;
+use std::sync::Arc;
+
+/// The name of a node: the same after the node has come back.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PeerName(Arc<str>);
+
+impl PeerName {
+    /// The name as given.
+    #[must_use]
+    pub fn new(name: impl AsRef<str>) -> Self {
+        PeerName(name.as_ref().into())
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PeerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for PeerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
+
+/// What a carrier tells its node.
+#[derive(Debug, Clone)]
+pub enum CarrierEvent {
+    /// A link to this peer works from now on.
+    Up(PeerName),
+    /// The link to this peer is broken, and why. What was sent and has not come is lost.
+    Down(PeerName, String),
+    /// A frame of this peer.
+    Frame(PeerName, Vec<u8>),
+}
+
+/// A frame that could not be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CarrierError {
+    /// There is no link to this peer.
+    NoLink(PeerName),
+    /// The engine refused the frame, and why.
+    Refused(String),
+}
+
+impl fmt::Display for CarrierError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CarrierError::NoLink(peer) => write!(f, "there is no link to {peer}"),
+            CarrierError::Refused(why) => write!(f, "the frame was refused: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for CarrierError {}
+
+/// Links to other nodes. While a link lives, frames come whole and in order.
+///
+/// Each side is told `Up` before it gets a frame of the link, and `Down` before the next `Up` of the same peer.
+/// A node keeps the frames that are under way bounded by credit, so a carrier needs no limit of its own.
+pub trait Carrier: Send + Sync + 'static {
+    /// The name of this node.
+    fn name(&self) -> PeerName;
+
+    /// Sends a frame. Does not wait for the peer.
+    ///
+    /// # Errors
+    /// [`CarrierError`]. The frame is lost then, and `Down` follows if the link is broken.
+    fn send(&self, to: &PeerName, frame: Vec<u8>) -> Result<(), CarrierError>;
+
+    /// Where links and frames are told. One node takes them.
+    fn events(&self) -> Port<CarrierEvent>;
+}

@@ -1,0 +1,377 @@
+//! What a node knows: its topics, its subscriptions, and the peers that it has links to.
+//!
+//! ```text
+//!   Node, Topic, Subscription ──► Core ──► outbox ──► Carrier
+//!                                  ▲
+//!   Carrier events ── one task ────┘  (arrivals.rs)
+//! ```
+//!
+//! Lock order: the core's state, then a topic's, then a subscription's. Nothing is sent under the core's lock: frames
+//! go into the outbox under it, so that they leave in that order.
+
+use crate::calls::Calls;
+use crate::flow::{AnySubscription, AnyTopic, Hub, Source, Target};
+use crate::frame::Frame;
+use crate::peers::{Peer, PeerChange};
+use crate::{Carrier, CarrierError, Key, MeshError, PeerName};
+use motet_dispatch::{Clock, Enqueue, spawn};
+use motet_ports::{BroadcastPort, Overflow};
+use motet_sync::Mutex;
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// The most topics, subscriptions and servers of a node, each.
+pub const MAX_ENTRIES: usize = 1024;
+
+pub(crate) struct Core {
+    name: PeerName,
+    incarnation: u64,
+    queue: Arc<dyn Enqueue>,
+    pub(crate) carrier: Option<Arc<dyn Carrier>>,
+    pub(crate) changes: BroadcastPort<PeerChange>,
+    pub(crate) state: Mutex<State>,
+}
+
+#[derive(Default)]
+pub(crate) struct State {
+    left: bool,
+    last_id: u32,
+    pub(crate) peers: BTreeMap<PeerName, Peer>,
+    pub(crate) topics: BTreeMap<u32, Arc<dyn AnyTopic>>,
+    pub(crate) subscriptions: BTreeMap<u32, Arc<dyn AnySubscription>>,
+    pub(crate) calls: Calls,
+    outbox: VecDeque<(PeerName, Frame)>,
+    sending: bool,
+}
+
+impl Core {
+    pub(crate) fn new(
+        name: PeerName,
+        incarnation: u64,
+        carrier: Option<Arc<dyn Carrier>>,
+        queue: Arc<dyn Enqueue>,
+    ) -> Arc<Self> {
+        Arc::new(Core {
+            name,
+            incarnation,
+            queue,
+            carrier,
+            changes: BroadcastPort::new(),
+            state: Mutex::new(State::default()),
+        })
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        self.queue.clock()
+    }
+
+    pub(crate) fn hello(&self) -> Frame {
+        Frame::Hello {
+            form: crate::frame::FORM,
+            incarnation: self.incarnation,
+        }
+    }
+
+    /// Tells those who watch peers.
+    pub(crate) fn tell_change(&self, change: PeerChange) {
+        // Their ports drop the oldest and refuse nothing.
+        let _ = self.changes.post(change);
+    }
+
+    /// A change of the node's state, and then the frames that it has put into the outbox.
+    pub(crate) fn change<R>(&self, body: impl FnOnce(&mut State) -> R) -> R {
+        let result = body(&mut self.state.lock());
+        self.flush();
+        result
+    }
+
+    /// Sends what lies in the outbox. One thread at a time does, so frames leave in their order.
+    fn flush(&self) {
+        let mut state = self.state.lock();
+        if std::mem::replace(&mut state.sending, true) {
+            return;
+        }
+        while let Some((peer, frame)) = state.outbox.pop_front() {
+            drop(state);
+            self.send_now(&peer, &frame);
+            state = self.state.lock();
+        }
+        state.sending = false;
+    }
+
+    /// Enters a topic, and opens flows to all who subscribe already.
+    pub(crate) fn add_topic<T>(
+        &self,
+        make: impl FnOnce(u32) -> (T, Arc<dyn AnyTopic>),
+    ) -> Result<T, MeshError> {
+        // Here, so that it is dropped outside of the lock when it is refused.
+        let mut made = None;
+        let (topic, local) = self.change(|state| {
+            let id = state.new_id("topics", state.topics.len())?;
+            let (handle, topic) = make(id);
+            made = Some(handle);
+            let matches = |pattern: &Key| pattern.matches(topic.key());
+            let local: Vec<_> = state
+                .subscriptions
+                .iter()
+                .filter(|(_, s)| matches(s.pattern()))
+                .collect();
+            if let Some((_, other)) = local
+                .iter()
+                .find(|(_, s)| s.type_name() != topic.type_name())
+            {
+                return Err(MeshError::Mismatch {
+                    key: topic.key().to_string(),
+                    published: topic.type_name(),
+                    wanted: other.type_name(),
+                });
+            }
+            let local: Vec<_> = local
+                .into_iter()
+                .map(|(id, s)| (*id, Arc::clone(s)))
+                .collect();
+            state.topics.insert(id, Arc::clone(&topic));
+            let mut frames = Vec::new();
+            for (name, peer) in state.peers.iter().filter(|(_, peer)| peer.greeted) {
+                let wants = peer
+                    .wants
+                    .iter()
+                    .filter(|(_, (pattern, _))| matches(pattern));
+                frames.extend(wants.map(|(id, (_, of))| (name.clone(), topic.open(name, *id, of))));
+            }
+            state.outbox.extend(frames);
+            Ok((topic, local))
+        })?;
+        for (id, subscription) in local {
+            topic.attach(&subscription.any(), id)?;
+        }
+        made.ok_or(MeshError::Left)
+    }
+
+    /// Enters a subscription, and tells all peers.
+    pub(crate) fn add_subscription<T>(
+        &self,
+        make: impl FnOnce(u32) -> (T, Arc<dyn AnySubscription>),
+    ) -> Result<T, MeshError> {
+        // Here, so that it is dropped outside of the lock when it is refused.
+        let mut made = None;
+        let (subscription, id, local) = self.change(|state| {
+            let id = state.new_id("subscriptions", state.subscriptions.len())?;
+            let (handle, subscription) = make(id);
+            made = Some(handle);
+            let pattern = subscription.pattern().clone();
+            let local = state
+                .topics
+                .values()
+                .filter(|topic| pattern.matches(topic.key()));
+            let local: Vec<_> = local.cloned().collect();
+            if let Some(other) = local
+                .iter()
+                .find(|t| t.type_name() != subscription.type_name())
+            {
+                return Err(MeshError::Mismatch {
+                    key: other.key().to_string(),
+                    published: other.type_name(),
+                    wanted: subscription.type_name(),
+                });
+            }
+            state.subscriptions.insert(id, Arc::clone(&subscription));
+            state.tell_all(&subscribe(id, &*subscription));
+            Ok((subscription, id, local))
+        })?;
+        for topic in local {
+            topic.attach(&Arc::clone(&subscription).any(), id)?;
+        }
+        made.ok_or(MeshError::Left)
+    }
+
+    /// Ends all that the node has. What waits for peers is lost.
+    pub(crate) fn leave(&self) {
+        let (topics, subscriptions, ended) = self.change(|state| {
+            state.left = true;
+            let topics = std::mem::take(&mut state.topics);
+            let subscriptions = std::mem::take(&mut state.subscriptions);
+            for (id, topic) in &topics {
+                for target in topic.targets() {
+                    if let Target::There(peer, subscription) = target {
+                        state.tell(
+                            &peer,
+                            Frame::Close {
+                                topic: *id,
+                                subscription,
+                            },
+                        );
+                    }
+                }
+            }
+            for id in subscriptions.keys() {
+                state.tell_all(&Frame::Unsubscribe { subscription: *id });
+            }
+            (topics, subscriptions, state.calls.end())
+        });
+        topics.values().for_each(|topic| topic.close());
+        // Outside of the lock: they hold what users gave.
+        drop((subscriptions, ended));
+    }
+}
+
+impl Hub for Core {
+    fn name(&self) -> &PeerName {
+        &self.name
+    }
+
+    /// Runs a task of the node. A queue that is stopped drops it: the node has ended with its dispatcher.
+    fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>) {
+        let _ = spawn(&self.queue, task);
+    }
+
+    /// Sends a frame past the outbox. `false`: it is not on its way.
+    fn send_now(&self, peer: &PeerName, frame: &Frame) -> bool {
+        let Some(carrier) = &self.carrier else {
+            return false;
+        };
+        let sent = match frame.to_bytes() {
+            Ok(bytes) => carrier.send(peer, bytes),
+            Err(why) => Err(CarrierError::Refused(why.to_string())),
+        };
+        if let Err(CarrierError::Refused(why)) = &sent {
+            self.tell_change(PeerChange::Refused(peer.clone(), why.clone()));
+        }
+        sent.is_ok()
+    }
+
+    fn unsubscribe(&self, id: u32) {
+        let topics = self.change(|state| {
+            state.subscriptions.remove(&id)?;
+            state.tell_all(&Frame::Unsubscribe { subscription: id });
+            Some(state.all_topics())
+        });
+        for topic in topics.into_iter().flatten() {
+            topic.detach(&Target::Here(id), "the subscription has ended");
+        }
+    }
+
+    /// Nobody publishes to the topic any more: it ends once all is accepted.
+    fn end_topic(&self, id: u32) {
+        let topic = self.state.lock().topics.get(&id).cloned();
+        if let Some(topic) = topic {
+            topic.end();
+        }
+    }
+
+    /// A topic that has ended has nothing left to send.
+    fn topic_is_over(&self, id: u32) {
+        let here = self.change(|state| {
+            let topic = state
+                .topics
+                .get(&id)
+                .filter(|topic| topic.is_over())?
+                .clone();
+            state.topics.remove(&id);
+            let mut here = Vec::new();
+            for target in topic.targets() {
+                match target {
+                    Target::Here(subscription) => {
+                        here.extend(state.subscriptions.get(&subscription).cloned())
+                    }
+                    Target::There(peer, subscription) => {
+                        state.tell(
+                            &peer,
+                            Frame::Close {
+                                topic: id,
+                                subscription,
+                            },
+                        );
+                    }
+                }
+            }
+            Some(here)
+        });
+        for subscription in here.into_iter().flatten() {
+            subscription.closed(&Source::Here(id));
+        }
+    }
+
+    /// A subscription of this node has accepted samples.
+    fn tell_accepted(&self, source: &Source, subscription: u32, upto: u64, window: u32) {
+        match source {
+            Source::Here(topic) => {
+                let topic = self.state.lock().topics.get(topic).cloned();
+                if let Some(topic) = topic {
+                    topic.accepted(&Target::Here(subscription), upto, window as usize);
+                }
+            }
+            Source::There(peer, topic) => {
+                let topic = *topic;
+                let accepted = Frame::Accepted {
+                    topic,
+                    subscription,
+                    upto,
+                    window,
+                };
+                self.change(|state| state.tell(peer, accepted));
+            }
+        }
+    }
+}
+
+/// The frame that tells a peer of a subscription.
+pub(crate) fn subscribe(id: u32, subscription: &dyn AnySubscription) -> Frame {
+    Frame::Subscribe {
+        subscription: id,
+        pattern: subscription.pattern().to_string(),
+        type_name: subscription.type_name().to_owned(),
+    }
+}
+
+impl State {
+    /// A number for a new entry of a table that has `has` entries.
+    pub(crate) fn new_id(&mut self, what: &'static str, has: usize) -> Result<u32, MeshError> {
+        if self.left {
+            return Err(MeshError::Left);
+        }
+        if has >= MAX_ENTRIES {
+            return Err(MeshError::TooMany {
+                what,
+                limit: MAX_ENTRIES,
+            });
+        }
+        self.last_id += 1;
+        Ok(self.last_id)
+    }
+
+    pub(crate) fn has_left(&self) -> bool {
+        self.left
+    }
+
+    pub(crate) fn tell(&mut self, peer: &PeerName, frame: Frame) {
+        if self.peers.get(peer).is_some_and(|peer| peer.up) {
+            self.outbox.push_back((peer.clone(), frame));
+        }
+    }
+
+    /// Frames for a peer that is being changed, and so is not in the table.
+    pub(crate) fn queue_for(&mut self, peer: &PeerName, frames: Vec<Frame>) {
+        self.outbox
+            .extend(frames.into_iter().map(|frame| (peer.clone(), frame)));
+    }
+
+    pub(crate) fn tell_all(&mut self, frame: &Frame) {
+        let up = self.peers.iter().filter(|(_, peer)| peer.up);
+        let frames = up.map(|(name, _)| (name.clone(), frame.clone()));
+        self.outbox.extend(frames);
+    }
+
+    pub(crate) fn all_topics(&self) -> Vec<Arc<dyn AnyTopic>> {
+        self.topics.values().cloned().collect()
+    }
+
+    pub(crate) fn all_subscriptions(&self) -> Vec<Arc<dyn AnySubscription>> {
+        self.subscriptions.values().cloned().collect()
+    }
+}
+
+/// How many changes wait for somebody who watches peers.
+pub(crate) const CHANGES: (usize, Overflow) = (1024, Overflow::DropOldest);

@@ -1,0 +1,82 @@
+//! The two ends of a flow without their types, and what they ask of their node.
+//!
+//! ```text
+//!   AnyTopic ─── samples ──► AnySubscription
+//!      ▲  └──────► Hub ◄────────┘
+//!      └─ accepted ─┘
+//! ```
+
+use crate::frame::Frame;
+use crate::{Key, MeshError, PeerName};
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Who gets a flow: a subscription, by its number, of this node or of a peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Target {
+    Here(u32),
+    There(PeerName, u32),
+}
+
+/// Where a flow comes from: a topic by its number, of this node or of a peer.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Source {
+    Here(u32),
+    There(PeerName, u32),
+}
+
+/// What topics and subscriptions ask of their node.
+pub(crate) trait Hub: Send + Sync {
+    fn name(&self) -> &PeerName;
+    /// Runs a task on the node's queue.
+    fn spawn(&self, task: Pin<Box<dyn Future<Output = ()> + Send>>);
+    /// Sends a frame past those that wait. `false`: it is not on its way.
+    fn send_now(&self, peer: &PeerName, frame: &Frame) -> bool;
+    /// Nobody publishes to the topic any more: it ends once all is accepted.
+    fn end_topic(&self, topic: u32);
+    /// A topic that has ended has nothing left to send.
+    fn topic_is_over(&self, topic: u32);
+    fn unsubscribe(&self, subscription: u32);
+    /// A subscription has accepted samples up to `upto`, and takes `window` more.
+    fn tell_accepted(&self, source: &Source, subscription: u32, upto: u64, window: u32);
+}
+
+/// A topic without its type.
+pub(crate) trait AnyTopic: Any + Send + Sync {
+    fn id(&self) -> u32;
+    fn key(&self) -> &Key;
+    fn type_name(&self) -> &'static str;
+    /// A subscription of this node that matches. An error if it has another type.
+    fn attach(&self, subscription: &Arc<dyn Any + Send + Sync>, id: u32) -> Result<(), MeshError>;
+    /// A subscription of a peer that matches: a new flow, or one that goes on after a broken link.
+    fn open(&self, peer: &PeerName, subscription: u32, type_name: &str) -> Frame;
+    fn accepted(&self, target: &Target, upto: u64, window: usize);
+    fn detach(&self, target: &Target, why: &str);
+    /// The link to the peer is broken. `true`: flows wait for it, and are given up after [`Qos::keep`].
+    fn broken(&self, peer: &PeerName) -> bool;
+    fn keep(&self) -> Duration;
+    /// The peer does not come back.
+    fn forget(&self, peer: &PeerName, why: &str);
+    /// Whether the topic has ended and nothing waits for a subscriber.
+    fn is_over(&self) -> bool;
+    fn end(&self);
+    /// The node leaves: what waits for subscribers is given up.
+    fn close(&self);
+    fn targets(&self) -> Vec<Target>;
+}
+
+/// A subscription without its type.
+pub(crate) trait AnySubscription: Any + Send + Sync {
+    fn pattern(&self) -> &Key;
+    fn type_name(&self) -> &'static str;
+    fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+    /// A flow of a peer begins or goes on at `first`: what is accepted of it, and the window.
+    fn opened(&self, source: Source, key: Key, first: u64) -> (u64, u32);
+    fn comes(self: Arc<Self>, source: Source, number: u64, retained: bool, payload: &[u8]);
+    fn closed(&self, source: &Source);
+    /// The peer does not come back, or comes back as another.
+    fn forget(&self, peer: &PeerName);
+}

@@ -1,0 +1,152 @@
+//! What nodes say to each other, as bytes.
+
+use crate::Qos;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The largest frame.
+pub const MAX_FRAME: usize = 16 << 20;
+
+/// The form of frames. Nodes of different forms do not talk.
+pub(crate) const FORM: u16 = 1;
+
+/// A frame. Numbers of topics and subscriptions are those of the node that has them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) enum Frame {
+    /// The first frame of a link. `incarnation` is another one when the node has been started again.
+    Hello { form: u16, incarnation: u64 },
+    /// The sender wants what is published under the pattern.
+    Subscribe {
+        subscription: u32,
+        pattern: String,
+        type_name: String,
+    },
+    /// The subscription has ended.
+    Unsubscribe { subscription: u32 },
+    /// A flow from a topic of the sender to a subscription of the receiver; the next sample has the number `first`.
+    Open {
+        topic: u32,
+        subscription: u32,
+        key: String,
+        qos: Qos,
+        first: u64,
+    },
+    /// A subscription does not fit the topic, and why.
+    Mismatch {
+        subscription: u32,
+        key: String,
+        why: String,
+    },
+    /// The topic is gone: nothing more comes by this flow.
+    Close { topic: u32, subscription: u32 },
+    /// A sample.
+    Data {
+        topic: u32,
+        subscription: u32,
+        number: u64,
+        retained: bool,
+        payload: Vec<u8>,
+    },
+    /// All samples of the flow up to `upto` are accepted, and `window` more may be under way.
+    Accepted {
+        topic: u32,
+        subscription: u32,
+        upto: u64,
+        window: u32,
+    },
+    /// The sender answers calls under this key.
+    Serve { server: u32, key: String },
+    /// The sender answers them no longer.
+    Unserve { server: u32 },
+    /// A request.
+    Call {
+        call: u64,
+        server: u32,
+        payload: Vec<u8>,
+    },
+    /// Nobody waits for the answer any more.
+    Cancel { call: u64 },
+    /// The answer, or why there is none.
+    Answer {
+        call: u64,
+        answer: Result<Vec<u8>, String>,
+    },
+}
+
+/// Bytes that are no frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum FrameError {
+    TooLarge(usize),
+    Malformed(String),
+}
+
+impl Frame {
+    pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, FrameError> {
+        let bytes = encode(self)?;
+        if bytes.len() > MAX_FRAME {
+            return Err(FrameError::TooLarge(bytes.len()));
+        }
+        Ok(bytes)
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, FrameError> {
+        if bytes.len() > MAX_FRAME {
+            return Err(FrameError::TooLarge(bytes.len()));
+        }
+        decode(bytes)
+    }
+}
+
+/// A value as bytes.
+pub(crate) fn encode<T: Serialize>(value: &T) -> Result<Vec<u8>, FrameError> {
+    postcard::to_stdvec(value).map_err(|why| FrameError::Malformed(why.to_string()))
+}
+
+/// The value that `bytes` are, all of them.
+pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, FrameError> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, rest)) => {
+            let why = format!("{} bytes too many", rest.len());
+            Err(FrameError::Malformed(why))
+        }
+        Err(why) => Err(FrameError::Malformed(why.to_string())),
+    }
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FrameError::TooLarge(bytes) => {
+                write!(
+                    f,
+                    "{bytes} bytes are too many for a frame: at most {MAX_FRAME}"
+                )
+            }
+            FrameError::Malformed(why) => write!(f, "malformed: {why}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn prop_sem_g857_any_bytes_are_a_frame_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(frame) = Frame::from_bytes(&bytes) {
+                let again = Frame::from_bytes(&frame.to_bytes().unwrap()).unwrap();
+                prop_assert_eq!(again, frame);
+            }
+        }
+    }
+
+    #[test]
+    fn a_frame_with_more_behind_it_is_refused() {
+        let mut bytes = Frame::Unserve { server: 3 }.to_bytes().unwrap();
+        bytes.push(0);
+        assert!(Frame::from_bytes(&bytes).is_err());
+    }
+}

@@ -1,0 +1,109 @@
+//! The subscriber's half of a flow: which numbers have come, and up to which they are accepted.
+
+use crate::Gap;
+use std::collections::BTreeSet;
+
+/// What a number that comes means.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// It has come before.
+    Duplicate,
+    /// It is new; the numbers between it and the one before did not come.
+    New(Option<Gap>),
+}
+
+/// A flow from one publisher to one subscription. Numbers begin at 1.
+#[derive(Debug, Default)]
+pub(crate) struct Incoming {
+    /// The last number that came, or that the flow began behind.
+    last: u64,
+    /// All up to here are accepted.
+    accepted: u64,
+    /// Up to here the publisher has been told.
+    told: u64,
+    /// Came and not accepted yet.
+    waiting: BTreeSet<u64>,
+}
+
+impl Incoming {
+    /// A flow whose first number will be `first`.
+    pub(crate) fn beginning_at(first: u64) -> Self {
+        let before = first.saturating_sub(1);
+        Incoming {
+            last: before,
+            accepted: before,
+            told: before,
+            waiting: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) fn arrives(&mut self, number: u64) -> Arrival {
+        if number <= self.last {
+            return Arrival::Duplicate;
+        }
+        let gap = (number > self.last + 1).then_some(Gap {
+            from: self.last + 1,
+            to: number - 1,
+        });
+        self.last = number;
+        self.waiting.insert(number);
+        Arrival::New(gap)
+    }
+
+    /// The publisher goes on at `first`, after a broken link: what lies between is a gap.
+    pub(crate) fn goes_on_at(&mut self, first: u64) -> Option<Gap> {
+        let gap = (first > self.last + 1).then_some(Gap {
+            from: self.last + 1,
+            to: first - 1,
+        });
+        self.last = self.last.max(first.saturating_sub(1));
+        self.settle();
+        gap
+    }
+
+    /// `number` is accepted.
+    pub(crate) fn accepts(&mut self, number: u64) {
+        self.waiting.remove(&number);
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        self.accepted = match self.waiting.first() {
+            Some(first) => first - 1,
+            None => self.last,
+        };
+    }
+
+    /// Whether the publisher should be told now: half of the window is new, or nothing waits here.
+    pub(crate) fn is_to_be_told(&self, window: u64) -> bool {
+        let news = self.accepted - self.told;
+        news > 0 && (self.waiting.is_empty() || news * 2 >= window)
+    }
+
+    /// The number to tell the publisher.
+    pub(crate) fn tell(&mut self) -> u64 {
+        self.told = self.accepted;
+        self.accepted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_is_told_once_and_duplicates_are_known() {
+        let mut flow = Incoming::beginning_at(5);
+        assert_eq!(flow.arrives(5), Arrival::New(None));
+        assert_eq!(flow.arrives(8), Arrival::New(Some(Gap { from: 6, to: 7 })));
+        assert_eq!(flow.arrives(8), Arrival::Duplicate);
+        assert_eq!(flow.accepted, 4);
+        flow.accepts(8);
+        assert_eq!(flow.accepted, 4, "5 is not accepted yet");
+        flow.accepts(5);
+        assert_eq!(flow.accepted, 8);
+        assert_eq!(flow.goes_on_at(11), Some(Gap { from: 9, to: 10 }));
+        assert_eq!(flow.goes_on_at(11), None);
+        assert_eq!(flow.accepted, 10);
+    }
+}

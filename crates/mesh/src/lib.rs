@@ -1,0 +1,62 @@
+//! Publish-subscribe: a topic is a port on other nodes, and who loses a sample is told.
+//!
+//! ```text
+//!   publisher                                      subscriber
+//!   Topic::publish ─► queue for each ─ credit ─►   numbers ─► Port ─► Receive, join, select …
+//!                     subscriber     ◄─ accepted ─
+//!                └───────────────── Carrier ─────────────────┘    inside one node: no bytes
+//! ```
+//!
+//! - **Depends on**: `motet-ports`, `motet-dispatch`; `serde` and `postcard` for what crosses a link.
+//! - **Used by**: the facade.
+//!
+//! | you want … | use |
+//! |---|---|
+//! | each subscriber to have the newest | [`Qos::latest`] |
+//! | all samples, while the link lives | [`Qos::reliable`] |
+//! | all samples, also over broken links | [`Qos::acknowledged`] |
+//! | late subscribers to get the last samples | [`Qos::retaining`] |
+//! | samples in a handler, a join or a choice | [`Subscription::port`] |
+//! | one answer to one question | [`Node::call`], [`Node::serve`] |
+//! | to know who is there | [`Node::peers`], [`Node::peer_changes`] |
+//! | to try a program under delays, cuts and restarts | [`SimulatedNetwork`] |
+//!
+//! Read next: [`Node`] (an example), `outgoing.rs` and `incoming.rs` (the two halves of a flow), `topic.rs`, `subscription.rs`,
+//! `core.rs`, `arrivals.rs`.
+#![forbid(unsafe_code)]
+
+mod arrivals;
+mod calling;
+mod calls;
+mod carrier;
+mod core;
+mod error;
+mod flow;
+mod frame;
+mod incoming;
+mod key;
+mod node;
+mod outgoing;
+mod peers;
+mod publishing;
+mod qos;
+mod sample;
+mod simulated;
+mod subscription;
+mod topic;
+
+pub use calling::Server;
+pub use calls::Request;
+pub use carrier::{Carrier, CarrierError, CarrierEvent, PeerName};
+pub use core::MAX_ENTRIES;
+pub use error::{CallError, MeshError, PublishError, PublishRefusal};
+pub use frame::MAX_FRAME;
+pub use key::{Key, KeyError, MAX_KEY, MAX_PARTS};
+pub use node::{Node, PeerInfo};
+pub use peers::PeerChange;
+pub use publishing::{Lost, Published, SubscriberInfo};
+pub use qos::{Class, Gap, Qos};
+pub use sample::Sample;
+pub use simulated::{LinkConfig, SimulatedNetwork};
+pub use subscription::{SubscribeConfig, Subscription};
+pub use topic::Topic;

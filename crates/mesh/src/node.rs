@@ -1,0 +1,202 @@
+//! A node of the mesh: what a program holds.
+
+use crate::arrivals::listen;
+use crate::calling::Server;
+use crate::calls::Request;
+use crate::core::{CHANGES, Core};
+use crate::flow::Hub;
+use crate::peers::{Peer, PeerChange};
+use crate::subscription::{SubscribeConfig, Subscription};
+use crate::topic::Topic;
+use crate::{CallError, Carrier, Key, MeshError, PeerName, Qos};
+use motet_dispatch::Enqueue;
+use motet_ports::{Port, Subscription as Changes};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt;
+use std::sync::Arc;
+
+/// A member of a mesh: publishes, subscribes, calls and answers. Clones are the same node.
+///
+/// All that it does runs on the queue that it is given: on a [`Replay`](motet_dispatch::Replay) its runs repeat.
+/// The node leaves when the last of its clones is dropped, or when it is told to.
+///
+/// ```
+/// use motet_dispatch::{Dispatcher, QueueConfig};
+/// use motet_mesh::{Node, Qos, SubscribeConfig};
+/// use std::sync::Arc;
+///
+/// let dispatcher = Dispatcher::new(1);
+/// let node = Node::alone("here", Arc::new(dispatcher.queue(QueueConfig::default())));
+/// let levels = node.subscribe::<f64>("tank/*/level", &SubscribeConfig::default())?;
+/// let level = node.topic::<f64>("tank/3/level", Qos::latest(16))?;
+/// let published = level.publish(2.5)?;
+/// assert_eq!((published.number, published.subscribers), (1, 1));
+/// let sample = levels.port().recv_blocking()?;
+/// assert_eq!((*sample.value, sample.number, sample.gap), (2.5, 1, None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Node {
+    inner: Arc<Leave>,
+}
+
+/// Leaves with the last clone.
+struct Leave {
+    core: Arc<Core>,
+}
+
+/// A peer as this node knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PeerInfo {
+    /// Its name.
+    pub name: PeerName,
+    /// Whether it can be reached.
+    pub up: bool,
+    /// The patterns that it subscribes to.
+    pub subscriptions: Vec<Key>,
+    /// The keys under which it answers calls.
+    pub servers: Vec<Key>,
+}
+
+impl Node {
+    /// A node whose links are those of `carrier`. `incarnation` must differ each time a node of this name starts: the
+    /// time, or a random number.
+    #[must_use]
+    pub fn join(carrier: &Arc<dyn Carrier>, incarnation: u64, queue: Arc<dyn Enqueue>) -> Self {
+        let core = Core::new(
+            carrier.name(),
+            incarnation,
+            Some(Arc::clone(carrier)),
+            queue,
+        );
+        listen(&core, carrier);
+        Node {
+            inner: Arc::new(Leave { core }),
+        }
+    }
+
+    /// A node without links: its topics lead to subscriptions of this process.
+    #[must_use]
+    pub fn alone(name: &str, queue: Arc<dyn Enqueue>) -> Self {
+        let core = Core::new(PeerName::new(name), 0, None, queue);
+        Node {
+            inner: Arc::new(Leave { core }),
+        }
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &PeerName {
+        self.inner.core.name()
+    }
+
+    /// A topic of this node. Several topics, also of several nodes, may have one key: each numbers its own samples.
+    ///
+    /// # Errors
+    /// [`MeshError`]: `key` is no key without wildcards, a subscription here wants another type, there are too many topics, or
+    /// the node has left.
+    pub fn topic<T: Serialize + Send + Sync + 'static>(
+        &self,
+        key: &str,
+        qos: Qos,
+    ) -> Result<Topic<T>, MeshError> {
+        let (core, key) = (&self.inner.core, Key::plain(key)?);
+        let hub: Arc<dyn Hub> = Arc::clone(core) as _;
+        core.add_topic(|id| {
+            let topic = Topic::new(&hub, id, key, qos);
+            let shared = topic.shared();
+            (topic, shared as _)
+        })
+    }
+
+    /// Samples of all topics, here and on peers, whose keys match `pattern`.
+    ///
+    /// # Errors
+    /// [`MeshError`]: `pattern` is no key, a topic here has another type, there are too many subscriptions, or the node has left.
+    pub fn subscribe<T: DeserializeOwned + Send + Sync + 'static>(
+        &self,
+        pattern: &str,
+        config: &SubscribeConfig,
+    ) -> Result<Subscription<T>, MeshError> {
+        let (core, pattern) = (&self.inner.core, Key::new(pattern)?);
+        let hub: Arc<dyn Hub> = Arc::clone(core) as _;
+        core.add_subscription(|id| {
+            let subscription = Subscription::new(&hub, id, pattern, config);
+            let shared = subscription.shared();
+            (subscription, shared as _)
+        })
+    }
+
+    /// Answers calls under `key`, which may have wildcards: each request is posted to `port`.
+    ///
+    /// # Errors
+    /// [`MeshError`]: `key` is no key, there are too many servers, or the node has left.
+    pub fn serve<Q, A>(&self, key: &str, port: &Port<Request<Q, A>>) -> Result<Server, MeshError>
+    where
+        Q: DeserializeOwned + Send + 'static,
+        A: Serialize + 'static,
+    {
+        self.inner.core.serve(Key::new(key)?, port)
+    }
+
+    /// Asks one of those that serve `key`, in turn.
+    ///
+    /// # Cancellation
+    /// Dropping the future takes the call back: its server sees that it is no longer wanted.
+    ///
+    /// # Errors
+    /// [`CallError`]: nobody serves the key, the server is lost or does not answer, a value cannot be written or read, or the
+    /// node has left.
+    pub async fn call<Q: Serialize, A: DeserializeOwned>(
+        &self,
+        key: &str,
+        value: &Q,
+    ) -> Result<A, CallError> {
+        let key = Key::plain(key)?;
+        Arc::clone(&self.inner.core).call(key, value).await
+    }
+
+    /// All peers that this node has had a link to.
+    #[must_use]
+    pub fn peers(&self) -> Vec<PeerInfo> {
+        let state = self.inner.core.state.lock();
+        let info = |(name, peer): (&PeerName, &Peer)| PeerInfo {
+            name: name.clone(),
+            up: peer.greeted,
+            subscriptions: peer
+                .wants
+                .values()
+                .map(|(pattern, _)| pattern.clone())
+                .collect(),
+            servers: peer.servers.values().cloned().collect(),
+        };
+        state.peers.iter().map(info).collect()
+    }
+
+    /// What happens to peers from now on. The last 1024 changes wait.
+    pub fn peer_changes(&self) -> Changes<PeerChange> {
+        let (capacity, overflow) = CHANGES;
+        self.inner.core.changes.subscribe(capacity, overflow)
+    }
+
+    /// Ends the node's topics, subscriptions and calls, and tells the peers. What waits for subscribers is not sent.
+    pub fn leave(&self) {
+        self.inner.core.leave();
+    }
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        self.core.leave();
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node")
+            .field("name", self.name())
+            .field("peers", &self.peers().len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,175 @@
+//! The publisher's half of a flow: what waits for one subscriber, and what is under way to it.
+//!
+//! ```text
+//!  push ──► [ queue: depth at most ] ── next, while credit lasts ──► [ in flight: window at most ] ──► accepted
+//!              Latest drops the oldest                                  broken: back to the queue, or lost
+//! ```
+//!
+//! A state machine without input and output: the caller sends what [`Outgoing::next`] returns, in order.
+
+use crate::{Class, Gap, Qos};
+use std::collections::VecDeque;
+
+/// A sample that waits or is under way. `P`: its payload, cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry<P> {
+    pub(crate) number: u64,
+    pub(crate) retained: bool,
+    pub(crate) payload: P,
+}
+
+/// What became of a sample that was pushed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    Taken,
+    /// It was taken, and the oldest one was dropped: its number.
+    Dropped(u64),
+}
+
+#[derive(Debug)]
+pub(crate) struct Outgoing<P> {
+    class: Class,
+    depth: usize,
+    queue: VecDeque<Entry<P>>,
+    /// Sent and not accepted yet.
+    flight: VecDeque<Entry<P>>,
+    /// How many may be in flight. 0: the subscriber is not ready.
+    window: usize,
+    /// How many the subscriber has missed for want of room.
+    dropped: u64,
+}
+
+impl<P: Clone> Outgoing<P> {
+    pub(crate) fn new(qos: &Qos) -> Self {
+        Outgoing {
+            class: qos.class,
+            depth: qos.depth.max(1) as usize,
+            queue: VecDeque::new(),
+            flight: VecDeque::new(),
+            window: 0,
+            dropped: 0,
+        }
+    }
+
+    /// Whether a sample would be taken without the loss of another one that must not be lost.
+    pub(crate) fn has_room(&self) -> bool {
+        match self.class {
+            Class::Latest => true,
+            Class::Reliable => self.queue.len() < self.depth,
+            Class::Acknowledged => self.queue.len() + self.flight.len() < self.depth,
+        }
+    }
+
+    /// Takes a sample. The caller has asked [`Outgoing::has_room`].
+    pub(crate) fn push(&mut self, number: u64, payload: P) -> Pushed {
+        self.queue.push_back(Entry {
+            number,
+            retained: false,
+            payload,
+        });
+        self.drop_beyond_depth()
+    }
+
+    /// Takes a sample of the time before the subscriber came, whatever the depth.
+    pub(crate) fn push_retained(&mut self, number: u64, payload: P) {
+        self.queue.push_back(Entry {
+            number,
+            retained: true,
+            payload,
+        });
+    }
+
+    fn drop_beyond_depth(&mut self) -> Pushed {
+        let waiting = self.queue.iter().filter(|entry| !entry.retained).count();
+        if self.class != Class::Latest || waiting <= self.depth {
+            return Pushed::Taken;
+        }
+        match self.queue.pop_front() {
+            Some(oldest) => {
+                self.dropped += 1;
+                Pushed::Dropped(oldest.number)
+            }
+            None => Pushed::Taken,
+        }
+    }
+
+    /// The next sample to send, if the subscriber has room for it.
+    pub(crate) fn next(&mut self) -> Option<Entry<P>> {
+        if self.flight.len() >= self.window {
+            return None;
+        }
+        let entry = self.queue.pop_front()?;
+        self.flight.push_back(entry.clone());
+        Some(entry)
+    }
+
+    /// The sample that [`Outgoing::next`] returned last could not be sent: it waits again, and nothing is sent
+    /// until the subscriber is [ready](Outgoing::accepted).
+    pub(crate) fn not_sent(&mut self) {
+        self.window = 0;
+        if let Some(entry) = self.flight.pop_back() {
+            self.queue.push_front(entry);
+        }
+    }
+
+    /// The subscriber has accepted everything up to `upto`, and takes `window` more. `true`: there may be room now.
+    pub(crate) fn accepted(&mut self, upto: u64, window: usize) -> bool {
+        self.window = window;
+        let before = self.queue.len() + self.flight.len();
+        while self
+            .flight
+            .front()
+            .is_some_and(|entry| entry.number <= upto)
+        {
+            self.flight.pop_front();
+        }
+        // After a broken link what was accepted may wait again.
+        while self.queue.front().is_some_and(|entry| entry.number <= upto) {
+            self.queue.pop_front();
+        }
+        self.queue.len() + self.flight.len() < before
+    }
+
+    /// The link is broken. What is under way waits again; samples of [`Class::Reliable`] are lost.
+    pub(crate) fn broken(&mut self) -> Option<Gap> {
+        self.window = 0;
+        while let Some(entry) = self.flight.pop_back() {
+            self.queue.push_front(entry);
+        }
+        match self.class {
+            Class::Reliable => self.lost(),
+            Class::Latest => {
+                while self.queue.len() > self.depth {
+                    self.queue.pop_front();
+                    self.dropped += 1;
+                }
+                None
+            }
+            Class::Acknowledged => None,
+        }
+    }
+
+    /// Gives everything up that has not been accepted: its numbers.
+    pub(crate) fn lost(&mut self) -> Option<Gap> {
+        let all = self.flight.drain(..).chain(self.queue.drain(..));
+        let numbers: Vec<u64> = all.map(|entry| entry.number).collect();
+        let (from, to) = (*numbers.iter().min()?, *numbers.iter().max()?);
+        Some(Gap { from, to })
+    }
+
+    /// The number of the oldest sample that is still to be sent.
+    pub(crate) fn first(&self) -> Option<u64> {
+        let oldest = self.flight.front().or(self.queue.front());
+        oldest.map(|entry| entry.number)
+    }
+
+    /// Samples that wait, that are under way, and that were dropped.
+    pub(crate) fn counts(&self) -> (usize, usize, u64) {
+        (self.queue.len(), self.flight.len(), self.dropped)
+    }
+
+    /// How many more the subscriber takes now.
+    pub(crate) fn credit(&self) -> usize {
+        self.window.saturating_sub(self.flight.len())
+    }
+}

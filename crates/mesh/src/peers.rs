@@ -1,0 +1,34 @@
+//! What a node knows of its peers, and tells of them.
+
+use crate::{Key, PeerName};
+use std::collections::BTreeMap;
+
+/// What happens to the links of a node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PeerChange {
+    /// The peer can be reached.
+    Up(PeerName),
+    /// The peer cannot be reached any more, and why.
+    Down(PeerName, String),
+    /// The peer has been started again: what it had before is gone.
+    Restarted(PeerName),
+    /// What the peer says cannot be understood, and why. Its links are not used.
+    Refused(PeerName, String),
+    /// A subscription here does not fit a topic of the peer: its key, and why.
+    Mismatch(PeerName, String, String),
+}
+
+/// A node that a link leads to, or led to.
+#[derive(Debug, Default)]
+pub(crate) struct Peer {
+    pub(crate) up: bool,
+    /// Its first frame of this link has come.
+    pub(crate) greeted: bool,
+    pub(crate) incarnation: Option<u64>,
+    /// Counts broken links: a timer that waits for the peer knows by it that the peer came back.
+    pub(crate) breaks: u64,
+    /// What it subscribes to: pattern and type.
+    pub(crate) wants: BTreeMap<u32, (Key, String)>,
+    pub(crate) servers: BTreeMap<u32, Key>,
+}

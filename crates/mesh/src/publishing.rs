@@ -1,0 +1,333 @@
+//! What a topic holds: its numbers, what it retains, and a queue for each subscriber.
+
+mod any_topic;
+
+use crate::flow::{Hub, Target};
+use crate::frame::{Frame, encode};
+use crate::outgoing::{Entry, Outgoing, Pushed};
+use crate::subscription::Subscribed;
+use crate::{Gap, Key, PeerName, PublishError, PublishRefusal, Qos};
+use motet_ports::{Overflow, Port, ReplyPort};
+use motet_sync::Mutex;
+use serde::Serialize;
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+
+/// What became of a publication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Published {
+    /// The number of the sample.
+    pub number: u64,
+    /// How many subscribers get it.
+    pub subscribers: usize,
+    /// How many older samples were dropped to make room for it, over all subscribers.
+    pub dropped: usize,
+}
+
+/// Samples that a subscriber will not get, or may not have got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// The node of the subscriber.
+    pub subscriber: PeerName,
+    /// The numbers that it has not accepted.
+    pub gap: Gap,
+    /// Why.
+    pub why: String,
+}
+
+/// A subscriber as its publisher sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubscriberInfo {
+    /// The node.
+    pub node: PeerName,
+    /// How many samples wait for it here.
+    pub waiting: usize,
+    /// How many are under way.
+    pub in_flight: usize,
+    /// How many were dropped, since it was too slow.
+    pub dropped: u64,
+    /// How many more it takes now.
+    pub credit: usize,
+}
+
+struct Flow<T: Send + Sync + 'static> {
+    to: Target,
+    /// For subscriptions of this node.
+    subscription: Option<Arc<Subscribed<T>>>,
+    out: Outgoing<Payload<T>>,
+}
+
+/// A value, and its bytes if somebody needs them.
+struct Payload<T> {
+    value: Arc<T>,
+    bytes: Option<Arc<[u8]>>,
+}
+
+impl<T> Clone for Payload<T> {
+    fn clone(&self) -> Self {
+        let bytes = self.bytes.clone();
+        Payload {
+            value: Arc::clone(&self.value),
+            bytes,
+        }
+    }
+}
+
+pub(crate) struct Publishing<T: Send + Sync + 'static> {
+    id: u32,
+    key: Key,
+    qos: Qos,
+    core: Weak<dyn Hub>,
+    me: PeerName,
+    write: fn(&T) -> Result<Vec<u8>, String>,
+    losses: Port<Lost>,
+    state: Mutex<State<T>>,
+}
+
+struct State<T: Send + Sync + 'static> {
+    /// The number of the next sample.
+    next: u64,
+    flows: Vec<Flow<T>>,
+    retained: VecDeque<(u64, Payload<T>)>,
+    /// Those who wait for room.
+    waiters: Vec<ReplyPort<()>>,
+    /// Some thread sends what can be sent: it looks again before it ends.
+    sending: bool,
+    /// Nobody publishes any more.
+    ended: bool,
+}
+
+impl<T: Send + Sync + 'static> Publishing<T> {
+    pub(crate) fn new(hub: &Arc<dyn Hub>, id: u32, key: Key, qos: Qos) -> Self
+    where
+        T: Serialize,
+    {
+        let state = State {
+            next: 1,
+            flows: Vec::new(),
+            retained: VecDeque::new(),
+            waiters: Vec::new(),
+            sending: false,
+            ended: false,
+        };
+        Publishing {
+            id,
+            key,
+            qos,
+            core: Arc::downgrade(hub),
+            me: hub.name().clone(),
+            write: |value| encode(value).map_err(|why| why.to_string()),
+            losses: Port::bounded(1024, Overflow::DropOldest),
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(crate) fn publish(
+        &self,
+        value: T,
+        room: Option<ReplyPort<()>>,
+    ) -> Result<Published, PublishError<T>> {
+        let mut state = self.state.lock();
+        let refused = |value, reason| Err(PublishError { value, reason });
+        if state.ended || self.core.strong_count() == 0 {
+            return refused(value, PublishRefusal::Left);
+        }
+        if let Some(full) = state.flows.iter().find(|flow| !flow.out.has_room()) {
+            let subscriber = match &full.to {
+                Target::Here(_) => self.me.clone(),
+                Target::There(peer, _) => peer.clone(),
+            };
+            state.waiters.extend(room);
+            return refused(value, PublishRefusal::Full { subscriber });
+        }
+        let is_there = |flow: &Flow<T>| matches!(flow.to, Target::There(..));
+        let bytes = if self.qos.retain > 0 || state.flows.iter().any(is_there) {
+            match (self.write)(&value) {
+                Ok(bytes) => Some(bytes.into()),
+                Err(why) => return refused(value, PublishRefusal::NotWritable(why)),
+            }
+        } else {
+            None
+        };
+        let payload = Payload {
+            value: Arc::new(value),
+            bytes,
+        };
+        let number = state.next;
+        state.next += 1;
+        let mut dropped = 0;
+        for flow in &mut state.flows {
+            if let Pushed::Dropped(_) = flow.out.push(number, payload.clone()) {
+                dropped += 1;
+            }
+        }
+        if self.qos.retain > 0 {
+            if state.retained.len() == self.qos.retain as usize {
+                state.retained.pop_front();
+            }
+            state.retained.push_back((number, payload));
+        }
+        let subscribers = state.flows.len();
+        Ok(Published {
+            number,
+            subscribers,
+            dropped,
+        })
+    }
+
+    /// Sends what may be sent. One thread at a time does, so each flow keeps its order.
+    pub(crate) fn send(&self) {
+        let mut state = self.state.lock();
+        if std::mem::replace(&mut state.sending, true) {
+            return;
+        }
+        loop {
+            let found = state.flows.iter_mut().find_map(|flow| {
+                let entry = flow.out.next()?;
+                Some((flow.to.clone(), flow.subscription.clone(), entry))
+            });
+            let Some((to, subscription, entry)) = found else {
+                break;
+            };
+            drop(state);
+            let sent = self.deliver(&to, subscription.as_ref(), entry);
+            state = self.state.lock();
+            if !sent {
+                let flow = state.flows.iter_mut().find(|flow| flow.to == to);
+                flow.into_iter().for_each(|flow| flow.out.not_sent());
+            }
+        }
+        state.sending = false;
+        let over = state.ended && state.flows.iter().all(|flow| flow.out.first().is_none());
+        drop(state);
+        if over && let Some(core) = self.core.upgrade() {
+            core.topic_is_over(self.id);
+        }
+    }
+
+    fn deliver(
+        &self,
+        to: &Target,
+        here: Option<&Arc<Subscribed<T>>>,
+        entry: Entry<Payload<T>>,
+    ) -> bool {
+        let Entry {
+            number,
+            retained,
+            payload,
+        } = entry;
+        match (to, here) {
+            (Target::Here(_), Some(subscription)) => {
+                subscription.comes_from_here(self.id, number, retained, payload.value);
+                true
+            }
+            (Target::There(peer, subscription), _) => {
+                let Some(core) = self.core.upgrade() else {
+                    return false;
+                };
+                let payload = payload.bytes.as_deref().unwrap_or_default().to_vec();
+                let (topic, subscription) = (self.id, *subscription);
+                core.send_now(
+                    peer,
+                    &Frame::Data {
+                        topic,
+                        subscription,
+                        number,
+                        retained,
+                        payload,
+                    },
+                )
+            }
+            _ => true,
+        }
+    }
+
+    pub(crate) fn subscribers(&self) -> Vec<SubscriberInfo> {
+        let state = self.state.lock();
+        let info = |flow: &Flow<T>| {
+            let (waiting, in_flight, dropped) = flow.out.counts();
+            let node = match &flow.to {
+                Target::Here(_) => self.me.clone(),
+                Target::There(peer, _) => peer.clone(),
+            };
+            SubscriberInfo {
+                node,
+                waiting,
+                in_flight,
+                dropped,
+                credit: flow.out.credit(),
+            }
+        };
+        state.flows.iter().map(info).collect()
+    }
+
+    /// Number of publications, and of flows.
+    pub(crate) fn counts(&self) -> (u64, usize) {
+        let state = self.state.lock();
+        (state.next - 1, state.flows.len())
+    }
+
+    pub(crate) fn key(&self) -> &Key {
+        &self.key
+    }
+
+    pub(crate) fn losses(&self) -> &Port<Lost> {
+        &self.losses
+    }
+
+    /// A new flow, with what is retained.
+    fn flow(&self, state: &State<T>, to: Target) -> Flow<T> {
+        let mut out = Outgoing::new(&self.qos);
+        for (number, payload) in &state.retained {
+            out.push_retained(*number, payload.clone());
+        }
+        Flow {
+            to,
+            subscription: None,
+            out,
+        }
+    }
+
+    fn tell_lost(&self, subscriber: PeerName, gap: Option<Gap>, why: &str) {
+        if let Some(gap) = gap {
+            let why = why.to_owned();
+            // A port that drops its oldest refuses nothing.
+            let _ = self.losses.post(Lost {
+                subscriber,
+                gap,
+                why,
+            });
+        }
+    }
+
+    /// Takes flows away, tells what is lost with them, and lets those go on who waited for them.
+    fn remove(&self, which: impl Fn(&Target) -> bool, why: &str) {
+        let mut state = self.state.lock();
+        let all = std::mem::take(&mut state.flows);
+        let (gone, left): (Vec<_>, Vec<_>) = all.into_iter().partition(|flow| which(&flow.to));
+        state.flows = left;
+        let waiters = if gone.is_empty() {
+            Vec::new()
+        } else {
+            std::mem::take(&mut state.waiters)
+        };
+        drop(state);
+        for mut flow in gone {
+            let node = match &flow.to {
+                Target::Here(_) => self.me.clone(),
+                Target::There(peer, _) => peer.clone(),
+            };
+            self.tell_lost(node, flow.out.lost(), why);
+        }
+        wake(waiters);
+        self.send();
+    }
+}
+
+/// Those who wait for room try again.
+fn wake(waiters: Vec<ReplyPort<()>>) {
+    for waiter in waiters {
+        // An error: nobody waits any more.
+        let _ = waiter.post(());
+    }
+}

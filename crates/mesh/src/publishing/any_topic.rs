@@ -1,0 +1,137 @@
+//! Flows of a topic that begin, go on, break and end.
+
+use super::{Flow, Publishing, wake};
+use crate::flow::{AnyTopic, Target};
+use crate::frame::Frame;
+use crate::subscription::Subscribed;
+use crate::{Class, Key, MeshError, PeerName};
+use std::any::{Any, type_name};
+use std::sync::Arc;
+use std::time::Duration;
+
+impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
+    fn id(&self) -> u32 {
+        self.id
+    }
+
+    fn key(&self) -> &Key {
+        &self.key
+    }
+
+    fn type_name(&self) -> &'static str {
+        type_name::<T>()
+    }
+
+    fn attach(&self, subscription: &Arc<dyn Any + Send + Sync>, id: u32) -> Result<(), MeshError> {
+        let Ok(typed) = Arc::clone(subscription).downcast::<Subscribed<T>>() else {
+            let (key, wanted) = (self.key.to_string(), "another type");
+            return Err(MeshError::Mismatch {
+                key,
+                published: type_name::<T>(),
+                wanted,
+            });
+        };
+        let mut state = self.state.lock();
+        let mut flow = self.flow(&state, Target::Here(id));
+        let first = flow.out.first().unwrap_or(state.next);
+        let (upto, window) = typed.opened_here(self.id, &self.key, first);
+        flow.out.accepted(upto, window);
+        flow.subscription = Some(typed);
+        state.flows.push(flow);
+        drop(state);
+        self.send();
+        Ok(())
+    }
+
+    fn open(&self, peer: &PeerName, subscription: u32, wanted: &str) -> Frame {
+        let key = self.key.to_string();
+        if wanted != type_name::<T>() {
+            let why = format!("the topic has samples of type {}", type_name::<T>());
+            return Frame::Mismatch {
+                subscription,
+                key,
+                why,
+            };
+        }
+        let mut state = self.state.lock();
+        let to = Target::There(peer.clone(), subscription);
+        let at = state
+            .flows
+            .iter()
+            .position(|flow| flow.to == to)
+            .unwrap_or_else(|| {
+                let flow = self.flow(&state, to);
+                state.flows.push(flow);
+                state.flows.len() - 1
+            });
+        let first = state.flows[at].out.first().unwrap_or(state.next);
+        Frame::Open {
+            topic: self.id,
+            subscription,
+            key,
+            qos: self.qos,
+            first,
+        }
+    }
+
+    fn accepted(&self, target: &Target, upto: u64, window: usize) {
+        let mut state = self.state.lock();
+        let Some(flow) = state.flows.iter_mut().find(|flow| flow.to == *target) else {
+            return;
+        };
+        flow.out.accepted(upto, window);
+        let waiters = std::mem::take(&mut state.waiters);
+        drop(state);
+        // First what waits in the queue: that makes the room.
+        self.send();
+        wake(waiters);
+    }
+
+    fn detach(&self, target: &Target, why: &str) {
+        self.remove(|to| to == target, why);
+    }
+
+    fn broken(&self, peer: &PeerName) -> bool {
+        if self.qos.class == Class::Reliable {
+            self.forget(peer, "the link is broken");
+            return false;
+        }
+        let mut state = self.state.lock();
+        let of_peer = |flow: &&mut Flow<T>| matches!(&flow.to, Target::There(to, _) if to == peer);
+        let broken: Vec<_> = state
+            .flows
+            .iter_mut()
+            .filter(of_peer)
+            .map(|flow| flow.out.broken())
+            .collect();
+        !broken.is_empty()
+    }
+
+    fn keep(&self) -> Duration {
+        self.qos.keep
+    }
+
+    fn forget(&self, peer: &PeerName, why: &str) {
+        self.remove(|to| matches!(to, Target::There(of, _) if of == peer), why);
+    }
+
+    fn is_over(&self) -> bool {
+        let state = self.state.lock();
+        state.ended && state.flows.iter().all(|flow| flow.out.first().is_none())
+    }
+
+    fn end(&self) {
+        self.state.lock().ended = true;
+        self.send();
+    }
+
+    fn close(&self) {
+        self.state.lock().ended = true;
+        self.remove(|_| true, "the node has left");
+    }
+
+    fn targets(&self) -> Vec<Target> {
+        let state = self.state.lock();
+        state.flows.iter().map(|flow| flow.to.clone()).collect()
+    }
+}

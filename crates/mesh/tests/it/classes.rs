@@ -1,0 +1,284 @@
+//! What each delivery class promises.
+
+use crate::nodes::{Net, waiting};
+use motet_mesh::{Gap, MeshError, Node, PublishRefusal, Qos, Sample, SubscribeConfig};
+use motet_ports::{JoinedReceive, Port};
+use motet_testkit::Log;
+use std::time::Duration;
+
+fn values(port: &Port<Sample<u32>>) -> Vec<u32> {
+    std::iter::from_fn(|| port.test())
+        .map(|sample| *sample.value)
+        .collect()
+}
+
+#[test]
+fn sem_g851_a_slow_subscriber_of_the_latest_sees_the_newest_and_is_told_the_gap() {
+    let net = Net::new(1);
+    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let samples = subscriber.subscribe::<u32>("n", &waiting(1, 1)).unwrap();
+    let topic = publisher.topic::<u32>("n", Qos::latest(2)).unwrap();
+    net.replay.run();
+    for n in 1..=10 {
+        topic.publish(n).unwrap();
+    }
+    net.replay.run();
+    let dropped: u64 = topic.subscribers().iter().map(|s| s.dropped).sum();
+    let mut seen = Vec::new();
+    let mut missed = 0;
+    loop {
+        while let Some(sample) = samples.port().test() {
+            missed += sample.gap.map_or(0, |gap| gap.count());
+            seen.push(*sample.value);
+        }
+        if net.replay.run() == 0 {
+            break;
+        }
+    }
+    assert_eq!(seen.last(), Some(&10));
+    assert!(seen.is_sorted(), "{seen:?}");
+    assert_eq!(seen.len() as u64 + dropped, 10);
+    assert_eq!((missed, samples.missed()), (dropped, dropped));
+}
+
+#[test]
+fn sem_g852_a_reliable_topic_refuses_what_has_no_room_and_loses_nothing() {
+    let net = Net::new(2);
+    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let samples = subscriber.subscribe::<u32>("n", &waiting(1, 1)).unwrap();
+    let topic = publisher.topic::<u32>("n", Qos::reliable(2)).unwrap();
+    net.replay.run();
+    let mut sent = Vec::new();
+    for n in 1..=20 {
+        match topic.publish(n) {
+            Ok(_) => sent.push(n),
+            Err(error) => {
+                assert_eq!(error.value, n);
+                let subscriber = subscriber.name().clone();
+                assert_eq!(error.reason, PublishRefusal::Full { subscriber });
+            }
+        }
+    }
+    assert!(sent.len() < 20, "two wait and one is under way");
+    let mut seen = Vec::new();
+    loop {
+        net.replay.run();
+        let more = values(samples.port());
+        if more.is_empty() {
+            break;
+        }
+        seen.extend(more);
+    }
+    assert_eq!(seen, sent);
+    assert_eq!(samples.missed(), 0);
+}
+
+#[test]
+fn sem_g852_a_publisher_waits_for_the_slowest_subscriber() {
+    let net = Net::new(3);
+    let (publisher, slow) = (net.node("a", 1), net.node("slow", 1));
+    let samples = slow.subscribe::<u32>("n", &waiting(1, 1)).unwrap();
+    let topic = publisher.topic::<u32>("n", Qos::reliable(1)).unwrap();
+    net.replay.run();
+    let (log, queue) = (Log::new(), net.queue("publisher"));
+    let told = log.clone();
+    motet_dispatch::spawn(&queue, async move {
+        for n in 1..=10 {
+            topic.publish_wait(n).await.unwrap();
+            told.push(n);
+        }
+    })
+    .unwrap();
+    net.replay.run();
+    assert!(log.take().len() < 10, "the publisher waits");
+    let mut seen = Vec::new();
+    loop {
+        let more = values(samples.port());
+        seen.extend(more);
+        if net.replay.run() == 0 {
+            break;
+        }
+    }
+    seen.extend(values(samples.port()));
+    assert_eq!(seen, (1..=10).collect::<Vec<_>>());
+}
+
+#[test]
+fn sem_g853_acknowledged_samples_come_once_over_a_broken_link() {
+    for seed in 0..20 {
+        let net = Net::new(seed);
+        let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+        let samples = subscriber
+            .subscribe::<u32>("n", &SubscribeConfig::default())
+            .unwrap();
+        let topic = publisher.topic::<u32>("n", Qos::acknowledged(100)).unwrap();
+        net.replay.run();
+        for n in 1..=60 {
+            topic.publish(n).unwrap();
+            net.replay.run_for(Duration::from_micros(20));
+            match n {
+                20 => net.network.cut("a", "b"),
+                40 => net.network.mend("a", "b"),
+                _ => {}
+            }
+        }
+        net.replay.run();
+        assert_eq!(
+            values(samples.port()),
+            (1..=60).collect::<Vec<_>>(),
+            "seed {seed}"
+        );
+        assert_eq!(samples.missed(), 0);
+        assert!(topic.losses().test().is_none());
+    }
+}
+
+#[test]
+fn sem_g853_an_acknowledged_subscriber_that_does_not_come_back_is_given_up_and_told() {
+    let net = Net::new(5);
+    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let _samples = subscriber
+        .subscribe::<u32>("n", &SubscribeConfig::default())
+        .unwrap();
+    let qos = Qos::acknowledged(3).keeping(Duration::from_secs(5));
+    let topic = publisher.topic::<u32>("n", qos).unwrap();
+    net.replay.run();
+    net.network.kill("b");
+    let refused = (1..=10).filter(|n| topic.publish(*n).is_err()).count();
+    assert_eq!(refused, 7, "three are kept");
+    net.replay.run_for(Duration::from_secs(6));
+    let lost = topic.losses().test().expect("the loss is told");
+    assert_eq!(
+        (lost.subscriber.as_str(), lost.gap),
+        ("b", Gap { from: 1, to: 3 })
+    );
+    assert_eq!(topic.publish(11).unwrap().subscribers, 0);
+}
+
+#[test]
+fn sem_g854_a_late_subscriber_gets_exactly_the_last_samples_first() {
+    let net = Net::new(6);
+    let (publisher, late) = (net.node("a", 1), net.node("b", 1));
+    let topic = publisher
+        .topic::<u32>("n", Qos::latest(8).retaining(3))
+        .unwrap();
+    for n in 1..=10 {
+        topic.publish(n).unwrap();
+    }
+    let samples = late
+        .subscribe::<u32>("*", &SubscribeConfig::default())
+        .unwrap();
+    let here = publisher
+        .subscribe::<u32>("n", &SubscribeConfig::default())
+        .unwrap();
+    net.replay.run();
+    topic.publish(11).unwrap();
+    net.replay.run();
+    for port in [samples.port(), here.port()] {
+        let got: Vec<_> = std::iter::from_fn(|| port.test())
+            .map(|s| (*s.value, s.retained))
+            .collect();
+        assert_eq!(got, [(8, true), (9, true), (10, true), (11, false)]);
+    }
+    assert_eq!((samples.missed(), here.missed()), (0, 0));
+}
+
+#[test]
+fn sem_g855_samples_of_several_nodes_are_joined_all_or_none() {
+    let net = Net::new(7);
+    let (left, right, middle) = (
+        net.node("left", 1),
+        net.node("right", 1),
+        net.node("middle", 1),
+    );
+    let lefts = middle
+        .subscribe::<u32>("left", &SubscribeConfig::default())
+        .unwrap();
+    let rights = middle
+        .subscribe::<u32>("right", &SubscribeConfig::default())
+        .unwrap();
+    let sums = Log::new();
+    let told = sums.clone();
+    let add = move |(l, r): (Sample<u32>, Sample<u32>)| told.push((l.number, *l.value + *r.value));
+    let queue = net.replay.queue(motet_dispatch::QueueConfig::named("join"));
+    JoinedReceive::persistent((lefts.port(), rights.port()), add)
+        .activate(&queue)
+        .unwrap();
+    let one = left.topic::<u32>("left", Qos::reliable(8)).unwrap();
+    let two = right.topic::<u32>("right", Qos::reliable(8)).unwrap();
+    net.replay.run();
+    for n in 1..=3 {
+        one.publish(n).unwrap();
+    }
+    net.replay.run();
+    assert!(sums.take().is_empty(), "nothing of the right node has come");
+    assert_eq!(lefts.port().item_count(), 3);
+    for n in 1..=2 {
+        two.publish(10 * n).unwrap();
+    }
+    net.replay.run();
+    assert_eq!(sums.take(), [(1, 11), (2, 22)]);
+    assert_eq!(lefts.port().item_count(), 1);
+}
+
+#[test]
+fn another_type_is_an_error_here_and_told_there() {
+    let net = Net::new(8);
+    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let topic = publisher.topic::<u32>("n", Qos::latest(1)).unwrap();
+    let error = publisher
+        .subscribe::<String>("*", &SubscribeConfig::default())
+        .unwrap_err();
+    assert!(matches!(error, MeshError::Mismatch { .. }), "{error}");
+    assert!(error.to_string().contains("u32"), "{error}");
+    let changes = subscriber.peer_changes();
+    let wrong = subscriber
+        .subscribe::<String>("n", &SubscribeConfig::default())
+        .unwrap();
+    net.replay.run();
+    topic.publish(1).unwrap();
+    net.replay.run();
+    assert_eq!(wrong.port().item_count(), 0);
+    let told: Vec<_> = std::iter::from_fn(|| changes.test())
+        .map(|c| format!("{c:?}"))
+        .collect();
+    assert!(
+        told.iter().any(|change| change.contains("Mismatch")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_topic_whose_last_handle_is_gone_sends_what_waits_and_ends() {
+    let net = Net::new(9);
+    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let samples = subscriber.subscribe::<u32>("n", &waiting(1, 1)).unwrap();
+    let topic = publisher.topic::<u32>("n", Qos::reliable(8)).unwrap();
+    net.replay.run();
+    for n in 1..=5 {
+        topic.publish(n).unwrap();
+    }
+    drop(topic);
+    let mut seen = Vec::new();
+    while {
+        net.replay.run();
+        samples.port().item_count() > 0
+    } {
+        seen.extend(values(samples.port()));
+    }
+    assert_eq!(seen, [1, 2, 3, 4, 5]);
+    assert_eq!(samples.publisher_count(), 0);
+}
+
+#[test]
+fn a_node_that_has_left_refuses() {
+    let net = Net::new(10);
+    let node: Node = net.node("a", 1);
+    let topic = node.topic::<u32>("n", Qos::latest(1)).unwrap();
+    node.leave();
+    assert_eq!(
+        node.topic::<u32>("m", Qos::latest(1)).unwrap_err(),
+        MeshError::Left
+    );
+    assert_eq!(topic.publish(1).unwrap_err().reason, PublishRefusal::Left);
+}

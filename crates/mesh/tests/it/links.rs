@@ -1,0 +1,88 @@
+//! Links that break, nodes that come back, and bytes that are no frames.
+
+use crate::nodes::{Net, waiting};
+use motet_mesh::{Gap, PeerChange, PeerName, Qos, SubscribeConfig};
+use std::time::Duration;
+
+#[test]
+fn sem_g852_a_broken_link_of_a_reliable_topic_is_a_gap_that_both_are_told() {
+    let net = Net::new(1);
+    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let samples = subscriber
+        .subscribe::<u32>("n", &SubscribeConfig::default())
+        .unwrap();
+    let topic = publisher.topic::<u32>("n", Qos::reliable(64)).unwrap();
+    net.replay.run();
+    topic.publish(1).unwrap();
+    net.replay.run();
+    net.network.cut("a", "b");
+    topic.publish(2).unwrap();
+    topic.publish(3).unwrap();
+    net.replay.run();
+    let lost = topic.losses().test().expect("the loss is told");
+    assert_eq!(
+        (lost.subscriber.as_str(), lost.gap),
+        ("b", Gap { from: 2, to: 3 })
+    );
+    net.network.mend("a", "b");
+    net.replay.run();
+    topic.publish(4).unwrap();
+    net.replay.run();
+    let got: Vec<_> = std::iter::from_fn(|| samples.port().test())
+        .map(|s| (*s.value, s.gap))
+        .collect();
+    assert_eq!(got, [(1, None), (4, Some(Gap { from: 2, to: 3 }))]);
+    assert_eq!(samples.missed(), 2);
+}
+
+#[test]
+fn sem_g858_who_comes_and_goes_is_told() {
+    let net = Net::new(2);
+    let here = net.node("here", 1);
+    let changes = here.peer_changes();
+    let there = net.node("there", 1);
+    net.replay.run();
+    net.network.kill("there");
+    net.replay.run();
+    let again = net.node("there", 2);
+    net.replay.run();
+    let name = PeerName::new("there");
+    let told: Vec<_> = std::iter::from_fn(|| changes.test()).collect();
+    let down = PeerChange::Down(name.clone(), "the node was killed".to_owned());
+    let up = PeerChange::Up(name.clone());
+    assert_eq!(told, [up.clone(), down, PeerChange::Restarted(name), up]);
+    assert!(here.peers()[0].up);
+    drop((there, again));
+}
+
+#[test]
+fn one_reader_that_stops_does_not_hold_back_the_others() {
+    let net = Net::new(3);
+    let (publisher, stops, reads) = (net.node("a", 1), net.node("stops", 1), net.node("reads", 1));
+    let stopped = stops.subscribe::<u32>("n", &waiting(1, 4)).unwrap();
+    let read = reads.subscribe::<u32>("n", &waiting(16, 16)).unwrap();
+    let topic = publisher.topic::<u32>("n", Qos::latest(16)).unwrap();
+    net.replay.run();
+    let mut seen = 0;
+    for n in 0..1000 {
+        topic.publish(n).unwrap();
+        net.replay.run_for(Duration::from_micros(300));
+        seen += std::iter::from_fn(|| read.port().test()).count();
+    }
+    net.replay.run();
+    seen += std::iter::from_fn(|| read.port().test()).count();
+    assert_eq!(seen, 1000);
+    let slow = topic
+        .subscribers()
+        .into_iter()
+        .find(|s| s.node.as_str() == "stops")
+        .unwrap();
+    assert!(slow.waiting <= 16 && slow.in_flight <= 4, "{slow:?}");
+    assert_eq!(
+        slow.dropped
+            + slow.waiting as u64
+            + slow.in_flight as u64
+            + stopped.port().item_count() as u64,
+        1000
+    );
+}

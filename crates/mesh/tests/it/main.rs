@@ -1,0 +1,7 @@
+//! What the crate promises, by number of the promise.
+
+mod calls;
+mod classes;
+mod links;
+mod model;
+mod nodes;

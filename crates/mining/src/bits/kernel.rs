@@ -1,0 +1,302 @@
+//! The loops over all set bits: a sum per row of what each cluster has at its columns, and a sum
+//! per column of what its rows have of each cluster.
+//!
+//! Clusters stand in groups of 16, groups in slabs of at most four, so that the sums of a slab stay
+//! in registers. All sums are of whole numbers.
+
+use super::tiles::Tile;
+use crate::lanes::{Isa, LANES, Lane, Task, exp2, log2_of};
+
+/// Clusters of a group.
+pub(super) const GROUP: usize = 16;
+/// Groups of a slab at most.
+const SLAB: usize = 4;
+/// A share of one, as a whole number.
+pub(super) const WHOLE: f64 = (1_u64 << 21) as f64;
+/// The step of quantities of a row that are added up over all rows.
+pub(super) const FINE: f64 = (1_u64 << 24) as f64;
+/// The step of moments along a direction, which are at most 1.
+pub(super) const FINER: f64 = (1_u64 << 32) as f64;
+
+/// What 16 clusters have.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub(super) struct Group(pub(super) [i32; GROUP]);
+
+/// Numbers of all clusters for each of some places, slab after slab.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Table {
+    clusters: usize,
+    places: usize,
+    groups: Vec<Group>,
+}
+
+impl Table {
+    pub(super) fn new(clusters: usize, places: usize) -> Table {
+        Table {
+            clusters,
+            places,
+            groups: vec![Group::default(); clusters.div_ceil(GROUP) * places],
+        }
+    }
+
+    /// The slabs: the first group of each, and how many groups it has.
+    #[inline(always)]
+    fn slabs(clusters: usize) -> impl Iterator<Item = (usize, usize)> {
+        let groups = clusters.div_ceil(GROUP);
+        (0..groups)
+            .step_by(SLAB)
+            .map(move |first| (first, SLAB.min(groups - first)))
+    }
+
+    #[inline(always)]
+    fn at(&self, place: usize, cluster: usize) -> (usize, usize) {
+        let (group, lane) = (cluster / GROUP, cluster % GROUP);
+        let first = group / SLAB * SLAB;
+        let width = SLAB.min(self.clusters.div_ceil(GROUP) - first);
+        (first * self.places + place * width + group - first, lane)
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, place: usize, cluster: usize) -> i32 {
+        let (group, lane) = self.at(place, cluster);
+        self.groups[group].0[lane]
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, place: usize, cluster: usize, value: i32) {
+        let (group, lane) = self.at(place, cluster);
+        self.groups[group].0[lane] = value;
+    }
+
+    #[inline(always)]
+    fn slab(&self, first: usize, width: usize) -> &[Group] {
+        &self.groups[first * self.places..][..width * self.places]
+    }
+
+    #[inline(always)]
+    fn slab_mut(&mut self, first: usize, width: usize) -> &mut [Group] {
+        &mut self.groups[first * self.places..][..width * self.places]
+    }
+}
+
+/// Per row of the tile the sums of `table` over its columns.
+#[inline(always)]
+pub(super) fn by_row(tile: &Tile, table: &Table, out: &mut Table) {
+    for (first, width) in Table::slabs(table.clusters) {
+        let (from, to) = (table.slab(first, width), out.slab_mut(first, width));
+        match width {
+            1 => rows_of::<1>(tile, from, to),
+            2 => rows_of::<2>(tile, from, to),
+            3 => rows_of::<3>(tile, from, to),
+            _ => rows_of::<4>(tile, from, to),
+        }
+    }
+}
+
+#[inline(always)]
+fn rows_of<const G: usize>(tile: &Tile, table: &[Group], out: &mut [Group]) {
+    let (table, _) = table.as_chunks::<G>();
+    for (row, out) in out.as_chunks_mut::<G>().0[..tile.len()]
+        .iter_mut()
+        .enumerate()
+    {
+        let mut sums = [[0_i32; GROUP]; G];
+        for &column in tile.columns(row) {
+            add(&mut sums, &table[usize::from(column)]);
+        }
+        *out = sums.map(Group);
+    }
+}
+
+#[inline(always)]
+fn add<const G: usize>(sums: &mut [[i32; GROUP]; G], groups: &[Group; G]) {
+    for (sums, group) in sums.iter_mut().zip(groups) {
+        for (sum, value) in sums.iter_mut().zip(&group.0) {
+            *sum = sum.wrapping_add(*value);
+        }
+    }
+}
+
+/// Adds, per column, what the rows of the tile that have it hold in `weights`.
+#[inline(always)]
+pub(super) fn by_column(tile: &Tile, weights: &Table, totals: &mut [[i64; GROUP]]) {
+    let places = totals.len() / weights.clusters.div_ceil(GROUP);
+    for (first, width) in Table::slabs(weights.clusters) {
+        let from = weights.slab(first, width);
+        let to = &mut totals[first * places..][..width * places];
+        match width {
+            1 => columns_of::<1>(tile, from, to),
+            2 => columns_of::<2>(tile, from, to),
+            3 => columns_of::<3>(tile, from, to),
+            _ => columns_of::<4>(tile, from, to),
+        }
+    }
+}
+
+#[inline(always)]
+fn columns_of<const G: usize>(tile: &Tile, weights: &[Group], totals: &mut [[i64; GROUP]]) {
+    let (weights, _) = weights.as_chunks::<G>();
+    for (column, totals) in totals.as_chunks_mut::<G>().0.iter_mut().enumerate() {
+        let rows = tile.rows(column);
+        if rows.is_empty() {
+            continue;
+        }
+        let mut sums = [[0_i32; GROUP]; G];
+        for &row in rows {
+            add(&mut sums, &weights[usize::from(row)]);
+        }
+        for (totals, sums) in totals.iter_mut().zip(sums) {
+            for (total, sum) in totals.iter_mut().zip(sums) {
+                *total += i64::from(sum);
+            }
+        }
+    }
+}
+
+/// The number of `cluster` at `column` among totals of `columns` columns.
+pub(super) fn total(
+    totals: &[[i64; GROUP]],
+    clusters: usize,
+    column: usize,
+    cluster: usize,
+) -> i64 {
+    let places = totals.len() / clusters.div_ceil(GROUP);
+    let (group, lane) = (cluster / GROUP, cluster % GROUP);
+    let first = group / SLAB * SLAB;
+    let width = SLAB.min(clusters.div_ceil(GROUP) - first);
+    totals[first * places + column * width + group - first][lane]
+}
+
+/// Turns the sums of each row into shares, as whole numbers.
+pub(super) struct Shares<'a> {
+    /// Per cluster the exponent of two of a row without bits.
+    pub(super) base: &'a [f64],
+    /// What one step of a sum adds to it.
+    pub(super) step: f64,
+    pub(super) tile: &'a Tile,
+    pub(super) table: &'a Table,
+    /// In: nothing. Out: the shares.
+    pub(super) shares: &'a mut Table,
+    pub(super) totals: &'a mut [[i64; GROUP]],
+    pub(super) add: bool,
+}
+
+/// Of a tile: Σ log₂ Z, the sum of the largest shares, and per cluster the sum of the shares.
+pub(super) struct Shared {
+    pub(super) logs: i64,
+    pub(super) largest: i64,
+    pub(super) masses: Vec<i64>,
+}
+
+impl Task for Shares<'_> {
+    type Output = Shared;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> Shared {
+        by_row(self.tile, self.table, self.shares);
+        let clusters = self.base.len();
+        let lanes = clusters.div_ceil(GROUP) * GROUP / LANES;
+        let mut base = vec![Lane::splat(f64::MIN); lanes];
+        for (k, value) in self.base.iter().enumerate() {
+            base[k / LANES][k % LANES] = *value;
+        }
+        let mut terms = vec![Lane::default(); lanes];
+        let mut masses = vec![[0_i64; GROUP]; lanes / 2];
+        let (mut logs, mut largest) = (0, 0);
+        // The nearest whole number, in the lowest bits.
+        let round = isa.splat(1.5 * (1_u64 << 52) as f64);
+        for row in 0..self.tile.len() {
+            let mut tops = isa.splat(f64::MIN);
+            for (half, (term, base)) in terms.iter_mut().zip(&base).enumerate() {
+                let group = self.shares.group(row, half / 2);
+                let mut sums = Lane::default();
+                for (lane, sum) in sums.iter_mut().enumerate() {
+                    *sum = f64::from(group.0[half % 2 * LANES + lane]);
+                }
+                let value = isa.fma(isa.load(&sums), isa.splat(self.step), isa.load(base));
+                isa.store(value, term);
+                tops = isa.max(tops, value);
+            }
+            let mut lane = Lane::default();
+            isa.store(tops, &mut lane);
+            let top = lane.iter().copied().fold(f64::MIN, f64::max);
+            let mut sum = isa.splat(0.0);
+            for term in &mut terms {
+                let value = exp2(isa, isa.sub(isa.load(term), isa.splat(top)));
+                isa.store(value, term);
+                sum = isa.add(sum, value);
+            }
+            isa.store(sum, &mut lane);
+            let all = lane.sum();
+            logs += ((top + log2_of(all)) * FINE).round_ties_even() as i64;
+            largest += (FINE / all).round_ties_even() as i64;
+            let factor = isa.splat(WHOLE / all);
+            for (half, term) in terms.iter_mut().enumerate() {
+                isa.store(isa.fma(isa.load(term), factor, round), term);
+                let group = self.shares.group_mut(row, half / 2);
+                let masses = &mut masses[half / 2];
+                for (lane, value) in term.iter().enumerate() {
+                    let share = value.to_bits() as i32;
+                    group.0[half % 2 * LANES + lane] = share;
+                    masses[half % 2 * LANES + lane] += i64::from(share);
+                }
+            }
+        }
+        if self.add {
+            by_column(self.tile, self.shares, self.totals);
+        }
+        let masses = masses.into_iter().flatten().take(clusters).collect();
+        Shared {
+            logs,
+            largest,
+            masses,
+        }
+    }
+}
+
+impl Table {
+    #[inline(always)]
+    fn group(&self, place: usize, group: usize) -> Group {
+        let (at, _) = self.at(place, group * GROUP);
+        self.groups[at]
+    }
+
+    #[inline(always)]
+    fn group_mut(&mut self, place: usize, group: usize) -> &mut Group {
+        let (at, _) = self.at(place, group * GROUP);
+        &mut self.groups[at]
+    }
+}
+
+/// Sums of a table over the columns of each row alone.
+pub(super) struct ByRow<'a>(
+    pub(super) &'a Tile,
+    pub(super) &'a Table,
+    pub(super) &'a mut Table,
+);
+
+impl Task for ByRow<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) {
+        by_row(self.0, self.1, self.2);
+    }
+}
+
+/// Sums of weights over the rows of each column alone.
+pub(super) struct ByColumn<'a>(
+    pub(super) &'a Tile,
+    pub(super) &'a Table,
+    pub(super) &'a mut [[i64; GROUP]],
+);
+
+impl Task for ByColumn<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self, _: I) {
+        by_column(self.0, self.1, self.2);
+    }
+}

@@ -1,0 +1,265 @@
+//! Multidimensional scaling: places in a few dimensions whose distances are those of pairs.
+//!
+//! Sources: W. S. Torgerson, Multidimensional scaling: I, Psychometrika 17 (1952); J. de Leeuw,
+//! Applications of convex analysis to multidimensional scaling (1977), known as SMACOF; S. Bae,
+//! J. Qiu and G. Fox, Multidimensional scaling by deterministic annealing with iterative
+//! majorization algorithm, IEEE e-Science (2010).
+//!
+//! Rows are divided among the ranks; one allgather per step brings the new places to all.
+
+mod classical;
+mod field;
+mod interpolate;
+mod kernel;
+#[cfg(test)]
+mod tests;
+
+use crate::team::Team;
+use crate::{Control, Dissimilarities, MiningError, ParameterError, Progress};
+use field::Field;
+use motet_comm::Communicator;
+use serde::{Deserialize, Serialize};
+
+/// The lowest temperature above zero, as a share of the first.
+const LAST: f64 = 0.01;
+/// The first temperature is so near to the one at which nothing is left of the distances.
+const FIRST: f64 = 0.99;
+
+/// How places are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ScalingMethod {
+    /// Leading eigenvectors of the centred squares: exact where the distances are those of points
+    /// in as many dimensions.
+    Classical,
+    /// Majorisation of the stress, from the classical places.
+    Majorised,
+    /// Majorisation at falling temperatures: at a high one only the large distances count.
+    Annealed,
+}
+
+/// Multidimensional scaling.
+///
+/// Stress is Σ (D - d)² over the known pairs, with d the distances of the places. Pairs that are
+/// not known do not count; the classical start takes the mean of what is known for them. Here the
+/// dissimilarities are distances, not squares. No random number enters anywhere.
+///
+/// # Examples
+///
+/// ```
+/// use motet_comm::World;
+/// use motet_mining::{Control, Dissimilarities, Scaling};
+///
+/// // The corners of a square, by their distances.
+/// let d = 2.0_f64.sqrt();
+/// let pairs = vec![0., 1., d, 1., 1., 0., 1., d, d, 1., 0., 1., 1., d, 1., 0.];
+/// let pairs = Dissimilarities::new(pairs, 4)?;
+/// let found = World::threads(2)
+///     .run(async |comm| Scaling::default().fit(&comm, &pairs, &Control::default()).await)
+///     .unwrap()
+///     .remove(0);
+/// assert!(found.stress < 1e-12);
+/// let [a, c] = [found.place(0), found.place(2)];
+/// assert!(((a[0] - c[0]).hypot(a[1] - c[1]) - d).abs() < 1e-6);
+/// # Ok::<(), motet_mining::DataError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scaling {
+    /// The number of dimensions of the places.
+    pub dim: usize,
+    /// How places are found.
+    pub method: ScalingMethod,
+    /// The factor from one temperature to the next, at least 0.1 and below 1.
+    pub cooling: f64,
+    /// A temperature ends when a step lowers the stress by less than this share of it.
+    pub tolerance: f64,
+    /// The most steps of a temperature.
+    pub iterations: usize,
+}
+
+impl Default for Scaling {
+    fn default() -> Scaling {
+        Scaling {
+            dim: 2,
+            method: ScalingMethod::Majorised,
+            cooling: 0.9,
+            tolerance: 1e-6,
+            iterations: 300,
+        }
+    }
+}
+
+/// One temperature of a scaling.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ScalingStep {
+    /// The temperature, in the units of the distances; 0 at last.
+    pub temperature: f64,
+    /// The stress of the shortened distances at its end.
+    pub stress: f64,
+    /// The steps it took.
+    pub iterations: usize,
+}
+
+/// What [`Scaling::fit`] finds: the same on all ranks, with the same bits for any number of ranks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Scaled {
+    /// The number of dimensions.
+    pub dim: usize,
+    /// The places of all rows, `dim` numbers each. Their mean is zero.
+    pub places: Vec<f64>,
+    /// Σ (D - d)² over the known pairs.
+    pub stress: f64,
+    /// The stress over Σ D².
+    pub relative_stress: f64,
+    /// The leading eigenvalues of the classical start. Of a negative one the places have zeros.
+    pub eigenvalues: Vec<f64>,
+    /// The temperatures in order; empty for classical scaling.
+    pub trace: Vec<ScalingStep>,
+    /// The share of the pairs that are not known.
+    pub unknown: f64,
+    /// The largest difference of D(i, j) and D(j, i), of which the mean was used.
+    pub asymmetry: f64,
+}
+
+impl Scaled {
+    /// The place of one row.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such row.
+    pub fn place(&self, row: usize) -> &[f64] {
+        &self.places[row * self.dim..][..self.dim]
+    }
+}
+
+impl Scaling {
+    /// Finds places for the rows of `pairs`; all ranks of `comm` call it with the same input and
+    /// parameters.
+    ///
+    /// # Errors
+    ///
+    /// [`MiningError::Parameter`], [`MiningError::Data`] if the known pairs do not link all rows,
+    /// [`MiningError::Cancelled`], [`MiningError::Comm`]; on all ranks alike.
+    ///
+    /// # Cancellation
+    ///
+    /// By [`Control::cancel`]: all ranks end together within one pass over the pairs.
+    pub async fn fit(
+        &self,
+        comm: &Communicator,
+        pairs: &Dissimilarities,
+        control: &Control<'_>,
+    ) -> Result<Scaled, MiningError> {
+        self.check()?;
+        let team = Team::new(comm, control);
+        let field = Field::new(&team, pairs, self.dim)?;
+        let known = field.known().await?;
+        let (mut places, eigenvalues) = field.classical(&known.means).await?;
+        let mut trace = Vec::new();
+        if self.method == ScalingMethod::Annealed {
+            let first = FIRST * known.largest / (2.0 * self.dim as f64).sqrt();
+            let mut temperature = first;
+            while temperature > LAST * first {
+                let step = self.cool(&field, &mut places, temperature).await?;
+                trace.push(step);
+                team.report(|| progress(&step, trace.len()));
+                temperature *= self.cooling;
+            }
+        }
+        if self.method != ScalingMethod::Classical {
+            trace.push(self.cool(&field, &mut places, 0.0).await?);
+        }
+        field.centre(&mut places);
+        let stress = field.stress(&places).await?;
+        let whole = known.squares;
+        Ok(Scaled {
+            dim: self.dim,
+            places,
+            stress,
+            relative_stress: if whole > 0.0 { stress / whole } else { 0.0 },
+            eigenvalues,
+            trace,
+            unknown: known.unknown,
+            asymmetry: pairs.asymmetry(),
+        })
+    }
+
+    /// Steps at one temperature until the stress stands still.
+    async fn cool(
+        &self,
+        field: &Field<'_>,
+        places: &mut Vec<f64>,
+        temperature: f64,
+    ) -> Result<ScalingStep, MiningError> {
+        let short = temperature * (2.0 * self.dim as f64).sqrt();
+        let mut image = field.image(places, short).await?;
+        let mut iterations = 0;
+        while iterations < self.iterations {
+            let new = field.step(places, &image).await?;
+            let next = field.image(&new, short).await?;
+            let fall = image.stress - next.stress;
+            if fall < -1e-9 * (image.stress + f64::MIN_POSITIVE) && fall < -1e-12 * image.whole {
+                return Err(MiningError::Rose {
+                    quantity: "stress",
+                    step: iterations,
+                    before: image.stress,
+                    after: next.stress,
+                });
+            }
+            let done = fall <= self.tolerance * image.stress;
+            (*places, image) = (new, next);
+            iterations += 1;
+            if done {
+                break;
+            }
+        }
+        Ok(ScalingStep {
+            temperature,
+            stress: image.stress,
+            iterations,
+        })
+    }
+
+    fn check(&self) -> Result<(), ParameterError> {
+        for (field, value) in [("dim", self.dim), ("iterations", self.iterations)] {
+            if value == 0 {
+                return Err(ParameterError::Zero { field });
+            }
+        }
+        for (field, value, good, range) in [
+            (
+                "cooling",
+                self.cooling,
+                (0.1..1.0).contains(&self.cooling),
+                "at least 0.1 and below 1",
+            ),
+            (
+                "tolerance",
+                self.tolerance,
+                (0.0..1.0).contains(&self.tolerance),
+                "at least 0 and below 1",
+            ),
+        ] {
+            if !good {
+                return Err(ParameterError::OutOfRange {
+                    field,
+                    value,
+                    range,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn progress(step: &ScalingStep, number: usize) -> Progress {
+    Progress {
+        temperature: step.temperature,
+        clusters: 0,
+        target: 0,
+        free_energy: step.stress,
+        done: number as f64 / (number as f64 + 5.0),
+    }
+}

@@ -1,0 +1,91 @@
+//! The loop over all pairs: B(Y) Y and the stress, eight columns at a time.
+
+use crate::Dissimilarities;
+use crate::lanes::{Isa, LANES, Lane, Task};
+use std::ops::Range;
+
+/// Per row Σ (D - d)², Σ D², and Σ (y_i - y_j) D / d over the known pairs.
+pub(super) struct Images<'a> {
+    pub(super) data: &'a Dissimilarities,
+    pub(super) rows: Range<usize>,
+    pub(super) places: &'a [f64],
+    pub(super) dim: usize,
+    /// What all distances are shortened by.
+    pub(super) short: f64,
+}
+
+impl Task for Images<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn run<I: Isa>(self, isa: I) -> Vec<f64> {
+        let (n, dim) = (self.data.len(), self.dim);
+        let lanes = n.div_ceil(LANES);
+        let mut columns = vec![Lane::default(); lanes * dim];
+        for (row, place) in self.places.chunks_exact(dim).enumerate() {
+            for (j, value) in place.iter().enumerate() {
+                columns[j * lanes + row / LANES][row % LANES] = *value;
+            }
+        }
+        let mut line = vec![0.0; n];
+        let mut out = Vec::with_capacity(self.rows.len() * (dim + 2));
+        let mut sums = vec![isa.splat(0.0); dim];
+        for row in self.rows.clone() {
+            self.data.read(row, &mut line);
+            let own = &self.places[row * dim..][..dim];
+            let (mut stress, mut whole) = (isa.splat(0.0), isa.splat(0.0));
+            sums.fill(isa.splat(0.0));
+            for (at, part) in line.chunks(LANES).enumerate() {
+                let mut square = Lane::default();
+                for (j, own) in own.iter().enumerate() {
+                    let column = &columns[j * lanes + at];
+                    for (square, y) in square.iter_mut().zip(&column.0) {
+                        *square += (own - y) * (own - y);
+                    }
+                }
+                let (mut apart, mut ratio, mut wanted) =
+                    (Lane::default(), Lane::default(), Lane::default());
+                for (lane, value) in part.iter().enumerate() {
+                    let d = square[lane].sqrt();
+                    let is_known = !value.is_nan();
+                    let hot = if *value > self.short {
+                        value - self.short
+                    } else {
+                        0.0
+                    };
+                    wanted[lane] = hot;
+                    apart[lane] = if is_known { hot - d } else { 0.0 };
+                    ratio[lane] = if d > 0.0 { hot / d } else { 0.0 };
+                }
+                let (apart, wanted) = (isa.load(&apart), isa.load(&wanted));
+                stress = isa.fma(apart, apart, stress);
+                whole = isa.fma(wanted, wanted, whole);
+                let ratio = isa.load(&ratio);
+                for (j, (sum, own)) in sums.iter_mut().zip(own).enumerate() {
+                    let away = isa.sub(isa.splat(*own), isa.load(&columns[j * lanes + at]));
+                    *sum = isa.fma(ratio, away, *sum);
+                }
+            }
+            for sum in [stress, whole].iter().chain(&sums) {
+                let mut lane = Lane::default();
+                isa.store(*sum, &mut lane);
+                out.push(lane.sum());
+            }
+        }
+        out
+    }
+}
+
+/// Σ (x_i - x_j) over the known pairs of row i.
+pub(super) fn known_part(line: &[f64], row: usize, x: &[f64], dim: usize) -> Vec<f64> {
+    let own = &x[row * dim..][..dim];
+    let mut sums = vec![0.0; dim];
+    for (value, other) in line.iter().zip(x.chunks_exact(dim)) {
+        if !value.is_nan() {
+            for ((sum, own), other) in sums.iter_mut().zip(own).zip(other) {
+                *sum += own - other;
+            }
+        }
+    }
+    sums
+}

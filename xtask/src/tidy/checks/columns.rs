@@ -1,0 +1,91 @@
+//! Lines fit a screen: at most 100 columns, in Rust and in Markdown.
+//!
+//! What cannot be broken may be longer: a line of a table, of a drawing or listing between fences,
+//! a heading, one that holds a link, and a literal in code.
+
+use crate::source::{File, Tree};
+use crate::tidy::Finding;
+use crate::tidy::allow_list::AllowList;
+
+const LIST: &str = "xtask/allow-columns.txt";
+const LIMIT: usize = 100;
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let allowed = AllowList::read(tree, LIST);
+    let kinds = [".rs", ".md"];
+    let files = tree.files();
+    let mut findings = Vec::new();
+    for file in files.filter(|file| kinds.iter().any(|kind| file.path.ends_with(kind))) {
+        let long = long_lines(file).into_iter();
+        let mut long = long.peekable();
+        if long.peek().is_none() || allowed.allows(&file.path) {
+            continue;
+        }
+        findings.extend(long.map(|(at, line)| {
+            Finding::new(
+                &file.path,
+                at + 1,
+                format!("{} columns, more than {LIMIT}", line.chars().count()),
+                "two files beside each other should fit a screen",
+                "break the line, or the sentence",
+            )
+        }));
+    }
+    findings.extend(allowed.findings());
+    findings
+}
+
+/// The lines that are too long and could be broken, with their places.
+fn long_lines(file: &File) -> Vec<(usize, &str)> {
+    let text = file.text.as_deref().unwrap_or_default();
+    // Literals are blank in it.
+    let code = file.rust.as_ref().map_or(text, |rust| &rust.code);
+    let (mut long, mut fenced) = (Vec::new(), false);
+    for (at, (line, code)) in text.lines().zip(code.lines()).enumerate() {
+        let comment = line.trim_start().starts_with("//") || file.rust.is_none();
+        let bare = line.trim_start_matches([' ', '/', '!']);
+        fenced = comment && fenced != bare.starts_with("```");
+        let whole =
+            fenced || bare.starts_with(['|', '#']) || bare.contains("](") || bare.contains("://");
+        let literal = !comment && code != line && !line.contains(" // ");
+        if line.chars().count() > LIMIT && !whole && !literal {
+            long.push((at, line));
+        }
+    }
+    long
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(path: &str, text: &str) -> Vec<usize> {
+        let findings = check(&Tree::of(&[(path, text)]));
+        findings.iter().map(|finding| finding.line).collect()
+    }
+
+    #[test]
+    fn the_limit_itself_is_well_and_one_more_is_not() {
+        let (well, long) = ("é".repeat(100), "é".repeat(101));
+        assert_eq!(lines("a.md", &format!("{well}\n{long}")), [2]);
+        assert_eq!(lines("a.rs", &format!("// {well}")), [1]);
+        assert!(lines("a.txt", &long).is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_broken_may_be_longer() {
+        let long = "x".repeat(101);
+        for line in [
+            format!("| {long} |"),
+            format!("[a]({long})"),
+            format!("//! | {long} |"),
+            format!("<https://{long}>"),
+        ] {
+            assert!(lines("a.md", &line).is_empty(), "{line}");
+        }
+        assert!(lines("a.rs", &format!("f(\"{long}\")")).is_empty());
+        assert!(lines("a.rs", &format!("f(\"\n{long}\n\")")).is_empty());
+        let drawing = format!("//! ```text\n//! {long}\n//! ```\n//! {long}");
+        assert_eq!(lines("a.rs", &drawing), [4]);
+    }
+}
