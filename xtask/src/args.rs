@@ -33,6 +33,8 @@ The project's recipes.
       --bless                what is counted becomes the baseline
   cargo xtask sanitize [CRATE]   the tests under AddressSanitizer and, with nightly, ThreadSanitizer
       --keep-going
+  cargo xtask targets        the libraries are checked for other systems
+      --keep-going
   cargo xtask docs           the API documentation, warnings are errors
       --open                 show it in a browser
   cargo xtask bench [ARGS]   motet bench ARGS, in release
@@ -61,6 +63,7 @@ const RECIPES: &[(&str, &[&str])] = &[
     ("deep", &["CRATE", "keep-going"]),
     ("counts", &["bless"]),
     ("sanitize", &["CRATE", "keep-going"]),
+    ("targets", &["keep-going"]),
     ("docs", &["open"]),
 ];
 

@@ -10,6 +10,7 @@ mod project;
 mod python;
 mod sanitize;
 mod stress;
+mod targets;
 mod test;
 mod tidy;
 
@@ -32,6 +33,7 @@ pub(crate) fn run(name: &str, options: &Options) -> Result<ExitCode, String> {
         "deep" => deep::deep(options),
         "counts" => counts::counts(options.bless),
         "sanitize" => sanitize::sanitize(options),
+        "targets" => targets::targets(options.keep_going),
         "docs" => docs::docs(options.open),
         _ => Err(format!("the recipe `{name}` has no program")),
     }

@@ -231,7 +231,9 @@ mod tests {
         let (tell, told) = std::sync::mpsc::channel();
         runner.beside(
             // It ends only while the other runs.
-            move |one| drop(one.check("a", "", || told.recv().map_err(|_| Vec::new()))),
+            move |one| {
+                one.check("a", "", || told.recv().map_err(|_| Vec::new()));
+            },
             |other| {
                 other.command("b", Command::new("sh").args(["-c", "exit 0"]), None);
                 tell.send(Vec::new()).unwrap();

@@ -1,7 +1,7 @@
 //! What is said of a claim.
 
 use super::evidence::{Evidence, quantity};
-use crate::text::{number, short};
+use crate::text::short;
 
 /// A claim of the papers.
 pub(super) struct Claim {

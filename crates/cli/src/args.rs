@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::amount::count;
 use crate::bench::BenchArgs;
 use crate::call::CallArgs;
 use crate::distance::DistanceArgs;
@@ -11,6 +12,7 @@ use crate::manual::{CompletionsArgs, ManArgs};
 use crate::pairs::AlignArgs;
 use crate::read::OnMissing;
 use crate::run::RunArgs;
+use crate::scale::ScaleArgs;
 use crate::serve::ServeArgs;
 use crate::spread::SpreadArgs;
 use crate::watch::WatchArgs;
@@ -42,6 +44,8 @@ pub enum Command {
     Cluster(ClusterArgs),
     /// Work out the distances of all pairs of sequences
     Distance(DistanceArgs),
+    /// Show pairs in a plane: multidimensional scaling
+    Scale(ScaleArgs),
     /// Serve services by HTTP
     Serve(ServeArgs),
     /// Call an operation of a service, or print its state
@@ -93,6 +97,10 @@ pub struct ClusterArgs {
     /// Whether the rows are known by dissimilarities, and how these are made.
     #[command(flatten)]
     pub pairs: PairArgs,
+
+    /// Whether the rows are fingerprints.
+    #[command(flatten)]
+    pub bits: BitArgs,
 
     /// Where to run.
     #[command(flatten)]
@@ -173,7 +181,11 @@ pub struct TableArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Clusters")]
 pub struct MethodArgs {
-    /// Number of clusters
+    /// Number of clusters [default for pairs and bits: the one that lasts longest]
+    ///
+    /// Without it, and without --t-min, the temperature falls until there are more clusters than
+    /// --at-most. The number that lasts over the largest factor of the temperature is taken, and
+    /// 1 if none lasts over a factor of 3.
     #[arg(short = 'k', long, value_name = "K", allow_negative_numbers = true)]
     #[arg(conflicts_with = "t_min")]
     pub clusters: Option<i64>,
@@ -186,9 +198,9 @@ pub struct MethodArgs {
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub t_min: Option<f64>,
 
-    /// Most clusters that --t-min may find [default: 100]
+    /// Most clusters if --clusters does not say [default: 20, with --t-min 100]
     #[arg(long, value_name = "K", allow_negative_numbers = true)]
-    #[arg(requires = "t_min", conflicts_with = "clusters")]
+    #[arg(conflicts_with = "clusters")]
     pub at_most: Option<i64>,
 
     /// How to find them
@@ -222,6 +234,22 @@ pub struct PairArgs {
     /// How sequences are aligned.
     #[command(flatten)]
     pub align: AlignArgs,
+}
+
+/// Options for rows of bits.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Bits")]
+pub struct BitArgs {
+    /// FILE holds fingerprints: .npy of bytes, .fps, or lines of the digits 0 and 1
+    ///
+    /// In .npy a row is packed as numpy.packbits(a, axis=1, bitorder="little") does. A squared
+    /// distance is the number of bits that differ; so is a temperature.
+    #[arg(long, conflicts_with = "pairwise")]
+    pub bits: bool,
+
+    /// Bits of a row of .npy [default: all that its bytes have]
+    #[arg(long, value_name = "N", value_parser = count(), requires = "bits")]
+    pub width: Option<usize>,
 }
 
 /// Options that say what to do with the result.
@@ -271,6 +299,8 @@ Examples:
       points with weights; how well two threads are used
   motet cluster alu.fasta.gz -k 6 --out out
       sequences: all pairs are aligned, then clustered; medoids.csv instead of centres and map
+  motet cluster keys1052.npy --bits --width 1052 -k 30 --out out
+      fingerprints: bits packed in bytes; no map
 
 Files in the folder of --out, all or none; files of these names are replaced:
   labels.csv   row (from 1), the columns of --keep, the columns, cluster

@@ -47,7 +47,9 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     let launched = World::is_one_of_several();
     let spread = args.spread.clone();
     let several = launched || spread.total() > 1;
-    let plan = Plan::of(args, several).map_err(CliError::from);
+    let plan = Plan::of(args, several)
+        .and_then(Plan::for_table)
+        .map_err(CliError::from);
     let (plan, world) = if launched {
         let threads = plan.as_ref().map_or(None, |plan| plan.threads);
         (plan, processes::current(&spread, threads)?)
@@ -140,7 +142,7 @@ fn check_size(table: &Table, search: Search) -> Result<(), CliError> {
                 clusters,
             }))
         }
-        Search::Exactly(_) | Search::KMeans { .. } | Search::Found { .. } => Ok(()),
+        _ => Ok(()),
     }
 }
 
@@ -249,7 +251,7 @@ fn summarise(
         weight: placed.weight.clone(),
         missing: missing(plan, placed),
         constant_columns: constant_columns(placed, clustering),
-        method: method(plan.search),
+        method: plan.search.method(),
         clusters: table.len(),
         inertia: clustering.inertia * square,
         square_unit: placed.space.square_unit(),
@@ -271,16 +273,6 @@ fn missing(plan: &Plan, placed: &Placed) -> Option<Missing> {
         dropped_rows: placed.dropped.len(),
         filled_cells: placed.filled,
     })
-}
-
-fn method(search: Search) -> String {
-    match search {
-        Search::Exactly(_) => "deterministic annealing".to_owned(),
-        Search::Found { t_min, .. } => format!("deterministic annealing down to T = {t_min}"),
-        Search::KMeans { seed, restarts, .. } => {
-            format!("K-means, best of {restarts} k-means++ starts, seed {seed}")
-        }
-    }
 }
 
 /// The files that will have been written.

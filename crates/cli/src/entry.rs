@@ -12,7 +12,8 @@ use crate::error::{BenchError, CliError, OptionError, OutputError};
 #[cfg(unix)]
 use crate::supervise;
 use crate::{
-    bench, call, cluster, distance, doctor, keys, manual, own, pairwise, run, serve, watch,
+    bench, bits, call, cluster, distance, doctor, keys, manual, own, pairwise, run, scale, serve,
+    watch,
 };
 
 /// Runs the program with these arguments, the first of which is its own name.
@@ -44,9 +45,11 @@ where
         Err(error) => return answer(&error),
     };
     let done = match cli.command {
+        Command::Cluster(args) if bits::is_wanted(&args) => bits::run(args),
         Command::Cluster(args) if pairwise::is_wanted(&args) => pairwise::run(args),
         Command::Cluster(args) => cluster::run(args),
         Command::Distance(args) => distance::run(&args),
+        Command::Scale(args) => scale::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Call(args) => call::run(args),
         Command::Watch(args) => watch::run(&args),

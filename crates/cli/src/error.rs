@@ -204,6 +204,7 @@ pub(crate) fn refusal(error: MiningError) -> CliError {
         )),
         MiningError::Parameter(error) => CliError::Data(error.to_string()),
         MiningError::Degenerate { .. } => CliError::Data(error.to_string()),
+        MiningError::Data(error) => CliError::Data(error.to_string()),
         other => CliError::Run(format!("{other:?}")),
     }
 }

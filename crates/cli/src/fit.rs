@@ -31,7 +31,7 @@ pub(crate) fn fit(
 ) -> Result<Option<Fit>, CliError> {
     let start = Instant::now();
     let outcome = match search {
-        Search::Exactly(clusters) => {
+        Search::Exactly(clusters) | Search::Chosen { at_most: clusters } => {
             let method = Annealing {
                 clusters: Clusters::Exactly(clusters),
                 ..Annealing::default()

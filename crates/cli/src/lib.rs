@@ -36,6 +36,7 @@
 mod amount;
 mod args;
 mod bench;
+mod bits;
 mod call;
 mod cluster;
 mod distance;
@@ -60,6 +61,7 @@ mod ranked;
 mod read;
 mod report;
 mod run;
+mod scale;
 mod serve;
 mod space;
 mod spread;
@@ -70,12 +72,15 @@ mod supervise;
 mod text;
 mod watch;
 
-pub use args::{Cli, ClusterArgs, Command, Method, MethodArgs, PairArgs, ResultArgs, TableArgs};
+pub use args::{
+    BitArgs, Cli, ClusterArgs, Command, Method, MethodArgs, PairArgs, ResultArgs, TableArgs,
+};
 pub use bench::{
     AnnealingArgs, BenchArgs, CompareArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs,
     QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SearchArgs, SelectionArgs, SoakArgs,
     StagesArgs, SuiteArgs,
 };
+pub use bits::{BitCluster, BitSummary};
 pub use call::CallArgs;
 pub use distance::{DistanceArgs, DistanceSummary};
 pub use doctor::DoctorArgs;
@@ -86,6 +91,7 @@ pub use pairs::{AlignArgs, Aligned, Letters};
 pub use pairwise::{PairwiseCluster, PairwiseSummary};
 pub use read::OnMissing;
 pub use run::RunArgs;
+pub use scale::{ScaleArgs, ScaleMethod, ScaleSummary};
 pub use serve::ServeArgs;
 pub use spread::SpreadArgs;
 pub use summary::{Cluster, Missing, Scaling, Step, Summary};

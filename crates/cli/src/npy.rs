@@ -38,7 +38,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Matrix, String> {
         rows,
         columns,
         size,
-    } = header(&String::from_utf8_lossy(text))?;
+    } = header(&String::from_utf8_lossy(text), &[("<f4", 4), ("<f8", 8)])?;
     let count = rows.checked_mul(columns);
     if count.and_then(|count| count.checked_mul(size)) != Some(data.len()) {
         return Err(format!(
@@ -60,6 +60,30 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Matrix, String> {
     })
 }
 
+/// Of a matrix of bytes: how many a row has, and where they begin.
+///
+/// # Errors
+/// What is wrong with the file, in words.
+pub(crate) fn bytes(file: &[u8]) -> Result<(usize, usize), String> {
+    let (text, data) = parts(file)?;
+    let text = String::from_utf8_lossy(text);
+    let Header {
+        rows,
+        columns,
+        size,
+    } = header(&text, &[("|u1", 1), ("|b1", 0)])?;
+    if size == 0 {
+        return Err("its type is bool: pack it by numpy.packbits(a, 1, \"little\")".to_owned());
+    }
+    match rows.checked_mul(columns) == Some(data.len()) {
+        true => Ok((columns, file.len() - data.len())),
+        false => Err(format!(
+            "{rows} rows of {columns} bytes are announced and {} bytes follow: write it again",
+            data.len()
+        )),
+    }
+}
+
 /// The header and the numbers of a file.
 fn parts(bytes: &[u8]) -> Result<(&[u8], &[u8]), String> {
     let rest = bytes.strip_prefix(MAGIC);
@@ -78,7 +102,7 @@ fn parts(bytes: &[u8]) -> Result<(&[u8], &[u8]), String> {
     Ok((header, &rest[start + length..]))
 }
 
-fn header(text: &str) -> Result<Header, String> {
+fn header(text: &str, types: &[(&str, usize)]) -> Result<Header, String> {
     let field = |name: &str| {
         let at = text.find(&format!("'{name}'"))?;
         let value = text[at..].split_once(':')?.1.trim_start();
@@ -95,16 +119,16 @@ fn header(text: &str) -> Result<Header, String> {
         return Err("it does not hold a matrix: save an array with two dimensions".to_owned());
     };
     let descr = field("descr").unwrap_or_default().trim_start_matches('\'');
-    let size = match descr.split('\'').next() {
-        Some("<f4") => 4,
-        Some("<f8") => 8,
-        other => {
-            return Err(format!(
-                "its type is {}: save it as float32 or float64, as d.astype('f4') does",
-                other.unwrap_or_default()
-            ));
-        }
+    let descr = descr.split('\'').next().unwrap_or_default();
+    let Some((_, size)) = types.iter().find(|(name, _)| *name == descr) else {
+        return Err(match types[0].1 {
+            1 => format!("its type is {descr}: save it as uint8, as numpy.packbits gives it"),
+            _ => format!(
+                "its type is {descr}: save it as float32 or float64, as d.astype('f4') does"
+            ),
+        });
     };
+    let size = *size;
     Ok(Header {
         rows: *rows,
         columns: *columns,

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use motet::{Current, World};
 use motet_mining::{
-    CancelToken, Clusters, Control, Dissimilarities, Pairwise, PairwiseClustering, Progress,
+    CancelToken, Choice, Clusters, Control, Dissimilarities, Pairwise, PairwiseClustering, Progress,
 };
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ use crate::ranked::{Start, parts};
 use crate::read::{OnMissing, Source};
 use crate::stdout::print;
 use crate::summary::Step;
-use crate::text::{grouped, significant};
+use crate::text::{chosen, grouped, significant};
 
 /// The files of `--out`.
 const FILES: [&str; 3] = ["labels.csv", "medoids.csv", "trace.json"];
@@ -43,6 +43,9 @@ pub struct PairwiseSummary {
     pub aligned: Option<Aligned>,
     /// The number of clusters.
     pub clusters: usize,
+    /// Why so many, if none were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
     /// The mean over the rows of half the mean dissimilarity in their cluster.
     pub cost: f64,
     /// The largest difference of D(i, j) and D(j, i), of which the mean was used.
@@ -129,12 +132,13 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
         }
     };
     let start = Instant::now();
-    let Some(found) = fit(&world, &pairs, &plan, &cancel, quiet)? else {
+    let Some((found, choice)) = fit(&world, &pairs, &plan, &cancel, quiet)? else {
         return Ok(());
     };
     let seconds = start.elapsed().as_secs_f64();
     let threads = world.size();
-    let (summary, labels) = summarise(&plan, &found, names.as_deref(), aligned, seconds, threads);
+    let facts = (aligned, choice, seconds, threads);
+    let (summary, labels) = summarise(&plan, &found, names.as_deref(), facts);
     if let Some(folder) = folder {
         write_files(&folder, &summary, &labels, names.as_deref(), &cancel)?;
     }
@@ -147,9 +151,15 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     })
 }
 
-/// An option that is for points.
+/// An option that is for points, or for K-means.
 fn unfit(args: &ClusterArgs) -> Option<&'static str> {
-    let (table, method, results) = (&args.table, &args.method, &args.results);
+    let kmeans = args.method.method == crate::args::Method::Kmeans;
+    for_tables(args).or(kmeans.then_some("--method kmeans"))
+}
+
+/// An option that is for tables of points.
+pub(crate) fn for_tables(args: &ClusterArgs) -> Option<&'static str> {
+    let (table, results) = (&args.table, &args.results);
     let given = [
         ("--columns", !table.columns.is_empty()),
         ("--geo", !table.geo.is_empty()),
@@ -159,10 +169,6 @@ fn unfit(args: &ClusterArgs) -> Option<&'static str> {
         ("--delimiter", table.delimiter.is_some()),
         ("--header", table.header),
         ("--no-header", table.no_header),
-        (
-            "--method kmeans",
-            method.method == crate::args::Method::Kmeans,
-        ),
         ("--scaling", results.scaling),
         ("--profile", results.profile),
     ];
@@ -188,22 +194,32 @@ fn fit(
     plan: &Plan,
     cancel: &CancelToken,
     quiet: bool,
-) -> Result<Option<PairwiseClustering>, CliError> {
-    let clusters = match plan.search {
-        Search::Exactly(clusters) | Search::KMeans { clusters, .. } => Clusters::Exactly(clusters),
-        Search::Found { t_min, at_most } => Clusters::Found { t_min, at_most },
-    };
-    let method = Pairwise {
-        clusters,
-        ..Pairwise::default()
-    };
+) -> Result<Option<(PairwiseClustering, Option<Choice>)>, CliError> {
     let bar = Bar::new(quiet);
     let show = |now: &Progress| bar.cool(now.done, now.temperature, now.clusters);
     let control = &Control {
         progress: Some(&show),
         cancel: Some(cancel),
     };
-    let method = &method;
+    let mut choice = None;
+    let clusters = match plan.search {
+        Search::Exactly(clusters) | Search::KMeans { clusters, .. } => Clusters::Exactly(clusters),
+        Search::Found { t_min, at_most } => Clusters::Found { t_min, at_most },
+        Search::Chosen { at_most } => {
+            let method = &Pairwise::default();
+            let found = parts(world, true, async |comm| {
+                method.choose(comm, pairs, None, at_most, control).await
+            });
+            let Some(found) = found?.and_then(|mut parts| parts.pop()) else {
+                return Ok(None);
+            };
+            Clusters::Exactly(choice.insert(found).clusters)
+        }
+    };
+    let method = &Pairwise {
+        clusters,
+        ..Pairwise::default()
+    };
     let found = parts(world, false, async |comm| {
         method.fit(comm, pairs, None, control).await
     });
@@ -211,7 +227,7 @@ fn fit(
     match found? {
         None => Ok(None),
         Some(found) => PairwiseClustering::join(found)
-            .map(Some)
+            .map(|found| Some((found, choice)))
             .ok_or_else(|| CliError::Run("the parts of the ranks do not fit together".to_owned())),
     }
 }
@@ -221,9 +237,7 @@ fn summarise(
     plan: &Plan,
     found: &PairwiseClustering,
     names: Option<&[String]>,
-    aligned: Option<Aligned>,
-    run_seconds: f64,
-    threads: usize,
+    (aligned, choice, run_seconds, threads): (Option<Aligned>, Option<Choice>, f64, usize),
 ) -> (PairwiseSummary, Vec<usize>) {
     let mut order: Vec<usize> = (0..found.sizes.len()).collect();
     order.sort_by_key(|&cluster| Reverse(found.sizes[cluster]));
@@ -255,6 +269,7 @@ fn summarise(
         method: "pairwise deterministic annealing",
         aligned,
         clusters: order.len(),
+        choice,
         cost: found.cost,
         asymmetry: found.asymmetry,
         run_seconds,
@@ -341,6 +356,12 @@ fn write_text(to: &mut dyn Write, summary: &PairwiseSummary) -> io::Result<()> {
         ("rows", grouped(summary.rows)),
         ("method", summary.method.to_owned()),
     ];
+    facts.extend(
+        summary
+            .choice
+            .iter()
+            .map(|choice| ("chosen", chosen(choice))),
+    );
     if let Some(aligned) = &summary.aligned {
         let what = format!(
             "{}, {}, {} pairs in {:.2} s",

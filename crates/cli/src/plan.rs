@@ -42,6 +42,11 @@ pub(crate) enum Search {
         /// The most clusters.
         at_most: usize,
     },
+    /// Annealing to the number of clusters that lasts longest, of so many at most.
+    Chosen {
+        /// The most clusters.
+        at_most: usize,
+    },
     /// K-means.
     KMeans {
         /// The number of clusters.
@@ -53,7 +58,30 @@ pub(crate) enum Search {
     },
 }
 
+impl Search {
+    /// The method in words.
+    pub(crate) fn method(self) -> String {
+        match self {
+            Search::Exactly(_) | Search::Chosen { .. } => "deterministic annealing".to_owned(),
+            Search::Found { t_min, .. } => format!("deterministic annealing down to T = {t_min}"),
+            Search::KMeans { seed, restarts, .. } => {
+                format!("K-means, best of {restarts} k-means++ starts, seed {seed}")
+            }
+        }
+    }
+}
+
 impl Plan {
+    /// The plan for a table, which does not choose the number of clusters by itself.
+    pub(crate) fn for_table(self) -> Result<Plan, OptionError> {
+        match self.search {
+            Search::Chosen { .. } => Err(OptionError::NoClusters {
+                advice: "give --clusters K, or --t-min T to find it",
+            }),
+            _ => Ok(self),
+        }
+    }
+
     /// Checks the options that can be checked without the data. `several` processes have been, or
     /// will be, started.
     pub(crate) fn of(args: ClusterArgs, several: bool) -> Result<Plan, OptionError> {
@@ -166,9 +194,10 @@ fn search(args: &MethodArgs) -> Result<Search, OptionError> {
             value: t_min.to_string(),
             advice: "give a temperature above 0",
         }),
-        (Method::Annealing, None, None) => Err(OptionError::NoClusters {
-            advice: "give --clusters K, or --t-min T to find it",
-        }),
+        (Method::Annealing, None, None) => {
+            let at_most = at_least_one("--at-most", args.at_most.unwrap_or(MOST_CHOSEN))?;
+            Ok(Search::Chosen { at_most })
+        }
         (Method::Kmeans, Some(clusters), _) => Ok(Search::KMeans {
             clusters,
             seed: args.seed.unwrap_or(SEED),
@@ -187,6 +216,7 @@ fn search(args: &MethodArgs) -> Result<Search, OptionError> {
 
 /// Defaults that the help names.
 const MOST_FOUND: i64 = 100;
+const MOST_CHOSEN: i64 = 20;
 const SEED: u64 = 1;
 const RESTARTS: i64 = 10;
 

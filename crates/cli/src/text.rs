@@ -1,5 +1,18 @@
 //! Numbers as people read them.
 
+use motet_mining::Choice;
+
+/// Why there are so many clusters.
+pub(crate) fn chosen(choice: &Choice) -> String {
+    match choice.clusters {
+        1 => "1 cluster: no number lasts while the temperature falls by a factor of 3".to_owned(),
+        clusters => format!(
+            "{clusters} clusters last while the temperature falls by a factor of {}",
+            significant(choice.lasts)
+        ),
+    }
+}
+
 /// A count with commas between the thousands.
 pub(crate) fn grouped(count: usize) -> String {
     let digits = count.to_string();

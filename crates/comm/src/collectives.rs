@@ -13,8 +13,7 @@
 //! | any, on `threads` | a tree of nodes with eight children, over cache lines; the last to arrive at a node combines, in rank order, and climbs; the last of all makes the total and publishes it once | log₈ P arrivals and one epoch |
 //! | any, in several processes, awaited, long slices | they meet without their numbers, which go beside the meeting, piece by piece, to the ranks that need them (`schedule.rs`, `exchange.rs`); where ranks have different numbers of elements they meet with the counts first (`counted.rs`) | one, and the pieces; two |
 //! | any, in a process each, awaited reductions of long slices | the same: each rank combines a share of the places, and its totals go to who wants them | one, and the pieces twice |
-//! | more than two, on one thread or two, awaited `allreduce_into` of long slices | the ranks of each thread combine theirs among themselves, then meet once for all | that |
-//! | any, on `threads`, awaited reductions of long slices | each rank combines its share of the places, and takes the others' totals | twice that; once for two ranks |
+//! | any, on `threads`, awaited reductions of long slices | each rank combines its share of the places, and takes the others' totals | twice that |
 //!
 //! What is made of the total depends on the call: `allreduce` and `broadcast` leave one value that everyone
 //! reads; `scan`, `scatter`, `alltoall` and `reduce_scatter` lay a part out for each rank, which takes it. The
@@ -24,7 +23,6 @@
 mod allgather;
 mod allreduce;
 mod alltoall;
-mod at_tables;
 mod barrier;
 mod broadcast;
 mod counted;

@@ -199,12 +199,6 @@ impl Communicator {
         Ok(number)
     }
 
-    /// The number of the meeting that this rank is in, or has left last.
-    #[inline]
-    pub(crate) fn meeting(&self) -> u32 {
-        self.meetings.get()
-    }
-
     /// This rank has read the total of the meeting, and has to do with it until it leaves.
     pub(crate) fn stay_in_meeting(&self) {
         self.in_meeting.set(true);

@@ -26,7 +26,6 @@ mod processes;
 mod published;
 mod remote;
 mod solo;
-mod table;
 mod team;
 mod threads;
 
@@ -44,7 +43,6 @@ pub(crate) use processes::tests::{First, first_of_two};
 pub(crate) use processes::{Ending, Later, Left, Processes, Told, Turn, greet};
 pub(crate) use remote::Remote;
 pub(crate) use solo::Solo;
-pub(crate) use table::{Packet, Part, Table};
 pub(crate) use team::Team;
 pub(crate) use threads::Threads;
 
@@ -225,14 +223,6 @@ impl AnyFabric {
     /// Whether all ranks of the world share memory.
     pub(crate) fn is_shared(&self) -> bool {
         !matches!(self, AnyFabric::Remote(_))
-    }
-
-    /// The worker on which a rank of the world lives, where ranks meet in shared memory.
-    pub(crate) fn home(&self, rank: usize) -> Option<usize> {
-        match self {
-            AnyFabric::Threads(threads) => Some(threads.home(rank)),
-            _ => None,
-        }
     }
 
     /// The fabric, if the rank `rank` of the world lives in another process.

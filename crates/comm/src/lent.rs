@@ -1,8 +1,7 @@
-//! Numbers of a rank that the others read where they lie, or that one other takes with the room they are in.
+//! Buffers with numbers that other ranks read where they lie, or that one other rank takes with the buffer they are in.
 //!
-//! Whoever fills a room whose lines another core has read last waits for each line, many times as long as for one that the
-//! core itself has read last, or that the other has written to. So what has one reader goes to it as a [`Parcel`], and the
-//! reader fills the room next; or, where all goes one way, it writes something to each line of a [`Loan`].
+//! Who fills a buffer whose cache lines another core has read last waits for each line, many times as long as for one that
+//! the core itself has read last. So what has one reader goes to it as a [`Parcel`], and the reader fills that buffer next.
 
 use crate::{Local, Plain};
 use motet_sync::Mutex;
@@ -35,13 +34,6 @@ pub(crate) struct Lender {
 )]
 pub(crate) type Parcel<T> = Box<Vec<T>>;
 
-/// What the two sides of a meeting have for each other, as far as they have come.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Swap<T>([Option<Parcel<T>>; 2]);
-
-/// The same when all have come: each side takes what the other had for it.
-pub(crate) struct Swapped<T>([Mutex<Option<Parcel<T>>>; 2]);
-
 /// The numbers of all ranks, or of neighbours among them, in rank order.
 pub(crate) struct Rows<T>(SmallVec<[Lent<T>; 4]>);
 
@@ -58,46 +50,23 @@ impl Lender {
         if size_of_val(numbers) > Self::LONGEST {
             return Lent(Arc::new(numbers.to_vec()));
         }
-        Lent(self.filled(|room: &mut Vec<T>| {
-            room.clear();
-            room.extend_from_slice(numbers);
-        }))
-    }
-
-    /// Lends a copy of these numbers to so many readers on another core; the last one gives the room back.
-    pub(crate) fn loan<T: Plain>(&self, numbers: &[T], readers: usize) -> Loan<T> {
-        if size_of_val(numbers) > Self::LONGEST {
-            let numbers = numbers.to_vec();
-            return Loan(Arc::new(Mutex::new(Lease { numbers, readers })));
-        }
-        Loan(self.filled(|lease: &mut Mutex<Lease<T>>| {
-            let mut lease = lease.lock();
-            lease.readers = readers;
-            lease.numbers.clear();
-            lease.numbers.extend_from_slice(numbers);
-        }))
-    }
-
-    /// Room of this kind that nobody reads, filled anew.
-    fn filled<R: Any + Send + Sync + Default>(&self, fill: impl FnOnce(&mut R)) -> Arc<R> {
         let mut kept = self.kept.borrow_mut();
         for at in 0..kept.len() {
-            let room = Arc::get_mut(&mut kept[at]).and_then(|room| room.downcast_mut::<R>());
-            if let Some(room) = room {
-                fill(room);
+            let free = Arc::get_mut(&mut kept[at]).and_then(|room| room.downcast_mut::<Vec<T>>());
+            if let Some(room) = free {
+                room.clear();
+                room.extend_from_slice(numbers);
                 let lent = kept.remove(at);
                 kept.push(Arc::clone(&lent));
-                return lent.downcast().expect("it was room of this kind");
+                return Lent(lent.downcast().expect("it was a buffer of this type"));
             }
         }
-        let mut room = R::default();
-        fill(&mut room);
-        let lent = Arc::new(room);
+        let lent = Arc::new(numbers.to_vec());
         if kept.len() == Self::KEPT {
             kept.remove(0);
         }
         kept.push(Arc::clone(&lent) as Arc<dyn Any + Send + Sync>);
-        lent
+        Lent(lent)
     }
 
     /// A copy of these numbers for one reader.
@@ -148,15 +117,6 @@ impl Lender {
     }
 }
 
-/// Room that goes back to who has filled it. It has one reader at a time: they take turns on one thread.
-pub(crate) struct Loan<T>(Arc<Mutex<Lease<T>>>);
-
-struct Lease<T> {
-    numbers: Vec<T>,
-    /// Those that have not read it.
-    readers: usize,
-}
-
 /// What each rank has for each other: a row of parcels of each.
 pub(crate) struct Parcels<T>(SmallVec<[ParcelRow<T>; 2]>);
 
@@ -181,76 +141,6 @@ impl<T: Plain> Parcels<T> {
     /// Takes what this rank has for that one, if it has something, once.
     pub(crate) fn take(&self, of: usize, to: usize) -> Option<Parcel<T>> {
         self.0[of][to].lock().take()
-    }
-}
-
-impl<T: Plain> Loan<T> {
-    /// Elements of which one lies in each cache line.
-    const STEP: usize = 64usize.div_ceil(size_of::<T>());
-
-    /// Reads the numbers. The last reader gives their room back: what is in it is not theirs any more.
-    pub(crate) fn take<R>(&self, read: impl FnOnce(&[T]) -> R) -> R {
-        let mut lease = self.0.lock();
-        let Lease { numbers, readers } = &mut *lease;
-        let outcome = read(numbers);
-        *readers = readers.saturating_sub(1);
-        if *readers == 0
-            && let Some(&any) = numbers.first()
-        {
-            // See the module doc: whoever fills the room next finds lines that were written last.
-            numbers
-                .iter_mut()
-                .step_by(Self::STEP)
-                .for_each(|number| *number = any);
-        }
-        outcome
-    }
-}
-
-impl<T> Default for Lease<T> {
-    fn default() -> Self {
-        Lease {
-            numbers: Vec::new(),
-            readers: 0,
-        }
-    }
-}
-
-impl<T> Swap<T> {
-    /// What this side has for the other.
-    pub(crate) fn of(side: usize, parcel: Parcel<T>) -> Self {
-        let mut parcels = [None, None];
-        parcels[side] = Some(parcel);
-        Swap(parcels)
-    }
-
-    /// A side that has nothing.
-    pub(crate) fn empty() -> Self {
-        Swap([None, None])
-    }
-
-    /// What both sides have.
-    pub(crate) fn join(self, other: Self) -> Self {
-        let (Swap([low, high]), Swap([other_low, other_high])) = (self, other);
-        Swap([low.or(other_low), high.or(other_high)])
-    }
-
-    /// Lays it out.
-    pub(crate) fn lay(self) -> Swapped<T> {
-        Swapped(self.0.map(Mutex::new))
-    }
-}
-
-impl<T> Swapped<T> {
-    /// Takes what the other side had for this one, once.
-    pub(crate) fn take(&self, side: usize) -> Parcel<T> {
-        let parcel = self.pick(side);
-        parcel.expect("each side brings a parcel, and takes one")
-    }
-
-    /// The same, if there is something, and nobody has taken it.
-    pub(crate) fn pick(&self, side: usize) -> Option<Parcel<T>> {
-        self.0[1 - side].lock().take()
     }
 }
 
@@ -332,10 +222,14 @@ mod tests {
     #[test]
     fn the_room_of_a_parcel_is_its_readers() {
         let lenders = [Lender::default(), Lender::default()];
-        let swap = Swap::of(1, lenders[1].pack(&[4, 5])).join(Swap::of(0, lenders[0].pack(&[1])));
-        let swapped = swap.lay();
-        let [at_0, at_1] = [0, 1].map(|side| swapped.take(side));
-        assert_eq!((&at_0[..], &at_1[..]), (&[4, 5][..], &[1][..]));
+        let rows: [[u32; 3]; 2] = [[9, 1, 1], [4, 5, 9]];
+        let parts = [[0..1, 1..3], [0..2, 2..3]];
+        let pack =
+            |own: usize| lenders[own].pack_each(own, 2, &rows[own], |of| parts[own][of].clone());
+        let Local(parcels) = Parcels::join(pack(0), pack(1));
+        let [at_0, at_1] = [(1, 0), (0, 1)].map(|(of, to)| parcels.take(of, to).unwrap());
+        assert_eq!((&at_0[..], &at_1[..]), (&[4, 5][..], &[1, 1][..]));
+        assert!(parcels.take(0, 0).is_none() && parcels.take(1, 0).is_none());
         let place = at_0.as_ptr();
         lenders[0].keep(at_0);
         // Of another type: it is made anew, and the room stays.
@@ -353,37 +247,10 @@ mod tests {
     }
 
     #[test]
-    fn the_room_of_a_loan_comes_back() {
-        let lender = Lender::default();
-        let numbers: Vec<u16> = (0..100).collect();
-        let first = lender.loan(&numbers, 1);
-        let place = first.take(|came| {
-            assert_eq!(came, numbers);
-            came.as_ptr()
-        });
-        let second = lender.loan(&[3_u16], 1);
-        assert_ne!(
-            second.take(<[u16]>::as_ptr),
-            place,
-            "the first is still lent"
-        );
-        drop(first);
-        let third = lender.loan(&numbers[..99], 2);
-        // The numbers are there for the last of the readers, and not after it.
-        for _ in 0..2 {
-            assert_eq!(third.take(<[u16]>::as_ptr), place);
-        }
-        third.take(|came| assert!(came.iter().step_by(32).all(|number| *number == 0)));
-        assert_eq!(lender.loan::<u8>(&[], 1).take(<[u8]>::len), 0);
-        second.take(|came| assert_eq!(came, [3]));
-    }
-
-    #[test]
     fn long_ones_are_not_kept() {
         let lender = Lender::default();
         let long = vec![1_u8; Lender::LONGEST + 1];
         assert_eq!(&*lender.lend(&long), long);
-        lender.loan(&long, 1).take(|came| assert!(came == long));
         lender.keep(lender.pack(&long));
         assert!(lender.kept.borrow().is_empty() && lender.unpacked.borrow().is_empty());
     }

@@ -4,7 +4,7 @@ use crate::body::{Reply, json, typed};
 use crate::caller::Caller;
 use crate::problem::Refusal;
 use crate::site::Site;
-use crate::{console, events, metrics, openapi, resource, target::Target};
+use crate::{cbor, console, events, metrics, openapi, resource, target::Target};
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderMap, ORIGIN};
 use hyper::{Method, Request, StatusCode};
@@ -13,11 +13,15 @@ use serde_json::{Value, json};
 
 /// Answers a request, whatever it is.
 pub(crate) async fn answer(site: &Site, request: Request<Incoming>) -> Reply {
+    let wants_cbor = cbor::is_wanted(request.headers());
     let answered = match admit(site, &request) {
         Ok(()) => route(site, request).await,
         Err(refusal) => Err(refusal),
     };
-    answered.unwrap_or_else(Refusal::into_response)
+    match answered {
+        Ok(reply) if wants_cbor => cbor::instead_of_json(reply),
+        answered => answered.unwrap_or_else(Refusal::into_response),
+    }
 }
 
 /// Refuses what a page of another site may have sent.

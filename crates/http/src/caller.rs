@@ -1,7 +1,7 @@
 //! Who calls, and whether he may change anything.
 
+use crate::headers::text;
 use crate::problem::Refusal;
-use crate::resource::text;
 use crate::site::Site;
 use hyper::StatusCode;
 use hyper::header::{AUTHORIZATION, HeaderMap};

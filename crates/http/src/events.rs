@@ -2,8 +2,8 @@
 
 use crate::body::{Body, Reply};
 use crate::caller::Caller;
+use crate::headers::text;
 use crate::problem::Refusal;
-use crate::resource::text;
 use crate::site::Site;
 use crate::target::Target;
 use hyper::Response;

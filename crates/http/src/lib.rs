@@ -12,15 +12,16 @@
 //! |---|---|
 //! | `GET /drive` | Get; its `ETag` is the version; `If-None-Match` |
 //! | `GET /drive?at=/left`, `GET /drive/left` | Query by JSON Pointer |
-//! | `PUT /drive`, `PATCH /drive` | Replace; Update by merge patch; `If-Match` |
+//! | `PUT /drive`, `PATCH /drive` | Replace; Update by merge patch or JSON Patch; `If-Match` |
 //! | `GET`, `POST /drive/-/pose` | an operation by its name: those that read by GET, all by POST |
 //! | `OPTIONS /drive`, `GET /drive/-/lookup` | Lookup |
+//! | `POST /drive` | an operation as a SOAP envelope of DSSP |
 //! | `POST /drive/-/drop` | Drop |
 //! | `GET /drive/-/events?type=update&sync=1` | Subscribe: server-sent events; `Last-Event-ID` resumes |
 //! | `/console/` | a page that shows all of it |
 //! | `/`, `/openapi.json`, `/metrics`, `/healthz`, `/readyz` | the node |
 //!
-//! A call may say `Motet-Timeout` (milliseconds), `Idempotency-Key`, and `Motet-Capture: 1` (`/sys/debug` keeps it). A fault is `application/problem+json`
+//! Bodies are JSON, or CBOR by `Content-Type` and `Accept`. A call may say `Motet-Timeout` (milliseconds), `Idempotency-Key`, and `Motet-Capture: 1` (`/sys/debug` keeps it). A fault is `application/problem+json`
 //! (RFC 9457), whose member `fault` is the fault itself. Its status says whether another try may help: 503 comes with
 //! `Retry-After`, and was not carried out.
 //!
@@ -70,14 +71,17 @@ mod access;
 mod answer;
 mod body;
 mod caller;
+mod cbor;
 mod config;
 mod console;
+#[cfg(feature = "dssp")]
+mod dssp;
 mod events;
+mod headers;
 #[cfg(feature = "tls")]
 mod keys;
 #[cfg(not(feature = "tls"))]
-#[path = "keys_absent.rs"]
-mod keys;
+mod keys_absent;
 mod lines;
 mod metrics;
 mod openapi;
@@ -88,6 +92,9 @@ mod server;
 mod site;
 mod target;
 mod watch;
+
+#[cfg(not(feature = "tls"))]
+use keys_absent as keys;
 
 pub use access::Access;
 pub use config::{Config, Limits, StartError};

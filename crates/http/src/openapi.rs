@@ -54,8 +54,8 @@ fn describe(service: &ServiceInfo, paths: &mut Map<String, Value>, all: &mut Map
         },
         "patch": {
             "operationId": id("patch"),
-            "summary": "Update by merge patch (RFC 7396)",
-            "requestBody": body("application/merge-patch+json", &json!(true)),
+            "summary": "Update by merge patch (RFC 7396) or JSON Patch (RFC 6902)",
+            "requestBody": patches(),
             "responses": answers("200", &json!(true)),
         },
         "description": about,
@@ -90,6 +90,13 @@ fn call(
         ]);
     }
     json!({"post": post})
+}
+
+fn patches() -> Value {
+    json!({"content": {
+        "application/merge-patch+json": {"schema": true},
+        "application/json-patch+json": {"schema": {"type": "array"}},
+    }})
 }
 
 fn body(kind: &str, schema: &Value) -> Value {

@@ -58,6 +58,12 @@ impl Refusal {
         refusal
     }
 
+    /// The fault alone.
+    #[cfg(feature = "dssp")]
+    pub(crate) fn into_fault(self) -> Fault {
+        self.fault
+    }
+
     pub(crate) fn into_response(self) -> Reply {
         let (status, fault) = (self.status, &self.fault);
         let code = format!("{:?}", fault.code());

@@ -2,15 +2,20 @@
 
 use crate::body::{Reply, empty, json};
 use crate::caller::Caller;
+use crate::cbor;
+#[cfg(feature = "dssp")]
+use crate::dssp;
+use crate::headers::text;
 use crate::problem::Refusal;
 use crate::site::Site;
 use crate::target::{Target, body_of, parameters};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Bytes, Incoming};
 use hyper::header::{
     ALLOW, CONTENT_LENGTH, CONTENT_TYPE, ETAG, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH,
     LOCATION,
 };
+use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode};
 use motet_service::{AnyClient, Fault, FaultCode, Options, Value, Verb};
 use std::sync::Arc;
@@ -18,6 +23,9 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 const ALLOWED: &str = "GET, HEAD, PUT, PATCH, OPTIONS";
+
+const MERGE_PATCH: &str = "application/merge-patch+json";
+const JSON_PATCH: &str = "application/json-patch+json";
 
 /// Answers a request for a service, or for what is behind its path.
 pub(crate) async fn answer(
@@ -48,9 +56,18 @@ pub(crate) async fn answer(
             }
             Method::PATCH => {
                 caller.may_change()?;
-                let kinds = ["application/merge-patch+json", "application/json"];
+                let kinds = [MERGE_PATCH, "application/json", JSON_PATCH];
+                let operation = match kind(request.headers())?.as_deref() {
+                    Some(JSON_PATCH) => "patch_json",
+                    _ => "patch",
+                };
                 let body = body(site, request, &kinds).await?;
-                Ok(json(&service.call_with("patch", body, options).await?))
+                Ok(json(&service.call_with(operation, body, options).await?))
+            }
+            #[cfg(feature = "dssp")]
+            Method::POST if dssp::is_of(request.headers()) => {
+                let (_, bytes) = bytes(site, request).await?;
+                Ok(dssp::answer(service, &bytes, options, caller, site.limits.depth).await)
             }
             Method::OPTIONS => {
                 let mut reply = json(&lookup(service)?);
@@ -115,18 +132,6 @@ fn options(headers: &HeaderMap, caller: &Caller) -> Result<Options, Refusal> {
         }
     }
     Ok(options)
-}
-
-/// The header of this name, if there is one.
-pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Refusal> {
-    let mut given = headers.get_all(name).iter();
-    let (first, second) = (given.next(), given.next());
-    if second.is_some() {
-        return Err(Refusal::bad(format!("{name} is given twice; give it once")));
-    }
-    let text = first.map(|first| first.to_str());
-    let text = text.transpose();
-    text.map_err(|_| Refusal::bad(format!("{name} is no text; use ASCII")))
 }
 
 /// The version that an ETag stands for.
@@ -224,13 +229,15 @@ async fn operation(
     Ok(reply)
 }
 
-/// The body of a request, of one of these types.
-async fn body(site: &Site, request: Request<Incoming>, kinds: &[&str]) -> Result<Value, Refusal> {
+/// The type of the body, without its parameters.
+fn kind(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    let kind = text(headers, CONTENT_TYPE.as_str())?.map(str::to_lowercase);
+    Ok(kind.map(|kind| kind.split(';').next().unwrap_or(&kind).trim().to_owned()))
+}
+
+/// The head and the bytes of a request.
+async fn bytes(site: &Site, request: Request<Incoming>) -> Result<(Parts, Bytes), Refusal> {
     let (head, body) = request.into_parts();
-    let kind = text(&head.headers, CONTENT_TYPE.as_str())?.map(str::to_lowercase);
-    let kind = kind
-        .as_deref()
-        .map(|kind| kind.split(';').next().unwrap_or(kind).trim());
     let limits = &site.limits;
     let too_large = || {
         let reason = format!("the body is larger than {} bytes", limits.body);
@@ -253,8 +260,21 @@ async fn body(site: &Site, request: Request<Incoming>, kinds: &[&str]) -> Result
         Ok(Err(why)) => return Err(Refusal::bad(format!("the body is broken off: {why}"))),
         Ok(Ok(collected)) => collected.to_bytes(),
     };
+    Ok((head, bytes))
+}
+
+/// The body of a request, of one of these types; CBOR may stand for JSON.
+async fn body(site: &Site, request: Request<Incoming>, kinds: &[&str]) -> Result<Value, Refusal> {
+    let limits = &site.limits;
+    let (head, bytes) = bytes(site, request).await?;
+    let kind = kind(&head.headers)?;
+    let kind = kind.as_deref();
     if bytes.is_empty() {
         return Ok(Value::Null);
+    }
+    if kind == Some(cbor::KIND) && kinds.contains(&"application/json") {
+        return cbor::read(&bytes, limits.depth)
+            .map_err(|why| Refusal::bad(format!("the body is no CBOR that is taken here: {why}")));
     }
     if kind.is_none_or(|kind| !kinds.contains(&kind)) {
         let reason = format!("the body is of type {kind:?}; send {}", kinds.join(" or "));

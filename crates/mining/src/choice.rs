@@ -17,14 +17,16 @@ const LASTING: f64 = 3.0;
 ///
 /// ```
 /// use motet_comm::World;
-/// use motet_mining::{Annealing, Control, Points};
+/// use motet_mining::{Control, Dissimilarities, Pairwise};
 ///
 /// // Three heaps on a line.
-/// let values = (0..300).map(|i| f64::from(i / 100 * 50) + f64::from(i % 10) * 0.1);
-/// let points = Points::new(values.collect(), 1)?;
+/// let at = (0..30).map(|i| f64::from(i % 3 * 50) + f64::from(i) * 0.1);
+/// let at: Vec<f64> = at.collect();
+/// let squares = at.iter().flat_map(|x| at.iter().map(move |y| (x - y) * (x - y)));
+/// let pairs = Dissimilarities::new(squares.collect(), 30)?;
 /// let choice = World::solo()
 ///     .run(async |comm| {
-///         Annealing::default().choose(&comm, &points, 10, &Control::default()).await
+///         Pairwise::default().choose(&comm, &pairs, None, 10, &Control::default()).await
 ///     })
 ///     .unwrap()
 ///     .remove(0);
@@ -75,10 +77,7 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Annealing, BitAnnealing, Bits, Clusters, Control, Dissimilarities, MiningError, Pairwise,
-        Points,
-    };
+    use crate::{BitAnnealing, Bits, Control, Dissimilarities, MiningError, Pairwise};
     use motet_comm::World;
 
     fn steps(numbers: &[(f64, usize)]) -> Vec<TraceStep> {
@@ -136,7 +135,6 @@ mod tests {
     #[test]
     fn sem_g629_four_heaps_are_four_on_any_number_of_ranks() {
         let rows = heaps(400, 2.0);
-        let points = Points::new(rows.concat(), 2).unwrap();
         let square = |a: &[f64; 2], b: &[f64; 2]| {
             (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])
         };
@@ -154,37 +152,21 @@ mod tests {
         for ranks in [1, 3] {
             let control = Control::default();
             let run = World::threads(ranks).run(async |comm| {
-                let vectors = Annealing::default()
-                    .choose(&comm, &points, 9, &control)
-                    .await?;
                 let pairs = Pairwise::default()
                     .choose(&comm, &pairs, None, 9, &control)
                     .await?;
                 let bits = BitAnnealing::default()
                     .choose(&comm, &bits, 9, &control)
                     .await?;
-                Ok::<_, MiningError>([vectors, pairs, bits])
+                Ok::<_, MiningError>([pairs, bits])
             });
             let found = run.unwrap().remove(0);
             assert_eq!(
                 found.clone().map(|choice| choice.clusters),
-                [4, 4, 4],
+                [4, 4],
                 "{found:?}"
             );
             assert_eq!(*first.get_or_insert(found.clone()), found, "{ranks} ranks");
         }
-        // A lower temperature splits the heaps, the one in the middle does not.
-        let choice = &first.unwrap()[0];
-        let middle = (choice.appear[2] * choice.appear[3]).sqrt();
-        let method = Annealing {
-            clusters: Clusters::Found {
-                t_min: middle,
-                at_most: 20,
-            },
-            ..Annealing::default()
-        };
-        let run =
-            World::solo().run(async |comm| method.fit(&comm, &points, &Control::default()).await);
-        assert_eq!(run.unwrap()[0].clusters(), 4);
     }
 }

@@ -22,7 +22,7 @@
 //! |---|---|
 //! | K is known | [`Annealing`] with [`Clusters::Exactly`] |
 //! | K is not known, a scale is | [`Annealing`] with [`Clusters::Found`] |
-//! | neither is known | [`Annealing::choose`], [`Choice`] |
+//! | neither is known, of pairs or bits | [`Pairwise::choose`], [`BitAnnealing::choose`] |
 //! | a baseline, or random restarts | [`KMeans`] |
 //! | places on the Earth | [`sphere`], then either |
 //! | columns of mixed units | [`Points::standardised`], then either |

@@ -7,6 +7,7 @@
 //! The product of the dissimilarities with the shares is divided among the ranks by rows; one
 //! allgather per step brings it to all. Every rank then does the same with the same numbers.
 
+mod choose;
 mod critical;
 mod dissimilarities;
 mod field;
@@ -18,7 +19,7 @@ mod tests;
 
 use crate::clustering::TraceStep;
 use crate::team::Team;
-use crate::{Choice, Clusters, Control, MiningError, ParameterError, Progress};
+use crate::{Clusters, Control, MiningError, ParameterError, Progress};
 use critical::{Critical, Limit};
 use dissimilarities::normalised;
 use field::{Field, Sums};
@@ -154,34 +155,6 @@ impl Pairwise {
             trace,
             asymmetry: pairs.asymmetry(),
         })
-    }
-
-    /// How many clusters, from 1 to `at_most`, the pairs speak for: [`Choice`] has the rule. The
-    /// field `clusters` does not count.
-    ///
-    /// # Errors
-    ///
-    /// As [`Pairwise::fit`].
-    pub async fn choose(
-        &self,
-        comm: &Communicator,
-        pairs: &Dissimilarities,
-        weights: Option<&[f64]>,
-        at_most: usize,
-        control: &Control<'_>,
-    ) -> Result<Choice, MiningError> {
-        self.check(at_most, 0.0)?;
-        let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
-        let team = Team::new(comm, control);
-        let field = Field {
-            team: &team,
-            data: pairs,
-            weights: &weights,
-            rows: team.share(pairs.len()),
-        };
-        let most = pairs.len().min(at_most + 1);
-        let (_, trace) = self.anneal(&field, most, 0.0, true).await?;
-        Ok(Choice::of(&trace, at_most))
     }
 
     /// Cools until every row is in one cluster, or only until there are `most`; gives the last

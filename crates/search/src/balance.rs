@@ -151,7 +151,7 @@ pub(crate) async fn run<J: Job>(
     if comm.rank() == 0 {
         match crate::worker::guarded(0, root) {
             Ok(root) => balance.pieces.push_back(Piece::root(WHOLE, root)),
-            Err(stop) => balance.stop(&stop, None)?,
+            Err(fault) => balance.stop(&Stop::Fault(fault), None)?,
         }
     }
     balance.all(job).await?;

@@ -17,6 +17,17 @@ pub struct Best<V, N> {
     pub node: N,
 }
 
+impl<V, N> Best<V, N> {
+    /// The same solution with another value.
+    pub(crate) fn map<W>(self, change: impl FnOnce(V) -> W) -> Best<W, N> {
+        Best {
+            value: change(self.value),
+            path: self.path,
+            node: self.node,
+        }
+    }
+}
+
 /// A value, and for [`Order::First`](crate::Order::First) where it was found.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Known<V> {
@@ -25,8 +36,8 @@ pub(crate) struct Known<V> {
 }
 
 /// Looks for the node of the greatest value.
-pub(crate) struct Maximum<'p, P: Bounded> {
-    problem: &'p P,
+pub(crate) struct Maximum<P: Bounded> {
+    problem: P,
     /// Of several best nodes the first is wanted.
     first: bool,
     known: Option<Known<P::Value>>,
@@ -37,8 +48,8 @@ pub(crate) struct Maximum<'p, P: Bounded> {
     pruned: u64,
 }
 
-impl<'p, P: Bounded> Maximum<'p, P> {
-    pub(crate) fn new(problem: &'p P, first: bool) -> Self {
+impl<P: Bounded> Maximum<P> {
+    pub(crate) fn new(problem: P, first: bool) -> Self {
         Maximum {
             problem,
             first,
@@ -60,7 +71,7 @@ impl<'p, P: Bounded> Maximum<'p, P> {
     }
 }
 
-impl<P: Bounded> Job for Maximum<'_, P> {
+impl<P: Bounded> Job for Maximum<P> {
     type Node = P::Node;
     type News = Known<P::Value>;
     type Part = ();

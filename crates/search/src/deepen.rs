@@ -6,8 +6,8 @@ use crate::{Best, Bounded, Tree};
 use std::cmp::Ordering;
 
 /// Looks for a solution of at most this value.
-pub(crate) struct Round<'p, P: Bounded> {
-    problem: &'p P,
+pub(crate) struct Round<P: Bounded> {
+    problem: P,
     first: bool,
     limit: P::Value,
     /// The least value or bound above the limit.
@@ -27,8 +27,8 @@ type Met<P> = (
 /// Where a solution was found; if any will do, not even that.
 type Found = Option<Vec<u32>>;
 
-impl<'p, P: Bounded> Round<'p, P> {
-    pub(crate) fn new(problem: &'p P, first: bool, limit: P::Value) -> Self {
+impl<P: Bounded> Round<P> {
+    pub(crate) fn new(problem: P, first: bool, limit: P::Value) -> Self {
         Round {
             problem,
             first,
@@ -55,7 +55,7 @@ impl<'p, P: Bounded> Round<'p, P> {
     }
 }
 
-impl<P: Bounded> Job for Round<'_, P> {
+impl<P: Bounded> Job for Round<P> {
     type Node = P::Node;
     type News = Found;
     type Part = ();

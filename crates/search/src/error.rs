@@ -59,6 +59,11 @@ pub enum Fault {
         /// The path of the position.
         path: Vec<u32>,
     },
+    /// The dispatcher does not run the search.
+    Dispatcher {
+        /// Why not.
+        problem: String,
+    },
     /// Settings that no search can have.
     Settings {
         /// What is wrong, and what to do.
@@ -103,6 +108,9 @@ impl fmt::Display for Fault {
                 "`leaf` gives no value for {}, which has depth 0 or no moves: it must return `Some` there",
                 Node(path)
             ),
+            Fault::Dispatcher { problem } => {
+                write!(f, "the dispatcher does not run the search: {problem}")
+            }
             Fault::Settings { problem } => f.write_str(problem),
         }
     }

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// Folds the nodes of each piece on its own.
-pub(crate) struct Fold<'t, T, Z, V, A> {
-    pub(crate) tree: &'t T,
+pub(crate) struct Fold<T, Z, V, A> {
+    pub(crate) tree: T,
     pub(crate) zero: Z,
     pub(crate) visit: V,
     pub(crate) value: A,
@@ -24,7 +24,7 @@ pub(crate) struct Segment<A> {
 }
 
 impl<T: Tree, Z: Fn() -> A, V: FnMut(&mut A, &T::Node), A: motet_comm::Value> Job
-    for Fold<'_, T, Z, V, A>
+    for Fold<T, Z, V, A>
 {
     type Node = T::Node;
     type News = ();

@@ -5,7 +5,7 @@
 //! are: a rank without work gets half of what another one has not begun. The same program runs on
 //! one rank, on threads and on processes.
 //!
-//! - **Depends on**: `motet-comm`, `motet-dispatch` for causalities.
+//! - **Depends on**: `motet-comm`; `motet-dispatch`, `motet-sync` for searches without ranks.
 //! - **Used by**: the facade, `motet-problems`.
 //!
 //! ```text
@@ -23,9 +23,10 @@
 //! | the nearest solution, in memory for one path | [`Search::deepen`] |
 //! | the value of a game of two | [`Search::play`] |
 //! | the same nodes in each run | [`Order::Replicable`] |
+//! | no ranks, but the workers of a dispatcher | [`Search::on`] |
 //!
 //! Read next: [`Search`] (an example), [`Tree`], then `walk.rs` (one rank), `balance.rs` (how ranks
-//! share), `replicable.rs`, `play.rs`.
+//! share), `on_dispatcher.rs`, `replicable.rs`, `play.rs`.
 #![forbid(unsafe_code)]
 
 mod balance;
@@ -35,6 +36,7 @@ mod error;
 mod fold;
 mod job;
 mod link;
+mod on_dispatcher;
 mod outcome;
 mod path;
 mod play;
@@ -49,6 +51,7 @@ mod worker;
 
 pub use best::Best;
 pub use error::{Fault, SearchError};
+pub use on_dispatcher::OnDispatcher;
 pub use outcome::{Outcome, RankReport, Report};
 pub use play::Play;
 pub use settings::{Limit, Limits, OnProgress, Order, Progress, Search};

@@ -107,7 +107,7 @@ pub(crate) async fn run<P: Bounded>(
 struct Rank<'s, 'c, 'p, P: Bounded> {
     link: Link<'c, MessageOf<P>>,
     worker: Worker<'s, P::Node>,
-    job: Maximum<'p, P>,
+    job: Maximum<&'p P>,
     report: Report,
     stop: Option<Stop>,
 }
@@ -139,7 +139,7 @@ struct Master<'s, 'c, 'p, P: Bounded> {
 
 /// Visits what is above the split depth.
 struct Upper<'p, P: Bounded> {
-    job: Maximum<'p, P>,
+    job: Maximum<&'p P>,
     split: usize,
     /// A node at the split depth.
     found: Option<(Vec<u32>, P::Node)>,
@@ -198,7 +198,7 @@ impl<P: Bounded> Master<'_, '_, '_, P> {
     async fn all(&mut self, problem: &P) -> Result<(), CommError> {
         match crate::worker::guarded(0, || problem.root()) {
             Ok(root) => self.walker.begin(Piece::root(0, root)),
-            Err(stop) => self.rank.stop = Some(stop),
+            Err(fault) => self.rank.stop = Some(Stop::Fault(fault)),
         }
         let mut busy = false;
         while self.rank.stop.is_none() {

@@ -5,12 +5,13 @@ use crate::deepen::Round;
 use crate::fold::{Fold, combine};
 use crate::outcome::Report;
 use crate::wanted::{Downwards, Wanted};
-use crate::worker::shown;
+use crate::worker::{guarded, shown};
 use crate::{
     Best, Bounded, Game, Limit, Order, Outcome, Play, Search, SearchError, Tree, balance, play,
     replicable,
 };
 use motet_comm::{Communicator, Value};
+use std::cmp::Reverse;
 use std::time::Instant;
 
 /// What a search for the best node has found.
@@ -102,11 +103,7 @@ impl Search {
         problem: &P,
     ) -> Result<Outcome<Solution<P>>, SearchError> {
         let found = self.maximise(comm, &Downwards(problem)).await?;
-        let result = found.result.map(|best| Best {
-            value: best.value.0,
-            path: best.path,
-            node: best.node,
-        });
+        let result = found.result.map(|best| best.map(|Reverse(value)| value));
         Ok(outcome(result, found.report, found.stopped))
     }
 
@@ -129,14 +126,7 @@ impl Search {
         let (comm, began) = (comm.dup().await?, Instant::now());
         let mut report = Report::default();
         // Every rank finds the same; a panic here is told by the first round.
-        let root = crate::worker::guarded(comm.rank(), || problem.bound(&problem.root()));
-        let mut limit = match root {
-            Ok(limit) => limit,
-            Err(crate::worker::Stop::Fault(fault)) => return Err(fault.into()),
-            Err(crate::worker::Stop::Limit(which)) => {
-                return Ok(outcome(None, report, Some(which)));
-            }
-        };
+        let mut limit = guarded(comm.rank(), || problem.bound(&problem.root()))?;
         loop {
             let mut round = Round::new(problem, self.order.is_first(), limit);
             let ended = balance::run(&comm, self, began, || problem.root(), &mut round).await?;
@@ -144,17 +134,9 @@ impl Search {
             let generated = ended.report.nodes + ended.report.pruned;
             let (beyond, own) = round.into_parts();
             // The least value is the greatest of the reversed ones.
-            let own = own.map(|own| Best {
-                value: std::cmp::Reverse(own.value),
-                path: own.path,
-                node: own.node,
-            });
+            let own = own.map(|own| own.map(Reverse));
             if let Some(best) = greatest(&comm, own).await? {
-                let best = Best {
-                    value: best.value.0,
-                    path: best.path,
-                    node: best.node,
-                };
+                let best = best.map(|Reverse(value)| value);
                 return Ok(outcome(Some(best), report, ended.stopped));
             }
             let least = |a: Option<P::Value>, b: Option<P::Value>| a.into_iter().chain(b).min();

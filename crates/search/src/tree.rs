@@ -1,6 +1,7 @@
 //! What the program tells about its tree.
 
 use motet_comm::Value;
+use std::sync::Arc;
 
 /// A tree that is given by its root and by the children of each node.
 ///
@@ -66,3 +67,37 @@ pub trait Game: Tree {
     /// A number that equal positions share and no others do; what the table of values is kept by.
     fn key(&self, node: &Self::Node) -> u64;
 }
+
+/// A reference to a tree, and an `Arc` of one, are trees themselves.
+macro_rules! by_pointer {
+    ($($pointer:ty),*) => {$(
+        impl<T: Tree> Tree for $pointer {
+            type Node = T::Node;
+
+            fn root(&self) -> T::Node {
+                T::root(self)
+            }
+
+            #[inline]
+            fn children(&self, node: &T::Node, out: &mut Vec<T::Node>) {
+                T::children(self, node, out);
+            }
+        }
+
+        impl<T: Bounded> Bounded for $pointer {
+            type Value = T::Value;
+
+            #[inline]
+            fn value(&self, node: &T::Node) -> Option<T::Value> {
+                T::value(self, node)
+            }
+
+            #[inline]
+            fn bound(&self, node: &T::Node) -> T::Value {
+                T::bound(self, node)
+            }
+        }
+    )*};
+}
+
+by_pointer!(&T, Arc<T>);

@@ -4,15 +4,17 @@ use crate::{Bounded, Tree};
 use std::cmp::Reverse;
 
 /// Any node that is accepted, as a solution that is as good as all others.
-pub(crate) struct Wanted<'t, T, F> {
-    pub(crate) tree: &'t T,
+#[derive(Clone)]
+pub(crate) struct Wanted<T, F> {
+    pub(crate) tree: T,
     pub(crate) wanted: F,
 }
 
 /// The least value, as the greatest.
-pub(crate) struct Downwards<'p, P>(pub(crate) &'p P);
+#[derive(Clone)]
+pub(crate) struct Downwards<P>(pub(crate) P);
 
-impl<T: Tree, F> Tree for Wanted<'_, T, F> {
+impl<T: Tree, F> Tree for Wanted<T, F> {
     type Node = T::Node;
 
     fn root(&self) -> T::Node {
@@ -25,7 +27,7 @@ impl<T: Tree, F> Tree for Wanted<'_, T, F> {
     }
 }
 
-impl<T: Tree, F: Fn(&T::Node) -> bool> Bounded for Wanted<'_, T, F> {
+impl<T: Tree, F: Fn(&T::Node) -> bool> Bounded for Wanted<T, F> {
     type Value = ();
 
     #[inline]
@@ -37,7 +39,7 @@ impl<T: Tree, F: Fn(&T::Node) -> bool> Bounded for Wanted<'_, T, F> {
     fn bound(&self, _: &T::Node) {}
 }
 
-impl<P: Tree> Tree for Downwards<'_, P> {
+impl<P: Tree> Tree for Downwards<P> {
     type Node = P::Node;
 
     fn root(&self) -> P::Node {
@@ -50,7 +52,7 @@ impl<P: Tree> Tree for Downwards<'_, P> {
     }
 }
 
-impl<P: Bounded> Bounded for Downwards<'_, P> {
+impl<P: Bounded> Bounded for Downwards<P> {
     type Value = Reverse<P::Value>;
 
     #[inline]

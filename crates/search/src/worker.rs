@@ -40,13 +40,18 @@ pub(crate) struct Worker<'s, N> {
 
 impl<'s, N> Worker<'s, N> {
     pub(crate) fn new(comm: &Communicator, limits: &'s Limits, began: Instant) -> Self {
+        Worker::of(comm.rank(), comm.size(), limits, began)
+    }
+
+    /// One of so many.
+    pub(crate) fn of(rank: usize, size: usize, limits: &'s Limits, began: Instant) -> Self {
         Worker {
-            rank: comm.rank(),
+            rank,
             limits,
             began,
             walk: Walk::new(),
             budget: 64,
-            alone: comm.size() == 1,
+            alone: size == 1,
             done: RankReport::default(),
         }
     }
@@ -83,7 +88,7 @@ impl<'s, N> Worker<'s, N> {
         let took = begin.elapsed();
         self.done.busy += took;
         let (rank, path) = (self.rank, || shown(&self.walk.path()));
-        let (nodes, pause) = ran.map_err(|message| panicked(rank, path(), message))?;
+        let (nodes, pause) = ran.map_err(|message| Stop::Fault(panicked(rank, path(), message)))?;
         self.done.nodes += u64::from(nodes);
         if pause == Pause::TooDeep {
             let limit = self.limits.depth;
@@ -130,7 +135,7 @@ impl<'s, N> Worker<'s, N> {
 ///
 /// # Errors
 /// Its panic.
-pub(crate) fn guarded<R>(rank: usize, call: impl FnOnce() -> R) -> Result<R, Stop> {
+pub(crate) fn guarded<R>(rank: usize, call: impl FnOnce() -> R) -> Result<R, Fault> {
     caught(call).map_err(|message| panicked(rank, Vec::new(), message))
 }
 
@@ -143,12 +148,12 @@ pub(crate) fn caught<R>(call: impl FnOnce() -> R) -> Result<R, String> {
     caught.map_err(|payload| Exception::new(payload, "search").message().to_owned())
 }
 
-fn panicked(rank: usize, path: Vec<u32>, message: String) -> Stop {
-    Stop::Fault(Fault::Panicked {
+fn panicked(rank: usize, path: Vec<u32>, message: String) -> Fault {
+    Fault::Panicked {
         rank,
         path,
         message,
-    })
+    }
 }
 
 /// A path as programs see it: without the root.
@@ -167,7 +172,16 @@ pub(crate) async fn sum_up(
     stop: Option<Stop>,
 ) -> Result<(Report, Option<Limit>), crate::SearchError> {
     own.nodes = done.nodes - own.pruned.min(done.nodes);
-    let all = comm.allgather((own, done, stop)).await?;
+    total(comm.allgather((own, done, stop)).await?)
+}
+
+/// What all have done together, and which limit has ended it.
+///
+/// # Errors
+/// The first fault.
+pub(crate) fn total(
+    all: impl IntoIterator<Item = (Report, RankReport, Option<Stop>)>,
+) -> Result<(Report, Option<Limit>), crate::SearchError> {
     let (mut total, mut limit) = (Report::default(), None);
     total.rounds = 1;
     for (report, done, stop) in all {

@@ -91,6 +91,7 @@ mod manifest;
 mod node;
 mod operation;
 mod options;
+mod patch;
 mod queue;
 mod report;
 mod rights;

@@ -12,7 +12,6 @@
 mod at_once;
 mod concurrent;
 mod exclusive;
-mod merge_patch;
 mod restart;
 mod teardown;
 

@@ -63,7 +63,7 @@ pub use options::{Options, Tie};
 pub use out::Out;
 pub use outcome::{Outcome, Report};
 pub use simulation::{
-    Amount, BatchMeans, Container, Event, Get, Happened, Held, Interrupt, Process, Put, Request,
-    Resource, Sim, Simulation, Sleep, Store, Stuck, StuckProcess, Tally, TimeWeighted, Timeout,
-    UnlessInterrupted, timeline,
+    Amount, BatchMeans, Container, Event, Get, Happened, Held, Injector, Interrupt, Process, Put,
+    Request, Resource, Sim, Simulation, Sleep, Store, Stuck, StuckProcess, Tally, TimeWeighted,
+    Timeout, UnlessInterrupted, timeline,
 };

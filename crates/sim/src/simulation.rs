@@ -14,6 +14,8 @@ mod calendar;
 mod container;
 mod event;
 mod interrupt;
+mod outside;
+mod paced;
 mod process;
 mod report;
 mod resource;
@@ -24,6 +26,7 @@ mod timeline;
 pub use container::{Amount, Container};
 pub use event::{Event, Happened};
 pub use interrupt::{Interrupt, UnlessInterrupted};
+pub use outside::Injector;
 pub use process::{Process, Sleep, Timeout};
 pub use report::{Stuck, StuckProcess};
 pub use resource::{Held, Request, Resource};
@@ -32,10 +35,12 @@ pub use store::{Get, Put, Store};
 pub use timeline::timeline;
 
 use self::calendar::Calendar;
+use self::outside::Outside;
 use self::process::{Number, Slot, Woken};
 use self::report::Facility;
 use crate::Time;
 use crate::draw::{draw, uniform};
+use motet_sync::Parker;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -98,6 +103,9 @@ struct Core {
     alive: Cell<usize>,
     spawned: Cell<u64>,
     woken: Arc<Woken>,
+    outside: Arc<Outside>,
+    /// The thread that runs it sleeps here while it keeps to real time.
+    parker: Parker,
     /// What processes wait for; those that are gone are left out when there is no more room.
     facilities: RefCell<Vec<Weak<dyn Facility>>>,
     /// Lines of the trace, if there is one.
@@ -108,6 +116,7 @@ impl Simulation {
     /// An empty simulation at time 0. Its random numbers follow from the seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
+        let parker = Parker::new();
         Simulation(Sim(Rc::new(Core {
             seed,
             drawn: Cell::new(0),
@@ -120,7 +129,9 @@ impl Simulation {
             current: Cell::new(Number::NONE),
             alive: Cell::new(0),
             spawned: Cell::new(0),
-            woken: Arc::default(),
+            woken: Arc::new(Woken::new(parker.unparker())),
+            outside: Arc::new(Outside::new(parker.unparker())),
+            parker,
             facilities: RefCell::default(),
             trace: RefCell::new(None),
         })))
@@ -147,23 +158,31 @@ impl Simulation {
     pub fn run_until(&self, end: Time) -> Result<(), Stuck> {
         let core = &*self.0.0;
         loop {
-            let next = core.calendar.borrow_mut().next(core.now.get());
-            if let Some(number) = next {
-                core.go_on(number);
-            } else if let Some(number) = core.next_ready() {
-                core.go_on(number);
-            } else if core.alive.get() == 0 {
+            self.run_now();
+            if core.alive.get() == 0 {
                 return Ok(());
-            } else {
-                let time = core.calendar.borrow_mut().time();
-                match time {
-                    Some(time) if time < end => core.now.set(time),
-                    Some(_) => {
-                        core.now.set(end);
-                        return Ok(());
-                    }
-                    None => return Err(core.stuck()),
+            }
+            let time = core.calendar.borrow_mut().time();
+            match time {
+                Some(time) if time < end => core.now.set(time),
+                Some(_) => {
+                    core.now.set(end);
+                    return Ok(());
                 }
+                None => return Err(core.stuck()),
+            }
+        }
+    }
+
+    /// Runs what takes place at the present time.
+    fn run_now(&self) {
+        let core = &*self.0.0;
+        loop {
+            core.outside.carry_out(&self.0);
+            let next = core.calendar.borrow_mut().next(core.now.get());
+            match next.or_else(|| core.next_ready()) {
+                Some(number) => core.go_on(number),
+                None => return,
             }
         }
     }
@@ -328,13 +347,29 @@ impl Core {
     /// Adds a line to the trace, if there is one.
     fn tell(&self, number: Number, does: impl FnOnce() -> String) {
         if let Some(trace) = &mut *self.trace.borrow_mut() {
-            let (process, does) = (self.name_of(number), does());
+            let (process, does) = (json(&self.name_of(number)), json(&does()));
+            let time = self.now.get();
             trace.push(format!(
-                "{{\"time\":{},\"process\":{process:?},\"does\":{does:?}}}",
-                self.now.get()
+                "{{\"time\":{time},\"process\":{process},\"does\":{does}}}"
             ));
         }
     }
+}
+
+/// A string of JSON.
+fn json(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            '\0'..=' ' if letter != ' ' => {
+                quoted.push_str(&format!("\\u{:04x}", u32::from(letter)));
+            }
+            _ => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
 }
 
 impl Deref for Simulation {

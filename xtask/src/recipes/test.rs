@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the gate.
 
 use super::project::{Project, Scope, runner};
-use super::{counts, docs, models, preflight, python, stress};
+use super::{counts, docs, models, preflight, python, stress, targets};
 use crate::args::Options;
 use crate::needs::{Machine, Need, is_known};
 use crate::runner::Runner;
@@ -46,6 +46,7 @@ pub(super) fn test(options: &Options) -> Result<ExitCode, String> {
             "counts",
             "docs",
             "python",
+            "targets",
         ] {
             runner.skip(step, "--quick");
         }
@@ -63,6 +64,9 @@ pub(super) fn test(options: &Options) -> Result<ExitCode, String> {
         |runner| {
             models::steps(runner, &project, scope, options);
             counts::step(runner, &project, scope, strict);
+            if matches!(scope, Scope::Workspace) {
+                targets::steps(runner, &project);
+            }
         },
     );
     Ok(runner.finish())

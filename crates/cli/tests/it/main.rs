@@ -1,6 +1,7 @@
 //! Tests of the program as a user runs it.
 
 mod bench;
+mod bits;
 mod cancel;
 mod doctor;
 mod errors;
@@ -15,5 +16,6 @@ mod program;
 mod report;
 mod results;
 mod run;
+mod scale;
 mod serve;
 mod spread;

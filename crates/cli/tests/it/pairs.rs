@@ -100,7 +100,7 @@ fn sem_g608_what_does_not_fit_is_said_before_any_work() {
         ("cluster cut.npy --pairwise -k 2", "cut short"),
         ("cluster points.csv --pairwise -k 2 --local", "not FASTA"),
         ("cluster none.fa -k 2", "no such file"),
-        ("cluster seqs.fa", "number of clusters is missing"),
+        ("cluster seqs.fa --at-most 0", "--at-most is 0"),
     ] {
         let run = place.run(line);
         assert_eq!((run.code, run.out.as_str()), (2, ""), "{line}: {}", run.err);

@@ -88,17 +88,12 @@ impl Communicator {
         totals: &'c mut [T],
         op: O,
     ) -> impl Pending<Output = Result<(), CommError>> + use<'n, 'c, T, O> {
-        if let Some(table) = self.table::<T>(numbers.len()) {
-            let pending = self.combined_at_table(table, call, numbers, totals, op);
-            Either::One(Either::One(pending))
-        } else if self.combines_in_shares::<T>(numbers.len()) {
+        if self.combines_in_shares::<T>(numbers.len()) {
             let fold = move |rows: &[&[T]], totals: &mut [T]| {
                 let rows: SmallVec<[Row<'_, T>; 8]> = rows.iter().copied().enumerate().collect();
                 fold_rows(&rows, rows.len(), totals, &op, |_| ());
             };
-            Either::One(Either::Other(
-                self.combined_together(call, numbers, totals, fold),
-            ))
+            Either::One(self.combined_in_shares(call, numbers, totals, fold))
         } else if self.exchanges::<T>(numbers.len()) && self.is_spread() {
             Either::Other(Either::One(
                 self.allreduce_exchange(call, numbers, totals, op),

@@ -6,7 +6,7 @@ use super::shelf::{Shelf, append, cut};
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::exchange::{Exchange, Room};
 use crate::fabric::{Call, Place};
-use crate::lent::{Parcels, Rows, Swap, Swapped};
+use crate::lent::{Parcels, Rows};
 use crate::meet::Meet;
 use crate::pending::{Either, Pending};
 use crate::schedule::Schedule;
@@ -83,20 +83,14 @@ impl Communicator {
     ) -> impl Pending<Output = Result<(), CommError>> + use<'n, 'c, T> {
         let size = self.size();
         let shared = matches!(self.team().place(), Some(Place::Tree(_)));
-        if shared && size == 2 {
-            Either::One(Either::One(self.alltoall_by_two(call, numbers, came)))
-        } else if let Some(table) = self.table::<T>(numbers.len() / size) {
-            let each = self.equal_part(call.name(), numbers.len());
-            let pending = self.handed_round_at_table(table, call, each, numbers, came);
-            Either::Other(Either::One(pending))
-        } else if shared && Parcels::<T>::are_worth(numbers.len() / size) {
-            Either::One(Either::Other(self.alltoall_parcels(call, numbers, came)))
+        if shared && Parcels::<T>::are_worth(numbers.len() / size) {
+            Either::One(self.alltoall_parcels(call, numbers, came))
         } else if self.exchanges::<T>(numbers.len()) {
             let pending = self.alltoall_exchange(call, numbers, came);
-            Either::Other(Either::Other(Either::One(pending)))
+            Either::Other(Either::One(pending))
         } else {
             let pending = self.alltoall_numbers(call, numbers, came);
-            Either::Other(Either::Other(Either::Other(pending)))
+            Either::Other(Either::Other(pending))
         }
     }
 
@@ -166,30 +160,6 @@ impl Communicator {
             Ok(())
         };
         Meet::new(self, call.length(all), value, Rows::join, |rows| rows, read)
-    }
-
-    /// Two ranks keep their own part, and the other's goes over.
-    fn alltoall_by_two<'c, T: Plain>(
-        &'c self,
-        call: Call,
-        numbers: &[T],
-        came: &'c mut [T],
-    ) -> impl Pending<Output = Result<(), CommError>> {
-        let (rank, name, all) = (self.rank(), call.name(), numbers.len());
-        let each = self.equal_part(name, all);
-        let (checked, each) = (each.clone().map(|_| ()), each.unwrap_or_default());
-        let part = move |of: usize| of * each..(of + 1) * each;
-        let pack = |()| self.lender().pack(&numbers[part(1 - rank)]);
-        let value = checked.map(pack).map(|parcel| Swap::of(rank, parcel));
-        let read = move |swapped: &Swapped<T>| {
-            same_length(name, all, came.len())?;
-            let parcel = swapped.take(rank);
-            came[part(rank)].copy_from_slice(&numbers[part(rank)]);
-            came[part(1 - rank)].copy_from_slice(&parcel);
-            self.lender().keep(parcel);
-            Ok(())
-        };
-        Meet::new(self, call.length(all), value, Swap::join, Swap::lay, read)
     }
 
     /// Each part goes to its rank, and nowhere else.

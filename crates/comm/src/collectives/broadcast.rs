@@ -3,12 +3,12 @@
 use super::shelf::copy;
 use crate::collective_call::{Collective, CollectiveCall, Startable, TwoWays};
 use crate::exchange::{Exchange, Room};
-use crate::fabric::{Call, Place, Table};
-use crate::lent::{Lent, Loan};
+use crate::fabric::Call;
+use crate::lent::Lent;
 use crate::meet::Meet;
 use crate::pending::{Either, Pending};
 use crate::schedule::Schedule;
-use crate::{CommError, Communicator, Local, Plain, Value};
+use crate::{CommError, Communicator, Plain, Value};
 use std::panic::Location;
 
 impl Communicator {
@@ -84,22 +84,12 @@ impl Communicator {
         root: usize,
         numbers: &'c mut [T],
     ) -> impl Pending<Output = Result<(), CommError>> {
-        let by_two = self.size() == 2 && matches!(self.team().place(), Some(Place::Tree(_)));
-        if by_two {
-            let pending = self.broadcast_by_two(name, location, root, numbers);
-            Either::One(Either::One(pending))
-        } else if let Some(table) = self.table::<T>(numbers.len())
-            && table.ranks() < self.size()
-        {
-            let pending = self.broadcast_to_tables((table, name, location), root, numbers);
-            Either::One(Either::Other(pending))
-        } else if self.exchanges::<T>(numbers.len()) {
+        if self.exchanges::<T>(numbers.len()) {
             let call = Call::new::<T>(name, location);
             let call = call.root(root).length(numbers.len());
-            Either::Other(Either::One(self.broadcast_exchange(call, root, numbers)))
+            Either::One(self.broadcast_exchange(call, root, numbers))
         } else {
-            let pending = self.broadcast_numbers(name, location, root, numbers);
-            Either::Other(Either::Other(pending))
+            Either::Other(self.broadcast_numbers(name, location, root, numbers))
         }
     }
 
@@ -149,59 +139,6 @@ impl Communicator {
         let fine = fine.map(|()| Schedule::broadcast(rank, root, length));
         let both = (&[][..], Room::There(numbers));
         Exchange::new(self, call, fine, both, |mine, _| mine)
-    }
-
-    /// There is one reader: it gives back the room that the numbers come in.
-    fn broadcast_by_two<'c, T: Plain>(
-        &'c self,
-        name: &'static str,
-        location: &'static Location<'static>,
-        root: usize,
-        numbers: &'c mut [T],
-    ) -> impl Pending<Output = Result<(), CommError>> {
-        let call = Call::new::<T>(name, location);
-        let call = call.root(root).length(numbers.len());
-        let is_root = self.rank() == root;
-        let value = self
-            .check_rank(root)
-            .map(|()| is_root.then(|| Local(self.lender().loan(numbers, 1))));
-        let read = move |value: &Option<Local<Loan<T>>>| match value {
-            Some(Local(loan)) if !is_root => loan.take(|came| copy(name, came, numbers)),
-            _ => Ok(()),
-        };
-        Meet::new(self, call, value, Option::or, |value| value, read)
-    }
-
-    /// The ranks of the root's thread read one copy, those of the other thread another, which comes back.
-    fn broadcast_to_tables<'c, T: Plain>(
-        &'c self,
-        (table, name, location): (&Table, &'static str, &'static Location<'static>),
-        root: usize,
-        numbers: &'c mut [T],
-    ) -> impl Pending<Output = Result<(), CommError>> + use<'c, T> {
-        let call = Call::new::<T>(name, location);
-        let call = call.root(root).length(numbers.len());
-        let (is_root, others) = (self.rank() == root, self.size() - table.ranks());
-        let value = self.check_rank(root).map(|()| {
-            let copies = || {
-                (
-                    self.lender().lend(numbers),
-                    self.lender().loan(numbers, others),
-                )
-            };
-            is_root.then(|| Local(copies()))
-        });
-        let read = move |value: &Option<Local<(Lent<T>, Loan<T>)>>| match value {
-            Some(Local((near, far))) if !is_root => {
-                let (world, root) = (self.fabric().world_rank(), self.team().world_rank(root));
-                match self.fabric().share_thread(world, root) {
-                    true => copy(name, near, numbers),
-                    false => far.take(|came| copy(name, came, numbers)),
-                }
-            }
-            _ => Ok(()),
-        };
-        Meet::new(self, call, value, Option::or, |value| value, read)
     }
 
     /// Checks that the root, and nobody else, passes a value.

@@ -76,15 +76,11 @@ impl Communicator {
             self.spot(),
             (numbers, totals),
             move |(numbers, totals)| {
-                if let Some(table) = self.table::<T>(numbers.len()) {
-                    Either::One(self.added_up_at_table(table, call, numbers, totals))
-                } else if self.combines_in_shares::<T>(numbers.len()) {
+                if self.combines_in_shares::<T>(numbers.len()) {
                     let fold = |rows: &[&[T]], totals: &mut [T]| add_columns(rows, totals);
-                    Either::Other(Either::One(
-                        self.combined_together(call, numbers, totals, fold),
-                    ))
+                    Either::One(self.combined_in_shares(call, numbers, totals, fold))
                 } else {
-                    Either::Other(Either::Other(self.sums_at(call, numbers, totals)))
+                    Either::Other(self.sums_at(call, numbers, totals))
                 }
             },
             move |(numbers, totals)| self.sums_at(call, numbers, totals).started(),

@@ -1,7 +1,7 @@
 //! Long vectors that the ranks of a process combine together: each its share of the places.
 
 use crate::fabric::{Call, Place};
-use crate::lent::{Parcel, Parcels, Rows, Swap, Swapped};
+use crate::lent::{Parcel, Parcels, Rows};
 use crate::meet::Meet;
 use crate::pending::{Either, Pending, Then};
 use crate::{CommError, Communicator, Local, Plain};
@@ -19,53 +19,7 @@ impl Communicator {
     /// places of all ranks, in rank order.
     ///
     /// Everyone reads its share of the places from all, then the totals of the others' shares: the ranks meet twice.
-    /// Two ranks read each other's numbers, which is as much, and meet once.
-    pub(super) fn combined_together<'c, T: Plain>(
-        &'c self,
-        call: Call,
-        numbers: &[T],
-        totals: &'c mut [T],
-        fold: impl Fn(&[&[T]], &mut [T]) + 'c,
-    ) -> impl Pending<Output = Result<(), CommError>> {
-        if self.size() == 2 {
-            Either::One(self.combined_by_two(call, numbers, totals, fold))
-        } else {
-            Either::Other(self.combined_in_shares(call, numbers, totals, fold))
-        }
-    }
-
-    fn combined_by_two<'c, T: Plain>(
-        &'c self,
-        call: Call,
-        numbers: &[T],
-        totals: &'c mut [T],
-        fold: impl Fn(&[&[T]], &mut [T]) + 'c,
-    ) -> impl Pending<Output = Result<(), CommError>> {
-        let (rank, length) = (self.rank(), numbers.len());
-        let value = super::allreduce::same_length(call.name(), length, totals.len())
-            .map(|()| Swap::of(rank, self.lender().pack(numbers)));
-        let read = move |swapped: &Swapped<T>| {
-            let came = swapped.take(rank);
-            let rows = if rank == 0 {
-                [numbers, &came[..]]
-            } else {
-                [&came[..], numbers]
-            };
-            fold(&rows, totals);
-            self.lender().keep(came);
-            Ok(())
-        };
-        Meet::new(
-            self,
-            call.length(length),
-            value,
-            Swap::join,
-            Swap::lay,
-            read,
-        )
-    }
-
-    fn combined_in_shares<'c, T: Plain>(
+    pub(super) fn combined_in_shares<'c, T: Plain>(
         &'c self,
         call: Call,
         numbers: &[T],

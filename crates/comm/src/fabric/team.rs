@@ -1,11 +1,10 @@
 //! What the ranks of a communicator share.
 
 use super::place::{Place, PlaceKind};
-use super::table::Tables;
 use crate::report::Members;
 use motet_sync::Mutex;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// One per communicator: its number, its members, where they meet.
 pub(crate) struct Team {
@@ -17,8 +16,6 @@ pub(crate) struct Team {
     /// `None` when there is one rank only.
     place: Option<Place>,
     kind: PlaceKind,
-    /// Since they were first needed.
-    tables: OnceLock<Tables>,
     /// The places of collectives that were started and to which not all have come yet, and how many are
     /// to come; by their number.
     started: Mutex<HashMap<u32, (Arc<Place>, usize)>>,
@@ -37,7 +34,6 @@ impl Team {
             members,
             place: None,
             kind,
-            tables: OnceLock::new(),
             started: Mutex::default(),
         };
         if size > 1 {
@@ -83,12 +79,6 @@ impl Team {
     #[inline]
     pub(crate) fn place(&self) -> Option<&Place> {
         self.place.as_ref()
-    }
-
-    /// Where the ranks of each thread combine long vectors, by the worker on which each rank of the world lives.
-    pub(crate) fn tables(&self, home: impl Fn(usize) -> usize) -> &Tables {
-        let homes = (0..self.size).map(|rank| home(self.world_rank(rank)));
-        self.tables.get_or_init(|| Tables::new(homes))
     }
 
     /// Where the ranks meet for the started collective with this number; each rank asks once.

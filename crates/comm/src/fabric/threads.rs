@@ -30,11 +30,6 @@ impl<M: InHall> Threads<M> {
         }
     }
 
-    /// The worker on which a rank lives.
-    pub(super) fn home(&self, rank: usize) -> usize {
-        self.hall.home(rank)
-    }
-
     /// Brings a message to a rank and wakes it. The receipts are to be signed.
     #[inline(always)]
     pub(super) fn bring(&self, to: usize, message: impl FnOnce() -> Envelope) -> Signed {
@@ -112,9 +107,7 @@ mod loom_tests {
     use crate::fabric::{AnyFabric, PlaceKind, Team};
     use crate::rank_slot::loom_tests::block_on;
     use motet_sync::thread;
-    use std::future::{Future, poll_fn};
     use std::panic::Location;
-    use std::task::Poll;
 
     const CONTEXT: Apart = Apart {
         communicator: 0,
@@ -197,48 +190,6 @@ mod loom_tests {
             block_on(async { assert!(comm.barrier().await.is_err()) });
             other.join().unwrap();
         });
-    }
-
-    /// Two ranks of one thread combine what they have with that of a third on another, and use the room again.
-    #[test]
-    fn loom_tables_of_two_threads_exchange_what_their_ranks_have() {
-        loom::model(|| {
-            let hall = Arc::new(Hall::new(3, 2));
-            let team = Arc::new(Team::world(3, PlaceKind::Tree));
-            // Loom does not see the `OnceLock` that holds the tables.
-            team.tables(|rank| hall.home(rank));
-            let other = thread::spawn({
-                let (hall, team) = (Arc::clone(&hall), Arc::clone(&team));
-                move || block_on(adds_vectors(&communicator(&hall, &team, 2)))
-            });
-            let comms = [0, 1].map(|rank| communicator(&hall, &team, rank));
-            let [mut one, mut two] =
-                [&comms[0], &comms[1]].map(|comm| Some(Box::pin(adds_vectors(comm))));
-            block_on(poll_fn(|cx| {
-                for rank in [&mut one, &mut two] {
-                    if rank
-                        .as_mut()
-                        .is_some_and(|rank| rank.as_mut().poll(cx).is_ready())
-                    {
-                        *rank = None;
-                    }
-                }
-                match (&one, &two) {
-                    (None, None) => Poll::Ready(()),
-                    _ => Poll::Pending,
-                }
-            }));
-            other.join().unwrap();
-        });
-    }
-
-    /// A rank of three.
-    async fn adds_vectors(comm: &Communicator) {
-        for round in 0..2 {
-            let (mine, mut totals) = ([comm.rank() as u64 + round; 64], [0; 64]);
-            let summed = comm.allreduce_into(&mine, &mut totals, |a, b| a + b).await;
-            assert_eq!((summed, totals), (Ok(()), [3 + 3 * round; 64]));
-        }
     }
 
     /// A receive is posted while the sender of its message, which waits for that, falls asleep.

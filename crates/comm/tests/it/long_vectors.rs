@@ -110,7 +110,7 @@ fn sem_g32_ranks_are_combined_in_pairs_wherever_they_live() {
         &[2, 3, 4, 5, 6, 7, 8, 12],
         async |comm| -> Outcome<()> {
             let (rank, size) = (comm.rank(), comm.size());
-            // Short ones, such as are combined in blocks at a table, and such as are combined in shares.
+            // Short ones, such as are combined in the tree, and such as are combined in shares.
             for length in [1, 63, 64, 600, 64 * size + 7, 2000] {
                 let mine: Vec<f64> = (0..length).map(|i| number(rank, i)).collect();
                 let bits = |totals: &[f64]| totals.iter().map(|n| n.to_bits()).collect::<Vec<_>>();
@@ -145,7 +145,7 @@ fn sem_g32_ranks_are_combined_in_pairs_wherever_they_live() {
 
 /// Types and lengths that change from one call to the next, while ranks of the same thread still read.
 #[test]
-fn sem_g308_what_lies_at_a_table_is_nobody_elses() {
+fn sem_g308_numbers_of_one_call_are_not_those_of_another() {
     everywhere(
         async |comm| -> Outcome<()> {
             let (rank, size) = (comm.rank(), comm.size());

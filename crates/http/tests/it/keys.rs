@@ -215,6 +215,24 @@ impl Case {
         }
     }
 
+    fn at(self, host: &'static str) -> Case {
+        Case { host, ..self }
+    }
+
+    fn of(self, token: &'static str) -> Case {
+        Case { token, ..self }
+    }
+
+    fn long(self, length: usize) -> Case {
+        let length = Some(length);
+        Case { length, ..self }
+    }
+
+    fn saying(self, body: &str) -> Case {
+        let body = body.to_owned();
+        Case { body, ..self }
+    }
+
     fn with(mut self, more: &str) -> Case {
         self.more += more;
         self.more += "\r\n";
@@ -222,93 +240,65 @@ impl Case {
     }
 }
 
-fn cases() -> Vec<Case> {
+/// Pages of other sites, and whoever takes the node for another.
+fn strangers() -> Vec<Case> {
     let new = Case::new;
-    let token = |status, token| Case {
-        token,
-        ..new(status)
-    };
-    let host = |status, host| Case {
-        host,
-        ..new(status)
-    };
-    let body = |status, body: String| Case {
-        body,
-        ..new(status)
-    };
-    let deep = format!("{}1{}", "[".repeat(70), "]".repeat(70));
     vec![
-        host(421, "evil.example"),
-        host(421, "till.example.evil.example"),
-        host(421, "127.0.0.1.nip.example"),
+        new(421).at("evil.example"),
+        new(421).at("till.example.evil.example"),
+        new(421).at("127.0.0.1.nip.example"),
         // The host comes before all else: who is nobody and sends too much, is told of it alone.
-        Case {
-            token: "",
-            length: Some(9 << 20),
-            ..host(421, "evil.example")
-        },
+        new(421).at("evil.example").of("").long(9 << 20),
         new(400).with("host: till.example"),
         new(403).with("origin: https://evil.example"),
         new(403).with("origin: null"),
         new(403).with("sec-fetch-site: cross-site"),
         new(403).with("sec-fetch-site: same-site"),
-        token(401, ""),
-        token(401, "Basic YWRtaW46YWRtaW4="),
-        token(401, "Bearer"),
-        token(401, "Bearer motet_0000"),
-        token(401, "old"),
+    ]
+}
+
+/// Whoever is nobody, or may not.
+fn roles() -> Vec<Case> {
+    let (new, to) = (Case::new, Case::to);
+    vec![
+        new(401).of(""),
+        new(401).of("Basic YWRtaW46YWRtaW4="),
+        new(401).of("Bearer"),
+        new(401).of("Bearer motet_0000"),
+        new(401).of("old"),
         new(400).with("authorization: Bearer motet_0000"),
-        token(403, "viewer"),
-        Case {
-            token: "viewer",
-            ..Case::to(403, "PUT /till")
-        },
-        Case {
-            token: "viewer",
-            ..Case::to(403, "PATCH /till")
-        },
-        Case {
-            token: "viewer",
-            ..Case::to(403, "POST /till/-/drop")
-        },
-        Case {
-            token: "viewer",
-            ..Case::to(403, "POST /sys/manifests/-/load")
-        },
-        Case::to(403, "POST /guarded/-/deposit"),
-        Case::to(403, "GET /guarded/-/events"),
-        Case {
-            token: "",
-            ..Case::to(401, "GET /")
-        },
-        Case {
-            token: "",
-            ..Case::to(401, "GET /metrics")
-        },
-        Case {
-            token: "",
-            ..Case::to(401, "GET /openapi.json")
-        },
-        Case {
-            token: "",
-            ..Case::to(401, "GET /till/-/events")
-        },
-        Case::to(400, "POST /till/../till/-/deposit"),
-        Case::to(400, "POST /till/%2e%2e/-/deposit"),
-        Case::to(400, "GET /till/-/%00"),
-        Case::to(404, "POST /tills/-/deposit"),
-        Case {
-            length: Some((1 << 20) + 1),
-            ..new(413)
-        },
-        body(400, deep),
-        body(400, "{".to_owned()),
-        body(422, r#"{"name":"ann","cents":"much"}"#.to_owned()),
+        to(401, "GET /").of(""),
+        to(401, "GET /metrics").of(""),
+        to(401, "GET /openapi.json").of(""),
+        to(401, "GET /till/-/events").of(""),
+        new(403).of("viewer"),
+        to(403, "PUT /till").of("viewer"),
+        to(403, "PATCH /till").of("viewer"),
+        to(403, "POST /till/-/drop").of("viewer"),
+        to(403, "POST /sys/manifests/-/load").of("viewer"),
+        to(403, "POST /guarded/-/deposit"),
+        to(403, "GET /guarded/-/events"),
+    ]
+}
+
+/// Requests that have no sense.
+fn forms() -> Vec<Case> {
+    let (new, to) = (Case::new, Case::to);
+    let deep = format!("{}1{}", "[".repeat(70), "]".repeat(70));
+    vec![
+        to(400, "POST /till/../till/-/deposit"),
+        to(400, "POST /till/%2e%2e/-/deposit"),
+        to(400, "GET /till/-/%00"),
+        to(404, "POST /tills/-/deposit"),
+        new(413).long((1 << 20) + 1),
+        new(400).saying(&deep),
+        new(400).saying("{"),
+        new(422).saying(r#"{"name":"ann","cents":"much"}"#),
         new(400).with("motet-timeout: soon"),
         new(400).with("idempotency-key: "),
         new(400).with("transfer-encoding: chunked"),
-        Case::to(405, "DELETE /till"),
-        Case::to(405, "GET /till/-/deposit"),
+        to(405, "DELETE /till"),
+        to(405, "GET /till/-/deposit"),
     ]
 }
 
@@ -319,7 +309,7 @@ fn sem_g577_whatever_is_refused_reaches_no_handler() {
     let guarded = shop.guarded();
     let calls = |path: &str| shop.node.find(path).unwrap().figures().calls;
     let before = (calls("/till"), calls("/guarded"));
-    for case in cases() {
+    for case in strangers().into_iter().chain(roles()).chain(forms()) {
         let (status, token) = (case.status, case.token);
         let authorization = match token {
             "" => String::new(),

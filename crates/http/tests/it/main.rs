@@ -2,6 +2,8 @@
 
 mod browser;
 mod console;
+#[cfg(feature = "dssp")]
+mod dssp;
 mod events;
 #[cfg(feature = "tls")]
 mod keys;

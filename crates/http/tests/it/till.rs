@@ -123,6 +123,32 @@ impl Shop {
         Answer::read(stream)
     }
 
+    /// As [`Shop::ask`], with bodies of bytes: the head and the body.
+    pub(crate) fn bytes(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &str,
+        body: &[u8],
+    ) -> (String, Vec<u8>) {
+        let mut stream = self.connect();
+        let length = body.len();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\
+             content-length: {length}\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        stream.write_all(body).unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let end = answer
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .unwrap();
+        let body = answer.split_off(end + 4);
+        (String::from_utf8(answer).unwrap(), body)
+    }
+
     pub(crate) fn get(&self, path: &str) -> Answer {
         self.ask("GET", path, "", "")
     }

@@ -40,6 +40,54 @@ fn sem_g560_a_state_is_set_and_patched_at_a_version() {
 }
 
 #[test]
+fn sem_g579_a_json_patch_is_carried_out_whole_or_not_at_all() {
+    let shop = Shop::open();
+    shop.deposit("ann", 40);
+    let kind = "content-type: application/json-patch+json\r\n";
+    let patch = |more: &str, body| shop.ask("PATCH", "/till", &format!("{kind}{more}"), body);
+    let moved = r#"[{"op":"test","path":"/cents/ann","value":40},
+        {"op":"move","from":"/cents/ann","path":"/cents/bob"}]"#;
+    assert_eq!(patch("if-match: \"v7\"\r\n", moved).status, 412);
+    assert_eq!(patch("if-match: \"v1\"\r\n", moved).status, 200);
+    assert_eq!(patch("", moved).status, 422, "ann has nothing to test");
+    let untrue = r#"[{"op":"remove","path":"/cents/bob"},{"op":"test","path":"/cents","value":1}]"#;
+    assert_eq!(patch("", untrue).status, 412);
+    let unfit = r#"[{"op":"replace","path":"/cents/bob","value":"much"}]"#;
+    assert_eq!(patch("", unfit).status, 422);
+    assert_eq!(patch("", r#"{"cents":{}}"#).status, 422);
+    assert_eq!(shop.get("/till").json(), json!({"cents": {"bob": 40}}));
+    assert_eq!(shop.get("/till").header("etag"), Some("\"v2\""));
+}
+
+#[test]
+fn sem_g580_bodies_may_be_cbor() {
+    let shop = Shop::open();
+    // {"name": "ann", "cents": 40}, and the answer 40.
+    let entry = b"\xa2\x64name\x63ann\x65cents\x18\x28";
+    let kind = "content-type: application/cbor\r\naccept: application/cbor\r\n";
+    let (head, body) = shop.bytes("POST", "/till/-/deposit", kind, entry);
+    assert!(head.contains("content-type: application/cbor"), "{head}");
+    assert_eq!(body, [0x18, 40]);
+    let (_, state) = shop.bytes(
+        "GET",
+        "/till",
+        "accept: text/html, application/cbor;q=1\r\n",
+        b"",
+    );
+    assert_eq!(state, b"\xa1\x65cents\xa1\x63ann\x18\x28");
+    for wrong in [
+        &b"\xa2\x64name"[..],
+        b"\xa1\x65cents\xf9\x7e\x00",
+        &[0x81; 100_000],
+    ] {
+        let (head, _) = shop.bytes("POST", "/till/-/deposit", kind, wrong);
+        assert!(head.starts_with("HTTP/1.1 400"), "{head}");
+        assert!(head.contains("application/problem+json"), "{head}");
+    }
+    assert_eq!(shop.get("/till").json(), json!({"cents": {"ann": 40}}));
+}
+
+#[test]
 fn sem_g560_operations_are_called_by_name() {
     let shop = Shop::open();
     shop.deposit("ann", 40);

@@ -94,28 +94,36 @@ pub(super) fn by_row(tile: &Tile, table: &Table, out: &mut Table) {
     }
 }
 
+// Loops by index, here and below: iterators of two things are calls in code for an instruction set.
 #[inline(always)]
 fn rows_of<const G: usize>(tile: &Tile, table: &[Group], out: &mut [Group]) {
     let (table, _) = table.as_chunks::<G>();
-    for (row, out) in out.as_chunks_mut::<G>().0[..tile.len()]
-        .iter_mut()
-        .enumerate()
-    {
-        let mut sums = [[0_i32; GROUP]; G];
-        for &column in tile.columns(row) {
-            add(&mut sums, &table[usize::from(column)]);
-        }
-        *out = sums.map(Group);
+    let (out, _) = out.as_chunks_mut::<G>();
+    for (row, out) in out[..tile.len()].iter_mut().enumerate() {
+        *out = sum_of(table, tile.columns(row));
     }
 }
 
+/// The sum of the groups at some places.
 #[inline(always)]
-fn add<const G: usize>(sums: &mut [[i32; GROUP]; G], groups: &[Group; G]) {
-    for (sums, group) in sums.iter_mut().zip(groups) {
-        for (sum, value) in sums.iter_mut().zip(&group.0) {
-            *sum = sum.wrapping_add(*value);
+fn sum_of<const G: usize>(table: &[[Group; G]], places: &[u16]) -> [Group; G] {
+    let mut sums = [Group::default(); G];
+    for &place in places {
+        let groups = &table[usize::from(place)];
+        for at in 0..G {
+            sums[at] = plus(sums[at], &groups[at]);
         }
     }
+    sums
+}
+
+#[inline(always)]
+fn plus(a: Group, b: &Group) -> Group {
+    let mut out = a;
+    for lane in 0..GROUP {
+        out.0[lane] = a.0[lane].wrapping_add(b.0[lane]);
+    }
+    out
 }
 
 /// Adds, per column, what the rows of the tile that have it hold in `weights`.
@@ -142,13 +150,11 @@ fn columns_of<const G: usize>(tile: &Tile, weights: &[Group], totals: &mut [[i64
         if rows.is_empty() {
             continue;
         }
-        let mut sums = [[0_i32; GROUP]; G];
-        for &row in rows {
-            add(&mut sums, &weights[usize::from(row)]);
-        }
-        for (totals, sums) in totals.iter_mut().zip(sums) {
-            for (total, sum) in totals.iter_mut().zip(sums) {
-                *total += i64::from(sum);
+        let sums = sum_of(weights, rows);
+        for at in 0..G {
+            let (total, sum) = (&mut totals[at], &sums[at].0);
+            for lane in 0..GROUP {
+                total[lane] += i64::from(sum[lane]);
             }
         }
     }
@@ -204,23 +210,17 @@ impl Task for Shares<'_> {
         let mut terms = vec![Lane::default(); lanes];
         let mut masses = vec![[0_i64; GROUP]; lanes / 2];
         let (mut logs, mut largest) = (0, 0);
-        // The nearest whole number, in the lowest bits.
-        let round = isa.splat(1.5 * (1_u64 << 52) as f64);
         for row in 0..self.tile.len() {
             let mut tops = isa.splat(f64::MIN);
-            for (half, (term, base)) in terms.iter_mut().zip(&base).enumerate() {
-                let group = self.shares.group(row, half / 2);
-                let mut sums = Lane::default();
-                for (lane, sum) in sums.iter_mut().enumerate() {
-                    *sum = f64::from(group.0[half % 2 * LANES + lane]);
-                }
-                let value = isa.fma(isa.load(&sums), isa.splat(self.step), isa.load(base));
-                isa.store(value, term);
+            for half in 0..lanes {
+                let sums = self.shares.half(row, half);
+                let value = isa.fma(isa.load(&sums), isa.splat(self.step), isa.load(&base[half]));
+                isa.store(value, &mut terms[half]);
                 tops = isa.max(tops, value);
             }
             let mut lane = Lane::default();
             isa.store(tops, &mut lane);
-            let top = lane.iter().copied().fold(f64::MIN, f64::max);
+            let top = lane.0.into_iter().fold(f64::MIN, f64::max);
             let mut sum = isa.splat(0.0);
             for term in &mut terms {
                 let value = exp2(isa, isa.sub(isa.load(term), isa.splat(top)));
@@ -232,15 +232,13 @@ impl Task for Shares<'_> {
             logs += ((top + log2_of(all)) * FINE).round_ties_even() as i64;
             largest += (FINE / all).round_ties_even() as i64;
             let factor = isa.splat(WHOLE / all);
-            for (half, term) in terms.iter_mut().enumerate() {
-                isa.store(isa.fma(isa.load(term), factor, round), term);
-                let group = self.shares.group_mut(row, half / 2);
-                let masses = &mut masses[half / 2];
-                for (lane, value) in term.iter().enumerate() {
-                    let share = value.to_bits() as i32;
-                    group.0[half % 2 * LANES + lane] = share;
-                    masses[half % 2 * LANES + lane] += i64::from(share);
-                }
+            for half in 0..lanes {
+                // The nearest whole number, in the lowest bits.
+                let round = isa.splat(1.5 * (1_u64 << 52) as f64);
+                let whole = isa.fma(isa.load(&terms[half]), factor, round);
+                isa.store(whole, &mut terms[half]);
+                self.shares
+                    .set_half(row, half, &terms[half], &mut masses[half / 2]);
             }
         }
         if self.add {
@@ -256,16 +254,30 @@ impl Task for Shares<'_> {
 }
 
 impl Table {
+    /// Half a group as numbers.
     #[inline(always)]
-    fn group(&self, place: usize, group: usize) -> Group {
-        let (at, _) = self.at(place, group * GROUP);
-        self.groups[at]
+    fn half(&self, place: usize, half: usize) -> Lane {
+        let (at, _) = self.at(place, half / 2 * GROUP);
+        let (halves, _) = self.groups[at].0.as_chunks::<LANES>();
+        let from = &halves[half % 2];
+        let mut to = Lane::default();
+        for lane in 0..LANES {
+            to.0[lane] = f64::from(from[lane]);
+        }
+        to
     }
 
+    /// Half a group from the lowest bits of numbers, added to masses.
     #[inline(always)]
-    fn group_mut(&mut self, place: usize, group: usize) -> &mut Group {
-        let (at, _) = self.at(place, group * GROUP);
-        &mut self.groups[at]
+    fn set_half(&mut self, place: usize, half: usize, from: &Lane, masses: &mut [i64; GROUP]) {
+        let (at, _) = self.at(place, half / 2 * GROUP);
+        let (to, _) = self.groups[at].0.as_chunks_mut::<LANES>();
+        let (masses, _) = masses.as_chunks_mut::<LANES>();
+        let (to, masses) = (&mut to[half % 2], &mut masses[half % 2]);
+        for lane in 0..LANES {
+            to[lane] = from.0[lane].to_bits() as i32;
+            masses[lane] += i64::from(to[lane]);
+        }
     }
 }
 

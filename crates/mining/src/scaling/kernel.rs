@@ -39,8 +39,8 @@ impl Task for Images<'_> {
                 let mut square = Lane::default();
                 for (j, own) in own.iter().enumerate() {
                     let column = &columns[j * lanes + at];
-                    for (square, y) in square.iter_mut().zip(&column.0) {
-                        *square += (own - y) * (own - y);
+                    for lane in 0..LANES {
+                        square.0[lane] += (own - column.0[lane]) * (own - column.0[lane]);
                     }
                 }
                 let (mut apart, mut ratio, mut wanted) =
@@ -61,9 +61,9 @@ impl Task for Images<'_> {
                 stress = isa.fma(apart, apart, stress);
                 whole = isa.fma(wanted, wanted, whole);
                 let ratio = isa.load(&ratio);
-                for (j, (sum, own)) in sums.iter_mut().zip(own).enumerate() {
-                    let away = isa.sub(isa.splat(*own), isa.load(&columns[j * lanes + at]));
-                    *sum = isa.fma(ratio, away, *sum);
+                for j in 0..dim {
+                    let away = isa.sub(isa.splat(own[j]), isa.load(&columns[j * lanes + at]));
+                    sums[j] = isa.fma(ratio, away, sums[j]);
                 }
             }
             for sum in [stress, whole].iter().chain(&sums) {

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// A tree of more nodes than anybody can visit: three children each, a thousand levels.
-struct Endless;
+#[derive(Clone, Copy)]
+pub(crate) struct Endless;
 
 impl Tree for Endless {
     type Node = u32;
@@ -29,7 +30,8 @@ impl Tree for Endless {
 }
 
 /// A tree of three levels of thirty children each; the node of this path panics.
-struct Fragile(&'static [u32]);
+#[derive(Clone, Copy)]
+pub(crate) struct Fragile(pub(crate) &'static [u32]);
 
 impl Tree for Fragile {
     type Node = Vec<u32>;
@@ -155,7 +157,8 @@ fn sem_g717_a_panic_has_a_path_on_every_rank() {
 }
 
 /// A node that is its own child.
-struct Loop;
+#[derive(Clone, Copy)]
+pub(crate) struct Loop;
 
 impl Tree for Loop {
     type Node = ();

@@ -1,7 +1,13 @@
 //! Tests of `motet-search` through its public face.
 
 mod answers;
+mod dispatcher;
 mod ends;
+/// A network through memory, which the tests of `motet-comm` have.
+#[allow(dead_code, reason = "those tests use more of it")]
+#[path = "../../../comm/tests/it/network.rs"]
+mod network;
+mod over_processes;
 mod promises;
 
 use motet_comm::{Communicator, World};

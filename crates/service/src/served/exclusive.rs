@@ -1,6 +1,5 @@
 //! Handlers that change the state: `&mut self`, alone.
 
-use super::merge_patch::merge;
 use super::{Served, misplaced};
 use crate::context::{Panicked, complete};
 use crate::json::To;
@@ -110,13 +109,13 @@ impl<S: Service> Served<S> {
                 drop(to.post(Err(self.not_allowed("Replace"))));
             }
             What::Patch(_, to) if !ContractOf::<S>::PATCH => {
-                drop(to.post(Err(self.not_allowed("a merge patch"))));
+                drop(to.post(Err(self.not_allowed("a patch"))));
             }
             What::Replace(state, to) => self.set(|_| Ok(*state), to).await,
             What::Patch(patch, to) => {
                 let patched = move |service: &S| {
                     let mut value = crate::json::to_value(&**service.state())?;
-                    merge(&mut value, patch);
+                    patch.apply(&mut value)?;
                     crate::json::from_value("the patched state", value)
                 };
                 self.set(patched, to).await;

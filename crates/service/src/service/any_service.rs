@@ -40,7 +40,7 @@ pub struct ServiceInfo {
     /// Whether Replace is allowed.
     #[serde(default)]
     pub replace: bool,
-    /// Whether Update by merge patch is allowed.
+    /// Whether Update by a patch is allowed.
     #[serde(default)]
     pub patch: bool,
 }
@@ -151,8 +151,8 @@ impl AnyClient {
         self.0.figures()
     }
 
-    /// Calls an operation by its name. `get`, `lookup`, `replace`, `patch`, `save` and `drop` are there for every
-    /// service.
+    /// Calls an operation by its name. `get`, `lookup`, `replace`, `patch`, `patch_json`, `save` and `drop` are
+    /// there for every service.
     pub fn call(&self, operation: &str, body: Value) -> Answering {
         self.call_with(operation, body, Options::default())
     }
@@ -239,6 +239,7 @@ impl<C: Contract> AnyService for Slot<C> {
                 "drop" => to_value(&client.drop_service().with(options).await?),
                 "save" => to_value(&client.save().with(options).await?),
                 "patch" => to_value(&client.patch(body).with(options).await?),
+                "patch_json" => to_value(&client.patch_json(body).with(options).await?),
                 "replace" => {
                     let state = from_value("replace", body)?;
                     to_value(&client.replace(state).with(options).await?)

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::deadlines::{Between, Place};
 use crate::json::{To, from_value, to_value};
 use crate::options::Options;
+use crate::patch::Patch;
 use crate::{Contract, Fault, Group, Snapshot, Verb};
 use motet_ports::{Reply, reply};
 use serde::de::DeserializeOwned;
@@ -45,7 +46,7 @@ pub(crate) enum Make<C: Contract, T: Send + 'static> {
 /// An operation that all services have.
 pub(crate) enum Uniform<C: Contract> {
     Replace(Box<C::State>),
-    Patch(Value),
+    Patch(Patch),
     Save,
     Drop,
     Unsubscribe(u64),
@@ -217,7 +218,8 @@ impl<C: Contract, T: Send + 'static> Make<C, T> {
             Make::Operation(request, ..) => (C::operation(request).name, C::body(request)?),
             Make::Get(..) => ("get", Value::Null),
             Make::Uniform(Uniform::Replace(state), _) => ("replace", to_value(state)?),
-            Make::Uniform(Uniform::Patch(patch), _) => ("patch", patch.clone()),
+            Make::Uniform(Uniform::Patch(Patch::Merge(patch)), _) => ("patch", patch.clone()),
+            Make::Uniform(Uniform::Patch(Patch::Json(patch)), _) => ("patch_json", patch.clone()),
             Make::Uniform(Uniform::Save, _) => ("save", Value::Null),
             Make::Uniform(Uniform::Drop, _) => ("drop", Value::Null),
             Make::Uniform(Uniform::Unsubscribe(id), _) => ("unsubscribe", Value::from(*id)),

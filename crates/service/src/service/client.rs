@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::depth::Depth;
 use crate::json::{Answering, To};
 use crate::options::{Envelope, Options};
+use crate::patch::Patch;
 use crate::{
     Contract, Fault, FaultCode, Group, ServiceInfo, Snapshot, Subscribe, Subscription, Verb,
 };
@@ -60,6 +61,16 @@ impl<C: Contract> Client<C> {
 
     /// Update by merge patch (RFC 7396), if the contract allows it.
     pub fn patch(&self, patch: Value) -> Call<C, ()> {
+        self.patched(Patch::Merge(patch))
+    }
+
+    /// Update by JSON Patch (RFC 6902), if the contract allows patches: all its operations, or none. A `test` that does
+    /// not hold is a [`PreconditionFailed`](FaultCode::PreconditionFailed).
+    pub fn patch_json(&self, patch: Value) -> Call<C, ()> {
+        self.patched(Patch::Json(patch))
+    }
+
+    fn patched(&self, patch: Patch) -> Call<C, ()> {
         self.uniform(Uniform::Patch(patch), |uniform, to| match uniform {
             Uniform::Patch(patch) => What::Patch(patch, to),
             _ => unreachable!("it was made above"),

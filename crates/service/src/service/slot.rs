@@ -9,6 +9,7 @@ use crate::json::To;
 use crate::keys::Keys;
 use crate::lifecycle::Lifecycle;
 use crate::options::Envelope;
+use crate::patch::Patch;
 use crate::rights::Rights;
 use crate::snapshot::Snapshot;
 use crate::{Contract, Fault, FaultCode, Group, Notification, Service, Verb};
@@ -16,7 +17,6 @@ use motet_dispatch::{Causalities, Enqueue};
 use motet_ports::Port;
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicU64, Ordering};
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ pub(crate) enum What<C: Contract> {
     Request(C::Request, Option<C::Reply>),
     Get(To<Snapshot<C::State>>),
     Replace(Box<C::State>, To<()>),
-    Patch(Value, To<()>),
+    Patch(Patch, To<()>),
     Subscribe(Box<Entering<C>>),
     Unsubscribe(u64, To<()>),
     Save(To<()>),

@@ -3,8 +3,8 @@
 use super::event::{Event, Happened};
 use super::{Core, Interrupt, Sim};
 use crate::Time;
-use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::{Mutex, Unparker};
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
@@ -44,19 +44,35 @@ pub(super) struct Slot {
 }
 
 /// Processes that were woken by their wakers.
-#[derive(Default)]
 pub(super) struct Woken {
     any: AtomicBool,
     numbers: Mutex<Vec<Number>>,
+    /// Of the thread that runs the simulation.
+    thread: Unparker,
 }
 
 impl Woken {
-    pub(super) fn take(&self) -> Vec<Number> {
-        // Relaxed: what another thread does is seen at some later look.
-        match self.any.swap(false, Ordering::Relaxed) {
-            true => std::mem::take(&mut *self.numbers.lock()),
-            false => Vec::new(),
+    pub(super) fn new(thread: Unparker) -> Self {
+        Woken {
+            any: AtomicBool::new(false),
+            numbers: Mutex::default(),
+            thread,
         }
+    }
+
+    pub(super) fn has_any(&self) -> bool {
+        // Relaxed: what another thread does is seen at some later look.
+        self.any.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn take(&self) -> Vec<Number> {
+        if !self.has_any() {
+            return Vec::new();
+        }
+        let mut numbers = self.numbers.lock();
+        // Relaxed: the lock orders it.
+        self.any.store(false, Ordering::Relaxed);
+        std::mem::take(&mut *numbers)
     }
 }
 
@@ -67,9 +83,12 @@ struct ProcessWaker {
 
 impl Wake for ProcessWaker {
     fn wake(self: Arc<Self>) {
-        self.woken.numbers.lock().push(self.number);
-        // Relaxed: the lock orders the numbers.
+        let mut numbers = self.woken.numbers.lock();
+        numbers.push(self.number);
+        // Relaxed: the lock orders it.
         self.woken.any.store(true, Ordering::Relaxed);
+        drop(numbers);
+        self.woken.thread.unpark();
     }
 }
 

@@ -145,6 +145,14 @@ impl Resource {
         self.state.inside.borrow().waits
     }
 
+    /// Forgets what the means and the waits have seen so far: the end of a warm-up.
+    pub fn restart_statistics(&self) {
+        let (now, mut inside) = (self.sim.now(), self.state.inside.borrow_mut());
+        inside.in_use.restart(now);
+        inside.waiting.restart(now);
+        inside.waits = Tally::default();
+    }
+
     /// Keeps what the [time line](super::timeline) shows, from now on.
     pub fn keep_history(&self) {
         let mut inside = self.state.inside.borrow_mut();

@@ -1,6 +1,11 @@
 //! Tests of `motet-sim` through its public face.
 
 mod errors;
+/// A network through memory, which the tests of `motet-comm` have.
+#[allow(dead_code, reason = "those tests use more of it")]
+#[path = "../../../comm/tests/it/network.rs"]
+mod network;
+mod outside;
 mod phold;
 mod queues;
 mod random;

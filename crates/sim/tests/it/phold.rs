@@ -1,8 +1,10 @@
 //! Reference PHOLD: a model whose counts and checksums two other programs agree on.
 
+use crate::network::processes;
 use motet_comm::World;
 use motet_problems::{Phold, PholdProcess, PholdSum};
 use motet_sim::{Mode, Report, SimError};
+use motet_testkit::{patience, within};
 
 /// A mode, or Time Warp by undoing.
 #[derive(Debug, Clone, Copy)]
@@ -21,8 +23,13 @@ const WAYS: [Way; 5] = [
 
 /// What all ranks have found.
 fn run(given: Phold, way: Way, ranks: usize) -> (PholdSum, Report) {
+    found(&World::threads(ranks), given, way)
+}
+
+/// What all ranks of the world have found, as those of this process say.
+fn found(world: &World, given: Phold, way: Way) -> (PholdSum, Report) {
     let model = given.model();
-    let results = World::threads(ranks).run(async |comm| -> Result<_, SimError> {
+    let results = world.run(async |comm| -> Result<_, SimError> {
         let outcome = match way {
             Way::In(mode) => model.run(&comm, mode).await?,
             Way::Reversibly => model.run_reversibly(&comm).await?,
@@ -85,6 +92,35 @@ fn sem_g700_many_events() {
     let (given, known) = Phold::KNOWN[4];
     for (way, ranks) in WAYS.into_iter().zip([1, 3, 2, 2, 2]) {
         assert_eq!(run(given, way, ranks).0, known, "{way:?} on {ranks} ranks");
+    }
+}
+
+/// Two processes of so many ranks each.
+fn agrees_on_processes(row: usize, ways: &[Way], ranks: &[usize]) {
+    let (given, known) = Phold::KNOWN[row];
+    for &way in ways {
+        for &ranks in ranks {
+            let sums = within(patience(), move || {
+                processes(2, move |end| found(&World::over(end, ranks), given, way).0)
+            });
+            assert_eq!(sums, [known; 2], "row {row}, {way:?} on 2 × {ranks} ranks");
+        }
+    }
+}
+
+#[test]
+fn sem_g705_two_processes_commit_the_same() {
+    agrees_on_processes(0, &WAYS, &[1]);
+    agrees_on_processes(1, &WAYS, &[1, 3]);
+    agrees_on_processes(2, &WAYS, &[2]);
+}
+
+#[test]
+#[ignore = "takes long"]
+fn deep_sem_g705_every_mode_on_ranks_and_processes() {
+    for row in 0..Phold::KNOWN.len() {
+        agrees(row, &[1, 2, 3, 8]);
+        agrees_on_processes(row, &WAYS, &[1, 2, 3, 8]);
     }
 }
 

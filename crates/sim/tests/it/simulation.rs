@@ -315,36 +315,6 @@ fn queues_wait_as_long_as_the_formulas_say() {
 }
 
 #[test]
-fn a_closed_network_is_as_busy_as_the_formula_says() {
-    const CUSTOMERS: usize = 5;
-    let (simulation, ways) = (Simulation::new(3), [0.6, 0.4]);
-    let stations = ["central", "left", "right"].map(|name| simulation.resource(name, 1));
-    for _ in 0..CUSTOMERS {
-        let stations = stations.clone();
-        simulation.spawn_background("customer", async move |sim| {
-            loop {
-                let central = stations[0].request().await;
-                sim.sleep(sim.exponential(UNIT)).await;
-                drop(central);
-                let (station, rate) = match sim.uniform() < ways[0] {
-                    true => (&stations[1], 0.5),
-                    false => (&stations[2], 1.0 / 3.0),
-                };
-                let _held = station.request().await;
-                sim.sleep(sim.exponential(UNIT / rate)).await;
-            }
-        });
-    }
-    let end = (400_000.0 * UNIT) as u64;
-    simulation.spawn("clock", async move |sim| sim.sleep(end).await);
-    simulation.run().unwrap();
-    let lengths = stations.map(|station| station.mean_in_use() + station.mean_waiting());
-    for (found, known) in lengths.into_iter().zip([1.296, 1.852, 1.852]) {
-        assert!((found - known).abs() < 0.08, "{lengths:?}");
-    }
-}
-
-#[test]
 fn batches_say_how_sure_a_mean_is() {
     let simulation = Simulation::new(4);
     let mut batches = BatchMeans::new(1_000, 500);

@@ -12,6 +12,7 @@ use std::time::Duration;
 pub(super) use imp::{Made, Segment};
 
 /// The word of the bell: in a cache line of its own. Nobody uses it as a word.
+#[cfg(target_os = "linux")]
 const BELL: usize = 8;
 /// The words before the rings: what says that the memory is the one that was meant, and the bell.
 pub(super) const FRONT: usize = 16;

@@ -1,0 +1,183 @@
+//! What `motet scale` writes and prints.
+
+use std::io::{self, Write};
+
+use motet_mining::CancelToken;
+
+use super::ScaleSummary;
+use super::labels::Labels;
+use crate::error::CliError;
+use crate::files::{Content, Folder};
+use crate::map::{self, Picture};
+use crate::summary::{Cluster, Summary};
+use crate::text::{grouped, significant};
+
+/// The files of `--out`.
+pub(super) const FILES: [&str; 2] = ["places.csv", "plane.svg"];
+
+pub(super) fn write_files(
+    folder: &Folder,
+    summary: &ScaleSummary,
+    names: Option<&[String]>,
+    labels: Option<&Labels>,
+    cancel: &CancelToken,
+) -> Result<(), CliError> {
+    let one;
+    let numbers = match labels {
+        Some(labels) => &labels.numbers,
+        None => {
+            one = vec![1; summary.rows];
+            &one
+        }
+    };
+    let write_places = |to: &mut dyn Write| {
+        let mut csv = csv::Writer::from_writer(to);
+        let mut header = vec!["row".to_owned()];
+        header.extend(names.map(|_| "name".to_owned()));
+        header.extend(labels.map(|_| "cluster".to_owned()));
+        header.extend((1..=summary.dimensions).map(|axis| format!("axis{axis}")));
+        csv.write_record(&header)?;
+        for (row, place) in summary.places.iter().enumerate() {
+            let mut fields = vec![(row + 1).to_string()];
+            fields.extend(names.map(|names| names[row].clone()));
+            fields.extend(labels.map(|labels| labels.numbers[row].to_string()));
+            fields.extend(place.iter().map(f64::to_string));
+            csv.write_record(&fields)?;
+        }
+        csv.flush()
+    };
+    let svg = picture(summary, numbers);
+    let [places, plane] = FILES;
+    let files = [
+        Content {
+            name: places,
+            write: Box::new(write_places),
+        },
+        Content {
+            name: plane,
+            write: Box::new(|to| to.write_all(svg.as_bytes())),
+        },
+    ];
+    match folder.write(&files, || cancel.is_cancelled())? {
+        true => Ok(()),
+        false => Err(CliError::Cancelled),
+    }
+}
+
+/// The places, coloured by their clusters.
+fn picture(summary: &ScaleSummary, labels: &[u32]) -> String {
+    let values = summary.places.concat();
+    let names: Vec<String> = (1..=summary.dimensions)
+        .map(|axis| format!("axis {axis}"))
+        .collect();
+    let scale = vec![1.0; summary.dimensions];
+    let clusters = clusters(summary, labels);
+    let shown = Summary {
+        motet: summary.motet,
+        file: summary.file.clone(),
+        points: summary.rows,
+        columns: names.clone(),
+        dimensions: summary.dimensions,
+        geo: false,
+        standardised: false,
+        weight: None,
+        missing: None,
+        constant_columns: Vec::new(),
+        method: summary.method.to_owned(),
+        clusters: clusters.len(),
+        inertia: 0.0,
+        square_unit: None,
+        spread_unit: None,
+        run_seconds: summary.seconds,
+        threads: summary.threads,
+        scaling: None,
+        profile: None,
+        table: clusters,
+        trace: Vec::new(),
+        files: Vec::new(),
+    };
+    map::draw(&Picture {
+        points: map::Points {
+            names: &names,
+            values: &values,
+            scale: &scale,
+            geo: false,
+        },
+        labels,
+        summary: &shown,
+        subtitle: format!(
+            "{} rows, {}, relative stress {}",
+            grouped(summary.rows),
+            summary.method,
+            significant(summary.relative_stress)
+        ),
+    })
+}
+
+/// The clusters of the places, by number.
+fn clusters(summary: &ScaleSummary, labels: &[u32]) -> Vec<Cluster> {
+    let most = labels.iter().copied().max().unwrap_or(1);
+    (1..=most)
+        .map(|number| {
+            let places = summary.places.iter().zip(labels);
+            let places: Vec<&Vec<f64>> = places
+                .filter(|(_, label)| **label == number)
+                .map(|(place, _)| place)
+                .collect();
+            let size = places.len().max(1) as f64;
+            let mut centre = vec![0.0; summary.dimensions];
+            for place in &places {
+                centre
+                    .iter_mut()
+                    .zip(*place)
+                    .for_each(|(sum, y)| *sum += y / size);
+            }
+            let square = |place: &&Vec<f64>| {
+                place
+                    .iter()
+                    .zip(&centre)
+                    .map(|(a, b)| (a - b) * (a - b))
+                    .sum::<f64>()
+            };
+            let spread = (places.iter().map(square).sum::<f64>() / size).sqrt();
+            Cluster {
+                cluster: number as usize,
+                size: places.len(),
+                weight: None,
+                centre,
+                spread,
+            }
+        })
+        .collect()
+}
+
+pub(super) fn print_to(to: &mut dyn Write, summary: &ScaleSummary, json: bool) -> io::Result<()> {
+    if json {
+        serde_json::to_writer_pretty(&mut *to, summary)?;
+        return writeln!(to);
+    }
+    let mut facts = vec![
+        ("rows", grouped(summary.rows)),
+        ("method", summary.method.to_owned()),
+        ("stress", significant(summary.stress)),
+        ("relative", significant(summary.relative_stress)),
+        ("steps", grouped(summary.steps)),
+        (
+            "time",
+            format!("{:.2} s on {} threads", summary.seconds, summary.threads),
+        ),
+    ];
+    if summary.unknown > 0.0 {
+        facts.push((
+            "not known",
+            format!("{:.1} % of the pairs", 100.0 * summary.unknown),
+        ));
+    }
+    if summary.asymmetry > 0.0 {
+        let what = format!("up to {}: means were used", significant(summary.asymmetry));
+        facts.push(("asymmetry", what));
+    }
+    facts
+        .iter()
+        .try_for_each(|(name, value)| writeln!(to, "{name:<12}{value}"))
+}

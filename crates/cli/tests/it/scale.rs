@@ -1,0 +1,72 @@
+//! Scaling to a plane.
+
+use crate::program::Place;
+use serde_json::Value;
+
+/// The corners of a square of side 1, by their distances.
+fn square() -> String {
+    let d = 2.0_f64.sqrt();
+    format!("0,1,{d},1\n1,0,1,{d}\n{d},1,0,1\n1,{d},1,0\n")
+}
+
+#[test]
+fn sem_g630_places_files_and_the_same_on_any_number_of_threads() {
+    let place = Place::with("d.csv", square());
+    place.write(
+        "labels.csv",
+        "row,cluster\n1,left\n2,right\n3,right\n4,left\n",
+    );
+    let line = "scale d.csv --json --labels labels.csv --out out";
+    let told: Value = serde_json::from_str(&place.run(line).quiet_success()).unwrap();
+    assert!(told["stress"].as_f64().unwrap() < 1e-12);
+    let places = &told["places"];
+    let at = |row: usize, axis: usize| places[row][axis].as_f64().unwrap();
+    let side = (at(0, 0) - at(1, 0)).hypot(at(0, 1) - at(1, 1));
+    assert!((side - 1.0).abs() < 1e-6, "{places}");
+    assert_eq!(place.names("out"), ["places.csv", "plane.svg"]);
+    let table = place.read("out/places.csv");
+    assert!(
+        table.starts_with("row,cluster,axis1,axis2\n1,1,"),
+        "{table}"
+    );
+    let picture = place.read("out/plane.svg");
+    assert!(
+        picture.starts_with("<svg") && picture.contains("d.csv: 2 clusters"),
+        "{picture}"
+    );
+    for method in ["classical", "majorised", "annealed"] {
+        let line = format!("scale d.csv --json --method {method} -t");
+        let places = |threads: usize| {
+            let told = place.run(&format!("{line} {threads}")).quiet_success();
+            serde_json::from_str::<Value>(&told).unwrap()["places"].clone()
+        };
+        assert_eq!(places(1), places(3), "{method}");
+    }
+    let text = place.run("scale d.csv").quiet_success();
+    assert!(
+        text.contains("relative") && text.contains("majorisation"),
+        "{text}"
+    );
+}
+
+#[test]
+fn sem_g630_what_cannot_be_scaled_is_said_before_any_work() {
+    let place = Place::with("d.csv", square());
+    place.write("few.csv", "row,cluster\n1,a\n");
+    place.write("wide.csv", "0,1,2\n1,0,2\n");
+    for (line, words) in [
+        (
+            "scale d.csv --labels few.csv --out out",
+            "1 rows of labels and there are 4 rows",
+        ),
+        ("scale wide.csv --out out", "2 rows of 3 columns"),
+        ("scale none.csv --out out", "none.csv"),
+        ("scale d.csv --labels none.csv --out out", "none.csv"),
+        ("scale d.csv --local", "not FASTA"),
+    ] {
+        let told = place.run(line);
+        assert_eq!(told.code, 2, "{line}");
+        assert!(told.err.contains(words), "{line}: {}", told.err);
+    }
+    assert!(!place.path("out").exists());
+}

@@ -1,0 +1,38 @@
+//! How many clusters there are to be.
+
+use super::dissimilarities::normalised;
+use super::field::Field;
+use super::{Dissimilarities, Pairwise};
+use crate::team::Team;
+use crate::{Choice, Control, MiningError};
+use motet_comm::Communicator;
+
+impl Pairwise {
+    /// How many clusters, from 1 to `at_most`, the pairs speak for: [`Choice`] has the rule. The
+    /// field `clusters` does not count.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pairwise::fit`].
+    pub async fn choose(
+        &self,
+        comm: &Communicator,
+        pairs: &Dissimilarities,
+        weights: Option<&[f64]>,
+        at_most: usize,
+        control: &Control<'_>,
+    ) -> Result<Choice, MiningError> {
+        self.check(at_most, 0.0)?;
+        let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
+        let team = Team::new(comm, control);
+        let field = Field {
+            team: &team,
+            data: pairs,
+            weights: &weights,
+            rows: team.share(pairs.len()),
+        };
+        let most = pairs.len().min(at_most + 1);
+        let (_, trace) = self.anneal(&field, most, 0.0, true).await?;
+        Ok(Choice::of(&trace, at_most))
+    }
+}
