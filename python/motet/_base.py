@@ -80,6 +80,7 @@ except ImportError:
 
 
 __all__ = [
+    "TRACE",
     "BaseEstimator",
     "ClassNamePrefixFeaturesOutMixin",
     "ClusterMixin",
@@ -89,10 +90,47 @@ __all__ = [
     "TransformerMixin",
     "Watched",
     "checked",
+    "enough",
     "fitted",
     "ranks",
+    "square",
+    "squares",
     "weights",
 ]
+
+
+TRACE = numpy.dtype(
+    [
+        ("temperature", "f8"),
+        ("free_energy", "f8"),
+        ("clusters", "i8"),
+        ("iterations", "i8"),
+    ]
+)
+
+
+def enough(clusters: Any, X: numpy.ndarray) -> int:
+    """Give the number of clusters, if there are as many rows."""
+    if not isinstance(clusters, (int, numpy.integer)) or clusters < 1:
+        raise ValueError(f"n_clusters is {clusters!r}: it must be a positive whole number")
+    if len(X) < clusters:
+        raise ValueError(f"n_samples={len(X)} should be >= n_clusters={clusters}")
+    return int(clusters)
+
+
+def squares(X: numpy.ndarray) -> numpy.ndarray:
+    """Squared distances of rows, the same for a pair in both orders."""
+    pairs = numpy.zeros((len(X), len(X)))
+    for column in X.T:
+        pairs += (column[:, None] - column) ** 2
+    return pairs
+
+
+def square(X: numpy.ndarray) -> numpy.ndarray:
+    """`X` as a matrix of dissimilarities."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(f"a matrix of dissimilarities is square, not {X.shape[0]} by {X.shape[1]}")
+    return X
 
 
 def checked(estimator: Any, X: Any, *, reset: bool) -> numpy.ndarray:

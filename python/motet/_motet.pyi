@@ -1,4 +1,5 @@
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any
 
 import numpy
@@ -244,7 +245,9 @@ def interleave(
 def sleeping(seconds: float) -> Waiting: ...
 
 class Peer:
-    def __init__(self, url: str) -> None: ...
+    def __init__(
+        self, url: str, token: str | None = None, ca: str | PathLike[str] | None = None
+    ) -> None: ...
     def call(
         self,
         path: str,
@@ -301,3 +304,26 @@ def anneal_pairs(
     threads: int,
     callback: _Callback,
 ) -> PairwiseClustering: ...
+
+class Places:
+    @property
+    def places(self) -> _Floats: ...
+    @property
+    def stress(self) -> tuple[float, float]: ...
+    @property
+    def eigenvalues(self) -> _Floats: ...
+    @property
+    def trace(self) -> list[tuple[float, float, int]]: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Places: ...
+
+def scale(
+    pairs: _Floats,
+    dim: int,
+    method: str,
+    cooling: float,
+    tolerance: float,
+    iterations: int,
+    threads: int,
+    callback: _Callback,
+) -> Places: ...

@@ -14,6 +14,7 @@ import numpy
 
 from motet import _motet
 from motet._base import (
+    TRACE,
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
@@ -21,21 +22,14 @@ from motet._base import (
     TransformerMixin,
     Watched,
     checked,
+    enough,
     fitted,
     ranks,
     weights,
 )
+from motet._pairwise import PairwiseAnnealing
 
 __all__ = ["DeterministicAnnealing", "KMeans", "PairwiseAnnealing"]
-
-_TRACE = numpy.dtype(
-    [
-        ("temperature", "f8"),
-        ("free_energy", "f8"),
-        ("clusters", "i8"),
-        ("iterations", "i8"),
-    ]
-)
 
 
 class _Clusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -99,14 +93,6 @@ def _with_fewer(run: Callable[[int], Any], clusters: int) -> Any:
             stacklevel=3,
         )
         return run(distinct)
-
-
-def _enough(clusters: Any, X: numpy.ndarray) -> int:
-    if not isinstance(clusters, (int, numpy.integer)) or clusters < 1:
-        raise ValueError(f"n_clusters is {clusters!r}: it must be a positive whole number")
-    if len(X) < clusters:
-        raise ValueError(f"n_samples={len(X)} should be >= n_clusters={clusters}")
-    return int(clusters)
 
 
 class DeterministicAnnealing(_Clusters):
@@ -201,8 +187,8 @@ class DeterministicAnnealing(_Clusters):
         if self.n_clusters is None:
             found = run(None)
         else:
-            found = _with_fewer(run, _enough(self.n_clusters, X))
-        self.trace_ = numpy.array(found.trace, dtype=_TRACE)
+            found = _with_fewer(run, enough(self.n_clusters, X))
+        self.trace_ = numpy.array(found.trace, dtype=TRACE)
         return self._keep(X, found)
 
 
@@ -290,139 +276,7 @@ class KMeans(_Clusters):
                     hear,
                 )
 
-        return self._keep(X, _with_fewer(run, _enough(self.n_clusters, X)))
-
-
-class PairwiseAnnealing(ClusterMixin, BaseEstimator):
-    """Clusters of rows of which only the dissimilarities of pairs are known, by annealing.
-
-    No coordinates are needed, and the dissimilarities need not be metric. No random number enters.
-
-    Parameters
-    ----------
-    n_clusters : int or None, default=8
-        How many clusters. `None`: as many as there are at `t_min`.
-    metric : {'sqeuclidean', 'precomputed'}, default='sqeuclidean'
-        'precomputed': `X` is the square matrix of dissimilarities; of `D[i, j]` and `D[j, i]` the
-        mean counts. 'sqeuclidean': the squared distances of the rows of `X`.
-    t_min : float, optional
-        The temperature at which splitting stops, in the units of the dissimilarities.
-    max_clusters : int, default=100
-        The most clusters that are found without `n_clusters`.
-    cooling : float, default=0.9
-        The factor from one temperature to the next, at least 0.1 and below 1.
-    n_jobs, callback, verbose :
-        As those of :class:`DeterministicAnnealing`.
-
-    Attributes
-    ----------
-    labels_ : ndarray of shape (n_samples,)
-        The cluster of each row; clusters are numbered by their first rows.
-    medoid_indices_ : ndarray of shape (n_clusters,)
-        Of each cluster the row with the least mean dissimilarity to its members.
-    sizes_, masses_, mean_costs_ : ndarray of shape (n_clusters,)
-        Rows, share of the weight, and half the mean dissimilarity of the pairs.
-    cost_ : float
-        The mean of `mean_costs_` by mass.
-    n_iter_ : int
-        Steps of all temperatures.
-    trace_ : structured ndarray
-        As that of :class:`DeterministicAnnealing`.
-
-    Examples
-    --------
-    >>> import numpy
-    >>> from motet.cluster import PairwiseAnnealing
-    >>> at = numpy.array([0.0, 1, 10, 11, 12])
-    >>> pairs = (at[:, None] - at) ** 2
-    >>> found = PairwiseAnnealing(2, metric="precomputed").fit(pairs)
-    >>> found.labels_, found.medoid_indices_
-    (array([0, 0, 1, 1, 1], dtype=int32), array([0, 3]))
-    """
-
-    def __init__(
-        self,
-        n_clusters: int | None = 8,
-        *,
-        metric: str = "sqeuclidean",
-        t_min: float | None = None,
-        max_clusters: int = 100,
-        cooling: float = 0.9,
-        n_jobs: int | None = None,
-        callback: Callable[[dict[str, Any]], Any] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.t_min = t_min
-        self.max_clusters = max_clusters
-        self.cooling = cooling
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.verbose = verbose
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self.metric == "precomputed"
-        return tags
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PairwiseAnnealing:
-        """Cluster the rows of `X`, which is a matrix of dissimilarities or of rows."""
-        X = checked(self, X, reset=True)
-        if self.metric not in ("precomputed", "sqeuclidean"):
-            raise ValueError(
-                f"metric is {self.metric!r}: it must be 'sqeuclidean' or 'precomputed'"
-            )
-        if self.metric == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"a matrix of dissimilarities is square, not {X.shape[0]} by {X.shape[1]}"
-            )
-        sample_weight = weights(sample_weight, X)
-        clusters = None if self.n_clusters is None else _enough(self.n_clusters, X)
-        pairs = X if self.metric == "precomputed" else _squares(X)
-        with Watched(self.callback, self.verbose, type(self).__name__) as hear:
-            found = _motet.anneal_pairs(
-                pairs,
-                sample_weight,
-                clusters,
-                self.t_min,
-                self.max_clusters,
-                self.cooling,
-                ranks(self.n_jobs),
-                hear,
-            )
-        self._found = found
-        self.labels_ = found.labels
-        self.medoid_indices_ = numpy.asarray(found.medoids)
-        self.sizes_ = numpy.asarray(found.sizes)
-        self.masses_ = found.masses
-        self.mean_costs_ = found.mean_costs
-        self.cost_ = found.cost
-        self.trace_ = numpy.array(found.trace, dtype=_TRACE)
-        self.n_iter_ = max(1, int(self.trace_["iterations"].sum()))
-        return self
-
-    def _repr_html_(self) -> str:
-        if not hasattr(self, "labels_"):
-            return f"<pre>{html.escape(repr(self))}</pre>"
-        rows = zip(self.sizes_, self.medoid_indices_, self.mean_costs_, strict=True)
-        body = "".join(
-            f"<tr><td>{place}</td><td>{size:,}</td><td>{medoid}</td><td>{cost:.4g}</td></tr>"
-            for place, (size, medoid, cost) in enumerate(rows)
-        )
-        head = "<tr><th>cluster</th><th>size</th><th>medoid</th><th>mean cost</th></tr>"
-        return (
-            f"<pre>{html.escape(repr(self))}</pre>"
-            f"<table>{head}{body}</table><p>cost {self.cost_:.6g}</p>"
-        )
-
-
-def _squares(X: numpy.ndarray) -> numpy.ndarray:
-    """Squared distances of rows, the same for a pair in both orders."""
-    pairs = numpy.zeros((len(X), len(X)))
-    for column in X.T:
-        pairs += (column[:, None] - column) ** 2
-    return pairs
+        return self._keep(X, _with_fewer(run, enough(self.n_clusters, X)))
 
 
 def seed(random_state: Any) -> int:

@@ -37,6 +37,7 @@ import logging
 import weakref
 from collections.abc import AsyncIterator, Callable, Generator
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any, NamedTuple, TypeVar
 
 from motet import _motet
@@ -235,8 +236,10 @@ class Service:
 class Peer:
     """Another node, by its address; `peer["/till"]` is a service of it."""
 
-    def __init__(self, url: str) -> None:
-        self.url, self._peer = url, _motet.Peer(url)
+    def __init__(
+        self, url: str, *, token: str | None = None, ca: str | PathLike[str] | None = None
+    ) -> None:
+        self.url, self._peer = url, _motet.Peer(url, token, ca)
 
     def __repr__(self) -> str:
         return f"<Peer {self.url}>"
@@ -245,12 +248,14 @@ class Peer:
         return Service(self._peer, path)
 
 
-def connect(url: str) -> Peer:
+def connect(url: str, *, token: str | None = None, ca: str | PathLike[str] | None = None) -> Peer:
     """Make the client of the node at an address such as `http://127.0.0.1:50000`.
 
-    The first call connects. Raises `ValueError` when that is no such address.
+    A node that asks who calls has `https`: `token` says who, and `ca` is the file with the
+    certificate that has signed the node's. The first call connects. Raises `ValueError` when that
+    is no such address, or the others do not fit it.
     """
-    return Peer(url)
+    return Peer(url, token=token, ca=ca)
 
 
 def query(method: F) -> F:

@@ -130,7 +130,8 @@ fn whole(parts: Vec<mining::Clustering>) -> mining::Clustering {
     mining::Clustering::join(parts).expect("the parts of all ranks make a whole")
 }
 
-/// Anneals rows to `clusters` clusters, or, without that number, to those that there are at `t_min`.
+/// Anneals rows to `clusters` clusters, or, without that number, to those that there are at
+/// `t_min`.
 #[pyfunction]
 #[pyo3(signature = (rows, weights, clusters, t_min, at_most, cooling, search, threads, callback))]
 #[allow(

@@ -159,7 +159,8 @@ impl Comm {
         self.allreduce(py, numbers, op)
     }
 
-    /// A communicator of the ranks with this color, in the order of their keys; none without a color.
+    /// A communicator of the ranks with this color, in the order of their keys; none without a
+    /// color.
     fn split(&self, py: Python<'_>, color: Option<usize>, key: isize) -> PyResult<Option<Comm>> {
         self.made(py, async move |comm| comm.split(color, key).await)
     }

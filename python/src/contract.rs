@@ -1,6 +1,8 @@
-//! The contract of services that are written in Python: one for all classes, whose operations have names of their own.
+//! The contract of services that are written in Python: one for all classes, whose operations have
+//! names of their own.
 //!
-//! A call by name asks the service first which operation that is; then it is posted to the group of the operation.
+//! A call by name asks the service first which operation that is; then it is posted to the group of
+//! the operation.
 
 use crate::handlers::Handler;
 use motet::ports::ReplyPort;
@@ -16,7 +18,8 @@ use std::sync::{Arc, OnceLock};
 #[derive(Debug)]
 pub(crate) enum Written {}
 
-/// The operations of a class by their names. They stay as long as the process: their names are in notifications.
+/// The operations of a class by their names. They stay as long as the process: their names are in
+/// notifications.
 pub(crate) type Operations = BTreeMap<String, &'static Operation>;
 
 /// What is asked of a service.

@@ -31,8 +31,8 @@ impl Dispatcher {
 
 #[pymethods]
 impl Dispatcher {
-    /// With so many threads. `tell(queue, exception)` is called with what handlers raise, unless their queue has a port
-    /// for it.
+    /// With so many threads. `tell(queue, exception)` is called with what handlers raise, unless
+    /// their queue has a port for it.
     #[new]
     fn new(threads: usize, name: String, tell: Py<PyAny>) -> PyResult<Dispatcher> {
         let config = DispatcherConfig {
@@ -54,7 +54,7 @@ impl Dispatcher {
     }
 
     /// A queue of it; one with a depth refuses what comes when so many handlers wait.
-    fn queue(&self, name: &str, depth: Option<usize>) -> PyResult<Queue> {
+    fn queue(&self, py: Python<'_>, name: &str, depth: Option<usize>) -> PyResult<Queue> {
         let policy = match depth {
             Some(0) => return Err(PyValueError::new_err("a queue of depth 0 takes nothing")),
             Some(depth) => ExecutionPolicy::RejectTasks { depth },
@@ -64,7 +64,10 @@ impl Dispatcher {
             policy,
             ..QueueConfig::named(name)
         };
-        Ok(Queue(Outside::new(self.open()?.queue(config))))
+        let inner = self.open()?;
+        // Without the interpreter: the last handle waits for handlers, which want it.
+        let queue = py.detach(move || inner.queue(config));
+        Ok(Queue(Outside::new(queue)))
     }
 
     /// Waits until nothing is queued and nothing runs.
@@ -74,7 +77,8 @@ impl Dispatcher {
         elsewhere(py, seconds, move || inner.wait_idle())
     }
 
-    /// Runs what is queued, and ends the threads. What could not run is cleaned up: its items go back to their ports.
+    /// Runs what is queued, and ends the threads. What could not run is cleaned up: its items go
+    /// back to their ports.
     #[pyo3(signature = (seconds=None))]
     fn close(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<()> {
         let Some(inner) = self.inner.lock().take() else {
@@ -86,7 +90,7 @@ impl Dispatcher {
     /// Who waits for what.
     fn why(&self, py: Python<'_>) -> PyResult<String> {
         let inner = self.open()?;
-        Ok(py.detach(|| inner.waiting().to_string()))
+        Ok(py.detach(move || inner.waiting().to_string()))
     }
 }
 
@@ -122,7 +126,8 @@ fn end(dispatcher: Arc<motet::Dispatcher>) {
 impl Drop for Dispatcher {
     fn drop(&mut self) {
         if let Some(inner) = self.inner.lock().take() {
-            // This may be a thread of it, and a handler may want the interpreter: nobody waits here.
+            // This may be a thread of it, and a handler may want the interpreter: nobody waits
+            // here.
             drop(thread::spawn_named("motet-end", move || end(inner)));
         }
     }

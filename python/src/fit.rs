@@ -1,4 +1,5 @@
-//! A fit that Python waits for: it runs on ranks of its own, its progress is told, and Ctrl-C stops it.
+//! A fit that Python waits for: it runs on ranks of its own, its progress is told, and Ctrl-C stops
+//! it.
 //!
 //! ```text
 //!  calling thread ── starts ──► thread "fit": World::run
@@ -52,15 +53,15 @@ impl Size {
         Size { ranks, numbers }
     }
 
-    /// Whether a fit ends before anybody would look for a signal: it runs on the calling thread, on one rank. The number
-    /// of ranks changes no bit.
+    /// Whether a fit ends before anybody would look for a signal: it runs on the calling thread, on
+    /// one rank. The number of ranks changes no bit.
     fn is_tiny(self) -> bool {
         self.numbers <= 1 << 14
     }
 }
 
-/// Runs `fit` on a world of so many ranks. Without the interpreter's lock; `callback` gets a dictionary each time that there
-/// is progress, and stops the run if it gives back `False`.
+/// Runs `fit` on a world of so many ranks. Without the interpreter's lock; `callback` gets a
+/// dictionary each time that there is progress, and stops the run if it gives back `False`.
 ///
 /// # Errors
 /// What the fit ends with; what the callback raises; `KeyboardInterrupt`.

@@ -1,4 +1,5 @@
-//! Handlers that are written in Python: called on threads of a dispatcher, which drives those that are `async`.
+//! Handlers that are written in Python: called on threads of a dispatcher, which drives those that
+//! are `async`.
 
 use crate::errors::MotetError;
 use crate::waiting::Waiting;
@@ -16,7 +17,8 @@ pub(crate) type Item = Py<PyAny>;
 /// A handler; its clones are the same.
 pub(crate) type Handler = Arc<Py<PyAny>>;
 
-/// Calls a handler. What it raises is the task's panic, which goes the way of the queue's exceptions.
+/// Calls a handler. What it raises is the task's panic, which goes the way of the queue's
+/// exceptions.
 pub(crate) async fn handle(handler: Handler, items: Vec<Item>) {
     if let Err(raised) = call(handler, items).await {
         resume_unwind(Box::new(raised));

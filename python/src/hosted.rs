@@ -190,8 +190,8 @@ impl Node {
         Ok(Node { running, url })
     }
 
-    /// Serves an object at a path: `object(operation, body)` carries out what it is asked for. Operations are names,
-    /// documentation, and whether they change the state.
+    /// Serves an object at a path: `object(operation, body)` carries out what it is asked for.
+    /// Operations are names, documentation, and whether they change the state.
     fn add(
         &self,
         py: Python<'_>,

@@ -1,9 +1,10 @@
 //! The extension module of the Python package `motet`: what Python needs of the crates below.
 //!
-//! Rust works and checks; the Python files hold signatures, documentation, and what scikit-learn wants of a class.
+//! Rust works and checks; the Python files hold signatures, documentation, and what scikit-learn
+//! wants of a class.
 //!
-//! - Depends on: the facade `motet`; `motet-service` and `motet-http` (nodes and their clients); `motet-cli`,
-//!   since the package carries the program.
+//! - Depends on: the facade `motet`; `motet-service` and `motet-http` (nodes and their clients);
+//!   `motet-cli`, since the package carries the program.
 //! - Used by: `python/motet`.
 //!
 //! ```text
@@ -39,6 +40,7 @@ mod pairwise;
 mod pickled;
 mod points;
 mod ports;
+mod scaling;
 mod service;
 mod waiting;
 mod world;
@@ -68,7 +70,9 @@ fn _motet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<waiting::Alarm>()?;
     module.add_class::<pairwise::PairwiseClustering>()?;
     module.add_class::<hosted::Node>()?;
+    module.add_class::<scaling::Places>()?;
     module.add_class::<service::Peer>()?;
+    module.add_function(wrap_pyfunction!(scaling::scale, module)?)?;
     module.add_class::<service::Watch>()?;
     module.add_function(wrap_pyfunction!(pairwise::anneal_pairs, module)?)?;
     module.add_function(wrap_pyfunction!(arbiters::receive, module)?)?;

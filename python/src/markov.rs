@@ -137,7 +137,8 @@ impl Markov {
         Ok(PyArray1::from_vec(py, scores))
     }
 
-    /// The most probable states of all places, and the logarithm of the probability of each sequence with them.
+    /// The most probable states of all places, and the logarithm of the probability of each
+    /// sequence with them.
     #[allow(clippy::type_complexity, reason = "two arrays")]
     fn decode<'py>(
         &self,
@@ -191,8 +192,8 @@ impl Markov {
     }
 }
 
-/// Fits a model to sequences from `start` on: the model, the logarithms of the probability before each step, and whether they
-/// stood still at the end.
+/// Fits a model to sequences from `start` on: the model, the logarithms of the probability before
+/// each step, and whether they stood still at the end.
 #[pyfunction]
 #[pyo3(signature = (start, shown, lengths, tolerance, iterations, floor, threads, callback))]
 #[allow(

@@ -1,7 +1,7 @@
 //! What the rank on a thread has, and how it waits there.
 //!
-//! A communicator stays on the thread of its rank; what Python holds is its place in the thread's list, so that Python may
-//! drop it anywhere.
+//! A communicator stays on the thread of its rank; what Python holds is its place in the thread's
+//! list, so that Python may drop it anywhere.
 
 use crate::errors::MotetError;
 use motet::{CommError, Communicator};
@@ -13,7 +13,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// A rank that waits looks at least so often: it may be the one that takes messages in for its process.
+/// A rank that waits looks at least so often: it may be the one that takes messages in for its
+/// process.
 const NAP: Duration = Duration::from_micros(100);
 /// So long it does not sleep.
 const SPIN: Duration = Duration::from_micros(100);

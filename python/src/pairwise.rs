@@ -65,8 +65,8 @@ impl PairwiseClustering {
     }
 }
 
-/// Anneals rows with these dissimilarities to `clusters` clusters, or, without that number, to those that there are at
-/// `t_min`.
+/// Anneals rows with these dissimilarities to `clusters` clusters, or, without that number, to
+/// those that there are at `t_min`.
 #[pyfunction]
 #[allow(
     clippy::too_many_arguments,

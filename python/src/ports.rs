@@ -1,7 +1,7 @@
 //! Ports whose items are objects of Python.
 //!
-//! A guard runs under the locks of its ports and needs the interpreter: so nobody holds the interpreter while it waits
-//! for such a lock. Every call here gives it away first.
+//! A guard runs under the locks of its ports and needs the interpreter: so nobody holds the
+//! interpreter while it waits for such a lock. Every call here gives it away first.
 
 use crate::errors::MotetError;
 use crate::handlers::Item;
@@ -150,7 +150,8 @@ impl Part {
     }
 }
 
-/// A guard of Python. One that raises wants nothing; what it raises is told as an exception of nobody.
+/// A guard of Python. One that raises wants nothing; what it raises is told as an exception of
+/// nobody.
 pub(crate) fn wants(guard: Arc<Py<PyAny>>) -> impl Fn(&Item) -> bool + Send + Sync + 'static {
     move |item| {
         let wanted = Python::try_attach(|py| {

@@ -2,12 +2,13 @@
 
 use crate::errors::MotetError;
 use crate::waiting::Waiting;
-use motet_http::{Told, Watch as OfEvents};
+use motet_http::{Access, Told, Watch as OfEvents};
 use motet_service::{Fault, Options, Value};
 use motet_sync::{Arc, Mutex};
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Another node.
@@ -37,8 +38,9 @@ pub(crate) fn body(text: &str) -> PyResult<Value> {
 #[pymethods]
 impl Peer {
     #[new]
-    fn new(url: &str) -> PyResult<Peer> {
-        let peer = motet_http::Peer::at(url);
+    #[pyo3(signature = (url, token=None, ca=None))]
+    fn new(url: &str, token: Option<String>, ca: Option<PathBuf>) -> PyResult<Peer> {
+        let peer = motet_http::Peer::with(url, &Access::new(token, ca));
         Ok(Peer(peer.map_err(|fault| {
             PyValueError::new_err(fault.reason().to_owned())
         })?))

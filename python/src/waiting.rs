@@ -1,4 +1,5 @@
-//! What Python awaits: a future of Rust that a loop of asyncio, a dispatcher or a blocked thread polls.
+//! What Python awaits: a future of Rust that a loop of asyncio, a dispatcher or a blocked thread
+//! polls.
 //!
 //! ```text
 //!  await port.get() ─► Waiting::poll ─► pending      any thread: wake ─► Alarm ─► loop.call_soon_threadsafe, once
@@ -45,7 +46,8 @@ fn over() -> PyErr {
 
 #[pymethods]
 impl Waiting {
-    /// The object in a tuple of one; nothing while it is not there: then `alarm` will tell this number.
+    /// The object in a tuple of one; nothing while it is not there: then `alarm` will tell this
+    /// number.
     fn poll(&self, py: Python<'_>, alarm: &Alarm, number: u64) -> PyResult<Option<(Py<PyAny>,)>> {
         let bell = Arc::clone(&alarm.0);
         py.detach(|| {

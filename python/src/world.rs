@@ -1,4 +1,5 @@
-//! Ranks whose program is a function of Python. Each has a thread of its own, on which the function runs.
+//! Ranks whose program is a function of Python. Each has a thread of its own, on which the function
+//! runs.
 //!
 //! ```text
 //!  World.run(main) ─► a thread: motet::World::run ─► a thread for each rank: main(comm)
@@ -70,13 +71,15 @@ impl World {
         Ok(self.open()?.process())
     }
 
-    /// Leaves the other processes. The interpreter drops no object for certain before the process ends.
+    /// Leaves the other processes. The interpreter drops no object for certain before the process
+    /// ends.
     fn close(&self, py: Python<'_>) {
         let world = self.0.lock().take();
         py.detach(|| drop(world));
     }
 
-    /// Calls `main(comm, *arguments)` on each rank; what it gives back, of the ranks of this process in their order.
+    /// Calls `main(comm, *arguments)` on each rank; what it gives back, of the ranks of this
+    /// process in their order.
     #[pyo3(signature = (wrap, main, arguments))]
     fn run<'py>(
         &self,

@@ -1,4 +1,5 @@
 import asyncio
+import contextlib
 import json
 import logging
 import subprocess
@@ -10,14 +11,22 @@ from motet.ports import sleep
 from motet.service import Fault, Node, Notification, connect, query, service, update
 
 
+@contextlib.contextmanager
+def demonstration(*arguments):
+    """The demonstration of the program, a robot in a room: where it is."""
+    line = [sys.executable, "-m", "motet", "serve", "--json", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen([*line, *arguments], stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None
+        try:
+            yield json.loads(serving.stdout.readline())["url"]
+        finally:
+            serving.send_signal(2)
+
+
 @pytest.fixture(scope="module")
 def url():
-    """The demonstration of the program: a robot in a room."""
-    line = [sys.executable, "-m", "motet", "serve", "--json", "--listen", "127.0.0.1:0"]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as serving:
-        assert serving.stdout is not None
-        yield json.loads(serving.stdout.readline())["url"]
-        serving.send_signal(2)
+    with demonstration() as url:
+        yield url
 
 
 def test_sem_g813_verbs_are_awaited_and_faults_raised(url):
@@ -43,11 +52,34 @@ def test_sem_g813_verbs_are_awaited_and_faults_raised(url):
     assert places.make(5).blocking(30) > 0
     with pytest.raises(ValueError, match="no address"):
         connect("drive")
+    with pytest.raises(ValueError, match="https"):
+        connect(url, token="secret")
     with pytest.raises(ValueError):
         places.make(float("nan"))
     unreachable = connect("http://127.0.0.1:9")["/drive"]
     with pytest.raises(Fault, match="cannot reach"):
         unreachable.set_power(left=0, right=0).blocking(30)
+
+
+def test_sem_g817_a_node_with_keys_is_called_with_a_token(tmp_path):
+    keys = tmp_path / "keys"
+    make = [sys.executable, "-m", "motet", "keys", "new", str(keys)]
+    subprocess.run(make, check=True, capture_output=True)
+    power = {"left": 0.5, "right": 0.5}
+    with demonstration("--keys", str(keys)) as url:
+        for who, ca in [("admin", keys / "ca.pem"), ("viewer", str(keys / "ca.pem"))]:
+            token = (keys / f"{who}.token").read_text().strip()
+            drive = connect(url, token=token, ca=ca)["/drive"]
+            assert drive.get().blocking(30).state is not None
+            if who == "admin":
+                drive.set_power(power).blocking(30)
+            else:
+                with pytest.raises(Fault) as refused:
+                    drive.set_power(power).blocking(30)
+                assert refused.value.code == "PermissionDenied"
+        with pytest.raises(Fault) as nobody:
+            connect(url, ca=keys / "ca.pem")["/drive"].get().blocking(30)
+        assert nobody.value.code == "Unauthenticated"
 
 
 @service

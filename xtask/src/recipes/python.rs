@@ -61,6 +61,22 @@ pub(super) fn step(
         return;
     }
     checks(runner, project, machine, &place);
+    abi(runner, machine, &wheel);
+}
+
+/// The extension calls only what every Python from 3.10 on has.
+fn abi(runner: &mut Runner, machine: &Machine, wheel: &Path) {
+    let there = Command::new(machine.python())
+        .args(["-c", "import abi3audit"])
+        .stderr(Stdio::null())
+        .status();
+    if !there.is_ok_and(|status| status.success()) {
+        runner.skip("python abi", "there is no abi3audit; run `.ci/run` once");
+        return;
+    }
+    let mut audit = Command::new(machine.python());
+    audit.args(["-m", "abi3audit", "--strict"]).arg(wheel);
+    runner.command("python abi", &mut audit, None);
 }
 
 /// Tests of the package as it is installed at `place`, and what looks at its text.
