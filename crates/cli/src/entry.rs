@@ -12,7 +12,8 @@ use crate::error::{BenchError, CliError, OptionError, OutputError};
 #[cfg(unix)]
 use crate::supervise;
 use crate::{
-    bench, call, cluster, distance, doctor, keys, manual, own, pairwise, run, serve, watch,
+    bench, call, cluster, distance, doctor, hmm, keys, manual, mixture, own, pairwise, run, serve,
+    watch,
 };
 
 /// Runs the program with these arguments, the first of which is its own name.
@@ -46,6 +47,8 @@ where
     let done = match cli.command {
         Command::Cluster(args) if pairwise::is_wanted(&args) => pairwise::run(args),
         Command::Cluster(args) => cluster::run(args),
+        Command::Mixture(args) => mixture::run(&args),
+        Command::Hmm(args) => hmm::run(&args),
         Command::Distance(args) => distance::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Call(args) => call::run(args),

@@ -2,12 +2,14 @@
 
 mod bench;
 mod cancel;
+mod checkpoint;
 mod doctor;
 mod errors;
 mod help;
 mod input;
 #[cfg(target_os = "linux")]
 mod job;
+mod models;
 mod output;
 mod pairs;
 mod places;
