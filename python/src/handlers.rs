@@ -69,7 +69,7 @@ fn step(py: Python<'_>, coroutine: &Py<PyAny>, came: PyResult<Py<PyAny>>) -> PyR
     };
     match yielded {
         Ok(yielded) => Ok(Step::Waits(match yielded.bind(py).cast::<Waiting>() {
-            Ok(waiting) => waiting.get().into_future(),
+            Ok(waiting) => waiting.get().take_future(),
             Err(_) => Err(PyTypeError::new_err(
                 "a handler on a dispatcher awaits ports, services and sleep of motet, nothing of asyncio",
             )),

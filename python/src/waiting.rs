@@ -35,7 +35,7 @@ impl Waiting {
     }
 
     /// The future, for a task that awaits it.
-    pub(crate) fn into_future(&self) -> PyResult<Awaited> {
+    pub(crate) fn take_future(&self) -> PyResult<Awaited> {
         self.0.lock().take().ok_or_else(over)
     }
 }
@@ -72,7 +72,7 @@ impl Waiting {
     /// Blocks the thread until the object is there, so many seconds at most.
     #[pyo3(signature = (seconds=None))]
     fn block(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<Py<PyAny>> {
-        let mut future = self.into_future()?;
+        let mut future = self.take_future()?;
         blocked(py, seconds, future.as_mut())?
     }
 }

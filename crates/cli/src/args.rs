@@ -8,14 +8,17 @@ use crate::call::CallArgs;
 use crate::distance::DistanceArgs;
 use crate::doctor::DoctorArgs;
 use crate::flow::FlowArgs;
+use crate::hmm::HmmArgs;
+use crate::keep::KeepArgs;
 use crate::keys::KeysArgs;
 use crate::manual::{CompletionsArgs, ManArgs};
+use crate::mixture::MixtureArgs;
 use crate::pairs::AlignArgs;
-use crate::read::OnMissing;
 use crate::run::RunArgs;
 use crate::scale::ScaleArgs;
 use crate::serve::ServeArgs;
 use crate::spread::SpreadArgs;
+use crate::table::TableArgs;
 use crate::watch::WatchArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -43,6 +46,10 @@ pub struct Cli {
 pub enum Command {
     /// Find the clusters in a table of numbers
     Cluster(ClusterArgs),
+    /// Fit a mixture of normal distributions to a table of numbers
+    Mixture(MixtureArgs),
+    /// Fit a hidden Markov model to sequences, or use one
+    Hmm(HmmArgs),
     /// Work out the distances of all pairs of sequences
     Distance(DistanceArgs),
     /// Show pairs in a plane: multidimensional scaling
@@ -112,72 +119,6 @@ pub struct ClusterArgs {
     /// What to do with the result.
     #[command(flatten)]
     pub results: ResultArgs,
-}
-
-/// Options that say what the rows are.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Table")]
-pub struct TableArgs {
-    /// Columns to cluster by, names or numbers from 1 [default: all numeric ones]
-    #[arg(
-        long,
-        value_name = "A,B,…",
-        value_delimiter = ',',
-        conflicts_with = "geo"
-    )]
-    pub columns: Vec<String>,
-
-    /// Columns not to cluster by, names or numbers from 1
-    #[arg(
-        long,
-        value_name = "A,B,…",
-        value_delimiter = ',',
-        conflicts_with_all = ["columns", "geo"]
-    )]
-    pub exclude: Vec<String>,
-
-    /// Columns of any kind that labels.csv repeats as they are, as of names or numbers of the rows
-    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
-    pub keep: Vec<String>,
-
-    /// Points on the globe: the columns of latitude and longitude in degrees
-    ///
-    /// Distances are those in space between points on the sphere, so neither the poles nor the date
-    /// line matter. Centres are latitudes and longitudes, spreads are in km.
-    #[arg(
-        long,
-        value_name = "LAT,LON",
-        value_delimiter = ',',
-        num_args = 1,
-        conflicts_with = "standardise"
-    )]
-    pub geo: Vec<String>,
-
-    /// Column with the weights of the points
-    #[arg(long, value_name = "COL")]
-    pub weight: Option<String>,
-
-    /// Bring every column to mean 0 and standard deviation 1 first
-    ///
-    /// Centres are printed in the columns' own units, spreads in standard deviations.
-    #[arg(long, visible_alias = "standardize")]
-    pub standardise: bool,
-
-    /// What to do with a row that has an empty cell, NA, N/A, ? or null in a chosen column
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnMissing::Error)]
-    pub missing: OnMissing,
-
-    /// Character between the fields: , or ; or tab or any other [default: found]
-    #[arg(long, value_name = "C")]
-    pub delimiter: Option<String>,
-
-    /// The first line holds the names of the columns
-    #[arg(long, conflicts_with = "no_header")]
-    pub header: bool,
-
-    /// The first line is a point [default for both: found]
-    #[arg(long)]
-    pub no_header: bool,
 }
 
 /// Options that say how to cluster.
@@ -259,6 +200,10 @@ pub struct BitArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Results")]
 pub struct ResultArgs {
+    /// Whether a run can go on after an end that nobody wanted.
+    #[command(flatten)]
+    pub keep: KeepArgs,
+
     /// Run with one thread too, and print the overhead f = (P·T_P − T_1)/T_1 and the efficiency
     #[arg(long)]
     pub scaling: bool,
@@ -301,7 +246,8 @@ Examples:
   motet cluster blocks.csv --columns lon,lat --weight pop -k 30 --threads 2 --scaling
       points with weights; how well two threads are used
   motet cluster alu.fasta.gz -k 6 --out out
-      sequences: all pairs are aligned, then clustered; medoids.csv instead of centres and map
+      sequences: all pairs are aligned, then clustered; medoids.csv, trace.svg (temperature)
+      and splits.svg (dendrogram of the splits) instead of centres and map
   motet cluster keys1052.npy --bits --width 1052 -k 30 --out out
       fingerprints: bits packed in bytes; no map
 

@@ -44,6 +44,7 @@ struct Ready {
 /// Any [`CliError`]; then nothing has been written to the folder and to standard output. Of several
 /// processes one has the error of all.
 pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
+    args.results.keep.refuse("points")?;
     let launched = World::is_one_of_several();
     let spread = args.spread.clone();
     let several = launched || spread.total() > 1;
@@ -301,6 +302,7 @@ fn write_files(
         labels,
         summary,
         subtitle: format!("{} points, {}", grouped(summary.points), summary.method),
+        extents: &[],
     };
     let svg = map::draw(&picture);
     let files = [

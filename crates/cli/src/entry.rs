@@ -12,8 +12,8 @@ use crate::error::{BenchError, CliError, OptionError, OutputError};
 #[cfg(unix)]
 use crate::supervise;
 use crate::{
-    bench, bits, call, cluster, distance, doctor, flow, keys, manual, own, pairwise, run, scale,
-    serve, watch,
+    bench, bits, call, cluster, distance, doctor, flow, hmm, keys, manual, mixture, own, pairwise,
+    run, scale, serve, watch,
 };
 
 /// Runs the program with these arguments, the first of which is its own name.
@@ -48,6 +48,8 @@ where
         Command::Cluster(args) if bits::is_wanted(&args) => bits::run(args),
         Command::Cluster(args) if pairwise::is_wanted(&args) => pairwise::run(args),
         Command::Cluster(args) => cluster::run(args),
+        Command::Mixture(args) => mixture::run(&args),
+        Command::Hmm(args) => hmm::run(&args),
         Command::Distance(args) => distance::run(&args),
         Command::Scale(args) => scale::run(&args),
         Command::Serve(args) => serve::run(&args),

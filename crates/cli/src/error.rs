@@ -206,7 +206,9 @@ pub(crate) fn refusal(error: MiningError) -> CliError {
                  are different: ask for fewer"
         )),
         MiningError::Parameter(error) => CliError::Data(error.to_string()),
-        MiningError::Degenerate { .. } => CliError::Data(error.to_string()),
+        MiningError::Degenerate { .. }
+        | MiningError::Impossible { .. }
+        | MiningError::Checkpoint { .. } => CliError::Data(error.to_string()),
         MiningError::Data(error) => CliError::Data(error.to_string()),
         other => CliError::Run(format!("{other:?}")),
     }

@@ -46,16 +46,21 @@ mod error;
 mod files;
 mod fit;
 mod flow;
+mod hmm;
 mod interrupt;
+mod keep;
 mod keys;
 mod manual;
 mod map;
+mod mixture;
+mod model;
 mod mpi_search;
 mod npy;
 mod own;
 mod pairs;
 mod pairwise;
 mod plan;
+mod plane;
 mod processes;
 mod progress;
 mod ranked;
@@ -70,12 +75,11 @@ mod stdout;
 mod summary;
 #[cfg(unix)]
 mod supervise;
+mod table;
 mod text;
 mod watch;
 
-pub use args::{
-    BitArgs, Cli, ClusterArgs, Command, Method, MethodArgs, PairArgs, ResultArgs, TableArgs,
-};
+pub use args::{BitArgs, Cli, ClusterArgs, Command, Method, MethodArgs, PairArgs, ResultArgs};
 pub use bench::{
     AnnealingArgs, BenchArgs, CompareArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs,
     QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SearchArgs, SelectionArgs, SoakArgs,
@@ -88,13 +92,23 @@ pub use doctor::DoctorArgs;
 pub use entry::{main, status};
 pub use error::{BenchError, CliError, InputError, OptionError, OutputError, Place, StartError};
 pub use flow::{FlowArgs, FlowCommand, FlowHowArgs, FlowNameArgs, FlowRunArgs};
+pub use hmm::{
+    HmmArgs, HmmCommand, HmmFitArgs, HmmScore, HmmState, HmmSummary, HmmUseArgs, SeenArgs,
+};
+pub use keep::KeepArgs;
 pub use keys::{KeysArgs, NewArgs, TokenArgs, What};
+pub use mixture::{
+    Components, MixtureArgs, MixtureComponent, MixtureFitArgs, MixtureSummary, ShapeOfCovariance,
+    WhichCriterion,
+};
+pub use model::ModelArgs;
 pub use pairs::{AlignArgs, Aligned, Letters};
-pub use pairwise::{PairwiseCluster, PairwiseSummary};
+pub use pairwise::{PairwiseCluster, PairwiseSummary, Split};
 pub use read::OnMissing;
 pub use run::RunArgs;
 pub use scale::{ScaleArgs, ScaleMethod, ScaleSummary};
 pub use serve::ServeArgs;
 pub use spread::SpreadArgs;
 pub use summary::{Cluster, Missing, Scaling, Step, Summary};
+pub use table::TableArgs;
 pub use watch::WatchArgs;

@@ -7,6 +7,9 @@
 mod axis;
 mod colours;
 mod components;
+mod curve;
+mod dendrogram;
+mod ellipses;
 mod grid;
 mod legend;
 mod marks;
@@ -17,6 +20,9 @@ use std::fmt::Write;
 
 use crate::summary::Summary;
 use axis::Axis;
+pub(crate) use curve::{Curve, Mark};
+pub(crate) use dendrogram::Dendrogram;
+pub(crate) use ellipses::Extent;
 use grid::Grid;
 use svg::{Anchor, Page, Type};
 pub(crate) use view::Points;
@@ -51,6 +57,8 @@ pub(crate) struct Picture<'a> {
     pub(crate) summary: &'a Summary,
     /// The text below the title.
     pub(crate) subtitle: String,
+    /// Covariances around the centres, drawn as ellipses.
+    pub(crate) extents: &'a [Extent],
 }
 
 /// Draws the clusters as an SVG document.
@@ -96,9 +104,15 @@ pub(crate) fn draw(picture: &Picture<'_>) -> String {
     } else {
         Some(plot.draw_cells(&mut page, &view, picture, &colours))
     };
+    ellipses::draw(&mut page, &plot, &view, picture, &colours);
     plot.draw_frame(&mut page);
     marks::draw_centres(&mut page, &centres, &colours);
-    plot.draw_caption(&mut page, &view, full.is_some());
+    plot.draw_caption(
+        &mut page,
+        &view,
+        full.is_some(),
+        !picture.extents.is_empty(),
+    );
     let corner = [LEFT + plot.width + GAP, TOP];
     key.draw(&mut page, corner, picture.summary, &colours, full);
     page.finish()
@@ -244,13 +258,16 @@ impl Plot {
         full
     }
 
-    fn draw_caption(&self, page: &mut Page, view: &View, cells: bool) {
+    fn draw_caption(&self, page: &mut Page, view: &View, cells: bool, ellipses: bool) {
         let mut caption = if cells {
             "Cells have the colour of the cluster with most points there. ".to_owned()
         } else {
             "Every dot is a point. ".to_owned()
         };
         caption.push_str("Numbered circles: centres.");
+        if ellipses {
+            caption.push_str(" Ellipses: two standard deviations.");
+        }
         if view.shape.is_none() {
             caption.push_str(" The axes have different scales.");
         }
@@ -382,6 +399,7 @@ mod tests {
             labels: &labels,
             summary: &summary,
             subtitle: "s".to_owned(),
+            extents: &[],
         })
     }
 
@@ -466,6 +484,7 @@ mod tests {
                 labels: &labels,
                 summary: &summary,
                 subtitle: String::new(),
+                extents: &[],
             });
             assert!(is_well_formed(&svg) && !svg.contains("NaN"));
         }

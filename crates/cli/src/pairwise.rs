@@ -1,5 +1,7 @@
 //! `motet cluster --pairwise`: cluster rows of which only dissimilarities are known.
 
+mod write;
+
 use std::cmp::Reverse;
 use std::io::{self, Write};
 use std::path::Path;
@@ -7,14 +9,16 @@ use std::time::Instant;
 
 use motet::{Current, World};
 use motet_mining::{
-    CancelToken, Choice, Clusters, Control, Dissimilarities, Pairwise, PairwiseClustering, Progress,
+    CancelToken, Checkpoints, Choice, Clusters, Control, Dissimilarities, Pairwise,
+    PairwiseClustering, Progress,
 };
 use serde::Serialize;
 
 use crate::args::ClusterArgs;
 use crate::error::{CliError, OptionError};
-use crate::files::{Content, Folder};
+use crate::files::Folder;
 use crate::interrupt::cancel_on_interrupt;
+use crate::keep::clear;
 use crate::pairs::{Aligned, Pairs, align, is_fasta};
 use crate::plan::{Plan, Search};
 use crate::progress::Bar;
@@ -23,9 +27,6 @@ use crate::read::{OnMissing, Source};
 use crate::stdout::print;
 use crate::summary::Step;
 use crate::text::{chosen, grouped, significant};
-
-/// The files of `--out`.
-const FILES: [&str; 3] = ["labels.csv", "medoids.csv", "trace.json"];
 
 /// The result of `motet cluster --pairwise`; with `--json` this object is printed.
 #[derive(Debug, Clone, Serialize)]
@@ -58,6 +59,21 @@ pub struct PairwiseSummary {
     pub table: Vec<PairwiseCluster>,
     /// The steps of the method, in order.
     pub trace: Vec<Step>,
+    /// The splits, in order.
+    pub splits: Vec<Split>,
+    /// Of each cluster that the splits made, the number of the cluster that it became.
+    pub ended: Vec<usize>,
+}
+
+/// A cluster has become two. The first cluster is 0; each split makes the next number.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Split {
+    /// The number of the cluster, in the order of the splits.
+    pub cluster: usize,
+    /// Its critical temperature.
+    pub critical: f64,
+    /// The temperature of the run.
+    pub temperature: f64,
 }
 
 /// One cluster.
@@ -97,6 +113,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
         }));
     }
     let (spread, pairs_args) = (args.spread.clone(), args.pairs.clone());
+    let kept = args.results.keep.kept("pairwise");
     let plan = Plan::of(args, spread.total() > 1 || World::is_one_of_several())?;
     let file = &plan.request.file;
     let start = Start {
@@ -106,7 +123,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     };
     let prepare = |world: &World| {
         let folder = match (&plan.out, world.process().0) {
-            (Some(out), 0) => Some(Folder::check(out, &FILES)?),
+            (Some(out), 0) => Some(Folder::check(out, &write::FILES)?),
             _ => None,
         };
         let pairs = Pairs::read(file, &pairs_args.align)?;
@@ -132,7 +149,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
         }
     };
     let start = Instant::now();
-    let Some((found, choice)) = fit(&world, &pairs, &plan, &cancel, quiet)? else {
+    let Some((found, choice)) = fit(&world, &pairs, &plan, kept.as_ref(), (&cancel, quiet))? else {
         return Ok(());
     };
     let seconds = start.elapsed().as_secs_f64();
@@ -140,8 +157,9 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     let facts = (aligned, choice, seconds, threads);
     let (summary, labels) = summarise(&plan, &found, names.as_deref(), facts);
     if let Some(folder) = folder {
-        write_files(&folder, &summary, &labels, names.as_deref(), &cancel)?;
+        write::files(&folder, &summary, &labels, names.as_deref(), &cancel)?;
     }
+    clear(kept)?;
     print(|to| match plan.json {
         true => {
             serde_json::to_writer_pretty(&mut *to, &summary)?;
@@ -192,8 +210,8 @@ fn fit(
     world: &World,
     pairs: &Dissimilarities,
     plan: &Plan,
-    cancel: &CancelToken,
-    quiet: bool,
+    kept: Option<&Checkpoints>,
+    (cancel, quiet): (&CancelToken, bool),
 ) -> Result<Option<(PairwiseClustering, Option<Choice>)>, CliError> {
     let bar = Bar::new(quiet);
     let show = |now: &Progress| bar.cool(now.done, now.temperature, now.clusters);
@@ -220,8 +238,9 @@ fn fit(
         clusters,
         ..Pairwise::default()
     };
-    let found = parts(world, false, async |comm| {
-        method.fit(comm, pairs, None, control).await
+    let found = parts(world, false, async |comm| match kept {
+        Some(kept) => method.fit_kept(comm, pairs, None, control, kept).await,
+        None => method.fit(comm, pairs, None, control).await,
     });
     bar.clear();
     match found? {
@@ -258,6 +277,12 @@ fn summarise(
         clusters: step.clusters,
         iterations: step.iterations,
     });
+    let splits = found.splits.iter().map(|split| Split {
+        cluster: split.cluster,
+        critical: split.critical,
+        temperature: split.temperature,
+    });
+    let ended = found.ended.iter().map(|&label| numbers[label as usize]);
     let file = plan.request.file.as_os_str();
     let summary = PairwiseSummary {
         motet: env!("CARGO_PKG_VERSION"),
@@ -276,66 +301,11 @@ fn summarise(
         threads,
         table: table.collect(),
         trace: trace.collect(),
+        splits: splits.collect(),
+        ended: ended.collect(),
     };
     let labels = found.labels.iter().map(|&label| numbers[label as usize]);
     (summary, labels.collect())
-}
-
-fn write_files(
-    folder: &Folder,
-    summary: &PairwiseSummary,
-    labels: &[usize],
-    names: Option<&[String]>,
-    cancel: &CancelToken,
-) -> Result<(), CliError> {
-    let write_labels = |to: &mut dyn Write| {
-        let mut csv = csv::Writer::from_writer(to);
-        let header = ["row", "name", "cluster"];
-        let with_name = |column: &usize| names.is_some() || *column != 1;
-        csv.write_record((0..3).filter(with_name).map(|column| header[column]))?;
-        for (row, label) in labels.iter().enumerate() {
-            let name = names.map(|names| names[row].clone());
-            let fields = [Some((row + 1).to_string()), name, Some(label.to_string())];
-            csv.write_record(fields.into_iter().flatten())?;
-        }
-        csv.flush()
-    };
-    let write_medoids = |to: &mut dyn Write| {
-        let mut csv = csv::Writer::from_writer(to);
-        csv.write_record(["cluster", "size", "medoid", "name", "mean_cost"])?;
-        for row in &summary.table {
-            let numbers = [row.cluster, row.size, row.medoid].map(|number| number.to_string());
-            let rest = [
-                row.name.clone().unwrap_or_default(),
-                row.mean_cost.to_string(),
-            ];
-            csv.write_record(numbers.into_iter().chain(rest))?;
-        }
-        csv.flush()
-    };
-    let write_trace = |to: &mut dyn Write| {
-        serde_json::to_writer_pretty(&mut *to, &summary.trace)?;
-        writeln!(to)
-    };
-    let [labels, medoids, trace] = FILES;
-    let files = [
-        Content {
-            name: labels,
-            write: Box::new(write_labels),
-        },
-        Content {
-            name: medoids,
-            write: Box::new(write_medoids),
-        },
-        Content {
-            name: trace,
-            write: Box::new(write_trace),
-        },
-    ];
-    match folder.write(&files, || cancel.is_cancelled())? {
-        true => Ok(()),
-        false => Err(CliError::Cancelled),
-    }
 }
 
 fn write_text(to: &mut dyn Write, summary: &PairwiseSummary) -> io::Result<()> {

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::args::{ClusterArgs, Method, MethodArgs, TableArgs};
+use crate::args::{ClusterArgs, Method, MethodArgs};
 use crate::error::OptionError;
-use crate::read::{Choice, ColumnChoice, OnMissing, Request};
+use crate::read::Request;
+use crate::table::request;
 
 /// What to do.
 #[derive(Debug)]
@@ -114,63 +115,6 @@ impl Plan {
             json: results.json,
             quiet: results.quiet,
         })
-    }
-}
-
-fn request(file: PathBuf, table: TableArgs) -> Result<Request, OptionError> {
-    let columns = match <[String; 2]>::try_from(table.geo) {
-        Ok([lat, lon]) => ColumnChoice::Geo { lat, lon },
-        Err(none) if none.is_empty() && table.columns.is_empty() => ColumnChoice::Numeric,
-        Err(none) if none.is_empty() => ColumnChoice::Listed(table.columns),
-        Err(other) => {
-            return Err(OptionError::Value {
-                option: "--geo",
-                value: format!("'{}'", other.join(",")),
-                advice: "name two columns, as in --geo lat,lon",
-            });
-        }
-    };
-    if table.missing == OnMissing::Mean && matches!(columns, ColumnChoice::Geo { .. }) {
-        return Err(OptionError::Conflict {
-            option: "--missing mean",
-            other: "--geo",
-            advice: "a mean of degrees is no place; give --missing drop-row",
-        });
-    }
-    let header = match (table.header, table.no_header) {
-        (true, _) => Some(true),
-        (_, true) => Some(false),
-        _ => None,
-    };
-    let choice = Choice {
-        header,
-        columns,
-        weight: table.weight,
-        exclude: table.exclude,
-        keep: table.keep,
-    };
-    let delimiter = table.delimiter.as_deref().map(delimiter).transpose()?;
-    Ok(Request {
-        file,
-        delimiter,
-        choice,
-        missing: table.missing,
-    })
-}
-
-fn delimiter(text: &str) -> Result<u8, OptionError> {
-    match text.as_bytes() {
-        b"tab" | b"\\t" => Ok(b'\t'),
-        &[byte]
-            if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(&byte) =>
-        {
-            Ok(byte)
-        }
-        _ => Err(OptionError::Value {
-            option: "--delimiter",
-            value: format!("'{}'", text.escape_debug()),
-            advice: "give one character, as in --delimiter ';', or tab",
-        }),
     }
 }
 

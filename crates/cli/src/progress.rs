@@ -27,7 +27,8 @@ impl Bar {
         } else {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         }
-        let style = ProgressStyle::with_template("{bar:30} {percent:>3}%  {msg}  {elapsed}");
+        let style =
+            ProgressStyle::with_template("{bar:30} {percent:>3}%  {msg}  {elapsed}, {eta} left");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         Bar { bar }
     }

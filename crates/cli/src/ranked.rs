@@ -1,15 +1,17 @@
 //! What commands on ranks have in common: the world they run on, and what all processes agree on.
 
 use std::path::Path;
+use std::time::Instant;
 
 use motet::{Current, World};
-use motet_comm::{CommError, Communicator, Value};
+use motet_comm::{CommError, Communicator, Profile, Value};
 use motet_mining::MiningError;
 
 use crate::error::{CliError, refusal};
 use crate::processes;
 use crate::read;
 use crate::spread::SpreadArgs;
+use crate::summary::Scaling;
 
 /// What a command needs before it can begin.
 pub(crate) struct Start<'a> {
@@ -57,9 +59,78 @@ pub(crate) fn parts<T: Value + Clone + Sync>(
     everywhere: bool,
     job: impl AsyncFn(&Communicator) -> Result<T, MiningError> + Sync,
 ) -> Result<Option<Vec<T>>, CliError> {
+    Ok(gathered(world, everywhere, job)?.map(|(parts, _)| parts))
+}
+
+/// A result of all ranks, and how long it took.
+#[derive(Debug)]
+pub(crate) struct Measured<R> {
+    pub(crate) found: R,
+    /// Seconds from the start of the ranks to their end.
+    pub(crate) seconds: f64,
+    /// The ranks it ran on.
+    pub(crate) threads: usize,
+    /// The comparison with one rank, if it is wanted.
+    pub(crate) scaling: Option<Scaling>,
+    /// Where the time went, if it is wanted.
+    pub(crate) profile: Option<Profile>,
+}
+
+/// Runs `job` on all ranks and joins their parts, in the first process; `None` in others. With
+/// `scaling` it runs once more on one rank, with `profile` it says where the time went.
+///
+/// # Errors
+/// What the ranks find alike, in the first process.
+pub(crate) fn measured<T: Value + Clone + Sync, R: PartialEq>(
+    world: &World,
+    (scaling, profile): (bool, bool),
+    job: impl AsyncFn(&Communicator) -> Result<T, MiningError> + Sync,
+    join: impl Fn(Vec<T>) -> Option<R>,
+) -> Result<Option<Measured<R>>, CliError> {
+    let once = |world: &World| -> Result<_, CliError> {
+        let start = Instant::now();
+        let Some((parts, profile)) = gathered(world, false, &job)? else {
+            return Ok(None);
+        };
+        let (seconds, threads) = (start.elapsed().as_secs_f64(), parts.len());
+        let found = join(parts);
+        let found = found
+            .ok_or_else(|| CliError::Run("the parts of the ranks do not fit together".into()))?;
+        Ok(Some((found, seconds, threads, profile)))
+    };
+    let parallel = match profile {
+        true => once(&world.clone().profile())?,
+        false => once(world)?,
+    };
+    let Some((found, seconds, threads, profile)) = parallel else {
+        return Ok(None);
+    };
+    // The first process alone: the others have nothing more to do.
+    let single = match scaling {
+        true => once(&World::threads(1))?,
+        false => None,
+    };
+    let scaling = single.map(|(one, t1, ..)| Scaling::new(threads, t1, seconds, one == found));
+    Ok(Some(Measured {
+        found,
+        seconds,
+        threads,
+        scaling,
+        profile,
+    }))
+}
+
+/// The parts of all ranks, where they are wanted, and the profile of the run.
+type Gathered<T> = Option<(Vec<T>, Option<Profile>)>;
+
+fn gathered<T: Value + Clone + Sync>(
+    world: &World,
+    everywhere: bool,
+    job: impl AsyncFn(&Communicator) -> Result<T, MiningError> + Sync,
+) -> Result<Gathered<T>, CliError> {
     let all = everywhere && world.process().1 > 1;
     let job = &job;
-    let run = world.run(async |comm| -> Result<_, CommError> {
+    let run = world.run_outcome(async |comm| -> Result<_, CommError> {
         match job(&comm).await {
             Ok(part) if all => Ok(Ok(Some(comm.allgather(part).await?))),
             Ok(part) => Ok(Ok(comm.gather(0, part).await?)),
@@ -67,8 +138,8 @@ pub(crate) fn parts<T: Value + Clone + Sync>(
             Err(alike) => Ok(Err(alike)),
         }
     });
-    let first = match run {
-        Ok(mut results) => results.swap_remove(0),
+    let (first, profile) = match run {
+        Ok(mut outcome) => (outcome.results.swap_remove(0), outcome.profile),
         Err(error) if processes::speaks(world, &error) => {
             return Err(CliError::Run(error.to_string()));
         }
@@ -76,7 +147,7 @@ pub(crate) fn parts<T: Value + Clone + Sync>(
     };
     match first {
         Err(error) if world.process().0 == 0 => Err(refusal(error)),
-        Ok(parts) => Ok(parts),
+        Ok(parts) => Ok(parts.map(|parts| (parts, profile))),
         Err(_) => Ok(None),
     }
 }

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 pub(crate) use layout::{Choice, ColumnChoice, LeftOut};
 pub use missing::OnMissing;
+pub(crate) use missing::is_missing;
 pub(crate) use source::{Source, fault, open_file};
 
 use crate::error::{InputError, Place};
@@ -98,9 +99,10 @@ pub(crate) fn read_table(request: &Request, on_rows: impl Fn(usize)) -> Result<T
         kept,
         dropped,
         holes,
+        seen,
         ..
     } = sink;
-    if values.is_empty() {
+    if seen == dropped.len() {
         return Err(InputError::AllDropped { file });
     }
     if let Err(column) = missing::fill(&mut values, layout.chosen.len(), &holes) {

@@ -133,7 +133,7 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn scaling_facts(scaling: &Scaling) -> Vec<(&'static str, String)> {
+pub(crate) fn scaling_facts(scaling: &Scaling) -> Vec<(&'static str, String)> {
     let same = if scaling.same_result {
         "same bits"
     } else {

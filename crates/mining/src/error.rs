@@ -112,6 +112,13 @@ pub enum MiningError {
         /// Its value after.
         after: f64,
     },
+    /// A checkpoint cannot be read or written, or belongs to another run.
+    Checkpoint {
+        /// The file.
+        path: String,
+        /// What is wrong, and what to do.
+        problem: String,
+    },
     /// A cancel token was set; all ranks stopped together.
     Cancelled,
     /// The ranks could not talk to each other.
@@ -159,6 +166,9 @@ impl fmt::Display for MiningError {
                 f,
                 "{quantity} rose from {before} to {after} at step {step}: please report it"
             ),
+            MiningError::Checkpoint { path, problem } => {
+                write!(f, "checkpoint {path}: {problem}")
+            }
             MiningError::Cancelled => write!(f, "the run was cancelled"),
             MiningError::Comm(_) => write!(f, "the ranks could not talk to each other"),
         }
@@ -177,6 +187,7 @@ impl std::error::Error for MiningError {
             | MiningError::Impossible { .. }
             | MiningError::Fell { .. }
             | MiningError::Rose { .. }
+            | MiningError::Checkpoint { .. }
             | MiningError::Cancelled => None,
         }
     }

@@ -11,9 +11,11 @@ mod infer;
 mod kernel;
 mod model;
 mod packed;
+mod start;
 #[cfg(test)]
 mod tests;
 
+use crate::checkpoint::{Checkpoints, Keeper};
 use crate::lanes::{LANES, run};
 use crate::team::Team;
 use crate::{Control, MiningError, ParameterError, Progress};
@@ -100,17 +102,54 @@ impl Hmm {
         seen: &Observations,
         control: &Control<'_>,
     ) -> Result<HmmFitted, MiningError> {
+        self.run(comm, start, seen, control, None).await
+    }
+
+    /// As [`fit`](Hmm::fit), with checkpoints after steps. It goes on from the one that is there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`fit`](Hmm::fit), and [`MiningError::Checkpoint`].
+    ///
+    /// # Cancellation
+    ///
+    /// As for [`fit`](Hmm::fit); the last checkpoint stays.
+    pub async fn fit_kept(
+        &self,
+        comm: &Communicator,
+        start: &HmmModel,
+        seen: &Observations,
+        control: &Control<'_>,
+        kept: &Checkpoints,
+    ) -> Result<HmmFitted, MiningError> {
+        self.run(comm, start, seen, control, Some(kept)).await
+    }
+
+    async fn run(
+        &self,
+        comm: &Communicator,
+        start: &HmmModel,
+        seen: &Observations,
+        control: &Control<'_>,
+        kept: Option<&Checkpoints>,
+    ) -> Result<HmmFitted, MiningError> {
         self.check()?;
         start.check(seen)?;
         let (team, blocks) = (Team::new(comm, control), Blocks::new(seen));
-        let (mut model, mut trace) = (start.clone(), Vec::<f64>::new());
-        let (mut scratch, mut converged) = (Scratch::default(), false);
-        for step in 0..self.iterations {
-            let packed = Packed::new(&model);
+        let mut keeper = Keeper::new(comm, kept, &(self, start), |digest| seen.digest(digest));
+        let mut scratch = Scratch::default();
+        let mut now = keeper.load().await?.unwrap_or_else(|| HmmFitted {
+            model: start.clone(),
+            trace: Vec::new(),
+            converged: false,
+        });
+        while now.trace.len() < self.iterations && !now.converged {
+            let step = now.trace.len();
+            let packed = Packed::new(&now.model);
             let part = pass(&team, &blocks, &packed, seen, &mut scratch).await?;
             let sums = possible(part)?;
             let value = sums[0] * LN_2;
-            let last = trace.last().copied().unwrap_or(f64::NEG_INFINITY);
+            let last = now.trace.last().copied().unwrap_or(f64::NEG_INFINITY);
             if value < last - 1e-9 * last.abs().max(1.0) {
                 return Err(MiningError::Fell {
                     quantity: "ln p",
@@ -119,25 +158,21 @@ impl Hmm {
                     after: value,
                 });
             }
-            self.maximise(&mut model, packed.width, &sums[1..]);
-            trace.push(value);
+            self.maximise(&mut now.model, packed.width, &sums[1..]);
+            now.trace.push(value);
+            now.converged = value - last < self.tolerance;
+            let states = now.model.states();
             team.report(|| Progress {
                 temperature: 0.0,
-                clusters: model.states(),
-                target: model.states(),
+                clusters: states,
+                target: states,
                 free_energy: -value,
                 done: (step + 1) as f64 / self.iterations as f64,
             });
-            if value - last < self.tolerance {
-                converged = true;
-                break;
-            }
+            let ended = now.converged || step + 1 == self.iterations;
+            keeper.save(ended, &now).await?;
         }
-        Ok(HmmFitted {
-            model,
-            trace,
-            converged,
-        })
+        Ok(now)
     }
 
     /// The model that the sums of a pass lead to.

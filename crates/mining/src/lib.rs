@@ -78,6 +78,7 @@ mod align;
 mod annealing;
 mod bits;
 mod blocks;
+mod checkpoint;
 mod choice;
 mod clustering;
 mod control;
@@ -114,14 +115,17 @@ pub use bits::{
     BitAnnealing, BitClustering, BitKMeans, Bits, FingerprintError, Likeness, Neighbour,
     Neighbours, Similar,
 };
+pub use checkpoint::Checkpoints;
 pub use choice::Choice;
 pub use clustering::{Clustering, TraceStep};
 pub use control::{CancelToken, Control, Progress};
 pub use error::{DataError, MiningError, ParameterError, SequenceError};
 pub use hmm::{Emissions, Hmm, HmmFitted, HmmModel, HmmPaths, HmmPosteriors, Observations};
 pub use kmeans::{Init, KMeans};
-pub use mixture::{Covariance, Mixture, MixtureModel, MixtureStart};
-pub use pairwise::{Dissimilarities, Pairwise, PairwiseClustering};
+pub use mixture::{
+    Covariance, Criterion, Mixture, MixtureLabels, MixtureModel, MixtureStart, MixtureTried,
+};
+pub use pairwise::{Dissimilarities, Pairwise, PairwiseClustering, PairwiseSplit};
 pub use points::Points;
 pub use scaling::{Scaled, Scaling, ScalingMethod, ScalingStep};
 pub use sequences::{Alphabet, Sequences};

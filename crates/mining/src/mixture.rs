@@ -11,21 +11,27 @@
 //! scikit-learn 1.9.1: 2 columns full 9.5 and 87 ns, diagonal 11 and 35; 16 columns full 57 and
 //! 179, diagonal 28 and 41.
 
+mod choose;
 mod kernel;
 mod model;
+mod predict;
 mod share;
 #[cfg(test)]
 mod tests;
 
+use crate::checkpoint::{Checkpoints, Keeper};
 use crate::team::Team;
 use crate::{Annealing, Clusters, Control, Init, KMeans, MiningError, ParameterError};
 use crate::{Points, Progress};
 use model::{Factors, Parameters};
 use motet_comm::Communicator;
+use serde::{Deserialize, Serialize};
 use share::{Share, Source};
 use std::f64::consts::LN_2;
 
+pub use choose::{Criterion, MixtureTried};
 pub use model::{Covariance, MixtureModel};
+pub use predict::MixtureLabels;
 
 /// Fits a mixture of normal distributions.
 ///
@@ -92,13 +98,23 @@ impl Default for Mixture {
     }
 }
 
-/// The end of a run.
+/// Where the steps from one start are.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Run {
+    start: usize,
     now: Parameters,
     trace: Vec<f64>,
     converged: bool,
-    log_likelihood: f64,
-    labels: Vec<u32>,
+    /// Of the last parameters, once the steps have ended.
+    log_likelihood: Option<f64>,
+}
+
+/// Where a fit is: the best start that has ended, and the one under way.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Climbed {
+    next: usize,
+    best: Option<Run>,
+    under_way: Option<Run>,
 }
 
 impl Mixture {
@@ -119,6 +135,36 @@ impl Mixture {
         points: &Points,
         control: &Control<'_>,
     ) -> Result<MixtureModel, MiningError> {
+        self.run(comm, points, control, None).await
+    }
+
+    /// As [`fit`](Mixture::fit), with checkpoints after steps. It goes on from the one that is
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`fit`](Mixture::fit), and [`MiningError::Checkpoint`].
+    ///
+    /// # Cancellation
+    ///
+    /// As for [`fit`](Mixture::fit); the last checkpoint stays.
+    pub async fn fit_kept(
+        &self,
+        comm: &Communicator,
+        points: &Points,
+        control: &Control<'_>,
+        kept: &Checkpoints,
+    ) -> Result<MixtureModel, MiningError> {
+        self.run(comm, points, control, Some(kept)).await
+    }
+
+    async fn run(
+        &self,
+        comm: &Communicator,
+        points: &Points,
+        control: &Control<'_>,
+        kept: Option<&Checkpoints>,
+    ) -> Result<MixtureModel, MiningError> {
         self.check(points)?;
         let team = Team::new(comm, control);
         let share = Share::new(&team, points).await?;
@@ -126,24 +172,30 @@ impl Mixture {
             MixtureStart::Several { count, .. } => *count,
             MixtureStart::Labels(_) => 1,
         };
-        let (mut best, mut failed) = (None::<(usize, Run)>, None);
-        for start in 0..count {
-            let labels = self.labels(&share, start).await?;
-            match self.climb(&share, &labels, (start, count)).await {
+        let mut keeper = Keeper::new(comm, kept, self, |digest| digest.points(points));
+        let mut climbed: Climbed = keeper.load().await?.unwrap_or_default();
+        while climbed.next < count {
+            match self.climb(&share, &mut climbed, count, &mut keeper).await {
                 Ok(run) => {
-                    let worse = |(_, best): &(usize, Run)| best.log_likelihood < run.log_likelihood;
-                    if best.as_ref().is_none_or(worse) {
-                        best = Some((start, run));
+                    let worse = |best: &Run| best.log_likelihood < run.log_likelihood;
+                    if climbed.best.as_ref().is_none_or(worse) {
+                        climbed.best = Some(run);
                     }
                 }
-                Err(error @ MiningError::Degenerate { .. }) => failed = failed.or(Some(error)),
+                Err(error @ MiningError::Degenerate { .. }) => {
+                    if climbed.next + 1 == count && climbed.best.is_none() {
+                        return Err(error);
+                    }
+                }
                 Err(error) => return Err(error),
             }
+            climbed.under_way = None;
+            climbed.next += 1;
+            keeper.save(climbed.next == count, &climbed).await?;
         }
-        match (best, failed) {
-            (Some((start, run)), _) => Ok(self.model(&share, start, run)),
-            (None, Some(error)) => Err(error),
-            (None, None) => Err(ParameterError::Zero { field: "count" }.into()),
+        match climbed.best {
+            Some(run) => self.model(&share, run).await,
+            None => Err(ParameterError::Zero { field: "count" }.into()),
         }
     }
 
@@ -176,93 +228,114 @@ impl Mixture {
         Ok(comm.allgather(found.labels).await?.concat())
     }
 
-    /// Steps from one start until the likelihood stands still.
+    /// Steps from one start, or on from where they are, until the likelihood stands still.
     async fn climb(
         &self,
         share: &Share<'_>,
-        labels: &[u32],
-        (start, starts): (usize, usize),
+        climbed: &mut Climbed,
+        starts: usize,
+        keeper: &mut Keeper<'_>,
     ) -> Result<Run, MiningError> {
-        let (kind, dim, rows) = (
-            self.covariance,
-            share.points.dim(),
-            share.points.len() as f64,
-        );
-        let of = |means: &[f64], sums: &[f64]| {
-            Parameters::of(kind, self.floor, share.points, means, &sums[1..])
+        let (kind, dim) = (self.covariance, share.points.dim());
+        let start = climbed.next;
+        let mut run = match climbed.under_way.take() {
+            Some(run) => run,
+            None => self.begin(share, start).await?,
         };
-        let middle = vec![0.0; self.components * dim];
-        let sums = share.sums(kind, &middle, Source::Labels(labels)).await?;
-        let first = of(&middle, &sums)?;
-        // Once more around the means: their own squares would cost digits.
-        let sums = share
-            .sums(kind, &first.means, Source::Labels(labels))
-            .await?;
-        let mut now = of(&first.means, &sums)?;
-        let (mut trace, mut converged) = (Vec::<f64>::new(), false);
-        for step in 0..self.iterations {
-            let factors = Factors::new(kind, dim, &now)?;
-            let sums = share
-                .sums(kind, &now.means, Source::Model(&factors))
-                .await?;
-            let value = sums[0] * LN_2 / rows;
-            let last = trace.last().copied().unwrap_or(f64::NEG_INFINITY);
-            // The floor moves the covariances off the maximum, to second order.
-            let slack = self.floor * factors.precision();
-            if value < last - 1e-9 * last.abs().max(1.0) - slack * slack {
-                return Err(MiningError::Fell {
-                    quantity: "the mean of ln p",
-                    step,
-                    before: last,
-                    after: value,
-                });
-            }
-            now = of(&now.means, &sums)?;
-            trace.push(value);
+        while run.trace.len() < self.iterations && !run.converged {
+            let step = run.trace.len();
+            self.step(share, &mut run).await?;
             share.team.report(|| Progress {
                 temperature: 0.0,
                 clusters: self.components,
                 target: self.components,
-                free_energy: -value,
+                free_energy: -run.trace[step],
                 done: (start as f64 + step as f64 / self.iterations as f64) / starts as f64,
             });
-            if (value - last).abs() < self.tolerance {
-                converged = true;
-                break;
+            if keeper.is_on() {
+                climbed.under_way = Some(run.clone());
+                keeper.save(false, climbed).await?;
             }
         }
-        let factors = Factors::new(kind, dim, &now)?;
-        let (log_likelihood, labels) = share.assign(&now.means, &factors).await?;
+        let factors = Factors::new(kind, dim, &run.now)?;
+        run.log_likelihood = Some(share.assign(&run.now.means, &factors).await?.0);
+        Ok(run)
+    }
+
+    /// The parameters that the labels of a start lead to.
+    async fn begin(&self, share: &Share<'_>, start: usize) -> Result<Run, MiningError> {
+        let labels = self.labels(share, start).await?;
+        let kind = self.covariance;
+        let middle = vec![0.0; self.components * share.points.dim()];
+        let sums = share.sums(kind, &middle, Source::Labels(&labels)).await?;
+        let first = self.parameters(share, &middle, &sums)?;
+        // Once more around the means: their own squares would cost digits.
+        let source = Source::Labels(&labels);
+        let sums = share.sums(kind, &first.means, source).await?;
         Ok(Run {
-            now,
-            trace,
-            converged,
-            log_likelihood,
-            labels,
+            start,
+            now: self.parameters(share, &first.means, &sums)?,
+            trace: Vec::new(),
+            converged: false,
+            log_likelihood: None,
         })
     }
 
-    fn model(&self, share: &Share<'_>, start: usize, run: Run) -> MixtureModel {
+    fn parameters(
+        &self,
+        share: &Share<'_>,
+        means: &[f64],
+        sums: &[f64],
+    ) -> Result<Parameters, MiningError> {
+        Parameters::of(self.covariance, self.floor, share.points, means, &sums[1..])
+    }
+
+    async fn step(&self, share: &Share<'_>, run: &mut Run) -> Result<(), MiningError> {
+        let (kind, points) = (self.covariance, share.points);
+        let factors = Factors::new(kind, points.dim(), &run.now)?;
+        let source = Source::Model(&factors);
+        let sums = share.sums(kind, &run.now.means, source).await?;
+        let value = sums[0] * LN_2 / points.len() as f64;
+        let last = run.trace.last().copied().unwrap_or(f64::NEG_INFINITY);
+        // The floor moves the covariances off the maximum, to second order.
+        let slack = self.floor * factors.precision();
+        if value < last - 1e-9 * last.abs().max(1.0) - slack * slack {
+            return Err(MiningError::Fell {
+                quantity: "the mean of ln p",
+                step: run.trace.len(),
+                before: last,
+                after: value,
+            });
+        }
+        run.now = self.parameters(share, &run.now.means, &sums)?;
+        run.trace.push(value);
+        run.converged = (value - last).abs() < self.tolerance;
+        Ok(())
+    }
+
+    async fn model(&self, share: &Share<'_>, run: Run) -> Result<MixtureModel, MiningError> {
         let (dim, rows) = (share.points.dim(), share.points.len() as f64);
+        let factors = Factors::new(self.covariance, dim, &run.now)?;
+        let (log_likelihood, labels) = share.assign(&run.now.means, &factors).await?;
         let parameters = self.covariance.parameters(self.components, dim) as f64;
-        let deviance = -2.0 * run.log_likelihood * rows;
+        let deviance = -2.0 * log_likelihood * rows;
         let means = run.now.means.chunks_exact(dim);
         let means = means.flat_map(|mean| mean.iter().zip(&share.middle).map(|(a, b)| a + b));
-        MixtureModel {
+        Ok(MixtureModel {
             dim,
             covariance: self.covariance,
             weights: run.now.weights,
             means: means.collect(),
             covariances: run.now.covariances,
-            log_likelihood: run.log_likelihood,
+            log_likelihood,
             bic: deviance + parameters * rows.ln(),
             aic: deviance + 2.0 * parameters,
             trace: run.trace,
             converged: run.converged,
-            start,
+            start: run.start,
             rows: share.rows.clone(),
-            labels: run.labels,
-        }
+            labels,
+        })
     }
 
     fn check(&self, points: &Points) -> Result<(), MiningError> {

@@ -50,6 +50,9 @@ thread_local! {
     static CURRENT: RefCell<Context> = RefCell::new(Context::default());
 }
 
+/// The service that calls another process, until when, and how long that is.
+pub(crate) type CallOut = (Arc<dyn Own>, Instant, Duration);
+
 impl Context {
     /// What is inherited where this is called.
     pub(crate) fn current() -> Context {
@@ -77,13 +80,13 @@ impl Context {
         self.own.as_ref().map(|own| Arc::clone(own.path()))
     }
 
-    /// Lets a service of another process be called from here, and says how long that may take: what the caller has
-    /// left, if that is less. The service that calls, until when, and how long that is.
+    /// Lets a service of another process be called from here, and says how long that may take:
+    /// what the caller has left, if that is less.
     pub(crate) fn call_out(
         self,
         path: &str,
         within: Option<Duration>,
-    ) -> Result<Option<(Arc<dyn Own>, Instant, Duration)>, Fault> {
+    ) -> Result<Option<CallOut>, Fault> {
         let Some(own) = self.own else {
             return Ok(None);
         };

@@ -26,6 +26,8 @@ pub(crate) enum ColumnChoice {
     /// Every column of numbers.
     #[default]
     Numeric,
+    /// None: the text of columns that are kept is all that is wanted.
+    Nothing,
     /// These, in this order.
     Listed(Vec<Wanted>),
     /// A latitude and a longitude in degrees.
@@ -91,6 +93,7 @@ impl Layout {
         let chosen = match &choice.columns {
             ColumnChoice::Listed(wanted) => columns.find_all(wanted)?,
             ColumnChoice::Geo { lat, lon } => columns.find_all(&[lat.clone(), lon.clone()])?,
+            ColumnChoice::Nothing => Vec::new(),
             ColumnChoice::Numeric => {
                 let mut chosen = Vec::new();
                 let is_open = |index: &usize| Some(*index) != weight && !excluded.contains(index);
@@ -116,7 +119,7 @@ impl Layout {
                 file: file.to_owned(),
             });
         }
-        if chosen.is_empty() {
+        if chosen.is_empty() && !matches!(choice.columns, ColumnChoice::Nothing) {
             return Err(InputError::NoNumbers {
                 file: file.to_owned(),
             });
@@ -141,12 +144,16 @@ fn has_header(first: &[Record], choice: &Choice) -> bool {
     match &choice.columns {
         ColumnChoice::Listed(names) => wanted.extend(names.iter().map(String::as_str)),
         ColumnChoice::Geo { lat, lon } => wanted.extend([lat.as_str(), lon]),
-        ColumnChoice::Numeric => {}
+        ColumnChoice::Numeric | ColumnChoice::Nothing => {}
     }
     let numbers: Result<Vec<usize>, _> = wanted.iter().map(|name| name.parse()).collect();
     let Ok(numbers) = numbers else {
         return true;
     };
+    if matches!(choice.columns, ColumnChoice::Nothing) {
+        // Texts tell nothing.
+        return false;
+    }
     let is_number = |field: &str| field.parse::<f64>().is_ok();
     let is_text = |index: usize| {
         let field = first[0].field(index);

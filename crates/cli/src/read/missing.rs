@@ -18,7 +18,7 @@ pub enum OnMissing {
 }
 
 /// Whether a cell says that it has no value.
-pub(super) fn is_missing(text: &str) -> bool {
+pub(crate) fn is_missing(text: &str) -> bool {
     matches!(text, "" | "?" | "NA" | "N/A" | "null" | "NULL")
 }
 

@@ -111,6 +111,7 @@ fn picture(summary: &ScaleSummary, labels: &[u32]) -> String {
             summary.method,
             significant(summary.relative_stress)
         ),
+        extents: &[],
     })
 }
 

@@ -3,6 +3,7 @@
 mod bench;
 mod bits;
 mod cancel;
+mod checkpoint;
 mod doctor;
 mod errors;
 mod flow;
@@ -10,6 +11,7 @@ mod help;
 mod input;
 #[cfg(target_os = "linux")]
 mod job;
+mod models;
 mod output;
 mod pairs;
 mod places;

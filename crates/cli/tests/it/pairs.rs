@@ -46,8 +46,16 @@ fn sem_g608_one_command_and_two_give_the_same_clusters() {
     );
     assert_eq!(
         place.names("one"),
-        ["labels.csv", "medoids.csv", "trace.json"]
+        [
+            "labels.csv",
+            "medoids.csv",
+            "splits.svg",
+            "trace.json",
+            "trace.svg"
+        ]
     );
+    assert!(place.read("one/splits.svg").contains("1 (3)"));
+    assert_eq!(one["splits"][0]["cluster"], 0);
     let text = place.run("cluster seqs.fa -k 2").quiet_success();
     assert!(
         text.contains("medoid") && text.contains("15 pairs"),

@@ -215,7 +215,7 @@ fn dss_094_a_fault_has_a_status_a_code_and_a_reason() {
 fn cutting(times: usize) -> std::net::SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let at = listener.local_addr().unwrap();
-    std::thread::spawn(move || {
+    let cut = move || {
         for _ in 0..times {
             let (stream, _) = listener.accept().unwrap();
             let mut lines = BufReader::new(&stream).lines();
@@ -227,7 +227,9 @@ fn cutting(times: usize) -> std::net::SocketAddr {
             let mut stream = &stream;
             drop(stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n4"));
         }
-    });
+    };
+    // The thread ends with its last connection.
+    drop(motet_sync::thread::spawn_named("cutting", cut).unwrap());
     at
 }
 

@@ -80,6 +80,18 @@ pub enum DataError {
         /// The value found there.
         value: f64,
     },
+    /// Codes of a pair differ by direction.
+    Asymmetric {
+        /// The row, from 0.
+        row: usize,
+        /// The column, from 0.
+        column: usize,
+    },
+    /// The step of codes is not finite and positive.
+    Scale {
+        /// The step.
+        scale: f64,
+    },
     /// Of a row no dissimilarity to another row is known.
     NoKnownPair {
         /// The row, from 0.
@@ -277,6 +289,13 @@ impl DataError {
             ),
             DataError::TooWide { width, most } => {
                 write!(f, "rows have {width} bits: give at most {most}")
+            }
+            DataError::Asymmetric { row, column } => write!(
+                f,
+                "the codes of ({row}, {column}) and ({column}, {row}) differ: give one for both"
+            ),
+            DataError::Scale { scale } => {
+                write!(f, "the scale is {scale}: it must be positive and finite")
             }
             _ => write!(f, "the data are wrong"),
         }

@@ -1,6 +1,7 @@
 //! The parameters of a hidden Markov model, and what is observed.
 
 use crate::DataError;
+use crate::checkpoint::Digest;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -248,6 +249,23 @@ impl Observations {
     /// If there is no such sequence.
     pub fn places(&self, sequence: usize) -> usize {
         self.range(sequence).len()
+    }
+
+    /// Puts all that is observed into a digest.
+    pub(super) fn digest(&self, digest: &mut Digest) {
+        self.ends.iter().for_each(|end| digest.word(*end as u64));
+        match &self.values {
+            Seen::Symbols { symbols, values } => {
+                digest.word(*symbols as u64);
+                values
+                    .iter()
+                    .for_each(|value| digest.word(u64::from(*value)));
+            }
+            Seen::Numbers { dim, values } => {
+                digest.word(*dim as u64);
+                digest.numbers(values);
+            }
+        }
     }
 
     /// The places of a sequence among all.

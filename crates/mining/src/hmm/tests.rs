@@ -291,3 +291,50 @@ fn sem_g617_bad_models_and_sequences_name_their_place() {
         fails(&some)
     );
 }
+
+#[test]
+fn sem_g662_a_fit_that_was_stopped_goes_on_to_the_same_bits() {
+    let (start, seen) = golden();
+    let method = Hmm {
+        tolerance: 1e-6,
+        iterations: 40,
+        ..Hmm::default()
+    };
+    let whole = fit(2, method, &start, &seen);
+    let folder = tempfile::tempdir().unwrap();
+    let kept = Checkpoints::new(folder.path(), "hmm").every(std::time::Duration::ZERO);
+    for (ranks, steps) in [(1, 3), (2, 8)] {
+        let token = crate::CancelToken::new();
+        let count = motet_sync::Mutex::new(0);
+        let show = |_: &Progress| {
+            let mut count = count.lock();
+            *count += 1;
+            if *count > steps {
+                token.cancel();
+            }
+        };
+        let control = Control {
+            progress: Some(&show),
+            cancel: Some(&token),
+        };
+        let stopped = World::threads(ranks).run(async |comm| {
+            let run = method.fit_kept(&comm, &start, &seen, &control, &kept).await;
+            Ok::<_, MiningError>(matches!(run, Err(MiningError::Cancelled)))
+        });
+        assert!(stopped.unwrap().into_iter().all(|stopped| stopped));
+    }
+    let resume = |method: Hmm| {
+        let run = World::threads(3).run(async |comm| {
+            let control = Control::default();
+            let run = method.fit_kept(&comm, &start, &seen, &control, &kept);
+            Ok::<_, MiningError>(run.await.map_err(|error| error.to_string()))
+        });
+        run.unwrap().remove(0)
+    };
+    let other = Hmm {
+        floor: 0.5,
+        ..method
+    };
+    assert!(resume(other).unwrap_err().contains("other options"));
+    assert_eq!(resume(method).unwrap(), whole);
+}

@@ -95,7 +95,7 @@ impl MixtureModel {
 }
 
 /// Parameters between two steps. Means are relative to the middle of the data.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Parameters {
     pub(super) weights: Vec<f64>,
     pub(super) means: Vec<f64>,

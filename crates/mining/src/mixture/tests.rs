@@ -356,3 +356,100 @@ fn sem_g612_bad_mixtures_are_told() {
     );
     assert!(told.contains("component 0 has a covariance"), "{told}");
 }
+
+#[test]
+fn sem_g650_a_criterion_chooses_the_number_and_its_model_predicts_the_rows_of_the_fit() {
+    let points = heaps(300, 2);
+    let method = Mixture {
+        tolerance: 1e-6,
+        ..Mixture::default()
+    };
+    let on = |ranks: usize| {
+        let parts = World::threads(ranks).run(async |comm| {
+            let control = Control::default();
+            let found = method.choose(&comm, &points, 5, Criterion::Bic, &control);
+            let (model, tried) = found.await?;
+            let whole = comm.allgather(model.clone()).await?;
+            let whole = MixtureModel::join(whole).unwrap();
+            let labels = whole.predict(&comm, &points, &control).await?;
+            Ok::<_, MiningError>((whole, tried, labels))
+        });
+        parts.unwrap()
+    };
+    let one = on(1);
+    let (model, tried, _) = &one[0];
+    let numbers: Vec<usize> = tried.iter().map(|tried| tried.components).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5]);
+    let least = tried.iter().map(|t| t.bic).fold(f64::INFINITY, f64::min);
+    assert_eq!(model.bic, least);
+    assert_eq!(model.components(), 3);
+    for ranks in [2, 3] {
+        let parts = on(ranks);
+        assert_eq!((&parts[0].0, &parts[0].1), (model, tried));
+        let labels = MixtureLabels::join(parts.into_iter().map(|part| part.2)).unwrap();
+        assert_eq!(labels.labels, model.labels);
+        close(labels.log_likelihood, model.log_likelihood);
+    }
+    let broken = |change: fn(&mut MixtureModel)| {
+        let mut other = model.clone();
+        change(&mut other);
+        other.check().unwrap_err().to_string()
+    };
+    for (told, words) in [
+        (broken(|model| model.weights[0] = 0.9), "weights"),
+        (broken(|model| model.means.truncate(3)), "means"),
+        (broken(|model| model.covariances[7] = -1.0), "variance"),
+        (broken(|model| model.means[1] = f64::NAN), "NaN"),
+    ] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+}
+
+#[test]
+fn sem_g661_a_mixture_that_was_stopped_goes_on_to_the_same_bits() {
+    let points = heaps(300, 2);
+    let method = Mixture {
+        components: 4,
+        tolerance: 1e-7,
+        start: MixtureStart::Several { count: 3, seed: 5 },
+        ..Mixture::default()
+    };
+    let whole = fit(2, &method, &points);
+    let folder = tempfile::tempdir().unwrap();
+    let kept = Checkpoints::new(folder.path(), "mixture").every(std::time::Duration::ZERO);
+    for (ranks, steps) in [(1, 2), (3, 9), (2, 30)] {
+        let token = crate::CancelToken::new();
+        let seen = motet_sync::Mutex::new(0);
+        let show = |_: &Progress| {
+            let mut seen = seen.lock();
+            *seen += 1;
+            if *seen > steps {
+                token.cancel();
+            }
+        };
+        let control = Control {
+            progress: Some(&show),
+            cancel: Some(&token),
+        };
+        let stopped = World::threads(ranks).run(async |comm| {
+            let run = method.fit_kept(&comm, &points, &control, &kept).await;
+            Ok::<_, MiningError>(matches!(run, Err(MiningError::Cancelled)))
+        });
+        assert!(stopped.unwrap().into_iter().all(|stopped| stopped));
+    }
+    let resume = |points: &Points| {
+        let run = World::threads(3).run(async |comm| {
+            let run = method
+                .fit_kept(&comm, points, &Control::default(), &kept)
+                .await;
+            Ok::<_, MiningError>(run.map_err(|error| error.to_string()))
+        });
+        run.unwrap().into_iter().collect::<Result<Vec<_>, _>>()
+    };
+    let told = resume(&heaps(299, 2)).unwrap_err();
+    assert!(told.contains("other data"), "{told}");
+    // Once to the end, and once from the end.
+    for _ in 0..2 {
+        assert_eq!(MixtureModel::join(resume(&points).unwrap()).unwrap(), whole);
+    }
+}

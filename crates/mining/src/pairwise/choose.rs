@@ -3,6 +3,7 @@
 use super::dissimilarities::normalised;
 use super::field::Field;
 use super::{Dissimilarities, Pairwise};
+use crate::checkpoint::Keeper;
 use crate::team::Team;
 use crate::{Choice, Control, MiningError};
 use motet_comm::Communicator;
@@ -32,7 +33,8 @@ impl Pairwise {
             rows: team.share(pairs.len()),
         };
         let most = pairs.len().min(at_most + 1);
-        let (_, trace) = self.anneal(&field, most, 0.0, true).await?;
-        Ok(Choice::of(&trace, at_most))
+        let mut keeper = Keeper::new(comm, None, self, |_| ());
+        let state = self.anneal(&field, (most, 0.0, true), &mut keeper).await?;
+        Ok(Choice::of(&state.trace, at_most))
     }
 }

@@ -11,6 +11,7 @@ type MakeRow = Arc<dyn Fn(usize, &mut [f64]) + Send + Sync>;
 enum Storage {
     Double(Vec<f64>),
     Single(Vec<f32>),
+    Codes { codes: Vec<u16>, scale: f64 },
     Computed(MakeRow),
 }
 
@@ -78,6 +79,71 @@ impl Dissimilarities {
         if let Storage::Double(values) = &self.storage {
             self.storage = Storage::Single(values.iter().map(|value| *value as f32).collect());
         }
+        self
+    }
+
+    /// Takes codes of a quarter of the size: a dissimilarity is its code times `scale`, and
+    /// [`UNKNOWN`](Dissimilarities::UNKNOWN) is the code of what is not known. Sums are `f64`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Dissimilarities::new), [`DataError::Asymmetric`] where D(i, j) and D(j, i)
+    /// differ, and [`DataError::Scale`] for a scale that is not finite and positive.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use motet_mining::{DataError, Dissimilarities};
+    ///
+    /// let pairs = Dissimilarities::from_codes(vec![0, 3, 3, 0], 0.25, 2)?;
+    /// assert_eq!(pairs.get(0, 1), 0.75);
+    /// # Ok::<(), DataError>(())
+    /// ```
+    pub fn from_codes(
+        codes: Vec<u16>,
+        scale: f64,
+        rows: usize,
+    ) -> Result<Dissimilarities, DataError> {
+        if !(scale > 0.0 && scale.is_finite()) {
+            return Err(DataError::Scale { scale });
+        }
+        let gaps = check_codes(&codes, scale, rows)?;
+        Ok(Dissimilarities {
+            storage: Storage::Codes { codes, scale },
+            rows,
+            gaps,
+            asymmetry: 0.0,
+        })
+    }
+
+    /// The code of a dissimilarity that is not known.
+    pub const UNKNOWN: u16 = u16::MAX;
+
+    /// The same as codes: values are rounded to 65,535 equal steps from zero to the largest.
+    /// What is computed row by row stays so.
+    #[must_use]
+    pub fn coded(mut self) -> Dissimilarities {
+        if matches!(self.storage, Storage::Codes { .. } | Storage::Computed(_)) {
+            return self;
+        }
+        let mut row = vec![0.0; self.rows];
+        let mut most = 0.0_f64;
+        for number in 0..self.rows {
+            self.read(number, &mut row);
+            // NaN is not larger than anything.
+            most = row.iter().copied().fold(most, f64::max);
+        }
+        let steps = f64::from(Dissimilarities::UNKNOWN - 1);
+        let scale = if most > 0.0 { most / steps } else { 1.0 };
+        let mut codes = Vec::with_capacity(self.rows * self.rows);
+        for number in 0..self.rows {
+            self.read(number, &mut row);
+            codes.extend(row.iter().map(|value| match value.is_nan() {
+                true => Dissimilarities::UNKNOWN,
+                false => (value / scale).round().min(steps) as u16,
+            }));
+        }
+        self.storage = Storage::Codes { codes, scale };
         self
     }
 
@@ -149,6 +215,14 @@ impl Dissimilarities {
             Storage::Single(values) => {
                 for (to, value) in to.iter_mut().zip(&values[at]) {
                     *to = f64::from(*value);
+                }
+            }
+            Storage::Codes { codes, scale } => {
+                for (to, code) in to.iter_mut().zip(&codes[at]) {
+                    *to = match *code {
+                        Dissimilarities::UNKNOWN => f64::NAN,
+                        code => f64::from(code) * scale,
+                    };
                 }
             }
             Storage::Computed(make) => make(row, to),
@@ -252,6 +326,37 @@ fn check<V: Number>(values: &mut [V], rows: usize) -> Result<(bool, f64), DataEr
         }
     }
     Ok((gaps, asymmetry))
+}
+
+/// Checks codes; gives whether there are gaps.
+fn check_codes(codes: &[u16], scale: f64, rows: usize) -> Result<bool, DataError> {
+    if rows == 0 {
+        return Err(DataError::Empty);
+    }
+    if rows.checked_mul(rows) != Some(codes.len()) {
+        let values = codes.len();
+        return Err(DataError::NotSquare { values, rows });
+    }
+    let mut gaps = false;
+    for (row, line) in codes.chunks_exact(rows).enumerate() {
+        if line[row] != 0 {
+            let value = f64::from(line[row]) * scale;
+            return Err(DataError::Diagonal { row, value });
+        }
+        let across = |column: &usize| codes[column * rows + row];
+        if let Some(column) = (0..row).find(|column| line[*column] != across(column)) {
+            return Err(DataError::Asymmetric { row, column });
+        }
+        let known = line
+            .iter()
+            .filter(|code| **code != Dissimilarities::UNKNOWN);
+        let known = known.count();
+        gaps |= known < rows;
+        if known < rows && known < 2 {
+            return Err(DataError::NoKnownPair { row });
+        }
+    }
+    Ok(gaps)
 }
 
 /// Weights that add up to 1.

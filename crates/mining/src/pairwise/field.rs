@@ -5,6 +5,7 @@ use super::kernel::{Product, Shares};
 use crate::MiningError;
 use crate::lanes::{log2_of, run};
 use crate::team::Team;
+use serde::{Deserialize, Serialize};
 use std::f64::consts::LN_2;
 use std::ops::Range;
 
@@ -20,7 +21,7 @@ pub(super) struct Field<'a> {
 
 /// Sums of some shares: `U = D R`, `V` the same over known pairs, and per cluster the mass P,
 /// A = Σ R U, W = Σ R V and the mean cost S = A / 2 W.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Sums {
     pub(super) u: Vec<f64>,
     pub(super) v: Option<Vec<f64>>,

@@ -26,8 +26,24 @@ pub struct PairwiseClustering {
     pub cost: f64,
     /// The temperatures in order.
     pub trace: Vec<TraceStep>,
+    /// The splits in order. The first cluster is number 0; each split makes the next number.
+    pub splits: Vec<PairwiseSplit>,
+    /// Of each cluster that the splits made, the cluster in which most of its weight ended.
+    pub ended: Vec<u32>,
     /// The largest difference of D(i, j) and D(j, i) in the input, of which the mean was used.
     pub asymmetry: f64,
+}
+
+/// A cluster has become two: it keeps its number, and a new one begins.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PairwiseSplit {
+    /// The number of the cluster, in the order of the splits.
+    pub cluster: usize,
+    /// Its critical temperature.
+    pub critical: f64,
+    /// The temperature of the run.
+    pub temperature: f64,
 }
 
 impl PairwiseClustering {

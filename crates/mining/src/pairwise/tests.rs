@@ -1,7 +1,9 @@
 //! Known values, the same bits on any number of ranks, bad input.
 
+use super::cool::State;
+use super::critical::Limit;
 use super::*;
-use crate::{CancelToken, adjusted_rand};
+use crate::{CancelToken, Progress, adjusted_rand};
 use motet_comm::World;
 
 fn close(a: f64, b: f64) {
@@ -309,6 +311,9 @@ fn sem_g602_a_step_that_would_raise_the_free_energy_is_halved() {
             temperature: t,
             power: 0.0,
             steps: 0,
+            trace: Vec::new(),
+            splits: Vec::new(),
+            cold: false,
         };
         // A tolerance that every step meets: one step per call.
         let method = Pairwise {
@@ -325,4 +330,138 @@ fn sem_g602_a_step_that_would_raise_the_free_energy_is_halved() {
     let rises = |free: &[f64]| free.windows(2).any(|pair| pair[1] > pair[0] + 1e-11);
     assert!(rises(&plain), "{plain:?}");
     assert!(!rises(&halved), "{halved:?}");
+}
+
+#[test]
+fn sem_g654_codes_of_whole_numbers_give_the_bits_of_the_numbers() {
+    let at = |i: usize| (i % 3 * 40 + i * 37 % 19) as f64;
+    let value = |at_: usize| (at(at_ / 50) - at(at_ % 50)).powi(2);
+    let mut values: Vec<f64> = (0..2500).map(value).collect();
+    // A pair, both ways.
+    for gap in [3, 150] {
+        values[gap] = f64::NAN;
+    }
+    let whole = |value: &f64| match value.is_nan() {
+        true => Dissimilarities::UNKNOWN,
+        false => *value as u16,
+    };
+    let codes = values.iter().map(whole).collect();
+    let codes = Dissimilarities::from_codes(codes, 1.0, 50).unwrap();
+    let numbers = Dissimilarities::new(values, 50).unwrap();
+    assert!(codes.has_gaps());
+    let method = Pairwise {
+        clusters: Clusters::Exactly(3),
+        ..Pairwise::default()
+    };
+    let fit = |pairs: &Dissimilarities, ranks: usize| {
+        let run = World::threads(ranks)
+            .run(async |comm| method.fit(&comm, pairs, None, &Control::default()).await);
+        PairwiseClustering::join(run.unwrap())
+    };
+    assert_eq!(fit(&codes, 2), fit(&numbers.clone().single(), 1));
+    // Rounding to steps of the largest keeps each value within half a step.
+    let rounded = numbers.clone().coded();
+    let step = 96.0 * 96.0 / 65_534.0;
+    for (row, column) in [(0, 1), (7, 31), (49, 2)] {
+        let difference = rounded.get(row, column) - numbers.get(row, column);
+        assert!(difference.abs() <= step, "{difference}");
+    }
+    for (codes, scale, words) in [
+        (vec![0, 1, 2, 0], 1.0, "(1, 0)"),
+        (vec![1, 1, 1, 0], 1.0, "row 0"),
+        (vec![0, u16::MAX, u16::MAX, 0], 1.0, "row 0"),
+        (vec![0, 1, 1], 1.0, "3 values"),
+        (vec![0, 1, 1, 0], -1.0, "-1"),
+    ] {
+        let told = Dissimilarities::from_codes(codes, scale, 2)
+            .unwrap_err()
+            .to_string();
+        assert!(told.contains(words), "{words}: {told}");
+    }
+}
+
+/// Each run is stopped after some temperatures, on another number of ranks.
+fn stop_often(method: &Pairwise, pairs: &Dissimilarities, weights: &[f64], kept: &Checkpoints) {
+    for (ranks, temperatures) in [(1, 1), (3, 2), (2, 5), (1, 7)] {
+        let token = CancelToken::new();
+        let seen = motet_sync::Mutex::new(0);
+        let show = |_: &Progress| {
+            let mut seen = seen.lock();
+            *seen += 1;
+            if *seen > temperatures {
+                token.cancel();
+            }
+        };
+        let control = Control {
+            progress: Some(&show),
+            cancel: Some(&token),
+        };
+        let stopped = World::threads(ranks).run(async |comm| {
+            let run = method.fit_kept(&comm, pairs, Some(weights), &control, kept);
+            Ok::<_, MiningError>(matches!(run.await, Err(MiningError::Cancelled)))
+        });
+        assert!(stopped.unwrap().into_iter().all(|stopped| stopped));
+        assert!(kept.path().is_file());
+    }
+}
+
+#[test]
+fn sem_g660_a_run_that_was_stopped_anywhere_goes_on_to_the_same_bits() {
+    let (pairs, weights) = sixty();
+    let pairs = Dissimilarities::new(pairs, 60).unwrap();
+    let method = Pairwise {
+        clusters: Clusters::Exactly(5),
+        ..Pairwise::default()
+    };
+    let whole = World::threads(2)
+        .run(async |comm| {
+            method
+                .fit(&comm, &pairs, Some(&weights), &Control::default())
+                .await
+        })
+        .map(PairwiseClustering::join)
+        .unwrap();
+    assert_eq!(whole.as_ref().unwrap().splits.len(), 4);
+    let folder = tempfile::tempdir().unwrap();
+    let kept = Checkpoints::new(folder.path(), "pairs").every(std::time::Duration::ZERO);
+    stop_often(&method, &pairs, &weights, &kept);
+    let resume = |method: &Pairwise, weights: Option<&[f64]>| {
+        let run = World::threads(3).run(async |comm| {
+            let control = Control::default();
+            let run = method.fit_kept(&comm, &pairs, weights, &control, &kept);
+            Ok::<_, MiningError>(run.await.map_err(|error| error.to_string()))
+        });
+        run.unwrap().into_iter().collect::<Result<Vec<_>, _>>()
+    };
+    let other = Pairwise {
+        cooling: 0.8,
+        ..method
+    };
+    let told = resume(&other, Some(&weights)).unwrap_err();
+    assert!(
+        told.contains("pairs.checkpoint") && told.contains("other options"),
+        "{told}"
+    );
+    assert!(resume(&method, None).unwrap_err().contains("other data"));
+    let found = resume(&method, Some(&weights)).unwrap();
+    assert_eq!(PairwiseClustering::join(found), whole);
+    // What is cut or changed is refused, and nothing is made of it.
+    let mut bytes = std::fs::read(kept.path()).unwrap();
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    std::fs::write(kept.path(), &bytes).unwrap();
+    assert!(
+        resume(&method, Some(&weights))
+            .unwrap_err()
+            .contains("damaged")
+    );
+    std::fs::write(kept.path(), &bytes[..20]).unwrap();
+    assert!(
+        resume(&method, Some(&weights))
+            .unwrap_err()
+            .contains("damaged")
+    );
+    kept.clear().unwrap();
+    assert!(!kept.path().exists());
+    kept.clear().unwrap();
 }

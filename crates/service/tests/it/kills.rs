@@ -72,7 +72,7 @@ fn counts_until_it_is_killed() {
         };
         spawn(&node.queue(), counting).unwrap();
     }
-    std::thread::sleep(Duration::from_secs(60));
+    let _ = motet_sync::Parker::new().park_timeout(Duration::from_secs(60));
 }
 
 /// One whole line.

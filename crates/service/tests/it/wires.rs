@@ -7,10 +7,11 @@ use motet_service::{
     AnyClient, Client, Create, Cx, Fault, FaultCode, Node, Options, Remote, Service, State, Value,
     contract, data,
 };
+use motet_sync::Mutex;
 use std::future::{Future, pending};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -48,7 +49,7 @@ impl Remote for Wire {
         body: Value,
         options: Options,
     ) -> Pin<Box<dyn Future<Output = Result<Value, Fault>> + Send>> {
-        let good = *self.is_good.lock().unwrap();
+        let good = *self.is_good.lock();
         let fate = if good { 9 } else { self.draw(10) };
         let (there, back) = (self.draw(60), self.draw(60));
         let far = self.far.clone();
@@ -207,13 +208,13 @@ fn explore(seed: u64, tally: &Arc<Mutex<Tally>>) {
             let clock = near.queue().clock();
             for number in 1..=STEPS {
                 let answer = ask(&robot, &drive, &clock, number).await;
-                let mut tally = tally.lock().unwrap();
+                let mut tally = tally.lock();
                 tally.calls += 1;
                 tally.failed += u64::from(answer.is_err());
             }
             // What is on its way arrives, and the network is good again: everything is asked for once more.
             sleep(Duration::from_secs(10)).await;
-            *is_good.lock().unwrap() = true;
+            *is_good.lock() = true;
             for number in 1..=STEPS {
                 ask(&robot, &drive, &clock, number).await.unwrap();
             }
@@ -229,7 +230,7 @@ fn explore_with(seeds: u64) {
     for seed in 0..seeds {
         explore(seed, &tally);
     }
-    let tally = tally.lock().unwrap();
+    let tally = tally.lock();
     // The network was as bad as it was to be, and not worse.
     assert!(
         tally.failed * 100 > tally.calls && tally.failed * 2 < tally.calls,

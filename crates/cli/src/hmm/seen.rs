@@ -1,0 +1,265 @@
+//! Sequences of numbers or symbols, from a table or from FASTA.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+
+use motet_mining::{Emissions, HmmModel, Observations};
+
+use super::Found;
+use super::args::Task;
+use crate::error::{CliError, OptionError};
+use crate::model::{label, request};
+use crate::pairs::is_fasta;
+use crate::read::{self, ColumnChoice, OnMissing, Source, fault, is_missing};
+use crate::space::{Placed, Space};
+
+/// What has been read.
+pub(super) struct Seen {
+    pub(super) observed: Observations,
+    /// The columns, or the symbols in order.
+    pub(super) names: Vec<String>,
+    /// The name of each sequence.
+    pub(super) sequences: Vec<String>,
+    /// The rows, if they are numbers.
+    pub(super) placed: Option<Placed>,
+}
+
+/// Names and symbols of sequences.
+type Texts = (Vec<String>, Vec<Vec<String>>);
+
+impl Seen {
+    /// Reads and checks the file. With a model, its columns or symbols are wanted.
+    pub(super) fn read(
+        task: &Task<'_>,
+        stored: Option<&(HmmModel, Vec<String>)>,
+        several: bool,
+        on_rows: impl Fn(usize),
+    ) -> Result<Seen, CliError> {
+        let table = &task.seen.table;
+        let unfit = [
+            ("--weight", table.weight.is_some()),
+            ("--keep", !table.keep.is_empty()),
+        ];
+        if let Some((option, _)) = unfit.into_iter().find(|(_, given)| *given) {
+            return Err(CliError::Options(OptionError::Conflict {
+                option,
+                other: "a hidden Markov model",
+                advice: "leave it out",
+            }));
+        }
+        let discrete =
+            stored.map(|(model, _)| matches!(model.emissions(), Emissions::Discrete { .. }));
+        // What is no file, as a pipe, can be read once only.
+        let fasta = task.file.is_file() && is_fasta(&Source::open(task.file)?.head);
+        let symbols = fasta || task.seen.symbol.is_some();
+        if let Some(discrete) = discrete.filter(|discrete| *discrete != symbols) {
+            let what = match discrete {
+                true => "symbols: name their column with --symbol",
+                false => "numbers: leave --symbol out, and give a table",
+            };
+            let name = task.model.unwrap_or(task.file).display();
+            return Err(CliError::Data(format!("{name}: the model shows {what}")));
+        }
+        let known = stored.map(|(_, names)| &names[..]);
+        if fasta {
+            return Seen::of_symbols(task, fasta_texts(task)?, known);
+        }
+        let columns = known.filter(|_| !symbols);
+        let mut request = request(task.file, table.clone(), columns, several)?;
+        request.choice.keep = task
+            .seen
+            .symbol
+            .iter()
+            .chain(&task.seen.sequence)
+            .cloned()
+            .collect();
+        if symbols {
+            request.choice.columns = ColumnChoice::Nothing;
+        } else {
+            request.choice.exclude.extend(task.seen.sequence.clone());
+        }
+        let table = read::read_table(&request, on_rows)?;
+        match symbols {
+            true => {
+                let texts = texts(task, table.kept)?;
+                Seen::of_symbols(task, texts, known)
+            }
+            false => Seen::of_numbers(task, table),
+        }
+    }
+
+    fn of_numbers(task: &Task<'_>, mut table: read::Table) -> Result<Seen, CliError> {
+        let marks = table.kept.pop().map(|(_, texts)| texts);
+        let placed = Placed::new(table, false, task.seen.table.standardise)?;
+        let (values, dim) = (placed.points.values(), placed.names.len());
+        let rows = values.len() / dim;
+        let mut runs: Vec<(String, Vec<f64>)> = Vec::new();
+        for row in 0..rows {
+            let name = marks.as_ref().map_or("1", |marks| marks[row].as_str());
+            if runs.last().is_none_or(|(last, _)| last != name) {
+                runs.push((name.to_owned(), Vec::new()));
+            }
+            if let Some((_, run)) = runs.last_mut() {
+                run.extend_from_slice(&values[row * dim..][..dim]);
+            }
+        }
+        let (sequences, runs): (Vec<String>, Vec<Vec<f64>>) = runs.into_iter().unzip();
+        let observed = Observations::numbers(&runs, dim);
+        Ok(Seen {
+            observed: observed.map_err(|error| said(task, &error.to_string()))?,
+            names: placed.names.clone(),
+            sequences,
+            placed: Some(placed),
+        })
+    }
+
+    fn of_symbols(
+        task: &Task<'_>,
+        (sequences, texts): Texts,
+        known: Option<&[String]>,
+    ) -> Result<Seen, CliError> {
+        let all = || texts.iter().flatten().collect::<BTreeSet<&String>>();
+        let names: Vec<String> = match known {
+            Some(names) => names.to_vec(),
+            None => all().into_iter().cloned().collect(),
+        };
+        let mut runs = Vec::new();
+        for (name, texts) in sequences.iter().zip(&texts) {
+            let mut run = Vec::new();
+            for (place, text) in texts.iter().enumerate() {
+                let found = names.iter().position(|name| name == text).ok_or_else(|| {
+                    let what = format!(
+                        "sequence {name}, place {}: the model has no symbol '{}': leave it out, \
+                         or fit a model with it",
+                        place + 1,
+                        read::shown(text)
+                    );
+                    said(task, &what)
+                })?;
+                run.push(found as u32);
+            }
+            runs.push(run);
+        }
+        let observed = Observations::symbols(&runs, names.len());
+        Ok(Seen {
+            observed: observed.map_err(|error| said(task, &error.to_string()))?,
+            names,
+            sequences,
+            placed: None,
+        })
+    }
+
+    /// Brings a model of standardised columns, and its scores, into the units of the columns.
+    pub(super) fn in_columns(&self, mut found: Found) -> Found {
+        let space = self.placed.as_ref().map(|placed| &placed.space);
+        let Some(Space::Standardised { means, deviations }) = space else {
+            return found;
+        };
+        let Emissions::Gaussian {
+            dim,
+            means: centres,
+            variances,
+        } = found.model.emissions()
+        else {
+            return found;
+        };
+        let dim = *dim;
+        let centre = |(at, centre): (usize, &f64)| means[at % dim] + centre * deviations[at % dim];
+        let square = |(at, v): (usize, &f64)| v * deviations[at % dim] * deviations[at % dim];
+        let shown = Emissions::Gaussian {
+            dim,
+            means: centres.iter().enumerate().map(centre).collect(),
+            variances: variances.iter().enumerate().map(square).collect(),
+        };
+        let (start, steps) = (found.model.start(), found.model.transitions());
+        if let Ok(model) = HmmModel::new(start.to_vec(), steps.to_vec(), shown) {
+            found.model = model;
+            // A density is per unit of volume.
+            let volume: f64 = deviations.iter().map(|deviation| deviation.ln()).sum();
+            let mut places = 0;
+            for (sequence, value) in found.log_p.iter_mut().enumerate() {
+                places += self.observed.places(sequence);
+                *value -= volume * self.observed.places(sequence) as f64;
+            }
+            if let Some((trace, ..)) = &mut found.fitted {
+                trace
+                    .iter_mut()
+                    .for_each(|value| *value -= volume * places as f64);
+            }
+        }
+        found
+    }
+}
+
+fn said(task: &Task<'_>, what: &str) -> CliError {
+    CliError::Data(format!("{}: {what}", label(task.file)))
+}
+
+/// The symbols of the rows of a table; neighbours of one name are a sequence.
+fn texts(task: &Task<'_>, mut kept: Vec<(String, Vec<String>)>) -> Result<Texts, CliError> {
+    let marks = task
+        .seen
+        .sequence
+        .as_ref()
+        .and(kept.pop())
+        .map(|(_, texts)| texts);
+    let (column, symbols) = kept.pop().unwrap_or_default();
+    let (mut names, mut runs) = (Vec::<String>::new(), Vec::<Vec<String>>::new());
+    for (row, symbol) in symbols.into_iter().enumerate() {
+        let gone = is_missing(&symbol);
+        if gone && task.seen.table.missing == OnMissing::DropRow {
+            continue;
+        }
+        if gone {
+            let what = format!(
+                "row {}, column {column} has no symbol: fill it in, or give --missing drop-row",
+                row + 1
+            );
+            return Err(said(task, &what));
+        }
+        let name = marks.as_ref().map_or("1", |marks| marks[row].as_str());
+        if names.last().is_none_or(|last| last != name) {
+            names.push(name.to_owned());
+            runs.push(Vec::new());
+        }
+        if let Some(run) = runs.last_mut() {
+            run.push(symbol);
+        }
+    }
+    Ok((names, runs))
+}
+
+/// Each letter of each record, as it is.
+fn fasta_texts(task: &Task<'_>) -> Result<Texts, CliError> {
+    if task.seen.symbol.is_some() || task.seen.sequence.is_some() {
+        return Err(CliError::Options(OptionError::Conflict {
+            option: "--symbol or --sequence",
+            other: "FASTA",
+            advice: "leave it out: letters are symbols and records are sequences",
+        }));
+    }
+    let mut source = Source::open(task.file)?;
+    let mut text = String::new();
+    let got = source.text.read_to_string(&mut text);
+    got.map_err(|error| fault(&source.label, source.packed, error))?;
+    let (mut names, mut runs) = (Vec::<String>::new(), Vec::<Vec<String>>::new());
+    for line in text.lines() {
+        if let Some(head) = line.strip_prefix('>') {
+            names.push(
+                head.split_whitespace()
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned(),
+            );
+            runs.push(Vec::new());
+        } else if let Some(run) = runs.last_mut() {
+            let letters = line.chars().filter(|letter| !letter.is_whitespace());
+            run.extend(letters.map(|letter| letter.to_string()));
+        }
+    }
+    if let Some(record) = runs.iter().position(Vec::is_empty) {
+        let what = format!("record {} ({}) has no letters", record + 1, names[record]);
+        return Err(said(task, &format!("{what}: leave the record out")));
+    }
+    Ok((names, runs))
+}

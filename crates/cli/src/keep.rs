@@ -1,0 +1,55 @@
+//! The options that let a run go on after an end that nobody wanted.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use motet_mining::Checkpoints;
+
+use crate::amount::seconds;
+use crate::error::{CliError, OptionError, refusal};
+
+/// Options that let a run go on after an end that nobody wanted.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Results")]
+pub struct KeepArgs {
+    /// Folder for checkpoints; a run that finds its own there goes on from it
+    ///
+    /// The result has the same bits as that of a run without interruption, on any number of
+    /// threads and processes. Checkpoints go when the results have been written.
+    #[arg(long, value_name = "DIR", conflicts_with = "scaling")]
+    pub checkpoint: Option<PathBuf>,
+
+    /// Seconds between two checkpoints [default: 10]
+    #[arg(long, value_name = "S", value_parser = seconds, requires = "checkpoint")]
+    pub checkpoint_every: Option<Duration>,
+}
+
+impl KeepArgs {
+    /// The checkpoints of a run of this name, if there are to be any.
+    pub(crate) fn kept(&self, name: &str) -> Option<Checkpoints> {
+        let kept = Checkpoints::new(self.checkpoint.clone()?, name);
+        Some(match self.checkpoint_every {
+            Some(every) => kept.every(every),
+            None => kept,
+        })
+    }
+
+    /// What has no checkpoints says so.
+    pub(crate) fn refuse(&self, other: &'static str) -> Result<(), OptionError> {
+        match self.checkpoint {
+            None => Ok(()),
+            Some(_) => Err(OptionError::Conflict {
+                option: "--checkpoint",
+                other,
+                advice: "leave it out: only pairwise clusterings and fits of models have them",
+            }),
+        }
+    }
+}
+
+/// Removes checkpoints that nobody needs any more.
+pub(crate) fn clear(kept: impl IntoIterator<Item = Checkpoints>) -> Result<(), CliError> {
+    let mut kept = kept.into_iter();
+    kept.try_for_each(|kept| kept.clear().map_err(refusal))
+}

@@ -1,0 +1,132 @@
+//! The options that say what the rows of a table are.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::error::OptionError;
+use crate::read::{Choice, ColumnChoice, OnMissing, Request};
+
+/// Options that say what the rows are.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Table")]
+pub struct TableArgs {
+    /// Columns to cluster by, names or numbers from 1 [default: all numeric ones]
+    #[arg(
+        long,
+        value_name = "A,B,…",
+        value_delimiter = ',',
+        conflicts_with = "geo"
+    )]
+    pub columns: Vec<String>,
+
+    /// Columns not to cluster by, names or numbers from 1
+    #[arg(
+        long,
+        value_name = "A,B,…",
+        value_delimiter = ',',
+        conflicts_with_all = ["columns", "geo"]
+    )]
+    pub exclude: Vec<String>,
+
+    /// Columns of any kind that labels.csv repeats as they are, as of names or numbers of the rows
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
+    pub keep: Vec<String>,
+
+    /// Points on the globe: the columns of latitude and longitude in degrees
+    ///
+    /// Distances are those in space between points on the sphere, so neither the poles nor the date
+    /// line matter. Centres are latitudes and longitudes, spreads are in km.
+    #[arg(
+        long,
+        value_name = "LAT,LON",
+        value_delimiter = ',',
+        num_args = 1,
+        conflicts_with = "standardise"
+    )]
+    pub geo: Vec<String>,
+
+    /// Column with the weights of the points
+    #[arg(long, value_name = "COL")]
+    pub weight: Option<String>,
+
+    /// Bring every column to mean 0 and standard deviation 1 first
+    ///
+    /// Centres are printed in the columns' own units, spreads in standard deviations.
+    #[arg(long, visible_alias = "standardize")]
+    pub standardise: bool,
+
+    /// What to do with a row that has an empty cell, NA, N/A, ? or null in a chosen column
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnMissing::Error)]
+    pub missing: OnMissing,
+
+    /// Character between the fields: , or ; or tab or any other [default: found]
+    #[arg(long, value_name = "C")]
+    pub delimiter: Option<String>,
+
+    /// The first line holds the names of the columns
+    #[arg(long, conflicts_with = "no_header")]
+    pub header: bool,
+
+    /// The first line is a point [default for both: found]
+    #[arg(long)]
+    pub no_header: bool,
+}
+
+/// The table that the options ask for.
+pub(crate) fn request(file: PathBuf, table: TableArgs) -> Result<Request, OptionError> {
+    let columns = match <[String; 2]>::try_from(table.geo) {
+        Ok([lat, lon]) => ColumnChoice::Geo { lat, lon },
+        Err(none) if none.is_empty() && table.columns.is_empty() => ColumnChoice::Numeric,
+        Err(none) if none.is_empty() => ColumnChoice::Listed(table.columns),
+        Err(other) => {
+            return Err(OptionError::Value {
+                option: "--geo",
+                value: format!("'{}'", other.join(",")),
+                advice: "name two columns, as in --geo lat,lon",
+            });
+        }
+    };
+    if table.missing == OnMissing::Mean && matches!(columns, ColumnChoice::Geo { .. }) {
+        return Err(OptionError::Conflict {
+            option: "--missing mean",
+            other: "--geo",
+            advice: "a mean of degrees is no place; give --missing drop-row",
+        });
+    }
+    let header = match (table.header, table.no_header) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
+    };
+    let choice = Choice {
+        header,
+        columns,
+        weight: table.weight,
+        exclude: table.exclude,
+        keep: table.keep,
+    };
+    let delimiter = table.delimiter.as_deref().map(delimiter).transpose()?;
+    Ok(Request {
+        file,
+        delimiter,
+        choice,
+        missing: table.missing,
+    })
+}
+
+fn delimiter(text: &str) -> Result<u8, OptionError> {
+    match text.as_bytes() {
+        b"tab" | b"\\t" => Ok(b'\t'),
+        &[byte]
+            if byte.is_ascii() && !byte.is_ascii_alphanumeric() && !b"\"\r\n".contains(&byte) =>
+        {
+            Ok(byte)
+        }
+        _ => Err(OptionError::Value {
+            option: "--delimiter",
+            value: format!("'{}'", text.escape_debug()),
+            advice: "give one character, as in --delimiter ';', or tab",
+        }),
+    }
+}
