@@ -28,11 +28,11 @@ const ROWS: &[(&str, By)] = &[
     ("(d) rendezvous with handlers", By::Example("request_reply")),
     (
         "(e) publish-subscribe",
-        By::Nothing("topics come with the mesh"),
+        By::Example("publish_subscribe"),
     ),
     (
         "(f) overlay network",
-        By::Nothing("an overlay comes with the mesh"),
+        By::Nothing("an overlay needs an engine between machines"),
     ),
 ];
 

@@ -11,7 +11,7 @@ pub(crate) struct Drawings;
 const ROWS: &[(&str, By)] = &[
     (
         "notification between services",
-        By::Nothing("services do not exist yet"),
+        By::Example("service_robot"),
     ),
     (
         "pipeline of spawned handlers, then a reduction",
