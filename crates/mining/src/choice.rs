@@ -11,7 +11,8 @@ const LASTING: f64 = 3.0;
 /// The rule: annealing goes on until there is one cluster more than asked for. A number of clusters
 /// lasts from the temperature at which they are first there to the one at which the next appears.
 /// The number that lasts over the largest factor is chosen, the first of equals. If none lasts
-/// over a factor of 3, as in one normal heap, it is 1.
+/// over a factor of 3, as in one normal heap, it is 1. Clusters that come together again do not
+/// count.
 ///
 /// # Examples
 ///
@@ -47,9 +48,16 @@ pub struct Choice {
 impl Choice {
     /// The choice among 1 to `most` clusters.
     pub(crate) fn of(trace: &[TraceStep], most: usize) -> Choice {
+        // Clusters that come together again at a lower temperature do not count.
+        let mut lasting: Vec<(f64, usize)> = Vec::with_capacity(trace.len());
+        let mut least = usize::MAX;
+        for step in trace.iter().rev() {
+            least = least.min(step.clusters);
+            lasting.push((step.temperature, least));
+        }
         let first = |clusters: usize| {
-            let step = trace.iter().find(|step| step.clusters >= clusters);
-            step.map(|step| step.temperature)
+            let step = lasting.iter().rev().find(|step| step.1 >= clusters);
+            step.map(|step| step.0)
         };
         let appear: Vec<f64> = (2..=most + 1).map_while(first).collect();
         let mut choice = Choice {
@@ -116,6 +124,11 @@ mod tests {
             choice(&[(10.0, 1), (9.0, 2), (1.0, 2)], 5),
             2,
             "no more to split"
+        );
+        assert_eq!(
+            choice(&[(9.0, 2), (8.0, 4), (7.0, 3), (1.0, 4), (0.9, 5)], 4),
+            3,
+            "one of four came together with another"
         );
         assert_eq!(choice(&[], 5), 1);
     }

@@ -26,10 +26,7 @@ const ROWS: &[(&str, By)] = &[
     ("(b) queued, war game", By::Example("war_game")),
     ("(c) rendezvous, direct", By::Example("heat")),
     ("(d) rendezvous with handlers", By::Example("request_reply")),
-    (
-        "(e) publish-subscribe",
-        By::Example("publish_subscribe"),
-    ),
+    ("(e) publish-subscribe", By::Example("publish_subscribe")),
     (
         "(f) overlay network",
         By::Nothing("an overlay needs an engine between machines"),

@@ -201,7 +201,7 @@ fn texts(task: &Task<'_>, mut kept: Vec<(String, Vec<String>)>) -> Result<Texts,
         .seen
         .sequence
         .as_ref()
-        .and(kept.pop())
+        .and_then(|_| kept.pop())
         .map(|(_, texts)| texts);
     let (column, symbols) = kept.pop().unwrap_or_default();
     let (mut names, mut runs) = (Vec::<String>::new(), Vec::<Vec<String>>::new());

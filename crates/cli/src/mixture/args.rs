@@ -73,7 +73,12 @@ pub struct MixtureFitArgs {
     pub seed: u64,
 
     /// What is added to each variance
-    #[arg(long, value_name = "V", default_value_t = 1e-6)]
+    #[arg(
+        long,
+        value_name = "V",
+        default_value_t = 1e-6,
+        allow_negative_numbers = true
+    )]
     pub floor: f64,
 
     /// A start ends when the mean of ln p grows by less than this

@@ -189,8 +189,11 @@ fn sem_g652_what_does_not_fit_a_model_is_said_before_any_work() {
             "--components does not go with",
         ),
         ("mixture p.csv --geo x,y -k 2", "--geo does not go with"),
-        ("mixture p.csv --columns x,name -k 2", "line 2"),
-        ("mixture p.csv --columns x,y -k 121", "only 120 points"),
+        (
+            "mixture p.csv --columns x,name -k 2",
+            "p.csv:2, column name",
+        ),
+        ("mixture p.csv --columns x,y -k 121", "there are 120 points"),
         ("mixture p.csv --columns x,y -k 2 --floor -1", "floor"),
         ("mixture p.csv --model none.json", "give a model.json"),
         ("mixture p.csv --model no.json", "no model"),
