@@ -51,9 +51,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     replay.run();
 
-    let late = node("late").subscribe::<f64>("*", &config)?;
+    let late = node("late");
+    let all = late.subscribe::<f64>("*", &config)?;
     replay.run();
-    let last: &Port<Sample<f64>> = late.port();
+    let last: &Port<Sample<f64>> = all.port();
     let sample = last.test().expect("the last mean is retained");
     assert_eq!((sample.number, sample.retained), (24, true));
     assert_eq!((norths.missed(), souths.missed()), (0, 0));
