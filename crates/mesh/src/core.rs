@@ -146,6 +146,7 @@ impl Core {
         })?;
         for (id, subscription) in local {
             topic.attach(&subscription.any(), id)?;
+            self.detach_if_ended(&*topic, id);
         }
         made.ok_or(MeshError::Left)
     }
@@ -183,8 +184,18 @@ impl Core {
         })?;
         for topic in local {
             topic.attach(&Arc::clone(&subscription).any(), id)?;
+            self.detach_if_ended(&*topic, id);
         }
         made.ok_or(MeshError::Left)
+    }
+
+    /// A subscription that ended while it was attached is taken off the topic: its end could not
+    /// find the flow.
+    fn detach_if_ended(&self, topic: &dyn AnyTopic, subscription: u32) {
+        let is_there = self.state.lock().subscriptions.contains_key(&subscription);
+        if !is_there {
+            topic.detach(&Target::Here(subscription), "the subscription has ended");
+        }
     }
 
     /// Ends all that the node has. What waits for peers is lost.
