@@ -270,3 +270,11 @@ fn sem_g490_pieces_may_cut_elements() {
         });
     });
 }
+
+/// A rank that goes to sleep just when it is told that it may send goes on when there is room.
+#[test]
+fn sem_g490_who_sleeps_while_the_ranks_agree_sends_the_rest() {
+    for _ in 0..30 {
+        sends_what_is_needed(Operation::GatherToOneByCounts, 3, 2);
+    }
+}
