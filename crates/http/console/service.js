@@ -166,7 +166,11 @@ export function show(main, path) {
       const line = h('li', null, h('span', { class: 'pale' }, `v${event.version}`), h('b', null, event.event), event.body !== null && h('code', null, text.length > 200 ? `${text.slice(0, 200)} …` : text));
       told.prepend(line);
       while (told.childElementCount > SHOWN) told.lastElementChild.remove();
-    }, (isOpen) => { live.textContent = isOpen ? 'live' : 'broken off'; live.className = `link ${isOpen ? 'on' : 'off'}`; });
+    }, (isOpen) => {
+      // What changed before it was open was not told.
+      if (isOpen) soon();
+      live.textContent = isOpen ? 'live' : 'broken off'; live.className = `link ${isOpen ? 'on' : 'off'}`;
+    });
     const timer = setInterval(state.draw, 500);
     ends.push(() => stream.close(), () => clearInterval(timer), () => clearTimeout(due));
   })();

@@ -47,7 +47,7 @@ impl Page {
         // The protocol is at descriptors 3 and 4.
         let mut browser = Command::new("sh")
             .args(["-c", "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null 2>&1"])
-            .args(["sh", "timeout", "120"])
+            .args(["sh", "timeout", "300"])
             .arg(chromium)
             .args([
                 "--headless",
@@ -159,7 +159,7 @@ impl Page {
     pub(crate) fn until(&mut self, expression: &str) {
         let wait = format!(
             "new Promise((done) => {{
-                const end = performance.now() + 20000;
+                const end = performance.now() + 60000;
                 const look = () => {{
                     if ({expression}) done(true);
                     else if (performance.now() > end) done(false);

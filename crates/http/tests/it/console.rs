@@ -73,11 +73,15 @@ fn sem_g573_an_operation_is_called_from_its_form_needs_chromium() {
     page.until("document.querySelector('tr[data-path=\"/till\"] .badge.running')");
     page.value("document.querySelector('tr[data-path=\"/till\"] a').click()");
     page.until("document.querySelector('[data-operation=deposit]')");
+    // What is told before somebody listens is not shown.
+    page.until("document.querySelector('.panel .link.on')");
     // By keys alone: the operation opens, its fields are written, and it is sent.
     page.value("document.querySelector('[data-operation=deposit] > summary').focus()");
     page.press("Enter");
+    page.until("document.querySelector('[data-operation=deposit]').open");
     for _ in 0..2 {
         page.press("Tab");
+        page.until("document.activeElement.matches('[data-operation=deposit] input')");
         let kind = page.value("document.activeElement.type");
         page.write(if kind == "text" { "ann" } else { "40" });
     }
@@ -91,6 +95,7 @@ fn sem_g573_an_operation_is_called_from_its_form_needs_chromium() {
     page.until("document.querySelector('.tree [data-at=\"/cents/ann\"]').innerText === '42'");
     // A value is edited in its place.
     page.value("document.querySelector('.tree [data-at=\"/cents/ann\"]').click()");
+    page.until("document.activeElement.matches('.tree input.edit')");
     page.write("7");
     page.press("Enter");
     page.until("document.querySelector('.tree [data-at=\"/cents/ann\"]')?.innerText === '7'");
