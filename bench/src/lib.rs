@@ -14,7 +14,7 @@
 //!       └────> selection                     which rows, and how thoroughly
 //!  annealing ──> peers::scikit_learn        the peer in a process of its own
 //!  quality ──> table                   the data sets
-//!     └─────> unit, limits, statistics shared by all experiments
+//!     └─────> unit, statistics, motet-machine shared by all experiments
 //! ```
 //!
 //! Read next: [`stages`] (overhead per stage, the papers' measure), [`suite`], `README.md` (the
@@ -23,7 +23,6 @@
 pub mod compare;
 mod experiments;
 pub mod fit;
-pub mod limits;
 pub mod papers;
 pub mod picture;
 pub mod plot;
@@ -31,7 +30,6 @@ pub mod report;
 pub mod results;
 pub mod statistics;
 pub mod suite;
-pub mod system;
 pub mod tables;
 pub mod text;
 pub mod unit;
@@ -51,5 +49,7 @@ mod uts;
 pub use experiments::{
     annealing, core, crowded, exclusive, idle, quality, ranks, search, sim, soak, stages,
 };
+use motet_machine::{limits, system};
+
 pub use rank_program::{RankMeasured, RankProgram};
 pub use selection::{Effort, Missing, Selection};

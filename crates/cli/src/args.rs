@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::BenchArgs;
 use crate::amount::count;
-use crate::bench::BenchArgs;
 use crate::call::CallArgs;
 use crate::distance::DistanceArgs;
 use crate::doctor::DoctorArgs;

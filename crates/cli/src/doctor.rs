@@ -8,8 +8,8 @@ pub use args::DoctorArgs;
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use motet_bench::limits;
-use motet_bench::system::{Cache, Cores, Limits, Memory, said};
+use motet_machine::limits;
+use motet_machine::system::{Cache, Cores, Limits, Memory, said};
 use serde::Serialize;
 
 use crate::doctor::libraries::Found;

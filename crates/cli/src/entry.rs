@@ -8,12 +8,18 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
 use crate::args::{Cli, Command};
-use crate::error::{BenchError, CliError, OptionError, OutputError};
+#[cfg(feature = "bench")]
+use crate::bench;
+#[cfg(feature = "bench")]
+use crate::error::BenchError;
+use crate::error::{CliError, OptionError, OutputError};
 #[cfg(unix)]
 use crate::supervise;
+#[cfg(not(feature = "bench"))]
+use crate::without_bench as bench;
 use crate::{
-    bench, bits, call, cluster, distance, doctor, flow, hmm, keys, manual, mixture, own, pairwise,
-    run, scale, serve, watch,
+    bits, call, cluster, distance, doctor, flow, hmm, keys, manual, mixture, own, pairwise, run,
+    scale, serve, watch,
 };
 
 /// Runs the program with these arguments, the first of which is its own name.
@@ -116,7 +122,11 @@ fn refuse(error: &CliError) -> u8 {
     // Nothing is left to do when standard error is gone too.
     let _ = writeln!(io::stderr(), "motet: {text}");
     match error {
-        CliError::Cancelled | CliError::Bench(BenchError::Interrupted { .. }) => 130,
+        CliError::Cancelled => 130,
+        #[cfg(feature = "bench")]
+        CliError::Bench(BenchError::Interrupted { .. }) => 130,
+        #[cfg(feature = "bench")]
+        CliError::Bench(_) => 2,
         CliError::Run(_) | CliError::Flow(_) => 1,
         CliError::Options(_)
         | CliError::Input(_)
@@ -126,7 +136,6 @@ fn refuse(error: &CliError) -> u8 {
         | CliError::World(_)
         | CliError::Elsewhere { .. }
         | CliError::Start(_)
-        | CliError::Service(_)
-        | CliError::Bench(_) => 2,
+        | CliError::Service(_) => 2,
     }
 }

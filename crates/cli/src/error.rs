@@ -1,8 +1,10 @@
 //! What can go wrong, in one line each: what, where, what to do.
 
+#[cfg(feature = "bench")]
 mod bench;
 mod input;
 
+#[cfg(feature = "bench")]
 pub use bench::BenchError;
 pub use input::{InputError, Place};
 
@@ -57,6 +59,7 @@ pub enum CliError {
     #[error("cancelled: nothing was written")]
     Cancelled,
     /// Something cannot be measured as asked, or has ended early.
+    #[cfg(feature = "bench")]
     #[error(transparent)]
     Bench(#[from] BenchError),
     /// The run failed though data and options are right.

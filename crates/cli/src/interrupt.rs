@@ -1,7 +1,5 @@
 //! The interrupt key.
 
-use std::process;
-
 use motet_mining::CancelToken;
 
 /// A switch that the interrupt key throws. From now on an interrupt does not end the process at
@@ -15,11 +13,12 @@ pub(crate) fn cancel_on_interrupt() -> CancelToken {
 }
 
 /// The same, for what may take long until it looks: a second interrupt ends the process.
+#[cfg(feature = "bench")]
 pub(crate) fn cancel_on_first_interrupt() -> CancelToken {
     let cancel = CancelToken::new();
     let thrown = cancel.clone();
     let _ = ctrlc::set_handler(move || match thrown.is_cancelled() {
-        true => process::exit(130),
+        true => std::process::exit(130),
         false => thrown.cancel(),
     });
     cancel

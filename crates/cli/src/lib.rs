@@ -3,7 +3,7 @@
 //! A thin `main` calls [`main()`] here, so that tests and the facade reach the same code.
 //!
 //! Depends on: `motet-mining` (the methods), `motet-comm` (the ranks they run on), `motet-mpi`
-//! (processes), `motet-bench` (the experiments).
+//! (processes), `motet-bench` (the experiments, with the feature `bench`).
 //! Used by: the `motet` binary, the facade.
 //!
 //! ```text
@@ -35,6 +35,7 @@
 
 mod amount;
 mod args;
+#[cfg(feature = "bench")]
 mod bench;
 mod bits;
 mod call;
@@ -78,8 +79,11 @@ mod supervise;
 mod table;
 mod text;
 mod watch;
+#[cfg(not(feature = "bench"))]
+mod without_bench;
 
 pub use args::{BitArgs, Cli, ClusterArgs, Command, Method, MethodArgs, PairArgs, ResultArgs};
+#[cfg(feature = "bench")]
 pub use bench::{
     AnnealingArgs, BenchArgs, CompareArgs, CoreArgs, CrowdedArgs, Experiment, IdleArgs, PrintArgs,
     QualityArgs, RankProgramArgs, RanksArgs, ResultsArgs, SearchArgs, SelectionArgs, SoakArgs,
@@ -90,7 +94,9 @@ pub use call::CallArgs;
 pub use distance::{DistanceArgs, DistanceSummary};
 pub use doctor::DoctorArgs;
 pub use entry::{main, status};
-pub use error::{BenchError, CliError, InputError, OptionError, OutputError, Place, StartError};
+#[cfg(feature = "bench")]
+pub use error::BenchError;
+pub use error::{CliError, InputError, OptionError, OutputError, Place, StartError};
 pub use flow::{FlowArgs, FlowCommand, FlowHowArgs, FlowNameArgs, FlowRunArgs};
 pub use hmm::{
     HmmArgs, HmmCommand, HmmFitArgs, HmmScore, HmmState, HmmSummary, HmmUseArgs, SeenArgs,
@@ -112,3 +118,5 @@ pub use spread::SpreadArgs;
 pub use summary::{Cluster, Missing, Scaling, Step, Summary};
 pub use table::TableArgs;
 pub use watch::WatchArgs;
+#[cfg(not(feature = "bench"))]
+pub use without_bench::BenchArgs;

@@ -13,6 +13,22 @@ pub(crate) fn chosen(choice: &Choice) -> String {
     }
 }
 
+/// Text as XML holds it: marks escaped, control characters replaced.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
 /// A count with commas between the thousands.
 pub(crate) fn grouped(count: usize) -> String {
     let digits = count.to_string();

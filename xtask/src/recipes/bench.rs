@@ -12,7 +12,8 @@ use std::process::ExitCode;
 /// The reason when the program cannot be started.
 pub(crate) fn bench(rest: &[OsString]) -> Result<ExitCode, String> {
     let project = Project::find()?;
-    let mut command = project.cargo(&["run", "--release", "--package", "motet-cli", "--", "bench"]);
+    let mut command = project.cargo(&["run", "--release", "--package", "motet-cli"]);
+    command.args(["--features", "bench", "--", "bench"]);
     let error = command.args(rest).exec();
     Err(format!("cannot start cargo: {error}"))
 }

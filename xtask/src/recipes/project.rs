@@ -99,10 +99,13 @@ impl Project {
 }
 
 impl Scope<'_> {
-    /// The words that choose it, after a Cargo command.
+    /// The words that choose it, after a Cargo command, with all that the program can have.
     pub(super) fn words(&self) -> Vec<&str> {
         match self {
-            Scope::Workspace => vec!["--workspace"],
+            Scope::Workspace => vec!["--workspace", "--features", "motet-cli/bench"],
+            Scope::Package(manifest) if manifest.name == "motet-cli" => {
+                vec!["--package", "motet-cli", "--features", "bench"]
+            }
             Scope::Package(manifest) => vec!["--package", &manifest.name],
         }
     }

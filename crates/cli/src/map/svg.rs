@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use motet_bench::text::escape;
+use crate::text::escape;
 
 /// Where a text is attached.
 #[derive(Debug, Clone, Copy)]

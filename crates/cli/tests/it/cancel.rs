@@ -91,7 +91,7 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(place.names("out").len(), 4);
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "bench"))]
 #[test]
 fn an_interrupt_ends_the_suite_and_leaves_whole_rows() {
     let place = Place::new();

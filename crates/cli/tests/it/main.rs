@@ -1,5 +1,6 @@
 //! Tests of the program as a user runs it.
 
+#[cfg(feature = "bench")]
 mod bench;
 mod bits;
 mod cancel;
@@ -16,6 +17,7 @@ mod output;
 mod pairs;
 mod places;
 mod program;
+#[cfg(feature = "bench")]
 mod report;
 mod results;
 mod run;

