@@ -155,13 +155,13 @@ impl Blocking {
 
     /// Waits for a call; `None` when the thread is to end, and does not count any more.
     fn next(&self) -> Option<Task> {
-        let until = Instant::now() + self.keep;
+        let begun = Instant::now();
         let mut state = self.state.lock();
         loop {
             if let Some(call) = state.calls.pop_front() {
                 return Some(call);
             }
-            let left = until.saturating_duration_since(Instant::now());
+            let left = self.keep.saturating_sub(begun.elapsed());
             if state.closed || left.is_zero() {
                 state.threads -= 1;
                 return None;

@@ -64,6 +64,9 @@ type Answering = Pin<Box<dyn Future<Output = Result<Value, Fault>> + Send>>;
 
 /// A call that does not say how long it may take.
 const LIMIT: Duration = Duration::from_secs(30);
+
+/// A call without an end ends then: a year.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 /// So many calls may wait for the thread.
 const DEPTH: usize = 1024;
 /// So many notifications are read ahead of who takes them.
@@ -252,7 +255,7 @@ async fn carry(
     body: &Value,
     options: &Options,
 ) -> Result<Value, Fault> {
-    let until = Instant::now() + options.within.unwrap_or(LIMIT);
+    let until = Instant::now() + options.within.unwrap_or(LIMIT).min(LONGEST);
     let is_repeatable = matches!(operation, "get" | "lookup") || options.key.is_some();
     let mut pause = Duration::from_millis(5);
     let over = || {

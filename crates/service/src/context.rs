@@ -99,10 +99,8 @@ impl Context {
         }
         let clock = own.deadlines().clock();
         let now = clock.now();
-        let within = clock.timescale().of(within.unwrap_or(own.limit()));
-        let until = self
-            .deadline
-            .map_or(now + within, |left| left.min(now + within));
+        let by_call = clock.in_future(within.unwrap_or(own.limit()));
+        let until = self.deadline.map_or(by_call, |left| left.min(by_call));
         Ok(Some((own, until, until.saturating_duration_since(now))))
     }
 

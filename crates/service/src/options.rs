@@ -52,9 +52,7 @@ pub(crate) struct Rare {
 impl Envelope {
     /// Of a call that is made now in `context`; until when, [`Envelope::limit_to`] may add.
     pub(crate) fn new(options: Options, context: Context, clock: &Clock) -> Self {
-        let own = options
-            .within
-            .map(|within| clock.now() + clock.timescale().of(within));
+        let own = options.within.map(|within| clock.in_future(within));
         let deadline = match (own, context.deadline) {
             (Some(own), Some(left)) => Some(own.min(left)),
             (own, left) => own.or(left),

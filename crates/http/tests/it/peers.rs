@@ -29,6 +29,8 @@ async fn works(till: &TillClient) {
     }
     let late = till.wait(60_000).within(Duration::from_millis(30)).await;
     assert_eq!(late.unwrap_err().code(), FaultCode::ResponseTimeout);
+    let patient = till.balance("ann".to_owned()).within(Duration::MAX).await;
+    assert_eq!(patient.unwrap(), Some(42));
     assert_eq!(till.lookup().await.unwrap().kind, "till");
     till.drop_service().await.unwrap();
     let gone = till.balance("ann".to_owned()).await.unwrap_err();

@@ -25,7 +25,7 @@ pub(super) async fn find(
         return Err(Fault::new(FaultCode::MessageNotSupported, reason));
     }
     let clock = shared.deadlines.clock();
-    let until = clock.now() + clock.timescale().of(spec.partners_within());
+    let until = clock.in_future(spec.partners_within());
     let mut found = BTreeMap::new();
     for partner in wanted {
         let listed = spec.partners.get(partner.name);

@@ -57,6 +57,18 @@ fn dss_029_without_a_limit_the_node_has_one() {
 }
 
 #[test]
+fn sem_g516_a_call_may_have_all_the_time_there_is() {
+    replayed(async |node| {
+        let shop = shop(&node).await;
+        shop.upsert(Line::new("figs", 1))
+            .within(Duration::MAX)
+            .await
+            .unwrap();
+        assert_eq!(shop.count("figs".into()).within(Duration::MAX).await, Ok(1));
+    });
+}
+
+#[test]
 fn sem_g516_a_call_in_the_line_that_is_over_never_runs() {
     replayed(async |node| {
         let shop = shop(&node).await;
