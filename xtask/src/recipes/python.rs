@@ -54,7 +54,8 @@ pub(super) fn step(
     };
     let installed = runner.check("python install", "an environment with the wheel", || {
         install(machine, &place, &wheel)
-            .map(|()| Vec::new())
+            .and_then(|()| size(&wheel))
+            .map(|size| vec![size])
             .map_err(|fault| vec![fault])
     });
     if !installed {
@@ -62,6 +63,15 @@ pub(super) fn step(
     }
     checks(runner, project, machine, &place);
     abi(runner, machine, &wheel);
+}
+
+/// A line that says how large the wheel is, in MB of a million bytes.
+fn size(wheel: &Path) -> Result<String, String> {
+    let bytes = fs::metadata(wheel)
+        .map_err(|fault| format!("`{}`: {fault}", wheel.display()))?
+        .len();
+    let (whole, tenths) = (bytes / 1_000_000, bytes / 100_000 % 10);
+    Ok(format!("the wheel has {whole}.{tenths} MB"))
 }
 
 /// The extension calls only what every Python from 3.10 on has.
@@ -151,4 +161,20 @@ fn install(machine: &Machine, place: &Path, wheel: &Path) -> Result<(), String> 
 fn only_file(folder: &Path) -> Option<PathBuf> {
     let mut files = fs::read_dir(folder).ok()?;
     Some(files.next()?.ok()?.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+    use std::path::Path;
+
+    #[test]
+    fn a_size_is_said_in_tenths_of_a_million_bytes() {
+        let path = std::env::temp_dir().join(format!("wheel-{}", std::process::id()));
+        std::fs::write(&path, vec![0; 2_360_000]).expect("a file");
+        let said = size(&path);
+        std::fs::remove_file(&path).expect("the file is there");
+        assert_eq!(said.as_deref(), Ok("the wheel has 2.3 MB"));
+        assert!(size(Path::new("/no/wheel")).is_err());
+    }
 }
