@@ -6,6 +6,7 @@ use crate::soft::{Expectation, Model, Scratch};
 use crate::team::Team;
 
 use super::axes;
+use serde::{Deserialize, Serialize};
 
 /// Directions followed per cluster.
 const AXES: usize = 3;
@@ -13,7 +14,7 @@ const AXES: usize = 3;
 const AXIS_PASSES: usize = 6;
 
 /// One cluster.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Cluster {
     pub(super) mass: f64,
     pub(super) centre: Vec<f64>,
@@ -26,7 +27,7 @@ pub(super) struct Cluster {
 }
 
 /// All clusters at one temperature. Every rank holds the same.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Phases {
     pub(super) dim: usize,
     /// In inner units.
@@ -38,6 +39,7 @@ pub(super) struct Phases {
     pub(super) iterations: usize,
     /// Expectation steps times clusters, over the run.
     pub(super) cluster_iterations: u64,
+    #[serde(skip)]
     scratch: Scratch,
 }
 

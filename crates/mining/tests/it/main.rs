@@ -1,5 +1,6 @@
 //! Tests through the public interface.
 
+mod checkpoint;
 mod control;
 mod data;
 mod found;
