@@ -15,8 +15,16 @@ use crate::prepare::Prepared;
 use crate::team::Team;
 use crate::{Choice, Clustering, Control, MiningError, ParameterError, Points, Progress};
 use motet_comm::Communicator;
+use phases::Tolerance;
 use schedule::Schedule;
 use state::State;
+
+/// How far the iterations of a choice go at least. Halves that are still on their way together
+/// must not count as clusters.
+const CHOICE: Tolerance = Tolerance {
+    movement: 1e-4,
+    iterations: 1000,
+};
 
 /// How many clusters annealing makes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -201,11 +209,29 @@ impl Annealing {
     }
 
     /// How many clusters, from 1 to `at_most`, the points speak for: [`Choice`] has the rule. The
-    /// field `clusters` does not count.
+    /// field `clusters` does not count. Masses count by their roots here, as for pairs and bits,
+    /// and `tolerance` and `iterations` are at least as strict as 10⁻⁴ and 1000.
     ///
     /// # Errors
     ///
     /// As [`Annealing::fit`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use motet_comm::World;
+    /// use motet_mining::{Annealing, Control, Points};
+    ///
+    /// let values = (0..300).map(|i| f64::from(i / 100 * 50) + f64::from(i % 10) * 0.1);
+    /// let points = Points::new(values.collect(), 1)?;
+    /// let method = Annealing::default();
+    /// let choice = World::solo()
+    ///     .run(async |comm| method.choose(&comm, &points, 10, &Control::default()).await)
+    ///     .unwrap()
+    ///     .remove(0);
+    /// assert_eq!(choice.clusters, 3);
+    /// # Ok::<(), motet_mining::DataError>(())
+    /// ```
     pub async fn choose(
         &self,
         comm: &Communicator,
@@ -222,9 +248,12 @@ impl Annealing {
         let prepared = Prepared::new(&team, points, 1).await?;
         let options = Annealing {
             clusters: Clusters::Exactly(prepared.tree.len().min(at_most + 1)),
+            tolerance: self.tolerance.min(CHOICE.movement),
+            iterations: self.iterations.max(CHOICE.iterations),
             ..options
         };
         let mut state = State::new(&prepared);
+        state.phases.by_roots = true;
         Schedule::new(&options, &team, &prepared, &mut state)
             .until_split()
             .cool(&mut Keeper::new(comm, None, self, |_| ()))

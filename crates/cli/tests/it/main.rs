@@ -4,6 +4,7 @@ mod bench;
 mod bits;
 mod cancel;
 mod checkpoint;
+mod chosen;
 mod doctor;
 mod errors;
 mod flow;
@@ -11,6 +12,7 @@ mod help;
 mod input;
 #[cfg(target_os = "linux")]
 mod job;
+mod mapped;
 mod models;
 mod output;
 mod pairs;

@@ -33,6 +33,9 @@ pub(super) struct Phases {
     /// In inner units.
     pub(super) temperature: f64,
     pub(super) clusters: Vec<Cluster>,
+    /// Masses count by their roots in the shares, as they do for pairs and bits. Where they count
+    /// whole, a wide heap is soon many clusters.
+    pub(super) by_roots: bool,
     pub(super) free_energy: f64,
     pub(super) softness: f64,
     /// Expectation steps at this temperature.
@@ -65,6 +68,7 @@ impl Phases {
                 variance: 0.0,
                 settled: false,
             }],
+            by_roots: false,
             free_energy: 0.0,
             softness: 0.0,
             iterations: 0,
@@ -136,7 +140,9 @@ impl Phases {
     }
 
     fn model(&self) -> Model<'static> {
-        let centres = self.clusters.iter().map(|c| (c.mass, c.centre.as_slice()));
+        let weight = |mass: f64| if self.by_roots { mass.sqrt() } else { mass };
+        let centres = self.clusters.iter();
+        let centres = centres.map(|c| (weight(c.mass), c.centre.as_slice()));
         Model::new(self.dim, self.temperature, centres)
     }
 
