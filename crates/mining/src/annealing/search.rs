@@ -15,15 +15,13 @@
 
 use super::Annealing;
 use super::phases::{Phases, Tolerance};
-use super::state::State;
+use super::state::{Searched, Stage, State};
 use crate::blocks::Blocks;
 use crate::checkpoint::Keeper;
-use crate::hard::Assignment;
 use crate::lloyd::{Limit, Lloyd};
 use crate::prepare::Prepared;
 use crate::team::Team;
 use crate::{MiningError, Progress};
-use serde::{Deserialize, Serialize};
 
 /// The variance of a cell of the summary is below the mean squared distance by this factor.
 const GRAIN: f64 = 100.0;
@@ -38,27 +36,6 @@ const REHEAT: (f64, i32) = (0.5, 8);
 const ROUNDING: f64 = 1e-9;
 /// Shares at this part of the inertia are as good as hard.
 const COLD: f64 = 1e-9;
-
-/// How far a search is.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Searched {
-    stage: Stage,
-    centres: Vec<f64>,
-    best: Assignment,
-    /// Passes times clusters beside those of Lloyd's iteration.
-    work: u64,
-    cluster_iterations: u64,
-}
-
-/// What a search does next.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-enum Stage {
-    /// So many clusters at a time.
-    Breathe(usize),
-    Swap,
-    /// To the temperature of this number.
-    Reheat(i32),
-}
 
 struct Search<'a, 'k> {
     team: &'a Team<'a>,

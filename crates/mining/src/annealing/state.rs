@@ -1,7 +1,6 @@
 //! Where a run of annealing is: what a checkpoint keeps.
 
 use super::phases::Phases;
-use super::search::Searched;
 use crate::TraceStep;
 use crate::hard::Assignment;
 use crate::prepare::Prepared;
@@ -31,6 +30,27 @@ pub(super) struct Settled {
     pub(super) best: Assignment,
     pub(super) cluster_iterations: u64,
     pub(super) searched: Option<Searched>,
+}
+
+/// How far a search is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Searched {
+    pub(super) stage: Stage,
+    pub(super) centres: Vec<f64>,
+    pub(super) best: Assignment,
+    /// Passes times clusters beside those of Lloyd's iteration.
+    pub(super) work: u64,
+    pub(super) cluster_iterations: u64,
+}
+
+/// What a search does next.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) enum Stage {
+    /// So many clusters at a time.
+    Breathe(usize),
+    Swap,
+    /// To the temperature of this number.
+    Reheat(i32),
 }
 
 impl State {

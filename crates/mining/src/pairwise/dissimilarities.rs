@@ -1,6 +1,6 @@
 //! The dissimilarities of all pairs of rows.
 
-use super::lent::{Floats, Lent};
+use super::lent::{Floats, Lent, check_one};
 use crate::DataError;
 use std::fmt;
 use std::sync::Arc;
@@ -288,19 +288,6 @@ impl fmt::Debug for Dissimilarities {
             .field("asymmetry", &self.asymmetry)
             .finish_non_exhaustive()
     }
-}
-
-pub(super) fn check_one(row: usize, column: usize, value: f64) -> Result<(), DataError> {
-    if value.is_infinite() {
-        return Err(DataError::NotFinite { row, column, value });
-    }
-    if value < 0.0 {
-        return Err(DataError::NegativePair { row, column, value });
-    }
-    if row == column && value != 0.0 && !value.is_nan() {
-        return Err(DataError::Diagonal { row, value });
-    }
-    Ok(())
 }
 
 /// What a stored matrix consists of.

@@ -1,6 +1,5 @@
 //! Dissimilarities that lie elsewhere, as in a mapped file, and are read when they are needed.
 
-use super::dissimilarities::check_one;
 use crate::DataError;
 use std::sync::Arc;
 
@@ -133,6 +132,20 @@ impl Floats {
             Floats::Double => 8,
         }
     }
+}
+
+/// Whether a dissimilarity may have this value; NaN may stand anywhere.
+pub(super) fn check_one(row: usize, column: usize, value: f64) -> Result<(), DataError> {
+    if value.is_infinite() {
+        return Err(DataError::NotFinite { row, column, value });
+    }
+    if value < 0.0 {
+        return Err(DataError::NegativePair { row, column, value });
+    }
+    if row == column && value != 0.0 && !value.is_nan() {
+        return Err(DataError::Diagonal { row, value });
+    }
+    Ok(())
 }
 
 #[cfg(test)]
