@@ -125,7 +125,7 @@ pub struct ClusterArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Clusters")]
 pub struct MethodArgs {
-    /// Number of clusters [default for pairs and bits: the one that lasts longest]
+    /// Number of clusters [default of annealing: the one that lasts longest]
     ///
     /// Without it, and without --t-min, the temperature falls until there are more clusters than
     /// --at-most. The number that lasts over the largest factor of the temperature is taken, and
@@ -174,6 +174,13 @@ pub struct PairArgs {
     /// temperature of --t-min is in the unit of the dissimilarities.
     #[arg(long)]
     pub pairwise: bool,
+
+    /// Leave .npy in its file: the matrix is mapped, not read, and may be larger than the memory
+    ///
+    /// The matrix must be symmetric, and must not be changed during the run. The result has the
+    /// same bits as that of a matrix that is read.
+    #[arg(long, requires = "pairwise")]
+    pub mapped: bool,
 
     /// How sequences are aligned.
     #[command(flatten)]
@@ -259,7 +266,7 @@ Files in the folder of --out, all or none; files of these names are replaced:
 
 Fields of --json: points, columns, dimensions, method, clusters, inertia, spread_unit,
   square_unit (of inertia, temperature and free_energy), run_seconds, threads,
-  scaling (threads, t1_seconds, tp_seconds, overhead, efficiency, same_result),
+  choice (clusters, lasts, appear: temperatures), scaling (threads, t1_seconds, tp_seconds, overhead, efficiency, same_result),
   profile (seconds, threads, ranks with their stages, overhead, model),
   table (cluster, size, weight, centre, spread), trace (as in trace.json),
   missing (what, dropped_rows, filled_cells), file, geo, standardised, weight,

@@ -8,13 +8,14 @@ use std::time::Instant;
 
 use motet::{Current, World};
 use motet_mining::{
-    BitAnnealing, BitClustering, BitKMeans, Bits, CancelToken, Choice, Clusters, Control, Progress,
+    BitAnnealing, BitClustering, BitKMeans, Bits, CancelToken, Choice, Control, Progress,
 };
 use serde::Serialize;
 
 use crate::args::ClusterArgs;
 use crate::error::{CliError, OptionError};
 use crate::files::Folder;
+use crate::fit::{Chosen, clusters, join};
 use crate::interrupt::cancel_on_interrupt;
 use crate::pairwise::for_tables;
 use crate::plan::{Plan, Search};
@@ -90,6 +91,7 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
             advice: "leave it out",
         }));
     }
+    args.results.keep.refuse("--bits")?;
     let (spread, width) = (args.spread.clone(), args.bits.width);
     let plan = Plan::of(args, spread.total() > 1 || World::is_one_of_several())?;
     let file = &plan.request.file;
@@ -147,64 +149,39 @@ fn fit(
     search: Search,
     cancel: &CancelToken,
     quiet: bool,
-) -> Result<Option<(BitClustering, Option<Choice>)>, CliError> {
+) -> Result<Option<Chosen<BitClustering>>, CliError> {
     let bar = Bar::new(quiet);
     let show = |now: &Progress| bar.cool(now.done, now.temperature, now.clusters);
     let control = &Control {
         progress: Some(&show),
         cancel: Some(cancel),
     };
-    let annealing = |clusters| BitAnnealing {
-        clusters,
-        ..BitAnnealing::default()
-    };
-    let (mut choice, mut clusters) = (None, Clusters::Exactly(1));
-    match search {
-        Search::Exactly(number) => clusters = Clusters::Exactly(number),
-        Search::Found { t_min, at_most } => clusters = Clusters::Found { t_min, at_most },
-        Search::KMeans { .. } => {}
-        Search::Chosen { at_most } => {
-            let method = &annealing(clusters);
-            let found = parts(world, true, async |comm| {
-                method.choose(comm, bits, at_most, control).await
-            });
-            let Some(found) = found?.and_then(|mut parts| parts.pop()) else {
-                bar.clear();
-                return Ok(None);
-            };
-            clusters = Clusters::Exactly(found.clusters);
-            choice = Some(found);
-        }
-    }
-    let found = match search {
-        Search::KMeans {
+    let found = parts(world, false, async |comm| {
+        if let Search::KMeans {
             clusters,
             seed,
             restarts,
-        } => {
-            let method = &BitKMeans {
+        } = search
+        {
+            let method = BitKMeans {
                 clusters,
                 seed,
                 restarts,
             };
-            parts(world, false, async |comm| {
-                method.fit(comm, bits, control).await
-            })
+            return Ok((method.fit(comm, bits, control).await?, None));
         }
-        _ => {
-            let method = &annealing(clusters);
-            parts(world, false, async |comm| {
-                method.fit(comm, bits, control).await
-            })
-        }
-    };
+        let mut method = BitAnnealing::default();
+        let choose = async |most| method.choose(comm, bits, most, control).await;
+        let (clusters, choice) = clusters(search, choose).await?;
+        method.clusters = clusters;
+        Ok((method.fit(comm, bits, control).await?, choice))
+    });
     bar.clear();
-    match found? {
-        None => Ok(None),
-        Some(found) => BitClustering::join(found)
-            .map(|found| Some((found, choice)))
-            .ok_or_else(|| CliError::Run("the parts of the ranks do not fit together".to_owned())),
-    }
+    let whole = |parts| {
+        join(parts, BitClustering::join)
+            .ok_or_else(|| CliError::Run("the parts of the ranks do not fit together".to_owned()))
+    };
+    found?.map(whole).transpose()
 }
 
 /// The summary, and the cluster of each row from 1.

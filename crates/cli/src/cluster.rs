@@ -4,22 +4,25 @@ use std::cmp::Reverse;
 use std::io::{self, Write};
 
 use motet::{Current, World};
-use motet_mining::{CancelToken, Clustering, Control, Progress};
+use motet_comm::Communicator;
+use motet_mining::{CancelToken, Checkpoints, Clustering, Control, Progress};
 
 use crate::args::ClusterArgs;
 use crate::error::{CliError, InputError};
 use crate::files::{self, Content, Folder};
-use crate::fit::{Fit, fit};
+use crate::fit::{self, Chosen, fit};
 use crate::interrupt::cancel_on_interrupt;
+use crate::keep::clear;
 use crate::map::{self, Picture};
 use crate::plan::{Plan, Search};
 use crate::processes;
 use crate::progress::Bar;
+use crate::ranked::{Measured, measured};
 use crate::read::{self, LeftOut, OnMissing, Table};
 use crate::report;
 use crate::space::Placed;
 use crate::stdout::print;
-use crate::summary::{Cluster, Missing, Profiled, Scaling, Step, Summary};
+use crate::summary::{Cluster, Missing, Profiled, Step, Summary};
 use crate::text::grouped;
 
 /// The names of the files of `--out`.
@@ -44,13 +47,11 @@ struct Ready {
 /// Any [`CliError`]; then nothing has been written to the folder and to standard output. Of several
 /// processes one has the error of all.
 pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
-    args.results.keep.refuse("points")?;
+    let kept = args.results.keep.kept("points");
     let launched = World::is_one_of_several();
     let spread = args.spread.clone();
     let several = launched || spread.total() > 1;
-    let plan = Plan::of(args, several)
-        .and_then(Plan::for_table)
-        .map_err(CliError::from);
+    let plan = Plan::of(args, several).map_err(CliError::from);
     let (plan, world) = if launched {
         let threads = plan.as_ref().map_or(None, |plan| plan.threads);
         (plan, processes::current(&spread, threads)?)
@@ -79,21 +80,22 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
     } = ready;
     remark(&plan, &left_out);
     let cancel = cancel_on_interrupt();
-    let Some((fit, scaling)) = cluster(&plan, &world, &placed, &cancel)? else {
+    let Some(fit) = cluster(&plan, &world, &placed, kept.as_ref(), &cancel)? else {
         return Ok(());
     };
-    remark(&plan, &constant(&placed, &fit.clustering));
-    let numbers = numbers(&fit.clustering);
-    let labels: Vec<u32> = fit
-        .clustering
+    let clustering = &fit.found.0;
+    remark(&plan, &constant(&placed, clustering));
+    let numbers = numbers(clustering);
+    let labels: Vec<u32> = clustering
         .labels
         .iter()
         .map(|&label| numbers[label as usize])
         .collect();
-    let summary = summarise(&plan, &placed, &fit, scaling, &numbers, &labels);
+    let summary = summarise(&plan, &placed, &fit, &numbers, &labels);
     if let Some(folder) = folder {
         write_files(&folder, &placed, &labels, &summary, &cancel)?;
     }
+    clear(kept)?;
     print(|to| {
         if plan.json {
             report::write_json(to, &summary)
@@ -152,8 +154,9 @@ fn cluster(
     plan: &Plan,
     world: &World,
     placed: &Placed,
+    kept: Option<&Checkpoints>,
     cancel: &CancelToken,
-) -> Result<Option<(Fit, Option<Scaling>)>, CliError> {
+) -> Result<Option<Measured<Chosen<Clustering>>>, CliError> {
     let square = placed.space.square();
     let search = match plan.search {
         Search::Found { t_min, at_most } => Search::Found {
@@ -162,36 +165,17 @@ fn cluster(
         },
         search => search,
     };
-    let run = |world: &World| {
-        let bar = Bar::new(plan.quiet);
-        let show = |now: &Progress| bar.cool(now.done, now.temperature * square, now.clusters);
-        let control = Control {
-            progress: Some(&show),
-            cancel: Some(cancel),
-        };
-        let fit = fit(&placed.points, search, world, &control);
-        bar.clear();
-        fit
+    let bar = Bar::new(plan.quiet);
+    let show = |now: &Progress| bar.cool(now.done, now.temperature * square, now.clusters);
+    let control = Control {
+        progress: Some(&show),
+        cancel: Some(cancel),
     };
-    let parallel = match plan.profile {
-        true => run(&world.clone().profile())?,
-        false => run(world)?,
-    };
-    let Some(parallel) = parallel else {
-        return Ok(None);
-    };
-    // The first process alone: the others have nothing more to do.
-    let single = if plan.scaling {
-        run(&World::threads(1))?
-    } else {
-        None
-    };
-    let Some(single) = single else {
-        return Ok(Some((parallel, None)));
-    };
-    let same = parallel.clustering == single.clustering;
-    let scaling = Scaling::new(parallel.threads, single.seconds, parallel.seconds, same);
-    Ok(Some((parallel, Some(scaling))))
+    let job = async |comm: &Communicator| fit(comm, &placed.points, search, &control, kept).await;
+    let whole = |parts| fit::join(parts, Clustering::join);
+    let found = measured(world, (plan.scaling, plan.profile), job, whole);
+    bar.clear();
+    found
 }
 
 /// The number from 1 that each cluster is called by: the largest is 1.
@@ -208,12 +192,11 @@ fn numbers(clustering: &Clustering) -> Vec<u32> {
 fn summarise(
     plan: &Plan,
     placed: &Placed,
-    fit: &Fit,
-    scaling: Option<Scaling>,
+    fit: &Measured<Chosen<Clustering>>,
     numbers: &[u32],
     labels: &[u32],
 ) -> Summary {
-    let clustering = &fit.clustering;
+    let (clustering, choice) = &fit.found;
     let square = placed.space.square();
     let spreads = placed.space.spreads(clustering);
     let weights = placed.points.weights().map(|weights| {
@@ -254,12 +237,16 @@ fn summarise(
         constant_columns: constant_columns(placed, clustering),
         method: plan.search.method(),
         clusters: table.len(),
+        choice: choice.clone().map(|mut choice| {
+            choice.appear.iter_mut().for_each(|t| *t *= square);
+            choice
+        }),
         inertia: clustering.inertia * square,
         square_unit: placed.space.square_unit(),
         spread_unit: placed.space.spread_unit(),
         run_seconds: fit.seconds,
         threads: fit.threads,
-        scaling,
+        scaling: fit.scaling,
         profile: fit.profile.clone().map(Profiled::from),
         table,
         trace: trace.collect(),

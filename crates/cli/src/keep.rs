@@ -42,7 +42,7 @@ impl KeepArgs {
             Some(_) => Err(OptionError::Conflict {
                 option: "--checkpoint",
                 other,
-                advice: "leave it out: only pairwise clusterings and fits of models have them",
+                advice: "leave it out: only fits of points, pairs and models have them",
             }),
         }
     }

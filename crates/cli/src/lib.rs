@@ -53,6 +53,7 @@ mod keep;
 mod keys;
 mod manual;
 mod map;
+mod mapped;
 mod mixture;
 mod model;
 mod mpi_search;

@@ -20,6 +20,17 @@ pub(crate) enum Values {
     Double(Vec<f64>),
 }
 
+/// Where the numbers of a matrix are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout {
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    /// Bytes of a number.
+    pub(crate) size: usize,
+    /// Where they begin.
+    pub(crate) start: usize,
+}
+
 /// What the header of a file says.
 struct Header {
     rows: usize,
@@ -33,6 +44,32 @@ struct Header {
 /// # Errors
 /// What is wrong with the file, in words.
 pub(crate) fn read(bytes: &[u8]) -> Result<Matrix, String> {
+    let Layout {
+        rows,
+        columns,
+        size,
+        start,
+    } = layout(bytes)?;
+    let data = &bytes[start..];
+    let values = if size == 4 {
+        let numbers = data.as_chunks().0.iter();
+        Values::Single(numbers.map(|bytes| f32::from_le_bytes(*bytes)).collect())
+    } else {
+        let numbers = data.as_chunks().0.iter();
+        Values::Double(numbers.map(|bytes| f64::from_le_bytes(*bytes)).collect())
+    };
+    Ok(Matrix {
+        rows,
+        columns,
+        values,
+    })
+}
+
+/// How a matrix of 4-byte or 8-byte floating-point numbers lies in a file.
+///
+/// # Errors
+/// What is wrong with the file, in words.
+pub(crate) fn layout(bytes: &[u8]) -> Result<Layout, String> {
     let (text, data) = parts(bytes)?;
     let Header {
         rows,
@@ -46,17 +83,11 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Matrix, String> {
             data.len()
         ));
     }
-    let values = if size == 4 {
-        let numbers = data.as_chunks().0.iter();
-        Values::Single(numbers.map(|bytes| f32::from_le_bytes(*bytes)).collect())
-    } else {
-        let numbers = data.as_chunks().0.iter();
-        Values::Double(numbers.map(|bytes| f64::from_le_bytes(*bytes)).collect())
-    };
-    Ok(Matrix {
+    Ok(Layout {
         rows,
         columns,
-        values,
+        size,
+        start: bytes.len() - data.len(),
     })
 }
 

@@ -9,16 +9,18 @@ use std::time::Instant;
 
 use motet::{Current, World};
 use motet_mining::{
-    CancelToken, Checkpoints, Choice, Clusters, Control, Dissimilarities, Pairwise,
-    PairwiseClustering, Progress,
+    CancelToken, Checkpoints, Choice, Control, Dissimilarities, Pairwise, PairwiseClustering,
+    Progress,
 };
 use serde::Serialize;
 
 use crate::args::ClusterArgs;
 use crate::error::{CliError, OptionError};
 use crate::files::Folder;
+use crate::fit::{Chosen, clusters, join};
 use crate::interrupt::cancel_on_interrupt;
 use crate::keep::clear;
+use crate::mapped;
 use crate::pairs::{Aligned, Pairs, align, is_fasta};
 use crate::plan::{Plan, Search};
 use crate::progress::Bar;
@@ -126,7 +128,10 @@ pub(crate) fn run(args: ClusterArgs) -> Result<(), CliError> {
             (Some(out), 0) => Some(Folder::check(out, &write::FILES)?),
             _ => None,
         };
-        let pairs = Pairs::read(file, &pairs_args.align)?;
+        let pairs = match pairs_args.mapped {
+            true => Pairs::Matrix(mapped::pairs(file)?),
+            false => Pairs::read(file, &pairs_args.align)?,
+        };
         check_size(file, pairs.rows(), plan.search)?;
         Ok((folder, pairs))
     };
@@ -212,43 +217,30 @@ fn fit(
     plan: &Plan,
     kept: Option<&Checkpoints>,
     (cancel, quiet): (&CancelToken, bool),
-) -> Result<Option<(PairwiseClustering, Option<Choice>)>, CliError> {
+) -> Result<Option<Chosen<PairwiseClustering>>, CliError> {
     let bar = Bar::new(quiet);
     let show = |now: &Progress| bar.cool(now.done, now.temperature, now.clusters);
     let control = &Control {
         progress: Some(&show),
         cancel: Some(cancel),
     };
-    let mut choice = None;
-    let clusters = match plan.search {
-        Search::Exactly(clusters) | Search::KMeans { clusters, .. } => Clusters::Exactly(clusters),
-        Search::Found { t_min, at_most } => Clusters::Found { t_min, at_most },
-        Search::Chosen { at_most } => {
-            let method = &Pairwise::default();
-            let found = parts(world, true, async |comm| {
-                method.choose(comm, pairs, None, at_most, control).await
-            });
-            let Some(found) = found?.and_then(|mut parts| parts.pop()) else {
-                return Ok(None);
-            };
-            Clusters::Exactly(choice.insert(found).clusters)
-        }
-    };
-    let method = &Pairwise {
-        clusters,
-        ..Pairwise::default()
-    };
-    let found = parts(world, false, async |comm| match kept {
-        Some(kept) => method.fit_kept(comm, pairs, None, control, kept).await,
-        None => method.fit(comm, pairs, None, control).await,
+    let found = parts(world, false, async |comm| {
+        let mut method = Pairwise::default();
+        let choose = async |most| method.choose(comm, pairs, None, most, control).await;
+        let (clusters, choice) = clusters(plan.search, choose).await?;
+        method.clusters = clusters;
+        let found = match kept {
+            Some(kept) => method.fit_kept(comm, pairs, None, control, kept).await?,
+            None => method.fit(comm, pairs, None, control).await?,
+        };
+        Ok((found, choice))
     });
     bar.clear();
-    match found? {
-        None => Ok(None),
-        Some(found) => PairwiseClustering::join(found)
-            .map(|found| Some((found, choice)))
-            .ok_or_else(|| CliError::Run("the parts of the ranks do not fit together".to_owned())),
-    }
+    let whole = |parts| {
+        join(parts, PairwiseClustering::join)
+            .ok_or_else(|| CliError::Run("the parts of the ranks do not fit together".to_owned()))
+    };
+    found?.map(whole).transpose()
 }
 
 /// The summary, and the cluster of each row from 1.

@@ -73,16 +73,6 @@ impl Search {
 }
 
 impl Plan {
-    /// The plan for a table, which does not choose the number of clusters by itself.
-    pub(crate) fn for_table(self) -> Result<Plan, OptionError> {
-        match self.search {
-            Search::Chosen { .. } => Err(OptionError::NoClusters {
-                advice: "give --clusters K, or --t-min T to find it",
-            }),
-            _ => Ok(self),
-        }
-    }
-
     /// Checks the options that can be checked without the data. `several` processes have been, or
     /// will be, started.
     pub(crate) fn of(args: ClusterArgs, several: bool) -> Result<Plan, OptionError> {

@@ -41,6 +41,7 @@ pub(crate) fn draw(placed: &Placed, labels: &[u32], parts: Vec<Part>, subtitle: 
         spread_unit: None,
         run_seconds: 0.0,
         threads: 0,
+        choice: None,
         scaling: None,
         profile: None,
         table: table.collect(),

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::read::OnMissing;
 use crate::summary::{Cluster, Scaling, Summary};
-use crate::text::{decimals, fixed, grouped, significant};
+use crate::text::{chosen, decimals, fixed, grouped, significant};
 
 /// More columns than this make lines that nobody reads.
 const COLUMNS: usize = 8;
@@ -126,6 +126,12 @@ fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
         };
         facts.insert(1, ("missing", text));
     }
+    facts.extend(
+        summary
+            .choice
+            .iter()
+            .map(|choice| ("chosen", chosen(choice))),
+    );
     facts.extend(summary.scaling.iter().flat_map(scaling_facts));
     if !summary.files.is_empty() {
         facts.push(("files", summary.files.join(", ")));

@@ -2,6 +2,7 @@
 //! and the files.
 
 use motet_comm::{Model, Overhead, Profile};
+use motet_mining::Choice;
 use serde::Serialize;
 
 use crate::read::OnMissing;
@@ -35,6 +36,9 @@ pub struct Summary {
     pub method: String,
     /// Their number.
     pub clusters: usize,
+    /// Why so many, if none were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
     /// Sum over the points of weight times squared distance to the centre.
     pub inertia: f64,
     /// The unit of the inertia, the temperatures and the free energies; `None`: the squared unit of

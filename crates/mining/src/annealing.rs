@@ -5,14 +5,26 @@ mod exchange;
 mod phases;
 mod schedule;
 mod search;
+mod settle;
+mod state;
 
+use crate::checkpoint::{Checkpoints, Keeper};
 use crate::finish::finish;
-use crate::lloyd::{Limit, Lloyd};
+use crate::lloyd::Limit;
 use crate::prepare::Prepared;
 use crate::team::Team;
 use crate::{Choice, Clustering, Control, MiningError, ParameterError, Points, Progress};
 use motet_comm::Communicator;
+use phases::Tolerance;
 use schedule::Schedule;
+use state::State;
+
+/// How far the iterations of a choice go at least. Halves that are still on their way together
+/// must not count as clusters.
+const CHOICE: Tolerance = Tolerance {
+    movement: 1e-4,
+    iterations: 1000,
+};
 
 /// How many clusters annealing makes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -134,6 +146,36 @@ impl Annealing {
         points: &Points,
         control: &Control<'_>,
     ) -> Result<Clustering, MiningError> {
+        self.run(comm, points, control, None).await
+    }
+
+    /// As [`fit`](Annealing::fit), with checkpoints after temperatures and during the search. It
+    /// goes on from the one that is there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`fit`](Annealing::fit), and [`MiningError::Checkpoint`].
+    ///
+    /// # Cancellation
+    ///
+    /// As for [`fit`](Annealing::fit); the last checkpoint stays.
+    pub async fn fit_kept(
+        &self,
+        comm: &Communicator,
+        points: &Points,
+        control: &Control<'_>,
+        kept: &Checkpoints,
+    ) -> Result<Clustering, MiningError> {
+        self.run(comm, points, control, Some(kept)).await
+    }
+
+    async fn run(
+        &self,
+        comm: &Communicator,
+        points: &Points,
+        control: &Control<'_>,
+        kept: Option<&Checkpoints>,
+    ) -> Result<Clustering, MiningError> {
         self.check()?;
         let team = Team::new(comm, control);
         let least = match self.clusters {
@@ -141,11 +183,20 @@ impl Annealing {
             Clusters::Found { .. } => 1,
         };
         let prepared = Prepared::new(&team, points, least).await?;
-        let annealed = Schedule::new(self, &team, &prepared).run().await?;
-        let (centres, work) = self.settle(&team, &prepared, annealed.centres).await?;
+        let mut keeper = Keeper::new(comm, kept, self, |digest| digest.points(points));
+        let mut state = match keeper.load().await? {
+            Some(state) => state,
+            None => State::new(&prepared),
+        };
+        Schedule::new(self, &team, &prepared, &mut state)
+            .cool(&mut keeper)
+            .await?;
+        let (centres, work) = self
+            .settle(&team, &prepared, &mut state, &mut keeper)
+            .await?;
         let mut found = finish(&team, &prepared, &centres, Limit::FIXED_POINT).await?;
-        found.cluster_iterations += annealed.cluster_iterations + work;
-        found.trace = annealed.trace;
+        found.cluster_iterations += state.phases.cluster_iterations + work;
+        found.trace = state.trace;
         let weight: f64 = prepared.total;
         team.report(|| Progress {
             temperature: 0.0,
@@ -158,11 +209,29 @@ impl Annealing {
     }
 
     /// How many clusters, from 1 to `at_most`, the points speak for: [`Choice`] has the rule. The
-    /// field `clusters` does not count.
+    /// field `clusters` does not count. Masses count by their roots here, as for pairs and bits,
+    /// and `tolerance` and `iterations` are at least as strict as 10⁻⁴ and 1000.
     ///
     /// # Errors
     ///
     /// As [`Annealing::fit`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use motet_comm::World;
+    /// use motet_mining::{Annealing, Control, Points};
+    ///
+    /// let values = (0..300).map(|i| f64::from(i / 100 * 50) + f64::from(i % 10) * 0.1);
+    /// let points = Points::new(values.collect(), 1)?;
+    /// let method = Annealing::default();
+    /// let choice = World::solo()
+    ///     .run(async |comm| method.choose(&comm, &points, 10, &Control::default()).await)
+    ///     .unwrap()
+    ///     .remove(0);
+    /// assert_eq!(choice.clusters, 3);
+    /// # Ok::<(), motet_mining::DataError>(())
+    /// ```
     pub async fn choose(
         &self,
         comm: &Communicator,
@@ -179,10 +248,17 @@ impl Annealing {
         let prepared = Prepared::new(&team, points, 1).await?;
         let options = Annealing {
             clusters: Clusters::Exactly(prepared.tree.len().min(at_most + 1)),
+            tolerance: self.tolerance.min(CHOICE.movement),
+            iterations: self.iterations.max(CHOICE.iterations),
             ..options
         };
-        let trace = Schedule::new(&options, &team, &prepared).splits().await?;
-        Ok(Choice::of(&trace, at_most))
+        let mut state = State::new(&prepared);
+        state.phases.by_roots = true;
+        Schedule::new(&options, &team, &prepared, &mut state)
+            .until_split()
+            .cool(&mut Keeper::new(comm, None, self, |_| ()))
+            .await?;
+        Ok(Choice::of(&state.trace, at_most))
     }
 
     /// The most clusters there may be.
@@ -190,36 +266,6 @@ impl Annealing {
         match self.clusters {
             Clusters::Exactly(most) | Clusters::Found { at_most: most, .. } => most,
         }
-    }
-
-    /// Temperature zero: K-means to its fixed point on all points, then the search. Gives back the
-    /// centres and the work done.
-    async fn settle(
-        &self,
-        team: &Team<'_>,
-        prepared: &Prepared<'_>,
-        mut centres: Vec<f64>,
-    ) -> Result<(Vec<f64>, u64), MiningError> {
-        let mut lloyd = Lloyd::new(team, &prepared.blocks, prepared.tree.dim);
-        if let Clusters::Exactly(clusters) = self.clusters {
-            while centres.len() < clusters * prepared.tree.dim {
-                let far = lloyd.farthest(&centres).await?;
-                centres.extend(far);
-            }
-        }
-        let (mut best, _) = lloyd.run(&mut centres, Limit::FIXED_POINT).await?;
-        if self.search == 0 || centres.len() == prepared.tree.dim || best.inertia() == 0.0 {
-            return Ok((centres, lloyd.cluster_iterations));
-        }
-        let (mut trial, work) =
-            search::search(self, team, prepared, &centres, best.inertia()).await?;
-        let (found, _) = lloyd.run(&mut trial, Limit::FIXED_POINT).await?;
-        if found.inertia() < best.inertia() {
-            (best, centres) = (found, trial);
-        }
-        let passes = exchange::exchange(team, prepared, &mut centres, &best).await?;
-        let passes = passes * centres.len() / prepared.tree.dim;
-        Ok((centres, lloyd.cluster_iterations + work + passes as u64))
     }
 
     fn check(&self) -> Result<(), ParameterError> {

@@ -85,7 +85,9 @@ impl Choice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BitAnnealing, Bits, Control, Dissimilarities, MiningError, Pairwise};
+    use crate::{
+        Annealing, BitAnnealing, Bits, Control, Dissimilarities, MiningError, Pairwise, Points,
+    };
     use motet_comm::World;
 
     fn steps(numbers: &[(f64, usize)]) -> Vec<TraceStep> {
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn sem_g629_four_heaps_are_four_on_any_number_of_ranks() {
+    fn sem_g629_sem_g960_four_heaps_are_four_on_any_number_of_ranks() {
         let rows = heaps(400, 2.0);
         let square = |a: &[f64; 2], b: &[f64; 2]| {
             (a[0] - b[0]) * (a[0] - b[0]) + (a[1] - b[1]) * (a[1] - b[1])
@@ -161,8 +163,9 @@ mod tests {
             family ^ (1 << (i * 7 % 64)) ^ (1 << (i * 29 % 61))
         });
         let bits = Bits::new(words.collect(), 64).unwrap();
+        let points = Points::new(rows.concat(), 2).unwrap();
         let mut first = None;
-        for ranks in [1, 3] {
+        for ranks in [1, 2, 3] {
             let control = Control::default();
             let run = World::threads(ranks).run(async |comm| {
                 let pairs = Pairwise::default()
@@ -171,12 +174,15 @@ mod tests {
                 let bits = BitAnnealing::default()
                     .choose(&comm, &bits, 9, &control)
                     .await?;
-                Ok::<_, MiningError>([pairs, bits])
+                let points = Annealing::default()
+                    .choose(&comm, &points, 9, &control)
+                    .await?;
+                Ok::<_, MiningError>([pairs, bits, points])
             });
             let found = run.unwrap().remove(0);
             assert_eq!(
                 found.clone().map(|choice| choice.clusters),
-                [4, 4],
+                [4, 4, 4],
                 "{found:?}"
             );
             assert_eq!(*first.get_or_insert(found.clone()), found, "{ranks} ranks");

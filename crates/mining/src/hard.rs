@@ -9,6 +9,7 @@ use crate::team::Team;
 use crate::tiles::Tiles;
 pub(crate) use kernel::Scratch;
 use kernel::{Labels, Sums};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Centres as the kernels read them.
@@ -21,7 +22,7 @@ pub(crate) struct Centres<'a> {
 }
 
 /// What one pass over the data gives, per centre.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Assignment {
     /// Σ w.
     pub(crate) masses: Vec<f64>,

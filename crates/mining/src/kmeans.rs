@@ -2,12 +2,14 @@
 
 mod start;
 
+use crate::checkpoint::{Checkpoints, Keeper};
 use crate::finish::finish;
-use crate::lloyd::{Limit, Lloyd};
+use crate::lloyd::{Limit, Lloyd, Walk};
 use crate::prepare::Prepared;
 use crate::team::Team;
 use crate::{Clustering, Control, MiningError, ParameterError, Points, Progress};
 use motet_comm::Communicator;
+use serde::{Deserialize, Serialize};
 pub(crate) use start::Dice;
 
 /// How K-means chooses its first centres.
@@ -71,6 +73,15 @@ impl Default for KMeans {
     }
 }
 
+/// Where a run is: the best start that has ended, and the one under way.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct State {
+    restart: usize,
+    best: Option<(f64, Vec<f64>)>,
+    under_way: Option<Walk>,
+    cluster_iterations: u64,
+}
+
 impl KMeans {
     /// Clusters the points; all ranks of `comm` call it with the same points and parameters.
     ///
@@ -94,6 +105,36 @@ impl KMeans {
         points: &Points,
         control: &Control<'_>,
     ) -> Result<Clustering, MiningError> {
+        self.run(comm, points, control, None).await
+    }
+
+    /// As [`fit`](KMeans::fit), with checkpoints after steps. It goes on from the one that is
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`fit`](KMeans::fit), and [`MiningError::Checkpoint`].
+    ///
+    /// # Cancellation
+    ///
+    /// As for [`fit`](KMeans::fit); the last checkpoint stays.
+    pub async fn fit_kept(
+        &self,
+        comm: &Communicator,
+        points: &Points,
+        control: &Control<'_>,
+        kept: &Checkpoints,
+    ) -> Result<Clustering, MiningError> {
+        self.run(comm, points, control, Some(kept)).await
+    }
+
+    async fn run(
+        &self,
+        comm: &Communicator,
+        points: &Points,
+        control: &Control<'_>,
+        kept: Option<&Checkpoints>,
+    ) -> Result<Clustering, MiningError> {
         self.check()?;
         let team = Team::new(comm, control);
         let prepared = Prepared::new(&team, points, self.clusters).await?;
@@ -103,32 +144,68 @@ impl KMeans {
             ..Limit::FIXED_POINT
         };
         let mut lloyd = Lloyd::new(&team, &prepared.blocks, points.dim());
-        let mut best: Option<(f64, Vec<f64>)> = None;
-        for restart in 0..self.restarts {
-            let mut dice = Dice::new(self.seed, restart);
-            let mut centres = match self.init {
-                Init::PlusPlus => {
-                    start::plus_plus(&team, &prepared, self.clusters, &mut dice).await?
-                }
-                Init::Random => start::random(&prepared, self.clusters, &mut dice),
-            };
-            let inertia = lloyd.run(&mut centres, limit).await?.0.inertia();
-            if best.as_ref().is_none_or(|best| inertia < best.0) {
-                best = Some((inertia, centres));
+        let mut keeper = Keeper::new(comm, kept, self, |digest| digest.points(points));
+        let mut state: State = keeper.load().await?.unwrap_or_default();
+        lloyd.cluster_iterations = state.cluster_iterations;
+        while state.restart < self.restarts {
+            let (inertia, centres) = self
+                .descend(&prepared, &mut lloyd, limit, &mut state, &mut keeper)
+                .await?;
+            if state.best.as_ref().is_none_or(|best| inertia < best.0) {
+                state.best = Some((inertia, centres));
             }
-            let best = best.as_ref().map_or(inertia, |best| best.0);
+            let best = state.best.as_ref().map_or(inertia, |best| best.0);
+            state.restart += 1;
             team.report(|| Progress {
                 temperature: 0.0,
                 clusters: self.clusters,
                 target: self.clusters,
                 free_energy: prepared.frame.square(best),
-                done: (restart + 1) as f64 / self.restarts as f64,
+                done: state.restart as f64 / self.restarts as f64,
             });
+            state.cluster_iterations = lloyd.cluster_iterations;
+            let last = state.restart == self.restarts;
+            keeper.save(last, &state).await?;
         }
-        let (_, centres) = best.unwrap_or_default();
+        let (_, centres) = state.best.unwrap_or_default();
         let mut found = finish(&team, &prepared, &centres, limit).await?;
         found.cluster_iterations += lloyd.cluster_iterations;
         Ok(found)
+    }
+
+    /// Lloyd's iteration from one start, or on from where it is; the inertia and the centres.
+    async fn descend(
+        &self,
+        prepared: &Prepared<'_>,
+        lloyd: &mut Lloyd<'_>,
+        limit: Limit,
+        state: &mut State,
+        keeper: &mut Keeper<'_>,
+    ) -> Result<(f64, Vec<f64>), MiningError> {
+        let mut walk = match state.under_way.take() {
+            Some(walk) => walk,
+            None => {
+                let mut dice = Dice::new(self.seed, state.restart);
+                let clusters = self.clusters;
+                Walk::new(match self.init {
+                    Init::PlusPlus => {
+                        start::plus_plus(lloyd.team, prepared, clusters, &mut dice).await?
+                    }
+                    Init::Random => start::random(prepared, clusters, &mut dice),
+                })
+            }
+        };
+        loop {
+            if let Some(assignment) = lloyd.step(&mut walk, limit).await? {
+                return Ok((assignment.inertia(), walk.centres));
+            }
+            if keeper.is_on() {
+                state.cluster_iterations = lloyd.cluster_iterations;
+                state.under_way = Some(walk.clone());
+                keeper.save(false, state).await?;
+                state.under_way = None;
+            }
+        }
     }
 
     fn check(&self) -> Result<(), ParameterError> {
@@ -149,5 +226,61 @@ impl KMeans {
             });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motet_comm::World;
+    use std::time::Duration;
+
+    #[test]
+    fn sem_g962_a_start_that_was_stopped_at_any_step_goes_on_to_the_same_bits() {
+        let value = |i: i32| f64::from(i * i * 31 % 1009 + i % 7 * 900);
+        let points = Points::new((0..600).map(value).collect(), 2).unwrap();
+        let method = KMeans {
+            clusters: 7,
+            restarts: 2,
+            ..KMeans::default()
+        };
+        let control = Control::default();
+        let whole = World::threads(2)
+            .run(async |comm| method.fit(&comm, &points, &control).await)
+            .unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let kept = Checkpoints::new(folder.path(), "start").every(Duration::ZERO);
+        let mut ended = false;
+        for steps in 1..200 {
+            let stop = async |comm: &Communicator| {
+                let team = Team::new(comm, &control);
+                let prepared = Prepared::new(&team, &points, 7).await?;
+                let mut lloyd = Lloyd::new(&team, &prepared.blocks, 2);
+                let first = start::plus_plus(&team, &prepared, 7, &mut Dice::new(0, 0)).await?;
+                let (mut walk, mut ended) = (Walk::new(first), false);
+                for _ in 0..steps {
+                    ended |= lloyd.step(&mut walk, Limit::FIXED_POINT).await?.is_some();
+                }
+                let state = State {
+                    under_way: Some(walk),
+                    cluster_iterations: lloyd.cluster_iterations,
+                    ..State::default()
+                };
+                let digest = |digest: &mut crate::checkpoint::Digest| digest.points(&points);
+                let mut keeper = Keeper::new(comm, Some(&kept), &method, digest);
+                keeper.save(true, &state).await?;
+                Ok::<_, MiningError>(ended)
+            };
+            ended = World::solo().run(async |comm| stop(&comm).await).unwrap()[0];
+            if ended {
+                assert!(steps > 4, "{steps} steps are too few");
+                break;
+            }
+            let on = World::threads(2)
+                .run(async |comm| method.fit_kept(&comm, &points, &control, &kept).await);
+            assert_eq!(on.unwrap(), whole, "{steps} steps");
+            kept.clear().unwrap();
+        }
+        assert!(ended);
     }
 }

@@ -22,7 +22,7 @@
 //! |---|---|
 //! | K is known | [`Annealing`] with [`Clusters::Exactly`] |
 //! | K is not known, a scale is | [`Annealing`] with [`Clusters::Found`] |
-//! | neither is known, of pairs or bits | [`Pairwise::choose`], [`BitAnnealing::choose`] |
+//! | neither is known | [`Annealing::choose`], [`Pairwise::choose`], [`BitAnnealing::choose`] |
 //! | a baseline, or random restarts | [`KMeans`] |
 //! | places on the Earth | [`sphere`], then either |
 //! | columns of mixed units | [`Points::standardised`], then either |
@@ -125,7 +125,7 @@ pub use kmeans::{Init, KMeans};
 pub use mixture::{
     Covariance, Criterion, Mixture, MixtureLabels, MixtureModel, MixtureStart, MixtureTried,
 };
-pub use pairwise::{Dissimilarities, Pairwise, PairwiseClustering, PairwiseSplit};
+pub use pairwise::{Dissimilarities, Floats, Pairwise, PairwiseClustering, PairwiseSplit};
 pub use points::Points;
 pub use scaling::{Scaled, Scaling, ScalingMethod, ScalingStep};
 pub use sequences::{Alphabet, Sequences};

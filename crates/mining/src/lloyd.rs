@@ -7,6 +7,7 @@ use crate::MiningError;
 use crate::blocks::Blocks;
 use crate::hard::{Assignment, Centres, Scratch};
 use crate::team::Team;
+use serde::{Deserialize, Serialize};
 
 /// Lloyd's iteration on some rows.
 #[derive(Debug)]
@@ -17,6 +18,27 @@ pub(crate) struct Lloyd<'a> {
     pub(crate) scratch: Scratch,
     /// Steps times clusters since the start.
     pub(crate) cluster_iterations: u64,
+}
+
+/// Where a run is.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Walk {
+    pub(crate) centres: Vec<f64>,
+    least: f64,
+    stalled: usize,
+    steps: usize,
+}
+
+impl Walk {
+    /// The start of a run.
+    pub(crate) fn new(centres: Vec<f64>) -> Walk {
+        Walk {
+            centres,
+            least: f64::INFINITY,
+            stalled: 0,
+            steps: 0,
+        }
+    }
 }
 
 /// Steps that may pass without a fall of the inertia.
@@ -95,26 +117,38 @@ impl<'a> Lloyd<'a> {
         centres: &mut [f64],
         limit: Limit,
     ) -> Result<(Assignment, usize), MiningError> {
-        let (mut least, mut stalled) = (f64::INFINITY, 0);
-        for step in 1.. {
-            let assignment = self.assign::<false>(centres).await?;
-            if let Some(empty) = assignment.masses.iter().position(|&mass| mass == 0.0) {
-                let far = self.farthest(centres).await?;
-                centres[empty * self.dim..][..self.dim].copy_from_slice(&far);
-                (least, stalled) = (f64::INFINITY, 0);
-                continue;
-            }
-            let inertia = assignment.inertia();
-            let moved = self.move_to_means(centres, &assignment);
-            let hopeless = limit.is_hopeless(inertia, least - inertia);
-            stalled = if inertia < least { 0 } else { stalled + 1 };
-            least = least.min(inertia);
-            let still = moved <= limit.movement || stalled >= STALLED;
-            if still || hopeless || step >= limit.iterations {
-                return Ok((assignment, step));
+        let mut walk = Walk::new(centres.to_vec());
+        loop {
+            if let Some(assignment) = self.step(&mut walk, limit).await? {
+                centres.copy_from_slice(&walk.centres);
+                return Ok((assignment, walk.steps));
             }
         }
-        unreachable!("the steps are endless")
+    }
+
+    /// One step of a run; the assignment if it was the last.
+    pub(crate) async fn step(
+        &mut self,
+        walk: &mut Walk,
+        limit: Limit,
+    ) -> Result<Option<Assignment>, MiningError> {
+        walk.steps += 1;
+        let assignment = self.assign::<false>(&walk.centres).await?;
+        if let Some(empty) = assignment.masses.iter().position(|&mass| mass == 0.0) {
+            let far = self.farthest(&walk.centres).await?;
+            walk.centres[empty * self.dim..][..self.dim].copy_from_slice(&far);
+            (walk.least, walk.stalled) = (f64::INFINITY, 0);
+            return Ok(None);
+        }
+        let inertia = assignment.inertia();
+        let moved = self.move_to_means(&mut walk.centres, &assignment);
+        let hopeless = limit.is_hopeless(inertia, walk.least - inertia);
+        let lower = inertia < walk.least;
+        walk.stalled = if lower { 0 } else { walk.stalled + 1 };
+        walk.least = walk.least.min(inertia);
+        let still = moved <= limit.movement || walk.stalled >= STALLED;
+        let end = still || hopeless || walk.steps >= limit.iterations;
+        Ok(end.then_some(assignment))
     }
 
     /// Moves every centre to the mean of its points; gives back the largest change of a

@@ -15,18 +15,21 @@ mod field;
 mod found;
 mod freeze;
 mod kernel;
+mod lent;
 #[cfg(test)]
 mod tests;
+mod weights;
 
 use crate::checkpoint::{Checkpoints, Keeper};
 use crate::team::Team;
 use crate::{Clusters, Control, MiningError, ParameterError};
-use dissimilarities::normalised;
 use field::Field;
 use motet_comm::Communicator;
+use weights::normalised;
 
 pub use dissimilarities::Dissimilarities;
 pub use found::{PairwiseClustering, PairwiseSplit};
+pub use lent::Floats;
 
 /// Clustering by deterministic annealing where only dissimilarities of pairs are known.
 ///

@@ -90,6 +90,7 @@ fn picture(summary: &ScaleSummary, labels: &[u32]) -> String {
         spread_unit: None,
         run_seconds: summary.seconds,
         threads: summary.threads,
+        choice: None,
         scaling: None,
         profile: None,
         table: clusters,

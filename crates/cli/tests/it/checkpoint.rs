@@ -90,6 +90,32 @@ fn sem_g663_a_killed_run_goes_on_to_the_same_bits() {
     goes_on("pairwise", PAIRWISE, &pairs(210), &[0, 30]);
 }
 
+/// Rows of two columns, in groups as wide as they are apart.
+fn table(rows: i32) -> String {
+    let row = |i: i32| {
+        let at = |by: i32| (i * by % 1009) + (i % 13) * by % 7 * 150;
+        format!("{},{}\n", at(37), at(271))
+    };
+    "x,y\n".to_owned() + &(0..rows).map(row).collect::<String>()
+}
+
+const POINTS: &str = "cluster in.csv -k 11";
+const KMEANS: &str = "cluster in.csv -k 16 --method kmeans --restarts 3";
+
+#[test]
+fn sem_g963_clusterings_of_points_that_are_killed_go_on_to_the_same_bits() {
+    goes_on("points", POINTS, &table(1500), &[0, 30]);
+    goes_on("kmeans", KMEANS, &table(1500), &[0, 30]);
+}
+
+#[test]
+#[ignore = "takes minutes; `cargo xtask deep` runs it"]
+fn deep_sem_g963_clusterings_of_points_killed_at_many_moments_go_on_to_the_same_bits() {
+    let delays = [0, 5, 10, 20, 40, 80, 160, 320];
+    goes_on("points", POINTS, &table(9000), &delays);
+    goes_on("kmeans", KMEANS, &table(9000), &delays);
+}
+
 #[test]
 #[ignore = "takes minutes; `cargo xtask deep` runs it"]
 fn deep_sem_g663_a_run_killed_at_many_moments_goes_on_to_the_same_bits() {
@@ -120,10 +146,10 @@ fn sem_g664_a_checkpoint_of_other_data_or_options_is_refused() {
     place
         .run(&format!("{PAIRWISE} {kept}"))
         .refusal(&["damaged", "remove it"]);
-    place.write("points.csv", "x\n1\n2\n");
+    place.write("bits.txt", "0110\n0011\n");
     place
-        .run(&format!("cluster points.csv -k 1 {kept}"))
-        .refusal(&["does not go with points"]);
+        .run(&format!("cluster bits.txt --bits -k 1 {kept}"))
+        .refusal(&["does not go with --bits"]);
     place
         .run(&format!("{PAIRWISE} --checkpoint in.csv"))
         .refusal(&["in.csv"]);

@@ -242,10 +242,6 @@ fn sem_g42_an_open_quotation_mark_and_bare_carriage_returns() {
 #[test]
 fn sem_g42_numbers_of_clusters_that_cannot_be() {
     refuses_options(
-        "",
-        &["number of clusters is missing", "--clusters K", "--t-min T"],
-    );
-    refuses_options(
         "--method kmeans",
         &["number of clusters is missing", "give --clusters K"],
     );
@@ -272,7 +268,6 @@ fn sem_g42_temperatures_that_cannot_be() {
     }
     refuses_options("--t-min 1 --at-most 0", &["--at-most is 0", "1 or more"]);
     refuses_options("--clusters 2 --at-most 3", &["--at-most", "cannot be used"]);
-    refuses_options("--at-most 3", &["--t-min"]);
     refuses_options(
         "--t-min 1 --clusters 2",
         &["--clusters", "--t-min", "cannot be used"],

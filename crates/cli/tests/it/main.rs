@@ -5,6 +5,7 @@ mod bench;
 mod bits;
 mod cancel;
 mod checkpoint;
+mod chosen;
 mod doctor;
 mod errors;
 mod flow;
@@ -12,6 +13,7 @@ mod help;
 mod input;
 #[cfg(target_os = "linux")]
 mod job;
+mod mapped;
 mod models;
 mod output;
 mod pairs;

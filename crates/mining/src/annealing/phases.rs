@@ -6,6 +6,7 @@ use crate::soft::{Expectation, Model, Scratch};
 use crate::team::Team;
 
 use super::axes;
+use serde::{Deserialize, Serialize};
 
 /// Directions followed per cluster.
 const AXES: usize = 3;
@@ -13,7 +14,7 @@ const AXES: usize = 3;
 const AXIS_PASSES: usize = 6;
 
 /// One cluster.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Cluster {
     pub(super) mass: f64,
     pub(super) centre: Vec<f64>,
@@ -26,18 +27,22 @@ pub(super) struct Cluster {
 }
 
 /// All clusters at one temperature. Every rank holds the same.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Phases {
     pub(super) dim: usize,
     /// In inner units.
     pub(super) temperature: f64,
     pub(super) clusters: Vec<Cluster>,
+    /// Masses count by their roots in the shares, as they do for pairs and bits. Where they count
+    /// whole, a wide heap is soon many clusters.
+    pub(super) by_roots: bool,
     pub(super) free_energy: f64,
     pub(super) softness: f64,
     /// Expectation steps at this temperature.
     pub(super) iterations: usize,
     /// Expectation steps times clusters, over the run.
     pub(super) cluster_iterations: u64,
+    #[serde(skip)]
     scratch: Scratch,
 }
 
@@ -63,6 +68,7 @@ impl Phases {
                 variance: 0.0,
                 settled: false,
             }],
+            by_roots: false,
             free_energy: 0.0,
             softness: 0.0,
             iterations: 0,
@@ -134,7 +140,9 @@ impl Phases {
     }
 
     fn model(&self) -> Model<'static> {
-        let centres = self.clusters.iter().map(|c| (c.mass, c.centre.as_slice()));
+        let weight = |mass: f64| if self.by_roots { mass.sqrt() } else { mass };
+        let centres = self.clusters.iter();
+        let centres = centres.map(|c| (weight(c.mass), c.centre.as_slice()));
         Model::new(self.dim, self.temperature, centres)
     }
 

@@ -15,12 +15,13 @@
 
 use super::Annealing;
 use super::phases::{Phases, Tolerance};
-use crate::MiningError;
+use super::state::{Searched, Stage, State};
 use crate::blocks::Blocks;
-use crate::hard::Assignment;
+use crate::checkpoint::Keeper;
 use crate::lloyd::{Limit, Lloyd};
 use crate::prepare::Prepared;
 use crate::team::Team;
+use crate::{MiningError, Progress};
 
 /// The variance of a cell of the summary is below the mean squared distance by this factor.
 const GRAIN: f64 = 100.0;
@@ -36,30 +37,34 @@ const ROUNDING: f64 = 1e-9;
 /// Shares at this part of the inertia are as good as hard.
 const COLD: f64 = 1e-9;
 
-struct Search<'a> {
+struct Search<'a, 'k> {
     team: &'a Team<'a>,
     blocks: &'a Blocks,
+    prepared: &'a Prepared<'a>,
     dim: usize,
     lloyd: Lloyd<'a>,
-    centres: Vec<f64>,
-    best: Assignment,
-    work: u64,
+    now: Searched,
+    state: &'a mut State,
+    keeper: &'a mut Keeper<'k>,
 }
 
-/// Looks for centres of lower inertia than `centres`, whose inertia is given; gives back what it
-/// found and the work done.
+/// Looks for centres of lower inertia than those that are settled, or goes on looking; gives back
+/// what it found and the work done.
 pub(super) async fn search(
     options: &Annealing,
     team: &Team<'_>,
     prepared: &Prepared<'_>,
-    centres: &[f64],
-    inertia: f64,
+    state: &mut State,
+    keeper: &mut Keeper<'_>,
 ) -> Result<(Vec<f64>, u64), MiningError> {
+    let Some(settled) = &state.settled else {
+        unreachable!("a search begins at a fixed point");
+    };
     let tree = &prepared.tree;
-    let summary = tree.summary(inertia / GRAIN);
+    let summary = tree.summary(settled.best.inertia() / GRAIN);
     let coarse;
     // Few rows would leave clusters without any.
-    let enough = 4 * (centres.len() / tree.dim + DEPTH);
+    let enough = 4 * (settled.centres.len() / tree.dim + DEPTH);
     let blocks = if (enough..tree.len() / 4 * 3).contains(&summary.len()) {
         coarse = Blocks::new(team, tree.dim, summary.len(), |row| summary[row]);
         &coarse
@@ -67,55 +72,106 @@ pub(super) async fn search(
         &prepared.blocks
     };
     let mut lloyd = Lloyd::new(team, blocks, tree.dim);
-    let mut centres = centres.to_vec();
-    let (best, _) = lloyd.run(&mut centres, Limit::FIXED_POINT).await?;
-    let mut search = Search {
+    let now = match settled.searched.clone() {
+        Some(now) => now,
+        None => {
+            let mut centres = settled.centres.clone();
+            let (best, _) = lloyd.run(&mut centres, Limit::FIXED_POINT).await?;
+            let clusters = centres.len() / tree.dim;
+            let spare = blocks.rows().saturating_sub(clusters);
+            Searched {
+                stage: Stage::Breathe(DEPTH.min(clusters - 1).min(spare)),
+                centres,
+                best,
+                work: 0,
+                cluster_iterations: lloyd.cluster_iterations,
+            }
+        }
+    };
+    lloyd.cluster_iterations = now.cluster_iterations;
+    let search = Search {
         team,
         blocks,
+        prepared,
         dim: tree.dim,
         lloyd,
-        centres,
-        best,
-        work: 0,
+        now,
+        state,
+        keeper,
     };
-    search.breathe().await?;
-    search.swap(options.search).await?;
-    search.reheat(options).await?;
-    Ok((
-        search.centres,
-        search.work + search.lloyd.cluster_iterations,
-    ))
+    search.run(options).await
 }
 
-impl Search<'_> {
+impl Search<'_, '_> {
+    async fn run(mut self, options: &Annealing) -> Result<(Vec<f64>, u64), MiningError> {
+        if let Stage::Breathe(depth) = self.now.stage {
+            self.breathe(depth).await?;
+            self.keep(Stage::Swap).await?;
+        }
+        if self.now.stage == Stage::Swap {
+            self.swap(options.search).await?;
+            self.keep(Stage::Reheat(0)).await?;
+        }
+        if let Stage::Reheat(first) = self.now.stage {
+            self.reheat(first, options).await?;
+        }
+        let work = self.now.work + self.lloyd.cluster_iterations;
+        Ok((self.now.centres, work))
+    }
+
+    /// Goes on to `stage`: tells the caller, and keeps a checkpoint.
+    async fn keep(&mut self, stage: Stage) -> Result<(), MiningError> {
+        self.now.stage = stage;
+        let done = match stage {
+            Stage::Breathe(depth) => (DEPTH - depth) as f64 / DEPTH as f64 / 3.0,
+            Stage::Swap => 1.0 / 3.0,
+            Stage::Reheat(step) => 2.0 / 3.0 + f64::from(step) / f64::from(REHEAT.1) / 3.0,
+        };
+        // Cooling is nine tenths.
+        self.state.done = self.state.done.max(0.9 + 0.1 * done);
+        self.team.report(|| Progress {
+            temperature: 0.0,
+            clusters: self.clusters(),
+            target: self.clusters(),
+            free_energy: self.prepared.frame.square(self.now.best.inertia()),
+            done: self.state.done,
+        });
+        if self.keeper.is_on() {
+            self.now.cluster_iterations = self.lloyd.cluster_iterations;
+            if let Some(settled) = &mut self.state.settled {
+                settled.searched = Some(self.now.clone());
+            }
+            self.keeper.save(false, self.state).await?;
+        }
+        Ok(())
+    }
+
     fn clusters(&self) -> usize {
-        self.centres.len() / self.dim
+        self.now.centres.len() / self.dim
     }
 
     /// The clusters with their leading directions.
     async fn phases(&mut self) -> Result<Phases, MiningError> {
-        let cold = self.best.inertia() * COLD;
-        let mut phases = Phases::hard(self.dim, &self.centres, &self.best.masses, cold);
+        let cold = self.now.best.inertia() * COLD;
+        let mut phases = Phases::hard(self.dim, &self.now.centres, &self.now.best.masses, cold);
         phases.measure(self.team, self.blocks).await?;
-        self.work += phases.cluster_iterations;
+        self.now.work += phases.cluster_iterations;
         Ok(phases)
     }
 
     /// Settles a trial and keeps it if it is better.
     async fn accept(&mut self, mut trial: Vec<f64>) -> Result<bool, MiningError> {
-        let target = self.best.inertia() * (1.0 - ROUNDING);
+        let target = self.now.best.inertia() * (1.0 - ROUNDING);
         let (found, _) = self.lloyd.run(&mut trial, Limit::below(target)).await?;
         let better = found.inertia() < target;
         if better {
-            (self.best, self.centres) = (found, trial);
+            (self.now.best, self.now.centres) = (found, trial);
         }
         Ok(better)
     }
 
-    async fn breathe(&mut self) -> Result<(), MiningError> {
-        let spare = self.blocks.rows().saturating_sub(self.clusters());
-        let mut depth = DEPTH.min(self.clusters() - 1).min(spare);
-        while depth > 0 && self.best.inertia() > 0.0 {
+    async fn breathe(&mut self, mut depth: usize) -> Result<(), MiningError> {
+        while depth > 0 && self.now.best.inertia() > 0.0 {
             let phases = self.phases().await?;
             let mut order: Vec<usize> = (0..self.clusters()).collect();
             order.sort_by(|&a, &b| {
@@ -124,12 +180,12 @@ impl Search<'_> {
                     .total_cmp(&phases.excess(a))
                     .then(a.cmp(&b))
             });
-            let mut trial = self.centres.clone();
+            let mut trial = self.now.centres.clone();
             for &k in &order[..depth] {
                 phases.split_at_zero(k, &mut trial);
             }
             self.lloyd.run(&mut trial, Limit::FIXED_POINT).await?;
-            while trial.len() > self.centres.len() {
+            while trial.len() > self.now.centres.len() {
                 let losses = self.lloyd.assign::<true>(&trial).await?.losses;
                 let least = (0..losses.len()).min_by(|&a, &b| losses[a].total_cmp(&losses[b]));
                 let start = least.unwrap_or(0) * self.dim;
@@ -138,6 +194,7 @@ impl Search<'_> {
             if !self.accept(trial).await? {
                 depth -= 1;
             }
+            self.keep(Stage::Breathe(depth)).await?;
         }
         Ok(())
     }
@@ -145,9 +202,9 @@ impl Search<'_> {
     /// Swaps until `most` swaps in a row have failed, or all.
     async fn swap(&mut self, most: usize) -> Result<(), MiningError> {
         let clusters = self.clusters();
-        'improved: while self.best.inertia() > 0.0 {
+        'improved: while self.now.best.inertia() > 0.0 {
             let phases = self.phases().await?;
-            let losses = self.lloyd.assign::<true>(&self.centres).await?.losses;
+            let losses = self.lloyd.assign::<true>(&self.now.centres).await?.losses;
             let promise = |i: usize, j: usize| SAVED * phases.excess(i) - losses[j];
             let mut pairs: Vec<(f64, usize, usize)> = (0..clusters * clusters)
                 .map(|pair| (pair / clusters, pair % clusters))
@@ -156,10 +213,11 @@ impl Search<'_> {
                 .collect();
             pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
             for &(_, split, left_out) in pairs.iter().take(most) {
-                let mut trial = self.centres.clone();
+                let mut trial = self.now.centres.clone();
                 phases.split_at_zero(split, &mut trial);
                 trial.drain(left_out * self.dim..(left_out + 1) * self.dim);
                 if self.accept(trial).await? {
+                    self.keep(Stage::Swap).await?;
                     continue 'improved;
                 }
             }
@@ -168,28 +226,35 @@ impl Search<'_> {
         Ok(())
     }
 
-    async fn reheat(&mut self, options: &Annealing) -> Result<(), MiningError> {
+    async fn reheat(&mut self, first: i32, options: &Annealing) -> Result<(), MiningError> {
         let tolerance = Tolerance {
             movement: options.tolerance,
             iterations: options.iterations,
         };
-        for step in 0..REHEAT.1 {
+        for step in first..REHEAT.1 {
             // At first twice the mean variance per column: about where clusters become unstable.
-            let mut temperature = 2.0 * self.best.inertia() / self.dim as f64 * REHEAT.0.powi(step);
+            let mut temperature =
+                2.0 * self.now.best.inertia() / self.dim as f64 * REHEAT.0.powi(step);
             if temperature == 0.0 {
                 break;
             }
-            let mut phases = Phases::hard(self.dim, &self.centres, &self.best.masses, temperature);
+            let mut phases = Phases::hard(
+                self.dim,
+                &self.now.centres,
+                &self.now.best.masses,
+                temperature,
+            );
             phases.converge(self.team, self.blocks, tolerance).await?;
             while phases.softness >= options.softness {
                 temperature *= options.cooling;
                 phases.set_temperature(temperature);
                 phases.converge(self.team, self.blocks, tolerance).await?;
             }
-            self.work += phases.cluster_iterations;
+            self.now.work += phases.cluster_iterations;
             if phases.len() == self.clusters() {
                 self.accept(phases.centres()).await?;
             }
+            self.keep(Stage::Reheat(step + 1)).await?;
         }
         Ok(())
     }

@@ -292,7 +292,7 @@ impl DataError {
             }
             DataError::Asymmetric { row, column } => write!(
                 f,
-                "the codes of ({row}, {column}) and ({column}, {row}) differ: give one for both"
+                "the values of ({row}, {column}) and ({column}, {row}) differ: give one for both"
             ),
             DataError::Scale { scale } => {
                 write!(f, "the scale is {scale}: it must be positive and finite")

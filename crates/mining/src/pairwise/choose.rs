@@ -1,7 +1,7 @@
 //! How many clusters there are to be.
 
-use super::dissimilarities::normalised;
 use super::field::Field;
+use super::weights::normalised;
 use super::{Dissimilarities, Pairwise};
 use crate::checkpoint::Keeper;
 use crate::team::Team;

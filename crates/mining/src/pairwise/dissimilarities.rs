@@ -1,5 +1,6 @@
 //! The dissimilarities of all pairs of rows.
 
+use super::lent::{Floats, Lent, check_one};
 use crate::DataError;
 use std::fmt;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ enum Storage {
     Single(Vec<f32>),
     Codes { codes: Vec<u16>, scale: f64 },
     Computed(MakeRow),
+    Lent(Lent),
 }
 
 /// Dissimilarities of all pairs of some rows, checked once: no value is negative or infinite,
@@ -180,6 +182,38 @@ impl Dissimilarities {
         })
     }
 
+    /// Numbers that stay where they lie, as in a mapped file: rows of `rows` numbers, row after
+    /// row. They must not change. All of them are checked here, at the price of three passes.
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Dissimilarities::new), and [`DataError::Asymmetric`] where D(i, j) and
+    /// D(j, i) differ.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use motet_mining::{DataError, Dissimilarities, Floats};
+    ///
+    /// let bytes: Vec<u8> = [0.0_f32, 0.5, 0.5, 0.0].iter().flat_map(|d| d.to_le_bytes()).collect();
+    /// let pairs = Dissimilarities::lent(bytes, Floats::Single, 2)?;
+    /// assert_eq!(pairs.get(0, 1), 0.5);
+    /// # Ok::<(), DataError>(())
+    /// ```
+    pub fn lent(
+        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+        floats: Floats,
+        rows: usize,
+    ) -> Result<Dissimilarities, DataError> {
+        let (lent, gaps) = Lent::new(Arc::new(bytes), floats, rows)?;
+        Ok(Dissimilarities {
+            storage: Storage::Lent(lent),
+            rows,
+            gaps,
+            asymmetry: 0.0,
+        })
+    }
+
     /// The number of rows.
     #[allow(clippy::len_without_is_empty, reason = "there is at least one row")]
     pub fn len(&self) -> usize {
@@ -226,6 +260,7 @@ impl Dissimilarities {
                 }
             }
             Storage::Computed(make) => make(row, to),
+            Storage::Lent(lent) => lent.read(row, to),
         }
     }
 
@@ -253,19 +288,6 @@ impl fmt::Debug for Dissimilarities {
             .field("asymmetry", &self.asymmetry)
             .finish_non_exhaustive()
     }
-}
-
-fn check_one(row: usize, column: usize, value: f64) -> Result<(), DataError> {
-    if value.is_infinite() {
-        return Err(DataError::NotFinite { row, column, value });
-    }
-    if value < 0.0 {
-        return Err(DataError::NegativePair { row, column, value });
-    }
-    if row == column && value != 0.0 && !value.is_nan() {
-        return Err(DataError::Diagonal { row, value });
-    }
-    Ok(())
 }
 
 /// What a stored matrix consists of.
@@ -357,28 +379,4 @@ fn check_codes(codes: &[u16], scale: f64, rows: usize) -> Result<bool, DataError
         }
     }
     Ok(gaps)
-}
-
-/// Weights that add up to 1.
-pub(super) fn normalised(weights: Option<&[f64]>, rows: usize) -> Result<Vec<f64>, DataError> {
-    let Some(weights) = weights else {
-        return Ok(vec![1.0 / rows as f64; rows]);
-    };
-    if weights.len() != rows {
-        return Err(DataError::WeightCount {
-            weights: weights.len(),
-            points: rows,
-        });
-    }
-    if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-        return Err(DataError::BadWeight {
-            row,
-            weight: weights[row],
-        });
-    }
-    let sum: f64 = weights.iter().sum();
-    if !(sum > 0.0 && sum.is_finite()) {
-        return Err(DataError::WeightSum { sum });
-    }
-    Ok(weights.iter().map(|w| w / sum).collect())
 }

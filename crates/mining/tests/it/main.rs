@@ -1,5 +1,7 @@
 //! Tests through the public interface.
 
+mod checkpoint;
+mod chosen;
 mod control;
 mod data;
 mod found;
