@@ -74,7 +74,7 @@ fn sem_g966_a_file_that_cannot_be_mapped_is_told_before_any_work() {
     ]);
     place.write("d.npy", &whole[..40]);
     refused(&["d.npy", "cut short"]);
-    let mut other = whole.clone();
+    let mut other = whole;
     let at = other.windows(3).position(|part| part == b"<f4").unwrap();
     other[at..at + 3].copy_from_slice(b"<f8");
     place.write("d.npy", &other);
