@@ -335,6 +335,7 @@ mod tests {
             constant_columns: Vec::new(),
             method: "annealing".to_owned(),
             clusters: sizes.len(),
+            choice: None,
             inertia: 1.0,
             square_unit: None,
             spread_unit: None,
