@@ -38,8 +38,11 @@ function operation(path, info) {
   const [version, versioned] = option('if version', { type: 'text', inputmode: 'numeric', placeholder: 'any' });
   const [within, limited] = option('within ms', { type: 'text', inputmode: 'numeric', placeholder: '30000' });
   const [capture, captured] = option('capture', { type: 'checkbox' });
+  // Of several calls on their way the outcome of the last is shown.
+  let last = 0;
   const send = async (event) => {
     event.preventDefault();
+    const number = (last += 1);
     const button = event.submitter ?? node.querySelector('[type=submit]');
     button.disabled = true;
     const headers = {};
@@ -47,8 +50,12 @@ function operation(path, info) {
     if (version.value) headers['if-match'] = `"v${version.value}"`;
     if (within.value) headers['motet-timeout'] = within.value;
     if (capture.checked) headers['motet-capture'] = '1';
-    try { fill(out, answered(await call(path, info.name, inputs.read(), headers), info.name)); } catch (error) { fill(out, refused(error)); }
-    button.disabled = false;
+    let outcome;
+    try { outcome = answered(await call(path, info.name, inputs.read(), headers), info.name); } catch (error) { outcome = refused(error); }
+    if (number === last) {
+      fill(out, outcome);
+      button.disabled = false;
+    }
     look();
   };
   const node = h('form', { onsubmit: send, novalidate: true }, info.about && h('p', { class: 'pale' }, info.about), inputs.node,
