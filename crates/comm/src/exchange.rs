@@ -22,7 +22,7 @@ use crate::schedule::{From, Receive, Schedule};
 use crate::{CommError, Communicator, Plain};
 use smallvec::SmallVec;
 use std::any::type_name;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ops::{Deref, DerefMut, Range};
 use windows::Windows;
 
@@ -45,8 +45,6 @@ pub(crate) struct Exchange<'n, 'c, T: Plain, O> {
     way: Option<Beside<'c>>,
     /// The ranks have called the same.
     agreed: bool,
-    /// The rank sleeps after this look, unless it is over.
-    sleeps: Cell<bool>,
     numbers: &'n [T],
     room: Room<'c, T>,
     /// What other ranks have for the share that is combined here, rank by rank without this one.
@@ -116,7 +114,6 @@ impl<'n, 'c, T: Plain, O: Fn(T, T) -> T> Exchange<'n, 'c, T, O> {
             meet: Meet::new(comm, call, fine, |(), ()| (), |()| (), |()| Ok(())),
             way: None,
             agreed: false,
-            sleeps: Cell::new(false),
             numbers,
             room,
             rows: Windows::none(),
@@ -317,20 +314,20 @@ impl<T: Plain, O: Fn(T, T) -> T> Pending for Exchange<'_, '_, T, O> {
             if let Some(way) = self.way.filter(|_| looks) {
                 way.poll(|from| self.reads(from));
             }
-            if patience == 0 {
-                break;
-            }
-            patience -= 1;
-        }
-        if self.sleeps.take() {
-            self.wait_for_room();
+            patience = patience.checked_sub(1)?;
         }
         None
     }
 
     fn why(&self) -> Whys {
-        self.sleeps.set(true);
+        if let Some(way) = self.way.filter(|_| self.agreed && self.has_more()) {
+            way.wait_for_room();
+        }
         self.meet.why()
+    }
+
+    fn stage(&self) -> usize {
+        usize::from(self.agreed) + usize::from(self.agreed && self.has_more())
     }
 
     fn called(&self) -> Option<Called> {

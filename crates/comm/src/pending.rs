@@ -15,8 +15,14 @@ pub(crate) trait Pending {
     /// Begins what has not begun; its outcome when it has ended. Not to be called again after that.
     fn look(&mut self) -> Option<Self::Output>;
 
-    /// Called before the rank sleeps for it, ahead of the last look; says what the rank waits for.
+    /// Called before the rank sleeps for it, ahead of the last look; says what the rank waits for, and has those told
+    /// who are to wake it.
     fn why(&self) -> Whys;
+
+    /// Changes when a look has found something else to wait for: [`why`](Pending::why) is called again then.
+    fn stage(&self) -> usize {
+        0
+    }
 
     /// What was called, for a profile; `None` when nothing was.
     fn called(&self) -> Option<Called>;
@@ -36,6 +42,10 @@ impl<P: Pending + ?Sized> Pending for Box<P> {
 
     fn why(&self) -> Whys {
         (**self).why()
+    }
+
+    fn stage(&self) -> usize {
+        (**self).stage()
     }
 
     fn called(&self) -> Option<Called> {
@@ -68,6 +78,13 @@ impl<A: Pending, B: Pending<Output = A::Output>> Pending for Either<A, B> {
         match self {
             Either::One(pending) => pending.why(),
             Either::Other(pending) => pending.why(),
+        }
+    }
+
+    fn stage(&self) -> usize {
+        match self {
+            Either::One(pending) => pending.stage(),
+            Either::Other(pending) => pending.stage(),
         }
     }
 
@@ -132,6 +149,13 @@ where
         }
     }
 
+    fn stage(&self) -> usize {
+        match &self.step {
+            Either::One(first) => 2 * first.stage(),
+            Either::Other(second) => 2 * second.stage() + 1,
+        }
+    }
+
     fn called(&self) -> Option<Called> {
         match &self.step {
             Either::One(first) => first.called(),
@@ -165,6 +189,10 @@ impl<P: Pending<Output = Result<(), E>>, R, E> Pending for Giving<P, R> {
 
     fn why(&self) -> Whys {
         self.pending.why()
+    }
+
+    fn stage(&self) -> usize {
+        self.pending.stage()
     }
 
     fn called(&self) -> Option<Called> {
@@ -279,11 +307,13 @@ impl<P: Pending> Future for Waiting<'_, P> {
                 }
                 outcome.is_some()
             };
+            let mut asked = None;
+            let why = || {
+                let stage = pending.borrow().stage();
+                (asked.replace(stage) != Some(stage)).then(|| pending.borrow().why())
+            };
             let rank = &mut wait.rank;
-            if rank
-                .poll(|| spot.slot, cx, ready, || pending.borrow().why())
-                .is_pending()
-            {
+            if rank.poll_stages(|| spot.slot, cx, ready, why).is_pending() {
                 return Poll::Pending;
             }
         }
@@ -303,5 +333,61 @@ impl Drop for Wait<'_> {
         if let Some(recorder) = self.spot.recorder {
             self.leave(recorder);
         }
+    }
+}
+
+#[cfg(all(test, not(motet_loom)))]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::task::Waker;
+
+    /// Ends never. The first look after the rank was asked why finds that it is over, and there is something else.
+    struct Turning<'a> {
+        asked: &'a Cell<[u32; 2]>,
+        turned: bool,
+    }
+
+    impl Pending for Turning<'_> {
+        type Output = ();
+
+        fn look(&mut self) -> Option<()> {
+            self.turned |= self.asked.get()[0] > 0;
+            None
+        }
+
+        fn why(&self) -> Whys {
+            let mut asked = self.asked.get();
+            asked[usize::from(self.turned)] += 1;
+            self.asked.set(asked);
+            Vec::new()
+        }
+
+        fn stage(&self) -> usize {
+            usize::from(self.turned)
+        }
+
+        fn called(&self) -> Option<Called> {
+            None
+        }
+    }
+
+    #[test]
+    fn who_sleeps_was_asked_for_what_its_last_look_has_left() {
+        let (slot, asked) = (RankSlot::new(), Cell::default());
+        let spot = Spot {
+            slot: &slot,
+            recorder: None,
+        };
+        let turning = Turning {
+            asked: &asked,
+            turned: false,
+        };
+        let mut waiting = Waiting::new(spot, Either::<_, Turning<'_>>::One(turning));
+        let mut cx = Context::from_waker(Waker::noop());
+        while asked.get()[0] == 0 {
+            assert!(Pin::new(&mut waiting).poll(&mut cx).is_pending());
+        }
+        assert_eq!(asked.get(), [1, 1]);
     }
 }

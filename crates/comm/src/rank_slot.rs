@@ -201,8 +201,22 @@ impl RankWait {
         &mut self,
         slot: impl FnOnce() -> &'s RankSlot,
         cx: &Context<'_>,
-        mut ready: impl FnMut() -> bool,
+        ready: impl FnMut() -> bool,
         why: impl FnOnce() -> W,
+    ) -> Poll<()> {
+        let mut why = Some(why);
+        self.poll_stages(slot, cx, ready, || why.take().map(|why| why()))
+    }
+
+    /// The same for what may turn into something else while it is looked at: `why` is asked again after the last look,
+    /// until it gives `None`, since the rank waits for what it has been asked for.
+    #[inline]
+    pub(crate) fn poll_stages<'s, W: IntoIterator<Item = Why>>(
+        &mut self,
+        slot: impl FnOnce() -> &'s RankSlot,
+        cx: &Context<'_>,
+        mut ready: impl FnMut() -> bool,
+        mut why: impl FnMut() -> Option<W>,
     ) -> Poll<()> {
         match self.spin.wait(cx, &mut ready) {
             Advice::Ready => Poll::Ready(()),
@@ -213,13 +227,14 @@ impl RankWait {
                 slot.sleeping.store(true, Ordering::Relaxed);
                 // `why` may put the rank on a list from which a waker takes it once: from then on
                 // the waker must see that it sleeps.
-                self.list(slot, why());
-                fence(Ordering::SeqCst);
-                if ready() {
-                    Poll::Ready(())
-                } else {
-                    Poll::Pending
+                while let Some(whys) = why() {
+                    self.list(slot, whys);
+                    fence(Ordering::SeqCst);
+                    if ready() {
+                        return Poll::Ready(());
+                    }
                 }
+                Poll::Pending
             }
         }
     }

@@ -194,6 +194,11 @@ impl<T> Pending for Any<'_, '_, T> {
         requests.flat_map(|request| request.pending.why()).collect()
     }
 
+    fn stage(&self) -> usize {
+        let requests = self.of.pending.iter().flatten();
+        requests.fold(0, |sum, request| sum.wrapping_add(request.pending.stage()))
+    }
+
     /// That of the first: what waits for several has no place of its own.
     fn called(&self) -> Option<Called> {
         let requests = self.of.pending.iter().flatten();

@@ -46,16 +46,8 @@ impl<T: Plain, O> Exchange<'_, '_, T, O> {
             && sends.all(|(send, gone)| send.place.len() * size_of::<T>() == *gone)
     }
 
-    /// This rank sleeps after its last look: it is woken if there may be room for what it has left. Asked after that
-    /// look, which may have found the agreement, or made what is to be sent.
-    pub(super) fn wait_for_room(&self) {
-        if let Some(way) = self.way.filter(|_| self.agreed && self.has_more()) {
-            way.wait_for_room();
-        }
-    }
-
     /// Whether something is there that has not gone.
-    fn has_more(&self) -> bool {
+    pub(super) fn has_more(&self) -> bool {
         let gone = self.gone.borrow();
         let mut sends = self.schedule.sends.iter().zip(&*gone);
         sends.any(|(send, gone)| self.bytes_of(send, self.made).len() > *gone)
