@@ -13,6 +13,9 @@ def test_the_package_carries_the_program(tmp_path):
     missing = [*line[:4], "none.csv", "-k", "2"]
     wrong = subprocess.run(missing, capture_output=True, text=True, cwd=tmp_path)
     assert wrong.returncode == 2 and "none.csv" in wrong.stderr
+    # It is built without the experiments, and says so.
+    bench = subprocess.run([*line[:3], "bench", "core", "--quick"], capture_output=True, text=True)
+    assert bench.returncode == 2 and "--features bench" in bench.stderr
     version = [*line[:3], "--version"]
     said = subprocess.run(version, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert motet.__version__ in said.stdout

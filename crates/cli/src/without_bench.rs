@@ -6,8 +6,13 @@ use clap::Args;
 
 use crate::error::{CliError, OptionError};
 
+/// How a program with experiments is built.
+const HOW: &str = "this program was built without its experiments; in the project's folder: \
+                   cargo run --release --features bench -- bench list";
+
 /// Arguments of `motet bench`, which this program cannot use.
 #[derive(Debug, Clone, Args)]
+#[command(after_help = HOW)]
 pub struct BenchArgs {
     /// An experiment and its options
     #[arg(
@@ -24,8 +29,6 @@ pub struct BenchArgs {
 /// Always [`CliError::Options`].
 pub(crate) fn run(_: BenchArgs) -> Result<(), CliError> {
     Err(CliError::Options(OptionError::Usage {
-        what: "this program was built without its experiments; in the project's folder: \
-               cargo run --release --features bench -- bench list"
-            .to_owned(),
+        what: HOW.to_owned(),
     }))
 }

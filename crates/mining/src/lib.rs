@@ -107,6 +107,7 @@ mod steps;
 mod team;
 mod tiles;
 mod tree;
+mod weights;
 
 pub use agreement::adjusted_rand;
 pub use align::{Alignment, AlignmentKind, PairDistances, Scores};

@@ -18,14 +18,13 @@ mod kernel;
 mod lent;
 #[cfg(test)]
 mod tests;
-mod weights;
 
 use crate::checkpoint::{Checkpoints, Keeper};
 use crate::team::Team;
+use crate::weights::normalised;
 use crate::{Clusters, Control, MiningError, ParameterError};
 use field::Field;
 use motet_comm::Communicator;
-use weights::normalised;
 
 pub use dissimilarities::Dissimilarities;
 pub use found::{PairwiseClustering, PairwiseSplit};

@@ -2,6 +2,7 @@
 
 use crate::DataError;
 use crate::power::power_of_two_above;
+use crate::weights;
 
 /// Points in a space of `dim` columns, checked once: every value is finite, there is at least one
 /// row and one column, weights are finite, not negative, and add up to something positive.
@@ -75,22 +76,7 @@ impl Points {
     ///
     /// [`DataError::WeightCount`], [`DataError::BadWeight`] or [`DataError::WeightSum`].
     pub fn weighted(mut self, weights: Vec<f64>) -> Result<Points, DataError> {
-        if weights.len() != self.len() {
-            return Err(DataError::WeightCount {
-                weights: weights.len(),
-                points: self.len(),
-            });
-        }
-        if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-            return Err(DataError::BadWeight {
-                row,
-                weight: weights[row],
-            });
-        }
-        let sum: f64 = weights.iter().sum();
-        if !(sum > 0.0 && sum.is_finite()) {
-            return Err(DataError::WeightSum { sum });
-        }
+        weights::sum(&weights, self.len())?;
         self.weights = Some(weights);
         Ok(self)
     }

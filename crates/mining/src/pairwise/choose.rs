@@ -1,10 +1,10 @@
 //! How many clusters there are to be.
 
 use super::field::Field;
-use super::weights::normalised;
 use super::{Dissimilarities, Pairwise};
 use crate::checkpoint::Keeper;
 use crate::team::Team;
+use crate::weights::normalised;
 use crate::{Choice, Control, MiningError};
 use motet_comm::Communicator;
 

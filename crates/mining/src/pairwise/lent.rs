@@ -71,18 +71,22 @@ impl Lent {
         to[row] = 0.0;
     }
 
-    fn number(&self, row: usize, column: usize) -> f64 {
-        let at = row * self.rows + column;
-        let bytes = (*self.bytes).as_ref();
-        match self.floats {
-            Floats::Single => f64::from(f32::from_le_bytes(bytes.as_chunks().0[at])),
-            Floats::Double => f64::from_le_bytes(bytes.as_chunks().0[at]),
+    /// The numbers by their places.
+    fn numbers(&self) -> impl Fn(usize, usize) -> f64 {
+        let (bytes, rows, size) = ((*self.bytes).as_ref(), self.rows, self.floats.size());
+        move |row, column| {
+            let number = &bytes[(row * rows + column) * size..][..size];
+            match size {
+                4 => f64::from(f32::from_le_bytes(number.as_chunks().0[0])),
+                _ => f64::from_le_bytes(number.as_chunks().0[0]),
+            }
         }
     }
 
     fn check_values(&self) -> Result<(), DataError> {
+        let number = self.numbers();
         let mut places = (0..self.rows).flat_map(|row| (0..self.rows).map(move |at| (row, at)));
-        places.try_for_each(|(row, at)| check_one(row, at, self.number(row, at)))
+        places.try_for_each(|(row, at)| check_one(row, at, number(row, at)))
     }
 
     /// Whether there are any; a row that consists of them is an error.
@@ -101,6 +105,7 @@ impl Lent {
 
     /// The first place, row by row, that differs from the one across is told.
     fn check_symmetry(&self) -> Result<(), DataError> {
+        let number = self.numbers();
         for first in (0..self.rows).step_by(SIDE) {
             let rows = first..self.rows.min(first + SIDE);
             let mut bad: Option<(usize, usize)> = None;
@@ -108,7 +113,7 @@ impl Lent {
                 for row in rows.clone() {
                     let mut columns = left..row.min(left + SIDE);
                     let differs = |column: &usize| {
-                        let (a, b) = (self.number(row, *column), self.number(*column, row));
+                        let (a, b) = (number(row, *column), number(*column, row));
                         a != b && !(a.is_nan() && b.is_nan())
                     };
                     if let Some(column) = columns.find(differs) {
