@@ -42,6 +42,9 @@ pub(crate) trait Diary {
     /// The causalities under which it runs.
     #[update]
     fn under(&mut self) -> Vec<String>;
+    /// The thread that carries it out.
+    #[update]
+    fn thread(&mut self) -> String;
 }
 
 #[derive(Service)]
@@ -93,6 +96,15 @@ impl Diary for Notes {
         let active = motet_dispatch::Causalities::active();
         active.iter().map(|one| one.name().to_owned()).collect()
     }
+
+    fn thread(&mut self) -> String {
+        here()
+    }
+}
+
+/// The calling thread.
+fn here() -> String {
+    format!("{:?}", std::thread::current().id())
 }
 
 /// Runs a test on a worker of a dispatcher with so many.
@@ -211,10 +223,13 @@ fn sem_g544_other_threads_post_their_calls() {
     on_workers(1, async |node| {
         let apart = Create::<Notes>::of().at("/apart").threads(1);
         let apart = node.create(apart).await.unwrap();
+        let own = apart.thread().await.unwrap();
+        assert_ne!(own, here());
+        // It is soon known to be short.
         for _ in 0..10 {
-            apart.note(1).await.unwrap();
-            assert!(answer(apart.note(1)).is_none(), "its own thread runs it");
+            assert_eq!(apart.thread().await.unwrap(), own);
         }
+        assert_eq!(diary(&node).await.thread().await.unwrap(), here());
     });
 }
 
