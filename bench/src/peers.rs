@@ -8,6 +8,7 @@ pub(crate) mod floor;
 pub(crate) mod go;
 pub(crate) mod java;
 pub(crate) mod mpi;
+pub(crate) mod nexosim;
 pub(crate) mod openblas;
 pub(crate) mod openmp;
 pub(crate) mod python;

@@ -2,11 +2,12 @@
 //!
 //! Question: what does an event cost that the library orders, draws for and hands to its process,
 //! and do ranks share the work? Definition: time of the whole run over the events (cars, for the
-//! gas station). `plain` is one heap and one loop that does the same, without any library. SimPy
-//! tells the processor time of its own run. Threats: the work of an event hides the rest; ranks on
+//! gas station). `plain` is one heap and one loop that does the same, without any library. nexosim
+//! runs on one thread, its faster and repeatable way. SimPy tells the processor time of its own run. Threats: the work of an event hides the rest; ranks on
 //! cores that others use.
 
 use crate::contest::{Bar, Contest, Program};
+use crate::peers::nexosim;
 use crate::peers::simpy::SimPy;
 use crate::selection::Effort;
 use motet_comm::World;
@@ -64,11 +65,14 @@ pub(crate) fn contests(effort: Effort, python: Option<&Path>) -> Vec<Contest> {
             sequential(many),
             plain(many),
         ),
-        beside_plain(
-            "PHOLD 256 × 16, sequential",
-            0.6,
-            sequential(few),
-            plain(few),
+        beside_nexosim(
+            beside_plain(
+                "PHOLD 256 × 16, sequential",
+                0.6,
+                sequential(few),
+                plain(few),
+            ),
+            few,
         ),
         beside_plain("M/M/1, sequential", 0.4, queue(queues), plain_queue(queues)),
         shared(
@@ -104,6 +108,14 @@ fn beside_plain(row: &str, share: f64, motet: Program, plain: Program) -> Contes
         limit: None,
         cold: false,
     }
+}
+
+/// The same row beside nexosim too, which takes five times as long or more.
+fn beside_nexosim(mut contest: Contest, given: Phold) -> Contest {
+    let peer: Program = Box::new(move || nexosim::phold(given));
+    contest.peers.push(("nexosim", peer));
+    contest.bars.push(Bar::AtMostTimes(0.2, "nexosim"));
+    contest
 }
 
 /// A mode beside the sequential one, which it is to be so many times as fast as.

@@ -93,6 +93,11 @@ pub enum ModelError {
         /// When it was reached.
         time: Time,
     },
+    /// Saved parts from which a run cannot go on.
+    NotSaved {
+        /// What is wrong with them.
+        reason: String,
+    },
     /// A process is not what it was when a handler has been undone.
     NotUndone {
         /// The process.
@@ -184,6 +189,9 @@ impl ModelError {
                 f,
                 "{most} events have been handled by time {time}, as many as the model's limit allows"
             ),
+            ModelError::NotSaved { reason } => {
+                write!(f, "the run cannot go on from these saved parts: {reason}")
+            }
             ModelError::NotUndone { process, time } => write!(
                 f,
                 "process {process} is not what it was before its handler at time {time} was undone: \

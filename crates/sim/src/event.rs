@@ -1,5 +1,6 @@
 //! Events, and the order in which they are handled.
 
+use crate::queue::Timed;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
@@ -28,7 +29,7 @@ pub struct Key {
     pub number: u64,
 }
 
-/// An event, ordered by its key, the smallest last: so the next one is the greatest of a heap.
+/// An event, ordered by its key, the smallest last: so the next one is the greatest of a queue.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Event<E> {
     pub(crate) key: Key,
@@ -52,6 +53,12 @@ impl<E> PartialOrd for Event<E> {
 impl<E> Ord for Event<E> {
     fn cmp(&self, other: &Self) -> Ordering {
         other.key.cmp(&self.key)
+    }
+}
+
+impl<E> Timed for Event<E> {
+    fn time(&self) -> Time {
+        self.key.time
     }
 }
 

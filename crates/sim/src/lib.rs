@@ -33,8 +33,11 @@
 //! | has few links per process, of different lookaheads | [`Mode::NullMessages`] |
 //! | promises nothing, or little, and its handlers take long | [`Mode::TimeWarp`] |
 //!
-//! Read next: [`Model`] (an example), `event.rs` (the order of events), `share.rs` (a process and
-//! its handler), then a mode: `sequential.rs`, `windows.rs`, `null_messages.rs`, `time_warp.rs`.
+//! [`Model::run_part`] runs until a time and gives what another run goes on from. The futures of a
+//! [`Simulation`] cannot be written: it is repeated from its seed instead.
+//!
+//! Read next: [`Model`] (an example), `event.rs` (the order of events), `queue.rs` (what waits),
+//! `share.rs` (a process and its handler), then a mode: `sequential.rs`, `windows.rs`, `null_messages.rs`, `time_warp.rs`.
 //! For processes: [`Simulation`], `simulation/process.rs`.
 #![forbid(unsafe_code)]
 
@@ -47,7 +50,9 @@ mod null_messages;
 mod options;
 mod out;
 mod outcome;
+mod queue;
 mod rules;
+mod saved;
 mod sequential;
 mod share;
 mod simulation;
@@ -62,6 +67,7 @@ pub use model::{Mode, Model};
 pub use options::{Options, Tie};
 pub use out::Out;
 pub use outcome::{Outcome, Report};
+pub use saved::Saved;
 pub use simulation::{
     Amount, BatchMeans, Container, Event, Get, Happened, Held, Injector, Interrupt, Process, Put,
     Request, Resource, Sim, Simulation, Sleep, Store, Stuck, StuckProcess, Tally, TimeWeighted,

@@ -2,12 +2,15 @@
 
 use crate::outcome::Outcome;
 use crate::rules::{Links, Rules};
+use crate::saved::{self, Begin, Ended, Saved};
+use crate::share::Layout;
 use crate::time_warp::{Copies, Reversed};
 use crate::{
     Logical, ModelError, Options, Reversible, SimError, Time, null_messages, sequential, time_warp,
     windows,
 };
-use motet_comm::Communicator;
+use motet_comm::{Communicator, Value};
+use std::ops::Range;
 
 /// How a run is spread over ranks. The committed events are the same in every mode and layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,6 +29,31 @@ pub enum Mode {
     /// All ranks handle events as if nothing were to come, and take back what was too early (D.
     /// Jefferson, Virtual time, 1985).
     TimeWarp,
+}
+
+impl Mode {
+    /// The processes of this rank.
+    fn own(self, comm: &Communicator, rules: &Rules) -> Range<usize> {
+        match (self, comm.rank()) {
+            (Mode::Sequential, 0) => 0..rules.processes,
+            (Mode::Sequential, _) => 0..0,
+            (_, rank) => Layout::new(rules.processes, comm.size()).of(rank),
+        }
+    }
+
+    async fn run<P: Logical + Clone>(
+        self,
+        comm: &Communicator,
+        rules: &Rules,
+        begin: Begin<P>,
+    ) -> Result<Ended<P>, SimError> {
+        match self {
+            Mode::Sequential => sequential::run(comm, rules, begin).await,
+            Mode::Windows => windows::run(comm, rules, begin).await,
+            Mode::NullMessages => null_messages::run(comm, rules, begin).await,
+            Mode::TimeWarp => time_warp::run::<P, Copies>(comm, rules, begin).await,
+        }
+    }
 }
 
 /// Logical processes that simulate something together.
@@ -124,12 +152,78 @@ impl<P: Logical, F: Fn(usize) -> P> Model<F> {
         P: Clone,
     {
         let rules = self.rules()?;
-        match mode {
-            Mode::Sequential => sequential::run(comm, &rules, &self.make).await,
-            Mode::Windows => windows::run(comm, &rules, &self.make).await,
-            Mode::NullMessages => null_messages::run(comm, &rules, &self.make).await,
-            Mode::TimeWarp => time_warp::run::<P, Copies>(comm, &rules, &self.make).await,
-        }
+        let begin = Begin::start(&rules, mode.own(comm, &rules), &self.make);
+        Ok(mode.run(comm, &rules, begin).await?.outcome())
+    }
+
+    /// Runs the model until a time, and says what the next part of the run goes on from. All ranks
+    /// call this.
+    ///
+    /// `saved` holds what this rank has of the part before: any rank may have any of it, and one
+    /// may have all. Nobody has anything where the run begins. A run in parts handles the same
+    /// events as a run at once, whatever the mode and the number of ranks of each part. Report and
+    /// trace are those of this part.
+    ///
+    /// ```
+    /// use motet_comm::World;
+    /// use motet_sim::{Logical, Mode, Model, Options, Out, SimError, Time};
+    ///
+    /// #[derive(Clone, serde::Serialize, serde::Deserialize)]
+    /// struct Clock(u32);
+    ///
+    /// impl Logical for Clock {
+    ///     type Event = ();
+    ///     fn start(&mut self, out: &mut Out<'_, ()>) {
+    ///         out.schedule(0, 10, ());
+    ///     }
+    ///     fn handle(&mut self, _: Time, (): (), out: &mut Out<'_, ()>) {
+    ///         self.0 += 1;
+    ///         out.schedule(0, 10, ());
+    ///     }
+    /// }
+    ///
+    /// let options = Options { end: 1_000, ..Options::default() };
+    /// let model = Model::new(1, |_| Clock(0), options);
+    /// let ticks = World::threads(1)
+    ///     .run(async |comm| -> Result<_, SimError> {
+    ///         let (_, saved) = model.run_part(&comm, Mode::Sequential, vec![], 500).await?;
+    ///         // Here `saved` may be written to a file, and read by another program.
+    ///         let (all, _) = model.run_part(&comm, Mode::Sequential, vec![saved], 1_000).await?;
+    ///         assert_eq!(all.report.committed, 50);
+    ///         Ok(all.processes[0].0)
+    ///     })
+    ///     .unwrap();
+    /// assert_eq!(ticks, [99]);
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Model::run`]; [`ModelError::NotSaved`] if the parts are of another run, or not all of
+    /// it.
+    ///
+    /// # Panics
+    /// As [`Model::run`].
+    pub async fn run_part(
+        &self,
+        comm: &Communicator,
+        mode: Mode,
+        saved: Vec<Saved<P>>,
+        until: Time,
+    ) -> Result<(Outcome<P>, Saved<P>), SimError>
+    where
+        P: Clone + Value,
+    {
+        let mut rules = self.rules()?;
+        rules.stop = until.min(rules.end);
+        let layout = Layout::new(rules.processes, comm.size());
+        let rank_of = |process| match mode {
+            Mode::Sequential => 0,
+            _ => layout.rank_of(process),
+        };
+        let own = mode.own(comm, &rules);
+        let begin = saved::go_on(comm, &rules, saved, (own, rank_of), &self.make).await?;
+        let mut ended = mode.run(comm, &rules, begin).await?;
+        let saved = ended.saved(&rules);
+        Ok((ended.outcome(), saved))
     }
 
     /// As [`Model::run`] with [`Mode::TimeWarp`], but handlers are undone and nothing is copied.
@@ -144,7 +238,10 @@ impl<P: Logical, F: Fn(usize) -> P> Model<F> {
     where
         P: Reversible,
     {
-        time_warp::run::<P, Reversed>(comm, &self.rules()?, &self.make).await
+        let rules = self.rules()?;
+        let begin = Begin::start(&rules, Mode::TimeWarp.own(comm, &rules), &self.make);
+        let ended = time_warp::run::<P, Reversed>(comm, &rules, begin).await?;
+        Ok(ended.outcome())
     }
 
     /// Runs the model on this rank alone, and undoes and repeats each handler, to find those that

@@ -9,8 +9,9 @@
 mod graph;
 
 use crate::event::Event;
-use crate::outcome::{Outcome, Report};
+use crate::outcome::Report;
 use crate::rules::Rules;
+use crate::saved::{Begin, Ended};
 use crate::share::{Layout, Share};
 use crate::{Key, Logical, ModelError, SimError, Time};
 use graph::Graph;
@@ -42,6 +43,8 @@ struct Ranked<'r, P: Logical> {
     waiting: usize,
     /// What each rank is to get.
     outbox: Vec<Vec<Event<P::Event>>>,
+    /// What each rank is to get when this part of the run has ended.
+    later: Vec<Vec<Event<P::Event>>>,
     report: Report,
     trace: Vec<Key>,
     sent: Vec<Event<P::Event>>,
@@ -50,20 +53,20 @@ struct Ranked<'r, P: Logical> {
 pub(crate) async fn run<P: Logical>(
     comm: &Communicator,
     rules: &Rules,
-    make: impl Fn(usize) -> P,
-) -> Result<Outcome<P>, SimError> {
+    begin: Begin<P>,
+) -> Result<Ended<P>, SimError> {
     if let Some(processes) = rules.cycle_without_lookahead() {
         return Err(ModelError::Cycle { processes }.into());
     }
     // Promises would go on for ever where no events are left.
-    if rules.end == Time::MAX {
+    if rules.stop == Time::MAX {
         return Err(ModelError::NoEnd.into());
     }
     let comm = comm.dup().await?;
     let layout = Layout::new(rules.processes, comm.size());
-    let share = Share::new(layout.of(comm.rank()), make);
-    let mut ranked = Ranked::new(rules, layout, &comm, share);
-    let done = ranked.all(&comm).await?;
+    let mut ranked = Ranked::new(rules, layout, &comm, begin.share);
+    ranked.sent = begin.sent;
+    let done = ranked.all(&comm, begin.done).await?;
     // All ranks end with the failure of the first.
     if let Some(failed) = comm
         .allgather(done.err())
@@ -78,20 +81,25 @@ pub(crate) async fn run<P: Logical>(
         }
         return Err(failed.into());
     }
-    ranked.trace.sort_unstable();
-    Ok(Outcome {
-        first: ranked.share.first,
+    let mut pending: Vec<_> = ranked.pending.into_iter().flatten().collect();
+    if rules.stop < rules.end {
+        let later = comm.alltoall(ranked.later).await?;
+        pending.extend(later.into_iter().flatten());
+    }
+    Ok(Ended {
         report: ranked.report.of_all(&comm).await?,
+        share: ranked.share,
+        pending,
         trace: ranked.trace,
-        processes: ranked.share.into_states(),
     })
 }
 
 impl<'r, P: Logical> Ranked<'r, P> {
     fn new(rules: &'r Rules, layout: Layout, comm: &Communicator, share: Share<P>) -> Self {
-        let (mut pending, mut outbox) = (Vec::new(), Vec::new());
+        let (mut pending, mut outbox, mut later) = (Vec::new(), Vec::new(), Vec::new());
         pending.resize_with(share.processes.len(), BinaryHeap::new);
         outbox.resize_with(comm.size(), Vec::new);
+        later.resize_with(comm.size(), Vec::new);
         Ranked {
             rules,
             layout,
@@ -100,6 +108,7 @@ impl<'r, P: Logical> Ranked<'r, P> {
             pending,
             waiting: 0,
             outbox,
+            later,
             report: Report::default(),
             trace: Vec::new(),
             sent: Vec::new(),
@@ -107,8 +116,12 @@ impl<'r, P: Logical> Ranked<'r, P> {
     }
 
     /// Handles all events; the inner result is what the model has done that it must not.
-    async fn all(&mut self, comm: &Communicator) -> Result<Result<(), ModelError>, SimError> {
-        let mut failed = self.share.start(self.rules, &mut self.sent).err();
+    async fn all(
+        &mut self,
+        comm: &Communicator,
+        begun: Result<(), ModelError>,
+    ) -> Result<Result<(), ModelError>, SimError> {
+        let mut failed = begun.err();
         self.keep_sent();
         loop {
             while failed.is_none() {
@@ -189,9 +202,12 @@ impl<'r, P: Logical> Ranked<'r, P> {
     fn keep_sent(&mut self) {
         for event in std::mem::take(&mut self.sent) {
             let rank = self.layout.rank_of(event.key.to as usize);
-            match rank == self.graph.rank() {
-                true => self.enter(event),
-                false => self.outbox[rank].push(event),
+            if rank == self.graph.rank() {
+                self.enter(event);
+            } else if event.key.time < self.rules.stop {
+                self.outbox[rank].push(event);
+            } else {
+                self.later[rank].push(event);
             }
         }
     }

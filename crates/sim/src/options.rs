@@ -1,9 +1,10 @@
 //! What a run is to keep to.
 
 use crate::Time;
+use serde::{Deserialize, Serialize};
 
 /// Which of two events at the same time for the same process comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Tie {
     /// The one of the process with the smaller number; then the one that was scheduled first.

@@ -4,9 +4,10 @@ use crate::draw::{draw, mix, uniform};
 use crate::event::{Event, Key};
 use crate::rules::Rules;
 use crate::{ModelError, Tie, Time};
+use serde::{Deserialize, Serialize};
 
 /// What a process has counted; a part of its state.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counters {
     /// Events that it has scheduled.
     pub(crate) sent: u64,

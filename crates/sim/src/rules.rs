@@ -9,6 +9,8 @@ pub(crate) struct Rules {
     pub(crate) processes: usize,
     pub(crate) seed: u64,
     pub(crate) end: Time,
+    /// Events at this time or later are left to the next part of the run.
+    pub(crate) stop: Time,
     pub(crate) tie: Tie,
     pub(crate) most_events: u64,
     pub(crate) most_pending: usize,
@@ -37,6 +39,7 @@ impl Rules {
             processes,
             seed: options.seed,
             end: options.end,
+            stop: options.end,
             tie: options.tie,
             most_events: options.most_events,
             most_pending: options.most_pending,

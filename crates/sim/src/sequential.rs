@@ -1,18 +1,19 @@
 //! One rank handles all events, one after the other.
 
 use crate::event::Event;
-use crate::outcome::{Outcome, Report};
+use crate::outcome::Report;
+use crate::queue::Queue;
 use crate::rules::Rules;
+use crate::saved::{Begin, Ended};
 use crate::share::Share;
 use crate::{Logical, ModelError, Reversible, SimError, Time};
 use motet_comm::Communicator;
-use std::collections::BinaryHeap;
 
 /// What waits on a rank, the processes that handle it, and what they have done.
 pub(crate) struct Handling<'r, P: Logical> {
     pub(crate) rules: &'r Rules,
     pub(crate) share: Share<P>,
-    pub(crate) pending: BinaryHeap<Event<P::Event>>,
+    pub(crate) pending: Queue<Event<P::Event>>,
     pub(crate) report: Report,
     pub(crate) trace: Vec<crate::Key>,
     /// What the last handler has scheduled.
@@ -22,21 +23,16 @@ pub(crate) struct Handling<'r, P: Logical> {
 pub(crate) async fn run<P: Logical>(
     comm: &Communicator,
     rules: &Rules,
-    make: impl Fn(usize) -> P,
-) -> Result<Outcome<P>, SimError> {
-    let own = match comm.rank() {
-        0 => 0..rules.processes,
-        _ => 0..0,
-    };
-    let mut handling = Handling::new(rules, Share::new(own, make));
-    let done = match comm.rank() {
-        0 => handling.all(),
-        _ => Ok(()),
-    };
+    begin: Begin<P>,
+) -> Result<Ended<P>, SimError> {
+    let mut handling = Handling::new(rules, begin.share);
+    handling.pending.extend(begin.sent);
+    let handle_all = |()| handling.before(rules.stop, |pending, event| pending.push(event));
+    let done = begin.done.and_then(handle_all);
     // Rank 0 has all that can fail.
     comm.broadcast(0, (comm.rank() == 0).then_some(done))
         .await??;
-    handling.outcome(comm).await
+    handling.ended(comm).await
 }
 
 impl<'r, P: Logical> Handling<'r, P> {
@@ -44,32 +40,20 @@ impl<'r, P: Logical> Handling<'r, P> {
         Handling {
             rules,
             share,
-            pending: BinaryHeap::new(),
+            pending: Queue::default(),
             report: Report::default(),
             trace: Vec::new(),
             sent: Vec::new(),
         }
     }
 
-    fn all(&mut self) -> Result<(), ModelError> {
-        self.share.start(self.rules, &mut self.sent)?;
-        self.pending.extend(self.sent.drain(..));
-        self.before(self.rules.end, |pending, event| pending.push(event))
-    }
-
     /// Handles what waits and takes place before `end`; `keep` gets what is scheduled.
     pub(crate) fn before(
         &mut self,
         end: Time,
-        mut keep: impl FnMut(&mut BinaryHeap<Event<P::Event>>, Event<P::Event>),
+        mut keep: impl FnMut(&mut Queue<Event<P::Event>>, Event<P::Event>),
     ) -> Result<(), ModelError> {
-        while let Some(next) = self.pending.peek() {
-            if next.key.time >= end {
-                break;
-            }
-            let Some(event) = self.pending.pop() else {
-                break;
-            };
+        while let Some(event) = self.pending.pop_before(end) {
             let key = event.key;
             self.share.handle(self.rules, event, &mut self.sent)?;
             self.report.committed += 1;
@@ -97,13 +81,12 @@ impl<'r, P: Logical> Handling<'r, P> {
         Ok(())
     }
 
-    pub(crate) async fn outcome(mut self, comm: &Communicator) -> Result<Outcome<P>, SimError> {
-        self.trace.sort_unstable();
-        Ok(Outcome {
-            first: self.share.first,
+    pub(crate) async fn ended(self, comm: &Communicator) -> Result<Ended<P>, SimError> {
+        Ok(Ended {
             report: self.report.of_all(comm).await?,
+            share: self.share,
+            pending: self.pending.into_vec(),
             trace: self.trace,
-            processes: self.share.into_states(),
         })
     }
 }

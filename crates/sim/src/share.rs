@@ -4,6 +4,7 @@ use crate::event::{Event, Key};
 use crate::out::Counters;
 use crate::rules::Rules;
 use crate::{Logical, ModelError, Out};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// How the processes of a model lie on ranks: in blocks of neighbours whose sizes differ by one at
@@ -15,7 +16,7 @@ pub(crate) struct Layout {
 }
 
 /// A process, and what it has counted.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Process<P> {
     pub(crate) state: P,
     pub(crate) counters: Counters,

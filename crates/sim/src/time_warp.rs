@@ -19,8 +19,9 @@ mod undo;
 pub(crate) use undo::{Copies, Reversed, Undoing};
 
 use crate::event::{Event, Key};
-use crate::outcome::{Outcome, Report};
+use crate::outcome::Report;
 use crate::rules::Rules;
+use crate::saved::{Begin, Ended};
 use crate::share::{Layout, Share};
 use crate::{Logical, ModelError, SimError, Time};
 use history::{History, Stopped};
@@ -74,13 +75,12 @@ struct Warp<'r, P: Logical, U: Undoing<P>> {
 pub(crate) async fn run<P: Logical, U: Undoing<P>>(
     comm: &Communicator,
     rules: &Rules,
-    make: impl Fn(usize) -> P,
-) -> Result<Outcome<P>, SimError> {
+    begin: Begin<P>,
+) -> Result<Ended<P>, SimError> {
     let layout = Layout::new(rules.processes, comm.size());
-    let share = Share::new(layout.of(comm.rank()), make);
-    let mut warp: Warp<'_, P, U> = Warp::new(rules, layout, comm, share);
-    let mut failed = warp.share.start(rules, &mut warp.sent).err();
-    for event in std::mem::take(&mut warp.sent) {
+    let mut warp: Warp<'_, P, U> = Warp::new(rules, layout, comm, begin.share);
+    let mut failed = begin.done.err();
+    for event in begin.sent {
         warp.schedule(event);
     }
     let mut span = Span::new(rules, comm.size());
@@ -99,22 +99,24 @@ pub(crate) async fn run<P: Logical, U: Undoing<P>>(
             warp.hear(parcel.words);
         }
         // The least key of all: nothing before it can change any more.
-        let Some(horizon) = least else { break };
+        let Some(horizon) = least.filter(|least| least.time < rules.stop) else {
+            break;
+        };
         warp.commit(&horizon);
         failed = warp.check(&horizon);
         span.adapt(all);
         handled = match failed {
-            None => warp.handle(span.end(horizon.time)),
+            None => warp.handle(span.end(horizon.time).min(rules.stop)),
             Some(_) => 0,
         };
     }
     warp.commit_all();
-    warp.trace.sort_unstable();
-    Ok(Outcome {
-        first: warp.share.first,
+    let pending = warp.pending.into_iter();
+    Ok(Ended {
         report: warp.report.of_all(comm).await?,
+        share: warp.share,
+        pending: pending.map(|(key, body)| Event { key, body }).collect(),
         trace: warp.trace,
-        processes: warp.share.into_states(),
     })
 }
 

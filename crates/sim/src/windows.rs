@@ -6,10 +6,11 @@
 //! events, and each rank's next time.
 
 use crate::event::Event;
-use crate::outcome::Outcome;
+use crate::queue::Queue;
 use crate::rules::Rules;
+use crate::saved::{Begin, Ended};
 use crate::sequential::Handling;
-use crate::share::{Layout, Share};
+use crate::share::Layout;
 use crate::{Logical, ModelError, SimError, Time};
 use motet_comm::Communicator;
 use serde::{Deserialize, Serialize};
@@ -26,32 +27,34 @@ struct Parcel<E> {
 pub(crate) async fn run<P: Logical>(
     comm: &Communicator,
     rules: &Rules,
-    make: impl Fn(usize) -> P,
-) -> Result<Outcome<P>, SimError> {
+    begin: Begin<P>,
+) -> Result<Ended<P>, SimError> {
     let (lookahead, link) = rules.least_lookahead();
     if lookahead == 0 {
         return Err(ModelError::NoLookahead { link }.into());
     }
     let layout = Layout::new(rules.processes, comm.size());
-    let mut handling = Handling::new(rules, Share::new(layout.of(comm.rank()), make));
-    let mut started = handling.share.start(rules, &mut handling.sent);
+    let (mut handling, mut done) = (Handling::new(rules, begin.share), begin.done);
     let mut outbox = Outbox::new(comm, layout);
-    for event in std::mem::take(&mut handling.sent) {
+    for event in begin.sent {
         outbox.keep(&mut handling.pending, event);
     }
     loop {
         let own = handling.pending.peek().map(|event| event.key.time);
-        let Some(next) = outbox.exchange(&mut handling, own, started).await? else {
+        let Some(next) = outbox.exchange(&mut handling, own, done).await? else {
             break;
         };
+        if next >= rules.stop {
+            break;
+        }
         // A rank alone is disturbed by nobody.
         let end = match comm.size() {
-            1 => rules.end,
-            _ => next.saturating_add(lookahead).min(rules.end),
+            1 => rules.stop,
+            _ => next.saturating_add(lookahead).min(rules.stop),
         };
-        started = handling.before(end, |pending, event| outbox.keep(pending, event));
+        done = handling.before(end, |pending, event| outbox.keep(pending, event));
     }
-    handling.outcome(comm).await
+    handling.ended(comm).await
 }
 
 /// What a rank has scheduled for each rank.
@@ -76,7 +79,7 @@ impl<'c, E: motet_comm::Value> Outbox<'c, E> {
     }
 
     #[inline]
-    fn keep(&mut self, pending: &mut std::collections::BinaryHeap<Event<E>>, event: Event<E>) {
+    fn keep(&mut self, pending: &mut Queue<Event<E>>, event: Event<E>) {
         let rank = self.layout.rank_of(event.key.to as usize);
         if rank == self.comm.rank() {
             pending.push(event);

@@ -40,13 +40,13 @@ impl Graph {
         let own = layout.of(rank);
         let mut graph = Graph {
             rank,
-            end: rules.end,
+            end: rules.stop,
             processes: own.len(),
             links: vec![Vec::new(); own.len() + 2],
             outward: (0..ranks).map(|_| Outward::default()).collect(),
             inward: vec![Vec::new(); ranks],
-            comes: vec![rules.end; own.len() + 2],
-            acts: vec![rules.end; own.len() + 2],
+            comes: vec![rules.stop; own.len() + 2],
+            acts: vec![rules.stop; own.len() + 2],
             heap: BinaryHeap::new(),
         };
         match rules.all_links() {

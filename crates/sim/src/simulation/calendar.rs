@@ -2,28 +2,35 @@
 
 use super::process::Number;
 use crate::Time;
+use crate::queue::{Queue, Timed};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::HashSet;
 
 /// Processes by the time at which they go on; of the same time, in the order in which they began to
 /// wait.
 #[derive(Debug, Default)]
 pub(super) struct Calendar {
-    heap: BinaryHeap<Reverse<(Time, u64, Number)>>,
+    waiting: Queue<Reverse<(Time, u64, Number)>>,
     /// Numbers of entries that nobody waits for any more.
     cancelled: HashSet<u64>,
 }
 
+impl Timed for Reverse<(Time, u64, Number)> {
+    fn time(&self) -> Time {
+        self.0.0
+    }
+}
+
 impl Calendar {
     pub(super) fn add(&mut self, time: Time, number: u64, process: Number) {
-        self.heap.push(Reverse((time, number, process)));
+        self.waiting.push(Reverse((time, number, process)));
     }
 
     pub(super) fn cancel(&mut self, number: u64) {
         self.cancelled.insert(number);
-        if self.cancelled.len() > 64 && self.cancelled.len() > self.heap.len() / 2 {
+        if self.cancelled.len() > 64 && self.cancelled.len() > self.waiting.len() / 2 {
             let cancelled = std::mem::take(&mut self.cancelled);
-            self.heap
+            self.waiting
                 .retain(|Reverse((_, number, _))| !cancelled.contains(number));
         }
     }
@@ -33,17 +40,17 @@ impl Calendar {
         if self.time()? > now {
             return None;
         }
-        self.heap.pop().map(|Reverse((_, _, process))| process)
+        self.waiting.pop().map(|Reverse((_, _, process))| process)
     }
 
     /// When the next process goes on.
     pub(super) fn time(&mut self) -> Option<Time> {
         loop {
-            let Reverse((time, number, _)) = self.heap.peek()?;
+            let Reverse((time, number, _)) = self.waiting.peek()?;
             if self.cancelled.is_empty() || !self.cancelled.remove(number) {
                 return Some(*time);
             }
-            self.heap.pop();
+            self.waiting.pop();
         }
     }
 }

@@ -6,6 +6,7 @@ mod errors;
 #[path = "../../../comm/tests/it/network.rs"]
 mod network;
 mod outside;
+mod parts;
 mod phold;
 mod queues;
 mod random;

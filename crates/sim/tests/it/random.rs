@@ -3,11 +3,12 @@
 use motet_comm::World;
 use motet_sim::{Key, Logical, Mode, Model, Options, Out, SimError, Tie, Time, mix};
 use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// A process that schedules by what it draws: none to three events, soon or late, for itself or a
 /// neighbour.
-#[derive(Clone)]
-struct Any {
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Any {
     links: Vec<(usize, Time)>,
     sum: u64,
     /// Events at the same time, by delay 0, end after so many.
@@ -46,6 +47,21 @@ impl Logical for Any {
         if out.draw().is_multiple_of(4) {
             out.schedule(out.process(), 7, event);
         }
+    }
+}
+
+impl Any {
+    pub(crate) fn new(links: Vec<(usize, Time)>) -> Self {
+        Any {
+            links,
+            sum: 0,
+            left: 3,
+        }
+    }
+
+    /// A number that depends on all that it has handled, in its order.
+    pub(crate) fn sum(&self) -> u64 {
+        self.sum
     }
 }
 
@@ -97,7 +113,7 @@ proptest! {
         let given = links.clone();
         let make = move |process| {
             let own = given.iter().filter(|link| link.0 == process);
-            Any { links: own.map(|&(_, to, least)| (to, least)).collect(), sum: 0, left: 3 }
+            Any::new(own.map(|&(_, to, least)| (to, least)).collect())
         };
         // Of two links between the same processes the sooner counts.
         let model = Model::new(processes, make, options).linked(links);
