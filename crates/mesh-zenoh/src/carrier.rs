@@ -32,6 +32,9 @@ const ROOT: &str = "motet/1";
 /// How long connections to others are waited for.
 const MEETING: Duration = Duration::from_secs(1);
 
+/// How long others are waited for once there is a first one.
+const MET: Duration = Duration::from_millis(400);
+
 /// How long until it is looked again.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -217,7 +220,8 @@ fn is_free(session: &zenoh::Session, name: &str, silence: Duration) -> Result<()
     while session.info().peers_zid().wait().next().is_none() && Instant::now() < connected {
         let _ = Parker::new().park_timeout(LOOK);
     }
-    let until = Instant::now() + silence;
+    // One that is reached by the first is seen a little later.
+    let (met, until) = (Instant::now() + MET, Instant::now() + silence);
     loop {
         let tokens = session
             .liveliness()
@@ -226,10 +230,10 @@ fn is_free(session: &zenoh::Session, name: &str, silence: Duration) -> Result<()
             .wait()
             .map_err(engine)?;
         let is_there = tokens.iter().any(|reply| reply.result().is_ok());
-        if !is_there {
+        if !is_there && Instant::now() >= met {
             return Ok(());
         }
-        if Instant::now() >= until {
+        if is_there && Instant::now() >= until {
             return Err(JoinError::Taken(name.to_owned()));
         }
         let _ = Parker::new().park_timeout(LOOK);
