@@ -3,9 +3,8 @@
 //! A thin `main` calls [`main()`] here, so that tests and the facade reach the same code.
 //!
 //! Depends on: `motet-mining` (the methods), `motet-comm` (the ranks they run on), `motet-mpi`
-//! (processes), `motet-bench` (the experiments, with the feature `bench`), `motet-mesh-zenoh` (links,
-//! with the feature `mesh`).
-//! Used by: the `motet` binary, the facade.
+//! (processes), `motet-bench` (the experiments, with the feature `bench`), `motet-mesh-zenoh`
+//! (links, with the feature `mesh`). Used by: the `motet` binary, the facade.
 //!
 //! ```text
 //!  arguments ─► args ─► plan ─► read ─► space ─► fit ─► summary ─┬─► report ─► standard output

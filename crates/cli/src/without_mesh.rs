@@ -1,4 +1,5 @@
-//! `motet mesh` in a program that was built without links between processes: it says how to get them.
+//! `motet mesh` in a program that was built without links between processes: it says how to get
+//! them.
 
 use std::ffi::OsString;
 

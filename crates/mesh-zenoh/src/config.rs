@@ -12,10 +12,11 @@ use std::time::Duration;
 /// How a node joins a mesh.
 #[derive(Debug, Clone)]
 pub struct ZenohConfig {
-    /// The name of the node: 1 to 64 letters, digits, `-`, `_` and `.`. No other node of the mesh has it.
+    /// The name of the node: 1 to 64 letters, digits, `-`, `_` and `.`. No other node of the mesh
+    /// has it.
     pub name: String,
-    /// The key of the mesh. Without one the node listens on loopback alone, with a key of its own: that of the
-    /// rendezvous, or one that nobody else has.
+    /// The key of the mesh. Without one the node listens on loopback alone, with a key of its own:
+    /// that of the rendezvous, or one that nobody else has.
     pub key: Option<RunKey>,
     /// Where it listens, as `HOST:PORT`; port 0 takes a free one. Empty: a free port of 127.0.0.1.
     pub listen: Vec<String>,
@@ -112,7 +113,8 @@ impl ZenohConfig {
         resolved.collect()
     }
 
-    /// The configuration of zenoh: mutual TLS, no search for others but what was asked for, and bounds.
+    /// The configuration of zenoh: mutual TLS, no search for others but what was asked for, and
+    /// bounds.
     pub(crate) fn engine(
         &self,
         key: &RunKey,

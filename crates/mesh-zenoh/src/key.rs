@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 /// The largest file that is read as a key: digits, and a few blanks round them.
 const MAX_FILE: u64 = 256;
 
-/// The key of a mesh. Who has it is a member; certificates and the keys of links are derived from it.
+/// The key of a mesh. Who has it is a member; certificates and the keys of links are derived from
+/// it.
 ///
 /// In a file it is 64 hexadecimal digits, and nobody but the owner may read the file.
 #[derive(Clone, PartialEq, Eq)]

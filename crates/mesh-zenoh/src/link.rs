@@ -8,9 +8,10 @@
 //!   frames, in two lanes, each numbered from 0 and sealed with the keys of the two sessions
 //! ```
 //!
-//! An engine may lose, repeat or delay messages when its routes change. So a link has numbers: a frame of an earlier link
-//! cannot be opened, and a number that is missing breaks the link. A new link has a new session. At most [`WINDOW`] bytes
-//! are under way, so that the engine's own queues never fill, and no call waits for the peer.
+//! An engine may lose, repeat or delay messages when its routes change. So a link has numbers: a
+//! frame of an earlier link cannot be opened, and a number that is missing breaks the link. A new
+//! link has a new session. At most [`WINDOW`] bytes are under way, so that the engine's own queues
+//! never fill, and no call waits for the peer.
 
 use crate::seal::{Seals, Session, TAG, is_right, tag};
 use motet_mesh::{CarrierEvent, Lane, MAX_FRAME, PeerName};

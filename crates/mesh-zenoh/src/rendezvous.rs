@@ -1,4 +1,5 @@
-//! A folder where nodes of one user meet: a file with the addresses of each, and the key of those that have none.
+//! A folder where nodes of one user meet: a file with the addresses of each, and the key of those
+//! that have none.
 
 use crate::error::JoinError;
 use crate::key::{KeyFileError, RunKey};
@@ -28,7 +29,7 @@ pub(crate) struct Rendezvous {
 
 impl Rendezvous {
     /// Opens the folder, or makes it with mode 0700.
-    pub(crate) fn open(folder: &Path, name: &str) -> Result<Self, JoinError> {
+    pub(crate) fn open(folder: &Path, name: &str, incarnation: u64) -> Result<Self, JoinError> {
         let mut builder = DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
@@ -43,7 +44,7 @@ impl Rendezvous {
                 return Err(JoinError::RendezvousOpen(folder.to_owned(), mode));
             }
         }
-        let own = folder.join(format!("{name}.{ENDING}"));
+        let own = folder.join(format!("{name}.{incarnation:016x}.{ENDING}"));
         Ok(Rendezvous {
             folder: folder.to_owned(),
             own,
@@ -70,13 +71,27 @@ impl Rendezvous {
         Ok(RunKey::read(&path)?)
     }
 
-    /// Writes this node's addresses. First this, then [`Rendezvous::others`]: so of two nodes that come together at
-    /// least one sees the other.
+    /// Writes this node's addresses. First this, then [`Rendezvous::others`]: so of two nodes that
+    /// come together at least one sees the other.
     pub(crate) fn enter(&self, addresses: &[String]) -> Result<(), JoinError> {
         let wrong = |error| JoinError::Rendezvous(self.folder.clone(), error);
         let beside = self.own.with_extension("new");
         fs::write(&beside, addresses.join("\n")).map_err(wrong)?;
         fs::rename(&beside, &self.own).map_err(wrong)
+    }
+
+    /// Removes the files of earlier starts of this node, which has joined.
+    pub(crate) fn forget_earlier(&self) {
+        let name = |path: &Path| Some(path.file_stem()?.to_str()?.rsplit_once('.')?.0.to_owned());
+        let own = name(&self.own);
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        for path in entries.map(|entry| entry.path()) {
+            let is_node = path.extension().is_some_and(|ending| ending == ENDING);
+            if is_node && path != self.own && name(&path) == own {
+                // Somebody else may have done so.
+                let _ = fs::remove_file(path);
+            }
+        }
     }
 
     /// The addresses of the other nodes, also of those that did not leave in order.

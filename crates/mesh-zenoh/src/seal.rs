@@ -1,7 +1,8 @@
 //! Messages between two nodes, sealed with keys that only members of the mesh can derive.
 //!
-//! zenoh's TLS client also trusts the public authorities, and its routers see what they pass on. So each link has
-//! two keys of its own, one for each direction, derived from the run key and from a random number of each end.
+//! zenoh's TLS client also trusts the public authorities, and its routers see what they pass on. So
+//! each link has two keys of its own, one for each direction, derived from the run key and from a
+//! random number of each end.
 
 use crate::key::derive;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
@@ -68,7 +69,8 @@ pub(crate) fn tag(secret: &[u8; 32], parts: &[&[u8]]) -> [u8; 32] {
     tag
 }
 
-/// Whether a member wrote a greeting. How long it takes does not depend on what is right of the tag.
+/// Whether a member wrote a greeting. How long it takes does not depend on what is right of the
+/// tag.
 pub(crate) fn is_right(secret: &[u8; 32], parts: &[&[u8]], tag: &[u8]) -> bool {
     let key = hmac::Key::new(hmac::HMAC_SHA256, &derive(secret, &[b"greeting"]));
     hmac::verify(&key, &joined(parts), tag).is_ok()

@@ -1,6 +1,6 @@
 //! What comes from the carrier: links and frames, one after the other.
 
-use crate::core::{Core, MAX_ENTRIES, State, subscribe};
+use crate::core::{Core, MAX_ENTRIES, State};
 use crate::flow::{AnySubscription, Hub, Source, Target};
 use crate::frame::{FORM, Frame};
 use crate::peers::{Peer, PeerChange};
@@ -48,7 +48,7 @@ impl Core {
             let wants: Vec<_> = state
                 .subscriptions
                 .iter()
-                .map(|(id, s)| subscribe(*id, &**s))
+                .map(|(id, s)| s.announced(*id))
                 .collect();
             let servers = state.calls.offers();
             for frame in wants.into_iter().chain(servers) {

@@ -190,7 +190,7 @@ impl Core {
                 });
             }
             state.subscriptions.insert(id, Arc::clone(&subscription));
-            state.tell_all(&subscribe(id, &*subscription));
+            state.tell_all(&subscription.announced(id));
             Ok((subscription, id, local))
         })?;
         for topic in local {
@@ -336,15 +336,6 @@ impl Hub for Core {
                 self.change(|state| state.tell(peer, accepted));
             }
         }
-    }
-}
-
-/// The frame that tells a peer of a subscription.
-pub(crate) fn subscribe(id: u32, subscription: &dyn AnySubscription) -> Frame {
-    Frame::Subscribe {
-        subscription: id,
-        pattern: subscription.pattern().to_string(),
-        type_name: subscription.type_name().to_owned(),
     }
 }
 

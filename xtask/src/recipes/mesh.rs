@@ -4,7 +4,7 @@ use super::project::{Project, runner};
 use crate::args::Options;
 use std::process::ExitCode;
 
-/// What is built: the links, and the program with them.
+/// What is built: the links, and the program with them. Always the same, so that it is built once.
 const WORDS: [&str; 6] = [
     "--package",
     "motet-mesh-zenoh",
@@ -21,17 +21,17 @@ const WORDS: [&str; 6] = [
 pub(super) fn mesh(options: &Options) -> Result<ExitCode, String> {
     let project = Project::find()?;
     let mut runner = runner(options.keep_going)?;
-    let mut clippy = project.cargo(&["clippy", "--all-targets"]);
+    let mut clippy = project.cargo(&["clippy", "--all-targets", "--no-deps"]);
     clippy.args(WORDS).args(["--", "-D", "warnings"]);
     runner.command("clippy", &mut clippy, None);
-    let mut links = project.cargo(&["test", "--package", "motet-mesh-zenoh"]);
-    runner.command("links", &mut links, None);
-    let mut program = project.cargo(&["test", "--package", "motet-cli", "--features", "mesh"]);
-    // Each starts processes, and some of them wait for others to be missed.
-    program.args(["--test", "it", "mesh::", "--", "--test-threads", "2"]);
-    runner.command("program", &mut program, None);
-    let mut docs = project.cargo(&["doc", "--no-deps", "--package", "motet-mesh-zenoh"]);
-    docs.env("RUSTDOCFLAGS", "-D warnings");
+    let mut links = project.cargo(&["test", "--lib", "--test", "it"]);
+    // By the names of their modules: other tests of the program are the gate's.
+    links.args(WORDS).args(["--", "doors::", "link", "mesh::"]);
+    // Each starts nodes or processes, and some wait for others to be missed.
+    links.args(["--test-threads", "2"]);
+    runner.command("tests", &mut links, None);
+    let mut docs = project.cargo(&["doc", "--no-deps"]);
+    docs.args(WORDS).env("RUSTDOCFLAGS", "-D warnings");
     runner.command("docs", &mut docs, None);
     Ok(runner.finish())
 }

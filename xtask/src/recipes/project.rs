@@ -99,8 +99,8 @@ impl Project {
 }
 
 impl Scope<'_> {
-    /// The words that choose it, after a Cargo command, with all that the program can have but links by
-    /// zenoh: they take longer to build than the gate may, and have a recipe of their own.
+    /// The words that choose it, after a Cargo command, with all that the program can have but
+    /// links by zenoh: they take longer to build than the gate may, and have a recipe of their own.
     pub(super) fn words(&self) -> Vec<&str> {
         match self {
             Scope::Workspace => vec![

@@ -57,7 +57,8 @@ pub struct MeshLinkArgs {
     #[arg(long, value_name = "HOST:PORT", requires = "key")]
     pub peer: Vec<String>,
 
-    /// The folder where nodes find each other [default: one of this user, without --peer and --multicast]
+    /// The folder where nodes find each other [default: one of this user, without --peer and
+    /// --multicast]
     #[arg(long, value_name = "DIR")]
     pub rendezvous: Option<PathBuf>,
 

@@ -212,7 +212,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn prop_sem_g968_what_comes_is_a_run_of_what_was_sent_whatever_the_engine_does(steps in steps()) {
+    fn prop_sem_g968_what_comes_is_a_run_of_what_was_sent_whatever_the_engine_does(
+        steps in steps(),
+    ) {
         let mut now = Instant::now();
         let (a, b) = pair(now);
         let mut ends = [a, b];
@@ -233,7 +235,10 @@ proptest! {
                         ends[usize::from(!who)].act(|link, out| link.comes(&message, now, out));
                     }
                 }
-                Step::Lose(who, lane) => drop(ends[usize::from(who)].wire[usize::from(lane)].pop_front()),
+                Step::Lose(who, lane) => {
+                    let wire = &mut ends[usize::from(who)].wire[usize::from(lane)];
+                    drop(wire.pop_front());
+                }
                 Step::Repeat(who, lane) => {
                     let message = ends[usize::from(who)].wire[usize::from(lane)].front().cloned();
                     if let Some(message) = message {

@@ -1,7 +1,7 @@
-//! What topics cost beside bare zenoh on the same links, in one run: round trips and a stream of 64 bytes. And what a
-//! publication inside one process costs beside a post.
+//! What topics cost beside bare zenoh on the same links, in one run: round trips and a stream of 64
+//! bytes. And what a publication inside one process costs beside a post.
 //!
-//! `cargo run --release -p motet-mesh-zenoh --example beside_zenoh`
+//! `cargo bench -p motet-mesh-zenoh`
 
 use motet_dispatch::{Dispatcher, QueueConfig};
 use motet_mesh::{Node, Qos, SubscribeConfig};
