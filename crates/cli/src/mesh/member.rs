@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use motet_dispatch::{Dispatcher, DispatcherQueue, Enqueue, QueueConfig};
+use motet_dispatch::{Dispatcher, Enqueue, QueueConfig};
 use motet_mesh_zenoh::{JoinError, RunKey, Zenoh, ZenohConfig};
 use motet_ports::Port;
 
@@ -15,7 +15,7 @@ use motet::mesh::{Node, PeerChange};
 pub(super) struct Member {
     pub(super) node: Node,
     pub(super) carrier: Zenoh,
-    pub(super) queue: DispatcherQueue,
+    pub(super) queue: Arc<dyn Enqueue>,
     pub(super) stop: Port<()>,
     /// Fields are dropped in order: the node leaves while its tasks still run.
     _dispatcher: Dispatcher,
@@ -50,10 +50,9 @@ impl Member {
         let _ = ctrlc::set_handler(move || drop(stopped.post(())));
         let carrier = Zenoh::open(&config).map_err(refused)?;
         let dispatcher = Dispatcher::new(1);
-        let queue = dispatcher.queue(QueueConfig::named("mesh"));
-        let shared: Arc<dyn Enqueue> = Arc::new(queue.clone());
+        let queue: Arc<dyn Enqueue> = Arc::new(dispatcher.queue(QueueConfig::named("mesh")));
         Ok(Member {
-            node: carrier.join(shared),
+            node: carrier.join(Arc::clone(&queue)),
             carrier,
             queue,
             stop,
