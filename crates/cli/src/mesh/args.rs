@@ -96,7 +96,7 @@ pub enum ClassOfTopic {
 pub struct MeshPubArgs {
     /// The key, parts with / between them
     #[arg(value_name = "KEY")]
-    pub key: String,
+    pub topic: String,
 
     /// What to publish, each a sample [default: the lines of standard input]
     #[arg(value_name = "VALUE")]

@@ -45,7 +45,7 @@ pub(super) fn run(args: &MeshPubArgs) -> Result<(), CliError> {
         ClassOfTopic::Reliable => Qos::reliable(args.depth),
         ClassOfTopic::Acknowledged => Qos::acknowledged(args.depth),
     };
-    let topic = member.node.topic(&args.key, qos.retaining(args.retain));
+    let topic = member.node.topic(&args.topic, qos.retaining(args.retain));
     let topic = topic.map_err(|error| CliError::Service(error.to_string()))?;
     let mut publisher = Publisher {
         args,
@@ -140,7 +140,7 @@ impl Publisher<'_> {
         }
         if self.args.json {
             let line = json!({
-                "key": self.args.key,
+                "key": self.args.topic,
                 "published": self.published,
                 "dropped": self.dropped,
                 "lost": self.lost,
