@@ -29,6 +29,8 @@ The project's recipes.
   cargo xtask deep [CRATE]   what takes longer than the gate may: tests called deep_, models
                              with more schedules, ten minutes of stress tests
       --keep-going
+  cargo xtask mesh           links between processes by zenoh, and `motet mesh`: lints, tests, docs
+      --keep-going
   cargo xtask counts         instructions that the core's paths take, beside the baseline (valgrind)
       --bless                what is counted becomes the baseline
   cargo xtask sanitize [CRATE]   the tests under AddressSanitizer and, with nightly, ThreadSanitizer
@@ -61,6 +63,7 @@ const RECIPES: &[(&str, &[&str])] = &[
     ("shuttle", &["CRATE", "keep-going", "schedules"]),
     ("stress", &["CRATE", "seconds"]),
     ("deep", &["CRATE", "keep-going"]),
+    ("mesh", &["keep-going"]),
     ("counts", &["bless"]),
     ("sanitize", &["CRATE", "keep-going"]),
     ("targets", &["keep-going"]),
@@ -214,6 +217,7 @@ mod tests {
             "shuttle --schedules 5",
             "stress ports --seconds 2.5",
             "deep mpi",
+            "mesh --keep-going",
             "counts --bless",
             "sanitize comm --keep-going",
             "docs --open",
@@ -227,6 +231,7 @@ mod tests {
             "counts ports",
             "sanitize --bless",
             "deep --quick",
+            "mesh ports",
             "loom a b",
             "loom --preemptions x",
             "loom --schedules 5",

@@ -4,6 +4,7 @@ mod bench;
 mod counts;
 mod deep;
 mod docs;
+mod mesh;
 mod models;
 mod preflight;
 mod project;
@@ -31,6 +32,7 @@ pub(crate) fn run(name: &str, options: &Options) -> Result<ExitCode, String> {
         "shuttle" => models::models(models::Checker::Shuttle, options),
         "stress" => stress::stress(options),
         "deep" => deep::deep(options),
+        "mesh" => mesh::mesh(options),
         "counts" => counts::counts(options.bless),
         "sanitize" => sanitize::sanitize(options),
         "targets" => targets::targets(options.keep_going),

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use crate::BenchArgs;
 use crate::amount::count;
 use crate::call::CallArgs;
 use crate::distance::DistanceArgs;
@@ -20,6 +19,7 @@ use crate::serve::ServeArgs;
 use crate::spread::SpreadArgs;
 use crate::table::TableArgs;
 use crate::watch::WatchArgs;
+use crate::{BenchArgs, MeshArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Parallel data mining from the command line.
@@ -64,6 +64,8 @@ pub enum Command {
     Flow(FlowArgs),
     /// Make the certificate of a node, and tokens for those who may call it
     Keys(KeysArgs),
+    /// Publish and subscribe between processes and machines
+    Mesh(MeshArgs),
     /// Measure the runtime on this machine
     Bench(BenchArgs),
     /// Start a program on threads, processes and nodes

@@ -13,10 +13,14 @@ use crate::bench;
 #[cfg(feature = "bench")]
 use crate::error::BenchError;
 use crate::error::{CliError, OptionError, OutputError};
+#[cfg(feature = "mesh")]
+use crate::mesh;
 #[cfg(unix)]
 use crate::supervise;
 #[cfg(not(feature = "bench"))]
 use crate::without_bench as bench;
+#[cfg(not(feature = "mesh"))]
+use crate::without_mesh as mesh;
 use crate::{
     bits, call, cluster, distance, doctor, flow, hmm, keys, manual, mixture, own, pairwise, run,
     scale, serve, watch,
@@ -63,6 +67,7 @@ where
         Command::Watch(args) => watch::run(&args),
         Command::Flow(args) => flow::run(&args),
         Command::Keys(args) => keys::run(&args),
+        Command::Mesh(args) => mesh::run(&args),
         Command::Bench(args) => bench::run(args),
         Command::Run(args) => run::run(args),
         Command::Doctor(args) => doctor::run(&args),

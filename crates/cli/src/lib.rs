@@ -3,8 +3,8 @@
 //! A thin `main` calls [`main()`] here, so that tests and the facade reach the same code.
 //!
 //! Depends on: `motet-mining` (the methods), `motet-comm` (the ranks they run on), `motet-mpi`
-//! (processes), `motet-bench` (the experiments, with the feature `bench`).
-//! Used by: the `motet` binary, the facade.
+//! (processes), `motet-bench` (the experiments, with the feature `bench`), `motet-mesh-zenoh`
+//! (links, with the feature `mesh`). Used by: the `motet` binary, the facade.
 //!
 //! ```text
 //!  arguments ─► args ─► plan ─► read ─► space ─► fit ─► summary ─┬─► report ─► standard output
@@ -54,6 +54,8 @@ mod keys;
 mod manual;
 mod map;
 mod mapped;
+#[cfg(feature = "mesh")]
+mod mesh;
 mod mixture;
 mod model;
 mod mpi_search;
@@ -82,6 +84,8 @@ mod text;
 mod watch;
 #[cfg(not(feature = "bench"))]
 mod without_bench;
+#[cfg(not(feature = "mesh"))]
+mod without_mesh;
 
 pub use args::{BitArgs, Cli, ClusterArgs, Command, Method, MethodArgs, PairArgs, ResultArgs};
 #[cfg(feature = "bench")]
@@ -104,6 +108,11 @@ pub use hmm::{
 };
 pub use keep::KeepArgs;
 pub use keys::{KeysArgs, NewArgs, TokenArgs, What};
+#[cfg(feature = "mesh")]
+pub use mesh::{
+    ClassOfTopic, MeshArgs, MeshCommand, MeshJoinArgs, MeshKeysArgs, MeshKeysCommand,
+    MeshKeysNewArgs, MeshLinkArgs, MeshPeersArgs, MeshPubArgs, MeshSubArgs, MeshTopArgs,
+};
 pub use mixture::{
     Components, MixtureArgs, MixtureComponent, MixtureFitArgs, MixtureSummary, ShapeOfCovariance,
     WhichCriterion,
@@ -121,3 +130,5 @@ pub use table::TableArgs;
 pub use watch::WatchArgs;
 #[cfg(not(feature = "bench"))]
 pub use without_bench::BenchArgs;
+#[cfg(not(feature = "mesh"))]
+pub use without_mesh::MeshArgs;

@@ -1,10 +1,11 @@
 //! What comes from the carrier: links and frames, one after the other.
 
-use crate::core::{Core, MAX_ENTRIES, State, subscribe};
+use crate::core::{Core, MAX_ENTRIES, State};
 use crate::flow::{AnySubscription, Hub, Source, Target};
 use crate::frame::{FORM, Frame};
 use crate::peers::{Peer, PeerChange};
 use crate::{CallError, Carrier, CarrierEvent, Key, PeerName};
+use motet_dispatch::Causality;
 use std::sync::{Arc, Weak};
 
 /// Takes what the carrier tells, for as long as the node is there.
@@ -13,6 +14,8 @@ pub(crate) fn listen(core: &Arc<Core>, carrier: &Arc<dyn Carrier>) {
     core.spawn(Box::pin(async move {
         while let Ok(event) = events.recv().or_closed().await {
             let Some(core) = node.upgrade() else { return };
+            // Those of whoever sent the frame, where that is this process, are not the node's.
+            Causality::clear();
             core.on_event(event);
         }
     }));
@@ -45,7 +48,7 @@ impl Core {
             let wants: Vec<_> = state
                 .subscriptions
                 .iter()
-                .map(|(id, s)| subscribe(*id, &**s))
+                .map(|(id, s)| s.announced(*id))
                 .collect();
             let servers = state.calls.offers();
             for frame in wants.into_iter().chain(servers) {
@@ -65,13 +68,12 @@ impl Core {
             entry.breaks += 1;
             entry.servers.clear();
             let breaks = entry.breaks;
-            (
-                state.all_topics(),
-                breaks,
-                was_greeted,
-                state.calls.lose(peer),
-            )
+            let lost = state.calls.lose(peer);
+            (state.all_topics(), breaks, was_greeted, lost)
         };
+        let (calls, gone) = calls;
+        gone.iter()
+            .for_each(|caller| caller.is_gone("the link to the caller is broken"));
         for call in calls {
             // An error: the caller waits no longer.
             let _ = call.post(Err(CallError::Lost { peer: peer.clone() }));

@@ -1,12 +1,13 @@
 //! How a node makes calls, and answers them.
 
-use crate::calls::{Bytes, Deliver, Pending, Request, Respond};
+use crate::caller::{Caller, names};
+use crate::calls::{Answer, Bytes, Deliver, Pending, Request, Respond};
 use crate::core::{Core, MAX_ENTRIES};
 use crate::flow::Hub;
 use crate::frame::{Frame, decode, encode};
 use crate::{CallError, Key, MeshError, PeerName};
-use motet_ports::{Port, ReplyPort, reply};
-use motet_sync::Mutex;
+use motet_dispatch::Causality;
+use motet_ports::{Port, reply};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -23,6 +24,8 @@ pub struct Server {
 struct Cancel {
     core: Arc<Core>,
     call: u64,
+    /// Why; none: its future was dropped.
+    why: Option<String>,
 }
 
 impl Core {
@@ -36,26 +39,24 @@ impl Core {
         A: Serialize + 'static,
     {
         let port = port.clone();
-        let deliver: Deliver = Arc::new(move |from, payload, respond| {
-            let wanted = Arc::new(Mutex::new(true));
+        let deliver: Deliver = Arc::new(move |from, payload, caller, respond| {
             let value = match decode::<Q>(&payload) {
                 Ok(value) => value,
                 Err(why) => {
                     respond(Err(format!("the request cannot be read: {why}")));
-                    return wanted;
+                    return;
                 }
             };
             let request = Request {
                 value,
                 from,
                 respond: Some(respond),
-                wanted: Arc::clone(&wanted),
+                caller: Arc::clone(&caller),
                 write: |answer| encode(answer).map_err(|why| why.to_string()),
             };
-            if let Err(refused) = port.post(request) {
+            if let Err(refused) = caller.run(|| port.post(request)) {
                 refused.item.refuse(refused.reason.to_string());
             }
-            wanted
         });
         let id = self.change(|state| {
             let id = state.new_id("servers", state.calls.servers.len())?;
@@ -82,11 +83,19 @@ impl Core {
         let (to, answer) = reply();
         let call = self.begin_call(&key, payload, to)?;
         // While it is there, dropping this future takes the call back.
-        let _cancel = Cancel {
+        let mut cancel = Cancel {
             core: Arc::clone(&self),
             call,
+            why: None,
         };
-        match answer.await {
+        let answer = match Causality::unless_cancelled(answer).await {
+            Ok(answer) => answer,
+            Err(cancelled) => {
+                cancel.why = Some(cancelled.to_string());
+                return Err(CallError::Cancelled(cancelled.to_string()));
+            }
+        };
+        match answer {
             Ok(Ok(bytes)) => decode(&bytes).map_err(|why| CallError::Unreadable(why.to_string())),
             Ok(Err(error)) => Err(error),
             // What would have answered was dropped with the node.
@@ -98,7 +107,7 @@ impl Core {
         self: &Arc<Self>,
         key: &Key,
         payload: Vec<u8>,
-        answer: ReplyPort<Result<Vec<u8>, CallError>>,
+        answer: Answer,
     ) -> Result<u64, CallError> {
         let me = self.name().clone();
         let local = self.change(|state| {
@@ -143,13 +152,15 @@ impl Core {
                     call,
                     server,
                     payload: payload.clone(),
+                    causalities: names(),
                 },
             );
             Ok((call, None))
         })?;
         let (call, deliver) = local;
         if let Some(deliver) = deliver {
-            self.deliver(me_caller(self), call, &deliver, payload, true);
+            // The caller's own causalities travel with what is posted.
+            self.deliver((self.name().clone(), call), &deliver, payload, &[], true);
         }
         Ok(call)
     }
@@ -157,35 +168,36 @@ impl Core {
     /// Gives a request to its server. `here`: the caller is of this node.
     fn deliver(
         self: &Arc<Self>,
-        from: PeerName,
-        call: u64,
+        (from, call): (PeerName, u64),
         deliver: &Deliver,
         payload: Vec<u8>,
+        causalities: &[String],
         here: bool,
     ) {
-        let (core, caller) = (Arc::downgrade(self), from.clone());
+        let (core, asker) = (Arc::downgrade(self), from.clone());
+        let caller = Arc::new(Caller::new(&format!("call of {from}"), causalities));
+        let answered = Arc::downgrade(&caller);
         let respond: Respond = Box::new(move |answer| {
+            answered
+                .upgrade()
+                .iter()
+                .for_each(|caller| caller.has_answer());
             let Some(core) = core.upgrade() else { return };
+            core.change(|state| state.calls.serving.remove(&(asker.clone(), call)));
             if here {
                 core.answered(call, answer);
             } else {
                 core.change(|state| {
-                    state.calls.serving.remove(&(caller.clone(), call));
-                    state.tell(&caller, Frame::Answer { call, answer });
+                    state.tell(&asker, Frame::Answer { call, answer });
                 });
             }
         });
-        let wanted = deliver(from.clone(), payload, respond);
+        // Before it is given away: it may be answered at once.
         self.change(|state| {
-            state
-                .calls
-                .serving
-                .retain(|_, wanted| wanted.strong_count() > 0);
-            state
-                .calls
-                .serving
-                .insert((from, call), Arc::downgrade(&wanted));
+            let serving = &mut state.calls.serving;
+            serving.insert((from.clone(), call), Arc::downgrade(&caller));
         });
+        deliver(from, payload, caller, respond);
     }
 
     fn answered(&self, call: u64, answer: Bytes) {
@@ -214,6 +226,7 @@ impl Core {
                 call,
                 server,
                 payload,
+                causalities,
             } => {
                 let deliver = self.change(|state| {
                     let found = state
@@ -228,40 +241,38 @@ impl Core {
                     found
                 });
                 if let Some(deliver) = deliver {
-                    self.deliver(peer.clone(), call, &deliver, payload, false);
+                    self.deliver((peer.clone(), call), &deliver, payload, &causalities, false);
                 }
             }
-            Frame::Cancel { call } => self.cancelled(peer, call),
+            Frame::Cancel { call, why } => self.cancelled(peer, call, &why),
             Frame::Answer { call, answer } => self.answered(call, answer),
             _ => {}
         }
     }
 
-    fn cancelled(&self, from: &PeerName, call: u64) {
-        let wanted = self.change(|state| state.calls.serving.remove(&(from.clone(), call)));
-        if let Some(wanted) = wanted.and_then(|wanted| wanted.upgrade()) {
-            *wanted.lock() = false;
+    fn cancelled(&self, from: &PeerName, call: u64, why: &str) {
+        let caller = self.change(|state| state.calls.serving.remove(&(from.clone(), call)));
+        if let Some(caller) = caller.and_then(|caller| caller.upgrade()) {
+            caller.is_gone(why);
         }
     }
-}
-
-/// The name under which a node's own calls are served.
-fn me_caller(core: &Arc<Core>) -> PeerName {
-    core.name().clone()
 }
 
 impl Drop for Cancel {
     fn drop(&mut self) {
         let call = self.call;
+        let why = self.why.take();
+        let why = why.unwrap_or_else(|| "the caller waits no more".to_owned());
         let taken = self.core.change(|state| {
             let pending = state.calls.pending.remove(&call)?;
-            state.tell(&pending.peer, Frame::Cancel { call });
+            let why = why.clone();
+            state.tell(&pending.peer, Frame::Cancel { call, why });
             Some(pending)
         });
         if let Some(pending) = taken
             && pending.peer == *self.core.name()
         {
-            self.core.cancelled(&pending.peer, call);
+            self.core.cancelled(&pending.peer, call, &why);
         }
     }
 }

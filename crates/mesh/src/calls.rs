@@ -1,16 +1,19 @@
 //! Requests that are answered by one of the nodes that serve their key.
 
+use crate::caller::Caller;
 use crate::frame::Frame;
 use crate::{CallError, Key, PeerName};
 use motet_ports::ReplyPort;
-use motet_sync::Mutex;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Weak};
 
 pub(crate) type Bytes = Result<Vec<u8>, String>;
 pub(crate) type Respond = Box<dyn FnOnce(Bytes) + Send>;
-pub(crate) type Deliver = Arc<dyn Fn(PeerName, Vec<u8>, Respond) -> Arc<Mutex<bool>> + Send + Sync>;
+pub(crate) type Deliver = Arc<dyn Fn(PeerName, Vec<u8>, Arc<Caller>, Respond) + Send + Sync>;
+
+/// Where the answer to a call goes.
+pub(crate) type Answer = ReplyPort<Result<Vec<u8>, CallError>>;
 
 /// The calls of a node: those that it makes, and those that it answers.
 #[derive(Default)]
@@ -18,23 +21,24 @@ pub(crate) struct Calls {
     pub(crate) servers: BTreeMap<u32, (Key, Deliver)>,
     pub(crate) last: u64,
     pub(crate) pending: HashMap<u64, Pending>,
-    /// Whether the caller of a request still waits.
-    pub(crate) serving: HashMap<(PeerName, u64), Weak<Mutex<bool>>>,
+    /// Who waits for the answer to a request.
+    pub(crate) serving: HashMap<(PeerName, u64), Weak<Caller>>,
 }
 
 pub(crate) struct Pending {
     pub(crate) peer: PeerName,
-    pub(crate) answer: ReplyPort<Result<Vec<u8>, CallError>>,
+    pub(crate) answer: Answer,
 }
 
-/// A request that a server got.
+/// A request that a server got. Its handler runs under causalities with the names of those that the caller was under; they
+/// are cancelled when the caller waits no more.
 pub struct Request<Q, A> {
     /// What is asked.
     pub value: Q,
     /// The node that asks.
     pub from: PeerName,
     pub(crate) respond: Option<Respond>,
-    pub(crate) wanted: Arc<Mutex<bool>>,
+    pub(crate) caller: Arc<Caller>,
     pub(crate) write: fn(&A) -> Bytes,
 }
 
@@ -60,7 +64,7 @@ impl<Q, A> Request<Q, A> {
     /// Whether the caller still waits.
     #[must_use]
     pub fn is_wanted(&self) -> bool {
-        *self.wanted.lock()
+        self.caller.waits()
     }
 }
 
@@ -84,12 +88,13 @@ impl Calls {
         self.servers.iter().map(offer).collect()
     }
 
-    /// Calls that nobody will answer, since the peer is gone.
-    pub(crate) fn lose(&mut self, peer: &PeerName) -> Vec<ReplyPort<Result<Vec<u8>, CallError>>> {
+    /// Calls that nobody will answer, and callers that wait no more, since the peer is gone.
+    pub(crate) fn lose(&mut self, peer: &PeerName) -> (Vec<Answer>, Vec<Arc<Caller>>) {
         let of_peer = self.pending.extract_if(|_, pending| pending.peer == *peer);
         let lost: Vec<_> = of_peer.map(|(_, pending)| pending.answer).collect();
-        self.serving.retain(|(from, _), _| from != peer);
-        lost
+        let served = self.serving.extract_if(|(from, _), _| from == peer);
+        let gone = served.filter_map(|(_, caller)| caller.upgrade()).collect();
+        (lost, gone)
     }
 
     /// Everything, since the node leaves.

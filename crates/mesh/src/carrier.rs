@@ -45,6 +45,16 @@ pub enum CarrierEvent {
     Frame(PeerName, Vec<u8>),
 }
 
+/// Which frames a frame may overtake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lane {
+    /// Credit and acknowledgements. They are few and small, and a flood of samples must not delay them: they may overtake
+    /// frames of the other lane.
+    Urgent,
+    /// Everything else.
+    Ordered,
+}
+
 /// A frame that could not be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -66,7 +76,7 @@ impl fmt::Display for CarrierError {
 
 impl std::error::Error for CarrierError {}
 
-/// Links to other nodes. While a link lives, frames come whole and in order.
+/// Links to other nodes. While a link lives, frames come whole, and those of one [`Lane`] in order.
 ///
 /// Each side is told `Up` before it gets a frame of the link, and `Down` before the next `Up` of the same peer.
 /// A node keeps the frames that are under way bounded by credit, so a carrier needs no limit of its own.
@@ -78,7 +88,7 @@ pub trait Carrier: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`CarrierError`]. The frame is lost then, and `Down` follows if the link is broken.
-    fn send(&self, to: &PeerName, frame: Vec<u8>) -> Result<(), CarrierError>;
+    fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError>;
 
     /// Where links and frames are told. One node takes them.
     fn events(&self) -> Port<CarrierEvent>;

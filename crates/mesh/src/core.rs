@@ -67,6 +67,17 @@ impl Core {
         self.queue.clock()
     }
 
+    /// Which start of this node it is.
+    pub(crate) fn incarnation(&self) -> u64 {
+        self.incarnation
+    }
+
+    /// Which start of the peer it was that this node last had a link to.
+    pub(crate) fn incarnation_of(&self, peer: &PeerName) -> Option<u64> {
+        let state = self.state.lock();
+        state.peers.get(peer).and_then(|peer| peer.incarnation)
+    }
+
     pub(crate) fn hello(&self) -> Frame {
         Frame::Hello {
             form: crate::frame::FORM,
@@ -179,7 +190,7 @@ impl Core {
                 });
             }
             state.subscriptions.insert(id, Arc::clone(&subscription));
-            state.tell_all(&subscribe(id, &*subscription));
+            state.tell_all(&subscription.announced(id));
             Ok((subscription, id, local))
         })?;
         for topic in local {
@@ -244,7 +255,7 @@ impl Hub for Core {
             return false;
         };
         let sent = match frame.to_bytes() {
-            Ok(bytes) => carrier.send(peer, bytes),
+            Ok(bytes) => carrier.send(peer, bytes, frame.lane()),
             Err(why) => Err(CarrierError::Refused(why.to_string())),
         };
         if let Err(CarrierError::Refused(why)) = &sent {
@@ -328,15 +339,6 @@ impl Hub for Core {
     }
 }
 
-/// The frame that tells a peer of a subscription.
-pub(crate) fn subscribe(id: u32, subscription: &dyn AnySubscription) -> Frame {
-    Frame::Subscribe {
-        subscription: id,
-        pattern: subscription.pattern().to_string(),
-        type_name: subscription.type_name().to_owned(),
-    }
-}
-
 impl State {
     /// A number for a new entry of a table that has `has` entries.
     pub(crate) fn new_id(&mut self, what: &'static str, has: usize) -> Result<u32, MeshError> {
@@ -351,6 +353,12 @@ impl State {
         }
         self.last_id += 1;
         Ok(self.last_id)
+    }
+
+    /// A number that nothing else of this node has.
+    pub(crate) fn new_number(&mut self) -> u64 {
+        self.calls.last += 1;
+        self.calls.last
     }
 
     pub(crate) fn has_left(&self) -> bool {

@@ -66,6 +66,8 @@ pub enum CallError {
         /// The node.
         peer: PeerName,
     },
+    /// A causality of the caller was cancelled: which, and why.
+    Cancelled(String),
     /// The server dropped the request, or could not read it: why.
     Failed(String),
     /// The answer is not of the type that the caller wants.
@@ -141,6 +143,7 @@ impl fmt::Display for CallError {
             CallError::NoResponder { key } => write!(f, "nobody answers calls under {key:?}"),
             CallError::Lost { peer } => write!(f, "{peer} is gone before it answered"),
             CallError::Failed(why) => write!(f, "the server did not answer: {why}"),
+            CallError::Cancelled(why) => write!(f, "the call is no longer wanted: {why}"),
             CallError::Unreadable(why) => write!(f, "the answer cannot be read: {why}"),
             CallError::NotWritable(why) => write!(f, "the request cannot be written: {why}"),
             CallError::Key(error) => error.fmt(f),

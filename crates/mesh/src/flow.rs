@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Who gets a flow: a subscription, by its number, of this node or of a peer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
     Here(u32),
     There(PeerName, u32),
@@ -73,6 +73,14 @@ pub(crate) trait AnySubscription: Any + Send + Sync {
     fn pattern(&self) -> &Key;
     fn type_name(&self) -> &'static str;
     fn any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+    /// The frame that tells a peer of it.
+    fn announced(&self, id: u32) -> Frame {
+        Frame::Subscribe {
+            subscription: id,
+            pattern: self.pattern().to_string(),
+            type_name: self.type_name().to_owned(),
+        }
+    }
     /// A flow of a peer begins or goes on at `first`: what is accepted of it, and the window.
     fn opened(&self, source: Source, key: Key, first: u64) -> (u64, u32);
     fn comes(self: Arc<Self>, source: Source, number: u64, retained: bool, payload: &[u8]);

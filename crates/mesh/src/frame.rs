@@ -1,6 +1,6 @@
 //! What nodes say to each other, as bytes.
 
-use crate::Qos;
+use crate::{Lane, Qos};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -8,7 +8,7 @@ use std::fmt;
 pub const MAX_FRAME: usize = 16 << 20;
 
 /// The form of frames. Nodes of different forms do not talk.
-pub(crate) const FORM: u16 = 1;
+pub(crate) const FORM: u16 = 2;
 
 /// A frame. Numbers of topics and subscriptions are those of the node that has them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,14 +58,15 @@ pub(crate) enum Frame {
     Serve { server: u32, key: String },
     /// The sender answers them no longer.
     Unserve { server: u32 },
-    /// A request.
+    /// A request, and the names of the causalities that it is made under, innermost first.
     Call {
         call: u64,
         server: u32,
         payload: Vec<u8>,
+        causalities: Vec<String>,
     },
-    /// Nobody waits for the answer any more.
-    Cancel { call: u64 },
+    /// Nobody waits for the answer any more, and why.
+    Cancel { call: u64, why: String },
     /// The answer, or why there is none.
     Answer {
         call: u64,
@@ -81,6 +82,14 @@ pub(crate) enum FrameError {
 }
 
 impl Frame {
+    /// Credit may overtake: it answers what its receiver has sent, so it meets what it is about.
+    pub(crate) fn lane(&self) -> Lane {
+        match self {
+            Frame::Accepted { .. } => Lane::Urgent,
+            _ => Lane::Ordered,
+        }
+    }
+
     pub(crate) fn to_bytes(&self) -> Result<Vec<u8>, FrameError> {
         let bytes = encode(self)?;
         if bytes.len() > MAX_FRAME {

@@ -18,6 +18,7 @@
 //! | late subscribers to get the last samples | [`Qos::retaining`] |
 //! | samples in a handler, a join or a choice | [`Subscription::port`] |
 //! | one answer to one question | [`Node::call`], [`Node::serve`] |
+//! | items of ports of several nodes, all or none | [`Node::lend`], [`RemotePort`], [`take_all`] |
 //! | to know who is there | [`Node::peers`], [`Node::peer_changes`] |
 //! | to try a program under delays, cuts and restarts | [`SimulatedNetwork`] |
 //!
@@ -26,6 +27,7 @@
 #![forbid(unsafe_code)]
 
 mod arrivals;
+mod caller;
 mod calling;
 mod calls;
 mod carrier;
@@ -35,28 +37,36 @@ mod flow;
 mod frame;
 mod incoming;
 mod key;
+mod lending;
 mod node;
 mod outgoing;
 mod peers;
 mod publishing;
 mod qos;
+mod remote_port;
 mod sample;
 mod simulated;
+mod subscribe_config;
 mod subscription;
+mod take_error;
 mod topic;
 
 pub use calling::Server;
 pub use calls::Request;
-pub use carrier::{Carrier, CarrierError, CarrierEvent, PeerName};
+pub use carrier::{Carrier, CarrierError, CarrierEvent, Lane, PeerName};
 pub use core::MAX_ENTRIES;
 pub use error::{CallError, MeshError, PublishError, PublishRefusal};
 pub use frame::MAX_FRAME;
 pub use key::{Key, KeyError, MAX_KEY, MAX_PARTS};
+pub use lending::Lending;
 pub use node::{Node, PeerInfo};
 pub use peers::PeerChange;
 pub use publishing::{Lost, Published, SubscriberInfo};
 pub use qos::{Class, Gap, Qos};
+pub use remote_port::{RemoteParts, RemotePort, take_all, take_first};
 pub use sample::Sample;
 pub use simulated::{LinkConfig, SimulatedNetwork};
-pub use subscription::{SubscribeConfig, Subscription};
+pub use subscribe_config::{Ack, SubscribeConfig};
+pub use subscription::Subscription;
+pub use take_error::TakeError;
 pub use topic::Topic;

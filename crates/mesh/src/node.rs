@@ -5,8 +5,11 @@ use crate::calling::Server;
 use crate::calls::Request;
 use crate::core::{CHANGES, Core};
 use crate::flow::Hub;
+use crate::lending::Lending;
 use crate::peers::{Peer, PeerChange};
-use crate::subscription::{SubscribeConfig, Subscription};
+use crate::remote_port::RemotePort;
+use crate::subscribe_config::SubscribeConfig;
+use crate::subscription::Subscription;
 use crate::topic::Topic;
 use crate::{CallError, Carrier, Key, MeshError, PeerName, Qos};
 use motet_dispatch::Enqueue;
@@ -155,6 +158,27 @@ impl Node {
     ) -> Result<A, CallError> {
         let key = Key::plain(key)?;
         Arc::clone(&self.inner.core).call(key, value).await
+    }
+
+    /// Lends `port` to all nodes: they take items from it as a [`RemotePort`]. Receivers of this node may take items too. Of
+    /// several nodes that lend a port under one key, one is asked, in turn.
+    ///
+    /// # Errors
+    /// [`MeshError`]: `key` is no key without wildcards, there are too many servers, or the node has left.
+    pub fn lend<T: Serialize + Send + 'static>(
+        &self,
+        key: &str,
+        port: &Port<T>,
+    ) -> Result<Lending, MeshError> {
+        self.inner.core.lend(Key::plain(key)?, port)
+    }
+
+    /// The port that some node lends under `key`.
+    ///
+    /// # Errors
+    /// [`MeshError`]: `key` is no key without wildcards.
+    pub fn remote_port<T: DeserializeOwned>(&self, key: &str) -> Result<RemotePort<T>, MeshError> {
+        Ok(RemotePort::new(&self.inner.core, Key::plain(key)?))
     }
 
     /// All peers that this node has had a link to.

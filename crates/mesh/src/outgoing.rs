@@ -93,6 +93,11 @@ impl<P: Clone> Outgoing<P> {
         }
     }
 
+    /// Whether there is a sample to send, and room for it.
+    pub(crate) fn may_send(&self) -> bool {
+        self.flight.len() < self.window && !self.queue.is_empty()
+    }
+
     /// The next sample to send, if the subscriber has room for it.
     pub(crate) fn next(&mut self) -> Option<Entry<P>> {
         if self.flight.len() >= self.window {

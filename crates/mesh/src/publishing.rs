@@ -10,7 +10,7 @@ use crate::{Gap, Key, PeerName, PublishError, PublishRefusal, Qos};
 use motet_ports::{Overflow, Port, ReplyPort};
 use motet_sync::Mutex;
 use serde::Serialize;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
 
 /// What became of a publication.
@@ -51,10 +51,11 @@ pub struct SubscriberInfo {
 }
 
 struct Flow<T: Send + Sync + 'static> {
-    to: Target,
     /// For subscriptions of this node.
     subscription: Option<Arc<Subscribed<T>>>,
     out: Outgoing<Payload<T>>,
+    /// It is in the list of those that may send.
+    listed: bool,
 }
 
 /// A value, and its bytes if somebody needs them.
@@ -73,6 +74,22 @@ impl<T> Clone for Payload<T> {
     }
 }
 
+impl<T: Send + Sync + 'static> Flow<T> {
+    /// Puts the flow into the list of those that may send, if it may and is not there.
+    fn list(&mut self, to: &Target, ready: &mut VecDeque<Target>) {
+        if self.out.may_send() && !std::mem::replace(&mut self.listed, true) {
+            ready.push_back(to.clone());
+        }
+    }
+
+    /// The next sample of a flow that has left the list.
+    fn take(&mut self) -> Option<(&mut Self, Entry<Payload<T>>)> {
+        self.listed = false;
+        let entry = self.out.next()?;
+        Some((self, entry))
+    }
+}
+
 pub(crate) struct Publishing<T: Send + Sync + 'static> {
     id: u32,
     key: Key,
@@ -87,7 +104,9 @@ pub(crate) struct Publishing<T: Send + Sync + 'static> {
 struct State<T: Send + Sync + 'static> {
     /// The number of the next sample.
     next: u64,
-    flows: Vec<Flow<T>>,
+    flows: BTreeMap<Target, Flow<T>>,
+    /// Flows that may send, each once: they take turns.
+    ready: VecDeque<Target>,
     retained: VecDeque<(u64, Payload<T>)>,
     /// Those who wait for room.
     waiters: Vec<ReplyPort<()>>,
@@ -104,7 +123,8 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     {
         let state = State {
             next: 1,
-            flows: Vec::new(),
+            flows: BTreeMap::new(),
+            ready: VecDeque::new(),
             retained: VecDeque::new(),
             waiters: Vec::new(),
             sending: false,
@@ -132,16 +152,17 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         if state.ended || self.core.strong_count() == 0 {
             return refused(value, PublishRefusal::Left);
         }
-        if let Some(full) = state.flows.iter().find(|flow| !flow.out.has_room()) {
-            let subscriber = match &full.to {
+        let full = state.flows.iter().find(|(_, flow)| !flow.out.has_room());
+        if let Some((full, _)) = full {
+            let subscriber = match full {
                 Target::Here(_) => self.me.clone(),
                 Target::There(peer, _) => peer.clone(),
             };
             state.waiters.extend(room);
             return refused(value, PublishRefusal::Full { subscriber });
         }
-        let is_there = |flow: &Flow<T>| matches!(flow.to, Target::There(..));
-        let bytes = if self.qos.retain > 0 || state.flows.iter().any(is_there) {
+        let is_there = |to: &Target| matches!(to, Target::There(..));
+        let bytes = if self.qos.retain > 0 || state.flows.keys().any(is_there) {
             match (self.write)(&value) {
                 Ok(bytes) => Some(bytes.into()),
                 Err(why) => return refused(value, PublishRefusal::NotWritable(why)),
@@ -156,10 +177,12 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         let number = state.next;
         state.next += 1;
         let mut dropped = 0;
-        for flow in &mut state.flows {
+        let State { flows, ready, .. } = &mut *state;
+        for (to, flow) in flows {
             if let Pushed::Dropped(_) = flow.out.push(number, payload.clone()) {
                 dropped += 1;
             }
+            flow.list(to, ready);
         }
         if self.qos.retain > 0 {
             if state.retained.len() == self.qos.retain as usize {
@@ -182,23 +205,25 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             return;
         }
         loop {
-            let found = state.flows.iter_mut().find_map(|flow| {
-                let entry = flow.out.next()?;
-                Some((flow.to.clone(), flow.subscription.clone(), entry))
-            });
-            let Some((to, subscription, entry)) = found else {
+            let State { flows, ready, .. } = &mut *state;
+            let Some(to) = ready.pop_front() else {
                 break;
             };
+            // A flow that has gone meanwhile, or that must wait again.
+            let Some((flow, entry)) = flows.get_mut(&to).and_then(Flow::take) else {
+                continue;
+            };
+            flow.list(&to, ready);
+            let subscription = flow.subscription.clone();
             drop(state);
             let sent = self.deliver(&to, subscription.as_ref(), entry);
             state = self.state.lock();
-            if !sent {
-                let flow = state.flows.iter_mut().find(|flow| flow.to == to);
-                flow.into_iter().for_each(|flow| flow.out.not_sent());
+            if !sent && let Some(flow) = state.flows.get_mut(&to) {
+                flow.out.not_sent();
             }
         }
         state.sending = false;
-        let over = state.ended && state.flows.iter().all(|flow| flow.out.first().is_none());
+        let over = state.ended && state.flows.values().all(|flow| flow.out.first().is_none());
         drop(state);
         if over && let Some(core) = self.core.upgrade() {
             core.topic_is_over(self.id);
@@ -244,9 +269,9 @@ impl<T: Send + Sync + 'static> Publishing<T> {
 
     pub(crate) fn subscribers(&self) -> Vec<SubscriberInfo> {
         let state = self.state.lock();
-        let info = |flow: &Flow<T>| {
+        let info = |(to, flow): (&Target, &Flow<T>)| {
             let (waiting, in_flight, dropped) = flow.out.counts();
-            let node = match &flow.to {
+            let node = match to {
                 Target::Here(_) => self.me.clone(),
                 Target::There(peer, _) => peer.clone(),
             };
@@ -276,15 +301,15 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     }
 
     /// A new flow, with what is retained.
-    fn flow(&self, state: &State<T>, to: Target) -> Flow<T> {
+    fn flow(&self, state: &State<T>) -> Flow<T> {
         let mut out = Outgoing::new(&self.qos);
         for (number, payload) in &state.retained {
             out.push_retained(*number, payload.clone());
         }
         Flow {
-            to,
             subscription: None,
             out,
+            listed: false,
         }
     }
 
@@ -303,17 +328,15 @@ impl<T: Send + Sync + 'static> Publishing<T> {
     /// Takes flows away, tells what is lost with them, and lets those go on who waited for them.
     fn remove(&self, which: impl Fn(&Target) -> bool, why: &str) {
         let mut state = self.state.lock();
-        let all = std::mem::take(&mut state.flows);
-        let (gone, left): (Vec<_>, Vec<_>) = all.into_iter().partition(|flow| which(&flow.to));
-        state.flows = left;
+        let gone: Vec<_> = state.flows.extract_if(.., |to, _| which(to)).collect();
         let waiters = if gone.is_empty() {
             Vec::new()
         } else {
             std::mem::take(&mut state.waiters)
         };
         drop(state);
-        for mut flow in gone {
-            let node = match &flow.to {
+        for (to, mut flow) in gone {
+            let node = match &to {
                 Target::Here(_) => self.me.clone(),
                 Target::There(peer, _) => peer.clone(),
             };

@@ -1,11 +1,12 @@
 //! What a subscriber gets.
 
 use crate::{Gap, Key, PeerName};
+use std::any::Any;
+use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
 /// A published value, and where it comes from.
-#[derive(Debug)]
 pub struct Sample<T> {
     /// The value. Subscribers of the publisher's own process share it.
     pub value: Arc<T>,
@@ -19,6 +20,8 @@ pub struct Sample<T> {
     pub retained: bool,
     /// The numbers before this one that this subscriber has missed.
     pub gap: Option<Gap>,
+    /// With [`Ack::Handled`](crate::Ack::Handled): accepts it when the last clone of the sample is dropped.
+    pub(crate) handled: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl<T> Clone for Sample<T> {
@@ -27,6 +30,7 @@ impl<T> Clone for Sample<T> {
             value: Arc::clone(&self.value),
             key: self.key.clone(),
             publisher: self.publisher.clone(),
+            handled: self.handled.clone(),
             ..*self
         }
     }
@@ -37,5 +41,18 @@ impl<T> Deref for Sample<T> {
 
     fn deref(&self) -> &T {
         &self.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Sample<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sample")
+            .field("value", &self.value)
+            .field("key", &self.key)
+            .field("publisher", &self.publisher)
+            .field("number", &self.number)
+            .field("retained", &self.retained)
+            .field("gap", &self.gap)
+            .finish_non_exhaustive()
     }
 }

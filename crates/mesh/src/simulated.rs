@@ -1,6 +1,6 @@
 //! A network that is simulated: delays, cuts and partitions, in the time of a clock.
 
-use crate::{Carrier, CarrierError, CarrierEvent, PeerName};
+use crate::{Carrier, CarrierError, CarrierEvent, Lane, PeerName};
 use motet_dispatch::Clock;
 use motet_ports::Port;
 use motet_sync::Mutex;
@@ -69,8 +69,8 @@ struct State {
     cut: BTreeSet<(PeerName, PeerName)>,
     /// Counts the links that a pair has had: frames of an earlier one are lost.
     links: BTreeMap<(PeerName, PeerName), u64>,
-    /// When the last event for a node from another is due: events keep their order.
-    due: BTreeMap<(PeerName, PeerName), Instant>,
+    /// When the last event for a node from another is due, by lane: events keep their order.
+    due: BTreeMap<(PeerName, PeerName), [Instant; 2]>,
 }
 
 struct Simulated {
@@ -196,15 +196,15 @@ impl Shared {
         );
     }
 
-    /// Tells `to` something that comes from `from`, behind all that it has been told before. A frame of a link that is
-    /// gone when it would arrive is lost.
+    /// Tells `to` something that comes from `from`: a frame behind all others of its lane, everything else behind all that
+    /// came before. A frame of a link that is gone when it would arrive is lost.
     fn tell(
         self: &Arc<Self>,
         to: &PeerName,
         from: &PeerName,
         event: CarrierEvent,
         wait: Duration,
-        link: Option<u64>,
+        link: Option<(u64, Lane)>,
     ) {
         let (due, events) = {
             let mut state = self.state.lock();
@@ -214,14 +214,23 @@ impl Shared {
             let jitter = self.config.jitter.as_nanos() as u64;
             let more = Duration::from_nanos(state.draw() % (jitter + 1));
             let at = self.clock.now() + self.config.delay + more + wait;
-            let last = state.due.entry((to.clone(), from.clone())).or_insert(at);
-            *last = at.max(*last + Duration::from_nanos(1));
-            (*last, events)
+            let lanes = state
+                .due
+                .entry((to.clone(), from.clone()))
+                .or_insert([at; 2]);
+            let lanes = match link {
+                Some((_, lane)) => std::slice::from_mut(&mut lanes[lane as usize]),
+                None => &mut lanes[..],
+            };
+            let last = lanes.iter().max().copied().unwrap_or(at);
+            let due = at.max(last + Duration::from_nanos(1));
+            lanes.fill(due);
+            (due, events)
         };
         let (this, pair) = (Arc::clone(self), pair(to, from));
         // The timer goes when it fires.
         let _timer = self.clock.at(due, move |_| {
-            if link.is_none_or(|link| this.state.lock().links.get(&pair) == Some(&link)) {
+            if link.is_none_or(|(link, _)| this.state.lock().links.get(&pair) == Some(&link)) {
                 // An error: the node has closed its port, and wants nothing more.
                 let _ = events.post(event);
             }
@@ -254,7 +263,7 @@ impl Carrier for Simulated {
         self.name.clone()
     }
 
-    fn send(&self, to: &PeerName, frame: Vec<u8>) -> Result<(), CarrierError> {
+    fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError> {
         let link = {
             let state = self.shared.state.lock();
             let pair = pair(&self.name, to);
@@ -265,7 +274,7 @@ impl Carrier for Simulated {
         };
         let event = CarrierEvent::Frame(self.name.clone(), frame);
         self.shared
-            .tell(to, &self.name, event, Duration::ZERO, Some(link));
+            .tell(to, &self.name, event, Duration::ZERO, Some((link, lane)));
         Ok(())
     }
 

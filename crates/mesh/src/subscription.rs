@@ -8,33 +8,15 @@
 use crate::flow::{AnySubscription, Hub, Source};
 use crate::frame::decode;
 use crate::incoming::{Arrival, Incoming};
+use crate::subscribe_config::{Ack, SubscribeConfig};
 use crate::{Gap, Key, PeerName, Sample};
-use motet_ports::{Port, PortConfig, PostError, PostRefusal};
+use motet_ports::{Port, PostError, PostRefusal};
 use motet_sync::Mutex;
 use serde::de::DeserializeOwned;
 use std::any::{Any, type_name};
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Weak};
-
-/// How a subscription takes samples.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SubscribeConfig {
-    /// The port. With [`Overflow::Wait`](motet_ports::Overflow::Wait) a full port holds its publishers back; the other policies drop
-    /// samples here, which the port counts.
-    pub port: PortConfig,
-    /// How many samples of one publisher may be under way. At least 1.
-    pub window: u32,
-}
-
-impl Default for SubscribeConfig {
-    fn default() -> Self {
-        SubscribeConfig {
-            port: PortConfig::default(),
-            window: 64,
-        }
-    }
-}
 
 /// Samples of all topics that match a pattern, in a port. Ends when it is dropped.
 pub struct Subscription<T: Send + Sync + 'static> {
@@ -46,6 +28,7 @@ pub(crate) struct Subscribed<T: Send + Sync + 'static> {
     pattern: Key,
     port: Port<Sample<T>>,
     window: u32,
+    ack: Ack,
     me: PeerName,
     core: Weak<dyn Hub>,
     read: fn(&[u8]) -> Result<T, String>,
@@ -89,6 +72,7 @@ impl<T: Send + Sync + 'static> Subscription<T> {
             pattern,
             port: Port::with(config.port),
             window: config.window.max(1),
+            ack: config.ack,
             me: hub.name().clone(),
             core: Arc::downgrade(hub),
             read: |bytes| decode(bytes).map_err(|why| why.to_string()),
@@ -180,6 +164,14 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         };
         flow.miss(gap);
         let (key, told) = (flow.key.clone(), flow.gap.take());
+        let handled = (self.ack == Ack::Handled).then(|| {
+            let (subscription, source) = (Arc::downgrade(self), source.clone());
+            Arc::new(Handling {
+                subscription,
+                source,
+                number,
+            }) as Arc<dyn Any + Send + Sync>
+        });
         state.missed += gap.map_or(0, |gap| gap.count());
         state.came.push_back((
             source,
@@ -190,6 +182,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                 number,
                 retained,
                 gap: told,
+                handled,
             },
         ));
         if !std::mem::replace(&mut state.posting, true) {
@@ -209,7 +202,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             drop(state);
             let number = sample.number;
             match self.port.post(sample) {
-                Ok(()) => self.accept(&source, number),
+                Ok(()) => self.taken(&source, number),
                 Err(PostError {
                     item,
                     reason: PostRefusal::PortFull | PostRefusal::Queue(_),
@@ -234,7 +227,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             let number = sample.number;
             match this.port.post_wait(sample).await {
                 Ok(()) => {
-                    this.accept(&source, number);
+                    this.taken(&source, number);
                     this.post();
                 }
                 // A port that rejects what it has no room for drops it, and the drop is told as a gap.
@@ -248,6 +241,13 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                 Err(_) => this.end(),
             }
         }));
+    }
+
+    /// The port has taken a sample.
+    fn taken(&self, source: &Source, number: u64) {
+        if self.ack == Ack::Accepted {
+            self.accept(source, number);
+        }
     }
 
     /// The port refused a sample for good.
@@ -282,9 +282,26 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
 
     /// The port is closed: nobody wants more.
     fn end(&self) {
-        self.state.lock().came.clear();
+        // Dropped outside of the lock: a sample may accept itself then.
+        let came = std::mem::take(&mut self.state.lock().came);
+        drop(came);
         if let Some(core) = self.core.upgrade() {
             core.unsubscribe(self.id);
+        }
+    }
+}
+
+/// A sample that a handler has.
+struct Handling<T: Send + Sync + 'static> {
+    subscription: Weak<Subscribed<T>>,
+    source: Source,
+    number: u64,
+}
+
+impl<T: Send + Sync + 'static> Drop for Handling<T> {
+    fn drop(&mut self) {
+        if let Some(subscription) = self.subscription.upgrade() {
+            subscription.accept(&self.source, self.number);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::{fs, io};
 
 /// Folders of the root that hold results, not sources.
-const RESULTS: [&str; 2] = ["target", "out"];
+const RESULTS: [&str; 3] = ["target", "out", "third-party"];
 
 /// Larger files are data: they are known by name only.
 const TEXT_LIMIT: u64 = 2_000_000;

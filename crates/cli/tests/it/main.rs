@@ -14,6 +14,8 @@ mod input;
 #[cfg(target_os = "linux")]
 mod job;
 mod mapped;
+#[cfg(feature = "mesh")]
+mod mesh;
 mod models;
 mod output;
 mod pairs;

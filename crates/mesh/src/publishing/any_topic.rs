@@ -1,6 +1,6 @@
 //! Flows of a topic that begin, go on, break and end.
 
-use super::{Flow, Publishing, wake};
+use super::{Flow, Publishing, State, wake};
 use crate::flow::{AnyTopic, Target};
 use crate::frame::Frame;
 use crate::subscription::Subscribed;
@@ -32,12 +32,14 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
             });
         };
         let mut state = self.state.lock();
-        let mut flow = self.flow(&state, Target::Here(id));
+        let mut flow = self.flow(&state);
         let first = flow.out.first().unwrap_or(state.next);
         let (upto, window) = typed.opened_here(self.id, &self.key, first);
         flow.out.accepted(upto, window);
         flow.subscription = Some(typed);
-        state.flows.push(flow);
+        let to = Target::Here(id);
+        flow.list(&to, &mut state.ready);
+        state.flows.insert(to, flow);
         drop(state);
         self.send();
         Ok(())
@@ -55,16 +57,12 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
         }
         let mut state = self.state.lock();
         let to = Target::There(peer.clone(), subscription);
-        let at = state
-            .flows
-            .iter()
-            .position(|flow| flow.to == to)
-            .unwrap_or_else(|| {
-                let flow = self.flow(&state, to);
-                state.flows.push(flow);
-                state.flows.len() - 1
-            });
-        let first = state.flows[at].out.first().unwrap_or(state.next);
+        if !state.flows.contains_key(&to) {
+            let flow = self.flow(&state);
+            state.flows.insert(to.clone(), flow);
+        }
+        let first = state.flows.get(&to).and_then(|flow| flow.out.first());
+        let first = first.unwrap_or(state.next);
         Frame::Open {
             topic: self.id,
             subscription,
@@ -76,10 +74,12 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
 
     fn accepted(&self, target: &Target, upto: u64, window: usize) {
         let mut state = self.state.lock();
-        let Some(flow) = state.flows.iter_mut().find(|flow| flow.to == *target) else {
+        let State { flows, ready, .. } = &mut *state;
+        let Some(flow) = flows.get_mut(target) else {
             return;
         };
         flow.out.accepted(upto, window);
+        flow.list(target, ready);
         let waiters = std::mem::take(&mut state.waiters);
         drop(state);
         // First what waits in the queue: that makes the room.
@@ -97,12 +97,13 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
             return false;
         }
         let mut state = self.state.lock();
-        let of_peer = |flow: &&mut Flow<T>| matches!(&flow.to, Target::There(to, _) if to == peer);
+        let of_peer =
+            |(to, _): &(&Target, &mut Flow<T>)| matches!(to, Target::There(to, _) if to == peer);
         let broken: Vec<_> = state
             .flows
             .iter_mut()
             .filter(of_peer)
-            .map(|flow| flow.out.broken())
+            .map(|(_, flow)| flow.out.broken())
             .collect();
         !broken.is_empty()
     }
@@ -117,7 +118,7 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
 
     fn is_over(&self) -> bool {
         let state = self.state.lock();
-        state.ended && state.flows.iter().all(|flow| flow.out.first().is_none())
+        state.ended && state.flows.values().all(|flow| flow.out.first().is_none())
     }
 
     fn end(&self) {
@@ -132,6 +133,6 @@ impl<T: Send + Sync + 'static> AnyTopic for Publishing<T> {
 
     fn targets(&self) -> Vec<Target> {
         let state = self.state.lock();
-        state.flows.iter().map(|flow| flow.to.clone()).collect()
+        state.flows.keys().cloned().collect()
     }
 }

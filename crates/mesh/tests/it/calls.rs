@@ -1,6 +1,7 @@
 //! Calls: one answer to one question.
 
 use crate::nodes::Net;
+use motet_dispatch::{Causality, QueueConfig};
 use motet_mesh::{CallError, Request};
 use motet_ports::{Port, Receive};
 use motet_testkit::Log;
@@ -21,9 +22,7 @@ fn sem_g856_calls_go_to_those_who_serve_the_key_in_turn() {
             let n = request.value;
             request.answer(&(n * n));
         };
-        let queue = net
-            .replay
-            .queue(motet_dispatch::QueueConfig::named("server"));
+        let queue = net.replay.queue(QueueConfig::named("server"));
         Receive::persistent(&port, square).activate(&queue).unwrap();
     }
     net.replay.run();
@@ -102,5 +101,50 @@ fn a_request_that_is_dropped_fails_the_call() {
     net.replay.run();
     assert!(
         matches!(&results.take()[..], [Err(CallError::Failed(why))] if why.contains("dropped"))
+    );
+}
+
+#[test]
+fn sem_g986_causalities_of_a_caller_travel_by_name_and_are_cancelled_over_the_link() {
+    let net = Net::new(4);
+    let (asks, serves) = (net.node("asks", 1), net.node("serves", 1));
+    let port = Port::<Square>::new();
+    let _server = serves.serve("square", &port).unwrap();
+    net.replay.run();
+    let (told, results) = (Log::new(), Log::new());
+    let log = told.clone();
+    let work = move |request: Square| {
+        let log = log.clone();
+        async move {
+            let active = Causality::active();
+            let names = active.iter().map(|causality| causality.name().to_owned());
+            log.push(names.collect::<Vec<_>>());
+            let why = active[0].cancelled().await;
+            log.push(vec![why.to_string()]);
+            request.answer(&0);
+        }
+    };
+    let queue = net.replay.queue(QueueConfig::named("server"));
+    Receive::persistent_async(&port, work)
+        .activate(&queue)
+        .unwrap();
+    let (outer, log) = (Causality::new("order 7"), results.clone());
+    let call = outer.run(|| {
+        let inner = Causality::new("payment");
+        inner.wrap(async move {
+            let answer: Result<u32, CallError> = asks.call("square", &3_u32).await;
+            log.push(answer);
+        })
+    });
+    motet_dispatch::spawn(&net.queue("caller"), call).unwrap();
+    net.replay.run();
+    assert_eq!(told.take(), [["payment", "order 7", "call of asks"]]);
+    assert!(results.take().is_empty(), "it waits");
+    outer.cancel("the customer has gone");
+    net.replay.run();
+    let why = told.take().remove(0).remove(0);
+    assert!(why.contains("the customer has gone"), "{why}");
+    assert!(
+        matches!(&results.take()[..], [Err(CallError::Cancelled(why))] if why.contains("order 7"))
     );
 }

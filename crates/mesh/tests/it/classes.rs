@@ -1,7 +1,7 @@
 //! What each delivery class promises.
 
 use crate::nodes::{Net, waiting};
-use motet_mesh::{Gap, MeshError, Node, PublishRefusal, Qos, Sample, SubscribeConfig};
+use motet_mesh::{Ack, Gap, MeshError, Node, PublishRefusal, Qos, Sample, SubscribeConfig};
 use motet_ports::{JoinedReceive, Port};
 use motet_testkit::Log;
 use std::time::Duration;
@@ -281,4 +281,45 @@ fn a_node_that_has_left_refuses() {
         MeshError::Left
     );
     assert_eq!(topic.publish(1).unwrap_err().reason, PublishRefusal::Left);
+}
+
+#[test]
+fn sem_g985_with_handled_a_sample_is_accepted_when_its_handler_has_ended() {
+    let net = Net::new(9);
+    let (publisher, subscriber) = (net.node("a", 1), net.node("b", 1));
+    let config = SubscribeConfig {
+        window: 2,
+        ack: Ack::Handled,
+        ..SubscribeConfig::default()
+    };
+    let samples = subscriber.subscribe::<u32>("n", &config).unwrap();
+    let topic = publisher.topic::<u32>("n", Qos::acknowledged(8)).unwrap();
+    net.replay.run();
+    for n in 1..=3 {
+        topic.publish(n).unwrap();
+    }
+    net.replay.run();
+    let counts = || {
+        let of = &topic.subscribers()[0];
+        (of.waiting, of.in_flight)
+    };
+    let (first, second) = (
+        samples.port().test().unwrap(),
+        samples.port().test().unwrap(),
+    );
+    assert_eq!(counts(), (1, 2), "both are being handled");
+    let copy = first.clone();
+    drop(second);
+    drop(first);
+    net.replay.run();
+    assert_eq!(
+        counts(),
+        (1, 2),
+        "the first still is, and acceptance is in order"
+    );
+    drop(copy);
+    net.replay.run();
+    assert_eq!(*samples.port().test().unwrap().value, 3);
+    net.replay.run();
+    assert_eq!(counts(), (0, 0));
 }

@@ -5,3 +5,4 @@ mod classes;
 mod links;
 mod model;
 mod nodes;
+mod remote_ports;

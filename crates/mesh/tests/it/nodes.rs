@@ -33,5 +33,9 @@ pub(crate) fn waiting(capacity: usize, window: u32) -> SubscribeConfig {
         capacity: capacity.try_into().ok(),
         overflow: Overflow::Wait,
     };
-    SubscribeConfig { port, window }
+    SubscribeConfig {
+        port,
+        window,
+        ..SubscribeConfig::default()
+    }
 }

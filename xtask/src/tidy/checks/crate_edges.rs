@@ -6,8 +6,8 @@
 //!                              │         ├─ search
 //!                              │         └─ sim
 //!                              └─ service ◄─┬─ http             service is on comm too, and on service-macros
-//!                                           └─ mesh
-//!  on top: motet ◄─ cli ◄─ python; cli is on bench too, if it is to have that; machine on sync
+//!                                           └─ mesh ◄─ mesh-zenoh
+//!  on top: motet ◄─ cli ◄─ python; cli is on bench and mesh-zenoh too, if it is to have them; machine on sync
 //!  aside: testkit (dev only), patterns (on comm; for bench, counts and examples),
 //!         problems (on search and sim), xtask and fuzz
 //! ```
@@ -32,6 +32,7 @@ const BELOW: &[(&str, &[&str])] = &[
     ("motet-service", &["motet-comm", "motet-service-macros"]),
     ("motet-http", &["motet-service"]),
     ("motet-mesh", &["motet-ports"]),
+    ("motet-mesh-zenoh", &["motet-mesh"]),
     (
         "motet",
         &[
@@ -55,7 +56,10 @@ const BELOW: &[(&str, &[&str])] = &[
         "motet-bench",
         &["motet", "motet-machine", "motet-patterns", "motet-problems"],
     ),
-    ("motet-cli", &["motet-bench", "motet-machine"]),
+    (
+        "motet-cli",
+        &["motet-bench", "motet-machine", "motet-mesh-zenoh"],
+    ),
     ("motet-counts", &["motet-patterns"]),
     (TESTKIT, &["motet-comm"]),
     ("motet-fuzz", &["motet"]),

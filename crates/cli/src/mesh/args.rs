@@ -1,0 +1,220 @@
+//! The options of `motet mesh`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// Options of `motet mesh`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    about = "Publish and subscribe between processes and machines",
+    long_about = "Publish and subscribe between processes and machines.\n\nNodes of one user on one machine find each \
+                  other without options. Other machines need a key, which all nodes have, and an address.",
+    after_long_help = "Examples:\n  motet mesh sub 'tank/*/level'\n  echo 2.5 | motet mesh pub tank/3/level\n  motet \
+                       mesh keys new robot.key\n  motet mesh sub '**' --key robot.key --listen 10.0.0.5:7450\n  motet \
+                       mesh pub camera/left --key robot.key --peer 10.0.0.5:7450 --listen 10.0.0.6:0"
+)]
+pub struct MeshArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: MeshCommand,
+}
+
+/// What `motet mesh` does.
+#[derive(Debug, Clone, Subcommand)]
+#[non_exhaustive]
+pub enum MeshCommand {
+    /// Stay in the mesh, and say who comes and goes
+    Join(MeshJoinArgs),
+    /// Publish lines under a key
+    Pub(MeshPubArgs),
+    /// Print samples as they come
+    Sub(MeshSubArgs),
+    /// Say who is in the mesh
+    Peers(MeshPeersArgs),
+    /// Say each second how much is published
+    Top(MeshTopArgs),
+    /// Make the key of a mesh
+    Keys(MeshKeysArgs),
+}
+
+/// How a node gets into the mesh.
+#[derive(Debug, Clone, Args)]
+pub struct MeshLinkArgs {
+    /// The name of this node [default: motet-PID]
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+
+    /// The file with the key of the mesh
+    #[arg(long, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+
+    /// Where to listen; may be given again [default: a free port of 127.0.0.1]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub listen: Vec<String>,
+
+    /// A node to connect to; may be given again
+    #[arg(long, value_name = "HOST:PORT", requires = "key")]
+    pub peer: Vec<String>,
+
+    /// The folder where nodes find each other [default: one of this user, without --peer and
+    /// --multicast]
+    #[arg(long, value_name = "DIR")]
+    pub rendezvous: Option<PathBuf>,
+
+    /// Look for nodes of the local network
+    #[arg(long, requires = "key")]
+    pub multicast: bool,
+}
+
+/// Options of `motet mesh join`.
+#[derive(Debug, Clone, Args)]
+pub struct MeshJoinArgs {
+    /// How to get into the mesh.
+    #[command(flatten)]
+    pub link: MeshLinkArgs,
+
+    /// Print one JSON object for each change
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The delivery class of what is published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[non_exhaustive]
+pub enum ClassOfTopic {
+    /// A slow subscriber misses the oldest
+    Latest,
+    /// A slow subscriber holds the publisher back
+    Reliable,
+    /// The same, and what was not accepted is sent again over a new link
+    Acknowledged,
+}
+
+/// Options of `motet mesh pub`.
+#[derive(Debug, Clone, Args)]
+pub struct MeshPubArgs {
+    /// The key, parts with / between them
+    #[arg(value_name = "KEY")]
+    pub topic: String,
+
+    /// What to publish, each a sample [default: the lines of standard input]
+    #[arg(value_name = "VALUE")]
+    pub values: Vec<String>,
+
+    /// The delivery class
+    #[arg(long, value_enum, default_value = "reliable")]
+    pub class: ClassOfTopic,
+
+    /// How many samples wait for each subscriber
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: u32,
+
+    /// How many of the last samples a new subscriber gets first
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub retain: u32,
+
+    /// Wait for so many subscribers before the first sample
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub subscribers: usize,
+
+    /// Wait so long for subscribers to accept the last samples
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub linger: u64,
+
+    /// How to get into the mesh.
+    #[command(flatten)]
+    pub link: MeshLinkArgs,
+
+    /// Print one JSON object at the end
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `motet mesh sub`.
+#[derive(Debug, Clone, Args)]
+pub struct MeshSubArgs {
+    /// The key; * stands for one part, ** for any
+    #[arg(value_name = "PATTERN")]
+    pub pattern: String,
+
+    /// So many samples, then it ends
+    #[arg(long, value_name = "N")]
+    pub count: Option<u64>,
+
+    /// How many samples of one publisher may be under way
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..))]
+    pub window: u32,
+
+    /// How to get into the mesh.
+    #[command(flatten)]
+    pub link: MeshLinkArgs,
+
+    /// Print one JSON object for each sample
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `motet mesh peers`.
+#[derive(Debug, Clone, Args)]
+pub struct MeshPeersArgs {
+    /// Look for so long
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    pub within: f64,
+
+    /// How to get into the mesh.
+    #[command(flatten)]
+    pub link: MeshLinkArgs,
+
+    /// Print one JSON object for each peer
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `motet mesh top`.
+#[derive(Debug, Clone, Args)]
+pub struct MeshTopArgs {
+    /// Which keys
+    #[arg(value_name = "PATTERN", default_value = "**")]
+    pub pattern: String,
+
+    /// So many times, then it ends
+    #[arg(long, value_name = "N")]
+    pub count: Option<u64>,
+
+    /// How to get into the mesh.
+    #[command(flatten)]
+    pub link: MeshLinkArgs,
+
+    /// Print one JSON object for each publisher and second
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Options of `motet mesh keys`.
+#[derive(Debug, Clone, Args)]
+pub struct MeshKeysArgs {
+    /// What to make.
+    #[command(subcommand)]
+    pub command: MeshKeysCommand,
+}
+
+/// What `motet mesh keys` makes.
+#[derive(Debug, Clone, Subcommand)]
+#[non_exhaustive]
+pub enum MeshKeysCommand {
+    /// Make a new key, in a file that nobody else may read
+    New(MeshKeysNewArgs),
+}
+
+/// Options of `motet mesh keys new`.
+#[derive(Debug, Clone, Args)]
+pub struct MeshKeysNewArgs {
+    /// The file, which is not there yet
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}

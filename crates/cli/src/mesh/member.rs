@@ -1,0 +1,102 @@
+//! This process as a node of the mesh, until it is interrupted.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use motet_dispatch::{Dispatcher, Enqueue, QueueConfig};
+use motet_mesh_zenoh::{JoinError, RunKey, Zenoh, ZenohConfig};
+use motet_ports::Port;
+
+use super::args::MeshLinkArgs;
+use crate::error::CliError;
+use motet::mesh::{Node, PeerChange};
+
+/// The node, what it runs on, and the port that an interrupt posts to.
+pub(super) struct Member {
+    pub(super) node: Node,
+    pub(super) carrier: Zenoh,
+    pub(super) queue: Arc<dyn Enqueue>,
+    pub(super) stop: Port<()>,
+    /// Fields are dropped in order: the node leaves while its tasks still run.
+    _dispatcher: Dispatcher,
+}
+
+impl Member {
+    pub(super) fn join(args: &MeshLinkArgs) -> Result<Member, CliError> {
+        let refused = |error: JoinError| CliError::Service(error.to_string());
+        let key = match &args.key {
+            Some(file) => Some(RunKey::read(file).map_err(|error| refused(error.into()))?),
+            None => None,
+        };
+        let is_found = args.multicast || !args.peer.is_empty();
+        let config = ZenohConfig {
+            key,
+            listen: args.listen.clone(),
+            known: args.peer.clone(),
+            rendezvous: args
+                .rendezvous
+                .clone()
+                .or_else(|| (!is_found && args.key.is_none()).then(own_folder)),
+            multicast: args.multicast,
+            ..ZenohConfig::named(
+                args.name
+                    .clone()
+                    .unwrap_or_else(|| format!("motet-{}", std::process::id())),
+            )
+        };
+        let stop = Port::new();
+        let stopped = stop.clone();
+        // Where the process has a handler of its own, that one stays.
+        let _ = ctrlc::set_handler(move || drop(stopped.post(())));
+        let carrier = Zenoh::open(&config).map_err(refused)?;
+        let dispatcher = Dispatcher::new(1);
+        let queue: Arc<dyn Enqueue> = Arc::new(dispatcher.queue(QueueConfig::named("mesh")));
+        Ok(Member {
+            node: carrier.join(Arc::clone(&queue)),
+            carrier,
+            queue,
+            stop,
+            _dispatcher: dispatcher,
+        })
+    }
+}
+
+/// Where the nodes of one user on one machine meet.
+fn own_folder() -> PathBuf {
+    match std::env::var_os("XDG_RUNTIME_DIR") {
+        Some(folder) => PathBuf::from(folder).join("motet-mesh"),
+        None => std::env::temp_dir().join(format!("motet-mesh-{}", user())),
+    }
+}
+
+#[cfg(unix)]
+fn user() -> u32 {
+    rustix::process::getuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn user() -> u32 {
+    0
+}
+
+/// What happened to a peer, in words and in one for programs.
+pub(super) fn words(change: &PeerChange) -> (&'static str, String, String) {
+    match change {
+        PeerChange::Up(peer) => ("up", peer.to_string(), String::new()),
+        PeerChange::Down(peer, why) => ("down", peer.to_string(), why.clone()),
+        PeerChange::Restarted(peer) => ("restarted", peer.to_string(), String::new()),
+        PeerChange::Refused(peer, why) => ("refused", peer.to_string(), why.clone()),
+        PeerChange::Mismatch(peer, key, why) => {
+            ("mismatch", peer.to_string(), format!("{key}: {why}"))
+        }
+        _ => ("changed", String::new(), String::new()),
+    }
+}
+
+/// Tells on standard error what keeps samples away.
+pub(super) fn warn(change: &PeerChange) {
+    if !matches!(change, PeerChange::Up(_) | PeerChange::Restarted(_)) {
+        let (what, peer, why) = words(change);
+        eprintln!("motet: {peer} {what}: {why}");
+    }
+}

@@ -1,0 +1,77 @@
+//! `motet mesh join` and `motet mesh peers`: who is there.
+
+use std::time::Duration;
+
+use motet_ports::{select, wait_blocking};
+use serde_json::json;
+
+use super::args::{MeshJoinArgs, MeshPeersArgs};
+use super::member::{Member, words};
+use crate::error::{CliError, OptionError};
+use crate::stdout::print;
+
+/// Stays until it is interrupted.
+pub(super) fn join(args: &MeshJoinArgs) -> Result<(), CliError> {
+    let member = Member::join(&args.link)?;
+    let changes = member.node.peer_changes();
+    let (name, addresses) = (member.node.name(), member.carrier.addresses());
+    print(|to| {
+        if args.json {
+            let line = json!({"change": "joined", "peer": name.as_str(), "addresses": addresses});
+            return writeln!(to, "{line}");
+        }
+        writeln!(
+            to,
+            "{name} listens on {}. Ctrl-C ends it.",
+            addresses.join(", ")
+        )
+    })?;
+    loop {
+        let next = select().recv(&changes, Some).recv(&member.stop, |()| None);
+        let Ok(Some(change)) = wait_blocking(next) else {
+            return Ok(());
+        };
+        let (what, peer, why) = words(&change);
+        print(|to| {
+            if args.json {
+                return writeln!(to, "{}", json!({"change": what, "peer": peer, "why": why}));
+            }
+            let colon = if why.is_empty() { "" } else { ": " };
+            writeln!(to, "{peer} {what}{colon}{why}")
+        })?;
+    }
+}
+
+/// Looks for a while, and lists the peers that can be reached.
+pub(super) fn list(args: &MeshPeersArgs) -> Result<(), CliError> {
+    let within = Duration::try_from_secs_f64(args.within).map_err(|_| OptionError::Value {
+        option: "--within",
+        value: args.within.to_string(),
+        advice: "give seconds, 0 or more",
+    })?;
+    let member = Member::join(&args.link)?;
+    // An error says that it was interrupted, or that the time is up.
+    let _ = motet_ports::wait_blocking_for(member.stop.recv(), within);
+    let peers = member.node.peers();
+    print(|to| {
+        for peer in peers.iter().filter(|peer| peer.up) {
+            let (patterns, servers): (Vec<_>, Vec<_>) = (
+                peer.subscriptions.iter().map(ToString::to_string).collect(),
+                peer.servers.iter().map(ToString::to_string).collect(),
+            );
+            if args.json {
+                let line = json!({"peer": peer.name.as_str(), "subscriptions": patterns, "servers": servers});
+                writeln!(to, "{line}")?;
+                continue;
+            }
+            write!(to, "{}", peer.name)?;
+            for (what, keys) in [("subscribes to", patterns), ("serves", servers)] {
+                if !keys.is_empty() {
+                    write!(to, "  {what} {}", keys.join(", "))?;
+                }
+            }
+            writeln!(to)?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,254 @@
+//! `motet mesh` in several processes: who publishes, who subscribes, and who is killed.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::program::Place;
+
+/// A process that tells lines.
+struct Running {
+    child: Child,
+    input: Option<ChildStdin>,
+    out: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn start(place: &Place, arguments: &str) -> Running {
+        let mut child = place
+            .command(&format!("mesh {arguments} --rendezvous meet --json"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Running {
+            input: child.stdin.take(),
+            out: BufReader::new(child.stdout.take().unwrap()),
+            child,
+        }
+    }
+
+    fn write(&mut self, line: &str) {
+        writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// The next line.
+    #[track_caller]
+    fn next(&mut self) -> Value {
+        let mut line = String::new();
+        self.out.read_line(&mut line).unwrap();
+        assert!(!line.is_empty(), "it has ended");
+        serde_json::from_str(&line).unwrap()
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits for its end: the exit code.
+    fn end(mut self) -> Option<i32> {
+        drop(self.input.take());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Running {
+    /// A test that has failed leaves no process behind.
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn sem_g980_lines_that_are_published_are_printed_by_all_who_subscribe() {
+    let place = Place::new();
+    let mut subscribers = [
+        Running::start(&place, "sub tank/*/level --name one --count 3"),
+        Running::start(&place, "sub tank/** --name two --count 3"),
+    ];
+    let mut publisher = Running::start(&place, "pub tank/3/level --name p --subscribers 2");
+    for line in ["a", "b \"quoted\"", "c"] {
+        publisher.write(line);
+    }
+    for subscriber in &mut subscribers {
+        for (number, value) in [(1, "a"), (2, "b \"quoted\""), (3, "c")] {
+            let wanted = json!({"key": "tank/3/level", "publisher": "p", "number": number,
+                "retained": false, "gap": null, "value": value});
+            assert_eq!(subscriber.next(), wanted);
+        }
+    }
+    drop(publisher.input.take());
+    let told = publisher.next();
+    assert_eq!((&told["published"], &told["lost"]), (&3.into(), &0.into()));
+    assert_eq!(publisher.end(), Some(0));
+    for subscriber in subscribers {
+        assert_eq!(subscriber.end(), Some(0));
+    }
+}
+
+#[test]
+fn sem_g981_a_subscriber_that_is_killed_is_missed_at_once_and_its_samples_are_told() {
+    let place = Place::new();
+    let mut watcher = Running::start(&place, "join --name watcher");
+    assert_eq!(watcher.next()["change"], "joined");
+    let mut publisher = Running::start(&place, "pub n --name p --subscribers 1 --class reliable");
+    let mut subscriber = Running::start(&place, "sub n --name s");
+    publisher.write("1");
+    assert_eq!(subscriber.next()["value"], "1");
+    subscriber.signal(Signal::KILL);
+    let killed = Instant::now();
+    let down = loop {
+        let told = watcher.next();
+        if told["change"] == "down" && told["peer"] == "s" {
+            break told;
+        }
+    };
+    let after = killed.elapsed();
+    assert!(after < Duration::from_secs(30), "{after:?}: {down}");
+    // Nobody subscribes: what is published goes to nobody, and the publisher does not hang.
+    publisher.write("2");
+    let mut again = Running::start(&place, "sub n --name s --count 1");
+    watcher_sees(&mut watcher, "up", "s");
+    publisher.write("3");
+    assert_eq!(again.next()["value"], "3");
+    assert_eq!(again.end(), Some(0));
+    assert_eq!(publisher.end(), Some(0));
+}
+
+#[track_caller]
+fn watcher_sees(watcher: &mut Running, change: &str, peer: &str) {
+    loop {
+        let told = watcher.next();
+        if told["change"] == change && told["peer"] == peer {
+            return;
+        }
+    }
+}
+
+#[test]
+fn sem_g981_a_publisher_that_is_killed_is_missed_and_comes_back_as_another() {
+    let place = Place::new();
+    let mut subscriber = Running::start(&place, "sub n --name s --count 2");
+    let mut publisher = Running::start(&place, "pub n --name p");
+    publisher.write("1");
+    assert_eq!(subscriber.next()["number"], 1);
+    publisher.signal(Signal::KILL);
+    drop(publisher);
+    let mut publisher = Running::start(&place, "pub n --name p");
+    publisher.write("again");
+    let sample = subscriber.next();
+    assert_eq!(
+        (&sample["number"], &sample["value"]),
+        (&1.into(), &"again".into())
+    );
+    assert_eq!(subscriber.end(), Some(0));
+    assert_eq!(publisher.end(), Some(0));
+}
+
+#[test]
+fn sem_g982_a_process_that_is_stopped_is_missed_and_gets_the_rest_when_it_goes_on() {
+    let place = Place::new();
+    let mut watcher = Running::start(&place, "join --name watcher");
+    assert_eq!(watcher.next()["change"], "joined");
+    let mut subscriber = Running::start(&place, "sub n --name s --count 40");
+    let mut publisher = Running::start(&place, "pub n --name p --class acknowledged --linger 60");
+    publisher.write("1");
+    assert_eq!(subscriber.next()["number"], 1);
+    subscriber.signal(Signal::STOP);
+    for n in 2..=40 {
+        publisher.write(&n.to_string());
+    }
+    watcher_sees(&mut watcher, "down", "s");
+    subscriber.signal(Signal::CONT);
+    for n in 2..=40 {
+        let sample = subscriber.next();
+        assert_eq!(
+            (&sample["number"], &sample["gap"]),
+            (&n.into(), &Value::Null)
+        );
+    }
+    assert_eq!(subscriber.end(), Some(0));
+    assert_eq!(publisher.end(), Some(0));
+}
+
+#[test]
+fn sem_g980_an_interrupt_ends_each_command_in_order() {
+    let place = Place::new();
+    let mut joined = Running::start(&place, "join --name j");
+    assert_eq!(joined.next()["change"], "joined");
+    let subscriber = Running::start(&place, "sub ** --name s");
+    watcher_sees(&mut joined, "up", "s");
+    let top = Running::start(&place, "top --name t");
+    watcher_sees(&mut joined, "up", "t");
+    for running in [subscriber, top, joined] {
+        running.signal(Signal::INT);
+        assert_eq!(running.end(), Some(0));
+    }
+    assert_eq!(place.names("meet"), ["mesh.key"]);
+}
+
+#[test]
+fn sem_g980_peers_and_top_say_who_is_there_and_how_much_comes() {
+    let place = Place::new();
+    let mut joined = Running::start(&place, "join --name j");
+    assert_eq!(joined.next()["change"], "joined");
+    let subscriber = Running::start(&place, "sub a/** --name s");
+    watcher_sees(&mut joined, "up", "s");
+    let out = place
+        .run("mesh peers --name p --within 2 --rendezvous meet --json")
+        .quiet_success();
+    let mut lines: Vec<Value> = out
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    lines.sort_by_key(|line| line["peer"].to_string());
+    assert_eq!(
+        lines,
+        [
+            json!({"peer": "j", "subscriptions": [], "servers": []}),
+            json!({"peer": "s", "subscriptions": ["a/**"], "servers": []}),
+        ]
+    );
+    let mut top = Running::start(&place, "top a/* --name t");
+    watcher_sees(&mut joined, "up", "t");
+    let mut publisher = Running::start(&place, "pub a/b --name q --subscribers 2");
+    publisher.write("12345");
+    let line = top.next();
+    assert_eq!(
+        (&line["key"], &line["publisher"]),
+        (&"a/b".into(), &"q".into())
+    );
+    drop((top, publisher, subscriber));
+}
+
+#[test]
+fn sem_g983_keys_are_made_and_what_is_not_safe_is_refused_in_one_line() {
+    let place = Place::new();
+    let told = place.run("mesh keys new run.key --json").quiet_success();
+    assert_eq!(
+        serde_json::from_str::<Value>(&told).unwrap()["file"],
+        "run.key"
+    );
+    assert_eq!(place.read("run.key").trim().len(), 64);
+    place
+        .run("mesh keys new run.key")
+        .refusal(&["run.key", "is there already"]);
+    place
+        .run("mesh join --listen 0.0.0.0:0")
+        .refusal(&["0.0.0.0:0", "motet mesh keys new"]);
+    place
+        .run("mesh join --peer 127.0.0.1:1")
+        .refusal(&["--key"]);
+    place.write("open.key", "00");
+    place
+        .run("mesh join --key open.key")
+        .refusal(&["open.key", "chmod 600"]);
+    place
+        .run("mesh sub a//b --rendezvous meet")
+        .refusal(&["part 2"]);
+}

@@ -1,0 +1,263 @@
+//! What topics cost beside bare zenoh on the same links, in one run: round trips and a stream of 64
+//! bytes. And what a publication inside one process costs beside a post.
+//!
+//! `cargo bench -p motet-mesh-zenoh`
+
+use motet_dispatch::{Dispatcher, QueueConfig};
+use motet_mesh::{Node, Qos, SubscribeConfig};
+use motet_mesh_zenoh::{RunKey, Zenoh, ZenohConfig};
+use motet_ports::{Port, Receive, wait_blocking};
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+use zenoh::Wait;
+use zenoh::qos::CongestionControl;
+
+const BYTES: usize = 64;
+const ROUND_TRIPS: usize = 3_000;
+const STREAM: usize = 200_000;
+const LOCAL: usize = 300_000;
+
+struct Member {
+    node: Node,
+    carrier: Zenoh,
+    dispatcher: Dispatcher,
+}
+
+fn member(config: &ZenohConfig) -> Result<Member, Box<dyn Error>> {
+    let (carrier, dispatcher) = (Zenoh::open(config)?, Dispatcher::new(1));
+    let node = carrier.join(Arc::new(dispatcher.queue(QueueConfig::named("node"))));
+    Ok(Member {
+        node,
+        carrier,
+        dispatcher,
+    })
+}
+
+/// The median of some times, in microseconds.
+fn median(mut times: Vec<Duration>) -> f64 {
+    times.sort_unstable();
+    times[times.len() / 2].as_secs_f64() * 1e6
+}
+
+/// Tries until it holds, or for a minute.
+fn until(mut holds: impl FnMut() -> bool) -> Result<(), Box<dyn Error>> {
+    for _ in 0..6_000 {
+        if holds() {
+            return Ok(());
+        }
+        let _ = motet_sync::Parker::new().park_timeout(Duration::from_millis(10));
+    }
+    Err("the nodes do not meet".into())
+}
+
+fn bare_round_trip(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
+    let publisher = |of: &Member, key: &'static str| {
+        let session = of.carrier.session();
+        session
+            .declare_publisher(key)
+            .congestion_control(CongestionControl::Block)
+            .wait()
+            .map_err(|error| error.to_string())
+    };
+    let back = publisher(b, "bare/pong")?;
+    let _echo = b
+        .carrier
+        .session()
+        .declare_subscriber("bare/ping")
+        .callback(move |sample| drop(back.put(sample.payload().clone()).wait()))
+        .wait()
+        .map_err(|error| error.to_string())?;
+    let (came, comes): (_, Receiver<()>) = channel();
+    let _pong = a
+        .carrier
+        .session()
+        .declare_subscriber("bare/pong")
+        .callback(move |_| drop(came.send(())))
+        .wait()
+        .map_err(|error| error.to_string())?;
+    let ping = publisher(a, "bare/ping")?;
+    let trip = || {
+        let begin = Instant::now();
+        let _ = ping.put(vec![7_u8; BYTES]).wait();
+        comes.recv_timeout(Duration::from_millis(200)).ok()?;
+        Some(begin.elapsed())
+    };
+    // Until routes are known nothing comes back.
+    until(|| trip().is_some())?;
+    Ok(median((0..ROUND_TRIPS).filter_map(|_| trip()).collect()))
+}
+
+fn round_trip(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
+    let ping = a.node.topic::<Vec<u8>>("ping", Qos::reliable(64))?;
+    let pong = b.node.topic::<Vec<u8>>("pong", Qos::reliable(64))?;
+    let pings = b
+        .node
+        .subscribe::<Vec<u8>>("ping", &SubscribeConfig::default())?;
+    let pongs = a
+        .node
+        .subscribe::<Vec<u8>>("pong", &SubscribeConfig::default())?;
+    until(|| ping.subscribers().len() + pong.subscribers().len() == 2)?;
+    let queue = b.dispatcher.queue(QueueConfig::named("echo"));
+    Receive::persistent(pings.port(), move |sample: motet_mesh::Sample<Vec<u8>>| {
+        let _ = pong.publish(sample.value.to_vec());
+    })
+    .activate(&queue)?;
+    let trip = || {
+        let begin = Instant::now();
+        ping.publish(vec![7; BYTES]).ok()?;
+        pongs.port().recv_blocking().ok()?;
+        Some(begin.elapsed())
+    };
+    Ok(median((0..ROUND_TRIPS).filter_map(|_| trip()).collect()))
+}
+
+/// Nanoseconds for each message.
+fn bare_stream(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
+    let (came, comes): (_, Receiver<()>) = channel();
+    let mut count = 0;
+    let _all = b
+        .carrier
+        .session()
+        .declare_subscriber("bare/stream")
+        .callback_mut(move |_| {
+            count += 1;
+            if count == 1 || count == STREAM + 1 {
+                drop(came.send(()));
+            }
+        })
+        .wait()
+        .map_err(|error| error.to_string())?;
+    let session = a.carrier.session();
+    let stream = session
+        .declare_publisher("bare/stream")
+        .congestion_control(CongestionControl::Block)
+        .wait()
+        .map_err(|error| error.to_string())?;
+    let mut begin = Instant::now();
+    until(|| {
+        let _ = stream.put(vec![7_u8; BYTES]).wait();
+        comes.recv_timeout(Duration::from_millis(200)).is_ok()
+    })?;
+    begin = begin.max(Instant::now());
+    for _ in 0..STREAM {
+        stream
+            .put(vec![7_u8; BYTES])
+            .wait()
+            .map_err(|error| error.to_string())?;
+    }
+    comes.recv_timeout(Duration::from_secs(60))?;
+    Ok(begin.elapsed().as_nanos() as f64 / STREAM as f64)
+}
+
+fn stream(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
+    let topic = a.node.topic::<Vec<u8>>("stream", Qos::reliable(4096))?;
+    let config = SubscribeConfig {
+        window: 4096,
+        ..SubscribeConfig::default()
+    };
+    let samples = b.node.subscribe::<Vec<u8>>("stream", &config)?;
+    until(|| topic.subscribers().len() == 1)?;
+    let (queue, done) = (b.dispatcher.queue(QueueConfig::named("sink")), Port::new());
+    let out = done.clone();
+    Receive::persistent(
+        samples.port(),
+        move |sample: motet_mesh::Sample<Vec<u8>>| {
+            if sample.number == STREAM as u64 {
+                let _ = out.post(());
+            }
+        },
+    )
+    .activate(&queue)?;
+    let begin = Instant::now();
+    for _ in 0..STREAM {
+        match topic.publish(vec![7; BYTES]) {
+            Ok(_) => {}
+            Err(refused) => {
+                wait_blocking(topic.publish_wait(refused.value))??;
+            }
+        }
+    }
+    done.recv_blocking()?;
+    let each = begin.elapsed().as_nanos() as f64 / STREAM as f64;
+    assert_eq!(samples.missed(), 0);
+    Ok(each)
+}
+
+/// Nanoseconds of a post and of a publication to one subscriber of the node, each with its receive.
+fn local() -> Result<(f64, f64), Box<dyn Error>> {
+    let dispatcher = Dispatcher::new(1);
+    let node = Node::alone("here", Arc::new(dispatcher.queue(QueueConfig::default())));
+    let samples = node.subscribe::<u64>("n", &SubscribeConfig::default())?;
+    let topic = node.topic::<u64>("n", Qos::reliable(64))?;
+    let port = Port::new();
+    let each = |mut body: Box<dyn FnMut(u64) -> bool + '_>| {
+        let mut best = f64::MAX;
+        for _ in 0..5 {
+            let begin = Instant::now();
+            assert!((0..LOCAL as u64).all(&mut body), "an item is missing");
+            best = best.min(begin.elapsed().as_nanos() as f64 / LOCAL as f64);
+        }
+        best
+    };
+    let post = each(Box::new(|n| port.post(n).is_ok() && port.test().is_some()));
+    let publish = each(Box::new(|n| {
+        topic.publish(n).is_ok() && samples.port().test().is_some()
+    }));
+    Ok((post, publish))
+}
+
+/// Nanoseconds of a publication for each of so many subscribers of the node.
+fn fan_out(subscribers: usize) -> Result<f64, Box<dyn Error>> {
+    let dispatcher = Dispatcher::new(1);
+    let node = Node::alone("here", Arc::new(dispatcher.queue(QueueConfig::default())));
+    let all: Result<Vec<_>, _> = (0..subscribers)
+        .map(|_| node.subscribe::<u64>("n", &SubscribeConfig::default()))
+        .collect();
+    let (all, topic) = (all?, node.topic::<u64>("n", Qos::reliable(64))?);
+    let begin = Instant::now();
+    for n in 0..50 {
+        topic.publish(n)?;
+    }
+    let each = begin.elapsed().as_nanos() as f64 / (50 * subscribers) as f64;
+    assert!(all.iter().all(|samples| samples.port().item_count() == 50));
+    Ok(each)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let key = Some(RunKey::random()?);
+    let a = member(&ZenohConfig {
+        key: key.clone(),
+        ..ZenohConfig::named("a")
+    })?;
+    let b = member(&ZenohConfig {
+        key,
+        known: a.carrier.addresses().to_vec(),
+        ..ZenohConfig::named("b")
+    })?;
+    let row = |what: &str, bare: f64, ours: f64, unit: &str| {
+        println!(
+            "{what:<34} {bare:>9.1} {ours:>9.1} {:>6.2}  {unit}",
+            ours / bare
+        );
+    };
+    println!("{:<34} {:>9} {:>9} {:>6}", "", "zenoh", "motet", "ratio");
+    let bare = bare_round_trip(&a, &b)?;
+    row("round trip, 64 bytes, TLS", bare, round_trip(&a, &b)?, "us");
+    let bare = bare_stream(&a, &b)?;
+    row(
+        "stream, 64 bytes, TLS",
+        bare,
+        stream(&a, &b)?,
+        "ns a message",
+    );
+    println!("{:<34} {:>9} {:>9} {:>6}", "", "post", "publish", "ratio");
+    let (post, publish) = local()?;
+    row("one subscriber of the process", post, publish, "ns");
+    for subscribers in [100, 1000] {
+        let each = fan_out(subscribers)?;
+        println!("{subscribers:>5} subscribers of the process {each:>19.1}         ns each");
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! The carrier: a node that joins a mesh by zenoh, and leaves it.
+
+use crate::config::ZenohConfig;
+use crate::error::JoinError;
+use crate::key::{KeyFileError, RunKey, random};
+use crate::links::{Links, ROOT};
+use crate::rendezvous::Rendezvous;
+use motet_dispatch::Enqueue;
+use motet_mesh::{Carrier, CarrierError, CarrierEvent, Lane, Node, PeerName};
+use motet_ports::Port;
+use motet_sync::Parker;
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use zenoh::Wait;
+
+/// How long connections to others are waited for.
+const MEETING: Duration = Duration::from_secs(1);
+
+/// How long others are waited for once there is a first one.
+const MET: Duration = Duration::from_millis(400);
+
+/// How long until it is looked again.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How often a free port is looked for when another program was faster.
+const PORT_TRIES: u32 = 3;
+
+/// Links between processes and machines, by zenoh: mutual TLS, liveliness, routing.
+///
+/// ```no_run
+/// use motet_dispatch::{Dispatcher, QueueConfig};
+/// use motet_mesh::{Node, Qos};
+/// use motet_mesh_zenoh::{Zenoh, ZenohConfig};
+/// use std::sync::Arc;
+///
+/// let dispatcher = Dispatcher::new(1);
+/// let config = ZenohConfig { rendezvous: Some("/run/user/1000/robot".into()), ..ZenohConfig::named("camera") };
+/// let carrier = Zenoh::open(&config)?;
+/// let node = carrier.join(Arc::new(dispatcher.queue(QueueConfig::default())));
+/// let frames = node.topic::<Vec<u8>>("camera/left", Qos::latest(4))?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Zenoh {
+    links: Arc<Links>,
+    incarnation: u64,
+    addresses: Arc<[String]>,
+    _leave: Arc<Leave>,
+}
+
+/// Leaves the mesh with the last clone of the carrier.
+struct Leave {
+    links: Arc<Links>,
+    /// Takes the node out of the rendezvous.
+    _rendezvous: Option<Rendezvous>,
+}
+
+impl Zenoh {
+    /// Joins a mesh: listens, connects, and shows itself. Returns without waiting for peers. Not
+    /// for a thread of an async runtime: it blocks for as long as zenoh takes to start.
+    ///
+    /// # Errors
+    /// [`JoinError`]: what is not safe, not right, or not free.
+    pub fn open(config: &ZenohConfig) -> Result<Self, JoinError> {
+        config.check()?;
+        let bytes = random().ok_or(KeyFileError::NoRandom)?;
+        let incarnation = u64::from_le_bytes(bytes);
+        let rendezvous = match &config.rendezvous {
+            Some(folder) => Some(Rendezvous::open(folder, &config.name, incarnation)?),
+            None => None,
+        };
+        let key = match (&config.key, &rendezvous) {
+            (Some(key), _) => key.clone(),
+            (None, Some(rendezvous)) => rendezvous.key()?,
+            (None, None) => RunKey::random()?,
+        };
+        let mut tries = 1;
+        let (session, addresses) = loop {
+            match start(config, &key, rendezvous.as_ref()) {
+                Err(JoinError::Engine(_)) if tries < PORT_TRIES && config.may_move() => tries += 1,
+                started => break started?,
+            }
+        };
+        if config.looks_for_others() {
+            is_free(&session, &config.name, config.silence)?;
+        }
+        if let Some(rendezvous) = &rendezvous {
+            rendezvous.forget_earlier();
+        }
+        let name = PeerName::new(&config.name);
+        let secret = key.derive(&[b"links"]);
+        let links = Links::start(name, incarnation, session, secret, config.silence)
+            .map_err(|error| JoinError::Engine(error.to_string()))?;
+        let leave = Arc::new(Leave {
+            links: Arc::clone(&links),
+            _rendezvous: rendezvous,
+        });
+        Ok(Zenoh {
+            links,
+            incarnation,
+            addresses: addresses.into(),
+            _leave: leave,
+        })
+    }
+
+    /// A node on these links, in the incarnation that the carrier has drawn.
+    #[must_use]
+    pub fn join(&self, queue: Arc<dyn Enqueue>) -> Node {
+        let carrier: Arc<dyn Carrier> = Arc::new(self.clone());
+        Node::join(&carrier, self.incarnation, queue)
+    }
+
+    /// The session of zenoh: for what topics and calls do not cover, such as the keys of other
+    /// programs. What is sent by it is protected by TLS, and not sealed.
+    #[must_use]
+    pub fn session(&self) -> &zenoh::Session {
+        self.links.session()
+    }
+
+    /// Where this node listens, as `HOST:PORT`.
+    #[must_use]
+    pub fn addresses(&self) -> &[String] {
+        &self.addresses
+    }
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        self.links.close();
+    }
+}
+
+/// Starts zenoh with an address for the node.
+fn start(
+    config: &ZenohConfig,
+    key: &RunKey,
+    rendezvous: Option<&Rendezvous>,
+) -> Result<(zenoh::Session, Vec<String>), JoinError> {
+    let addresses = config.addresses()?;
+    let mut connect = config.known.clone();
+    if let Some(rendezvous) = rendezvous {
+        rendezvous.enter(&addresses)?;
+        connect.extend(rendezvous.others()?);
+    }
+    let engine = config.engine(key, &addresses, &connect)?;
+    let session = zenoh::open(engine)
+        .wait()
+        .map_err(|error| JoinError::Engine(error.to_string()))?;
+    Ok((session, addresses))
+}
+
+/// Refuses a name that another node has that is reached in time. One that was killed may still seem
+/// to be there for a while.
+fn is_free(session: &zenoh::Session, name: &str, silence: Duration) -> Result<(), JoinError> {
+    let engine = |error: zenoh::Error| JoinError::Engine(error.to_string());
+    // A node that is there answers once there is a connection.
+    let connected = Instant::now() + MEETING;
+    while session.info().peers_zid().wait().next().is_none() && Instant::now() < connected {
+        let _ = Parker::new().park_timeout(LOOK);
+    }
+    // One that is reached by the first is seen a little later.
+    let (met, until) = (Instant::now() + MET, Instant::now() + silence);
+    loop {
+        let tokens = session
+            .liveliness()
+            .get(format!("{ROOT}/node/{name}/*"))
+            .timeout(Duration::from_secs(1))
+            .wait()
+            .map_err(engine)?;
+        let is_there = tokens.iter().any(|reply| reply.result().is_ok());
+        if !is_there && Instant::now() >= met {
+            return Ok(());
+        }
+        if is_there && Instant::now() >= until {
+            return Err(JoinError::Taken(name.to_owned()));
+        }
+        let _ = Parker::new().park_timeout(LOOK);
+    }
+}
+
+impl Carrier for Zenoh {
+    fn name(&self) -> PeerName {
+        self.links.name().clone()
+    }
+
+    fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> Result<(), CarrierError> {
+        match self.links.send(to, frame, lane) {
+            true => Ok(()),
+            false => Err(CarrierError::NoLink(to.clone())),
+        }
+    }
+
+    fn events(&self) -> Port<CarrierEvent> {
+        self.links.events().clone()
+    }
+}
+
+impl fmt::Debug for Zenoh {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Zenoh")
+            .field("name", self.links.name())
+            .field("addresses", &self.addresses)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,229 @@
+//! What a node says of itself, and what zenoh is told of it.
+
+use crate::certificates::Certificates;
+use crate::error::JoinError;
+use crate::key::RunKey;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use std::net::{IpAddr, TcpListener, ToSocketAddrs};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How a node joins a mesh.
+#[derive(Debug, Clone)]
+pub struct ZenohConfig {
+    /// The name of the node: 1 to 64 letters, digits, `-`, `_` and `.`. No other node of the mesh
+    /// has it.
+    pub name: String,
+    /// The key of the mesh. Without one the node listens on loopback alone, with a key of its own:
+    /// that of the rendezvous, or one that nobody else has.
+    pub key: Option<RunKey>,
+    /// Where it listens, as `HOST:PORT`; port 0 takes a free one. Empty: a free port of 127.0.0.1.
+    pub listen: Vec<String>,
+    /// Addresses of nodes to connect to.
+    pub known: Vec<String>,
+    /// A folder where nodes meet that know no address: each writes its own there.
+    pub rendezvous: Option<PathBuf>,
+    /// Looks for nodes of the local network by multicast.
+    pub multicast: bool,
+    /// So long without a message, and a link is broken.
+    pub silence: Duration,
+    /// How long the node's certificate is accepted; none: as long as the node runs.
+    pub lasts: Option<Duration>,
+}
+
+impl Default for ZenohConfig {
+    fn default() -> Self {
+        ZenohConfig {
+            name: String::new(),
+            key: None,
+            listen: Vec::new(),
+            known: Vec::new(),
+            rendezvous: None,
+            multicast: false,
+            silence: Duration::from_secs(3),
+            lasts: None,
+        }
+    }
+}
+
+impl ZenohConfig {
+    /// A node of this name, alone on loopback.
+    #[must_use]
+    pub fn named(name: impl Into<String>) -> Self {
+        let name = name.into();
+        ZenohConfig {
+            name,
+            ..ZenohConfig::default()
+        }
+    }
+
+    /// Refuses what is not safe.
+    pub(crate) fn check(&self) -> Result<(), JoinError> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if !(1..=64).contains(&self.name.len()) || !self.name.chars().all(is_plain) {
+            return Err(JoinError::Name(self.name.clone()));
+        }
+        for address in &self.listen {
+            if self.key.is_none() && !is_loopback(address)? {
+                return Err(JoinError::OpenWithoutKey(address.clone()));
+            }
+            if self.rendezvous.is_some() && is_wildcard(address)? {
+                return Err(JoinError::NotForRendezvous(address.clone()));
+            }
+        }
+        self.known
+            .iter()
+            .try_for_each(|address| split(address).map(drop))?;
+        if self.key.is_none() && (self.multicast || !self.known.is_empty()) {
+            return Err(JoinError::PeersWithoutKey);
+        }
+        Ok(())
+    }
+
+    /// Whether there may be others to connect to.
+    pub(crate) fn looks_for_others(&self) -> bool {
+        self.multicast || self.rendezvous.is_some() || !self.known.is_empty()
+    }
+
+    /// Whether another port may do when the one that was free is taken.
+    pub(crate) fn may_move(&self) -> bool {
+        self.listen.is_empty() || self.listen.iter().any(|address| address.ends_with(":0"))
+    }
+
+    /// The addresses to listen on, with ports that are free now in place of port 0.
+    pub(crate) fn addresses(&self) -> Result<Vec<String>, JoinError> {
+        let own = ["127.0.0.1:0".to_owned()];
+        let listen = if self.listen.is_empty() {
+            &own[..]
+        } else {
+            &self.listen[..]
+        };
+        let resolved = listen.iter().map(|address| {
+            let (host, port) = split(address)?;
+            if port != 0 {
+                return Ok(address.clone());
+            }
+            let free = TcpListener::bind((host.trim_matches(['[', ']']), 0))
+                .and_then(|listener| listener.local_addr());
+            let free =
+                free.map_err(|error| JoinError::Address(address.clone(), error.to_string()))?;
+            Ok(format!("{host}:{}", free.port()))
+        });
+        resolved.collect()
+    }
+
+    /// The configuration of zenoh: mutual TLS, no search for others but what was asked for, and
+    /// bounds.
+    pub(crate) fn engine(
+        &self,
+        key: &RunKey,
+        listen: &[String],
+        connect: &[String],
+    ) -> Result<zenoh::Config, JoinError> {
+        let certificates = Certificates::new(key, &self.name, self.lasts)
+            .map_err(|error| JoinError::Certificate(error.to_string()))?;
+        let coded = |text: &str| quoted(&STANDARD.encode(text));
+        let endpoints = |addresses: &[String]| {
+            let quoted = addresses
+                .iter()
+                .map(|address| quoted(&format!("tls/{address}")));
+            format!("[{}]", quoted.collect::<Vec<_>>().join(","))
+        };
+        let lease = self.silence.as_millis().max(100);
+        let entries: &[(&str, String)] = &[
+            ("mode", quoted("peer")),
+            ("listen/endpoints", endpoints(listen)),
+            ("connect/endpoints", endpoints(connect)),
+            ("connect/retry", RETRY.to_owned()),
+            ("open/return_conditions/connect_scouted", "false".to_owned()),
+            ("scouting/multicast/enabled", self.multicast.to_string()),
+            ("scouting/gossip/enabled", "true".to_owned()),
+            ("transport/unicast/open_timeout", "5000".to_owned()),
+            ("transport/unicast/accept_timeout", "5000".to_owned()),
+            ("transport/unicast/accept_pending", "64".to_owned()),
+            ("transport/link/protocols", "[\"tls\"]".to_owned()),
+            ("transport/link/tx/lease", lease.to_string()),
+            ("transport/link/tx/queue/size/data", "16".to_owned()),
+            ("transport/link/rx/max_message_size", "65536".to_owned()),
+            (
+                "transport/link/tls/root_ca_certificate_base64",
+                coded(&certificates.authority),
+            ),
+            (
+                "transport/link/tls/listen_certificate_base64",
+                coded(&certificates.own),
+            ),
+            (
+                "transport/link/tls/listen_private_key_base64",
+                coded(&certificates.key),
+            ),
+            (
+                "transport/link/tls/connect_certificate_base64",
+                coded(&certificates.own),
+            ),
+            (
+                "transport/link/tls/connect_private_key_base64",
+                coded(&certificates.key),
+            ),
+            ("transport/link/tls/enable_mtls", "true".to_owned()),
+            (
+                "transport/link/tls/close_link_on_expiration",
+                "true".to_owned(),
+            ),
+            // Members are known by the authority; frames are sealed besides.
+            (
+                "transport/link/tls/verify_name_on_connect",
+                "false".to_owned(),
+            ),
+        ];
+        let mut config = zenoh::Config::default();
+        for (entry, value) in entries {
+            config.insert_json5(entry, value).map_err(|error| {
+                JoinError::Engine(format!("its configuration has no {entry}: {error}"))
+            })?;
+        }
+        Ok(config)
+    }
+}
+
+/// How soon an address is tried again.
+const RETRY: &str = "{ period_init_ms: 100, period_max_ms: 2000, period_increase_factor: 2 }";
+
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}
+
+/// Host and port. Only characters that an address has: it becomes part of zenoh's configuration.
+fn split(address: &str) -> Result<(&str, u16), JoinError> {
+    let wrong = |why: &str| JoinError::Address(address.to_owned(), why.to_owned());
+    let (host, port) = address
+        .rsplit_once(':')
+        .ok_or_else(|| wrong("it has no port"))?;
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:[]".contains(c);
+    if host.is_empty() || !host.chars().all(is_plain) {
+        return Err(wrong("the host is none"));
+    }
+    let port = port
+        .parse()
+        .map_err(|_| wrong("the port is no number from 0 to 65535"))?;
+    Ok((host, port))
+}
+
+/// What the host of an address stands for.
+fn hosts(address: &str) -> Result<Vec<IpAddr>, JoinError> {
+    let (host, port) = split(address)?;
+    let wrong = |why: String| JoinError::Address(address.to_owned(), why);
+    let found = (host.trim_matches(['[', ']']), port)
+        .to_socket_addrs()
+        .map_err(|error| wrong(error.to_string()))?;
+    Ok(found.map(|address| address.ip()).collect())
+}
+
+fn is_loopback(address: &str) -> Result<bool, JoinError> {
+    Ok(hosts(address)?.iter().all(IpAddr::is_loopback))
+}
+
+fn is_wildcard(address: &str) -> Result<bool, JoinError> {
+    Ok(hosts(address)?.iter().any(IpAddr::is_unspecified))
+}

@@ -1,0 +1,85 @@
+//! Why a node does not join.
+
+use crate::key::KeyFileError;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Why a node does not join the mesh.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// The name is none: the name.
+    Name(String),
+    /// A node of this name is there already.
+    Taken(String),
+    /// An address is none, and why.
+    Address(String, String),
+    /// Without a key this address would let strangers in.
+    OpenWithoutKey(String),
+    /// Peers are named, or looked for in the network, and there is no key that they could have.
+    PeersWithoutKey,
+    /// The peers of the rendezvous could not use this address.
+    NotForRendezvous(String),
+    /// The key cannot be used.
+    Key(KeyFileError),
+    /// The folder of the rendezvous cannot be used.
+    Rendezvous(PathBuf, io::Error),
+    /// Others may write to the folder of the rendezvous: its mode.
+    RendezvousOpen(PathBuf, u32),
+    /// The certificate of the node cannot be made, and why.
+    Certificate(String),
+    /// zenoh does not start, and why.
+    Engine(String),
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            JoinError::Name(name) => write!(
+                f,
+                "{name:?} is no name of a node: it needs 1 to 64 letters, digits, '-', '_' and '.'"
+            ),
+            JoinError::Taken(name) => write!(
+                f,
+                "a node named {name:?} is in this mesh; stop it, or join by another name"
+            ),
+            JoinError::Address(address, why) => write!(
+                f,
+                "{address:?} is no address to use: {why}; write HOST:PORT, as in 127.0.0.1:7450"
+            ),
+            JoinError::OpenWithoutKey(address) => write!(
+                f,
+                "{address} can be reached by other machines, and there is no key; make one with `motet mesh keys new \
+                 FILE` and give it to each node, or listen on 127.0.0.1"
+            ),
+            JoinError::PeersWithoutKey => f.write_str(
+                "peers are to be found, and there is no key that they could share; make one with `motet mesh keys \
+                 new FILE` and give it to each node, or use a rendezvous",
+            ),
+            JoinError::NotForRendezvous(address) => write!(
+                f,
+                "{address} tells the others of a rendezvous no address; listen on one that they reach"
+            ),
+            JoinError::Key(error) => error.fmt(f),
+            JoinError::Rendezvous(folder, error) => {
+                write!(f, "rendezvous {}: {error}", folder.display())
+            }
+            JoinError::RendezvousOpen(folder, mode) => write!(
+                f,
+                "rendezvous {folder}: others may write there (mode {mode:o}); run `chmod 700 {folder}`",
+                folder = folder.display()
+            ),
+            JoinError::Certificate(why) => write!(f, "the node's certificate: {why}"),
+            JoinError::Engine(why) => write!(f, "zenoh does not start: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for JoinError {}
+
+impl From<KeyFileError> for JoinError {
+    fn from(error: KeyFileError) -> Self {
+        JoinError::Key(error)
+    }
+}

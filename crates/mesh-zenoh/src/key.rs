@@ -1,0 +1,174 @@
+//! The key of a mesh: 32 bytes that all its nodes have.
+
+use ring::hkdf::{HKDF_SHA256, Salt};
+use ring::rand::{SecureRandom, SystemRandom};
+use std::fmt;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The largest file that is read as a key: digits, and a few blanks round them.
+const MAX_FILE: u64 = 256;
+
+/// The key of a mesh. Who has it is a member; certificates and the keys of links are derived from
+/// it.
+///
+/// In a file it is 64 hexadecimal digits, and nobody but the owner may read the file.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RunKey([u8; 32]);
+
+/// Why there is no key.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum KeyFileError {
+    /// The file is there already.
+    Exists(PathBuf),
+    /// The file cannot be read or written.
+    File(PathBuf, io::Error),
+    /// Others than its owner may read or write the file: its mode.
+    Open(PathBuf, u32),
+    /// The file does not hold 64 hexadecimal digits.
+    Content(PathBuf),
+    /// The system gives no random bytes.
+    NoRandom,
+}
+
+impl RunKey {
+    /// A new key.
+    ///
+    /// # Errors
+    /// [`KeyFileError::NoRandom`].
+    pub fn random() -> Result<Self, KeyFileError> {
+        random().map(RunKey).ok_or(KeyFileError::NoRandom)
+    }
+
+    /// Makes a new key and the file for it, with mode 0600.
+    ///
+    /// # Errors
+    /// [`KeyFileError`]: the file is there, or cannot be written.
+    pub fn make(path: &Path) -> Result<Self, KeyFileError> {
+        let key = RunKey::random()?;
+        let mut file = new_file(path).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => KeyFileError::Exists(path.to_owned()),
+            _ => KeyFileError::File(path.to_owned(), error),
+        })?;
+        writeln!(file, "{}", key.digits())
+            .map_err(|error| KeyFileError::File(path.to_owned(), error))?;
+        Ok(key)
+    }
+
+    /// Reads the key of a file.
+    ///
+    /// # Errors
+    /// [`KeyFileError`]: the file is missing, others may read it, or it holds no key.
+    pub fn read(path: &Path) -> Result<Self, KeyFileError> {
+        let wrong = |error| KeyFileError::File(path.to_owned(), error);
+        let file = File::open(path).map_err(wrong)?;
+        if let Some(mode) = open_to_others(&file).map_err(wrong)? {
+            return Err(KeyFileError::Open(path.to_owned(), mode));
+        }
+        let mut text = String::new();
+        let content = || KeyFileError::Content(path.to_owned());
+        file.take(MAX_FILE)
+            .read_to_string(&mut text)
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::InvalidData => content(),
+                _ => KeyFileError::File(path.to_owned(), error),
+            })?;
+        RunKey::of_digits(text.trim()).ok_or_else(content)
+    }
+
+    fn of_digits(digits: &str) -> Option<Self> {
+        if digits.len() != 64 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        let mut key = [0; 32];
+        for (byte, at) in key.iter_mut().zip((0..64).step_by(2)) {
+            *byte = u8::from_str_radix(&digits[at..at + 2], 16).ok()?;
+        }
+        Some(RunKey(key))
+    }
+
+    fn digits(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// 32 bytes for one purpose (HKDF with SHA-256).
+    pub(crate) fn derive(&self, purpose: &[&[u8]]) -> [u8; 32] {
+        derive(&self.0, purpose)
+    }
+}
+
+/// 32 bytes for one purpose, from 32 secret ones.
+pub(crate) fn derive(secret: &[u8; 32], purpose: &[&[u8]]) -> [u8; 32] {
+    let mut derived = [0; 32];
+    let key = Salt::new(HKDF_SHA256, b"motet mesh 1").extract(secret);
+    key.expand(purpose, HKDF_SHA256)
+        .and_then(|bytes| bytes.fill(&mut derived))
+        .expect("HKDF with SHA-256 gives 32 bytes");
+    derived
+}
+
+/// Random bytes of the system.
+pub(crate) fn random<const N: usize>() -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// A new file that its owner alone may read.
+fn new_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// The mode of a file that others than its owner may use.
+fn open_to_others(file: &File) -> io::Result<Option<u32>> {
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::MetadataExt::mode(&file.metadata()?) & 0o777;
+        Ok((mode & 0o077 != 0).then_some(mode))
+    }
+    #[cfg(not(unix))]
+    {
+        file.metadata().map(|_| None)
+    }
+}
+
+impl fmt::Debug for RunKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RunKey(…)")
+    }
+}
+
+impl fmt::Display for KeyFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeyFileError::Exists(path) => {
+                let path = path.display();
+                write!(
+                    f,
+                    "{path} is there already; a new key needs a file of its own"
+                )
+            }
+            KeyFileError::File(path, error) => write!(f, "{}: {error}", path.display()),
+            KeyFileError::Open(path, mode) => write!(
+                f,
+                "{path}: others may use this key (mode {mode:o}); run `chmod 600 {path}`, and make a new key if \
+                 somebody may have read it",
+                path = path.display()
+            ),
+            KeyFileError::Content(path) => write!(
+                f,
+                "{} holds no key: it needs 64 hexadecimal digits, as `motet mesh keys new` writes them",
+                path.display()
+            ),
+            KeyFileError::NoRandom => f.write_str("the system gives no random bytes for a key"),
+        }
+    }
+}
+
+impl std::error::Error for KeyFileError {}

@@ -1,0 +1,41 @@
+//! Links of a mesh between processes and machines, by [zenoh](https://zenoh.io).
+//!
+//! ```text
+//!   motet_mesh::Node ─► Carrier: Zenoh ─► Link: sessions, numbers, seals ─► zenoh: TLS, routing, liveliness
+//! ```
+//!
+//! - **Depends on**: `motet-mesh` (the trait [`Carrier`](motet_mesh::Carrier)), zenoh, `rcgen` and
+//!   `ring` for keys.
+//! - **Used by**: `motet mesh`, with the feature `mesh` of the program.
+//!
+//! Safe without settings: mutual TLS with certificates of the mesh's own authority, frames sealed
+//! besides, no search for others by multicast, and loopback alone where there is no [`RunKey`].
+//!
+//! zenoh 1.10's own TLS link is not sound under load in both directions. This workspace puts a
+//! mended one in its place; a workspace of yours needs the same `[patch.crates-io]`: see
+//! `third-party/README.md`.
+//!
+//! | you want … | use |
+//! |---|---|
+//! | processes of one user on one machine | [`ZenohConfig::rendezvous`] |
+//! | machines whose addresses are known | [`ZenohConfig::known`], [`ZenohConfig::listen`] and a [`RunKey`] |
+//! | to find nodes in a local network | [`ZenohConfig::multicast`] and a [`RunKey`] |
+//!
+//! Read next: [`Zenoh`] (an example), `link.rs` (what a link is), `config.rs` (what zenoh is told),
+//! `carrier.rs`.
+#![forbid(unsafe_code)]
+
+mod carrier;
+mod certificates;
+mod config;
+mod error;
+mod key;
+mod link;
+mod links;
+mod rendezvous;
+mod seal;
+
+pub use carrier::Zenoh;
+pub use config::ZenohConfig;
+pub use error::JoinError;
+pub use key::{KeyFileError, RunKey};

@@ -1,0 +1,362 @@
+//! One link to one peer, without input and output.
+//!
+//! ```text
+//!   this node                                  the peer
+//!   greeting: my session        ─────────►
+//!                               ◄─────────     greeting: its session, and mine
+//!   Up ─ greeting: both         ─────────►     Up
+//!   frames, in two lanes, each numbered from 0 and sealed with the keys of the two sessions
+//! ```
+//!
+//! An engine may lose, repeat or delay messages when its routes change. So a link has numbers: a
+//! frame of an earlier link cannot be opened, and a number that is missing breaks the link. A new
+//! link has a new session. At most [`WINDOW`] bytes are under way, so that the engine's own queues
+//! never fill, and no call waits for the peer.
+
+use crate::seal::{Seals, Session, TAG, is_right, tag};
+use motet_mesh::{CarrierEvent, Lane, MAX_FRAME, PeerName};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How many bytes may be under way to a peer that has not confirmed them.
+pub(crate) const WINDOW: u64 = 512 << 10;
+
+/// A frame that is longer goes in parts of this length.
+const PART: usize = 32 << 10;
+
+/// What a message costs the engine beside its frame, at most.
+const OVERHEAD: u64 = 128;
+
+/// How many bytes wait for a peer, at most: then the link breaks.
+const MAX_WAITING: usize = 256 << 20;
+
+const GREETING: u8 = 0;
+const SEALED: u8 = 1;
+
+/// Kind, lane and number stand before what is sealed.
+const HEAD: usize = 10;
+
+/// What the last byte of an opened message says it is.
+const WHOLE: u8 = 0;
+const PART_OF_FRAME: u8 = 1;
+const PULSE: u8 = 2;
+
+/// What a link wants done, in order.
+pub(crate) enum Effect {
+    Send(Lane, Vec<u8>),
+    Tell(CarrierEvent),
+}
+
+/// Who both ends of a link are, and how it is kept.
+pub(crate) struct Ends {
+    pub(crate) me: PeerName,
+    pub(crate) peer: PeerName,
+    /// For the keys of links; the same at all members.
+    pub(crate) secret: [u8; 32],
+    /// So long without a message, and the link is broken.
+    pub(crate) silence: Duration,
+    /// A number that no link had before.
+    pub(crate) session: fn() -> Session,
+}
+
+pub(crate) struct Link {
+    ends: Ends,
+    mine: Session,
+    theirs: Option<(Session, Seals)>,
+    up: bool,
+    heard: Instant,
+    out: [u64; 2],
+    incoming: [u64; 2],
+    /// Frames that wait for the window, and how much of the first has been sent.
+    waiting: VecDeque<Vec<u8>>,
+    begun: usize,
+    waiting_bytes: usize,
+    sent: u64,
+    confirmed: u64,
+    received: u64,
+    told: u64,
+    /// Parts of a frame that have come.
+    parts: Vec<u8>,
+}
+
+type Out<'a> = &'a mut dyn FnMut(Effect);
+
+impl Link {
+    /// A link to a peer that has just been seen.
+    pub(crate) fn new(ends: Ends, now: Instant, out: Out<'_>) -> Self {
+        let link = Link {
+            mine: (ends.session)(),
+            ends,
+            theirs: None,
+            up: false,
+            heard: now,
+            out: [0; 2],
+            incoming: [0; 2],
+            waiting: VecDeque::new(),
+            begun: 0,
+            waiting_bytes: 0,
+            sent: 0,
+            confirmed: 0,
+            received: 0,
+            told: 0,
+            parts: Vec::new(),
+        };
+        link.greet(out);
+        link
+    }
+
+    pub(crate) fn is_up(&self) -> bool {
+        self.up
+    }
+
+    /// Sends a frame, now or when the peer has confirmed earlier ones. The link is up.
+    pub(crate) fn send(&mut self, frame: Vec<u8>, lane: Lane, out: Out<'_>) {
+        if lane == Lane::Urgent {
+            self.seal(lane, &frame, WHOLE, out);
+            return;
+        }
+        self.waiting_bytes += frame.len();
+        self.waiting.push_back(frame);
+        self.send_waiting(out);
+        if self.waiting_bytes > MAX_WAITING {
+            let why = format!("it does not take what is sent: more than {MAX_WAITING} bytes wait");
+            self.break_off(&why, out);
+        }
+    }
+
+    fn send_waiting(&mut self, out: Out<'_>) {
+        while let Some(frame) = self.waiting.front() {
+            let rest = frame.len() - self.begun;
+            let length = rest.min(PART);
+            let cost = length as u64 + OVERHEAD;
+            let under_way = self.sent - self.confirmed;
+            if under_way > 0 && under_way + cost > WINDOW {
+                return;
+            }
+            self.sent += cost;
+            self.waiting_bytes -= length;
+            if length < rest {
+                let part = frame[self.begun..self.begun + length].to_vec();
+                self.begun += length;
+                self.seal(Lane::Ordered, &part, PART_OF_FRAME, out);
+            } else if let Some(frame) = self.waiting.pop_front() {
+                let begun = std::mem::take(&mut self.begun);
+                self.seal(Lane::Ordered, &frame[begun..], WHOLE, out);
+            }
+        }
+    }
+
+    /// A message of the peer, or of somebody who says so.
+    pub(crate) fn comes(&mut self, message: &[u8], now: Instant, out: Out<'_>) {
+        match message.split_first() {
+            Some((&GREETING, rest)) => self.on_greeting(rest, now, out),
+            Some((&SEALED, _)) => self.on_sealed(message, now, out),
+            _ => {}
+        }
+    }
+
+    fn on_greeting(&mut self, greeting: &[u8], now: Instant, out: Out<'_>) {
+        let (Some(from), Some(to)) = (session_at(greeting, 0), session_at(greeting, 16)) else {
+            return;
+        };
+        let parts = greeting_parts(&self.ends.peer, &self.ends.me, &from, &to);
+        if !is_right(&self.ends.secret, &parts, &greeting[32..]) {
+            return;
+        }
+        self.heard = now;
+        let knows_me = to == self.mine;
+        let is_known = self
+            .theirs
+            .as_ref()
+            .is_some_and(|(known, _)| *known == from);
+        if !is_known {
+            if self.up {
+                self.break_off("the peer began a new link", out);
+            }
+            let seals = Seals::new(&self.ends.secret, &self.mine, &from);
+            self.theirs = Some((from, seals));
+        }
+        // Once broken off, this end has a new session, which the peer cannot know.
+        let comes_up = knows_me && to == self.mine && !self.up;
+        if comes_up {
+            self.come_up(out);
+        }
+        if comes_up || !knows_me {
+            self.greet(out);
+        }
+    }
+
+    fn on_sealed(&mut self, message: &[u8], now: Instant, out: Out<'_>) {
+        let (Some(lane), Some(number)) = (message.get(1), message.get(2..HEAD)) else {
+            return;
+        };
+        let (lane, mut bytes) = (*lane, [0; 8]);
+        bytes.copy_from_slice(number);
+        let number = u64::from_le_bytes(bytes);
+        let Some(expected) = self.incoming.get(usize::from(lane)).copied() else {
+            return;
+        };
+        let Some((_, seals)) = &self.theirs else {
+            return;
+        };
+        let Some(mut opened) = seals.open(lane, number, message[HEAD..].to_vec()) else {
+            return;
+        };
+        self.heard = now;
+        // Only who knows this end's session can seal for it.
+        if !self.up {
+            self.come_up(out);
+        }
+        if number < expected {
+            return;
+        }
+        if number > expected {
+            let lost = number - expected;
+            self.break_off(&format!("{lost} messages were lost on the way"), out);
+            return;
+        }
+        self.incoming[usize::from(lane)] += 1;
+        let kind = opened.pop();
+        let is_ordered = usize::from(lane) == Lane::Ordered as usize;
+        if is_ordered {
+            self.received += opened.len() as u64 + OVERHEAD;
+        }
+        match kind {
+            Some(PULSE) => self.on_pulse(&opened, out),
+            Some(WHOLE) if is_ordered && !self.parts.is_empty() => {
+                self.take_part(&opened, out);
+                let frame = std::mem::take(&mut self.parts);
+                self.tell_frame(frame, out);
+            }
+            Some(WHOLE) => self.tell_frame(opened, out),
+            Some(PART_OF_FRAME) => self.take_part(&opened, out),
+            _ => self.break_off("it sends messages of a kind that is not known", out),
+        }
+        if self.up && self.received - self.told >= WINDOW / 4 {
+            self.pulse(out);
+        }
+    }
+
+    fn take_part(&mut self, part: &[u8], out: Out<'_>) {
+        if self.parts.len() + part.len() > MAX_FRAME {
+            let why = format!("it sends a frame of more than {MAX_FRAME} bytes");
+            self.break_off(&why, out);
+            return;
+        }
+        self.parts.extend_from_slice(part);
+    }
+
+    fn tell_frame(&self, frame: Vec<u8>, out: Out<'_>) {
+        if self.up {
+            out(Effect::Tell(CarrierEvent::Frame(
+                self.ends.peer.clone(),
+                frame,
+            )));
+        }
+    }
+
+    fn on_pulse(&mut self, pulse: &[u8], out: Out<'_>) {
+        let Ok(confirmed) = pulse.try_into().map(u64::from_le_bytes) else {
+            self.break_off("its pulse is no number", out);
+            return;
+        };
+        if confirmed > self.sent {
+            self.break_off("it confirms what was not sent", out);
+            return;
+        }
+        self.confirmed = self.confirmed.max(confirmed);
+        self.send_waiting(out);
+    }
+
+    /// Time passes: a link that is up says so, one that is not greets, one that is silent breaks.
+    pub(crate) fn tick(&mut self, now: Instant, out: Out<'_>) {
+        if !self.up {
+            self.greet(out);
+        } else if now.saturating_duration_since(self.heard) >= self.ends.silence {
+            let why = format!("nothing came for {:?}", self.ends.silence);
+            self.break_off(&why, out);
+        } else {
+            self.pulse(out);
+        }
+    }
+
+    /// The peer is gone.
+    pub(crate) fn end(&mut self, why: &str, out: Out<'_>) {
+        self.reset(why, out);
+    }
+
+    fn come_up(&mut self, out: Out<'_>) {
+        self.up = true;
+        out(Effect::Tell(CarrierEvent::Up(self.ends.peer.clone())));
+    }
+
+    /// The link is broken: the next one has a new session.
+    fn break_off(&mut self, why: &str, out: Out<'_>) {
+        self.reset(why, out);
+        self.greet(out);
+    }
+
+    fn reset(&mut self, why: &str, out: Out<'_>) {
+        if std::mem::take(&mut self.up) {
+            let down = CarrierEvent::Down(self.ends.peer.clone(), why.to_owned());
+            out(Effect::Tell(down));
+        }
+        self.mine = (self.ends.session)();
+        self.theirs = None;
+        (self.out, self.incoming) = ([0; 2], [0; 2]);
+        (self.sent, self.confirmed, self.received, self.told) = (0, 0, 0, 0);
+        (self.begun, self.waiting_bytes) = (0, 0);
+        self.waiting.clear();
+        self.parts = Vec::new();
+    }
+
+    fn greet(&self, out: Out<'_>) {
+        let to = self.theirs.as_ref().map_or([0; 16], |(theirs, _)| *theirs);
+        let parts = greeting_parts(&self.ends.me, &self.ends.peer, &self.mine, &to);
+        let tag = tag(&self.ends.secret, &parts);
+        let message = [&[GREETING][..], &self.mine, &to, &tag].concat();
+        out(Effect::Send(Lane::Urgent, message));
+    }
+
+    /// A heartbeat, which also confirms what has come.
+    fn pulse(&mut self, out: Out<'_>) {
+        self.told = self.received;
+        self.seal(Lane::Urgent, &self.received.to_le_bytes(), PULSE, out);
+    }
+
+    fn seal(&mut self, lane: Lane, body: &[u8], kind: u8, out: Out<'_>) {
+        let Some((_, seals)) = &self.theirs else {
+            return;
+        };
+        let number = self.out[lane as usize];
+        self.out[lane as usize] += 1;
+        let mut message = Vec::with_capacity(HEAD + body.len() + 1 + TAG);
+        message.extend_from_slice(&[SEALED, lane as u8]);
+        message.extend_from_slice(&number.to_le_bytes());
+        message.extend_from_slice(body);
+        message.push(kind);
+        seals.seal(lane as u8, number, &mut message, HEAD);
+        out(Effect::Send(lane, message));
+    }
+}
+
+fn session_at(greeting: &[u8], at: usize) -> Option<Session> {
+    greeting.get(at..at + 16)?.try_into().ok()
+}
+
+fn greeting_parts<'a>(
+    from: &'a PeerName,
+    to: &'a PeerName,
+    sender: &'a Session,
+    receiver: &'a Session,
+) -> [&'a [u8]; 4] {
+    [
+        from.as_str().as_bytes(),
+        to.as_str().as_bytes(),
+        sender,
+        receiver,
+    ]
+}
+
+#[cfg(test)]
+mod tests;

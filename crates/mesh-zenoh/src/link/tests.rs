@@ -1,0 +1,279 @@
+//! Two ends of a link, and what lies between them.
+
+use super::*;
+use proptest::prelude::*;
+
+const SECRET: [u8; 32] = [7; 32];
+
+/// One end, with what it has sent and told.
+struct End {
+    link: Link,
+    wire: [VecDeque<Vec<u8>>; 2],
+    told: Vec<CarrierEvent>,
+}
+
+fn session() -> Session {
+    crate::key::random().unwrap()
+}
+
+impl End {
+    fn new(me: &str, peer: &str, secret: [u8; 32], now: Instant) -> End {
+        let ends = Ends {
+            me: PeerName::new(me),
+            peer: PeerName::new(peer),
+            secret,
+            silence: Duration::from_secs(3),
+            session,
+        };
+        let mut effects = Vec::new();
+        let link = Link::new(ends, now, &mut |effect| effects.push(effect));
+        let mut end = End {
+            link,
+            wire: Default::default(),
+            told: Vec::new(),
+        };
+        effects.into_iter().for_each(|effect| end.take(effect));
+        end
+    }
+
+    fn take(&mut self, effect: Effect) {
+        match effect {
+            Effect::Send(lane, message) => self.wire[lane as usize].push_back(message),
+            Effect::Tell(event) => self.told.push(event),
+        }
+    }
+
+    fn act(&mut self, body: impl FnOnce(&mut Link, &mut dyn FnMut(Effect))) {
+        let mut effects = Vec::new();
+        body(&mut self.link, &mut |effect| effects.push(effect));
+        effects.into_iter().for_each(|effect| self.take(effect));
+    }
+
+    fn frames(&self) -> Vec<Vec<u8>> {
+        let frame = |event: &CarrierEvent| match event {
+            CarrierEvent::Frame(_, frame) => Some(frame.clone()),
+            _ => None,
+        };
+        self.told.iter().filter_map(frame).collect()
+    }
+
+    fn downs(&self) -> usize {
+        let is_down = |event: &&CarrierEvent| matches!(event, CarrierEvent::Down(..));
+        self.told.iter().filter(is_down).count()
+    }
+
+    /// `Up` and `Down` come by turns, and frames while it is up.
+    fn check(&self) {
+        let mut up = false;
+        for event in &self.told {
+            match event {
+                CarrierEvent::Up(_) => assert!(!std::mem::replace(&mut up, true)),
+                CarrierEvent::Down(..) => assert!(std::mem::take(&mut up)),
+                CarrierEvent::Frame(..) => assert!(up),
+            }
+        }
+    }
+}
+
+/// Brings everything that is under way, the urgent lane first.
+fn bring(one: &mut End, other: &mut End, now: Instant) {
+    loop {
+        let mut idle = true;
+        for lane in 0..2 {
+            for turn in 0..2 {
+                let (from, to) = if turn == 0 {
+                    (&mut *one, &mut *other)
+                } else {
+                    (&mut *other, &mut *one)
+                };
+                while let Some(message) = from.wire[lane].pop_front() {
+                    idle = false;
+                    to.act(|link, out| link.comes(&message, now, out));
+                }
+            }
+        }
+        if idle {
+            return;
+        }
+    }
+}
+
+fn pair(now: Instant) -> (End, End) {
+    let mut ends = (
+        End::new("a", "b", SECRET, now),
+        End::new("b", "a", SECRET, now),
+    );
+    bring(&mut ends.0, &mut ends.1, now);
+    assert!(ends.0.link.is_up() && ends.1.link.is_up());
+    ends
+}
+
+#[test]
+fn sem_g967_frames_of_any_length_come_whole_and_in_order() {
+    let now = Instant::now();
+    let (mut a, mut b) = pair(now);
+    let frames: Vec<Vec<u8>> = [0, 1, PART - 1, PART, PART + 1, 3 * PART, 5 << 20]
+        .iter()
+        .map(|length| vec![*length as u8; *length])
+        .collect();
+    for frame in &frames {
+        a.act(|link, out| link.send(frame.clone(), Lane::Ordered, out));
+    }
+    let under_way: usize = a.wire[1].iter().map(Vec::len).sum();
+    assert!(under_way as u64 <= WINDOW, "{under_way}");
+    bring(&mut a, &mut b, now);
+    assert_eq!(b.frames(), frames);
+    assert_eq!((a.downs(), b.downs()), (0, 0));
+}
+
+#[test]
+fn sem_g968_a_message_that_is_lost_breaks_the_link_at_both_ends_and_a_new_one_begins() {
+    let now = Instant::now();
+    let (mut a, mut b) = pair(now);
+    for n in 0..3_u8 {
+        a.act(|link, out| link.send(vec![n], Lane::Ordered, out));
+    }
+    a.wire[1].remove(1);
+    bring(&mut a, &mut b, now);
+    assert_eq!(b.frames(), [[0]]);
+    assert_eq!((a.downs(), b.downs()), (1, 1));
+    a.act(|link, out| link.send(vec![9], Lane::Ordered, out));
+    bring(&mut a, &mut b, now);
+    assert_eq!(b.frames(), [[0], [9]]);
+    a.check();
+    b.check();
+}
+
+#[test]
+fn sem_g969_an_end_that_hears_nothing_for_so_long_says_so_and_one_that_pulses_does_not() {
+    let mut now = Instant::now();
+    let (mut a, mut b) = pair(now);
+    for _ in 0..10 {
+        now += Duration::from_secs(1);
+        a.act(|link, out| link.tick(now, out));
+        b.act(|link, out| link.tick(now, out));
+        bring(&mut a, &mut b, now);
+    }
+    assert_eq!((a.downs(), b.downs()), (0, 0));
+    now += Duration::from_secs(3);
+    a.act(|link, out| link.tick(now, out));
+    assert_eq!(a.downs(), 1);
+    bring(&mut a, &mut b, now);
+    assert!(a.link.is_up() && b.link.is_up(), "the next link has begun");
+    assert_eq!((a.downs(), b.downs()), (1, 1));
+}
+
+#[test]
+fn sem_g970_who_has_another_key_is_not_heard() {
+    let now = Instant::now();
+    let (mut a, mut b) = (
+        End::new("a", "b", SECRET, now),
+        End::new("b", "a", [8; 32], now),
+    );
+    bring(&mut a, &mut b, now);
+    assert!(!a.link.is_up() && !b.link.is_up());
+    assert!(a.told.is_empty() && b.told.is_empty());
+}
+
+#[test]
+fn a_peer_that_does_not_confirm_gets_no_more_than_the_window() {
+    let now = Instant::now();
+    let (mut a, _) = pair(now);
+    for _ in 0..100 {
+        a.act(|link, out| link.send(vec![0; PART], Lane::Ordered, out));
+    }
+    let under_way: usize = a.wire[1].iter().map(Vec::len).sum();
+    assert!(under_way as u64 <= WINDOW, "{under_way}");
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Send(bool, u16),
+    Bring(bool, bool),
+    Lose(bool, bool),
+    Repeat(bool, bool),
+    Garble(bool, u8),
+    Wait(u16),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        4 => (any::<bool>(), any::<u16>()).prop_map(|(who, n)| Step::Send(who, n)),
+        8 => (any::<bool>(), any::<bool>()).prop_map(|(who, lane)| Step::Bring(who, lane)),
+        1 => (any::<bool>(), any::<bool>()).prop_map(|(who, lane)| Step::Lose(who, lane)),
+        1 => (any::<bool>(), any::<bool>()).prop_map(|(who, lane)| Step::Repeat(who, lane)),
+        1 => (any::<bool>(), any::<u8>()).prop_map(|(who, byte)| Step::Garble(who, byte)),
+        1 => (0..4000_u16).prop_map(Step::Wait),
+    ];
+    prop::collection::vec(step, 0..120)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn prop_sem_g968_what_comes_is_a_run_of_what_was_sent_whatever_the_engine_does(
+        steps in steps(),
+    ) {
+        let mut now = Instant::now();
+        let (a, b) = pair(now);
+        let mut ends = [a, b];
+        let mut sent = [Vec::new(), Vec::new()];
+        for step in steps {
+            match step {
+                Step::Send(who, n) => {
+                    let end = &mut ends[usize::from(who)];
+                    if end.link.is_up() {
+                        let frame = [&n.to_le_bytes()[..], &vec![1; usize::from(n)]].concat();
+                        sent[usize::from(who)].push(frame.clone());
+                        end.act(|link, out| link.send(frame, Lane::Ordered, out));
+                    }
+                }
+                Step::Bring(who, lane) => {
+                    let message = ends[usize::from(who)].wire[usize::from(lane)].pop_front();
+                    if let Some(message) = message {
+                        ends[usize::from(!who)].act(|link, out| link.comes(&message, now, out));
+                    }
+                }
+                Step::Lose(who, lane) => {
+                    let wire = &mut ends[usize::from(who)].wire[usize::from(lane)];
+                    drop(wire.pop_front());
+                }
+                Step::Repeat(who, lane) => {
+                    let message = ends[usize::from(who)].wire[usize::from(lane)].front().cloned();
+                    if let Some(message) = message {
+                        ends[usize::from(!who)].act(|link, out| link.comes(&message, now, out));
+                    }
+                }
+                Step::Garble(who, byte) => {
+                    let message = ends[usize::from(who)].wire[1].front_mut();
+                    if let Some(message) = message {
+                        let at = usize::from(byte) % message.len();
+                        message[at] ^= 1 + byte % 255;
+                    }
+                }
+                Step::Wait(millis) => {
+                    now += Duration::from_millis(millis.into());
+                    ends.iter_mut().for_each(|end| end.act(|link, out| link.tick(now, out)));
+                }
+            }
+        }
+        let [mut a, mut b] = ends;
+        bring(&mut a, &mut b, now);
+        for _ in 0..3 {
+            now += Duration::from_secs(1);
+            a.act(|link, out| link.tick(now, out));
+            b.act(|link, out| link.tick(now, out));
+            bring(&mut a, &mut b, now);
+        }
+        prop_assert!(a.link.is_up() && b.link.is_up(), "a link comes back once messages do");
+        a.check();
+        b.check();
+        for (got, sent) in [(b.frames(), &sent[0]), (a.frames(), &sent[1])] {
+            let mut rest = sent.iter();
+            for frame in got {
+                prop_assert!(rest.any(|other| *other == frame), "out of order, or twice");
+            }
+        }
+    }
+}

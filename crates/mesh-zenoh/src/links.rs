@@ -1,0 +1,340 @@
+//! Links of a node to its peers, on a session of zenoh.
+//!
+//! | key expression | is |
+//! |---|---|
+//! | `motet/1/node/NAME/INCARNATION` | the liveliness token of a node |
+//! | `motet/1/to/NAME/INCARNATION/LANE/FROM/INCARNATION` | messages to a node |
+//!
+//! zenoh's threads bring messages and tokens. One thread takes tokens and keeps links alive.
+
+use crate::key::random;
+use crate::link::{Effect, Ends, Link};
+use motet_mesh::{CarrierEvent, Lane, PeerName};
+use motet_ports::Port;
+use motet_sync::{Mutex, thread};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::{Duration, Instant};
+use zenoh::Wait;
+use zenoh::liveliness::LivelinessToken;
+use zenoh::pubsub::Publisher;
+use zenoh::qos::{CongestionControl, Priority};
+use zenoh::sample::{Locality, Sample, SampleKind};
+
+/// What all keys begin with; the number is that of the form of messages.
+pub(crate) const ROOT: &str = "motet/1";
+
+/// What a node on zenoh has of its peers.
+pub(crate) struct Links {
+    name: PeerName,
+    incarnation: u64,
+    session: zenoh::Session,
+    secret: [u8; 32],
+    silence: Duration,
+    events: Port<CarrierEvent>,
+    peers: Mutex<BTreeMap<PeerName, Arc<Peer>>>,
+    /// Tokens that came and went, for the carrier's thread.
+    tokens: Mutex<VecDeque<(SampleKind, PeerName, u64)>>,
+    upkeep: OnceLock<thread::Thread>,
+    /// Shows the node to the others.
+    token: OnceLock<LivelinessToken>,
+}
+
+#[derive(Default)]
+struct Peer {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    current: Option<Current>,
+    /// What the node has not been told yet, in order.
+    told: VecDeque<CarrierEvent>,
+    telling: bool,
+}
+
+/// A peer in its present incarnation.
+struct Current {
+    incarnation: u64,
+    link: Link,
+    lanes: [Publisher<'static>; 2],
+}
+
+/// Takes tokens, and keeps links alive, for as long as the carrier is there.
+fn keep_up(carrier: &Weak<Links>, beat: Duration) {
+    let mut next = Instant::now() + beat;
+    loop {
+        thread::park_timeout(next.saturating_duration_since(Instant::now()));
+        let Some(shared) = carrier.upgrade() else {
+            return;
+        };
+        if shared.session.is_closed() {
+            return;
+        }
+        shared.take_tokens();
+        let now = Instant::now();
+        if now >= next {
+            next = now + beat;
+            let peers: Vec<_> = shared.peers.lock().values().cloned().collect();
+            for peer in peers {
+                shared.act(&peer, |_, link, out| link.tick(now, out));
+            }
+        }
+    }
+}
+
+impl Links {
+    /// Takes part, until it is closed.
+    pub(crate) fn start(
+        name: PeerName,
+        incarnation: u64,
+        session: zenoh::Session,
+        secret: [u8; 32],
+        silence: Duration,
+    ) -> zenoh::Result<Arc<Self>> {
+        let links = Arc::new(Links {
+            name,
+            incarnation,
+            session,
+            secret,
+            silence,
+            events: Port::new(),
+            peers: Mutex::default(),
+            tokens: Mutex::default(),
+            upkeep: OnceLock::new(),
+            token: OnceLock::new(),
+        });
+        let weak = Arc::downgrade(&links);
+        let upkeep = move || keep_up(&weak, silence / 3);
+        let upkeep = thread::spawn_named("motet-mesh-links", upkeep)?;
+        let _ = links.upkeep.set(upkeep.thread().clone());
+        links.listen()?;
+        Ok(links)
+    }
+
+    pub(crate) fn name(&self) -> &PeerName {
+        &self.name
+    }
+
+    pub(crate) fn session(&self) -> &zenoh::Session {
+        &self.session
+    }
+
+    pub(crate) fn events(&self) -> &Port<CarrierEvent> {
+        &self.events
+    }
+
+    /// Sends a frame, if there is a link to the peer.
+    pub(crate) fn send(&self, to: &PeerName, frame: Vec<u8>, lane: Lane) -> bool {
+        let peer = self.peers.lock().get(to).cloned();
+        let mut is_up = false;
+        if let Some(peer) = peer {
+            self.act(&peer, |_, link, out| {
+                is_up = link.is_up();
+                if is_up {
+                    link.send(frame, lane, out);
+                }
+            });
+        }
+        is_up
+    }
+
+    /// Leaves: the others are told at once.
+    pub(crate) fn close(&self) {
+        // An error: it is closed already.
+        let _ = self.session.close().wait();
+        self.wake();
+    }
+
+    fn wake(&self) {
+        let upkeep = self.upkeep.get();
+        upkeep.into_iter().for_each(thread::Thread::unpark);
+    }
+
+    /// Subscribes to messages and tokens, and then shows the node to the others.
+    fn listen(self: &Arc<Self>) -> zenoh::Result<()> {
+        let (name, incarnation) = (&self.name, self.incarnation);
+        let this = Arc::downgrade(self);
+        self.session
+            .declare_subscriber(format!("{ROOT}/to/{name}/{incarnation:016x}/**"))
+            .allowed_origin(Locality::Remote)
+            .callback(move |sample| {
+                if let Some(this) = this.upgrade() {
+                    this.on_message(&sample);
+                }
+            })
+            .background()
+            .wait()?;
+        let this = Arc::downgrade(self);
+        self.session
+            .liveliness()
+            .declare_subscriber(format!("{ROOT}/node/*/*"))
+            .history(true)
+            .callback(move |sample| {
+                if let (Some(this), Some((peer, incarnation))) =
+                    (this.upgrade(), sender(sample.key_expr().as_str()))
+                    && peer != this.name
+                {
+                    let token = (sample.kind(), peer, incarnation);
+                    this.tokens.lock().push_back(token);
+                    this.wake();
+                }
+            })
+            .background()
+            .wait()?;
+        let token = format!("{ROOT}/node/{name}/{incarnation:016x}");
+        let token = self.session.liveliness().declare_token(token).wait()?;
+        let _ = self.token.set(token);
+        Ok(())
+    }
+
+    fn take_tokens(self: &Arc<Self>) {
+        loop {
+            let Some((kind, name, incarnation)) = self.tokens.lock().pop_front() else {
+                return;
+            };
+            let peer = Arc::clone(self.peers.lock().entry(name.clone()).or_default());
+            match kind {
+                SampleKind::Put => self.comes(&peer, &name, incarnation),
+                SampleKind::Delete => {
+                    self.goes(&peer, incarnation, "it has left, or its process has ended")
+                }
+            }
+        }
+    }
+
+    /// A node shows itself. An earlier one of the same name is gone.
+    fn comes(self: &Arc<Self>, peer: &Arc<Peer>, name: &PeerName, incarnation: u64) {
+        let known = peer.state.lock().current.as_ref().map(|c| c.incarnation);
+        match known {
+            Some(known) if known == incarnation => return,
+            Some(known) => self.goes(peer, known, "it has been started again"),
+            None => {}
+        }
+        let Ok(lanes) = self.publishers(name, incarnation) else {
+            // Only a session that is closed declares no publishers: the node is leaving.
+            return;
+        };
+        let ends = Ends {
+            me: self.name.clone(),
+            peer: name.clone(),
+            secret: self.secret,
+            silence: self.silence,
+            session: || random().expect("the system has given random bytes before"),
+        };
+        let mut state = peer.state.lock();
+        let mut effects = Vec::new();
+        let link = Link::new(ends, Instant::now(), &mut |effect| effects.push(effect));
+        let current = Current {
+            incarnation,
+            link,
+            lanes,
+        };
+        let State { told, .. } = &mut *state;
+        effects
+            .into_iter()
+            .for_each(|effect| carry_out(effect, &current.lanes, told));
+        state.current = Some(current);
+    }
+
+    fn publishers(
+        &self,
+        to: &PeerName,
+        incarnation: u64,
+    ) -> zenoh::Result<[Publisher<'static>; 2]> {
+        let publisher = |lane: &str, priority| {
+            let key = format!(
+                "{ROOT}/to/{to}/{incarnation:016x}/{lane}/{me}/{mine:016x}",
+                me = self.name,
+                mine = self.incarnation
+            );
+            let key = self.session.declare_keyexpr(key).wait()?;
+            self.session
+                .declare_publisher(key)
+                .congestion_control(CongestionControl::Block)
+                .priority(priority)
+                .allowed_destination(Locality::Remote)
+                .wait()
+        };
+        Ok([
+            publisher("urgent", Priority::RealTime)?,
+            publisher("ordered", Priority::Data)?,
+        ])
+    }
+
+    fn goes(&self, peer: &Arc<Peer>, incarnation: u64, why: &str) {
+        let is_current = |state: &State| {
+            let current = state.current.as_ref();
+            current.is_some_and(|current| current.incarnation == incarnation)
+        };
+        if !is_current(&peer.state.lock()) {
+            return;
+        }
+        self.act(peer, |_, link, out| link.end(why, out));
+        let gone = peer.state.lock().current.take();
+        // Outside of the lock: it undeclares publishers.
+        drop(gone);
+    }
+
+    fn on_message(&self, sample: &Sample) {
+        let Some((name, incarnation)) = sender(sample.key_expr().as_str()) else {
+            return;
+        };
+        let Some(peer) = self.peers.lock().get(&name).cloned() else {
+            // Its token comes, and then it greets again.
+            return;
+        };
+        let bytes = sample.payload().to_bytes();
+        self.act(&peer, |current, link, out| {
+            if current == incarnation {
+                link.comes(&bytes, Instant::now(), out);
+            }
+        });
+    }
+
+    /// Does something with the link to a peer, sends what that says, and tells the node. One thread
+    /// at a time tells, and outside of the lock.
+    fn act(&self, peer: &Peer, body: impl FnOnce(u64, &mut Link, &mut dyn FnMut(Effect))) {
+        let mut state = peer.state.lock();
+        let State { current, told, .. } = &mut *state;
+        let Some(Current {
+            incarnation,
+            link,
+            lanes,
+        }) = current
+        else {
+            return;
+        };
+        body(*incarnation, link, &mut |effect| {
+            carry_out(effect, lanes, told)
+        });
+        if std::mem::replace(&mut state.telling, true) {
+            return;
+        }
+        while let Some(event) = state.told.pop_front() {
+            drop(state);
+            // An error: the node has closed its port, and wants nothing more.
+            let _ = self.events.post(event);
+            state = peer.state.lock();
+        }
+        state.telling = false;
+    }
+}
+
+fn carry_out(effect: Effect, lanes: &[Publisher<'static>; 2], told: &mut VecDeque<CarrierEvent>) {
+    match effect {
+        Effect::Tell(event) => told.push_back(event),
+        Effect::Send(lane, message) => {
+            // Only a session that is closed refuses, and then the node is leaving.
+            let _ = lanes[lane as usize].put(message).wait();
+        }
+    }
+}
+
+/// The node at the end of a key: its name and incarnation.
+fn sender(key: &str) -> Option<(PeerName, u64)> {
+    let (rest, incarnation) = key.rsplit_once('/')?;
+    let (_, name) = rest.rsplit_once('/')?;
+    let incarnation = u64::from_str_radix(incarnation, 16).ok()?;
+    Some((PeerName::new(name), incarnation))
+}

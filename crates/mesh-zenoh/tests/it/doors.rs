@@ -1,0 +1,192 @@
+//! Who does not get in.
+
+use crate::nodes::{Member, config, first, member, reaches, until};
+use motet_mesh::{Qos, SubscribeConfig};
+use motet_mesh_zenoh::{JoinError, KeyFileError, RunKey, Zenoh, ZenohConfig};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// A member that has the key still gets in, and hears what is published.
+fn still_works(a: &Member, key: &RunKey) {
+    let b = member(&config("friend", key, a));
+    let samples = b
+        .node
+        .subscribe::<u32>("n", &SubscribeConfig::default())
+        .unwrap();
+    let topic = a.node.topic::<u32>("n", Qos::reliable(4)).unwrap();
+    until("a friend comes", || topic.subscribers().len() == 1);
+    topic.publish(5).unwrap();
+    assert_eq!(*samples.port().recv_blocking().unwrap().value, 5);
+}
+
+/// Tries for a while, and in vain.
+fn stays_out(a: &Member, stranger: &Member) {
+    let _ = motet_sync::Parker::new().park_timeout(Duration::from_secs(2));
+    assert!(stranger.node.peers().is_empty());
+    assert!(!reaches(a, stranger.node.name().as_str()));
+}
+
+#[test]
+fn sem_g977_who_has_another_key_stays_out() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let stranger = member(&config("stranger", &RunKey::random().unwrap(), &a));
+    stays_out(&a, &stranger);
+    still_works(&a, &key);
+}
+
+#[test]
+fn sem_g977_whose_certificate_has_ended_stays_out() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let stranger = member(&ZenohConfig {
+        lasts: Some(Duration::ZERO),
+        ..config("stranger", &key, &a)
+    });
+    stays_out(&a, &stranger);
+    still_works(&a, &key);
+}
+
+#[test]
+fn sem_g977_who_speaks_no_tls_stays_out() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let address = &a.carrier.addresses()[0];
+    for said in [
+        &b"GET / HTTP/1.1\r\n\r\n"[..],
+        &[0; 70_000],
+        &[22, 3, 3, 255, 255],
+    ] {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_millis(200)))
+            .unwrap();
+        // It may hang up while this writes.
+        let _ = stream.write_all(said);
+        let mut answer = Vec::new();
+        let _ = stream.take(4096).read_to_end(&mut answer);
+        assert!(answer.len() < 64, "an alert at most: {answer:?}");
+    }
+    still_works(&a, &key);
+}
+
+#[test]
+fn sem_g977_a_session_of_zenoh_without_a_certificate_stays_out() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let address = &a.carrier.addresses()[0];
+    for protocol in ["tcp", "tls"] {
+        let mut config = zenoh::Config::default();
+        let entries = [
+            ("mode", "\"client\"".to_owned()),
+            ("connect/endpoints", format!("[\"{protocol}/{address}\"]")),
+            ("connect/timeout_ms", "500".to_owned()),
+            ("scouting/multicast/enabled", "false".to_owned()),
+        ];
+        for (entry, value) in entries {
+            config.insert_json5(entry, &value).unwrap();
+        }
+        assert!(
+            zenoh::Wait::wait(zenoh::open(config)).is_err(),
+            "{protocol} gets in"
+        );
+    }
+    still_works(&a, &key);
+}
+
+#[test]
+fn sem_g978_what_is_not_safe_does_not_start_and_says_what_to_do() {
+    let refused = |config: &ZenohConfig| Zenoh::open(config).unwrap_err();
+    let at = |address: &str| ZenohConfig {
+        listen: vec![address.to_owned()],
+        ..ZenohConfig::named("a")
+    };
+    for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:7450"] {
+        let error = refused(&at(address));
+        assert!(matches!(error, JoinError::OpenWithoutKey(_)), "{error}");
+        assert!(error.to_string().contains("motet mesh keys new"), "{error}");
+    }
+    for config in [
+        ZenohConfig {
+            multicast: true,
+            ..ZenohConfig::named("a")
+        },
+        ZenohConfig {
+            known: vec!["127.0.0.1:7450".to_owned()],
+            ..ZenohConfig::named("a")
+        },
+    ] {
+        assert!(matches!(refused(&config), JoinError::PeersWithoutKey));
+    }
+    for name in ["", "a/b", "a b", "*", &"x".repeat(65)] {
+        assert!(matches!(
+            refused(&ZenohConfig::named(name)),
+            JoinError::Name(_)
+        ));
+    }
+    for address in ["here", "127.0.0.1:70000", ":1", "a\"b:1"] {
+        let error = refused(&at(address));
+        assert!(
+            matches!(error, JoinError::Address(..)),
+            "{address}: {error}"
+        );
+    }
+    let wide = ZenohConfig {
+        key: Some(RunKey::random().unwrap()),
+        rendezvous: Some(std::env::temp_dir()),
+        ..at("0.0.0.0:0")
+    };
+    assert!(matches!(refused(&wide), JoinError::NotForRendezvous(_)));
+}
+
+#[cfg(unix)]
+#[test]
+fn sem_g979_a_key_file_is_the_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.key");
+    let key = RunKey::make(&path).unwrap();
+    let mode = |mode| std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    assert!(RunKey::read(&path).unwrap() == key);
+    assert!(matches!(RunKey::make(&path), Err(KeyFileError::Exists(_))));
+    for open in [0o640, 0o604, 0o620, 0o666] {
+        mode(open);
+        let error = RunKey::read(&path).unwrap_err();
+        assert!(matches!(error, KeyFileError::Open(_, found) if found == open));
+        assert!(error.to_string().contains("chmod 600"), "{error}");
+    }
+    mode(0o600);
+    for content in ["", "abc", &"g".repeat(64), &"0".repeat(65), "\u{fffd}\n"] {
+        std::fs::write(&path, content).unwrap();
+        assert!(
+            matches!(RunKey::read(&path), Err(KeyFileError::Content(_))),
+            "{content:?}"
+        );
+    }
+    std::fs::write(&path, [0xff; 64]).unwrap();
+    assert!(matches!(RunKey::read(&path), Err(KeyFileError::Content(_))));
+    let missing = RunKey::read(&folder.path().join("none")).unwrap_err();
+    assert!(matches!(missing, KeyFileError::File(..)));
+}
+
+#[cfg(unix)]
+#[test]
+fn sem_g979_a_folder_that_others_may_write_to_is_no_rendezvous() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o777)).unwrap();
+    let config = ZenohConfig {
+        rendezvous: Some(folder.path().to_owned()),
+        ..ZenohConfig::named("a")
+    };
+    let error = Zenoh::open(&config).unwrap_err();
+    assert!(
+        matches!(error, JoinError::RendezvousOpen(_, 0o777)),
+        "{error}"
+    );
+}

@@ -1,0 +1,129 @@
+//! What comes over links.
+
+use crate::nodes::{config, first, member, reaches, until};
+use motet_mesh::{CallError, PeerChange, Qos, Request, SubscribeConfig};
+use motet_mesh_zenoh::{JoinError, RunKey, Zenoh, ZenohConfig};
+use motet_ports::{Overflow, Port, PortConfig, wait_blocking};
+use std::time::Duration;
+
+#[test]
+fn sem_g973_samples_of_any_size_come_whole_in_order_and_without_loss() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let b = member(&config("b", &key, &a));
+    let port = PortConfig {
+        capacity: 4.try_into().ok(),
+        overflow: Overflow::Wait,
+    };
+    let samples = b
+        .node
+        .subscribe::<Vec<u8>>(
+            "n/*",
+            &SubscribeConfig {
+                port,
+                window: 8,
+                ..SubscribeConfig::default()
+            },
+        )
+        .unwrap();
+    let changes = b.node.peer_changes();
+    let topic = a.node.topic::<Vec<u8>>("n/1", Qos::reliable(16)).unwrap();
+    until("the subscriber comes", || topic.subscribers().len() == 1);
+    let sizes = [0, 1, 64, 40_000, 1 << 20];
+    let publisher = motet_sync::thread::spawn_named("publisher", move || {
+        for n in 0..50_usize {
+            let value = vec![n as u8; sizes[n % sizes.len()]];
+            wait_blocking(topic.publish_wait(value)).unwrap().unwrap();
+        }
+        topic
+    })
+    .unwrap();
+    for n in 0..50_usize {
+        let sample = samples.port().recv_blocking().unwrap();
+        let told = changes.items();
+        assert_eq!(
+            (sample.number, sample.gap),
+            (n as u64 + 1, None),
+            "{told:?}"
+        );
+        assert_eq!(*sample.value, vec![n as u8; sizes[n % sizes.len()]]);
+    }
+    let topic = publisher.join().unwrap();
+    until("all is accepted", || topic.subscribers()[0].in_flight == 0);
+    assert_eq!(samples.missed(), 0);
+}
+
+#[test]
+fn sem_g974_three_nodes_find_each_other_by_one_address_and_call() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let (b, c) = (
+        member(&config("b", &key, &a)),
+        member(&config("c", &key, &a)),
+    );
+    until("b and c meet", || reaches(&b, "c") && reaches(&c, "b"));
+    let port = Port::<Request<u32, u32>>::new();
+    let _server = c.node.serve("square", &port).unwrap();
+    let answers = motet_sync::thread::spawn_named("server", move || {
+        let request = port.recv_blocking().unwrap();
+        let n = request.value;
+        request.answer(&(n * n));
+    })
+    .unwrap();
+    until("b knows the server", || {
+        b.node.peers().iter().any(|peer| !peer.servers.is_empty())
+    });
+    let answer: Result<u32, CallError> = wait_blocking(b.node.call("square", &9_u32)).unwrap();
+    assert_eq!(answer, Ok(81));
+    answers.join().unwrap();
+}
+
+#[test]
+fn sem_g974_nodes_meet_in_a_folder_without_addresses_or_a_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| ZenohConfig {
+        rendezvous: Some(folder.path().join("meet")),
+        ..ZenohConfig::named(name)
+    };
+    let (a, b) = (member(&at("a")), member(&at("b")));
+    until("they meet", || reaches(&a, "b") && reaches(&b, "a"));
+    let c = member(&at("c"));
+    until("the third comes", || reaches(&c, "a") && reaches(&c, "b"));
+    drop((a, b, c));
+    let left: Vec<_> = std::fs::read_dir(folder.path().join("meet"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["mesh.key"]);
+}
+
+#[test]
+fn sem_g975_who_leaves_is_missed_at_once_and_comes_back_as_another() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let changes = a.node.peer_changes();
+    let next = || changes.recv_blocking().unwrap();
+    let b = member(&config("b", &key, &a));
+    assert!(matches!(next(), PeerChange::Up(_)));
+    drop(b);
+    assert!(matches!(next(), PeerChange::Down(..)));
+    let _b = member(&config("b", &key, &a));
+    assert!(matches!(next(), PeerChange::Restarted(_)));
+    assert!(matches!(next(), PeerChange::Up(_)));
+}
+
+#[test]
+fn sem_g976_a_name_that_a_node_has_is_refused() {
+    let key = RunKey::random().unwrap();
+    let a = first("a", &key);
+    let b = member(&config("b", &key, &a));
+    until("they meet", || reaches(&a, "b"));
+    let again = ZenohConfig {
+        silence: Duration::from_millis(500),
+        ..config("b", &key, &a)
+    };
+    let refused = Zenoh::open(&again).unwrap_err();
+    assert!(matches!(refused, JoinError::Taken(name) if name == "b"));
+    assert!(reaches(&a, "b"), "the first one stays");
+    drop(b);
+}

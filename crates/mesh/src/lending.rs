@@ -1,0 +1,330 @@
+//! A port that other nodes take items from: the side of its owner.
+//!
+//! ```text
+//!   taker: Ready ──► waits here until the port has an item
+//!          Reserve ─► an item leaves the port, and is kept for the taker
+//!          Settle ──► it is taken; or it goes back to the front of its port
+//! ```
+//!
+//! What is kept for a node that does not come back goes to the front of the port again.
+
+use crate::calling::Server;
+use crate::calls::Request;
+use crate::core::{CHANGES, Core};
+use crate::flow::Hub;
+use crate::frame::encode;
+use crate::peers::PeerChange;
+use crate::{Key, MeshError, PeerName};
+use motet_ports::{Port, PostError};
+use motet_sync::Mutex;
+use serde::{Deserialize, Serialize};
+use std::any::type_name;
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a taker tries to say that it took an item.
+pub(crate) const KEEP: Duration = Duration::from_secs(30);
+
+/// How long an item is kept for a taker: longer than that tries.
+const KEPT: Duration = Duration::from_secs(60);
+
+/// How many items that were taken are remembered: who asks again hears that it has them.
+const REMEMBERED: usize = 1024;
+
+/// A number that no other reservation has: the taker's incarnation, and a count.
+pub(crate) type Ticket = (u64, u64);
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Ask {
+    /// Tell when the port has an item.
+    Ready {
+        type_name: String,
+    },
+    Reserve(Ticket),
+    Settle {
+        ticket: Ticket,
+        take: bool,
+    },
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum Told {
+    /// The port has an item; the key that reservations go to.
+    Ready(String),
+    Reserved(Vec<u8>),
+    /// There is no item any more.
+    Empty,
+    /// Whether the item is the taker's now.
+    Settled(bool),
+    /// The port is closed, and nothing comes any more.
+    Closed,
+}
+
+/// Lends a port to other nodes, until it is dropped. What is reserved then goes back.
+pub struct Lending {
+    key: Key,
+    requests: Port<Request<Ask, Told>>,
+    end: Arc<dyn Fn() + Send + Sync>,
+    _servers: [Server; 2],
+}
+
+struct Lent<T: Send + 'static> {
+    port: Port<T>,
+    /// The key that reservations go to.
+    own: String,
+    core: std::sync::Weak<Core>,
+    state: Mutex<State<T>>,
+}
+
+struct State<T> {
+    /// Items that are kept for a taker, and since when.
+    reserved: HashMap<(PeerName, Ticket), (Instant, T)>,
+    taken: VecDeque<(PeerName, Ticket)>,
+    /// Those who wait for an item.
+    asking: Vec<Request<Ask, Told>>,
+    /// A task waits for an item on their behalf.
+    watching: bool,
+    /// A timer looks for items that are kept for too long.
+    sweeping: bool,
+}
+
+impl Core {
+    pub(crate) fn lend<T: Serialize + Send + 'static>(
+        self: &Arc<Self>,
+        key: Key,
+        port: &Port<T>,
+    ) -> Result<Lending, MeshError> {
+        let requests = Port::new();
+        let id = self.change(|state| state.new_number());
+        let own = format!("{}/{:x}-{id}", served(&key), self.incarnation());
+        let servers = [
+            self.serve(Key::plain(&served(&key))?, &requests)?,
+            self.serve(Key::plain(&own)?, &requests)?,
+        ];
+        let lent = Arc::new(Lent {
+            port: port.clone(),
+            own,
+            core: Arc::downgrade(self),
+            state: Mutex::new(State {
+                reserved: HashMap::new(),
+                taken: VecDeque::new(),
+                asking: Vec::new(),
+                watching: false,
+                sweeping: false,
+            }),
+        });
+        let (asked, answers) = (requests.clone(), Arc::clone(&lent));
+        self.spawn(Box::pin(async move {
+            while let Ok(request) = asked.recv().or_closed().await {
+                answers.answer(request);
+            }
+        }));
+        let (capacity, overflow) = CHANGES;
+        let changes = self.changes.subscribe(capacity, overflow);
+        let watcher = Arc::downgrade(&lent);
+        self.spawn(Box::pin(async move {
+            while let Ok(change) = changes.recv().or_closed().await {
+                let Some(lent) = watcher.upgrade() else {
+                    return;
+                };
+                lent.on_change(&change);
+            }
+        }));
+        Ok(Lending {
+            key,
+            requests,
+            end: Arc::new(move || lent.give_back(|_, _| true)),
+            _servers: servers,
+        })
+    }
+}
+
+/// The key under which a port is asked for.
+pub(crate) fn served(key: &Key) -> String {
+    format!("{key}/.port")
+}
+
+impl<T: Serialize + Send + 'static> Lent<T> {
+    fn answer(self: &Arc<Self>, request: Request<Ask, Told>) {
+        match request.value.clone() {
+            Ask::Ready { type_name: wanted } if wanted != type_name::<T>() => {
+                request.refuse(format!("the port has items of type {}", type_name::<T>()));
+            }
+            Ask::Ready { .. } => self.ask(request),
+            Ask::Reserve(ticket) => {
+                let Some(item) = self.port.test() else {
+                    request.answer(&Told::Empty);
+                    return;
+                };
+                match encode(&item) {
+                    Ok(bytes) => {
+                        self.keep((request.from.clone(), ticket), item);
+                        request.answer(&Told::Reserved(bytes));
+                    }
+                    Err(why) => {
+                        self.put_back(item);
+                        request.refuse(format!("the item cannot be written: {why}"));
+                    }
+                }
+            }
+            Ask::Settle { ticket, take } => {
+                let told = self.settle((request.from.clone(), ticket), take);
+                request.answer(&Told::Settled(told));
+            }
+        }
+    }
+
+    fn keep(self: &Arc<Self>, of: (PeerName, Ticket), item: T) {
+        let Some(core) = self.core.upgrade() else {
+            return self.put_back(item);
+        };
+        let mut state = self.state.lock();
+        state.reserved.insert(of, (core.clock().now(), item));
+        if !std::mem::replace(&mut state.sweeping, true) {
+            drop(state);
+            self.sweep();
+        }
+    }
+
+    fn settle(&self, of: (PeerName, Ticket), take: bool) -> bool {
+        let mut state = self.state.lock();
+        let item = state.reserved.remove(&of).map(|(_, item)| item);
+        if item.is_none() || !take {
+            let is_taken = state.taken.contains(&of);
+            drop(state);
+            item.into_iter().for_each(|item| self.put_back(item));
+            return is_taken;
+        }
+        if state.taken.len() == REMEMBERED {
+            state.taken.pop_front();
+        }
+        state.taken.push_back(of);
+        drop(state);
+        // Outside of the lock: it is the user's.
+        drop(item);
+        true
+    }
+
+    /// Answers once the port has an item.
+    fn ask(self: &Arc<Self>, request: Request<Ask, Told>) {
+        if self.port.item_count() > 0 {
+            request.answer(&Told::Ready(self.own.clone()));
+            return;
+        }
+        let gone = {
+            let mut state = self.state.lock();
+            let gone = state.asking.extract_if(.., |asking| !asking.is_wanted());
+            let gone: Vec<_> = gone.collect();
+            state.asking.push(request);
+            if std::mem::replace(&mut state.watching, true) {
+                return;
+            }
+            gone
+        };
+        drop(gone);
+        let (Some(core), this) = (self.core.upgrade(), Arc::clone(self)) else {
+            return;
+        };
+        core.spawn(Box::pin(async move {
+            let is_there = this.port.ready().or_closed().await.is_ok();
+            let asking = {
+                let mut state = this.state.lock();
+                state.watching = false;
+                std::mem::take(&mut state.asking)
+            };
+            for request in asking {
+                request.answer(&match is_there {
+                    true => Told::Ready(this.own.clone()),
+                    false => Told::Closed,
+                });
+            }
+        }));
+    }
+
+    fn put_back(&self, item: T) {
+        let Err(PostError { item, .. }) = self.port.put_back(item) else {
+            return;
+        };
+        // The queue of a receiver is full: the item waits for room. A port that is closed drops it, as all that it had.
+        if let Some(core) = self.core.upgrade() {
+            let port = self.port.clone();
+            core.spawn(Box::pin(async move { drop(port.post_wait(item).await) }));
+        }
+    }
+}
+
+impl<T: Send + 'static> Lent<T> {
+    fn on_change(self: &Arc<Self>, change: &PeerChange)
+    where
+        T: Serialize,
+    {
+        if let PeerChange::Restarted(peer) = change {
+            let core = self.core.upgrade();
+            let now = core.and_then(|core| core.incarnation_of(peer));
+            self.give_back(|(of, (incarnation, _)), _| of == peer && Some(*incarnation) != now);
+        }
+    }
+
+    /// Gives back what has been kept for too long: its taker does not come back.
+    fn sweep(self: &Arc<Self>)
+    where
+        T: Serialize,
+    {
+        let Some(core) = self.core.upgrade() else {
+            return;
+        };
+        let (this, clock) = (Arc::downgrade(self), core.clock());
+        // The timer goes when it fires.
+        let _timer = core.clock().after(KEPT, move |_| {
+            let Some(this) = this.upgrade() else { return };
+            let now = clock.now();
+            this.give_back(|_, since| now.saturating_duration_since(since) >= KEPT);
+            let mut state = this.state.lock();
+            state.sweeping = !state.reserved.is_empty();
+            let again = state.sweeping;
+            drop(state);
+            if again {
+                this.sweep();
+            }
+        });
+    }
+
+    fn give_back(&self, which: impl Fn(&(PeerName, Ticket), Instant) -> bool)
+    where
+        T: Serialize,
+    {
+        let mut state = self.state.lock();
+        let back = state
+            .reserved
+            .extract_if(|of, (since, _)| which(of, *since));
+        let back: Vec<_> = back.collect();
+        drop(state);
+        back.into_iter()
+            .for_each(|(_, (_, item))| self.put_back(item));
+    }
+}
+
+impl Lending {
+    /// The key.
+    #[must_use]
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+}
+
+impl Drop for Lending {
+    fn drop(&mut self) {
+        self.requests.close();
+        (self.end)();
+    }
+}
+
+impl fmt::Debug for Lending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lending")
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,184 @@
+//! Items of ports of other nodes: all or none, each once.
+
+use crate::nodes::Net;
+use motet_dispatch::spawn;
+use motet_mesh::{CallError, Node, TakeError, take_all, take_first};
+use motet_ports::Port;
+use motet_testkit::{Log, Random};
+use std::time::Duration;
+
+/// Takes an item of `a` and one of `b`, named in this order, until there are none.
+fn take_pairs(net: &Net, node: &Node, keys: [&'static str; 2], log: &Log<(u32, u32)>) {
+    let (node, log) = (node.clone(), log.clone());
+    let (one, other) = (
+        node.remote_port::<u32>(keys[0]).unwrap(),
+        node.remote_port::<u32>(keys[1]).unwrap(),
+    );
+    spawn(&net.queue("taker"), async move {
+        while let Ok((first, second)) = take_all((&one, &other)).await {
+            log.push(match keys {
+                ["b", "a"] => (second, first),
+                _ => (first, second),
+            });
+        }
+    })
+    .unwrap();
+}
+
+#[test]
+fn sem_g971_items_of_ports_of_several_nodes_are_taken_all_or_none() {
+    let net = Net::new(1);
+    let (left, right, taker) = (net.node("left", 1), net.node("right", 1), net.node("t", 1));
+    let (a, b) = (Port::new(), Port::new());
+    let lent = (left.lend("a", &a).unwrap(), right.lend("b", &b).unwrap());
+    net.replay.run();
+    let log = Log::new();
+    take_pairs(&net, &taker, ["b", "a"], &log);
+    a.post(1_u32).unwrap();
+    net.replay.run();
+    assert_eq!((a.items(), log.take()), (vec![1], vec![]), "one is missing");
+    assert_eq!(a.test(), Some(1), "somebody else takes it");
+    b.post(2_u32).unwrap();
+    net.replay.run();
+    assert_eq!((b.items(), log.take()), (vec![2], vec![]));
+    a.post(3).unwrap();
+    net.replay.run();
+    assert_eq!(log.take(), [(3, 2)]);
+    assert_eq!(a.item_count() + b.item_count(), 0);
+    drop(lent);
+}
+
+#[test]
+fn sem_g971_the_first_port_that_has_an_item_is_chosen_and_the_other_keeps_its_own() {
+    let net = Net::new(2);
+    let (left, right, taker) = (net.node("left", 1), net.node("right", 1), net.node("t", 1));
+    let (a, b) = (Port::new(), Port::new());
+    let lent = (left.lend("a", &a).unwrap(), right.lend("b", &b).unwrap());
+    net.replay.run();
+    let log = Log::new();
+    let out = log.clone();
+    let (one, other) = (
+        taker.remote_port::<u32>("a").unwrap(),
+        taker.remote_port::<u32>("b").unwrap(),
+    );
+    spawn(&net.queue("taker"), async move {
+        out.push(take_first(&[&one, &other]).await);
+    })
+    .unwrap();
+    net.replay.run();
+    b.post(7_u32).unwrap();
+    net.replay.run();
+    a.post(8_u32).unwrap();
+    net.replay.run();
+    assert_eq!(log.take(), [Ok((1, 7))]);
+    assert_eq!((a.items(), b.items()), (vec![8], vec![]));
+    drop(lent);
+}
+
+#[test]
+fn errors_of_remote_ports_say_which_and_why() {
+    let net = Net::new(3);
+    let (owner, taker) = (net.node("owner", 1), net.node("t", 1));
+    let (number, closed) = (Port::<u32>::new(), Port::<u32>::new());
+    let lent = [
+        owner.lend("number", &number).unwrap(),
+        owner.lend("closed", &closed).unwrap(),
+    ];
+    closed.close();
+    net.replay.run();
+    let log = Log::new();
+    let out = log.clone();
+    spawn(&net.queue("taker"), async move {
+        let nobody = taker.remote_port::<u32>("nobody").unwrap();
+        out.push(nobody.recv().await.unwrap_err());
+        let text = taker.remote_port::<String>("number").unwrap();
+        out.push(text.recv().await.unwrap_err());
+        let number = taker.remote_port::<u32>("number").unwrap();
+        out.push(take_all((&number, &number)).await.unwrap_err());
+        let closed = taker.remote_port::<u32>("closed").unwrap();
+        out.push(closed.recv().await.unwrap_err());
+    })
+    .unwrap();
+    net.replay.run();
+    let told = log.take();
+    assert!(
+        matches!(&told[0], TakeError::Call(key, CallError::NoResponder { .. }) if key == "nobody"),
+        "{told:?}"
+    );
+    assert!(
+        told[1].to_string().contains("items of type u32"),
+        "{told:?}"
+    );
+    assert_eq!(told[2], TakeError::Twice("number".to_owned()));
+    assert_eq!(told[3], TakeError::Closed("closed".to_owned()));
+    drop(lent);
+}
+
+/// Takers that compete, in both orders, while links are cut and a taker is killed and comes back.
+fn program(seed: u64) {
+    let net = Net::new(seed);
+    let mut random = Random::new(seed);
+    let (left, right) = (net.node("left", 1), net.node("right", 1));
+    let (a, b) = (Port::new(), Port::new());
+    let lent = (left.lend("a", &a).unwrap(), right.lend("b", &b).unwrap());
+    let mut takers = vec![net.node("x", 1), net.node("y", 1)];
+    net.replay.run();
+    let log = Log::new();
+    take_pairs(&net, &takers[0], ["a", "b"], &log);
+    take_pairs(&net, &takers[1], ["b", "a"], &log);
+    let (mut posted_a, mut posted_b, mut starts) = (0_u32, 0_u32, 1);
+    for _ in 0..40 {
+        match random.below(8) {
+            0 if seed % 2 == 1 => {
+                net.network.cut("x", "left");
+                net.replay
+                    .run_for(Duration::from_millis(random.below(200) as u64));
+                net.network.mend("x", "left");
+                take_pairs(&net, &takers[0], ["a", "b"], &log);
+            }
+            1 if seed % 4 == 3 => {
+                net.network.kill("y");
+                starts += 1;
+                takers[1] = net.node("y", starts);
+                net.replay.run_for(Duration::from_millis(50));
+                take_pairs(&net, &takers[1], ["b", "a"], &log);
+            }
+            2..=4 => {
+                posted_a += 1;
+                a.post(posted_a).unwrap();
+            }
+            _ => {
+                posted_b += 1;
+                b.post(posted_b).unwrap();
+            }
+        }
+        net.replay
+            .run_for(Duration::from_micros(random.below(2000) as u64));
+    }
+    net.replay.run();
+    let mut pairs = log.take();
+    let rest: [Vec<u32>; 2] = [a.items(), b.items()];
+    let (mut of_a, mut of_b): (Vec<u32>, Vec<u32>) = pairs.drain(..).unzip();
+    let taken = of_a.len();
+    of_a.extend(&rest[0]);
+    of_b.extend(&rest[1]);
+    for all in [&mut of_a, &mut of_b] {
+        all.sort_unstable();
+        assert!(
+            all.windows(2).all(|two| two[0] < two[1]),
+            "seed {seed}: one is doubled"
+        );
+    }
+    // A taker that is killed may have been told items that it could not write down.
+    if seed % 4 != 3 {
+        let all = |count| (1..=count).collect::<Vec<u32>>();
+        assert_eq!((of_a, of_b), (all(posted_a), all(posted_b)), "seed {seed}");
+        assert!(taken > 0, "seed {seed}");
+    }
+    drop(lent);
+}
+
+#[test]
+fn sem_g972_each_item_is_taken_once_by_takers_that_compete_whatever_links_do() {
+    (0..40).for_each(program);
+}
