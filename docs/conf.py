@@ -1,4 +1,4 @@
-"""How the documentation is built, with motet installed: `python -m sphinx -E -W docs target/site`."""
+"""How the documentation is built: `python -m sphinx -E -W docs target/site`, with motet there."""
 
 import gzip
 import os
