@@ -16,6 +16,6 @@
 [50, 50]
 """
 
-from motet._motet import Cancelled, MotetError, __version__
+from motet._motet import Cancelled, MotetError, Profile, __version__
 
-__all__ = ["Cancelled", "MotetError", "__version__"]
+__all__ = ["Cancelled", "MotetError", "Profile", "__version__"]

@@ -8,12 +8,31 @@ from numpy.typing import NDArray
 _Floats = NDArray[numpy.float64]
 _Labels = NDArray[numpy.int32]
 _Callback = Callable[[dict[str, Any]], Any] | None
+# Of a number that is chosen: the factor over which it lasts, the temperatures of the clusters.
+_Reason = tuple[float, list[float]] | None
 
 __version__: str
 
 class MotetError(Exception): ...
 class Cancelled(MotetError): ...
 class FewDistinct(ValueError): ...
+
+class Run:
+    def __init__(self, ranks: int, callback: _Callback = None, profiled: bool = False) -> None: ...
+    @property
+    def profile(self) -> Profile | None: ...
+
+class Profile:
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def ranks(self) -> list[tuple[int, float, float, float]]: ...
+    @property
+    def overhead(self) -> float: ...
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Profile: ...
 
 class Clustering:
     @property
@@ -74,11 +93,9 @@ class Markov:
     def transitions(self) -> _Floats: ...
     @property
     def emissions(self) -> tuple[_Floats, _Floats | None]: ...
-    def score(self, shown: _Floats, lengths: list[int], threads: int) -> _Floats: ...
-    def decode(
-        self, shown: _Floats, lengths: list[int], threads: int
-    ) -> tuple[_Floats, _Labels]: ...
-    def posteriors(self, shown: _Floats, lengths: list[int], threads: int) -> _Floats: ...
+    def score(self, shown: _Floats, lengths: list[int], run: Run) -> _Floats: ...
+    def decode(self, shown: _Floats, lengths: list[int], run: Run) -> tuple[_Floats, _Labels]: ...
+    def posteriors(self, shown: _Floats, lengths: list[int], run: Run) -> _Floats: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> Markov: ...
 
@@ -132,9 +149,8 @@ def anneal(
     at_most: int,
     cooling: float,
     search: int,
-    threads: int,
-    callback: _Callback,
-) -> Clustering: ...
+    run: Run,
+) -> tuple[Clustering, _Reason]: ...
 def kmeans(
     rows: _Floats,
     weights: _Floats | None,
@@ -144,8 +160,7 @@ def kmeans(
     restarts: int,
     iterations: int,
     tolerance: float,
-    threads: int,
-    callback: _Callback,
+    run: Run,
 ) -> Clustering: ...
 def mixture(
     rows: _Floats,
@@ -156,8 +171,7 @@ def mixture(
     iterations: int,
     starts: int,
     seed: int,
-    threads: int,
-    callback: _Callback,
+    run: Run,
 ) -> Mixture: ...
 def fit_markov(
     start: Markov,
@@ -166,8 +180,7 @@ def fit_markov(
     tolerance: float,
     iterations: int,
     floor: float,
-    threads: int,
-    callback: _Callback,
+    run: Run,
 ) -> tuple[Markov, list[float], bool]: ...
 def cores() -> int: ...
 def main(arguments: list[str]) -> int: ...
@@ -301,9 +314,8 @@ def anneal_pairs(
     t_min: float | None,
     at_most: int,
     cooling: float,
-    threads: int,
-    callback: _Callback,
-) -> PairwiseClustering: ...
+    run: Run,
+) -> tuple[PairwiseClustering, _Reason]: ...
 
 class Places:
     @property
@@ -324,6 +336,5 @@ def scale(
     cooling: float,
     tolerance: float,
     iterations: int,
-    threads: int,
-    callback: _Callback,
+    run: Run,
 ) -> Places: ...

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from motet import _motet
-from motet._base import (
-    TRACE,
-    BaseEstimator,
-    ClusterMixin,
-    Watched,
-    checked,
-    enough,
-    ranks,
-    square,
-    squares,
-    weights,
-)
+from motet._base import TRACE, BaseEstimator, ClusterMixin
+from motet._choice import choice, most
+from motet._input import checked, enough, square, squares, weights, wide
+from motet._shown import Shown
+from motet._watched import Watched
 
 
-class PairwiseAnnealing(ClusterMixin, BaseEstimator):
+class PairwiseAnnealing(Shown, ClusterMixin, BaseEstimator):
     """Clusters of rows of which only the dissimilarities of pairs are known, by annealing.
 
     No coordinates are needed, and the dissimilarities need not be metric. No random number enters.
@@ -31,17 +23,19 @@ class PairwiseAnnealing(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int or None, default=8
-        How many clusters. `None`: as many as there are at `t_min`.
+        How many clusters. `None`: as many as there are at `t_min`; without that, as many as the
+        pairs speak for: `choice_` says why.
     metric : {'sqeuclidean', 'precomputed'}, default='sqeuclidean'
         'precomputed': `X` is the square matrix of dissimilarities; of `D[i, j]` and `D[j, i]` the
         mean counts. 'sqeuclidean': the squared distances of the rows of `X`.
     t_min : float, optional
         The temperature at which splitting stops, in the units of the dissimilarities.
-    max_clusters : int, default=100
-        The most clusters that are found without `n_clusters`.
+    max_clusters : int, optional
+        The most clusters that are found without `n_clusters`: 100 with `t_min`, else 20. To choose
+        among many takes long.
     cooling : float, default=0.9
         The factor from one temperature to the next, at least 0.1 and below 1.
-    n_jobs, callback, verbose :
+    n_jobs, callback, verbose, profile :
         As those of :class:`motet.cluster.DeterministicAnnealing`.
 
     Attributes
@@ -56,8 +50,8 @@ class PairwiseAnnealing(ClusterMixin, BaseEstimator):
         The mean of `mean_costs_` by mass.
     n_iter_ : int
         Steps of all temperatures.
-    trace_ : structured ndarray
-        As that of :class:`motet.cluster.DeterministicAnnealing`.
+    trace_, choice_, profile_, n_features_in_, feature_names_in_ :
+        As those of :class:`motet.cluster.DeterministicAnnealing`.
 
     Examples
     --------
@@ -76,11 +70,12 @@ class PairwiseAnnealing(ClusterMixin, BaseEstimator):
         *,
         metric: str = "sqeuclidean",
         t_min: float | None = None,
-        max_clusters: int = 100,
+        max_clusters: int | None = None,
         cooling: float = 0.9,
         n_jobs: int | None = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
         verbose: int = 0,
+        profile: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.metric = metric
@@ -90,6 +85,7 @@ class PairwiseAnnealing(ClusterMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.profile = profile
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -103,20 +99,20 @@ class PairwiseAnnealing(ClusterMixin, BaseEstimator):
             raise ValueError(
                 f"metric is {self.metric!r}: it must be 'sqeuclidean' or 'precomputed'"
             )
-        pairs = square(X) if self.metric == "precomputed" else squares(X)
+        pairs = square(wide(X)) if self.metric == "precomputed" else squares(wide(X))
         sample_weight = weights(sample_weight, X)
         clusters = None if self.n_clusters is None else enough(self.n_clusters, X)
-        with Watched(self.callback, self.verbose, type(self).__name__) as hear:
-            found = _motet.anneal_pairs(
+        with Watched(self) as watched:
+            found, reason = _motet.anneal_pairs(
                 pairs,
                 sample_weight,
                 clusters,
                 self.t_min,
-                self.max_clusters,
+                most(self.max_clusters, self.t_min),
                 self.cooling,
-                ranks(self.n_jobs),
-                hear,
+                watched,
             )
+        self.choice_ = choice(len(found.sizes), reason)
         self._found = found
         self.labels_ = found.labels
         self.medoid_indices_ = numpy.asarray(found.medoids)
@@ -128,16 +124,12 @@ class PairwiseAnnealing(ClusterMixin, BaseEstimator):
         self.n_iter_ = max(1, int(self.trace_["iterations"].sum()))
         return self
 
-    def _repr_html_(self) -> str:
+    def _results(self) -> Any:
         if not hasattr(self, "labels_"):
-            return f"<pre>{html.escape(repr(self))}</pre>"
-        rows = zip(self.sizes_, self.medoid_indices_, self.mean_costs_, strict=True)
-        body = "".join(
-            f"<tr><td>{place}</td><td>{size:,}</td><td>{medoid}</td><td>{cost:.4g}</td></tr>"
-            for place, (size, medoid, cost) in enumerate(rows)
-        )
-        head = "<tr><th>cluster</th><th>size</th><th>medoid</th><th>mean cost</th></tr>"
-        return (
-            f"<pre>{html.escape(repr(self))}</pre>"
-            f"<table>{head}{body}</table><p>cost {self.cost_:.6g}</p>"
-        )
+            return None
+        columns = zip(self.sizes_, self.medoid_indices_, self.mean_costs_, strict=True)
+        rows = [
+            (place, f"{size:,}", medoid, f"{cost:.4g}")
+            for place, (size, medoid, cost) in enumerate(columns)
+        ]
+        return ("cluster", "size", "medoid", "mean cost"), rows, f"cost {self.cost_:.6g}"

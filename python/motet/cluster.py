@@ -5,7 +5,6 @@ Results have the same bits for any `n_jobs`, and those of the Rust library and t
 
 from __future__ import annotations
 
-import html
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -20,25 +19,31 @@ from motet._base import (
     ClusterMixin,
     ConvergenceWarning,
     TransformerMixin,
-    Watched,
-    checked,
-    enough,
     fitted,
-    ranks,
-    weights,
 )
+from motet._choice import Choice, choice, most
+from motet._input import checked, enough, weights, wide
 from motet._pairwise import PairwiseAnnealing
+from motet._shown import Shown, span
+from motet._watched import Watched
 
-__all__ = ["DeterministicAnnealing", "KMeans", "PairwiseAnnealing"]
+__all__ = ["Choice", "DeterministicAnnealing", "KMeans", "PairwiseAnnealing"]
 
 
-class _Clusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class _Clusters(
+    Shown, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """What both methods have: centres, and the rows that are nearest to them."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     def _keep(self, X: numpy.ndarray, found: Any) -> Any:
         self._found = found
         self.labels_ = found.labels
-        self.cluster_centers_ = found.centers
+        self.cluster_centers_ = found.centers.astype(X.dtype, copy=False)
         self.inertia_ = found.inertia
         self.sizes_ = numpy.asarray(found.sizes)
         self.masses_ = found.masses
@@ -50,34 +55,31 @@ class _Clusters(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin,
     def predict(self, X: Any) -> numpy.ndarray:
         """Give the nearest centre of each row; rows of the fit get their `labels_`."""
         fitted(self, "cluster_centers_")
-        return self._found.predict(checked(self, X, reset=False))
+        return self._found.predict(wide(checked(self, X, reset=False)))
 
     def transform(self, X: Any) -> numpy.ndarray:
         """Give the distance of each row from each centre."""
         fitted(self, "cluster_centers_")
-        return self._found.transform(checked(self, X, reset=False))
+        X = checked(self, X, reset=False)
+        return self._found.transform(wide(X)).astype(X.dtype, copy=False)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Give minus the weighted sum of the squared distances from the nearest centres."""
-        square = self.transform(X).min(axis=1) ** 2
-        if sample_weight is not None:
-            square = square * numpy.asarray(sample_weight, dtype=float)
-        return -float(square.sum())
+        fitted(self, "cluster_centers_")
+        X = checked(self, X, reset=False)
+        square = self._found.transform(wide(X)).min(axis=1) ** 2
+        sample_weight = weights(sample_weight, X)
+        return -float((square if sample_weight is None else square * sample_weight).sum())
 
-    def _repr_html_(self) -> str:
+    def _results(self) -> Any:
         if not hasattr(self, "cluster_centers_"):
-            return f"<pre>{html.escape(repr(self))}</pre>"
-        rows = zip(self.sizes_, self.spread_, self.cluster_centers_, strict=True)
-        body = "".join(
-            f"<tr><td>{place}</td><td>{size:,}</td><td>{spread:.4g}</td>"
-            f"<td>{', '.join(f'{value:.4g}' for value in centre)}</td></tr>"
-            for place, (size, spread, centre) in enumerate(rows)
-        )
-        head = "<tr><th>cluster</th><th>size</th><th>spread</th><th>centre</th></tr>"
-        return (
-            f"<pre>{html.escape(repr(self))}</pre>"
-            f"<table>{head}{body}</table><p>inertia {self.inertia_:.6g}</p>"
-        )
+            return None
+        columns = zip(self.sizes_, self.spread_, self.cluster_centers_, strict=True)
+        rows = [
+            (place, f"{size:,}", f"{spread:.4g}", span(centre))
+            for place, (size, spread, centre) in enumerate(columns)
+        ]
+        return ("cluster", "size", "spread", "centre"), rows, f"inertia {self.inertia_:.6g}"
 
 
 def _with_fewer(run: Callable[[int], Any], clusters: int) -> Any:
@@ -104,12 +106,14 @@ class DeterministicAnnealing(_Clusters):
     Parameters
     ----------
     n_clusters : int or None, default=8
-        How many clusters. `None`: as many as there are at `t_min`.
+        How many clusters. `None`: as many as there are at `t_min`; without that, as many as the
+        rows speak for: `choice_` says why.
     t_min : float, optional
         The temperature at which splitting stops, in the units of the data squared. A cluster stays
         whole if its largest variance along a line is below half of it.
-    max_clusters : int, default=100
-        The most clusters that are found without `n_clusters`.
+    max_clusters : int, optional
+        The most clusters that are found without `n_clusters`: 100 with `t_min`, else 20. To choose
+        among many takes long.
     cooling : float, default=0.9
         The factor from one temperature to the next, at least 0.1 and below 1.
     search : int, default=50
@@ -122,6 +126,8 @@ class DeterministicAnnealing(_Clusters):
         stops it, too.
     verbose : int, default=0
         1 shows a bar, if tqdm is there.
+    profile : bool, default=False
+        Tell where the time went: see `profile_`.
 
     Attributes
     ----------
@@ -131,6 +137,17 @@ class DeterministicAnnealing(_Clusters):
         Rows, share of the weight, and root of the mean squared distance from the centre.
     trace_ : structured ndarray
         `temperature`, `free_energy`, `clusters`, `iterations` of each temperature.
+    choice_ : Choice or None
+        Why there are so many clusters, if their number was chosen.
+    profile_ : Profile
+        Seconds of computing, messaging and waiting of each rank, with `profile`. Printed, it shows
+        the stages and the overhead.
+    n_features_in_, feature_names_in_ :
+        The columns of the fit, and their names if all are strings.
+
+    Notes
+    -----
+    `X` is an array, a list, or a frame of pandas, polars or pyarrow, without missing values.
 
     Examples
     --------
@@ -142,6 +159,12 @@ class DeterministicAnnealing(_Clusters):
     array([0, 0, 0, 1, 1, 1], dtype=int32)
     >>> found.predict([[0.0, 0.0], [12.0, 3.0]])
     array([0, 1], dtype=int32)
+
+    Without a number the rows are asked for it:
+
+    >>> X = numpy.repeat([0.0, 50.0, 100.0], 20) + numpy.tile([-0.1, 0.1], 30)
+    >>> DeterministicAnnealing(None).fit(X.reshape(-1, 1)).choice_.clusters
+    3
     """
 
     def __init__(
@@ -149,12 +172,13 @@ class DeterministicAnnealing(_Clusters):
         n_clusters: int | None = 8,
         *,
         t_min: float | None = None,
-        max_clusters: int = 100,
+        max_clusters: int | None = None,
         cooling: float = 0.9,
         search: int = 50,
         n_jobs: int | None = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
         verbose: int = 0,
+        profile: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.t_min = t_min
@@ -164,6 +188,7 @@ class DeterministicAnnealing(_Clusters):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.profile = profile
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> DeterministicAnnealing:
         """Cluster the rows of `X`."""
@@ -171,23 +196,23 @@ class DeterministicAnnealing(_Clusters):
         sample_weight = weights(sample_weight, X)
 
         def run(clusters: int | None) -> Any:
-            with Watched(self.callback, self.verbose, type(self).__name__) as hear:
+            with Watched(self) as watched:
                 return _motet.anneal(
-                    X,
+                    wide(X),
                     sample_weight,
                     clusters,
                     self.t_min,
-                    self.max_clusters,
+                    most(self.max_clusters, self.t_min),
                     self.cooling,
                     self.search,
-                    ranks(self.n_jobs),
-                    hear,
+                    watched,
                 )
 
         if self.n_clusters is None:
-            found = run(None)
+            found, reason = run(None)
         else:
-            found = _with_fewer(run, enough(self.n_clusters, X))
+            found, reason = _with_fewer(run, enough(self.n_clusters, X))
+        self.choice_ = choice(len(found.sizes), reason)
         self.trace_ = numpy.array(found.trace, dtype=TRACE)
         return self._keep(X, found)
 
@@ -210,13 +235,15 @@ class KMeans(_Clusters):
         half-width of the data. 0: at the fixed point.
     random_state : int, RandomState or None, default=None
         Where the random numbers come from. `None`: 0, so that a run repeats.
-    n_jobs, callback, verbose :
+    n_jobs, callback, verbose, profile :
         As those of :class:`DeterministicAnnealing`.
 
     Attributes
     ----------
-    labels_, cluster_centers_, inertia_, n_iter_, sizes_, masses_, spread_ :
+    labels_, cluster_centers_, inertia_, n_iter_, sizes_, masses_, spread_, profile_ :
         As those of :class:`DeterministicAnnealing`.
+    n_features_in_, feature_names_in_ :
+        The columns of the fit, and their names if all are strings.
 
     Examples
     --------
@@ -240,6 +267,7 @@ class KMeans(_Clusters):
         n_jobs: int | None = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
         verbose: int = 0,
+        profile: bool = False,
     ) -> None:
         self.n_clusters = n_clusters
         self.init = init
@@ -250,6 +278,7 @@ class KMeans(_Clusters):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.profile = profile
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
         """Cluster the rows of `X`."""
@@ -262,9 +291,9 @@ class KMeans(_Clusters):
         sample_weight = weights(sample_weight, X)
 
         def run(clusters: int) -> Any:
-            with Watched(self.callback, self.verbose, type(self).__name__) as hear:
+            with Watched(self) as watched:
                 return _motet.kmeans(
-                    X,
+                    wide(X),
                     sample_weight,
                     clusters,
                     plus_plus,
@@ -272,8 +301,7 @@ class KMeans(_Clusters):
                     starts,
                     self.max_iter,
                     self.tol,
-                    ranks(self.n_jobs),
-                    hear,
+                    watched,
                 )
 
         return self._keep(X, _with_fewer(run, enough(self.n_clusters, X)))

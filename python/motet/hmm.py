@@ -8,13 +8,16 @@ from typing import Any
 import numpy
 
 from motet import _motet
-from motet._base import BaseEstimator, Watched, fitted, ranks
+from motet._base import BaseEstimator, fitted
+from motet._input import checked, table, wide
+from motet._shown import Shown, span
+from motet._watched import Watched, ranks
 from motet.cluster import DeterministicAnnealing
 
 __all__ = ["CategoricalHMM", "GaussianHMM"]
 
 
-class _Markov(BaseEstimator):
+class _Markov(Shown, BaseEstimator):
     """What both kinds have: sequences in a row, cut by `lengths`."""
 
     def __init__(
@@ -27,6 +30,7 @@ class _Markov(BaseEstimator):
         n_jobs: int | None = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
         verbose: int = 0,
+        profile: bool = False,
     ) -> None:
         self.n_components = n_components
         self.n_iter = n_iter
@@ -35,14 +39,10 @@ class _Markov(BaseEstimator):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.profile = profile
 
-    def _shown(self, X: Any) -> numpy.ndarray:
-        X = numpy.ascontiguousarray(X, dtype=numpy.float64)
-        if X.ndim == 1:
-            X = X[:, None]
-        if X.ndim != 2:
-            raise ValueError(f"expected a matrix, got an array with {X.ndim} dimensions")
-        return X
+    def _shown(self, X: Any, *, reset: bool) -> numpy.ndarray:
+        return wide(checked(self, X, reset=reset))
 
     def _start(self, X: numpy.ndarray) -> Any:
         raise NotImplementedError
@@ -50,46 +50,53 @@ class _Markov(BaseEstimator):
     def _keep(self, model: Any) -> None:
         raise NotImplementedError
 
-    def fit(self, X: Any, lengths: Sequence[int] | None = None) -> _Markov:
+    def fit(self, X: Any, y: Any = None, lengths: Sequence[int] | None = None) -> _Markov:
         """Fit the model to sequences by the rule of Baum and Welch.
 
-        `X` holds all places of all sequences, `lengths` how many each sequence has.
+        `X` holds all places of all sequences, `lengths` how many each sequence has. As in hmmlearn
+        the lengths may be the second argument; what adds up to another number than that of the
+        rows, and has an entry for each row, is the `y` of scikit-learn, which does not count.
         """
-        if self.n_components < 1:
-            raise ValueError(f"n_components is {self.n_components}: it must be positive")
-        X = self._shown(X)
-        with Watched(self.callback, self.verbose, type(self).__name__) as hear:
+        X = self._shown(X, reset=True)
+        if not isinstance(self.n_components, (int, numpy.integer)) or self.n_components < 1:
+            raise ValueError(
+                f"n_components is {self.n_components!r}: it must be a positive whole number"
+            )
+        lengths = _lengths(X, y, lengths)
+        with Watched(self) as watched:
             model, trace, converged = _motet.fit_markov(
                 self._start(X),
                 X,
-                _lengths(X, lengths),
+                lengths,
                 self.tol,
                 self.n_iter,
                 self.min_covar,
-                ranks(self.n_jobs),
-                hear,
+                watched,
             )
         self._model = model
         self.startprob_, self.transmat_ = model.start, model.transitions
         self.trace_, self.converged_ = numpy.array(trace), converged
+        self.n_iter_ = max(1, len(self.trace_))
         self._keep(model)
         return self
 
-    def score(self, X: Any, lengths: Sequence[int] | None = None) -> float:
-        """Give ln p of all sequences together."""
-        return float(self.score_sequences(X, lengths).sum())
+    def score(self, X: Any, y: Any = None, lengths: Sequence[int] | None = None) -> float:
+        """Give ln p of all sequences together; the arguments are those of `fit`."""
+        fitted(self, "transmat_")
+        X = self._shown(X, reset=False)
+        return float(self._model.score(X, _lengths(X, y, lengths), self._run()).sum())
 
     def score_sequences(self, X: Any, lengths: Sequence[int] | None = None) -> numpy.ndarray:
         """Give ln p of each sequence."""
         fitted(self, "transmat_")
-        X = self._shown(X)
-        return self._model.score(X, _lengths(X, lengths), ranks(self.n_jobs))
+        X = self._shown(X, reset=False)
+        return self._model.score(X, _lengths(X, None, lengths), self._run())
 
     def decode(self, X: Any, lengths: Sequence[int] | None = None) -> tuple[float, numpy.ndarray]:
         """Give ln p of the most probable states (Viterbi), and those states."""
         fitted(self, "transmat_")
-        X = self._shown(X)
-        logs, states = self._model.decode(X, _lengths(X, lengths), ranks(self.n_jobs))
+        X = self._shown(X, reset=False)
+        logs, states = self._model.decode(X, _lengths(X, None, lengths), self._run())
         return float(logs.sum()), states
 
     def predict(self, X: Any, lengths: Sequence[int] | None = None) -> numpy.ndarray:
@@ -99,12 +106,46 @@ class _Markov(BaseEstimator):
     def predict_proba(self, X: Any, lengths: Sequence[int] | None = None) -> numpy.ndarray:
         """Give the probability of each state at each place."""
         fitted(self, "transmat_")
-        X = self._shown(X)
-        return self._model.posteriors(X, _lengths(X, lengths), ranks(self.n_jobs))
+        X = self._shown(X, reset=False)
+        return self._model.posteriors(X, _lengths(X, None, lengths), self._run())
+
+    def _run(self) -> _motet.Run:
+        return _motet.Run(ranks(self.n_jobs))
+
+    def _results(self) -> Any:
+        if not hasattr(self, "transmat_"):
+            return None
+        columns = zip(self.startprob_, self.transmat_, self._emitted(), strict=True)
+        rows = [
+            (state, f"{start:.4g}", span(to), shown)
+            for state, (start, to, shown) in enumerate(columns)
+        ]
+        head = ("state", "start", "transitions", "shows")
+        foot = f"ln p {self.trace_[-1]:.6g}" if len(self.trace_) else "no step"
+        return head, rows, foot
+
+    def _emitted(self) -> list[str]:
+        """What each state shows, in words."""
+        raise NotImplementedError
 
 
-def _lengths(X: numpy.ndarray, lengths: Sequence[int] | None) -> list[int]:
-    return [len(X)] if lengths is None else [int(length) for length in lengths]
+def _lengths(X: numpy.ndarray, second: Any, lengths: Sequence[int] | None) -> list[int]:
+    """How many rows each sequence has; `second` may be those lengths, or a `y`."""
+    if lengths is None and second is not None:
+        given = numpy.asarray(table(second))
+        if given.dtype.kind in "iu" and (given > 0).all() and given.sum() == len(X):
+            lengths = given.ravel().tolist()
+        elif given.shape[:1] != (len(X),):
+            told = (
+                f"add up to {given.sum()}" if given.dtype.kind in "iu" else "are no whole numbers"
+            )
+            raise ValueError(f"the lengths {told}, and there are {len(X)} rows")
+    if lengths is None:
+        return [len(X)]
+    lengths = [int(length) for length in lengths]
+    if any(length < 1 for length in lengths):
+        raise ValueError(f"lengths hold {min(lengths)}: a sequence has at least one row")
+    return lengths
 
 
 def _even(states: int) -> tuple[list[float], numpy.ndarray]:
@@ -124,7 +165,7 @@ class GaussianHMM(_Markov):
         The fit ends when ln p of all sequences grows by less than this.
     min_covar : float, default=1e-3
         The least variance.
-    n_jobs, callback, verbose :
+    n_jobs, callback, verbose, profile :
         As those of :class:`motet.cluster.DeterministicAnnealing`.
 
     Attributes
@@ -133,6 +174,10 @@ class GaussianHMM(_Markov):
         Of the model; `covars_` holds variances.
     trace_ : ndarray
         ln p before each step; it never falls.
+    converged_, n_iter_ :
+        Whether ln p stood still at the end, and after how many steps.
+    profile_, n_features_in_, feature_names_in_ :
+        As those of :class:`motet.cluster.DeterministicAnnealing`.
 
     Notes
     -----
@@ -143,6 +188,7 @@ class GaussianHMM(_Markov):
     >>> import numpy
     >>> from motet.hmm import GaussianHMM
     >>> X = numpy.repeat([0.0, 5.0, 0.0, 5.0], 20) + numpy.tile([0.1, -0.1], 40)
+    >>> X = X.reshape(-1, 1)
     >>> found = GaussianHMM(n_components=2).fit(X)
     >>> (found.means_.round(3) + 0.0).tolist()
     [[0.0], [5.0]]
@@ -164,11 +210,15 @@ class GaussianHMM(_Markov):
     def _keep(self, model: Any) -> None:
         self.means_, self.covars_ = model.emissions
 
+    def _emitted(self) -> list[str]:
+        return [f"mean {span(mean)}" for mean in self.means_]
+
 
 class CategoricalHMM(_Markov):
     """States that show symbols 0, 1, 2, …
 
-    Parameters are those of :class:`GaussianHMM`; `min_covar` does not count.
+    Parameters are those of :class:`GaussianHMM`; `min_covar` does not count. Symbols are a row of
+    whole numbers, or one column of them.
 
     Attributes
     ----------
@@ -176,6 +226,8 @@ class CategoricalHMM(_Markov):
         Of the model.
     trace_ : ndarray
         ln p before each step; it never falls.
+    converged_, n_iter_, profile_, n_features_in_, feature_names_in_ :
+        As those of :class:`GaussianHMM`.
 
     Examples
     --------
@@ -187,12 +239,27 @@ class CategoricalHMM(_Markov):
     True
     """
 
-    def _shown(self, X: Any) -> numpy.ndarray:
-        shown = super()._shown(X)
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array, tags.input_tags.two_d_array = True, False
+        tags.input_tags.categorical = True
+        return tags
+
+    def _shown(self, X: Any, *, reset: bool) -> numpy.ndarray:
+        X = table(X)
+        if getattr(X, "ndim", None) == 1 or not hasattr(X, "shape"):
+            # What is a row of symbols is made a column, as hmmlearn has it.
+            X = numpy.asarray(X)
+            X = X.reshape(-1, 1) if X.ndim == 1 else X
+        shown = super()._shown(X, reset=reset)
         if shown.shape[1] != 1:
             raise ValueError(f"symbols have one column, not {shown.shape[1]}")
-        if len(shown) and not ((shown >= 0) & (shown == shown.round())).all():
-            raise ValueError("symbols are whole numbers from 0 on")
+        wrong = (shown < 0) | (shown != shown.round()) | (shown >= 2**24)
+        if wrong.any():
+            row = int(wrong.argmax())
+            raise ValueError(
+                f"row {row} of X is {shown[row, 0]}: symbols are whole numbers from 0, below 2**24"
+            )
         return shown
 
     def _start(self, X: numpy.ndarray) -> Any:
@@ -210,3 +277,6 @@ class CategoricalHMM(_Markov):
 
     def _keep(self, model: Any) -> None:
         self.emissionprob_ = model.emissions[0]
+
+    def _emitted(self) -> list[str]:
+        return [f"symbols {span(shares)}" for shares in self.emissionprob_]

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from motet import _motet
-from motet._base import BaseEstimator, Watched, checked, ranks, square, squares
+from motet._base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from motet._input import checked, square, squares, wide
+from motet._shown import Shown
+from motet._watched import Watched
 
 __all__ = ["AnnealedMDS"]
 
 _TRACE = numpy.dtype([("temperature", "f8"), ("stress", "f8"), ("iterations", "i8")])
 
 
-class AnnealedMDS(BaseEstimator):
+class AnnealedMDS(Shown, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Multidimensional scaling: places whose distances are those of the pairs.
 
     The stress is the sum of the squared differences of both. At a high temperature only the large
@@ -38,7 +40,7 @@ class AnnealedMDS(BaseEstimator):
         A temperature ends when a step lowers the stress by less than this share of it.
     max_iter : int, default=300
         The most steps of a temperature.
-    n_jobs, callback, verbose :
+    n_jobs, callback, verbose, profile :
         As those of :class:`motet.cluster.DeterministicAnnealing`.
 
     Attributes
@@ -53,6 +55,8 @@ class AnnealedMDS(BaseEstimator):
         Steps of all temperatures.
     trace_ : structured ndarray
         `temperature`, `stress`, `iterations` of each temperature.
+    profile_, n_features_in_, feature_names_in_ :
+        As those of :class:`motet.cluster.DeterministicAnnealing`.
 
     Examples
     --------
@@ -75,6 +79,7 @@ class AnnealedMDS(BaseEstimator):
         n_jobs: int | None = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
         verbose: int = 0,
+        profile: bool = False,
     ) -> None:
         self.n_components = n_components
         self.metric = metric
@@ -85,10 +90,12 @@ class AnnealedMDS(BaseEstimator):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.profile = profile
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.metric == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def fit(self, X: Any, y: Any = None) -> AnnealedMDS:
@@ -98,8 +105,8 @@ class AnnealedMDS(BaseEstimator):
             raise ValueError(f"metric is {self.metric!r}: it must be 'euclidean' or 'precomputed'")
         if len(X) < 2:
             raise ValueError(f"n_samples={len(X)}: distances need at least two rows")
-        pairs = square(X) if self.metric == "precomputed" else numpy.sqrt(squares(X))
-        with Watched(self.callback, self.verbose, type(self).__name__) as hear:
+        pairs = square(wide(X)) if self.metric == "precomputed" else numpy.sqrt(squares(wide(X)))
+        with Watched(self) as watched:
             found = _motet.scale(
                 pairs,
                 self.n_components,
@@ -107,10 +114,10 @@ class AnnealedMDS(BaseEstimator):
                 self.cooling,
                 self.tol,
                 self.max_iter,
-                ranks(self.n_jobs),
-                hear,
+                watched,
             )
-        self.embedding_ = found.places
+        self.embedding_ = found.places.astype(X.dtype, copy=False)
+        self._n_features_out = self.embedding_.shape[1]
         self.stress_, self.relative_stress_ = found.stress
         self.eigenvalues_ = found.eigenvalues
         self.trace_ = numpy.array(found.trace, dtype=_TRACE)
@@ -121,11 +128,14 @@ class AnnealedMDS(BaseEstimator):
         """Find places, and give them."""
         return self.fit(X).embedding_
 
-    def _repr_html_(self) -> str:
-        told = f"<pre>{html.escape(repr(self))}</pre>"
+    def _results(self) -> Any:
         if not hasattr(self, "embedding_"):
-            return told
-        return (
-            f"{told}<p>{len(self.embedding_):,} places, stress {self.stress_:.6g} "
-            f"({self.relative_stress_:.3g} of the squares)</p>"
+            return None
+        head = ("places", "stress", "share of the squares", "steps")
+        row = (
+            f"{len(self.embedding_):,}",
+            f"{self.stress_:.6g}",
+            f"{self.relative_stress_:.3g}",
+            self.n_iter_,
         )
+        return head, [row], f"{self.method} in {self.embedding_.shape[1]} dimensions"

@@ -8,13 +8,16 @@ from typing import Any
 import numpy
 
 from motet import _motet
-from motet._base import BaseEstimator, DensityMixin, Watched, checked, fitted, ranks
+from motet._base import BaseEstimator, DensityMixin, fitted
+from motet._input import checked, wide
+from motet._shown import Shown, span
+from motet._watched import Watched
 from motet.cluster import seed
 
 __all__ = ["GaussianMixture"]
 
 
-class GaussianMixture(DensityMixin, BaseEstimator):
+class GaussianMixture(Shown, DensityMixin, BaseEstimator):
     """A mixture of normal distributions, by expectation and maximisation.
 
     The first run starts from clusters of annealing, so that no random number enters; further runs
@@ -34,7 +37,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         The most steps of a run.
     n_init : int, default=1
         The number of runs; the one of the largest likelihood counts.
-    random_state, n_jobs, callback, verbose :
+    random_state, n_jobs, callback, verbose, profile :
         As those of :class:`motet.cluster.KMeans`.
 
     Attributes
@@ -45,6 +48,8 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         The most probable component of each row.
     trace_ : ndarray
         The mean of ln p before each step.
+    profile_, n_features_in_, feature_names_in_ :
+        As those of :class:`motet.cluster.KMeans`.
 
     Examples
     --------
@@ -70,6 +75,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         n_jobs: int | None = None,
         callback: Callable[[dict[str, Any]], Any] | None = None,
         verbose: int = 0,
+        profile: bool = False,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
@@ -81,13 +87,14 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.callback = callback
         self.verbose = verbose
+        self.profile = profile
 
     def fit(self, X: Any, y: Any = None) -> GaussianMixture:
         """Fit the mixture to the rows of `X`."""
-        X = checked(self, X, reset=True)
+        X = wide(checked(self, X, reset=True))
         if len(X) < self.n_components:
             raise ValueError(f"n_samples={len(X)} should be >= n_components={self.n_components}")
-        with Watched(self.callback, self.verbose, type(self).__name__) as hear:
+        with Watched(self) as watched:
             found = _motet.mixture(
                 X,
                 self.n_components,
@@ -97,8 +104,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
                 self.max_iter,
                 self.n_init,
                 seed(self.random_state),
-                ranks(self.n_jobs),
-                hear,
+                watched,
             )
         columns = X.shape[1]
         shapes = {
@@ -134,7 +140,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
 
     def _log_joint(self, X: Any) -> numpy.ndarray:
         fitted(self, "means_")
-        X = checked(self, X, reset=False)
+        X = wide(checked(self, X, reset=False))
         logs = numpy.empty((len(X), len(self.means_)))
         for place, (mean, inverse) in enumerate(zip(self.means_, self._inverses, strict=True)):
             away = (X - mean) @ inverse.T
@@ -186,3 +192,15 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     def aic(self, X: Any) -> float:
         """Give Akaike's information criterion of the rows."""
         return float(-2 * self.score_samples(X).sum() + 2 * self._parameters())
+
+    def _results(self) -> Any:
+        if not hasattr(self, "means_"):
+            return None
+        sizes = numpy.bincount(self.labels_, minlength=len(self.means_))
+        columns = zip(self.weights_, sizes, self.means_, strict=True)
+        rows = [
+            (place, f"{weight:.4g}", f"{size:,}", span(mean))
+            for place, (weight, size, mean) in enumerate(columns)
+        ]
+        head = ("component", "weight", "rows", "mean")
+        return head, rows, f"mean of ln p {self.lower_bound_:.6g}, BIC {self._bic:.6g}"

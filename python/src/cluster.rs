@@ -1,15 +1,17 @@
 //! Clusterings.
 
+use crate::annealed::{Asked, Method, Reason, annealed};
 use crate::errors::of_data;
-use crate::fit::{Size, watched};
+use crate::fit::{Ranks, Run, watched};
 use crate::pickled::{Reduced, read, reduced};
 use crate::points::points;
-use motet::mining::{self, Annealing, Clusters, Control, Init, KMeans, MiningError};
-use motet::{RunError, World};
+use motet::mining::{
+    self, Annealing, Choice, Clusters, Control, Init, KMeans, MiningError, Points,
+};
+use motet::{Communicator, RunError};
 use numpy::{
     PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods,
 };
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// What a fit has found. It never changes.
@@ -125,15 +127,47 @@ impl Clustering {
     }
 }
 
-/// One clustering of the parts that ranks have.
-fn whole(parts: Vec<mining::Clustering>) -> mining::Clustering {
-    mining::Clustering::join(parts).expect("the parts of all ranks make a whole")
+/// The annealing of points.
+struct Rows {
+    method: Annealing,
+    points: Points,
 }
 
-/// Anneals rows to `clusters` clusters, or, without that number, to those that there are at
-/// `t_min`.
+impl Method for Rows {
+    type Part = mining::Clustering;
+
+    async fn choose(
+        &self,
+        comm: &Communicator,
+        at_most: usize,
+        control: &Control<'_>,
+    ) -> Result<Choice, MiningError> {
+        let Rows { method, points } = self;
+        method.choose(comm, points, at_most, control).await
+    }
+
+    async fn fit(
+        &self,
+        comm: &Communicator,
+        clusters: Clusters,
+        control: &Control<'_>,
+    ) -> Result<mining::Clustering, MiningError> {
+        let method = Annealing {
+            clusters,
+            ..self.method.clone()
+        };
+        method.fit(comm, &self.points, control).await
+    }
+
+    fn join(parts: Vec<mining::Clustering>) -> Option<mining::Clustering> {
+        mining::Clustering::join(parts)
+    }
+}
+
+/// Anneals rows to `clusters` clusters; without that number, to those that there are at `t_min`;
+/// without both, to as many as the rows speak for.
 #[pyfunction]
-#[pyo3(signature = (rows, weights, clusters, t_min, at_most, cooling, search, threads, callback))]
+#[pyo3(signature = (rows, weights, clusters, t_min, at_most, cooling, search, run))]
 #[allow(
     clippy::too_many_arguments,
     reason = "the one caller names them all, from the parameters of its class"
@@ -147,37 +181,26 @@ pub(crate) fn anneal(
     at_most: usize,
     cooling: f64,
     search: usize,
-    threads: usize,
-    callback: Option<Py<PyAny>>,
-) -> PyResult<Clustering> {
-    let points = points(&rows, weights.as_ref())?;
-    let numbers = rows.len() * clusters.unwrap_or(at_most);
-    let clusters = match (clusters, t_min) {
-        (Some(clusters), _) => Clusters::Exactly(clusters),
-        (None, Some(t_min)) => Clusters::Found { t_min, at_most },
-        (None, None) => {
-            let said = "without n_clusters there must be a t_min";
-            return Err(PyValueError::new_err(said));
-        }
+    run: &Run,
+) -> PyResult<(Clustering, Reason)> {
+    let asked = Asked::new(clusters, t_min, at_most);
+    let numbers = rows.len().saturating_mul(asked.most());
+    let rows = Rows {
+        method: Annealing {
+            cooling,
+            search,
+            ..Annealing::default()
+        },
+        points: points(&rows, weights.as_ref())?,
     };
-    let method = Annealing {
-        clusters,
-        cooling,
-        search,
-        ..Annealing::default()
-    };
-    let fit = move |world: &World, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
-        let parts = world.run(async |comm| method.fit(&comm, &points, control).await)?;
-        Ok(whole(parts))
-    };
-    let ranks = threads;
-    let size = Size { ranks, numbers };
-    Ok(Clustering(watched(py, size, callback.as_ref(), fit)?))
+    let fit = move |ranks: &Ranks, control: &Control<'_>| annealed(ranks, control, asked, &rows);
+    let (found, reason) = watched(py, run, numbers, fit)?;
+    Ok((Clustering(found), reason))
 }
 
 /// K-means of rows.
 #[pyfunction]
-#[pyo3(signature = (rows, weights, clusters, plus_plus, seed, restarts, iterations, tolerance, threads, callback))]
+#[pyo3(signature = (rows, weights, clusters, plus_plus, seed, restarts, iterations, tolerance, run))]
 #[allow(
     clippy::too_many_arguments,
     reason = "the one caller names them all, from the parameters of its class"
@@ -192,11 +215,13 @@ pub(crate) fn kmeans(
     restarts: usize,
     iterations: usize,
     tolerance: f64,
-    threads: usize,
-    callback: Option<Py<PyAny>>,
+    run: &Run,
 ) -> PyResult<Clustering> {
     let points = points(&rows, weights.as_ref())?;
-    let numbers = rows.len() * clusters * restarts.max(1);
+    let numbers = rows
+        .len()
+        .saturating_mul(clusters)
+        .saturating_mul(restarts.max(1));
     let method = KMeans {
         clusters,
         init: if plus_plus {
@@ -209,11 +234,9 @@ pub(crate) fn kmeans(
         max_iterations: iterations,
         tolerance,
     };
-    let fit = move |world: &World, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
-        let parts = world.run(async |comm| method.fit(&comm, &points, control).await)?;
-        Ok(whole(parts))
+    let fit = move |ranks: &Ranks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
+        let parts = ranks.run(async |comm| method.fit(&comm, &points, control).await)?;
+        Ok(mining::Clustering::join(parts).expect("the parts of all ranks make a whole"))
     };
-    let ranks = threads;
-    let size = Size { ranks, numbers };
-    Ok(Clustering(watched(py, size, callback.as_ref(), fit)?))
+    Ok(Clustering(watched(py, run, numbers, fit)?))
 }

@@ -8,11 +8,14 @@
 //! ```
 
 use crate::errors::{MotetError, of_mining, of_run};
+use crate::profile::Profile;
 use motet::mining::{CancelToken, Control, MiningError, Progress};
-use motet::{BlockingError, Port, RunError, World, wait_blocking_for};
+use motet::{BlockingError, Communicator, Port, RunError, World, comm, wait_blocking_for};
 use motet_sync::thread;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::fmt;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 /// So often the calling thread looks for signals.
@@ -21,8 +24,11 @@ const LOOK: Duration = Duration::from_millis(50);
 /// What the thread of a fit tells.
 enum Told<T> {
     Progress(Progress),
-    End(Result<T, RunError<MiningError>>),
+    End(Ended<T>),
 }
+
+/// The result of a fit, and the profile of its run if there is one.
+type Ended<T> = (Result<T, RunError<MiningError>>, OnceLock<comm::Profile>);
 
 /// How many cores the process may use.
 #[pyfunction]
@@ -30,53 +36,110 @@ pub(crate) fn cores() -> usize {
     thread::cores()
 }
 
-/// A world with so many ranks.
-pub(crate) fn world(ranks: usize) -> World {
-    match ranks {
-        0 | 1 => World::solo(),
-        ranks => World::threads(ranks),
+/// How a fit is to run, and what is known of its run afterwards.
+#[pyclass(frozen, module = "motet._motet")]
+pub(crate) struct Run {
+    ranks: usize,
+    callback: Option<Py<PyAny>>,
+    profiled: bool,
+    /// Set at the end of the run.
+    profile: OnceLock<comm::Profile>,
+}
+
+#[pymethods]
+impl Run {
+    #[new]
+    #[pyo3(signature = (ranks, callback=None, profiled=false))]
+    fn new(ranks: usize, callback: Option<Py<PyAny>>, profiled: bool) -> Run {
+        Run {
+            ranks,
+            callback,
+            profiled,
+            profile: OnceLock::new(),
+        }
+    }
+
+    /// Where the time of the run went, if it was to be told.
+    #[getter]
+    fn profile(&self) -> Option<Profile> {
+        self.profile.get().cloned().map(Profile)
     }
 }
 
-/// How much there is to do, and on how many ranks it may be done.
-#[derive(Clone, Copy)]
-pub(crate) struct Size {
-    pub(crate) ranks: usize,
-    /// The numbers of the data, times clusters.
-    pub(crate) numbers: usize,
+/// The ranks of a fit.
+pub(crate) struct Ranks {
+    world: World,
+    profile: OnceLock<comm::Profile>,
 }
 
-impl Size {
-    /// So large that threads are worth it.
-    pub(crate) fn large(ranks: usize) -> Size {
-        let numbers = usize::MAX;
-        Size { ranks, numbers }
+impl Ranks {
+    fn new(ranks: usize, profiled: bool) -> Ranks {
+        let world = match ranks {
+            0 | 1 => World::solo(),
+            ranks => World::threads(ranks),
+        };
+        Ranks {
+            world: if profiled { world.profile() } else { world },
+            profile: OnceLock::new(),
+        }
     }
 
-    /// Whether a fit ends before anybody would look for a signal: it runs on the calling thread, on
-    /// one rank. The number of ranks changes no bit.
-    fn is_tiny(self) -> bool {
-        self.numbers <= 1 << 14
+    /// As [`World::run`].
+    pub(crate) fn run<R: Send, E: Send + fmt::Display>(
+        &self,
+        body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
+    ) -> Result<Vec<R>, RunError<E>> {
+        let outcome = self.world.run_outcome(body)?;
+        if let Some(profile) = outcome.profile {
+            // A fit runs once; of several runs the first would be told.
+            let _ = self.profile.set(profile);
+        }
+        Ok(outcome.results)
     }
 }
 
-/// Runs `fit` on a world of so many ranks. Without the interpreter's lock; `callback` gets a
-/// dictionary each time that there is progress, and stops the run if it gives back `False`.
+/// Fits of so many numbers, which are those of the data times clusters, end before anybody would
+/// look for a signal: they run on the calling thread, on one rank. The number of ranks changes no
+/// bit.
+const TINY: usize = 1 << 14;
+
+/// Runs `fit`, which works on so many `numbers`, as `run` says. Without the interpreter's lock; the
+/// callback gets a dictionary each time that there is progress, and stops the run if it gives back
+/// `False`.
 ///
 /// # Errors
 /// What the fit ends with; what the callback raises; `KeyboardInterrupt`.
 pub(crate) fn watched<T: Send + 'static>(
     py: Python<'_>,
-    size: Size,
-    callback: Option<&Py<PyAny>>,
-    fit: impl FnOnce(&World, &Control<'_>) -> Result<T, RunError<MiningError>> + Send + 'static,
+    run: &Run,
+    numbers: usize,
+    fit: impl FnOnce(&Ranks, &Control<'_>) -> Result<T, RunError<MiningError>> + Send + 'static,
 ) -> PyResult<T> {
-    if size.is_tiny() && callback.is_none() {
-        let result = py.detach(|| fit(&World::solo(), &Control::default()));
-        return result.map_err(|error| of_run(&error));
+    let (result, profile) = if numbers <= TINY && run.callback.is_none() {
+        let profiled = run.profiled;
+        py.detach(|| {
+            let ranks = Ranks::new(1, profiled);
+            (fit(&ranks, &Control::default()), ranks.profile)
+        })
+    } else {
+        elsewhere(py, run, fit)?
+    };
+    if let Some(profile) = profile.into_inner() {
+        let _ = run.profile.set(profile);
     }
+    result.map_err(|error| of_run(&error))
+}
+
+/// Runs `fit` on a thread of its own, while the calling thread listens.
+fn elsewhere<T: Send + 'static>(
+    py: Python<'_>,
+    run: &Run,
+    fit: impl FnOnce(&Ranks, &Control<'_>) -> Result<T, RunError<MiningError>> + Send + 'static,
+) -> PyResult<Ended<T>> {
     let (told, token) = (Port::new(), CancelToken::new());
-    let (tell, switch, wants) = (told.clone(), token.clone(), callback.is_some());
+    let (tell, switch) = (told.clone(), token.clone());
+    let callback = run.callback.as_ref();
+    let (ranks, profiled, wants) = (run.ranks, run.profiled, callback.is_some());
     let body = move || {
         let progress = |now: &Progress| {
             // Nobody listens once the calling thread has given up.
@@ -86,15 +149,17 @@ pub(crate) fn watched<T: Send + 'static>(
             progress: wants.then_some(&progress),
             cancel: Some(&switch),
         };
-        let _ = tell.post(Told::End(fit(&world(size.ranks), &control)));
+        let ranks = Ranks::new(ranks, profiled);
+        let result = fit(&ranks, &control);
+        let _ = tell.post(Told::End((result, ranks.profile)));
     };
     let fitting = thread::spawn_named("fit", body);
     let fitting = fitting.map_err(|error| MotetError::new_err(error.to_string()))?;
     // What the caller is told in place of the result.
     let (mut raised, mut stopped) = (None, false);
-    let result = loop {
+    let ended = loop {
         match py.detach(|| wait_blocking_for(told.recv(), LOOK)) {
-            Ok(Told::End(result)) => break Some(result),
+            Ok(Told::End(ended)) => break Some(ended),
             Ok(Told::Progress(now)) if raised.is_none() => {
                 match callback.map(|callback| heard(py, callback, &now)) {
                     Some(Ok(goes_on)) => stopped |= !goes_on,
@@ -119,11 +184,10 @@ pub(crate) fn watched<T: Send + 'static>(
     if let Some(error) = raised {
         return Err(error);
     }
-    match result {
+    match ended {
         // It may have ended before it saw the token.
-        Some(Ok(_)) if stopped => Err(of_mining(&MiningError::Cancelled)),
-        Some(Ok(result)) => Ok(result),
-        Some(Err(error)) => Err(of_run(&error)),
+        Some((Ok(_), _)) if stopped => Err(of_mining(&MiningError::Cancelled)),
+        Some(ended) => Ok(ended),
         None => Err(MotetError::new_err(
             "the fit has ended without a result: see standard error",
         )),

@@ -23,6 +23,7 @@
     reason = "arguments come from Python by value"
 )]
 
+mod annealed;
 mod arbiters;
 mod cli;
 mod cluster;
@@ -40,6 +41,7 @@ mod pairwise;
 mod pickled;
 mod points;
 mod ports;
+mod profile;
 mod scaling;
 mod service;
 mod waiting;
@@ -54,6 +56,8 @@ fn _motet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MotetError", module.py().get_type::<errors::MotetError>())?;
     module.add("Cancelled", module.py().get_type::<errors::Cancelled>())?;
     module.add("FewDistinct", module.py().get_type::<errors::FewDistinct>())?;
+    module.add_class::<fit::Run>()?;
+    module.add_class::<profile::Profile>()?;
     module.add_class::<cluster::Clustering>()?;
     module.add_class::<markov::Markov>()?;
     module.add_class::<mixture::Mixture>()?;

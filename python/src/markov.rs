@@ -2,11 +2,11 @@
 
 use crate::cluster::matrix;
 use crate::errors::{MotetError, of_data};
-use crate::fit::{Size, watched};
+use crate::fit::{Ranks, Run, watched};
 use crate::pickled::{Reduced, read, reduced};
 use crate::points::rows;
+use motet::RunError;
 use motet::mining::{Control, Emissions, Hmm, HmmModel, MiningError, Observations};
-use motet::{RunError, World};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -124,14 +124,14 @@ impl Markov {
         py: Python<'py>,
         shown: PyReadonlyArray2<'py, f64>,
         lengths: Vec<usize>,
-        threads: usize,
+        run: &Run,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let (seen, model) = (
             observations(self.0.emissions(), &shown, &lengths)?,
             self.0.clone(),
         );
-        let scores = watched(py, Size::large(threads), None, move |world, control| {
-            let all = world.run(async |comm| model.score(&comm, &seen, control).await)?;
+        let scores = watched(py, run, usize::MAX, move |ranks, control| {
+            let all = ranks.run(async |comm| model.score(&comm, &seen, control).await)?;
             Ok(all.into_iter().next().unwrap_or_default())
         })?;
         Ok(PyArray1::from_vec(py, scores))
@@ -145,14 +145,14 @@ impl Markov {
         py: Python<'py>,
         shown: PyReadonlyArray2<'py, f64>,
         lengths: Vec<usize>,
-        threads: usize,
+        run: &Run,
     ) -> PyResult<(Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<i32>>)> {
         let (seen, model) = (
             observations(self.0.emissions(), &shown, &lengths)?,
             self.0.clone(),
         );
-        let parts = watched(py, Size::large(threads), None, move |world, control| {
-            world.run(async |comm| model.decode(&comm, &seen, control).await)
+        let parts = watched(py, run, usize::MAX, move |ranks, control| {
+            ranks.run(async |comm| model.decode(&comm, &seen, control).await)
         })?;
         let states = parts.iter().flat_map(|part| part.paths.iter().flatten());
         let states = PyArray1::from_iter(py, states.map(|&state| state as i32));
@@ -166,14 +166,14 @@ impl Markov {
         py: Python<'py>,
         shown: PyReadonlyArray2<'py, f64>,
         lengths: Vec<usize>,
-        threads: usize,
+        run: &Run,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (seen, model) = (
             observations(self.0.emissions(), &shown, &lengths)?,
             self.0.clone(),
         );
-        let parts = watched(py, Size::large(threads), None, move |world, control| {
-            world.run(async |comm| model.posteriors(&comm, &seen, control).await)
+        let parts = watched(py, run, usize::MAX, move |ranks, control| {
+            ranks.run(async |comm| model.posteriors(&comm, &seen, control).await)
         })?;
         let shares = parts.iter().flat_map(|part| part.shares.iter().flatten());
         let shares = PyArray1::from_iter(py, shares.copied());
@@ -195,7 +195,7 @@ impl Markov {
 /// Fits a model to sequences from `start` on: the model, the logarithms of the probability before
 /// each step, and whether they stood still at the end.
 #[pyfunction]
-#[pyo3(signature = (start, shown, lengths, tolerance, iterations, floor, threads, callback))]
+#[pyo3(signature = (start, shown, lengths, tolerance, iterations, floor, run))]
 #[allow(
     clippy::too_many_arguments,
     reason = "the one caller names them all, from the parameters of its class"
@@ -208,8 +208,7 @@ pub(crate) fn fit_markov(
     tolerance: f64,
     iterations: usize,
     floor: f64,
-    threads: usize,
-    callback: Option<Py<PyAny>>,
+    run: &Run,
 ) -> PyResult<(Markov, Vec<f64>, bool)> {
     let seen = observations(start.0.emissions(), &shown, &lengths)?;
     let (start, method) = (
@@ -220,10 +219,10 @@ pub(crate) fn fit_markov(
             floor,
         },
     );
-    let fit = move |world: &World, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
-        let parts = world.run(async |comm| method.fit(&comm, &start, &seen, control).await)?;
+    let fit = move |ranks: &Ranks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
+        let parts = ranks.run(async |comm| method.fit(&comm, &start, &seen, control).await)?;
         Ok(parts.into_iter().next().expect("there is a rank"))
     };
-    let fitted = watched(py, Size::large(threads), callback.as_ref(), fit)?;
+    let fitted = watched(py, run, usize::MAX, fit)?;
     Ok((Markov(fitted.model), fitted.trace, fitted.converged))
 }

@@ -1,11 +1,11 @@
 //! Mixtures of normal distributions.
 
 use crate::cluster::{labels, matrix};
-use crate::fit::{Size, watched};
+use crate::fit::{Ranks, Run, watched};
 use crate::pickled::{Reduced, read, reduced};
 use crate::points::points;
 use motet::mining::{Control, Covariance, MiningError, MixtureModel, MixtureStart};
-use motet::{RunError, World, mining};
+use motet::{RunError, mining};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -92,7 +92,7 @@ fn covariance(name: &str) -> PyResult<Covariance> {
 
 /// Fits a mixture to rows.
 #[pyfunction]
-#[pyo3(signature = (rows, components, kind, floor, tolerance, iterations, starts, seed, threads, callback))]
+#[pyo3(signature = (rows, components, kind, floor, tolerance, iterations, starts, seed, run))]
 #[allow(
     clippy::too_many_arguments,
     reason = "the one caller names them all, from the parameters of its class"
@@ -107,8 +107,7 @@ pub(crate) fn mixture(
     iterations: usize,
     starts: usize,
     seed: u64,
-    threads: usize,
-    callback: Option<Py<PyAny>>,
+    run: &Run,
 ) -> PyResult<Mixture> {
     let points = points(&rows, None)?;
     let method = mining::Mixture {
@@ -122,14 +121,9 @@ pub(crate) fn mixture(
             seed,
         },
     };
-    let fit = move |world: &World, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
-        let parts = world.run(async |comm| method.fit(&comm, &points, control).await)?;
+    let fit = move |ranks: &Ranks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
+        let parts = ranks.run(async |comm| method.fit(&comm, &points, control).await)?;
         Ok(MixtureModel::join(parts).expect("the parts of all ranks make a whole"))
     };
-    Ok(Mixture(watched(
-        py,
-        Size::large(threads),
-        callback.as_ref(),
-        fit,
-    )?))
+    Ok(Mixture(watched(py, run, usize::MAX, fit)?))
 }

@@ -1,14 +1,14 @@
 //! Clusterings of rows of which only dissimilarities are known.
 
+use crate::annealed::{Asked, Method, Reason, annealed};
 use crate::cluster::{Steps, labels, steps};
 use crate::errors::of_data;
-use crate::fit::{Size, watched};
+use crate::fit::{Ranks, Run, watched};
 use crate::pickled::{Reduced, read, reduced};
 use crate::points::rows;
-use motet::mining::{self, Clusters, Control, Dissimilarities, MiningError, Pairwise};
-use motet::{RunError, World};
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyValueError;
+use motet::Communicator;
+use motet::mining::{self, Choice, Clusters, Control, Dissimilarities, MiningError, Pairwise};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 /// What a fit has found. It never changes.
@@ -65,8 +65,49 @@ impl PairwiseClustering {
     }
 }
 
-/// Anneals rows with these dissimilarities to `clusters` clusters, or, without that number, to
-/// those that there are at `t_min`.
+/// The annealing of pairs.
+struct Pairs {
+    method: Pairwise,
+    pairs: Dissimilarities,
+    weights: Option<Vec<f64>>,
+}
+
+impl Method for Pairs {
+    type Part = mining::PairwiseClustering;
+
+    async fn choose(
+        &self,
+        comm: &Communicator,
+        at_most: usize,
+        control: &Control<'_>,
+    ) -> Result<Choice, MiningError> {
+        let (method, weights) = (&self.method, self.weights.as_deref());
+        method
+            .choose(comm, &self.pairs, weights, at_most, control)
+            .await
+    }
+
+    async fn fit(
+        &self,
+        comm: &Communicator,
+        clusters: Clusters,
+        control: &Control<'_>,
+    ) -> Result<mining::PairwiseClustering, MiningError> {
+        let method = Pairwise {
+            clusters,
+            ..self.method.clone()
+        };
+        let weights = self.weights.as_deref();
+        method.fit(comm, &self.pairs, weights, control).await
+    }
+
+    fn join(parts: Vec<mining::PairwiseClustering>) -> Option<mining::PairwiseClustering> {
+        mining::PairwiseClustering::join(parts)
+    }
+}
+
+/// Anneals rows with these dissimilarities to `clusters` clusters; without that number, to those
+/// that there are at `t_min`; without both, to as many as the pairs speak for.
 #[pyfunction]
 #[allow(
     clippy::too_many_arguments,
@@ -80,41 +121,22 @@ pub(crate) fn anneal_pairs(
     t_min: Option<f64>,
     at_most: usize,
     cooling: f64,
-    threads: usize,
-    callback: Option<Py<PyAny>>,
-) -> PyResult<PairwiseClustering> {
+    run: &Run,
+) -> PyResult<(PairwiseClustering, Reason)> {
+    let asked = Asked::new(clusters, t_min, at_most);
     let count = pairs.as_array().nrows();
-    let numbers = count * count * clusters.unwrap_or(at_most);
-    let pairs = Dissimilarities::new(rows(&pairs), count).map_err(|error| of_data(&error))?;
-    let weights: Option<Vec<f64>> =
-        weights.map(|weights| weights.as_array().iter().copied().collect());
-    let clusters = match (clusters, t_min) {
-        (Some(clusters), _) => Clusters::Exactly(clusters),
-        (None, Some(t_min)) => Clusters::Found { t_min, at_most },
-        (None, None) => {
-            let said = "without n_clusters there must be a t_min";
-            return Err(PyValueError::new_err(said));
-        }
+    // A step over pairs does more for each number than one over rows.
+    let factor = asked.most().saturating_mul(16);
+    let numbers = pairs.len().saturating_mul(factor);
+    let pairs = Pairs {
+        method: Pairwise {
+            cooling,
+            ..Pairwise::default()
+        },
+        pairs: Dissimilarities::new(rows(&pairs), count).map_err(|error| of_data(&error))?,
+        weights: weights.map(|weights| weights.as_array().iter().copied().collect()),
     };
-    let method = Pairwise {
-        clusters,
-        cooling,
-        ..Pairwise::default()
-    };
-    let fit = move |world: &World, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
-        let fit = async |comm| method.fit(&comm, &pairs, weights.as_deref(), control).await;
-        let parts = world.run(fit)?;
-        let whole = mining::PairwiseClustering::join(parts);
-        Ok(whole.expect("the parts of all ranks make a whole"))
-    };
-    let size = Size {
-        ranks: threads,
-        numbers: numbers.saturating_mul(16),
-    };
-    Ok(PairwiseClustering(watched(
-        py,
-        size,
-        callback.as_ref(),
-        fit,
-    )?))
+    let fit = move |ranks: &Ranks, control: &Control<'_>| annealed(ranks, control, asked, &pairs);
+    let (found, reason) = watched(py, run, numbers, fit)?;
+    Ok((PairwiseClustering(found), reason))
 }

@@ -2,11 +2,11 @@
 
 use crate::cluster::matrix;
 use crate::errors::of_data;
-use crate::fit::{Size, watched};
+use crate::fit::{Ranks, Run, watched};
 use crate::pickled::{Reduced, read, reduced};
 use crate::points::rows;
+use motet::RunError;
 use motet::mining::{Control, Dissimilarities, MiningError, Scaled, Scaling, ScalingMethod};
-use motet::{RunError, World};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -67,8 +67,7 @@ pub(crate) fn scale(
     cooling: f64,
     tolerance: f64,
     iterations: usize,
-    threads: usize,
-    callback: Option<Py<PyAny>>,
+    run: &Run,
 ) -> PyResult<Places> {
     let count = pairs.as_array().nrows();
     let pairs = Dissimilarities::new(rows(&pairs), count).map_err(|error| of_data(&error))?;
@@ -89,10 +88,9 @@ pub(crate) fn scale(
         tolerance,
         iterations,
     };
-    let fit = move |world: &World, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
-        let parts = world.run(async |comm| scaling.fit(&comm, &pairs, control).await)?;
+    let fit = move |ranks: &Ranks, control: &Control<'_>| -> Result<_, RunError<MiningError>> {
+        let parts = ranks.run(async |comm| scaling.fit(&comm, &pairs, control).await)?;
         Ok(parts.into_iter().next().expect("there is a rank"))
     };
-    let size = Size::large(threads);
-    Ok(Places(watched(py, size, callback.as_ref(), fit)?))
+    Ok(Places(watched(py, run, usize::MAX, fit)?))
 }

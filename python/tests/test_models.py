@@ -40,6 +40,7 @@ def walk(states=3, places=400, sequences=4):
 def test_gaussian_states_are_found():
     hidden, lengths = walk()
     shown = 4.0 * hidden + numpy.random.default_rng(4).normal(size=len(hidden))
+    shown = shown.reshape(-1, 1)
     found = GaussianHMM(3).fit(shown, lengths)
     assert found.means_[:, 0] == pytest.approx([0, 4, 8], abs=0.3)
     assert (found.predict(shown, lengths) == hidden).mean() > 0.95
@@ -65,12 +66,60 @@ def test_scores_agree_with_hmmlearn():
     assert ours == pytest.approx(other, rel=1e-9) and len(path) == len(hidden)
 
 
+def test_sem_g940_lengths_may_be_the_second_argument_and_a_y_does_not_count():
+    hidden, lengths = walk()
+    by_name = CategoricalHMM(2).fit(hidden, lengths=lengths)
+    by_place = CategoricalHMM(2).fit(hidden, lengths)
+    assert by_name.transmat_.tobytes() == by_place.transmat_.tobytes()
+    whole = CategoricalHMM(2).fit(hidden)
+    assert whole.transmat_.tobytes() != by_name.transmat_.tobytes()
+    for y in (hidden, hidden.astype(str), hidden * 0.5):
+        assert CategoricalHMM(2).fit(hidden, y).transmat_.tobytes() == whole.transmat_.tobytes()
+    assert by_name.score(hidden, lengths) == by_name.score(hidden, lengths=lengths)
+    for wrong in (lengths[:-1], [len(hidden) + 1], [0.5, 0.5]):
+        with pytest.raises(ValueError, match="the lengths"):
+            by_name.score(hidden, wrong)
+    with pytest.raises(ValueError, match="at least one row"):
+        by_name.score(hidden, lengths=[0, len(hidden)])
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "categorical"])
+def test_sem_g940_models_of_sequences_are_copied_kept_and_shown(kind):
+    hidden, lengths = walk(places=60)
+    shown = hidden if kind == "categorical" else 4.0 * hidden.reshape(-1, 1)
+    method = {"gaussian": GaussianHMM, "categorical": CategoricalHMM}[kind](3, n_iter=7)
+    assert "<table>" not in method._repr_html_()
+    clone = pytest.importorskip("sklearn.base").clone(method)
+    assert clone.get_params() == method.get_params() and clone.n_iter == 7
+    one, two = method.fit(shown, lengths), clone.set_params(n_jobs=2).fit(shown, lengths)
+    again = pickle.loads(pickle.dumps(one))
+    for other in (two, again):
+        assert other.transmat_.tobytes() == one.transmat_.tobytes()
+        assert other.score(shown, lengths) == one.score(shown, lengths)
+        assert (other.predict(shown, lengths) == one.predict(shown, lengths)).all()
+        chances = other.predict_proba(shown, lengths)
+        assert chances.tobytes() == one.predict_proba(shown, lengths).tobytes()
+    assert one._repr_html_().count("<tr>") == 4
+    assert one.n_features_in_ == 1 and 1 <= one.n_iter_ <= 7
+
+
 def test_wrong_sequences_are_named():
-    with pytest.raises(ValueError, match="lengths add up to 7"):
-        GaussianHMM(2).fit(numpy.arange(8.0), [3, 4])
-    with pytest.raises(ValueError, match="whole numbers"):
-        CategoricalHMM(2).fit([0.5, 1.0])
-    with pytest.raises(ValueError, match="positive"):
-        GaussianHMM(0).fit([0.5, 1.0])
-    with pytest.raises(Exception, match="fit"):
-        GaussianHMM(2).score([0.5])
+    numbers = numpy.arange(8.0)
+    column = numbers.reshape(-1, 1)
+    for wrong, words in [
+        (lambda: GaussianHMM(2).fit(column, [3, 4]), "lengths add up to 7"),
+        (lambda: GaussianHMM(2).fit(column, lengths=[3, 4]), "lengths add up to 7"),
+        (lambda: GaussianHMM(2).fit(numbers), "1D|1 dimensions"),
+        (lambda: GaussianHMM(0).fit(column), "positive"),
+        (lambda: GaussianHMM(2).fit([[0.5], [numpy.nan]]), "NaN"),
+        (lambda: CategoricalHMM(2).fit([0.5, 1.0]), "whole numbers"),
+        (lambda: CategoricalHMM(2).fit([0, -1]), "row 1 of X is -1"),
+        (lambda: CategoricalHMM(2).fit([0, 2**40]), "below 2"),
+        (lambda: CategoricalHMM(2).fit([[0, 1], [1, 1]]), "one column"),
+        (lambda: GaussianHMM(2).score(column), "fit"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            wrong()
+    found = CategoricalHMM(2).fit([0, 1, 0, 1])
+    with pytest.raises(ValueError, match="holds 7"):
+        found.score([0, 7])

@@ -62,6 +62,7 @@ pub(super) fn step(
         return;
     }
     checks(runner, project, machine, &place);
+    documents(runner, project, machine, &place);
     abi(runner, machine, &wheel);
 }
 
@@ -123,6 +124,45 @@ fn checks(runner: &mut Runner, project: &Project, machine: &Machine, place: &Pat
         .arg("python/motet")
         .current_dir(&project.root);
     runner.command("python types", &mut types, None);
+}
+
+/// The documentation of both languages: its pages, pictures and examples. Warnings are errors.
+fn documents(runner: &mut Runner, project: &Project, machine: &Machine, place: &Path) {
+    let python = place.join("bin/python");
+    let there = Command::new(&python)
+        .args([
+            "-c",
+            "import furo, matplotlib, myst_parser, pandas, sphinxcontrib.programoutput",
+        ])
+        .stderr(Stdio::null())
+        .status();
+    if !there.is_ok_and(|status| status.success()) {
+        runner.skip("python docs", "there is no sphinx; run `.ci/run` once");
+        return;
+    }
+    let site = project.target.join("site");
+    let library = machine.mpi().to_string_lossy().into_owned();
+    let library = library.split(':').next().unwrap_or_default().to_owned();
+    let sphinx = |builder: &str, out: &Path, fresh: bool| {
+        let mut sphinx = Command::new(&python);
+        sphinx.args(["-m", "sphinx", "-q", "-W", "--keep-going", "-b", builder]);
+        if fresh {
+            sphinx.arg("-E");
+        }
+        sphinx
+            .arg("-d")
+            .arg(site.join(".doctrees"))
+            .arg("docs")
+            .arg(out);
+        sphinx
+            .env("MOTET_MPI_LIB", &library)
+            .current_dir(&project.root);
+        sphinx
+    };
+    if runner.command("python docs", &mut sphinx("html", &site, true), None) {
+        let out = project.target.join("site-examples");
+        runner.command("docs examples", &mut sphinx("doctest", &out, false), None);
+    }
 }
 
 /// Makes an environment with the wheel, and with what the environment of the peers has.

@@ -1,0 +1,123 @@
+"""What estimators are given: arrays, lists and frames, as matrices of finite numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from motet._base import SKLEARN
+
+if SKLEARN:
+    from sklearn.utils.validation import _check_sample_weight, validate_data
+
+__all__ = ["checked", "enough", "square", "squares", "table", "weights", "wide"]
+
+
+def table(X: Any) -> Any:
+    """`X`, or a table of its columns where it gives them by Arrow's C stream alone."""
+    if not hasattr(X, "__arrow_c_stream__") or hasattr(X, "__array__"):
+        return X
+    try:
+        import pyarrow
+    except ImportError:
+        raise TypeError(
+            f"{type(X).__name__} gives its columns by Arrow's C stream alone: install pyarrow, "
+            "which reads it, or give an array or a frame of pandas or polars"
+        ) from None
+    return pyarrow.table(X)
+
+
+def checked(estimator: Any, X: Any, *, reset: bool) -> numpy.ndarray:
+    """`X` as a matrix of finite numbers, float32 or float64.
+
+    `reset` says that the estimator is fitted to it, else it must have the columns of the fit.
+    """
+    X = table(X)
+    if SKLEARN:
+        kinds = [numpy.float64, numpy.float32]
+        return validate_data(estimator, X, reset=reset, dtype=kinds, accept_sparse=False)
+    return _matrix(estimator, X, reset)
+
+
+def wide(X: numpy.ndarray) -> numpy.ndarray:
+    """`X` as the extension reads it: float64, row after row."""
+    return numpy.ascontiguousarray(X, dtype=numpy.float64)
+
+
+def _matrix(estimator: Any, X: Any, reset: bool) -> numpy.ndarray:
+    """As `checked`, without scikit-learn."""
+    if hasattr(X, "toarray"):
+        raise TypeError("a sparse matrix was given, and dense numbers are needed: use X.toarray()")
+    names, X = _names(X), numpy.asarray(X)
+    if numpy.iscomplexobj(X):
+        raise ValueError("Complex data not supported: give real numbers")
+    if X.dtype != numpy.float32:
+        X = X.astype(numpy.float64, copy=False)
+    if X.ndim != 2:
+        raise ValueError(f"expected a matrix, got an array with {X.ndim} dimensions")
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        raise ValueError(f"found an array of shape {X.shape}: at least one row and one column")
+    if not numpy.isfinite(X).all():
+        row, column = numpy.argwhere(~numpy.isfinite(X))[0]
+        raise ValueError(
+            f"row {row}, column {column} of X is {X[row, column]}: NaN and infinity are not allowed"
+        )
+    if reset:
+        estimator.n_features_in_ = X.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            estimator.feature_names_in_ = names
+        return X
+    if X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} columns, and there were {estimator.n_features_in_} at the fit"
+        )
+    there = getattr(estimator, "feature_names_in_", None)
+    if there is not None and names is not None and list(names) != list(there):
+        raise ValueError(f"X has columns {list(names)}, and there were {list(there)} at the fit")
+    return X
+
+
+def _names(X: Any) -> numpy.ndarray | None:
+    """The names of columns, if all are strings."""
+    names = getattr(X, "column_names", None)  # pyarrow
+    if names is None:
+        names = getattr(X, "columns", None)  # pandas, polars
+    if names is None or not all(isinstance(name, str) for name in names):
+        return None
+    return numpy.asarray(list(names), dtype=object)
+
+
+def weights(sample_weight: Any, X: numpy.ndarray) -> numpy.ndarray | None:
+    """The weights of rows, if there are any."""
+    if sample_weight is None:
+        return None
+    sample_weight = table(sample_weight)
+    if SKLEARN:
+        return _check_sample_weight(sample_weight, X, dtype=numpy.float64, ensure_non_negative=True)
+    return numpy.ascontiguousarray(sample_weight, dtype=numpy.float64)
+
+
+def enough(clusters: Any, X: numpy.ndarray) -> int:
+    """Give the number of clusters, if there are as many rows."""
+    if not isinstance(clusters, (int, numpy.integer)) or clusters < 1:
+        raise ValueError(f"n_clusters is {clusters!r}: it must be a positive whole number")
+    if len(X) < clusters:
+        raise ValueError(f"n_samples={len(X)} should be >= n_clusters={clusters}")
+    return int(clusters)
+
+
+def squares(X: numpy.ndarray) -> numpy.ndarray:
+    """Squared distances of rows, the same for a pair in both orders."""
+    pairs = numpy.zeros((len(X), len(X)))
+    for column in X.T:
+        pairs += (column[:, None] - column) ** 2
+    return pairs
+
+
+def square(X: numpy.ndarray) -> numpy.ndarray:
+    """`X` as a matrix of dissimilarities."""
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(f"a matrix of dissimilarities is square, not {X.shape[0]} by {X.shape[1]}")
+    return X

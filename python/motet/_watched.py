@@ -1,0 +1,70 @@
+"""Fits that are watched: their ranks, what hears of them, and where their time went."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from motet import _motet
+
+__all__ = ["Watched", "ranks"]
+
+
+def ranks(n_jobs: int | None) -> int:
+    """How many ranks `n_jobs` asks for; they change no bit of a result.
+
+    `None` is 1, or what `joblib.parallel_config` says; -1 all cores that the process may use. A
+    process that joblib has started has one.
+    """
+    if n_jobs is None:
+        try:
+            from joblib.parallel import get_active_backend
+        except ImportError:
+            return 1
+        n_jobs = get_active_backend()[1]
+        if n_jobs is None or "LOKY_WORKER" in os.environ:
+            return 1
+    if n_jobs == 0:
+        raise ValueError("n_jobs is 0: it must be positive, or negative to count from all cores")
+    if n_jobs < 0:
+        return max(1, _motet.cores() + 1 + n_jobs)
+    return int(n_jobs)
+
+
+class Watched:
+    """Hears of the fit of an estimator.
+
+    It calls the estimator's `callback`, shows a bar if `verbose` asks for one, and keeps the
+    profile of the run as `profile_` if `profile` does.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self._estimator, self._bar, self._done = estimator, None, 0.0
+        if estimator.verbose:
+            try:
+                from tqdm.auto import tqdm
+            except ImportError:
+                tqdm = None
+            if tqdm is not None:
+                form = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
+                self._bar = tqdm(total=1.0, desc=type(estimator).__name__, bar_format=form)
+        heard = estimator.callback is not None or self._bar is not None
+        hear = self._hear if heard else None
+        self._run = _motet.Run(ranks(estimator.n_jobs), hear, bool(estimator.profile))
+
+    def __enter__(self) -> _motet.Run:
+        return self._run
+
+    def __exit__(self, failed: Any, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+        if failed is None and self._estimator.profile:
+            self._estimator.profile_ = self._run.profile
+
+    def _hear(self, now: dict[str, Any]) -> Any:
+        if self._bar is not None:
+            self._bar.update(now["done"] - self._done)
+            self._done = now["done"]
+            self._bar.set_postfix(clusters=now["clusters"], T=f"{now['temperature']:.3g}")
+        callback = self._estimator.callback
+        return None if callback is None else callback(now)

@@ -1,0 +1,92 @@
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+from motet.cluster import DeterministicAnnealing, KMeans, PairwiseAnnealing
+from motet.hmm import GaussianHMM
+from motet.manifold import AnnealedMDS
+from motet.mixture import GaussianMixture
+
+pytest.importorskip("matplotlib").use("agg")
+
+from matplotlib import pyplot  # noqa: E402
+from matplotlib.axes import Axes  # noqa: E402
+
+from motet import plot  # noqa: E402
+
+
+@pytest.fixture
+def ax():
+    figure, ax = pyplot.subplots()
+    yield ax
+    pyplot.close(figure)
+
+
+@pytest.mark.parametrize(
+    "method", [DeterministicAnnealing(3), KMeans(3), GaussianMixture(3), PairwiseAnnealing(3)]
+)
+def test_sem_g939_clusters_are_drawn(groups, method, ax):
+    few = groups[::3]
+    method.fit(few)
+    assert plot.clusters(method, few, ax=ax) is ax
+    rows, middles = ax.collections
+    assert len(rows.get_offsets()) == 100 and len(middles.get_offsets()) == 3
+    # More columns than two are drawn by those of largest variance.
+    wide = numpy.column_stack([few, few[:, :1] * 0.1])
+    assert isinstance(plot.clusters(type(method)(3).fit(wide), wide, ax=ax), Axes)
+    line = few[:, :1]
+    assert isinstance(plot.clusters(type(method)(3).fit(line), line, ax=ax), Axes)
+    with pytest.raises(ValueError, match="100 rows"):
+        plot.clusters(method, groups)
+    with pytest.raises(ValueError, match="fit it first"):
+        plot.clusters(type(method)(3), few)
+
+
+def test_sem_g939_clusters_of_pairs_are_drawn_at_their_places(groups, ax):
+    few = groups[::6]
+    distances = numpy.sqrt(((few[:, None] - few) ** 2).sum(axis=2))
+    found = PairwiseAnnealing(3, metric="precomputed").fit(distances)
+    places = AnnealedMDS(metric="precomputed").fit_transform(distances)
+    assert len(plot.clusters(found, places, ax=ax).collections[1].get_offsets()) == 3
+
+
+@pytest.mark.parametrize(
+    ("method", "label"),
+    [
+        (DeterministicAnnealing(3), "clusters"),
+        (PairwiseAnnealing(3), "clusters"),
+        (AnnealedMDS(), "stress"),
+        (GaussianMixture(3), "ln p"),
+        (GaussianHMM(3), "ln p"),
+    ],
+)
+def test_sem_g939_traces_are_drawn(groups, method, label, ax):
+    method.fit(groups[::6])
+    assert plot.trace(method, ax=ax).get_ylabel() == label
+    assert len(ax.lines) == 1
+    with pytest.raises(ValueError, match="no trace_"):
+        plot.trace(KMeans(3).fit(groups), ax=ax)
+
+
+def test_sem_g939_profiles_are_drawn(groups, ax):
+    method = DeterministicAnnealing(3, n_jobs=2, profile=True).fit(numpy.tile(groups, (20, 1)))
+    assert plot.profile(method, ax=ax) is ax
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "computing",
+        "messaging",
+        "waiting",
+    ]
+    assert len(ax.patches) == 6
+    assert plot.profile(method.profile_, ax=ax) is ax
+    with pytest.raises(ValueError, match="profile=True"):
+        plot.profile(KMeans(3).fit(groups), ax=ax)
+
+
+def test_sem_g939_axes_are_made_where_none_are_given(groups):
+    figure = plot.clusters(KMeans(3).fit(groups), groups).figure
+    pyplot.close(figure)
+    # Nobody pays for matplotlib who draws nothing.
+    said = "import sys, motet.plot; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", said], check=True)
