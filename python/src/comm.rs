@@ -1,6 +1,6 @@
 //! A rank's communicator: objects go as bytes, numbers as they lie in memory.
 
-use crate::own::{OWN, wait};
+use crate::own::{Member, OWN, wait};
 use motet::comm::{Source, TagMatch};
 use motet::{CommError, Communicator};
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -194,7 +194,7 @@ impl Comm {
     fn made<F>(
         &self,
         py: Python<'_>,
-        make: impl FnOnce(Rc<Communicator>) -> F + Send,
+        make: impl FnOnce(Rc<Member>) -> F + Send,
     ) -> PyResult<Option<Comm>>
     where
         F: Future<Output = Result<Option<Communicator>, CommError>>,
@@ -207,8 +207,7 @@ impl Comm {
             let (rank, size) = (made.rank(), made.size());
             let place = OWN.with_borrow_mut(|own| {
                 let own = own.as_mut()?;
-                own.communicators.push(Rc::new(made));
-                Some(own.communicators.len() - 1)
+                Some(own.keep(Member::Ranks(Rc::new(made))))
             });
             Ok(place.map(|place| Comm { place, rank, size }))
         })

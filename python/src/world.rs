@@ -8,7 +8,7 @@
 
 use crate::comm::Comm;
 use crate::errors::MotetError;
-use crate::own::{OWN, Own, Run};
+use crate::own::{Member, OWN, Own, Run};
 use motet::{BlockingError, Communicator, Current, Port, RunError, wait_blocking_for};
 use motet_sync::atomic::Ordering;
 use motet_sync::{Arc, Mutex, thread};
@@ -140,11 +140,7 @@ struct Call {
 /// One rank: calls the function, on the thread that polls this.
 fn one(comm: Communicator, run: &Arc<Run>, call: &Call) -> Result<Py<PyAny>, String> {
     let (rank, size) = (comm.rank(), comm.size());
-    let communicators = vec![Rc::new(comm)];
-    let own = Own {
-        run: Arc::clone(run),
-        communicators,
-    };
+    let own = Own::new(Arc::clone(run), Member::Ranks(Rc::new(comm)));
     let before = OWN.replace(Some(own));
     let result = Python::attach(|py| -> PyResult<Py<PyAny>> {
         let place = 0;

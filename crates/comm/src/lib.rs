@@ -109,6 +109,7 @@ pub use group::Group;
 pub use plain::Plain;
 pub use point_to_point::{Message, PersistentRecv, PersistentSend, Probe};
 pub use request::{Request, Requests};
+pub use run::Entered;
 pub use topology::{Cartesian, Line, Neighbourhood, Ring, dims_create};
 pub use transport::{Gone, Header, Transport, TransportError};
 pub use value::{Local, Value};

@@ -2,12 +2,13 @@
 
 use crate::fabric::Later;
 use crate::profile::ProfileClock;
-use crate::run::{Ended, On, ThreadsConfig, Way, run_solo, run_threads};
+use crate::run::{Ended, Entered, On, ThreadsConfig, Way, run_solo, run_threads};
 use crate::transport::Transport;
 use crate::watch::Runs;
 use crate::{Communicator, Profile, RunError, Unmatched, Watch};
 use motet_sync::{Mutex, thread};
 use std::fmt;
+use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -309,46 +310,94 @@ impl World {
         &self,
         body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
     ) -> Result<Outcome<R>, RunError<E>> {
-        match &self.place {
+        match self.place {
             Place::Solo => run_solo(self.clock(), body).map(Outcome::new),
-            Place::Threads {
-                ranks,
-                workers,
-                pin,
-                patience,
-                over,
-            } => {
-                let (ranks, cores) = (*ranks, thread::cores());
-                let workers = workers.unwrap_or(cores).min(ranks);
-                // Processes of one machine would be bound to the same cores.
-                let alone = !matches!(over, Over::Processes(_));
-                let pin = pin.unwrap_or(alone && workers == cores);
-                let mut run = None;
-                let on = match over {
-                    Over::Memory => On::Threads,
-                    Over::Ports => On::Ports,
-                    Over::Processes(processes) => {
-                        let run = run.insert(processes.runs.lock());
-                        **run = run.wrapping_add(1);
-                        On::Processes(Way {
-                            transport: Arc::clone(&processes.transport),
-                            run: **run,
-                            later: Arc::clone(&processes.later),
-                            patience: *patience,
-                        })
-                    }
-                };
-                let config = ThreadsConfig {
-                    ranks,
-                    workers,
-                    pin,
-                    on,
-                    runs: Arc::clone(&self.runs),
-                    profile: self.clock(),
-                };
-                run_threads(config, body).map(Outcome::new)
-            }
+            Place::Threads { .. } => self
+                .with_config(|config| run_threads(config, body))
+                .map(Outcome::new),
         }
+    }
+
+    /// Makes the calling thread the one rank of this process, until [`Entered::finish`]: for programs that are not a
+    /// function of their communicator, such as a script that calls MPI wherever it likes.
+    ///
+    /// The rank waits by [`block_on`](motet_sync::block_on) or another executor on its thread. So the run does not
+    /// see that all ranks wait for each other, and never ends with [`RunError::Stuck`]. Over several processes all
+    /// of them run or enter the world as often as the others.
+    ///
+    /// # Errors
+    /// [`RunError::Start`] when the world has several ranks in this process; as [`World::run`] when the run cannot
+    /// begin.
+    ///
+    /// ```
+    /// use motet_comm::World;
+    /// use motet_sync::block_on;
+    ///
+    /// let mut here = World::solo().enter()?;
+    /// let sum = block_on(here.communicator().allreduce(2, |a, b| a + b));
+    /// assert_eq!(sum, Ok(2));
+    /// here.finish(Ok(()))?;
+    /// # Ok::<(), motet_comm::RunError<String>>(())
+    /// ```
+    pub fn enter(&self) -> Result<Entered, RunError<String>> {
+        let ranks = self.size();
+        if ranks != 1 {
+            let problem = format!(
+                "one thread cannot be the {ranks} ranks of this process; give each process one rank, or use World::run"
+            );
+            return Err(RunError::Start(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                problem,
+            )));
+        }
+        if matches!(self.place, Place::Solo) {
+            return Ok(Entered::alone());
+        }
+        let world = self.clone();
+        Entered::begin(move |body| world.with_config(body))
+    }
+
+    /// Calls `run` with how the ranks of a world on threads are to be; over several processes while no other run goes
+    /// on.
+    fn with_config<T>(&self, run: impl FnOnce(ThreadsConfig) -> T) -> T {
+        let Place::Threads {
+            ranks,
+            workers,
+            pin,
+            patience,
+            over,
+        } = &self.place
+        else {
+            unreachable!("a world of one rank is run by itself")
+        };
+        let (ranks, cores) = (*ranks, thread::cores());
+        let workers = workers.unwrap_or(cores).min(ranks);
+        // Processes of one machine would be bound to the same cores.
+        let alone = !matches!(over, Over::Processes(_));
+        let pin = pin.unwrap_or(alone && workers == cores);
+        let mut guard = None;
+        let on = match over {
+            Over::Memory => On::Threads,
+            Over::Ports => On::Ports,
+            Over::Processes(processes) => {
+                let number = guard.insert(processes.runs.lock());
+                **number = number.wrapping_add(1);
+                On::Processes(Way {
+                    transport: Arc::clone(&processes.transport),
+                    run: **number,
+                    later: Arc::clone(&processes.later),
+                    patience: *patience,
+                })
+            }
+        };
+        run(ThreadsConfig {
+            ranks,
+            workers,
+            pin,
+            on,
+            runs: Arc::clone(&self.runs),
+            profile: self.clock(),
+        })
     }
 }
 
