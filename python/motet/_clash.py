@@ -62,13 +62,14 @@ class _Guard:
         if name != _REAL:
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-        if spec is None or not isinstance(spec.loader, importlib.machinery.ExtensionFileLoader):
+        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            # A file of Python opens no library: it stands for this module.
             return None
         raise ImportError(
             f"motet has started MPI in this process, and mpi4py would start another library: "
             f"{_INSTEAD}",
             name=name,
-            path=spec.origin,
+            path=None if spec is None else spec.origin,
         )
 
 

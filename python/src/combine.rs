@@ -1,6 +1,6 @@
 //! How the operators of MPI combine numbers, given as the bytes that they have in memory.
 
-use crate::started::Raised;
+use crate::given::Raised;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -9,7 +9,7 @@
 //!
 //! ```text
 //!  motet/cluster.py, mixture.py, hmm.py ─► fit.rs (a run that is watched) ─► motet::mining
-//!  motet/comm.py ───────────────────────► world.rs ─► motet::World
+//!  motet/comm.py ───────────────────────► world.rs ─► motet::World; its calls are those of motet/mpi4py
 //!  motet/mpi4py/*.py ───────────────────► mpi_comm.rs, mpi_request.rs ─► started.rs ─► own.rs
 //!        └ a script without a world ──────► mpi_world.rs ─► motet::comm::Entered
 //!  motet/ports.py ──────────────────────► ports.rs, arbiters.rs, dispatch.rs ─► handlers.rs (calls Python)
@@ -29,17 +29,20 @@ mod arbiters;
 mod cli;
 mod cluster;
 mod combine;
-mod comm;
 mod contract;
 mod dispatch;
 mod errors;
 mod fit;
+mod given;
 mod handlers;
 mod hosted;
 mod markov;
 mod mixture;
+mod mpi_collectives;
 mod mpi_comm;
+mod mpi_data;
 mod mpi_group;
+mod mpi_handle;
 mod mpi_request;
 mod mpi_world;
 mod own;
@@ -50,6 +53,7 @@ mod ports;
 mod scaling;
 mod service;
 mod started;
+mod typed;
 mod waiting;
 mod world;
 
@@ -65,8 +69,8 @@ fn _motet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<cluster::Clustering>()?;
     module.add_class::<markov::Markov>()?;
     module.add_class::<mixture::Mixture>()?;
-    module.add_class::<comm::Comm>()?;
     module.add_class::<world::World>()?;
+    module.add_class::<mpi_collectives::MpiCollectives>()?;
     module.add_class::<mpi_comm::MpiComm>()?;
     module.add_class::<mpi_group::MpiGroup>()?;
     module.add_class::<mpi_request::MpiRequest>()?;

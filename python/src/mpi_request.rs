@@ -1,7 +1,8 @@
 //! Requests of MPI: what a rank has started.
 
+use crate::given::{Given, Started};
 use crate::own::{Fault, OWN};
-use crate::started::{Given, Started, mpi_error, put_back, wait_any};
+use crate::started::{mpi_error, put_back, wait_any};
 use pyo3::prelude::*;
 
 /// A call that was started: its place in the list of the rank's thread.

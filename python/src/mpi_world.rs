@@ -2,11 +2,18 @@
 
 use crate::errors::MotetError;
 use crate::own::{Member, OWN, Own, Run};
+use motet::comm::Entered;
 use motet::{Current, CurrentConfig, RunError, World};
-use motet_sync::Arc;
 use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::{Arc, thread_local};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use std::cell::Cell;
+
+thread_local! {
+    /// A rank on its way to the same thread without the interpreter.
+    static LEAVING: Cell<Option<Entered>> = const { Cell::new(None) };
+}
 
 /// Some thread of the process has become its rank; it stays so after its end.
 static ENTERED: AtomicBool = AtomicBool::new(false);
@@ -41,7 +48,7 @@ pub(crate) fn enter(py: Python<'_>) -> PyResult<()> {
     // Relaxed: nothing else hangs on it.
     if ENTERED.swap(true, Ordering::Relaxed) {
         return Err(MotetError::new_err(
-            "another thread of this process is its rank, or was: all calls of MPI are made on that thread",
+            "another thread of this process is its rank, or was: all calls of MPI are made there",
         ));
     }
     let entered = py.detach(|| {
@@ -65,7 +72,8 @@ pub(crate) fn enter(py: Python<'_>) -> PyResult<()> {
     })
 }
 
-/// Ends the rank, well or for a reason, which ends the other processes too; waits until all have ended.
+/// Ends the rank, well or for a reason, which ends the other processes too. Waits until all have
+/// ended.
 #[pyfunction]
 #[pyo3(signature = (reason=None))]
 pub(crate) fn leave(py: Python<'_>, reason: Option<String>) -> PyResult<()> {
@@ -91,11 +99,6 @@ pub(crate) fn leave(py: Python<'_>, reason: Option<String>) -> PyResult<()> {
         Err(error) => Err(MotetError::new_err(error.to_string())),
         Ok(()) => Ok(()),
     }
-}
-
-motet_sync::thread_local! {
-    /// On its way to the same thread without the interpreter.
-    static LEAVING: std::cell::Cell<Option<motet::comm::Entered>> = const { std::cell::Cell::new(None) };
 }
 
 /// Whether this thread is a rank.

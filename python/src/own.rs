@@ -4,8 +4,9 @@
 //! list, so that Python may drop it anywhere.
 
 use crate::errors::MotetError;
-use crate::started::Started;
+use crate::given::Started;
 use motet::comm::{Cartesian, Entered, Neighbourhood};
+use motet::dispatch::eagerly;
 use motet::{CommError, Communicator};
 use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use motet_sync::{Arc, Backoff, Mutex, Parker, poll_until, thread_local};
@@ -13,13 +14,16 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::cell::RefCell;
 use std::ops::Deref;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::rc::Rc;
-use std::time::Duration;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 /// A rank that waits looks at least so often: it may be the one that takes messages in for its
 /// process.
 const NAP: Duration = Duration::from_micros(100);
+/// So long it looks and offers its core to nobody: an answer from another process takes less.
+const ALONE: Duration = Duration::from_micros(20);
 /// So long it does not sleep.
 const SPIN: Duration = Duration::from_micros(100);
 /// After so many naps it looks for signals.
@@ -101,36 +105,25 @@ pub(crate) struct Run {
     pub(crate) raised: Mutex<Option<PyErr>>,
 }
 
-/// Waits on the thread of a rank for what `call` makes of its communicator.
-pub(crate) fn wait<T, F>(
-    py: Python<'_>,
-    place: usize,
-    call: impl FnOnce(Rc<Member>) -> F + Send,
-) -> PyResult<T>
-where
-    F: Future<Output = Result<T, CommError>>,
-    T: Send,
-{
-    py.detach(|| {
-        let (comm, _) = here(place).ok_or(Fault::Elsewhere)?;
-        poll(pin!(call(comm)))
-    })
-    .map_err(PyErr::from)
-}
-
 /// Polls on the thread of a rank, which does not hold the interpreter, until the future has ended.
 pub(crate) fn poll<T>(
     mut future: Pin<&mut (impl Future<Output = Result<T, CommError>> + ?Sized)>,
 ) -> Result<T, Fault> {
     let mut backoff = Backoff::new(SPIN);
+    let begun = Instant::now();
+    // What comes soon is seen soonest by who looks; who sleeps has others look.
+    while begun.elapsed() < ALONE || backoff.go_on_beside() {
+        let mut context = Context::from_waker(Waker::noop());
+        if let Poll::Ready(outcome) = eagerly(|| future.as_mut().poll(&mut context)) {
+            return outcome.map_err(Fault::Comm);
+        }
+    }
     let mut naps = 0;
     loop {
         let sleep = |parker: &Parker| {
-            if !backoff.snooze() {
-                // Woken or not: it looks again.
-                let _ = parker.park_timeout(NAP);
-                naps += 1;
-            }
+            // Woken or not: it looks again.
+            let _ = parker.park_timeout(NAP);
+            naps += 1;
             naps < LOOK && !OWN.with_borrow(|own| own.as_ref().is_some_and(Own::is_over))
         };
         match poll_until(future.as_mut(), sleep) {

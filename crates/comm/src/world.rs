@@ -1,14 +1,14 @@
 //! Worlds: the ranks that one program runs on.
 
 use crate::fabric::Later;
+use crate::outcome::Outcome;
 use crate::profile::ProfileClock;
-use crate::run::{Ended, Entered, On, ThreadsConfig, Way, run_solo, run_threads};
+use crate::run::{Entered, On, ThreadsConfig, Way, run_solo, run_threads};
 use crate::transport::Transport;
 use crate::watch::Runs;
-use crate::{Communicator, Profile, RunError, Unmatched, Watch};
+use crate::{Communicator, RunError, Watch};
 use motet_sync::{Mutex, thread};
 use std::fmt;
-use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -36,18 +36,6 @@ pub struct World {
 enum Clock {
     Real,
     Own(fn() -> Duration),
-}
-
-/// What a run ended with.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Outcome<R> {
-    /// What each rank has returned, in rank order.
-    pub results: Vec<R>,
-    /// Messages that nobody has received: by the rank they were sent to, in the order in which they came.
-    pub unmatched: Vec<Unmatched>,
-    /// Where the time went, if the world is to be [profiled](World::profile); over several processes in process 0 only.
-    pub profile: Option<Profile>,
 }
 
 #[derive(Debug, Clone)]
@@ -310,55 +298,38 @@ impl World {
         &self,
         body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
     ) -> Result<Outcome<R>, RunError<E>> {
-        match self.place {
-            Place::Solo => run_solo(self.clock(), body).map(Outcome::new),
-            Place::Threads { .. } => self
-                .with_config(|config| run_threads(config, body))
-                .map(Outcome::new),
-        }
+        let ended = match self.place {
+            Place::Solo => run_solo(self.clock(), body),
+            Place::Threads { .. } => self.with_config(|config| run_threads(config, body)),
+        };
+        ended.map(Outcome::new)
     }
 
-    /// Makes the calling thread the one rank of this process, until [`Entered::finish`]: for programs that are not a
-    /// function of their communicator, such as a script that calls MPI wherever it likes.
+    /// Makes the calling thread the one rank of this process, until [`Entered::finish`]: for programs that are no function.
     ///
-    /// The rank waits by [`block_on`](motet_sync::block_on) or another executor on its thread. So the run does not
-    /// see that all ranks wait for each other, and never ends with [`RunError::Stuck`]. Over several processes all
-    /// of them run or enter the world as often as the others.
+    /// The rank waits by an executor of its own, so the run never ends with [`RunError::Stuck`]. Over several
+    /// processes all of them run or enter the world as often as the others.
     ///
     /// # Errors
     /// [`RunError::Start`] when the world has several ranks in this process; as [`World::run`] when the run cannot
     /// begin.
     ///
     /// ```
-    /// use motet_comm::World;
-    /// use motet_sync::block_on;
-    ///
-    /// let mut here = World::solo().enter()?;
-    /// let sum = block_on(here.communicator().allreduce(2, |a, b| a + b));
+    /// let here = motet_comm::World::solo().enter()?;
+    /// let sum = motet_sync::block_on(here.communicator().allreduce(2, |a, b| a + b));
     /// assert_eq!(sum, Ok(2));
     /// here.finish(Ok(()))?;
     /// # Ok::<(), motet_comm::RunError<String>>(())
     /// ```
     pub fn enter(&self) -> Result<Entered, RunError<String>> {
-        let ranks = self.size();
-        if ranks != 1 {
-            let problem = format!(
-                "one thread cannot be the {ranks} ranks of this process; give each process one rank, or use World::run"
-            );
-            return Err(RunError::Start(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                problem,
-            )));
+        let (ranks, world) = (self.size(), self.clone());
+        match self.place {
+            Place::Solo => Ok(Entered::alone()),
+            Place::Threads { .. } => Entered::begin(ranks, move |b| world.with_config(b)),
         }
-        if matches!(self.place, Place::Solo) {
-            return Ok(Entered::alone());
-        }
-        let world = self.clone();
-        Entered::begin(move |body| world.with_config(body))
     }
 
-    /// Calls `run` with how the ranks of a world on threads are to be; over several processes while no other run goes
-    /// on.
+    /// Calls `run` with how ranks on threads are to be; over several processes while no other run goes on.
     fn with_config<T>(&self, run: impl FnOnce(ThreadsConfig) -> T) -> T {
         let Place::Threads {
             ranks,
@@ -373,8 +344,7 @@ impl World {
         let (ranks, cores) = (*ranks, thread::cores());
         let workers = workers.unwrap_or(cores).min(ranks);
         // Processes of one machine would be bound to the same cores.
-        let alone = !matches!(over, Over::Processes(_));
-        let pin = pin.unwrap_or(alone && workers == cores);
+        let pin = pin.unwrap_or(workers == cores && !matches!(over, Over::Processes(_)));
         let mut guard = None;
         let on = match over {
             Over::Memory => On::Threads,
@@ -426,20 +396,5 @@ impl fmt::Debug for Processes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (process, processes) = (self.transport.process(), self.transport.processes());
         write!(f, "Processes({process} of {processes})")
-    }
-}
-
-impl<R> Outcome<R> {
-    fn new(ended: Ended<R>) -> Self {
-        let Ended {
-            results,
-            unmatched,
-            profile,
-        } = ended;
-        Outcome {
-            results,
-            unmatched,
-            profile,
-        }
     }
 }

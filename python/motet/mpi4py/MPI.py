@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from motet.mpi4py import (
-    _comm,
     _constants,
     _environment,
     _errhandlers,
@@ -22,17 +21,7 @@ from motet.mpi4py import (
     _status,
     _topology,
 )
-from motet.mpi4py._comm import (
-    COMM_NULL,
-    COMM_SELF,
-    COMM_WORLD,
-    Comm,
-    Intercomm,
-    Intracomm,
-    _comm_lock,
-    _comm_lock_table,
-    _commctx_intra,
-)
+from motet.mpi4py._comm import COMM_NULL, Comm
 from motet.mpi4py._constants import *  # noqa: F403
 from motet.mpi4py._datatypes import DATATYPE_NULL, Datatype
 from motet.mpi4py._environment import *  # noqa: F403
@@ -58,6 +47,15 @@ from motet.mpi4py._errors import (
 )
 from motet.mpi4py._groups import GROUP_EMPTY, GROUP_NULL, Group
 from motet.mpi4py._info import INFO_ENV, INFO_NULL, Info
+from motet.mpi4py._intracomm import (
+    COMM_SELF,
+    COMM_WORLD,
+    Intercomm,
+    Intracomm,
+    _comm_lock,
+    _comm_lock_table,
+    _commctx_intra,
+)
 from motet.mpi4py._lacking import (
     FILE_NULL,
     SESSION_NULL,

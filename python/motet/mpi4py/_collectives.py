@@ -1,7 +1,7 @@
 """Collectives of buffers. Each is carried out at once, started, or described to be started later.
 
 A collective is one function: it cuts what is sent out of the buffers, calls Rust, and says how what
-comes is put into the buffers. `_forms` makes its three calls of it.
+comes is put into the buffers. `forms` makes its three calls of it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,16 @@ from collections.abc import Callable, Sequence
 from operator import index
 from typing import Any
 
+from numpy import ndarray
+
+from motet.mpi4py._calls import Call
 from motet.mpi4py._errors import fail
 from motet.mpi4py._memory import IN_PLACE
 from motet.mpi4py._messages import NOTHING, simple, vector, vector_w
 from motet.mpi4py._objects import check_root
-from motet.mpi4py._ops import SUM, Op
+from motet.mpi4py._ops import MAX, MIN, PROD, SUM, Op
 from motet.mpi4py._parts import Part
-from motet.mpi4py._requests import Call, Prequest, Request
+from motet.mpi4py._requests import Prequest, Request
 
 # What a collective function gives: what calls Rust, given whether to start; what uses the outcome.
 Plan = tuple[Callable[[bool], Any], "Callable[[Any], None] | None"]
@@ -28,7 +31,7 @@ def _is_in_place(buf: Any) -> bool:
     return buf is None or buf is IN_PLACE
 
 
-def _forms(plan: Callable[..., Plan], said: str) -> tuple[Any, Any, Any]:
+def forms(plan: Callable[..., Plan], said: str) -> tuple[Any, Any, Any]:
     """Make the calls that carry a collective out, start it, and describe it."""
     signature = inspect.signature(plan, eval_str=False)
 
@@ -79,7 +82,7 @@ def _blocks(parts: Sequence[Part]) -> Callable[[Any], None]:
     return use
 
 
-def _cut(msg: Any, size: int) -> list[Part]:
+def cut(msg: Any, size: int) -> list[Part]:
     """Give equal parts, one for each rank."""
     first = simple(msg, size)
     return [first.block(number) for number in range(size)]
@@ -105,7 +108,7 @@ def _gathering(self: Any, sendbuf: Any, recvbuf: Any, root: int, cut: Any) -> Pl
 
 
 def _gather(self: Any, sendbuf: Any, recvbuf: Any, root: int = 0) -> Plan:
-    return _gathering(self, sendbuf, recvbuf, root, _cut)
+    return _gathering(self, sendbuf, recvbuf, root, cut)
 
 
 def _gatherv(self: Any, sendbuf: Any, recvbuf: Any, root: int = 0) -> Plan:
@@ -122,7 +125,7 @@ def _scattering(self: Any, sendbuf: Any, recvbuf: Any, root: int, cut: Any) -> P
 
 
 def _scatter(self: Any, sendbuf: Any, recvbuf: Any, root: int = 0) -> Plan:
-    return _scattering(self, sendbuf, recvbuf, root, _cut)
+    return _scattering(self, sendbuf, recvbuf, root, cut)
 
 
 def _scatterv(self: Any, sendbuf: Any, recvbuf: Any, root: int = 0) -> Plan:
@@ -137,7 +140,7 @@ def _allgathering(self: Any, sendbuf: Any, recvbuf: Any, cut: Any) -> Plan:
 
 
 def _allgather(self: Any, sendbuf: Any, recvbuf: Any) -> Plan:
-    return _allgathering(self, sendbuf, recvbuf, _cut)
+    return _allgathering(self, sendbuf, recvbuf, cut)
 
 
 def _allgatherv(self: Any, sendbuf: Any, recvbuf: Any) -> Plan:
@@ -157,7 +160,7 @@ def _exchanging(self: Any, sendbuf: Any, recvbuf: Any, cut: Any) -> Plan:
 
 
 def _alltoall(self: Any, sendbuf: Any, recvbuf: Any) -> Plan:
-    return _exchanging(self, sendbuf, recvbuf, _cut)
+    return _exchanging(self, sendbuf, recvbuf, cut)
 
 
 def _alltoallv(self: Any, sendbuf: Any, recvbuf: Any) -> Plan:
@@ -277,54 +280,8 @@ def _reduce_scatter(
     return _scattered(self, part, counts, room, op)
 
 
-# Neighbours.
-
-
-def _neighbours(self: Any) -> tuple[list[Any], list[Any]]:
-    return self._h.neighbours()
-
-
-def _neighbour_exchange(handle: Any, sent: list[Part], parts: list[Part]) -> Plan:
-    def call(start: bool) -> Any:
-        return handle.neighbour_alltoall([part.pack() for part in sent], start)
-
-    def use(given: Any) -> None:
-        for part, data in zip(parts, given, strict=True):
-            # Beyond the end of a grid there is nobody, and the room stays as it is.
-            if data is not None:
-                part.unpack(data)
-
-    return call, use
-
-
-def _neighbour_allgather(self: Any, sendbuf: Any, recvbuf: Any) -> Plan:
-    sources, destinations = _neighbours(self)
-    sent = [simple(sendbuf)] * len(destinations)
-    return _neighbour_exchange(self._h, sent, _cut(recvbuf, len(sources)))
-
-
-def _neighbour_allgatherv(self: Any, sendbuf: Any, recvbuf: Any) -> Plan:
-    sources, destinations = _neighbours(self)
-    sent = [simple(sendbuf)] * len(destinations)
-    return _neighbour_exchange(self._h, sent, vector(recvbuf, len(sources)))
-
-
-def _neighbour_alltoalling(self: Any, sendbuf: Any, recvbuf: Any, cut: Any) -> Plan:
-    sources, destinations = _neighbours(self)
-    sent, parts = cut(sendbuf, len(destinations)), cut(recvbuf, len(sources))
-    return _neighbour_exchange(self._h, sent, parts)
-
-
-def _neighbour_alltoall(self: Any, sendbuf: Any, recvbuf: Any) -> Plan:
-    return _neighbour_alltoalling(self, sendbuf, recvbuf, _cut)
-
-
-def _neighbour_alltoallv(self: Any, sendbuf: Any, recvbuf: Any) -> Plan:
-    return _neighbour_alltoalling(self, sendbuf, recvbuf, vector)
-
-
-def _neighbour_alltoallw(self: Any, sendbuf: Any, recvbuf: Any) -> Plan:
-    return _neighbour_alltoalling(self, sendbuf, recvbuf, vector_w)
+# The operators that Rust knows for arrays where they are.
+_USUAL = {SUM: "sum", PROD: "prod", MAX: "max", MIN: "min"}
 
 
 class Collectives:
@@ -332,64 +289,51 @@ class Collectives:
 
     _h: Any
 
-    Barrier, Ibarrier, Barrier_init = _forms(_barrier, "wait for all ranks.")
-    Bcast, Ibcast, Bcast_init = _forms(_bcast, "fill the buffers of all ranks with that of `root`.")
-    Gather, Igather, Gather_init = _forms(_gather, "give `root` the items of all ranks.")
-    Gatherv, Igatherv, Gatherv_init = _forms(
+    Barrier, Ibarrier, Barrier_init = forms(_barrier, "wait for all ranks.")
+    Bcast, Ibcast, Bcast_init = forms(_bcast, "fill the buffers of all ranks with that of `root`.")
+    Gather, Igather, Gather_init = forms(_gather, "give `root` the items of all ranks.")
+    Gatherv, Igatherv, Gatherv_init = forms(
         _gatherv, "give `root` the items of all ranks, of different lengths."
     )
-    Scatter, Iscatter, Scatter_init = _forms(_scatter, "give each rank its items of `root`'s.")
-    Scatterv, Iscatterv, Scatterv_init = _forms(
+    Scatter, Iscatter, Scatter_init = forms(_scatter, "give each rank its items of `root`'s.")
+    Scatterv, Iscatterv, Scatterv_init = forms(
         _scatterv, "give each rank its items of `root`'s, of different lengths."
     )
-    Allgather, Iallgather, Allgather_init = _forms(
+    Allgather, Iallgather, Allgather_init = forms(
         _allgather, "give every rank the items of all."
     )
-    Allgatherv, Iallgatherv, Allgatherv_init = _forms(
+    Allgatherv, Iallgatherv, Allgatherv_init = forms(
         _allgatherv, "give every rank the items of all, of different lengths."
     )
-    Alltoall, Ialltoall, Alltoall_init = _forms(_alltoall, "give each rank items of each.")
-    Alltoallv, Ialltoallv, Alltoallv_init = _forms(
+    Alltoall, Ialltoall, Alltoall_init = forms(_alltoall, "give each rank items of each.")
+    Alltoallv, Ialltoallv, Alltoallv_init = forms(
         _alltoallv, "give each rank items of each, of different lengths."
     )
-    Alltoallw, Ialltoallw, Alltoallw_init = _forms(
+    Alltoallw, Ialltoallw, Alltoallw_init = forms(
         _alltoallw, "give each rank items of each, of different datatypes."
     )
-    Reduce, Ireduce, Reduce_init = _forms(
+    Reduce, Ireduce, Reduce_init = forms(
         _reduce, "combine the items of all ranks, place by place, on `root`."
     )
-    Allreduce, Iallreduce, Allreduce_init = _forms(
+    _allreduce, Iallreduce, Allreduce_init = forms(
         _allreduce, "combine the items of all ranks, place by place, on every rank."
     )
-    Reduce_scatter_block, Ireduce_scatter_block, Reduce_scatter_block_init = _forms(
+
+    def Allreduce(self, sendbuf: Any, recvbuf: Any, op: Op = SUM) -> None:
+        """Combine the items of all ranks, place by place, on every rank."""
+        # Arrays of the usual numbers are used where they are. It is the same call of Rust.
+        usual = type(sendbuf) is ndarray and type(recvbuf) is ndarray
+        name = _USUAL.get(op) if usual else None
+        if name is None or not self._h.allreduce_array(sendbuf, recvbuf, name):
+            self._allreduce(sendbuf, recvbuf, op)
+
+    Reduce_scatter_block, Ireduce_scatter_block, Reduce_scatter_block_init = forms(
         _reduce_scatter_block, "combine the items of all ranks, and give each rank a part."
     )
-    Reduce_scatter, Ireduce_scatter, Reduce_scatter_init = _forms(
+    Reduce_scatter, Ireduce_scatter, Reduce_scatter_init = forms(
         _reduce_scatter, "combine the items of all ranks, and give each rank its part."
     )
-    Scan, Iscan, Scan_init = _forms(_scan, "combine the items of the ranks up to this one.")
-    Exscan, Iexscan, Exscan_init = _forms(
+    Scan, Iscan, Scan_init = forms(_scan, "combine the items of the ranks up to this one.")
+    Exscan, Iexscan, Exscan_init = forms(
         _exscan, "combine the items of the ranks before this one."
-    )
-
-
-class NeighbourCollectives:
-    """The collectives of a topology for buffers."""
-
-    _h: Any
-
-    Neighbor_allgather, Ineighbor_allgather, Neighbor_allgather_init = _forms(
-        _neighbour_allgather, "give each neighbour the same items."
-    )
-    Neighbor_allgatherv, Ineighbor_allgatherv, Neighbor_allgatherv_init = _forms(
-        _neighbour_allgatherv, "give each neighbour the same items, of different lengths."
-    )
-    Neighbor_alltoall, Ineighbor_alltoall, Neighbor_alltoall_init = _forms(
-        _neighbour_alltoall, "give each neighbour items of its own."
-    )
-    Neighbor_alltoallv, Ineighbor_alltoallv, Neighbor_alltoallv_init = _forms(
-        _neighbour_alltoallv, "give each neighbour items of its own, of different lengths."
-    )
-    Neighbor_alltoallw, Ineighbor_alltoallw, Neighbor_alltoallw_init = _forms(
-        _neighbour_alltoallw, "give each neighbour items of its own, of different datatypes."
     )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-from collections.abc import Hashable, Sequence
 from typing import Any, NoReturn
 
 from motet import _motet
@@ -22,7 +20,8 @@ from motet.mpi4py._objects import Objects
 from motet.mpi4py._point_to_point import PointToPoint
 from motet.mpi4py._requests import Request, ended
 
-_KINDS: dict[str, type[Comm]] = {}
+# Of which class communicators of a kind are.
+KINDS: dict[str, type[Comm]] = {}
 
 
 class Comm(PointToPoint, Objects, Collectives, Attributes):
@@ -81,7 +80,7 @@ class Comm(PointToPoint, Objects, Collectives, Attributes):
         return f"<{type(self).__name__} {'null' if self._ranks is None else self._ranks.name}>"
 
     def __reduce__(self) -> Any:
-        for name, comm in _PREDEFINED.items():
+        for name, comm in PREDEFINED.items():
             if self._ranks is comm._ranks:
                 return name if self is comm else (type(self), (comm,))
         raise ValueError("a communicator is not pickled")
@@ -198,7 +197,7 @@ class Comm(PointToPoint, Objects, Collectives, Attributes):
         if constants.UNDEFINED in places:
             fail("ERR_GROUP", "a rank of the group is not in the communicator")
         made = self._made(self._h.create(places))
-        return COMM_NULL if made is None else Intracomm._of(made)
+        return COMM_NULL if made is None else KINDS["intra"]._of(made)
 
     def Split(self, color: int = 0, key: int = 0) -> Any:
         """Make a communicator of the ranks with the same color, in the order of their keys.
@@ -208,7 +207,7 @@ class Comm(PointToPoint, Objects, Collectives, Attributes):
         if color < 0 and color != constants.UNDEFINED:
             fail("ERR_ARG", f"color is {color}: it is not negative, or UNDEFINED")
         made = self._made(self._h.split(None if color == constants.UNDEFINED else color, key))
-        return COMM_NULL if made is None else Intracomm._of(made)
+        return COMM_NULL if made is None else KINDS["intra"]._of(made)
 
     def Split_type(self, split_type: int, key: int = 0, info: Info = INFO_NULL) -> Any:
         """Make a communicator of the ranks on this machine."""
@@ -303,7 +302,7 @@ class Comm(PointToPoint, Objects, Collectives, Attributes):
     def fromint(cls, arg: int) -> Any:
         """Give the communicator with a number."""
         ranks = _handles.of_number(arg)
-        return Comm() if ranks is None else _KINDS[ranks.kind]._of(ranks)
+        return Comm() if ranks is None else KINDS[ranks.kind]._of(ranks)
 
     f2py = fromhandle = fromint
 
@@ -318,203 +317,5 @@ class Comm(PointToPoint, Objects, Collectives, Attributes):
         raise lacks("communicators between programs", "use motet.service or a mesh topic")
 
 
-class Intracomm(Comm):
-    """A communicator of one group of ranks."""
-
-    _of_kinds: tuple[str, ...] = ("intra", "cart", "graph", "dist")
-
-    def Create_group(self, group: Group, tag: int = 0) -> NoReturn:
-        """Not there."""
-        raise lacks(
-            "communicator that only its own ranks make", "all ranks of this one call Create"
-        )
-
-    @classmethod
-    def Create_from_group(cls, *_: Any, **__: Any) -> NoReturn:
-        """Not there."""
-        raise lacks("communicator without a parent", "use Create of COMM_WORLD")
-
-    def Create_intercomm(self, *_: Any, **__: Any) -> NoReturn:
-        """Not there."""
-        raise lacks("intercommunicators", "Split a communicator that holds both groups")
-
-    def Spawn(self, *_: Any, **__: Any) -> NoReturn:
-        """Not there."""
-        raise lacks("processes started by a program", "start them by `motet run -m`")
-
-    Spawn_multiple = Accept = Connect = Spawn
-
-    def Create_cart(
-        self, dims: Sequence[int], periods: Any = None, reorder: bool = False
-    ) -> Any:
-        """Make a grid of ranks; `COMM_NULL` for the ranks beyond it. Ranks keep their numbers."""
-        handle = self._h.cartesian(*_grid(dims, periods))
-        made = self._made(handle, "cart")
-        return COMM_NULL if made is None else _KINDS["cart"]._of(made)
-
-    def Create_graph(
-        self, index: Sequence[int], edges: Sequence[int], reorder: bool = False
-    ) -> Any:
-        """Make a graph of ranks, which every rank gives as a whole."""
-        index, edges = list(index), list(edges)
-        # The first entry may be the 0 before the first rank.
-        ends = index[1:] if index and index[0] == 0 and len(index) > 1 else index
-        size, rank = self.Get_size(), self.Get_rank()
-        if len(ends) > size:
-            fail("ERR_ARG", f"a graph of {len(ends)} ranks does not fit {size}")
-        if (ends[-1] if ends else 0) != len(edges):
-            fail("ERR_ARG", f"the index ends at {ends[-1:]}: there are {len(edges)} edges")
-        neighbours = _of_rank(ends, edges, rank) if rank < len(ends) else []
-        # An edge is of the rank that names it; who is named hears nothing of it.
-        sources = [r for r in range(len(ends)) for e in _of_rank(ends, edges, r) if e == rank]
-        if sorted(sources) == sorted(neighbours):
-            sources = neighbours
-        own = self.Split(0 if rank < len(ends) else constants.UNDEFINED)
-        if not own:
-            return COMM_NULL
-        made = self._made(own._h.graph(sources, neighbours), "graph", (ends, edges))
-        own.Free()
-        assert made is not None
-        return _KINDS["graph"]._of(made)
-
-    def Create_dist_graph_adjacent(
-        self,
-        sources: Sequence[int] | None,
-        destinations: Sequence[int] | None,
-        sourceweights: Any = None,
-        destweights: Any = None,
-        info: Info = INFO_NULL,
-        reorder: bool = False,
-    ) -> Any:
-        """Make a graph of ranks, of which each names its own neighbours."""
-        heard, told = list(sources or []), list(destinations or [])
-        weights = _weights(sourceweights, len(heard)), _weights(destweights, len(told))
-        return self._dist_graph(heard, told, weights)
-
-    def Create_dist_graph(
-        self,
-        sources: Sequence[int],
-        degrees: Sequence[int],
-        destinations: Sequence[int],
-        weights: Any = None,
-        info: Info = INFO_NULL,
-        reorder: bool = False,
-    ) -> Any:
-        """Make a graph of ranks, of which any rank may name edges."""
-        degrees = [degrees] * len(sources) if isinstance(degrees, int) else list(degrees)
-        if len(degrees) != len(sources):
-            raise ValueError(f"{len(degrees)} degrees do not fit {len(sources)} sources")
-        begins = [rank for rank, n in zip(sources, degrees, strict=True) for _ in range(n)]
-        if len(begins) != len(destinations):
-            raise ValueError(f"{len(destinations)} destinations do not fit degrees {degrees}")
-        named = _weights(weights, len(begins))
-        edges = [
-            (begin, end, named[n] if named else None)
-            for n, (begin, end) in enumerate(zip(begins, destinations, strict=True))
-        ]
-        rank, given = self.Get_rank(), self.allgather((edges, named is not None))
-        every = [edge for part, _ in given for edge in part]
-        weighted = any(has for _, has in given)
-        heard = [edge for edge in every if edge[1] == rank]
-        told = [edge for edge in every if edge[0] == rank]
-        both = (
-            ([edge[2] for edge in heard], [edge[2] for edge in told]) if weighted else (None, None)
-        )
-        return self._dist_graph([edge[0] for edge in heard], [edge[1] for edge in told], both)
-
-    def _dist_graph(self, heard: list[int], told: list[int], weights: Any) -> Any:
-        for rank in (*heard, *told):
-            if not 0 <= rank < self.Get_size():
-                fail("ERR_RANK", f"there is no rank {rank}")
-        made = self._made(self._h.graph(heard, told), "dist", (heard, told, weights))
-        assert made is not None
-        return _KINDS["dist"]._of(made)
-
-    def Cart_map(self, dims: Sequence[int], periods: Any = None) -> int:
-        """Give the rank that this one would have in a grid: the same."""
-        size = 1
-        for length in _grid(dims, periods)[0]:
-            size *= length
-        rank = self.Get_rank()
-        return rank if rank < size else constants.UNDEFINED
-
-    def Graph_map(self, index: Sequence[int], edges: Sequence[int]) -> int:
-        """Give the rank that this one would have in a graph: the same."""
-        ranks = len(index) - (len(index) > 1 and index[0] == 0)
-        rank = self.Get_rank()
-        return rank if rank < ranks else constants.UNDEFINED
-
-
-def _grid(dims: Any, periods: Any) -> tuple[list[int], list[bool]]:
-    lengths = [dims] if isinstance(dims, int) else [int(length) for length in dims]
-    if any(length < 0 for length in lengths):
-        fail("ERR_DIMS", f"dims are {lengths}")
-    if periods is None:
-        periods = False
-    rings = [periods] * len(lengths) if isinstance(periods, (bool, int)) else list(periods)
-    if len(rings) != len(lengths):
-        raise ValueError(f"{len(rings)} periods do not fit {len(lengths)} dims")
-    return lengths, [bool(ring) for ring in rings]
-
-
-def _of_rank(ends: Sequence[int], edges: Sequence[int], rank: int) -> list[int]:
-    return list(edges[(ends[rank - 1] if rank else 0) : ends[rank]])
-
-
-def _weights(weights: Any, count: int) -> list[int] | None:
-    """Give the weights of edges; `None` when there are none."""
-    if weights is None or weights == constants.UNWEIGHTED:
-        return None
-    if isinstance(weights, int):
-        if weights != constants.WEIGHTS_EMPTY or count:
-            raise ValueError(f"WEIGHTS_EMPTY is given for {count} edges")
-        return []
-    listed = list(weights)
-    if len(listed) != count:
-        raise ValueError(f"{len(listed)} weights do not fit {count} edges")
-    return listed
-
-
-class Intercomm(Comm):
-    """A communicator of two groups: motet has none."""
-
-    _of_kinds: tuple[str, ...] = ("inter",)
-
-    @classmethod
-    def Create_from_groups(cls, *_: Any, **__: Any) -> NoReturn:
-        """Not there."""
-        raise lacks("intercommunicators", "Split a communicator that holds both groups")
-
-
 COMM_NULL = Comm()
-COMM_WORLD: Intracomm = Intracomm._of(_handles.WORLD)
-COMM_SELF: Intracomm = Intracomm._of(_handles.SELF)
-_PREDEFINED = {"COMM_NULL": COMM_NULL, "COMM_WORLD": COMM_WORLD, "COMM_SELF": COMM_SELF}
-_KINDS["intra"], _KINDS["inter"] = Intracomm, Intercomm
-
-
-def kind(name: str, of: type[Comm]) -> None:
-    """Say of which class communicators of a kind are."""
-    _KINDS[name] = of
-
-
-# What libraries of mpi4py use.
-
-
-def _comm_lock(comm: Comm, key: Hashable = None) -> threading.Lock:
-    """Give a lock of a communicator."""
-    return comm._valid().locks.setdefault(key, threading.Lock())
-
-
-def _comm_lock_table(comm: Comm) -> dict[Hashable, threading.Lock]:
-    """Give the locks of a communicator."""
-    return comm._valid().locks
-
-
-def _commctx_intra(comm: Comm) -> tuple[Comm, int]:
-    """Give a communicator of the same ranks for messages of a library, and a tag."""
-    own = comm._valid()
-    if own.beside is None:
-        own.beside = Intracomm._of(own).Dup() if own.kind == "intra" else Intracomm(comm).Split()
-    tag, own.tag = own.tag, own.tag + 1
-    return own.beside, tag
+PREDEFINED: dict[str, Comm] = {"COMM_NULL": COMM_NULL}

@@ -87,7 +87,7 @@ _texts: dict[int, str] = {}
 _next = len(_CLASSES)
 
 
-class Exception(RuntimeError):  # noqa: A001, N818
+class Exception(_motet.MotetError, RuntimeError):  # noqa: A001, N818
     """An error of MPI. It is the number of the error, and compares as one."""
 
     def __init__(self, ierr: int = SUCCESS, said: str | None = None, /) -> None:

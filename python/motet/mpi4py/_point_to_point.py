@@ -6,41 +6,16 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from numpy import ndarray
+
+from motet.mpi4py._calls import Call
 from motet.mpi4py._constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from motet.mpi4py._errors import fail
 from motet.mpi4py._messages import NOTHING, simple
-from motet.mpi4py._parts import Part
+from motet.mpi4py._peers import an_object, dest_of, from_nobody, into, nobody, tag_of, wanted
 from motet.mpi4py._pickled import pickle
-from motet.mpi4py._requests import Call, Prequest, Request
+from motet.mpi4py._requests import Prequest, Request
 from motet.mpi4py._status import Status
-
-
-def _dest(rank: int) -> int:
-    if rank < 0:
-        fail("ERR_RANK", f"dest is {rank}")
-    return rank
-
-
-def _tag(tag: int) -> int:
-    if not 0 <= tag <= 0xFFFFFFFF:
-        fail("ERR_TAG", f"tag is {tag}")
-    return tag
-
-
-def wanted(source: int, tag: int) -> tuple[int | None, int | None]:
-    """Give the source and the tag that are wanted; `None` is any."""
-    if source != ANY_SOURCE and source < 0:
-        fail("ERR_RANK", f"source is {source}")
-    return None if source == ANY_SOURCE else source, None if tag == ANY_TAG else _tag(tag)
-
-
-def _nobody(status: Status | None) -> None:
-    if status is not None:
-        status._set(PROC_NULL, ANY_TAG, 0)
-
-
-def _from_nobody(call: Call, _: Any) -> None:
-    call.source = PROC_NULL
 
 
 class PointToPoint:
@@ -52,15 +27,18 @@ class PointToPoint:
 
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send the items of a buffer. It does not wait for the receiver."""
-        if dest != PROC_NULL:
-            self._h.send(simple(buf).pack(), _dest(dest), _tag(tag))
+        if dest == PROC_NULL:
+            return
+        dest, tag = dest_of(dest), tag_of(tag)
+        if type(buf) is not ndarray or not self._h.send_array(buf, dest, tag):
+            self._h.send(simple(buf).pack(), dest, tag)
 
     Bsend = Rsend = Send
 
     def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send the items of a buffer, and wait until a receive has got them."""
         if dest != PROC_NULL:
-            self._h.send(simple(buf).pack(), _dest(dest), _tag(tag), True)
+            self._h.send(simple(buf).pack(), dest_of(dest), tag_of(tag), True)
 
     def Recv(
         self,
@@ -71,8 +49,15 @@ class PointToPoint:
     ) -> None:
         """Receive into a buffer. The message may be shorter than the buffer."""
         if source == PROC_NULL:
-            _nobody(status)
+            nobody(status)
             return
+        if type(buf) is ndarray:
+            came = self._h.recv_array(buf, *wanted(source, tag))
+            if came is not None:
+                if status is not None:
+                    nbytes, sender, with_tag = came
+                    status._set(sender, with_tag, nbytes)
+                return
         part = simple(buf)
         room = part.room()
         if room is not None:
@@ -117,11 +102,11 @@ class PointToPoint:
         if dest == PROC_NULL:
             return Call(None)
         data = simple(buf).pack()
-        return Call(self._h.send(data, _dest(dest), _tag(tag), sync, True))
+        return Call(self._h.send(data, dest_of(dest), tag_of(tag), sync, True))
 
     def _posted(self, buf: Any, source: int, tag: int) -> Call:
         if source == PROC_NULL:
-            return Call(None, _from_nobody)
+            return Call(None, from_nobody)
         part = simple(buf)
         part.check_writable()
         return Call(self._h.recv(*wanted(source, tag), True), into(part))
@@ -183,7 +168,7 @@ class PointToPoint:
 
     def _probe(self, source: int, tag: int, status: Status | None, wait: bool) -> bool:
         if source == PROC_NULL:
-            _nobody(status)
+            nobody(status)
             return True
         found = self._h.probe(*wanted(source, tag), wait)
         if found is not None and status is not None:
@@ -206,7 +191,7 @@ class PointToPoint:
 
     def _mprobe(self, source: int, tag: int, status: Status | None, wait: bool) -> Message | None:
         if source == PROC_NULL:
-            _nobody(status)
+            nobody(status)
             return Message(MESSAGE_NO_PROC)
         found = self._h.mprobe(*wanted(source, tag), wait)
         if found is None:
@@ -237,14 +222,14 @@ class PointToPoint:
     def send(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object. It does not wait for the receiver."""
         if dest != PROC_NULL:
-            self._h.send(pickle.dumps(obj), _dest(dest), _tag(tag))
+            self._h.send(pickle.dumps(obj), dest_of(dest), tag_of(tag))
 
     bsend = send
 
     def ssend(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object, and wait until a receive has got it."""
         if dest != PROC_NULL:
-            self._h.send(pickle.dumps(obj), _dest(dest), _tag(tag), True)
+            self._h.send(pickle.dumps(obj), dest_of(dest), tag_of(tag), True)
 
     def recv(
         self,
@@ -257,7 +242,7 @@ class PointToPoint:
         if buf is not None:
             warnings.warn("recv needs no `buf`: leave it out", UserWarning, stacklevel=2)
         if source == PROC_NULL:
-            _nobody(status)
+            nobody(status)
             return None
         data, sender, with_tag = self._h.recv(*wanted(source, tag))
         if status is not None:
@@ -276,13 +261,13 @@ class PointToPoint:
     ) -> Any:
         """Send an object, and receive one meanwhile."""
         self.send(sendobj, dest, sendtag)
-        return self.recv(recvbuf, source, recvtag, status)
+        return PointToPoint.recv(self, recvbuf, source, recvtag, status)
 
     def _sent_object(self, obj: Any, dest: int, tag: int, sync: bool = False) -> Request:
         if dest == PROC_NULL:
             return Request._of(Call(None))
         data = pickle.dumps(obj)
-        return Request._of(Call(self._h.send(data, _dest(dest), _tag(tag), sync, True)))
+        return Request._of(Call(self._h.send(data, dest_of(dest), tag_of(tag), sync, True)))
 
     def isend(self, obj: Any, dest: int, tag: int = 0) -> Request:
         """Start to send an object."""
@@ -299,25 +284,8 @@ class PointToPoint:
     ) -> Request:
         """Post a receive of an object. `buf` is not needed."""
         if source == PROC_NULL:
-            return Request._of(Call(None, _from_nobody))
-        return Request._of(Call(self._h.recv(*wanted(source, tag), True), _object))
-
-
-def into(part: Part) -> Callable[[Call, Any], None]:
-    """Give what fills a buffer with a message."""
-
-    def fill(call: Call, given: Any) -> None:
-        data, call.source, call.tag = given
-        call.nbytes = len(data)
-        part.unpack(data)
-
-    return fill
-
-
-def _object(call: Call, given: Any) -> None:
-    data, call.source, call.tag = given
-    call.nbytes = len(data)
-    call.result = pickle.loads(data)
+            return Request._of(Call(None, from_nobody))
+        return Request._of(Call(self._h.recv(*wanted(source, tag), True), an_object))
 
 
 class Message:
@@ -390,7 +358,7 @@ class Message:
 
     def _received(self, finish: Callable[[Call, Any], None]) -> Call:
         held = self._taken()
-        return Call(None, _from_nobody) if held is None else Call(held, finish)
+        return Call(None, from_nobody) if held is None else Call(held, finish)
 
     def Recv(self, buf: Any, status: Status | None = None) -> None:
         """Receive it into a buffer."""
@@ -404,13 +372,13 @@ class Message:
 
     def recv(self, status: Status | None = None) -> Any:
         """Receive the object in it."""
-        call = self._received(_object)
+        call = self._received(an_object)
         call.tell(status)
         return call.result
 
     def irecv(self) -> Request:
         """Receive the object in it; the request has ended."""
-        return Request._of(self._received(_object))
+        return Request._of(self._received(an_object))
 
 
 MESSAGE_NULL = Message()

@@ -7,9 +7,10 @@ from typing import Any
 
 from motet import _motet
 from motet.mpi4py import _constants as constants
-from motet.mpi4py._collectives import NeighbourCollectives
-from motet.mpi4py._comm import COMM_NULL, Intracomm, kind
+from motet.mpi4py._comm import COMM_NULL, KINDS
 from motet.mpi4py._errors import fail
+from motet.mpi4py._intracomm import Intracomm
+from motet.mpi4py._neighbours import NeighbourCollectives
 from motet.mpi4py._pickled import pickle
 
 
@@ -194,9 +195,7 @@ class Distgraphcomm(Topocomm):
         return list(heard), list(told), None if weights == (None, None) else weights
 
 
-kind("cart", Cartcomm)
-kind("graph", Graphcomm)
-kind("dist", Distgraphcomm)
+KINDS.update(cart=Cartcomm, graph=Graphcomm, dist=Distgraphcomm)
 
 
 def Compute_dims(nnodes: int, dims: int | Sequence[int]) -> list[int]:

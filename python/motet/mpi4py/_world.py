@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+import threading
 from types import TracebackType
 from typing import Any
 
@@ -26,6 +27,11 @@ def begin() -> None:
         raise _motet.MotetError("MPI has been finalized: no call is possible any more")
     if not rc.initialize and not _begun:
         raise _motet.MotetError("rc.initialize is False: call MPI.Init() before other calls")
+    if threading.current_thread() is not threading.main_thread():
+        raise RuntimeError(
+            "this thread is no rank, and only the main thread becomes one by itself: "
+            "a communicator belongs to the thread of its rank"
+        )
     _clash.refuse_second_library()
     _check_threads()
     _motet.enter()

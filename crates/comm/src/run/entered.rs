@@ -17,6 +17,7 @@ use motet_sync::thread::{self, JoinHandle};
 use motet_sync::{Mutex, Parker, Unparker};
 use std::fmt;
 use std::future::poll_fn;
+use std::io;
 use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -70,10 +71,18 @@ impl Entered {
     }
 
     /// Begins a run on a thread of its own; `run` calls what it is given with how the run is to be.
-    pub(crate) fn begin<W>(run: W) -> Result<Entered, RunError<String>>
+    pub(crate) fn begin<W>(ranks: usize, run: W) -> Result<Entered, RunError<String>>
     where
         W: FnOnce(Box<dyn FnOnce(ThreadsConfig) -> Ran>) -> Ran + Send + 'static,
     {
+        if ranks != 1 {
+            let problem = format!(
+                "one thread cannot be the {ranks} ranks of this process; give each process one \
+                 rank, or use World::run"
+            );
+            let problem = io::Error::new(io::ErrorKind::InvalidInput, problem);
+            return Err(RunError::Start(problem));
+        }
         let caller = Parker::new();
         let shared = Arc::new(Shared {
             seat: Mutex::new(None),
