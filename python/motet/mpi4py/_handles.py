@@ -15,6 +15,8 @@ class Null:
     """The handle of no communicator."""
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         fail("ERR_COMM", "the communicator is null")
 
 

@@ -19,8 +19,8 @@ const SCHEDULES: usize = 10_000;
 /// How long the stress tests of one package, or of all, go on.
 const STRESS_SECONDS: f64 = 600.0;
 
-/// Runs the long tests, all of mpi4py's, the models with more schedules, and the stress tests for ten
-/// minutes.
+/// Runs the long tests, all of mpi4py's, the models with more schedules, and the stress tests for
+/// ten minutes.
 ///
 /// # Errors
 /// What keeps the recipe from starting.
