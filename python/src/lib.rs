@@ -9,7 +9,9 @@
 //!
 //! ```text
 //!  motet/cluster.py, mixture.py, hmm.py ─► fit.rs (a run that is watched) ─► motet::mining
-//!  motet/comm.py ───────────────────────► world.rs ─► motet::World
+//!  motet/comm.py ───────────────────────► world.rs ─► motet::World; its calls are those of motet/mpi4py
+//!  motet/mpi4py/*.py ───────────────────► mpi_comm.rs, mpi_request.rs ─► started.rs ─► own.rs
+//!        └ a script without a world ──────► mpi_world.rs ─► motet::comm::Entered
 //!  motet/ports.py ──────────────────────► ports.rs, arbiters.rs, dispatch.rs ─► handlers.rs (calls Python)
 //!        └ _awaiting.py (asyncio) ─────────► waiting.rs
 //!  motet/service.py ────────────────────► service.rs (calls), hosted.rs (a node) ─► contract.rs
@@ -27,15 +29,23 @@ mod annealed;
 mod arbiters;
 mod cli;
 mod cluster;
-mod comm;
+mod combine;
 mod contract;
 mod dispatch;
 mod errors;
 mod fit;
+mod given;
 mod handlers;
 mod hosted;
 mod markov;
 mod mixture;
+mod mpi_collectives;
+mod mpi_comm;
+mod mpi_data;
+mod mpi_group;
+mod mpi_handle;
+mod mpi_request;
+mod mpi_world;
 mod own;
 mod pairwise;
 mod pickled;
@@ -44,6 +54,8 @@ mod ports;
 mod profile;
 mod scaling;
 mod service;
+mod started;
+mod typed;
 mod waiting;
 mod world;
 
@@ -61,8 +73,19 @@ fn _motet(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<cluster::Clustering>()?;
     module.add_class::<markov::Markov>()?;
     module.add_class::<mixture::Mixture>()?;
-    module.add_class::<comm::Comm>()?;
     module.add_class::<world::World>()?;
+    module.add_class::<mpi_collectives::MpiCollectives>()?;
+    module.add_class::<mpi_comm::MpiComm>()?;
+    module.add_class::<mpi_group::MpiGroup>()?;
+    module.add_class::<mpi_request::MpiRequest>()?;
+    module.add_function(wrap_pyfunction!(mpi_comm::dims_create, module)?)?;
+    module.add_function(wrap_pyfunction!(combine::reduce_local, module)?)?;
+    module.add_function(wrap_pyfunction!(started::set_mpi_exception, module)?)?;
+    module.add_function(wrap_pyfunction!(mpi_world::set_mpi_begin, module)?)?;
+    module.add_function(wrap_pyfunction!(mpi_world::enter, module)?)?;
+    module.add_function(wrap_pyfunction!(mpi_world::leave, module)?)?;
+    module.add_function(wrap_pyfunction!(mpi_world::is_rank, module)?)?;
+    module.add_function(wrap_pyfunction!(mpi_world::is_entered, module)?)?;
     module.add("Closed", module.py().get_type::<ports::Closed>())?;
     module.add_class::<ports::Port>()?;
     module.add_class::<ports::Part>()?;

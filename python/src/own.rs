@@ -4,30 +4,96 @@
 //! list, so that Python may drop it anywhere.
 
 use crate::errors::MotetError;
+use crate::given::Started;
+use motet::comm::{Cartesian, Entered, Neighbourhood};
+use motet::dispatch::eagerly;
 use motet::{CommError, Communicator};
-use motet_sync::atomic::{AtomicBool, Ordering};
+use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use motet_sync::{Arc, Backoff, Mutex, Parker, poll_until, thread_local};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::cell::RefCell;
+use std::ops::Deref;
+use std::pin::Pin;
 use std::rc::Rc;
-use std::time::Duration;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
 
 /// A rank that waits looks at least so often: it may be the one that takes messages in for its
 /// process.
 const NAP: Duration = Duration::from_micros(100);
+/// So long it looks and offers its core to nobody: an answer from another process takes less.
+const ALONE: Duration = Duration::from_micros(20);
 /// So long it does not sleep.
 const SPIN: Duration = Duration::from_micros(100);
+/// After so many naps it looks for signals.
+const LOOK: u32 = 500;
 
 thread_local! {
-    /// The communicators of the rank on this thread.
+    /// What the rank on this thread has.
     pub(crate) static OWN: RefCell<Option<Own>> = const { RefCell::new(None) };
 }
 
 /// What the rank of a thread has.
 pub(crate) struct Own {
     pub(crate) run: Arc<Run>,
-    pub(crate) communicators: Vec<Rc<Communicator>>,
+    /// Tells it from all others of the process, now and before.
+    pub(crate) number: u64,
+    /// The first is that of all ranks. Those that were freed leave their place.
+    pub(crate) communicators: Vec<Option<Rc<Member>>>,
+    /// The communicator of this rank alone, made when it is first asked for.
+    pub(crate) alone: Option<Entered>,
+    /// What has been started and has not ended, by its place.
+    pub(crate) started: Vec<Option<Started>>,
+    /// What keeps the run of a rank that is the program itself.
+    pub(crate) entered: Option<Entered>,
+}
+
+impl Own {
+    pub(crate) fn new(run: Arc<Run>, world: Member) -> Own {
+        static NUMBERS: AtomicU64 = AtomicU64::new(1);
+        Own {
+            run,
+            // Relaxed: only that no two are the same.
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            communicators: vec![Some(Rc::new(world))],
+            alone: None,
+            started: Vec::new(),
+            entered: None,
+        }
+    }
+
+    /// Keeps a communicator; its place.
+    pub(crate) fn keep(&mut self, member: Member) -> usize {
+        self.communicators.push(Some(Rc::new(member)));
+        self.communicators.len() - 1
+    }
+
+    /// Whether the rank is to end where it waits.
+    fn is_over(&self) -> bool {
+        // Relaxed: nothing else hangs on it.
+        self.run.stopped.load(Ordering::Relaxed)
+            || self.entered.as_ref().is_some_and(Entered::is_over)
+    }
+}
+
+/// A communicator of a rank, with or without a topology.
+pub(crate) enum Member {
+    Ranks(Rc<Communicator>),
+    Grid(Cartesian),
+    Graph(Neighbourhood),
+}
+
+impl Deref for Member {
+    type Target = Communicator;
+
+    fn deref(&self) -> &Communicator {
+        match self {
+            Member::Ranks(comm) => comm,
+            Member::Grid(grid) => grid,
+            Member::Graph(graph) => graph,
+        }
+    }
 }
 
 /// One run of a world.
@@ -39,56 +105,53 @@ pub(crate) struct Run {
     pub(crate) raised: Mutex<Option<PyErr>>,
 }
 
-/// Waits on the thread of a rank for what `call` makes of its communicator.
-pub(crate) fn wait<T, F>(
-    py: Python<'_>,
-    place: usize,
-    call: impl FnOnce(Rc<Communicator>) -> F + Send,
-) -> PyResult<T>
-where
-    F: Future<Output = Result<T, CommError>>,
-    T: Send,
-{
-    py.detach(|| {
-        let (comm, run) = here(place).ok_or(Elsewhere)?;
-        let mut backoff = Backoff::new(SPIN);
-        let sleep = |parker: &Parker| {
-            if !backoff.snooze() {
-                // Woken or not: it looks again.
-                let _ = parker.park_timeout(NAP);
-            }
-            !run.stopped.load(Ordering::Relaxed)
-        };
-        match poll_until(call(comm), sleep) {
-            Some(outcome) => outcome.map_err(Fault::Comm),
-            None => Err(Fault::Stopped),
+/// Polls on the thread of a rank, which does not hold the interpreter, until the future has ended.
+pub(crate) fn poll<T>(
+    mut future: Pin<&mut (impl Future<Output = Result<T, CommError>> + ?Sized)>,
+) -> Result<T, Fault> {
+    let mut backoff = Backoff::new(SPIN);
+    let begun = Instant::now();
+    // What comes soon is seen soonest by who looks; who sleeps has others look.
+    while begun.elapsed() < ALONE || backoff.go_on_beside() {
+        let mut context = Context::from_waker(Waker::noop());
+        if let Poll::Ready(outcome) = eagerly(|| future.as_mut().poll(&mut context)) {
+            return outcome.map_err(Fault::Comm);
         }
-    })
-    .map_err(PyErr::from)
+    }
+    let mut naps = 0;
+    loop {
+        let sleep = |parker: &Parker| {
+            // Woken or not: it looks again.
+            let _ = parker.park_timeout(NAP);
+            naps += 1;
+            naps < LOOK && !OWN.with_borrow(|own| own.as_ref().is_some_and(Own::is_over))
+        };
+        match poll_until(future.as_mut(), sleep) {
+            Some(outcome) => return outcome.map_err(Fault::Comm),
+            None if naps < LOOK => return Err(Fault::Stopped),
+            None => Python::attach(|py| py.check_signals()).map_err(Fault::Raised)?,
+        }
+        naps = 0;
+    }
 }
 
 /// The communicator at a place of the list of this thread.
-fn here(place: usize) -> Option<(Rc<Communicator>, Arc<Run>)> {
+pub(crate) fn here(place: usize) -> Option<(Rc<Member>, u64)> {
     OWN.with_borrow(|own| {
         let own = own.as_ref()?;
-        let comm = own.communicators.get(place)?;
-        Some((Rc::clone(comm), Arc::clone(&own.run)))
+        let comm = own.communicators.get(place)?.as_ref()?;
+        Some((Rc::clone(comm), own.number))
     })
 }
 
-/// There is no such communicator on this thread.
-struct Elsewhere;
-
-enum Fault {
+/// Why a wait has ended without an outcome.
+pub(crate) enum Fault {
     Comm(CommError),
     Stopped,
+    /// A handler of a signal has raised this.
+    Raised(PyErr),
+    /// There is no such communicator on this thread.
     Elsewhere,
-}
-
-impl From<Elsewhere> for Fault {
-    fn from(_: Elsewhere) -> Fault {
-        Fault::Elsewhere
-    }
 }
 
 impl From<Fault> for PyErr {
@@ -96,6 +159,7 @@ impl From<Fault> for PyErr {
         match fault {
             Fault::Comm(error) => MotetError::new_err(error.to_string()),
             Fault::Stopped => MotetError::new_err("the run has been stopped"),
+            Fault::Raised(error) => error,
             Fault::Elsewhere => PyRuntimeError::new_err(
                 "a communicator belongs to the thread of its rank, while that runs",
             ),

@@ -3,12 +3,14 @@
 //!
 //! ```text
 //!  World.run(main) ─► a thread: motet::World::run ─► a thread for each rank: main(comm)
-//!        │ each 50 ms: signals                          comm.bcast(…) ─► own.rs: polled until it has ended
+//!        │ each 50 ms: signals                          comm.bcast(…) ─► mpi_comm.rs ─► own.rs: polled until it has ended
 //! ```
 
-use crate::comm::Comm;
 use crate::errors::MotetError;
-use crate::own::{OWN, Own, Run};
+use crate::mpi_comm::object;
+use crate::mpi_handle::Handle;
+use crate::mpi_world::is_entered;
+use crate::own::{Member, OWN, Own, Run};
 use motet::{BlockingError, Communicator, Current, Port, RunError, wait_blocking_for};
 use motet_sync::atomic::Ordering;
 use motet_sync::{Arc, Mutex, thread};
@@ -88,7 +90,14 @@ impl World {
         main: Py<PyAny>,
         arguments: Py<PyTuple>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let (world, run, ended) = (self.open()?, Arc::new(Run::default()), Port::new());
+        let world = self.open()?;
+        if world.process().1 > 1 && is_entered() {
+            return Err(MotetError::new_err(
+                "this process is a rank by itself, since it has used MPI.COMM_WORLD outside a \
+                 run: go on with that, or use it only in what World.run calls",
+            ));
+        }
+        let (run, ended) = (Arc::new(Run::default()), Port::new());
         let (own, tell) = (Arc::clone(&run), ended.clone());
         let running = thread::spawn_named("world", move || {
             let call = Call {
@@ -131,7 +140,7 @@ fn of_run(error: &RunError<String>) -> PyErr {
 
 /// What each rank calls.
 struct Call {
-    /// Makes what `main` gets of a [`Comm`].
+    /// Makes the communicator that `main` gets, on the thread of the rank.
     wrap: Py<PyAny>,
     main: Py<PyAny>,
     arguments: Py<PyTuple>,
@@ -139,16 +148,14 @@ struct Call {
 
 /// One rank: calls the function, on the thread that polls this.
 fn one(comm: Communicator, run: &Arc<Run>, call: &Call) -> Result<Py<PyAny>, String> {
-    let (rank, size) = (comm.rank(), comm.size());
-    let communicators = vec![Rc::new(comm)];
-    let own = Own {
-        run: Arc::clone(run),
-        communicators,
+    let own = Own::new(Arc::clone(run), Member::Ranks(Rc::new(comm)));
+    let handle = Handle {
+        owner: Some(own.number),
+        ..Handle::WORLD
     };
     let before = OWN.replace(Some(own));
     let result = Python::attach(|py| -> PyResult<Py<PyAny>> {
-        let place = 0;
-        let comm = call.wrap.call1(py, (Comm { place, rank, size },))?;
+        let comm = call.wrap.call1(py, (object(py, handle)?,))?;
         let first = PyTuple::new(py, [comm])?;
         let rest = call.arguments.bind(py);
         let all = first.as_sequence().concat(rest.as_sequence())?.to_tuple()?;

@@ -10,6 +10,7 @@ import pytest
 
 import motet
 from motet.comm import MAX, SUM, UNDEFINED, Status, World
+from motet.mpi4py import MPI
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 5])
@@ -67,8 +68,8 @@ def test_arrays_go_as_they_are():
             came = numpy.empty(4)
             comm.Recv(came, source=0)
             assert came.tolist() == told.tolist()
-            with pytest.raises(ValueError, match="bytes"):
-                comm.Bcast(numpy.empty(3), root=2 - 1)
+            with pytest.raises(MPI.Exception, match="8 bytes have come for 0"):
+                comm.Bcast(numpy.empty(0), root=2 - 1)
         elif comm.rank == 1:
             comm.Bcast(numpy.empty(1), root=1)
         else:
@@ -123,9 +124,9 @@ def test_a_communicator_stays_on_its_thread():
 
 def test_wrong_ranks_and_calls_are_named():
     def main(comm):
-        with pytest.raises(ValueError, match="dest is 2"):
+        with pytest.raises(MPI.Exception, match="no rank 2"):
             comm.send(1, dest=2)
-        with pytest.raises(ValueError, match="one object to each"):
+        with pytest.raises(ValueError, match="expecting 2 items, got 1"):
             comm.alltoall([1])
         if comm.rank == 0:
             comm.barrier()

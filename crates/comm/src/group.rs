@@ -38,6 +38,12 @@ impl Communicator {
 }
 
 impl Group {
+    /// The group of no rank (MPI_GROUP_EMPTY).
+    #[must_use]
+    pub fn empty() -> Group {
+        Group::of(std::iter::empty())
+    }
+
     fn of(ranks: impl Iterator<Item = usize>) -> Group {
         Group {
             ranks: ranks.collect(),

@@ -1,6 +1,7 @@
 //! How the ranks of a world are started, watched and waited for.
 
 mod between;
+mod entered;
 mod life;
 mod links;
 mod profiling;
@@ -8,6 +9,7 @@ mod solo;
 mod threads;
 
 pub(crate) use between::Way;
+pub use entered::Entered;
 pub(crate) use links::On;
 pub(crate) use solo::run_solo;
 pub(crate) use threads::{ThreadsConfig, run_threads};

@@ -1,11 +1,12 @@
 //! Worlds: the ranks that one program runs on.
 
 use crate::fabric::Later;
+use crate::outcome::Outcome;
 use crate::profile::ProfileClock;
-use crate::run::{Ended, On, ThreadsConfig, Way, run_solo, run_threads};
+use crate::run::{Entered, On, ThreadsConfig, Way, run_solo, run_threads};
 use crate::transport::Transport;
 use crate::watch::Runs;
-use crate::{Communicator, Profile, RunError, Unmatched, Watch};
+use crate::{Communicator, RunError, Watch};
 use motet_sync::{Mutex, thread};
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -35,18 +36,6 @@ pub struct World {
 enum Clock {
     Real,
     Own(fn() -> Duration),
-}
-
-/// What a run ended with.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Outcome<R> {
-    /// What each rank has returned, in rank order.
-    pub results: Vec<R>,
-    /// Messages that nobody has received: by the rank they were sent to, in the order in which they came.
-    pub unmatched: Vec<Unmatched>,
-    /// Where the time went, if the world is to be [profiled](World::profile); over several processes in process 0 only.
-    pub profile: Option<Profile>,
 }
 
 #[derive(Debug, Clone)]
@@ -309,46 +298,76 @@ impl World {
         &self,
         body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
     ) -> Result<Outcome<R>, RunError<E>> {
-        match &self.place {
-            Place::Solo => run_solo(self.clock(), body).map(Outcome::new),
-            Place::Threads {
-                ranks,
-                workers,
-                pin,
-                patience,
-                over,
-            } => {
-                let (ranks, cores) = (*ranks, thread::cores());
-                let workers = workers.unwrap_or(cores).min(ranks);
-                // Processes of one machine would be bound to the same cores.
-                let alone = !matches!(over, Over::Processes(_));
-                let pin = pin.unwrap_or(alone && workers == cores);
-                let mut run = None;
-                let on = match over {
-                    Over::Memory => On::Threads,
-                    Over::Ports => On::Ports,
-                    Over::Processes(processes) => {
-                        let run = run.insert(processes.runs.lock());
-                        **run = run.wrapping_add(1);
-                        On::Processes(Way {
-                            transport: Arc::clone(&processes.transport),
-                            run: **run,
-                            later: Arc::clone(&processes.later),
-                            patience: *patience,
-                        })
-                    }
-                };
-                let config = ThreadsConfig {
-                    ranks,
-                    workers,
-                    pin,
-                    on,
-                    runs: Arc::clone(&self.runs),
-                    profile: self.clock(),
-                };
-                run_threads(config, body).map(Outcome::new)
-            }
+        let ended = match self.place {
+            Place::Solo => run_solo(self.clock(), body),
+            Place::Threads { .. } => self.with_config(|config| run_threads(config, body)),
+        };
+        ended.map(Outcome::new)
+    }
+
+    /// Makes the calling thread the one rank of this process, until [`Entered::finish`]: for programs that are no function.
+    ///
+    /// The rank waits by an executor of its own, so the run never ends with [`RunError::Stuck`]. Over several
+    /// processes all of them run or enter the world as often as the others.
+    ///
+    /// # Errors
+    /// [`RunError::Start`] when the world has several ranks in this process; as [`World::run`] when the run cannot
+    /// begin.
+    ///
+    /// ```
+    /// let here = motet_comm::World::solo().enter()?;
+    /// let sum = motet_sync::block_on(here.communicator().allreduce(2, |a, b| a + b));
+    /// assert_eq!(sum, Ok(2));
+    /// here.finish(Ok(()))?;
+    /// # Ok::<(), motet_comm::RunError<String>>(())
+    /// ```
+    pub fn enter(&self) -> Result<Entered, RunError<String>> {
+        let (ranks, world) = (self.size(), self.clone());
+        match self.place {
+            Place::Solo => Ok(Entered::alone()),
+            Place::Threads { .. } => Entered::begin(ranks, move |b| world.with_config(b)),
         }
+    }
+
+    /// Calls `run` with how ranks on threads are to be; over several processes while no other run goes on.
+    fn with_config<T>(&self, run: impl FnOnce(ThreadsConfig) -> T) -> T {
+        let Place::Threads {
+            ranks,
+            workers,
+            pin,
+            patience,
+            over,
+        } = &self.place
+        else {
+            unreachable!("a world of one rank is run by itself")
+        };
+        let (ranks, cores) = (*ranks, thread::cores());
+        let workers = workers.unwrap_or(cores).min(ranks);
+        // Processes of one machine would be bound to the same cores.
+        let pin = pin.unwrap_or(workers == cores && !matches!(over, Over::Processes(_)));
+        let mut guard = None;
+        let on = match over {
+            Over::Memory => On::Threads,
+            Over::Ports => On::Ports,
+            Over::Processes(processes) => {
+                let number = guard.insert(processes.runs.lock());
+                **number = number.wrapping_add(1);
+                On::Processes(Way {
+                    transport: Arc::clone(&processes.transport),
+                    run: **number,
+                    later: Arc::clone(&processes.later),
+                    patience: *patience,
+                })
+            }
+        };
+        run(ThreadsConfig {
+            ranks,
+            workers,
+            pin,
+            on,
+            runs: Arc::clone(&self.runs),
+            profile: self.clock(),
+        })
     }
 }
 
@@ -377,20 +396,5 @@ impl fmt::Debug for Processes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (process, processes) = (self.transport.process(), self.transport.processes());
         write!(f, "Processes({process} of {processes})")
-    }
-}
-
-impl<R> Outcome<R> {
-    fn new(ended: Ended<R>) -> Self {
-        let Ended {
-            results,
-            unmatched,
-            profile,
-        } = ended;
-        Outcome {
-            results,
-            unmatched,
-            profile,
-        }
     }
 }

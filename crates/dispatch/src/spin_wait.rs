@@ -1,7 +1,8 @@
 //! How an async task waits for something that should come within microseconds.
 
 use crate::worker::{self, Worker};
-use motet_sync::{Backoff, spin_loop};
+use motet_sync::{Backoff, spin_loop, thread_local};
+use std::cell::Cell;
 use std::task::Context;
 use std::time::Duration;
 
@@ -65,6 +66,9 @@ impl SpinWait {
             worker::with_current(Worker::fruitful);
             return Advice::Ready;
         }
+        if EAGER.with(Cell::get) {
+            return look_on(ready).unwrap_or(Advice::Again);
+        }
         worker::with_current(|worker| self.wait_on(worker, cx, ready)).unwrap_or(Advice::Sleep)
     }
 
@@ -91,12 +95,9 @@ impl SpinWait {
                 patient = self.backoff(worker).within_budget();
             }
         } else {
-            for _ in 0..Self::SLICE {
-                spin_loop();
-                if ready() {
-                    worker.fruitful();
-                    return Advice::Ready;
-                }
+            if let Some(ready) = look_on(&mut ready) {
+                worker.fruitful();
+                return ready;
             }
             patient = worker.is_patient() || self.backoff(worker).go_on_beside();
         }
@@ -106,6 +107,37 @@ impl SpinWait {
             Advice::Sleep
         }
     }
+}
+
+/// Spins for a slice; whether it is there then.
+#[inline]
+fn look_on(mut ready: impl FnMut() -> bool) -> Option<Advice> {
+    for _ in 0..SpinWait::SLICE {
+        spin_loop();
+        if ready() {
+            return Some(Advice::Ready);
+        }
+    }
+    None
+}
+
+thread_local! {
+    /// The thread polls again by itself.
+    static EAGER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls `poll`, in which waits look for a moment and do not go to sleep: they leave no waker, and
+/// the caller polls again by itself. For a thread that polls a future with a waker of its own, as
+/// long as it would rather look than sleep.
+pub fn eagerly<R>(poll: impl FnOnce() -> R) -> R {
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            EAGER.with(|eager| eager.set(self.0));
+        }
+    }
+    let _before = Before(EAGER.with(|eager| eager.replace(true)));
+    poll()
 }
 
 impl Default for SpinWait {

@@ -1,7 +1,7 @@
 //! `cargo xtask deep`: what takes longer than the gate may.
 
 use super::project::{Project, runner};
-use super::{models, stress};
+use super::{models, python, stress};
 use crate::args::Options;
 use crate::needs::{Machine, tests_named};
 use std::process::ExitCode;
@@ -19,7 +19,8 @@ const SCHEDULES: usize = 10_000;
 /// How long the stress tests of one package, or of all, go on.
 const STRESS_SECONDS: f64 = 600.0;
 
-/// Runs the long tests, the models with more schedules, and the stress tests for ten minutes.
+/// Runs the long tests, all of mpi4py's, the models with more schedules, and the stress tests for
+/// ten minutes.
 ///
 /// # Errors
 /// What keeps the recipe from starting.
@@ -46,6 +47,7 @@ pub(super) fn deep(options: &Options) -> Result<ExitCode, String> {
         command.args(missing.iter().flat_map(|need| ["--skip", need.marker]));
         runner.command("long tests", &mut command, None);
     }
+    python::deep(&mut runner, &project, scope, &machine);
     let models = Options {
         preemptions: PREEMPTIONS,
         schedules: SCHEDULES,

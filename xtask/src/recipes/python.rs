@@ -20,8 +20,37 @@ pub(super) fn step(
     machine: &Machine,
     strict: bool,
 ) {
-    if !matches!(scope, Scope::Workspace) {
+    if let Some((place, wheel)) = installed(runner, project, scope, machine, strict) {
+        checks(runner, project, machine, &place);
+        abi(runner, machine, &wheel);
+    }
+}
+
+/// Builds and installs the wheel, and runs the tests of which the gate leaves out a part.
+pub(super) fn deep(runner: &mut Runner, project: &Project, scope: Scope<'_>, machine: &Machine) {
+    let Some((place, _)) = installed(runner, project, scope, machine, false) else {
         return;
+    };
+    let mut tests = Command::new(place.join("bin/python"));
+    tests
+        .args(["-m", "pytest", "-q", "-s", "-c", "python/pyproject.toml"])
+        .arg("python/tests/test_mpi4py_suite.py")
+        .env("MOTET_MPI", machine.mpi())
+        .env("MOTET_DEEP", "1")
+        .current_dir(&project.root);
+    runner.command("mpi4py's tests", &mut tests, None);
+}
+
+/// An environment with the wheel, and the wheel; `None` when there is none, which has been told.
+fn installed(
+    runner: &mut Runner,
+    project: &Project,
+    scope: Scope<'_>,
+    machine: &Machine,
+    strict: bool,
+) -> Option<(PathBuf, PathBuf)> {
+    if !matches!(scope, Scope::Workspace) {
+        return None;
     }
     let tools = Command::new(machine.python())
         .args(["-c", TOOLS])
@@ -36,7 +65,7 @@ pub(super) fn step(
             }
             false => runner.skip("python", &lacks),
         }
-        return;
+        return None;
     }
     let (wheels, place) = (project.target.join("wheels"), project.target.join("python"));
     // An older one would be installed beside it. There may be none.
@@ -47,12 +76,10 @@ pub(super) fn step(
         .arg(&wheels)
         .current_dir(project.root.join("python"));
     if !runner.command("python wheel", &mut build, None) {
-        return;
+        return None;
     }
-    let Some(wheel) = only_file(&wheels) else {
-        return;
-    };
-    let installed = runner.check("python install", "an environment with the wheel", || {
+    let wheel = only_file(&wheels)?;
+    let is_there = runner.check("python install", "an environment with the wheel", || {
         install(machine, &place, &wheel)
             .and_then(|()| size(&wheel))
             .map(|size| vec![size])
@@ -64,6 +91,7 @@ pub(super) fn step(
     checks(runner, project, machine, &place);
     documents(runner, project, machine, &place);
     abi(runner, machine, &wheel);
+    is_there.then_some((place, wheel))
 }
 
 /// A line that says how large the wheel is, in MB of a million bytes.

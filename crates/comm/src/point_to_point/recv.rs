@@ -67,6 +67,23 @@ impl Communicator {
         Request::new(self.spot(), receiving)
     }
 
+    /// As [`Communicator::irecv`]; the request ends with the message, who has sent it, and with which tag.
+    ///
+    /// # Errors
+    /// The request's: as [`Communicator::recv`].
+    #[track_caller]
+    pub fn irecv_with_status<T: Value>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<TagMatch>,
+    ) -> Request<'_, (T, Status)> {
+        let wanted = self.wanted(Kind::User, source.into(), tag.into());
+        let give = open(|value, status| (value, status));
+        let mut receiving = Receiving::new(self, wanted, Location::caller(), give);
+        receiving.post();
+        Request::new(self.spot(), receiving)
+    }
+
     /// What a receive of this communicator waits for.
     #[inline]
     pub(crate) fn wanted(&self, kind: Kind, source: Source, tag: TagMatch) -> Wanted {

@@ -7,7 +7,7 @@ use crate::pending::{Ended, Pending, Waiting, Whys};
 use crate::profile::Called;
 use crate::report::Operation;
 use crate::request::Request;
-use crate::{CommError, Communicator, Value};
+use crate::{CommError, Communicator, Plain, Value};
 use std::future::Future;
 use std::panic::Location;
 use std::sync::Arc;
@@ -108,6 +108,38 @@ impl Communicator {
         Request::new(self.spot(), sending)
     }
 
+    /// As [`Communicator::issend`], for numbers, which may be changed at once and received into a slice. A probe tells
+    /// how many they are.
+    ///
+    /// # Errors
+    /// The request's: [`CommError::NoSuchRank`].
+    ///
+    /// ```
+    /// use motet_comm::{CommError, World};
+    ///
+    /// World::solo()
+    ///     .run(async |comm| -> Result<_, CommError> {
+    ///         let sent = comm.issend_slice(0, 0, &[1.5, 2.5]);
+    ///         assert_eq!(comm.probe(0, 0).await?.length, 2);
+    ///         assert_eq!(comm.recv::<Vec<f64>>(0, 0).await?, [1.5, 2.5]);
+    ///         sent.wait().await
+    ///     })
+    ///     .unwrap();
+    /// ```
+    #[track_caller]
+    pub fn issend_slice<T: Plain>(
+        &self,
+        dest: impl Into<Dest>,
+        tag: Tag,
+        numbers: &[T],
+    ) -> Request<'_, ()> {
+        let location = Location::caller();
+        let mut sending = Sending::new(self, dest.into(), tag, numbers.to_vec(), location);
+        sending.length = numbers.len();
+        sending.send();
+        Request::new(self.spot(), sending)
+    }
+
     /// Sends now.
     #[inline]
     pub(crate) fn send_in<T: Value>(
@@ -163,6 +195,8 @@ struct Sending<'c, T> {
     tag: Tag,
     /// Until it has been sent.
     value: Option<T>,
+    /// How many numbers it has; 1 if it has none.
+    length: usize,
     location: &'static Location<'static>,
     receipt: Arc<Receipt>,
     refused: Option<CommError>,
@@ -181,6 +215,7 @@ impl<'c, T: Value> Sending<'c, T> {
             dest,
             tag,
             value: Some(value),
+            length: 1,
             location,
             receipt: Arc::new(Receipt::new(comm.fabric().world_rank())),
             refused: None,
@@ -196,6 +231,7 @@ impl<'c, T: Value> Sending<'c, T> {
                 .comm
                 .message(Kind::User, self.tag, value, self.location);
             envelope.receipt = Some(Arc::clone(&self.receipt));
+            envelope.label.length = self.length;
             || envelope
         });
         self.refused = sent.err();

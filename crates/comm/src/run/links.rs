@@ -3,7 +3,7 @@
 use super::between::{self, Between, Way};
 use crate::fabric::{AnyFabric, Hall, PlaceKind, Ports, Remote, Team, Threads};
 use crate::watch::{Ranks, Runs};
-use crate::{Profile, RunError};
+use crate::{Communicator, Profile, RunError};
 use motet_dispatch::{Dispatcher, SpinWait};
 use motet_sync::Parker;
 use std::rc::Rc;
@@ -101,16 +101,47 @@ impl Links {
         }
     }
 
-    /// What a rank talks over, given its place here; and its number in the world.
-    pub(super) fn fabric(&self, hall: &Arc<Hall>, place: usize) -> AnyFabric {
-        let hall = || Arc::clone(hall);
-        match self {
-            Links::Memory => AnyFabric::Threads(Threads::new(hall(), place)),
-            Links::Ports => AnyFabric::Ports(Ports::new(hall(), place)),
+    /// The seat of the rank at this place here.
+    pub(super) fn seat(&self, hall: &Arc<Hall>, team: &Arc<Team>, place: usize) -> Seat {
+        let there = || Arc::clone(hall);
+        let over = match self {
+            Links::Memory => Over::Threads(Threads::new(there(), place)),
+            Links::Ports => Over::Ports(Ports::new(there(), place)),
             Links::Processes(between) => {
                 let processes = Arc::clone(&between.processes);
-                AnyFabric::Remote(Rc::new(Remote::new(processes, place)))
+                Over::Remote(Remote::new(processes, place))
             }
+        };
+        Seat {
+            over,
+            team: Arc::clone(team),
+            rank: hall.first + place,
         }
+    }
+}
+
+/// What one rank talks over, before its communicator is made on the thread where the rank is. There is one of each
+/// rank, and it is not cloned: so one thread alone has the rank's communicators.
+pub(super) struct Seat {
+    over: Over,
+    team: Arc<Team>,
+    rank: usize,
+}
+
+enum Over {
+    Threads(Threads),
+    Ports(Ports),
+    Remote(Remote),
+}
+
+impl Seat {
+    /// The rank's communicator, which stays on this thread.
+    pub(super) fn communicator(self) -> Communicator {
+        let fabric = match self.over {
+            Over::Threads(threads) => AnyFabric::Threads(threads),
+            Over::Ports(ports) => AnyFabric::Ports(ports),
+            Over::Remote(remote) => AnyFabric::Remote(Rc::new(remote)),
+        };
+        Communicator::new(fabric, self.team, self.rank)
     }
 }

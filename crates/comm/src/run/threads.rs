@@ -2,10 +2,10 @@
 
 use super::Ended;
 use super::life::{Life, Results};
-use super::links::{Links, On};
+use super::links::{Links, On, Seat};
 use super::profiling::Profiling;
 use crate::fabric::{Ending, Hall, Team};
-use crate::profile::ProfileClock;
+use crate::profile::{ProfileClock, Recorder};
 use crate::watch::Runs;
 use crate::wire::encode;
 use crate::{Communicator, RunError};
@@ -17,6 +17,7 @@ use motet_sync::atomic::{AtomicUsize, Ordering};
 use motet_sync::{Mutex, Parker, Unparker};
 use std::fmt;
 use std::mem;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// How a world on threads is to be.
@@ -35,6 +36,17 @@ pub(crate) struct ThreadsConfig {
 pub(crate) fn run_threads<R: Send, E: Send + fmt::Display>(
     config: ThreadsConfig,
     body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
+) -> Result<Ended<R>, RunError<E>> {
+    let body = &body;
+    run_seats(config, move |seat: Seat, recorder| {
+        body(seat.communicator().recorded(recorder))
+    })
+}
+
+/// As [`run_threads`], for a body that may give its seat to another thread.
+pub(super) fn run_seats<R: Send, E: Send + fmt::Display>(
+    config: ThreadsConfig,
+    body: impl AsyncFn(Seat, Option<Rc<Recorder>>) -> Result<R, E> + Sync,
 ) -> Result<Ended<R>, RunError<E>> {
     let ThreadsConfig {
         ranks,
@@ -111,7 +123,7 @@ pub(super) struct Run<F, R, E> {
 
 impl<F, R, E> Run<F, R, E>
 where
-    F: AsyncFn(Communicator) -> Result<R, E> + Sync,
+    F: AsyncFn(Seat, Option<Rc<Recorder>>) -> Result<R, E> + Sync,
     R: Send,
     E: Send,
 {
@@ -153,11 +165,8 @@ where
         Life::new(self, place, move || {
             self.causalities.add();
             let recorder = self.profiling.as_ref().map(Profiling::begin);
-            let fabric = self.links.fabric(&self.hall, place);
-            let rank = self.hall.first + place;
-            let comm = Communicator::new(fabric, Arc::clone(&self.team), rank);
-            let comm = comm.recorded(recorder.clone());
-            (recorder, (self.body)(comm))
+            let seat = self.links.seat(&self.hall, &self.team, place);
+            (recorder.clone(), (self.body)(seat, recorder))
         })
     }
 }

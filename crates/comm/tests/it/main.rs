@@ -4,6 +4,7 @@ mod causalities;
 mod collectives;
 mod communicators;
 mod coverage;
+mod entered;
 mod exchanges;
 mod failures;
 mod forms;

@@ -485,3 +485,24 @@ fn sem_g311_messages_that_nobody_received_are_listed() {
         }
     });
 }
+
+#[test]
+fn sem_g930_a_started_receive_tells_its_source_and_a_probe_the_length_of_a_synchronous_send() {
+    everywhere(
+        async |comm: Communicator| {
+            let (rank, size) = (comm.rank(), comm.size());
+            let (next, before) = ((rank + 1) % size, (rank + size - 1) % size);
+            let sent = comm.issend_slice(next, 3, &vec![rank; rank + 2]);
+            let length = comm.probe(before, 3).await?.length;
+            let first = comm.irecv_with_status::<Vec<usize>>(ANY_SOURCE, ANY_TAG);
+            let (numbers, status) = first.wait().await?;
+            sent.wait().await?;
+            assert_eq!(numbers, vec![before; before + 2]);
+            Ok((length, status.source, status.tag))
+        },
+        |rank, size| {
+            let before = (rank + size - 1) % size;
+            (before + 2, before, 3)
+        },
+    );
+}

@@ -1,0 +1,57 @@
+"""Calls that were started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from motet import _motet
+from motet.mpi4py._constants import ANY_SOURCE, ANY_TAG
+from motet.mpi4py._status import Status
+
+
+class Call:
+    """A call that was started, and what it has ended with."""
+
+    __slots__ = ("_finish", "_pending", "cancelled", "nbytes", "result", "source", "tag")
+
+    def __init__(self, pending: Any, finish: Callable[[Call, Any], None] | None = None) -> None:
+        self._finish = finish
+        self.source, self.tag, self.nbytes, self.cancelled = ANY_SOURCE, ANY_TAG, 0, False
+        self.result: Any = None
+        if isinstance(pending, _motet.MpiRequest):
+            self._pending: Any = pending
+        else:
+            self._pending = None
+            self._end(pending)
+
+    def _end(self, given: Any) -> None:
+        self._pending = None
+        finish, self._finish = self._finish, None
+        if finish is not None:
+            finish(self, given)
+
+    def wait(self) -> None:
+        """Wait until it has ended."""
+        if self._pending is not None:
+            pending, self._pending = self._pending, None
+            self._end(pending.wait())
+
+    def test(self) -> bool:
+        """Whether it has ended."""
+        if self._pending is not None:
+            given = self._pending.test()
+            if given is None:
+                return False
+            self._end(given[0])
+        return True
+
+    def cancel(self) -> None:
+        """Give it up, if it is a receive that has not ended."""
+        if self._pending is not None and self._pending.cancel():
+            self._pending, self.cancelled, self._finish = None, True, None
+
+    def tell(self, status: Status | None) -> None:
+        """Write down what is known of its message."""
+        if status is not None:
+            status._set(self.source, self.tag, self.nbytes, self.cancelled)

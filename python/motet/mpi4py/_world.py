@@ -1,0 +1,112 @@
+"""A script that is a rank without saying so: its first call begins the world, its end ends it."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from types import TracebackType
+from typing import Any
+
+from motet import _clash, _motet
+from motet.mpi4py import rc
+
+# What this process has done: begun by itself, and ended.
+_begun = False
+_finished = False
+_failure: str | None = None
+
+
+def begin() -> None:
+    """Make the calling thread the rank of this process, in the world that it was started in."""
+    global _begun
+    if _motet.is_rank():
+        return
+    if _finished:
+        raise _motet.MotetError("MPI has been finalized: no call is possible any more")
+    if not rc.initialize and not _begun:
+        raise _motet.MotetError("rc.initialize is False: call MPI.Init() before other calls")
+    if threading.current_thread() is not threading.main_thread():
+        raise RuntimeError(
+            "this thread is no rank, and only the main thread becomes one by itself: "
+            "a communicator belongs to the thread of its rank"
+        )
+    _clash.refuse_second_library()
+    _check_threads()
+    _motet.enter()
+    _clash.refuse_later_mpi4py()
+    _begun = True
+    atexit.register(finish)
+    _watch_failures()
+
+
+def init() -> None:
+    """Begin the world, whatever `rc` says."""
+    global _begun
+    was, _begun = _begun, True
+    try:
+        begin()
+    except BaseException:
+        _begun = was
+        raise
+
+
+def _check_threads() -> None:
+    ranks = os.environ.get("MOTET_THREADS", "1")
+    if _motet.World.is_one_of_several() and ranks not in ("", "1"):
+        raise _motet.MotetError(
+            f"MOTET_THREADS is {ranks}, and a script is one rank: start it with `motet run -t 1`, "
+            "or give its main function to World.current().run"
+        )
+
+
+def _watch_failures() -> None:
+    """Note what the script has raised and not caught: the other processes are told."""
+    before = sys.excepthook
+
+    def hook(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        global _failure
+        _failure = f"{kind.__name__}: {error}"
+        before(kind, error, trace)
+
+    sys.excepthook = hook
+
+
+def is_initialized() -> bool:
+    """Whether the world has begun."""
+    return _motet.is_rank() or _begun
+
+
+def is_finalized() -> bool:
+    """Whether the world has ended."""
+    return _finished
+
+
+def finish() -> None:
+    """End the rank, and wait until all have ended."""
+    global _finished
+    if not _begun or _finished:
+        return
+    _finished = True
+    try:
+        _motet.leave(_failure)
+    except _motet.MotetError as error:
+        if _failure is None:
+            print(f"motet: {error}", file=sys.stderr, flush=True)
+            # Too late to raise: the interpreter is ending.
+            os._exit(1)
+
+
+def give_up(reason: Any) -> None:
+    """End the rank with an error, which ends the other processes too."""
+    global _failure, _finished
+    _failure = str(reason)
+    if _begun and not _finished:
+        _finished = True
+        _motet.leave(_failure)
+
+
+_motet.set_mpi_begin(begin)

@@ -1,0 +1,73 @@
+//! Calls of MPI that have begun, and what they end with.
+
+use motet::CommError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+use std::cell::RefCell;
+use std::pin::Pin;
+use std::rc::Rc;
+
+/// What a call ends with.
+pub(crate) enum Given {
+    Nothing,
+    Bytes(Vec<u8>),
+    Perhaps(Option<Vec<u8>>),
+    Several(Vec<Vec<u8>>),
+    /// By neighbours, of which some are nobody.
+    Neighbours(Vec<Option<Vec<u8>>>),
+    /// A message: its bytes, who has sent it, and with which tag.
+    Message(Vec<u8>, usize, u32),
+}
+
+/// Where a call of Python notes what its function has raised.
+pub(crate) type Raised = Rc<RefCell<Option<PyErr>>>;
+
+type Ending = Pin<Box<dyn Future<Output = Result<Given, CommError>>>>;
+
+/// A call that has begun, on the thread of its rank.
+pub(crate) struct Started {
+    pub(crate) future: Ending,
+    pub(crate) raised: Option<Raised>,
+    /// Whether it can be given up: a receive can, what was sent is not taken back.
+    pub(crate) is_receive: bool,
+}
+
+impl Started {
+    pub(crate) fn new(
+        raised: Option<Raised>,
+        future: impl Future<Output = Result<Given, CommError>> + 'static,
+    ) -> Started {
+        Started {
+            future: Box::pin(future),
+            raised,
+            is_receive: false,
+        }
+    }
+
+    /// A call that has ended.
+    pub(crate) fn ended_with(given: Given) -> Started {
+        Started::new(None, std::future::ready(Ok(given)))
+    }
+}
+
+impl Given {
+    /// As Python has it.
+    pub(crate) fn object(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let bytes = |bytes: Vec<u8>| PyBytes::new(py, &bytes);
+        Ok(match self {
+            Given::Nothing | Given::Perhaps(None) => py.None(),
+            Given::Bytes(one) | Given::Perhaps(Some(one)) => bytes(one).into_any().unbind(),
+            Given::Several(all) => PyList::new(py, all.into_iter().map(bytes))?
+                .into_any()
+                .unbind(),
+            Given::Neighbours(all) => {
+                let all = all.into_iter().map(|one| one.map(bytes));
+                PyList::new(py, all)?.into_any().unbind()
+            }
+            Given::Message(came, source, tag) => (bytes(came), source, tag)
+                .into_pyobject(py)?
+                .into_any()
+                .unbind(),
+        })
+    }
+}

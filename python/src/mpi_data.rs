@@ -1,0 +1,73 @@
+//! What calls of MPI take from Python.
+
+use crate::combine::{Combine, kernel};
+use crate::given::Raised;
+use motet::comm::{Source, TagMatch};
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use std::rc::Rc;
+
+/// Bytes that a call takes: an object of Python, or an array of them.
+#[derive(FromPyObject)]
+pub(crate) enum Data<'py> {
+    Bytes(PyBackedBytes),
+    Array(PyReadonlyArray1<'py, u8>),
+}
+
+impl Data<'_> {
+    pub(crate) fn slice(&self) -> PyResult<&[u8]> {
+        match self {
+            Data::Bytes(bytes) => Ok(bytes),
+            Data::Array(array) => Ok(array.as_slice()?),
+        }
+    }
+
+    pub(crate) fn vec(&self) -> PyResult<Vec<u8>> {
+        self.slice().map(<[u8]>::to_vec)
+    }
+}
+
+/// The bytes of several.
+pub(crate) fn vectors(all: &[Data<'_>]) -> PyResult<Vec<Vec<u8>>> {
+    all.iter().map(Data::vec).collect()
+}
+
+/// Whom to receive from.
+pub(crate) fn source(rank: Option<usize>) -> Source {
+    rank.map_or(Source::Any, Source::Rank)
+}
+
+/// Which tag.
+pub(crate) fn tags(tag: Option<u32>) -> TagMatch {
+    tag.map_or(TagMatch::Any, TagMatch::Only)
+}
+
+/// A function of Python as an operator, or the name of an operator and of a kind of number.
+#[derive(FromPyObject)]
+pub(crate) enum Operator {
+    Named(String, String),
+    Function(Py<PyAny>),
+}
+
+impl Operator {
+    /// How it combines, and where what it raises is noted.
+    pub(crate) fn combine(self) -> PyResult<(Combine, Option<Raised>)> {
+        Ok(match self {
+            Operator::Named(op, kind) => {
+                let kernel = kernel(&op, &kind).ok_or_else(|| {
+                    PyValueError::new_err(format!("{op} is not defined for numbers of kind {kind}"))
+                })?;
+                (Combine::Kernel(kernel), None)
+            }
+            Operator::Function(function) => {
+                let raised = Raised::default();
+                (
+                    Combine::Function(function, Rc::clone(&raised)),
+                    Some(raised),
+                )
+            }
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! Requests of MPI: what a rank has started.
+
+use crate::given::{Given, Started};
+use crate::own::{Fault, OWN};
+use crate::started::{mpi_error, put_back, wait_any};
+use pyo3::prelude::*;
+
+/// A call that was started: its place in the list of the rank's thread.
+#[pyclass(frozen, module = "motet._motet")]
+pub(crate) struct MpiRequest {
+    place: usize,
+    /// The rank's.
+    owner: u64,
+}
+
+/// Keeps a call that has begun; the request of it.
+pub(crate) fn keep(started: Started) -> PyResult<MpiRequest> {
+    OWN.with_borrow_mut(|own| {
+        let own = own.as_mut().ok_or(Fault::Elsewhere).map_err(PyErr::from)?;
+        let free = own.started.iter().position(Option::is_none);
+        let place = free.unwrap_or(own.started.len());
+        match free {
+            Some(_) => own.started[place] = Some(started),
+            None => own.started.push(Some(started)),
+        }
+        Ok(MpiRequest {
+            place,
+            owner: own.number,
+        })
+    })
+}
+
+impl MpiRequest {
+    /// Takes the call off its place.
+    fn take(&self) -> PyResult<Started> {
+        let taken = OWN.with_borrow_mut(|own| {
+            let own = own.as_mut().filter(|own| own.number == self.owner)?;
+            own.started.get_mut(self.place)?.take()
+        });
+        taken.ok_or_else(|| mpi_error(Fault::Elsewhere))
+    }
+}
+
+#[pymethods]
+impl MpiRequest {
+    /// What it has ended with, in a tuple of one; nothing while it goes on.
+    fn test(&self, py: Python<'_>) -> PyResult<Option<(Py<PyAny>,)>> {
+        let mut started = self.take()?;
+        match started.look() {
+            Some(outcome) => Ok(Some((outcome?.object(py)?,))),
+            None => {
+                put_back(self.place, started);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Waits; what it has ended with.
+    fn wait(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.take()?.wait(py)?.object(py)
+    }
+
+    /// Gives it up, if it is a receive that has not ended: whether it was.
+    fn cancel(&self) -> PyResult<bool> {
+        let mut started = self.take()?;
+        if !started.is_receive {
+            put_back(self.place, started);
+            return Ok(false);
+        }
+        match started.look() {
+            Some(outcome) => {
+                put_back(self.place, Started::ended_with(outcome?));
+                Ok(false)
+            }
+            None => Ok(true),
+        }
+    }
+
+    /// Waits until one of several has ended; its number, and what it has ended with.
+    #[staticmethod]
+    fn wait_any(
+        py: Python<'_>,
+        requests: Vec<Bound<'_, MpiRequest>>,
+    ) -> PyResult<(usize, Py<PyAny>)> {
+        let is_here = |request: &Bound<'_, MpiRequest>| {
+            OWN.with_borrow(|own| {
+                own.as_ref()
+                    .is_some_and(|own| own.number == request.get().owner)
+            })
+        };
+        if !requests.iter().all(is_here) {
+            return Err(mpi_error(Fault::Elsewhere));
+        }
+        let places: Vec<usize> = requests.iter().map(|request| request.get().place).collect();
+        let (number, given): (usize, Given) = wait_any(py, &places)?;
+        Ok((number, given.object(py)?))
+    }
+}
