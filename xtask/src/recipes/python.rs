@@ -22,6 +22,7 @@ pub(super) fn step(
 ) {
     if let Some((place, wheel)) = installed(runner, project, scope, machine, strict) {
         checks(runner, project, machine, &place);
+        documents(runner, project, machine, &place);
         abi(runner, machine, &wheel);
     }
 }
@@ -85,12 +86,6 @@ fn installed(
             .map(|size| vec![size])
             .map_err(|fault| vec![fault])
     });
-    if !installed {
-        return;
-    }
-    checks(runner, project, machine, &place);
-    documents(runner, project, machine, &place);
-    abi(runner, machine, &wheel);
     is_there.then_some((place, wheel))
 }
 
