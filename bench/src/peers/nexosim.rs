@@ -6,13 +6,13 @@
 
 use motet_problems::Phold;
 use motet_sim::mix;
-use nexosim::model::{Context, InitializedModel, Model, schedulable};
+use motet_sync::atomic::{AtomicU64, Ordering};
+use nexosim::model::{Context, Model, schedulable};
 use nexosim::ports::Output;
 use nexosim::simulation::{Mailbox, SimInit};
 use nexosim::time::MonotonicTime;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Runs PHOLD: the time of an event, in ns. Its events at one time have no order, so the sums of
@@ -30,7 +30,7 @@ pub(crate) fn phold(given: Phold) -> Result<f64, String> {
         for (output, address) in process.others.iter_mut().zip(&addresses) {
             output.connect(Process::come, address);
         }
-        bench = bench.add_model(process, mailbox, format!("process {number}"));
+        bench = bench.add_model(process, mailbox, &format!("process {number}"));
     }
     let mut simulation = bench
         .init(MonotonicTime::EPOCH)
@@ -92,12 +92,11 @@ impl Process {
 #[Model]
 impl Process {
     #[nexosim(init)]
-    async fn init(mut self, context: &Context<Self>) -> InitializedModel<Self> {
+    async fn init(&mut self, context: &Context<Self>) {
         for _ in 0..self.each {
             let delay = self.delay();
             self.come(delay, context);
         }
-        self.into()
     }
 
     /// An event has come that takes place so much later.

@@ -3,8 +3,8 @@
 //! Question: what does an event cost that the library orders, draws for and hands to its process,
 //! and do ranks share the work? Definition: time of the whole run over the events (cars, for the
 //! gas station). `plain` is one heap and one loop that does the same, without any library. nexosim
-//! runs on one thread, its faster and repeatable way. SimPy tells the processor time of its own run. Threats: the work of an event hides the rest; ranks on
-//! cores that others use.
+//! runs on one thread, its faster and repeatable way. SimPy tells the processor time of its own
+//! run. Threats: the work of an event hides the rest; ranks on cores that others use.
 
 use crate::contest::{Bar, Contest, Program};
 use crate::peers::nexosim;

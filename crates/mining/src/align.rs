@@ -4,6 +4,7 @@
 //! of a busy AMD EPYC with AVX-512: 66,000 pairs per second, where parasail 1.3.4 at its best
 //! (`nw_stats_scan_16`) did 14,200; local 51,500 and 11,900. With AVX2 it is about a third.
 
+mod between;
 mod kernel;
 mod scores;
 #[cfg(test)]
@@ -127,7 +128,7 @@ impl Alignment {
         for round in 0..ROUNDS {
             let edge = |round: usize| share.start + share.len() * round / ROUNDS;
             for batch in work.batches(edge(round)..edge(round + 1)) {
-                self.align(&table, sequences, &work, batch, &mut values);
+                self.align(&table, sequences, &work, &batch, &mut values);
             }
             let cancelled = comm.allreduce(control.is_cancelled(), |l, r| l | r).await?;
             if cancelled {
@@ -153,23 +154,36 @@ impl Alignment {
         table: &Table,
         sequences: &Sequences,
         work: &Work,
-        part: BatchPart,
+        part: &BatchPart,
         values: &mut Vec<f32>,
     ) {
         let codes = |place: usize| sequences.codes(work.order[place]);
         let seconds: Vec<&[u8]> = part.seconds.clone().map(codes).collect();
-        // The order is by length: the last is the longest.
+        let start = part.seconds.start;
+        let firsts = part.firsts.clone();
+        let firsts = firsts.map(|first| (codes(first), start.max(first + 1) - start));
+        self.align_batch(table, &seconds, &firsts.collect::<Vec<_>>(), values);
+    }
+
+    /// Aligns first sequences with a batch of second ones, the longest of which is the last. With
+    /// each first comes the number of seconds at the front that are not wanted.
+    fn align_batch(
+        &self,
+        table: &Table,
+        seconds: &[&[u8]],
+        firsts: &[(&[u8], usize)],
+        values: &mut Vec<f32>,
+    ) {
         let longest = seconds.last().map_or(0, |last| last.len());
         let mut batch = None;
         let instructions = Instructions16::available()[0];
-        for first in part.firsts {
-            let after = part.seconds.start.max(first + 1) - part.seconds.start;
-            if fits(self, table, codes(first).len(), longest) {
-                let batch = batch.get_or_insert_with(|| Batch::new(table, &seconds));
-                let found = batch.align(self, instructions, codes(first));
+        for &(first, after) in firsts {
+            if fits(self, table, first.len(), longest) {
+                let batch = batch.get_or_insert_with(|| Batch::new(table, seconds));
+                let found = batch.align(self, instructions, first);
                 values.extend(found[after..].iter().map(|found| found.distance()));
             } else {
-                let one = |second: &&[u8]| align_one(self, table, codes(first), second).distance();
+                let one = |second: &&[u8]| align_one(self, table, first, second).distance();
                 values.extend(seconds[after..].iter().map(one));
             }
         }

@@ -126,7 +126,9 @@ pub use kmeans::{Init, KMeans};
 pub use mixture::{
     Covariance, Criterion, Mixture, MixtureLabels, MixtureModel, MixtureStart, MixtureTried,
 };
-pub use pairwise::{Dissimilarities, Floats, Pairwise, PairwiseClustering, PairwiseSplit};
+pub use pairwise::{
+    Dissimilarities, Floats, Given, Pairwise, PairwiseClustering, PairwiseSplit, Sampling,
+};
 pub use points::Points;
 pub use scaling::{Scaled, Scaling, ScalingMethod, ScalingStep};
 pub use sequences::{Alphabet, Sequences};

@@ -16,6 +16,7 @@ mod found;
 mod freeze;
 mod kernel;
 mod lent;
+mod sample;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +30,7 @@ use motet_comm::Communicator;
 pub use dissimilarities::Dissimilarities;
 pub use found::{PairwiseClustering, PairwiseSplit};
 pub use lent::Floats;
+pub use sample::{Given, Sampling};
 
 /// Clustering by deterministic annealing where only dissimilarities of pairs are known.
 ///

@@ -105,6 +105,26 @@ pub struct Sequences {
 }
 
 impl Sequences {
+    /// Some of them, in the order of `rows`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such sequence.
+    #[must_use]
+    pub fn some(&self, rows: &[usize]) -> Sequences {
+        let mut some = Sequences {
+            alphabet: self.alphabet,
+            names: rows.iter().map(|row| self.names[*row].clone()).collect(),
+            codes: Vec::new(),
+            ends: Vec::new(),
+        };
+        for row in rows {
+            some.codes.extend_from_slice(self.codes(*row));
+            some.ends.push(some.codes.len());
+        }
+        some
+    }
+
     /// Reads a FASTA text. A record is a line `>name remarks` and the lines of letters below it.
     /// Case does not matter; blanks, empty lines and lines that begin with `;` are left out.
     ///

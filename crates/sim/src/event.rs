@@ -1,11 +1,15 @@
 //! Events, and the order in which they are handled.
 
-use crate::queue::Timed;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
 /// Virtual time, in ticks whose length the model decides.
 pub type Time = u64;
+
+/// What waits for its time. The greater of two items comes first; it never has the later time.
+pub(crate) trait Timed: Ord {
+    fn time(&self) -> Time;
+}
 
 /// What orders events. No layout of processes over ranks changes it: every part of a key is decided
 /// by the model alone.

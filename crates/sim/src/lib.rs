@@ -37,7 +37,8 @@
 //! [`Simulation`] cannot be written: it is repeated from its seed instead.
 //!
 //! Read next: [`Model`] (an example), `event.rs` (the order of events), `queue.rs` (what waits),
-//! `share.rs` (a process and its handler), then a mode: `sequential.rs`, `windows.rs`, `null_messages.rs`, `time_warp.rs`.
+//! `share.rs` (a process and its handler), then a mode: `sequential.rs`, `windows.rs`,
+//! `null_messages.rs`, `time_warp.rs`.
 //! For processes: [`Simulation`], `simulation/process.rs`.
 #![forbid(unsafe_code)]
 

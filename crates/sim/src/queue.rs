@@ -11,7 +11,7 @@
 //! comes next. A queue of few items is a heap. The order is the whole order of the items: which
 //! way an item took cannot be told from outside.
 
-use crate::Time;
+use crate::event::{Time, Timed};
 use std::collections::BinaryHeap;
 
 /// So many items are kept in a heap, and a bucket of so many is sorted.
@@ -20,11 +20,6 @@ const FEW: usize = 48;
 const PER_BUCKET: usize = 8;
 /// A bucket of the last rung is sorted however many items it holds.
 const MOST_RUNGS: usize = 8;
-
-/// What has a time. The greater of two items comes first; it never has the later time.
-pub(crate) trait Timed: Ord {
-    fn time(&self) -> Time;
-}
 
 /// Items, the greatest first.
 #[derive(Debug)]

@@ -298,3 +298,56 @@ fn sem_g607_bad_scores_and_a_cancelled_run() {
     };
     assert!(run(dna, &control).contains("Cancelled"));
 }
+
+#[test]
+fn sem_g946_distances_to_a_sample_are_those_of_all_pairs() {
+    // Of many lengths, some twice, one too long for the lanes.
+    let letters = |row: usize| {
+        let length = if row == 70 { 5_000 } else { 20 + row * 7 % 60 };
+        let letter = move |at: usize| b"ACGT"[(at * at + row % 23 * (at + 1)) % 4];
+        String::from_utf8((0..length).map(letter).collect()).unwrap()
+    };
+    let text: String = (0..90)
+        .map(|row| format!(">{row}\n{}\n", letters(row % 80)))
+        .collect();
+    let sequences = Sequences::from_fasta(text.as_bytes(), Alphabet::Dna).unwrap();
+    for method in [
+        Alignment::dna(),
+        Alignment {
+            kind: AlignmentKind::Local,
+            ..Alignment::dna()
+        },
+    ] {
+        let all = async |comm| {
+            method
+                .distances(&comm, &sequences, &Control::default())
+                .await
+        };
+        let parts = World::threads(2).run(all).unwrap();
+        let matrix = PairDistances::join(&sequences, &parts).unwrap();
+        let rows: Vec<usize> = (0..90).rev().collect();
+        let columns: Vec<usize> = (0..90).filter(|at| at % 3 == 1).collect();
+        let mut to = vec![-1.0; rows.len() * columns.len()];
+        method
+            .between(&sequences, &rows, &columns, &mut to)
+            .unwrap();
+        for (row, to) in rows.iter().zip(to.chunks(columns.len())) {
+            for (column, value) in columns.iter().zip(to) {
+                assert_eq!(
+                    *value,
+                    f64::from(matrix[row * 90 + column]),
+                    "{row}, {column}"
+                );
+            }
+        }
+    }
+    let (some, wrong) = (
+        sequences.some(&[5, 70]),
+        Alignment {
+            open: 0,
+            ..Alignment::dna()
+        },
+    );
+    assert_eq!((some.name(1), some.letters(1)), ("70", 5_000));
+    assert!(wrong.between(&sequences, &[0], &[1], &mut [0.0]).is_err());
+}

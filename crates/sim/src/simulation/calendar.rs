@@ -2,7 +2,8 @@
 
 use super::process::Number;
 use crate::Time;
-use crate::queue::{Queue, Timed};
+use crate::event::Timed;
+use crate::queue::Queue;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
