@@ -121,7 +121,7 @@ fn program(seed: u64) {
     let (left, right) = (net.node("left", 1), net.node("right", 1));
     let (a, b) = (Port::new(), Port::new());
     let lent = (left.lend("a", &a).unwrap(), right.lend("b", &b).unwrap());
-    let mut takers = vec![net.node("x", 1), net.node("y", 1)];
+    let mut takers = [net.node("x", 1), net.node("y", 1)];
     net.replay.run();
     let log = Log::new();
     take_pairs(&net, &takers[0], ["a", "b"], &log);
