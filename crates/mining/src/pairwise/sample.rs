@@ -226,9 +226,14 @@ mod tests {
     use motet_comm::{RunError, World};
 
     /// Rows around `groups` places on a line, 10 apart.
+    fn place(row: usize, groups: usize) -> f64 {
+        (row % groups * 10) as f64 + (row * 37 % 101) as f64 / 50.0
+    }
+
+    /// The squared distances of such rows.
     fn pairs(rows: usize, groups: usize) -> Dissimilarities {
-        let at = |row: usize| (row % groups * 10) as f64 + (row * 37 % 101) as f64 / 50.0;
-        let square = |i, j| (at(i) - at(j)) * (at(i) - at(j));
+        let from = |i, j| place(i, groups) - place(j, groups);
+        let square = |i, j| from(i, j) * from(i, j);
         let values = (0..rows).flat_map(|i| (0..rows).map(move |j| square(i, j)));
         Dissimilarities::new(values.collect(), rows).unwrap()
     }
@@ -279,12 +284,26 @@ mod tests {
         let first: Vec<u32> = given.labels[..groups].to_vec();
         assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), groups);
         assert!((0..all).all(|row| given.labels[row] == first[row % groups]));
-        let full = fit(&whole, groups).cost;
+        // Where dissimilarities are squared distances, a row costs its squared distance from the mean
+        // of its cluster's part of the sample.
+        let mean = |label: u32| {
+            let own = (0..sample.len()).filter(|row| found.labels[*row] == label);
+            let places: Vec<f64> = own.map(|row| place(sample[row], groups)).collect();
+            places.iter().sum::<f64>() / places.len() as f64
+        };
+        let means: Vec<f64> = (0..groups as u32).map(mean).collect();
+        let square = |row: usize| {
+            let from = place(row, groups) - means[given.labels[row] as usize];
+            from * from
+        };
+        let cost = (0..all).map(square).sum::<f64>() / all as f64;
         assert!(
-            (given.cost - full).abs() < 0.1 * full,
-            "{} for {full}",
+            (given.cost - cost).abs() < 1e-9 * cost,
+            "{} for {cost}",
             given.cost
         );
+        // Those means are not the clusters' own, so the estimate is never below the cost.
+        assert!(given.cost >= fit(&whole, groups).cost);
         // The cost of a row by its words: twice over, in another order.
         let row = 17;
         let label = given.labels[row];
