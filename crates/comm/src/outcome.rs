@@ -11,7 +11,7 @@ pub struct Outcome<R> {
     pub results: Vec<R>,
     /// Messages that nobody has received: by the rank they were sent to, in the order in which they came.
     pub unmatched: Vec<Unmatched>,
-    /// Where the time went, if the world is to be [profiled](World::profile); over several processes in process 0 only.
+    /// Where the time went, if the world is to be [profiled](crate::World::profile); over several processes in process 0 only.
     pub profile: Option<Profile>,
 }
 

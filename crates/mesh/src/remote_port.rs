@@ -30,7 +30,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// A port that some node [lends](crate::Node::lend): items are taken from it wherever it is.
 ///
 /// ```
-/// use motet_dispatch::{QueueConfig, Replay, spawn};
+/// use motet_dispatch::{Enqueue, QueueConfig, Replay, spawn};
 /// use motet_mesh::{LinkConfig, Node, SimulatedNetwork, take_all};
 /// use motet_ports::Port;
 /// use std::sync::Arc;
@@ -46,7 +46,8 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// let (name, age) = (here.remote_port::<String>("names")?, here.remote_port::<u32>("ages")?);
 /// let people = Port::new();
 /// let out = people.clone();
-/// spawn(&replay.queue(QueueConfig::default()), async move {
+/// let queue: Arc<dyn Enqueue> = Arc::new(replay.queue(QueueConfig::default()));
+/// spawn(&queue, async move {
 ///     let _ = out.post(take_all((&name, &age)).await.unwrap());
 /// })?;
 /// names.post("Ada".to_owned())?;

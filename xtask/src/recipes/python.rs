@@ -11,6 +11,10 @@ use std::process::{Command, Stdio};
 /// What builds and tests the package; the environment of the peers has it.
 const TOOLS: &str = "import maturin, mypy, pytest, ruff, sklearn";
 
+/// What some tests and the pages of the documentation need beside that.
+const LIBRARIES: &str = "import furo, hmmlearn, matplotlib, myst_parser, pandas, polars, pyarrow, \
+                         sphinxcontrib.programoutput, tqdm";
+
 /// Builds the wheel, as the tests are built, installs it and runs its tests, its examples and its
 /// checks.
 pub(super) fn step(
@@ -21,8 +25,11 @@ pub(super) fn step(
     strict: bool,
 ) {
     if let Some((place, wheel)) = installed(runner, project, scope, machine, strict) {
+        let whole = complete(runner, &place, strict);
         checks(runner, project, machine, &place);
-        documents(runner, project, machine, &place);
+        if whole {
+            documents(runner, project, machine, &place);
+        }
         abi(runner, machine, &wheel);
     }
 }
@@ -149,20 +156,33 @@ fn checks(runner: &mut Runner, project: &Project, machine: &Machine, place: &Pat
     runner.command("python types", &mut types, None);
 }
 
+/// Whether all is there that tests and documentation would leave out where it is missing.
+fn complete(runner: &mut Runner, place: &Path, strict: bool) -> bool {
+    let name = "python libraries";
+    let asked = Command::new(place.join("bin/python"))
+        .args(["-c", LIBRARIES])
+        .output();
+    let missing = match asked {
+        Ok(output) if output.status.success() => return true,
+        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        Err(fault) => fault.to_string(),
+    };
+    let missing = missing.lines().next_back().unwrap_or_default().to_owned();
+    let lacks = format!("{missing}; run `.ci/run` once, which installs `.ci/peers.txt`");
+    match strict {
+        true => {
+            runner.check(name, "what Python's tests and pages need", || {
+                Err(vec![lacks])
+            });
+        }
+        false => runner.skip(name, &lacks),
+    }
+    false
+}
+
 /// The documentation of both languages: its pages, pictures and examples. Warnings are errors.
 fn documents(runner: &mut Runner, project: &Project, machine: &Machine, place: &Path) {
     let python = place.join("bin/python");
-    let there = Command::new(&python)
-        .args([
-            "-c",
-            "import furo, matplotlib, myst_parser, pandas, sphinxcontrib.programoutput",
-        ])
-        .stderr(Stdio::null())
-        .status();
-    if !there.is_ok_and(|status| status.success()) {
-        runner.skip("python docs", "there is no sphinx; run `.ci/run` once");
-        return;
-    }
     let site = project.target.join("site");
     let library = machine.mpi().to_string_lossy().into_owned();
     let library = library.split(':').next().unwrap_or_default().to_owned();

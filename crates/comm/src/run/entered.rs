@@ -1,15 +1,15 @@
 //! A rank that the calling thread is: the program is not a function of its communicator.
 //!
 //! ```text
-//!   the caller                              a thread of its own: run_seats
-//!   World::enter ──────────────────────►      the rank's task: gives its seat away
-//!        ◄─────────────── seat ────────────      │ waits
-//!   communicator().send(…) …                     │
-//!   Entered::finish ──────── result ──────►      ends; the run ends
+//!   the caller                              a thread of its own: run_endpoints
+//!   World::enter ───────────────────────►   the rank's task: gives its endpoint away
+//!        ◄─────────────── endpoint ──────     │ waits
+//!   communicator().send(…) …                  │
+//!   Entered::finish ─────── result ─────►   ends; the run ends
 //! ```
 
-use super::links::Seat;
-use super::threads::{ThreadsConfig, run_seats};
+use super::links::Endpoint;
+use super::threads::{ThreadsConfig, run_endpoints};
 use crate::fabric::{AnyFabric, Solo};
 use crate::{Communicator, RunError};
 use motet_sync::atomic::{AtomicBool, Ordering};
@@ -45,7 +45,7 @@ struct Running {
 /// What the caller shares with the rank's task.
 struct Shared {
     /// Until the caller takes it.
-    seat: Mutex<Option<Seat>>,
+    endpoint: Mutex<Option<Endpoint>>,
     end: Mutex<End>,
     /// The rank's task has ended, so the rank is to end where it waits.
     over: AtomicBool,
@@ -85,7 +85,7 @@ impl Entered {
         }
         let caller = Parker::new();
         let shared = Arc::new(Shared {
-            seat: Mutex::new(None),
+            endpoint: Mutex::new(None),
             end: Mutex::default(),
             over: AtomicBool::new(false),
             caller: caller.unparker(),
@@ -95,17 +95,20 @@ impl Entered {
             let rank = Arc::clone(&ours);
             let ran = run(Box::new(move |config| {
                 let rank = &rank;
-                run_seats(config, async move |seat: Seat, _| rank.stay(seat).await).map(|_| ())
+                run_endpoints(config, async move |endpoint: Endpoint, _| {
+                    rank.stay(endpoint).await
+                })
+                .map(|_| ())
             }));
             // Perhaps there was no rank.
             ours.leave();
             ran
         });
         let thread = thread.map_err(RunError::Start)?;
-        let seat = loop {
-            let seat = shared.seat.lock().take();
-            match seat {
-                Some(seat) => break seat,
+        let endpoint = loop {
+            let endpoint = shared.endpoint.lock().take();
+            match endpoint {
+                Some(endpoint) => break endpoint,
                 None if shared.over.load(Ordering::Acquire) => {
                     let ran = thread.join().expect("a run does not panic");
                     let nobody = || RunError::Transport {
@@ -117,7 +120,7 @@ impl Entered {
             }
         };
         Ok(Entered {
-            comm: Some(Rc::new(seat.communicator())),
+            comm: Some(Rc::new(endpoint.communicator())),
             running: Some(Running { shared, thread }),
         })
     }
@@ -173,10 +176,10 @@ impl Drop for Entered {
 
 impl Shared {
     /// The rank's task: another thread is the rank.
-    async fn stay(&self, seat: Seat) -> Result<(), String> {
+    async fn stay(&self, endpoint: Endpoint) -> Result<(), String> {
         // Also when the run ends early: then the task is dropped where it waits.
         let _leaving = Leaving(self);
-        *self.seat.lock() = Some(seat);
+        *self.endpoint.lock() = Some(endpoint);
         self.caller.unpark();
         poll_fn(|cx| {
             let mut end = self.end.lock();

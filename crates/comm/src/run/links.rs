@@ -101,8 +101,8 @@ impl Links {
         }
     }
 
-    /// The seat of the rank at this place here.
-    pub(super) fn seat(&self, hall: &Arc<Hall>, team: &Arc<Team>, place: usize) -> Seat {
+    /// The endpoint of the rank at this place here.
+    pub(super) fn endpoint(&self, hall: &Arc<Hall>, team: &Arc<Team>, place: usize) -> Endpoint {
         let there = || Arc::clone(hall);
         let over = match self {
             Links::Memory => Over::Threads(Threads::new(there(), place)),
@@ -112,7 +112,7 @@ impl Links {
                 Over::Remote(Remote::new(processes, place))
             }
         };
-        Seat {
+        Endpoint {
             over,
             team: Arc::clone(team),
             rank: hall.first + place,
@@ -122,7 +122,7 @@ impl Links {
 
 /// What one rank talks over, before its communicator is made on the thread where the rank is. There is one of each
 /// rank, and it is not cloned: so one thread alone has the rank's communicators.
-pub(super) struct Seat {
+pub(super) struct Endpoint {
     over: Over,
     team: Arc<Team>,
     rank: usize,
@@ -134,7 +134,7 @@ enum Over {
     Remote(Remote),
 }
 
-impl Seat {
+impl Endpoint {
     /// The rank's communicator, which stays on this thread.
     pub(super) fn communicator(self) -> Communicator {
         let fabric = match self.over {

@@ -2,7 +2,7 @@
 
 use super::Ended;
 use super::life::{Life, Results};
-use super::links::{Links, On, Seat};
+use super::links::{Endpoint, Links, On};
 use super::profiling::Profiling;
 use crate::fabric::{Ending, Hall, Team};
 use crate::profile::{ProfileClock, Recorder};
@@ -38,15 +38,15 @@ pub(crate) fn run_threads<R: Send, E: Send + fmt::Display>(
     body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
 ) -> Result<Ended<R>, RunError<E>> {
     let body = &body;
-    run_seats(config, move |seat: Seat, recorder| {
-        body(seat.communicator().recorded(recorder))
+    run_endpoints(config, move |endpoint: Endpoint, recorder| {
+        body(endpoint.communicator().recorded(recorder))
     })
 }
 
-/// As [`run_threads`], for a body that may give its seat to another thread.
-pub(super) fn run_seats<R: Send, E: Send + fmt::Display>(
+/// As [`run_threads`], for a body that may give its endpoint to another thread.
+pub(super) fn run_endpoints<R: Send, E: Send + fmt::Display>(
     config: ThreadsConfig,
-    body: impl AsyncFn(Seat, Option<Rc<Recorder>>) -> Result<R, E> + Sync,
+    body: impl AsyncFn(Endpoint, Option<Rc<Recorder>>) -> Result<R, E> + Sync,
 ) -> Result<Ended<R>, RunError<E>> {
     let ThreadsConfig {
         ranks,
@@ -123,7 +123,7 @@ pub(super) struct Run<F, R, E> {
 
 impl<F, R, E> Run<F, R, E>
 where
-    F: AsyncFn(Seat, Option<Rc<Recorder>>) -> Result<R, E> + Sync,
+    F: AsyncFn(Endpoint, Option<Rc<Recorder>>) -> Result<R, E> + Sync,
     R: Send,
     E: Send,
 {
@@ -165,8 +165,8 @@ where
         Life::new(self, place, move || {
             self.causalities.add();
             let recorder = self.profiling.as_ref().map(Profiling::begin);
-            let seat = self.links.seat(&self.hall, &self.team, place);
-            (recorder.clone(), (self.body)(seat, recorder))
+            let endpoint = self.links.endpoint(&self.hall, &self.team, place);
+            (recorder.clone(), (self.body)(endpoint, recorder))
         })
     }
 }
