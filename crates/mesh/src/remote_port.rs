@@ -39,7 +39,7 @@ const AGAIN: Duration = Duration::from_millis(50);
 /// let network = SimulatedNetwork::new(7, LinkConfig::default(), replay.clock());
 /// let node = |name| Node::join(&network.carrier(name), 1, Arc::new(replay.queue(QueueConfig::named(name))));
 /// let (left, right, here) = (node("left"), node("right"), node("here"));
-/// let (names, ages) = (Port::new(), Port::new());
+/// let (names, ages) = (Port::new(), Port::<u32>::new());
 /// let lent = (left.lend("names", &names)?, right.lend("ages", &ages)?);
 /// replay.run();
 ///
