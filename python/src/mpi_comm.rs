@@ -129,28 +129,27 @@ impl MpiComm {
     }
 
     /// The bytes, who has sent them, and with which tag.
-    #[pyo3(signature = (from, tag, start=false))]
-    fn recv(
+    fn recv<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         from: Option<usize>,
         tag: Option<u32>,
-        start: bool,
-    ) -> PyResult<Py<PyAny>> {
+    ) -> PyResult<(Bound<'py, PyBytes>, usize, u32)> {
+        let (bytes, status) = self.0.wait(py, async |comm| {
+            let came = comm.recv_with_status::<Vec<u8>>(source(from), tags(tag));
+            came.await
+        })?;
+        Ok((PyBytes::new(py, &bytes), status.source, status.tag))
+    }
+
+    /// Posts a receive, which takes its place in the order of receives now.
+    fn irecv(&self, py: Python<'_>, from: Option<usize>, tag: Option<u32>) -> PyResult<Py<PyAny>> {
         let call = async move |comm: Rc<Member>| {
-            let (source, tag) = (source(from), tags(tag));
-            if start {
-                // It takes its place in the order of receives now.
-                let came = comm
-                    .irecv_with_status::<Vec<u8>>(source, tag)
-                    .wait()
-                    .await?;
-                return Ok(Given::Message(came.0, came.1.source, came.1.tag));
-            }
-            let (bytes, status) = comm.recv_with_status::<Vec<u8>>(source, tag).await?;
+            let posted = comm.irecv_with_status::<Vec<u8>>(source(from), tags(tag));
+            let (bytes, status) = posted.wait().await?;
             Ok(Given::Message(bytes, status.source, status.tag))
         };
-        self.0.call_of(py, (start, true), None, call)
+        self.0.call_of(py, (true, true), None, call)
     }
 
     /// Receives into an array: how many bytes have come, who has sent them, and with which tag.

@@ -6,13 +6,14 @@
 use crate::errors::MotetError;
 use crate::given::Started;
 use motet::comm::{Cartesian, Entered, Neighbourhood};
-use motet::dispatch::eagerly;
+use motet::dispatch::{eagerly, moves};
 use motet::{CommError, Communicator};
 use motet_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use motet_sync::{Arc, Backoff, Mutex, Parker, poll_until, thread_local};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::cell::RefCell;
+use std::mem;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -110,9 +111,13 @@ pub(crate) fn poll<T>(
     mut future: Pin<&mut (impl Future<Output = Result<T, CommError>> + ?Sized)>,
 ) -> Result<T, Fault> {
     let mut backoff = Backoff::new(SPIN);
-    let begun = Instant::now();
+    let (mut begun, mut seen) = (Instant::now(), moves());
     // What comes soon is seen soonest by who looks; who sleeps has others look.
     while begun.elapsed() < ALONE || backoff.go_on_beside() {
+        // A long message is on its way: who looks moves it.
+        if mem::replace(&mut seen, moves()) != seen {
+            (begun, backoff) = (Instant::now(), Backoff::new(SPIN));
+        }
         let mut context = Context::from_waker(Waker::noop());
         if let Poll::Ready(outcome) = eagerly(|| future.as_mut().poll(&mut context)) {
             return outcome.map_err(Fault::Comm);

@@ -66,8 +66,8 @@ pub trait Transport: Send + Sync {
         })
     }
 
-    /// Takes in what has come and gives it to `deliver`, with the process it comes from; the number of messages.
-    /// Also finishes sends. Any thread may call it, and several at once: whoever finds another at it gets 0.
+    /// Takes in what has come and gives it to `deliver`, with the process it comes from. Also goes on with sends. The number
+    /// of messages that were given, and of parts of long ones that came or went: while there are some, who waits looks on. Any thread may call it, and several at once: whoever finds another at it gets 0.
     ///
     /// `deliver` may take the payload away, and it may send; it does not wait.
     ///

@@ -6,11 +6,12 @@
 mod numbers;
 
 pub(crate) use motet_trace::known;
-pub(crate) use numbers::Numbers;
+pub(crate) use numbers::{Numbers, numbers_of};
 
 use crate::{Plain, Value};
 use postcard::ser_flavors::Flavor;
 use std::any::{Any, TypeId, type_name};
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
 /// What is to be known of the type of a message whose value is at hand.
@@ -88,6 +89,24 @@ macro_rules! each_plain {
         $with!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64
             [f32; 2] [f32; 3] [f32; 4] [f64; 2] [f64; 3] [f64; 4])
     };
+}
+
+/// The bytes of numbers of which vectors go as they lie in memory.
+pub(crate) fn bytes_of<T: Plain>(numbers: &[T]) -> Option<&[u8]> {
+    goes_plain::<T>().then(|| bytemuck::cast_slice(numbers))
+}
+
+/// The numbers of these bytes, all of them whole, of a vector that goes as it lies in memory.
+pub(crate) fn plain_numbers<T: Plain>(bytes: &[u8]) -> Option<Result<Cow<'_, [T]>, String>> {
+    goes_plain::<T>().then(|| whole::<T>(bytes.len()).map(|()| numbers_of(bytes)))
+}
+
+/// Whether vectors of these numbers go as they lie in memory.
+fn goes_plain<T: 'static>() -> bool {
+    macro_rules! look {
+        ($($number:ty)*) => { false $(|| TypeId::of::<T>() == TypeId::of::<$number>())* };
+    }
+    each_plain!(look)
 }
 
 /// The memory of the value, if it is a vector of plain numbers.

@@ -119,7 +119,7 @@ pub use queue::DispatcherQueue;
 pub use queue_core::QueueConfig;
 pub use rate::{Rate, RateError};
 pub use replay::{Decision, Replay, ReplayConfig, ReplayQueue, Step, Trace};
-pub use spin_wait::{Advice, SpinWait, eagerly};
+pub use spin_wait::{Advice, SpinWait, eagerly, keep_looking, moves};
 pub use stall::Stall;
 pub use task::{Run, Task, TaskBox};
 pub use task_list::{BoxList, TaskList};

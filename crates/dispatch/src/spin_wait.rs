@@ -19,6 +19,8 @@ use std::time::Duration;
 pub struct SpinWait {
     backoff: Backoff,
     turns: u32,
+    /// The number of [`moves`] when the wait began to measure.
+    moves: u32,
 }
 
 /// What the waiting future has to do now.
@@ -48,6 +50,7 @@ impl SpinWait {
         SpinWait {
             backoff: Backoff::new(Self::WAKE_COST),
             turns: 0,
+            moves: 0,
         }
     }
 
@@ -77,8 +80,19 @@ impl SpinWait {
     fn backoff(&mut self, worker: &Worker) -> &mut Backoff {
         if !self.backoff.has_begun() {
             self.backoff = Backoff::new(worker.pool().wake_cost);
+            self.moves = moves();
         }
         &mut self.backoff
+    }
+
+    /// Whether this thread has moved parts of long messages since the wait began to measure: then
+    /// it begins anew.
+    fn has_moved(&mut self) -> bool {
+        let moved = moves() != self.moves;
+        if moved {
+            self.backoff.restart();
+        }
+        moved
     }
 
     fn wait_on(
@@ -92,14 +106,15 @@ impl SpinWait {
             worker.fruitless();
             self.turns += 1;
             if self.turns.is_multiple_of(Self::TURNS) {
-                patient = self.backoff(worker).within_budget();
+                patient = self.backoff(worker).within_budget() || self.has_moved();
             }
         } else {
             if let Some(ready) = look_on(&mut ready) {
                 worker.fruitful();
                 return ready;
             }
-            patient = worker.is_patient() || self.backoff(worker).go_on_beside();
+            patient =
+                worker.is_patient() || self.backoff(worker).go_on_beside() || self.has_moved();
         }
         if patient && worker.poll_again(cx) {
             Advice::Again
@@ -124,6 +139,20 @@ fn look_on(mut ready: impl FnMut() -> bool) -> Option<Advice> {
 thread_local! {
     /// The thread polls again by itself.
     static EAGER: Cell<bool> = const { Cell::new(false) };
+    static MOVES: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Tells the waits of this thread that a part of a long message has been moved in one of their
+/// looks. The rest takes longer than a wait looks, and is moved by who looks: so they go on.
+pub fn keep_looking() {
+    MOVES.with(|moves| moves.set(moves.get().wrapping_add(1)));
+}
+
+/// How often [`keep_looking`] has been called on this thread. Who polls [`eagerly`] begins its wait
+/// anew when this has changed.
+#[must_use]
+pub fn moves() -> u32 {
+    MOVES.with(Cell::get)
 }
 
 /// Calls `poll`, in which waits look for a moment and do not go to sleep: they leave no waker, and
@@ -143,5 +172,21 @@ pub fn eagerly<R>(poll: impl FnOnce() -> R) -> R {
 impl Default for SpinWait {
     fn default() -> Self {
         SpinWait::new()
+    }
+}
+
+#[cfg(all(test, not(motet_loom), not(motet_shuttle)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_begins_anew_when_its_thread_has_moved_a_part_of_a_long_message() {
+        let mut wait = SpinWait::new();
+        (wait.backoff, wait.moves) = (Backoff::new(Duration::ZERO), moves());
+        assert!(!wait.backoff.within_budget() && !wait.has_moved());
+        keep_looking();
+        assert!(wait.has_moved() && !wait.backoff.has_begun());
+        wait.moves = moves();
+        assert!(!wait.has_moved(), "each move counts once");
     }
 }

@@ -127,7 +127,8 @@ impl Engine {
     }
 
     /// Takes in what has come, at most so much as the configuration says, and finishes sends. Gives
-    /// the number of messages it delivered: 0 also when another thread is at it. Never waits.
+    /// the number of messages it delivered and of parts of long ones that it moved: 0 also when
+    /// another thread is at it. Never waits.
     ///
     /// `deliver` gets the messages of each process in order. It may send; it must not wait.
     ///
@@ -155,7 +156,7 @@ impl Engine {
         let receiving = &mut *receiving;
         let taken = self
             .finish_sends(receiving, &mut deliver)
-            .and_then(|()| self.take_in(receiving, &mut leave, &mut deliver));
+            .and_then(|gone| Ok(gone + self.take_in(receiving, &mut leave, &mut deliver)?));
         // A library that notices a loss does not say whose.
         if receiving.is_due(self.config.look_every) || taken.is_err() {
             self.find_lost(receiving, &mut deliver);

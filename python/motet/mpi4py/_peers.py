@@ -27,8 +27,19 @@ def tag_of(tag: int) -> int:
     return tag
 
 
+def somebody(dest: int, tag: int) -> bool:
+    """Whether there is a receiver. Refuse what is no rank and what is no tag."""
+    if dest == PROC_NULL:
+        return False
+    if dest < 0 or not 0 <= tag <= 0xFFFFFFFF:
+        dest_of(dest), tag_of(tag)
+    return True
+
+
 def wanted(source: int, tag: int) -> tuple[int | None, int | None]:
     """Give the source and the tag that are wanted; `None` is any."""
+    if source >= 0 and 0 <= tag <= 0xFFFFFFFF:
+        return source, tag
     if source != ANY_SOURCE and source < 0:
         fail("ERR_RANK", f"source is {source}")
     return None if source == ANY_SOURCE else source, None if tag == ANY_TAG else tag_of(tag)

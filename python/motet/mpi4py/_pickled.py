@@ -46,7 +46,8 @@ class Pickle:
 
     def dumps(self, obj: Any) -> bytes:
         """Give the bytes of an object."""
-        return self._dumps(obj) if self.PROTOCOL is None else self._dumps(obj, self.PROTOCOL)
+        protocol = self._protocol
+        return self._dumps(obj) if protocol is None else self._dumps(obj, protocol)
 
     def loads(self, data: Any) -> Any:
         """Give the object of bytes; `None` of an empty message."""

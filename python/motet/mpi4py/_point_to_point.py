@@ -12,7 +12,7 @@ from motet.mpi4py._calls import Call
 from motet.mpi4py._constants import ANY_SOURCE, ANY_TAG, PROC_NULL
 from motet.mpi4py._errors import fail
 from motet.mpi4py._messages import NOTHING, simple
-from motet.mpi4py._peers import an_object, dest_of, from_nobody, into, nobody, tag_of, wanted
+from motet.mpi4py._peers import an_object, from_nobody, into, nobody, somebody, wanted
 from motet.mpi4py._pickled import pickle
 from motet.mpi4py._requests import Prequest, Request
 from motet.mpi4py._status import Status
@@ -27,9 +27,8 @@ class PointToPoint:
 
     def Send(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send the items of a buffer. It does not wait for the receiver."""
-        if dest == PROC_NULL:
+        if not somebody(dest, tag):
             return
-        dest, tag = dest_of(dest), tag_of(tag)
         if type(buf) is not ndarray or not self._h.send_array(buf, dest, tag):
             self._h.send(simple(buf).pack(), dest, tag)
 
@@ -37,8 +36,8 @@ class PointToPoint:
 
     def Ssend(self, buf: Any, dest: int, tag: int = 0) -> None:
         """Send the items of a buffer, and wait until a receive has got them."""
-        if dest != PROC_NULL:
-            self._h.send(simple(buf).pack(), dest_of(dest), tag_of(tag), True)
+        if somebody(dest, tag):
+            self._h.send(simple(buf).pack(), dest, tag, True)
 
     def Recv(
         self,
@@ -99,17 +98,16 @@ class PointToPoint:
         self.Recv(buf, source, recvtag, status)
 
     def _sent(self, buf: Any, dest: int, tag: int, sync: bool = False) -> Call:
-        if dest == PROC_NULL:
+        if not somebody(dest, tag):
             return Call(None)
-        data = simple(buf).pack()
-        return Call(self._h.send(data, dest_of(dest), tag_of(tag), sync, True))
+        return Call(self._h.send(simple(buf).pack(), dest, tag, sync, True))
 
     def _posted(self, buf: Any, source: int, tag: int) -> Call:
         if source == PROC_NULL:
             return Call(None, from_nobody)
         part = simple(buf)
         part.check_writable()
-        return Call(self._h.recv(*wanted(source, tag), True), into(part))
+        return Call(self._h.irecv(*wanted(source, tag)), into(part))
 
     def Isend(self, buf: Any, dest: int, tag: int = 0) -> Request:
         """Start to send the items of a buffer. It may be changed at once."""
@@ -221,15 +219,15 @@ class PointToPoint:
 
     def send(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object. It does not wait for the receiver."""
-        if dest != PROC_NULL:
-            self._h.send(pickle.dumps(obj), dest_of(dest), tag_of(tag))
+        if somebody(dest, tag):
+            self._h.send(pickle.dumps(obj), dest, tag)
 
     bsend = send
 
     def ssend(self, obj: Any, dest: int, tag: int = 0) -> None:
         """Send an object, and wait until a receive has got it."""
-        if dest != PROC_NULL:
-            self._h.send(pickle.dumps(obj), dest_of(dest), tag_of(tag), True)
+        if somebody(dest, tag):
+            self._h.send(pickle.dumps(obj), dest, tag, True)
 
     def recv(
         self,
@@ -264,10 +262,9 @@ class PointToPoint:
         return PointToPoint.recv(self, recvbuf, source, recvtag, status)
 
     def _sent_object(self, obj: Any, dest: int, tag: int, sync: bool = False) -> Request:
-        if dest == PROC_NULL:
+        if not somebody(dest, tag):
             return Request._of(Call(None))
-        data = pickle.dumps(obj)
-        return Request._of(Call(self._h.send(data, dest_of(dest), tag_of(tag), sync, True)))
+        return Request._of(Call(self._h.send(pickle.dumps(obj), dest, tag, sync, True)))
 
     def isend(self, obj: Any, dest: int, tag: int = 0) -> Request:
         """Start to send an object."""
@@ -285,7 +282,7 @@ class PointToPoint:
         """Post a receive of an object. `buf` is not needed."""
         if source == PROC_NULL:
             return Request._of(Call(None, from_nobody))
-        return Request._of(Call(self._h.recv(*wanted(source, tag), True), an_object))
+        return Request._of(Call(self._h.irecv(*wanted(source, tag)), an_object))
 
 
 class Message:

@@ -4,7 +4,8 @@ use super::{Context, Envelope, OnMessage, Payload};
 use crate::Plain;
 use crate::address::Status;
 use crate::handover::Borrowed;
-use crate::wire::{Of, decode};
+use crate::wire::{Of, decode, plain_numbers};
+use std::borrow::Cow;
 use std::panic::Location;
 
 /// Why numbers were not copied.
@@ -52,7 +53,7 @@ impl Envelope {
                 let numbers = value.any().downcast_ref::<Vec<T>>();
                 copy(numbers.expect("it holds numbers"), room)
             }
-            Payload::Written(written) => match decode::<Vec<T>>(written.value.all()) {
+            Payload::Written(written) => match read(written.value.all()) {
                 Ok(numbers) => copy(&numbers, room),
                 Err(reason) => return Err(Box::new((self, NotCopied::Unopened(Some(reason))))),
             },
@@ -73,6 +74,11 @@ impl Envelope {
             }
         }
     }
+}
+
+/// The numbers of a vector from another process, where they lie if they can be read there.
+fn read<T: Plain>(bytes: &[u8]) -> Result<Cow<'_, [T]>, String> {
+    plain_numbers(bytes).unwrap_or_else(|| decode::<Vec<T>>(bytes).map(Cow::Owned))
 }
 
 fn copy<T: Copy>(numbers: &[T], room: &mut [T]) -> Result<usize, usize> {

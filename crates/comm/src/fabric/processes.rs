@@ -20,6 +20,7 @@ mod pulse;
 mod readers;
 mod receipts;
 mod room;
+mod sends;
 mod stuck;
 mod vectors;
 
@@ -31,15 +32,15 @@ pub(crate) use readers::Left;
 pub(super) use vectors::Way;
 
 use super::hall::Hall;
-use crate::address::Status;
 use crate::asks::Asks;
-use crate::envelope::{Behind, Context, Envelope, Receipt, Sender};
+use crate::envelope::{Receipt, Sender};
 use crate::transport::{Header, Transport, TransportError};
 use asking::Asking;
 use attention::Attention;
 use control::Control;
 use crossing::Crossings;
 use labels::Labels;
+use motet_dispatch::keep_looking;
 use motet_sync::Unparker;
 use motet_sync::atomic::{AtomicU64, Ordering, fence};
 use profiles::Profiles;
@@ -179,59 +180,6 @@ impl Processes {
         (place < self.hall.size()).then_some(place)
     }
 
-    /// Sends an envelope to a rank of another process.
-    ///
-    /// # Errors
-    /// Why its value cannot be written.
-    pub(super) fn send(&self, rank: usize, envelope: &Envelope) -> Result<(), String> {
-        // Most values are short; and a transport may append a little.
-        let mut bytes = Vec::with_capacity(64);
-        let (typed, location) = envelope.encode(&mut bytes)?;
-        let mut behind = Behind {
-            label: None,
-            typed,
-            location,
-            length: envelope.label.length,
-            receipt: envelope.receipt.as_ref().map(|it| self.keep(it)),
-        };
-        let (context, status) = (envelope.context, envelope.status);
-        self.send_written(rank, context, status, &mut behind, &mut bytes);
-        Ok(())
-    }
-
-    /// Sends a value, of which `bytes` has the bytes, to a rank of another process. Further values with the same label for
-    /// that rank go with the same `behind`.
-    pub(super) fn send_written(
-        &self,
-        rank: usize,
-        context: Context,
-        status: Status,
-        behind: &mut Behind,
-        bytes: &mut Vec<u8>,
-    ) {
-        let process = self.process_of(rank);
-        // A label that is new is held until its words have gone.
-        let _new = match behind.label {
-            Some(number) => {
-                behind.write(number, false, bytes);
-                None
-            }
-            None => {
-                let label = self.labels.number(process, behind.typed, behind.location);
-                behind.write(label.number, label.is_fresh(), bytes);
-                behind.label = Some(label.number);
-                Some(label)
-            }
-        };
-        let header = Header {
-            context: context_of(self.run, context.kind as u8, context.communicator),
-            source: number(status.source),
-            destination: number(rank),
-            tag: status.tag,
-        };
-        self.program_sends(process, header, bytes);
-    }
-
     /// Keeps a receipt that is expected from another process; the number under which it asks for it.
     pub(super) fn keep(&self, receipt: &Arc<Receipt>) -> u64 {
         self.receipts.keep(receipt)
@@ -275,18 +223,25 @@ impl Processes {
         self.progress();
     }
 
-    /// Takes in what has come; the number of messages.
+    /// Takes in what has come; the number of messages, and of parts of long ones.
     pub(crate) fn progress(&self) -> usize {
         self.progress_but(&mut |_| false)
     }
 
     /// The same, but for messages that `leave` says so of, and those behind them.
     fn progress_but(&self, leave: &mut dyn FnMut(&Header) -> bool) -> usize {
+        let mut messages = 0;
         let mut deliver = |process, header, payload: &mut Vec<u8>| {
+            messages += 1;
             self.deliver(process, header, payload);
         };
         match self.transport.progress_but(leave, &mut deliver) {
-            Ok(messages) => messages,
+            Ok(moved) => {
+                if moved > messages {
+                    keep_looking();
+                }
+                moved
+            }
             Err(error) => {
                 self.broken(error);
                 0

@@ -49,6 +49,18 @@ impl Remote {
         processes.send_written(to, context, status, behind, bytes);
     }
 
+    /// Carries numbers with these bytes, which are copied, to a rank of another process.
+    pub(crate) fn send_bytes(
+        &self,
+        to: usize,
+        (context, status): (Context, Status),
+        behind: Behind,
+        bytes: &[u8],
+    ) {
+        self.processes
+            .send_bytes(to, context, status, behind, bytes);
+    }
+
     /// The number under which another process asks for a receipt.
     pub(crate) fn keep(&self, receipt: &Arc<Receipt>) -> u64 {
         self.processes.keep(receipt)

@@ -2,10 +2,11 @@
 
 use super::recv::{Receiving, Unused, Use, Whole, unopened};
 use crate::address::{Dest, Source, Status, Tag, TagMatch};
-use crate::envelope::{Envelope, Kind, NotCopied};
+use crate::envelope::{Behind, Envelope, Kind, NotCopied};
 use crate::handover::{self, lend};
 use crate::pending::{Ended, Waiting};
 use crate::request::Request;
+use crate::wire::{Of, bytes_of};
 use crate::{CommError, Communicator, Plain};
 use std::future::Future;
 use std::panic::Location;
@@ -122,6 +123,20 @@ impl Communicator {
         };
         self.check_rank(rank)?;
         let (fabric, to) = (self.fabric(), self.team().world_rank(rank));
+        if let (Some(remote), Some(bytes)) = (fabric.beyond(to), bytes_of(numbers)) {
+            let _entered = self.entered("send", location);
+            let source = self.rank();
+            let behind = Behind {
+                label: None,
+                typed: Of::<Vec<T>>::TYPE,
+                location,
+                length: numbers.len(),
+                receipt: None,
+            };
+            let on = (self.context(Kind::User), Status { source, tag });
+            remote.send_bytes(to, on, behind, bytes);
+            return Ok(());
+        }
         // Who shares the thread does not copy meanwhile.
         let alone = fabric.beyond(to).is_some() || fabric.share_thread(fabric.world_rank(), to);
         if alone || size_of_val(numbers) < handover::LEAST {

@@ -116,15 +116,16 @@ impl Engine {
         Ok(())
     }
 
-    /// Forgets sends that have ended, and loses who could not be sent to.
+    /// Forgets sends that have ended, and loses who could not be sent to; how many parts of long
+    /// messages have gone.
     pub(super) fn finish_sends(
         &self,
         receiving: &mut Receiving,
         deliver: &mut impl FnMut(Envelope<'_>),
-    ) -> Result<(), MpiError> {
-        self.shared.go_on();
+    ) -> Result<usize, MpiError> {
+        let gone = self.shared.go_on();
         if !self.asks_mpi {
-            return Ok(());
+            return Ok(gone);
         }
         let mut failed = Vec::new();
         let mut sending = self.sending.lock();
@@ -138,6 +139,6 @@ impl Engine {
             let reason = "MPI could not send to it".to_owned();
             self.lose(receiving, process, reason, deliver);
         }
-        tested
+        tested.map(|_| gone)
     }
 }

@@ -145,19 +145,22 @@ impl Senders {
         Some(gone)
     }
 
-    /// Goes on with what waits for room.
+    /// Goes on with what waits for room; in how many rings there was some.
     #[inline]
-    pub(super) fn go_on(&self) {
-        if self.waiting() > 0 {
-            self.ways.iter().flatten().for_each(|way| {
-                // While another thread has it nobody waits for that one: there will be further
-                // calls.
-                if let Some(mut way) = way.try_lock() {
-                    let gone = way.go_on();
-                    self.waiting.fetch_sub(gone, Ordering::Relaxed);
-                }
-            });
-        }
+    pub(super) fn go_on(&self) -> usize {
+        let ways = (self.waiting() > 0).then(|| self.ways.iter().flatten());
+        let ways = ways.into_iter().flatten();
+        ways.map(|way| self.go_on_in(way)).sum()
+    }
+
+    fn go_on_in(&self, way: &Mutex<Outgoing>) -> usize {
+        // While another thread has it nobody waits for that one: there will be further calls.
+        let Some(mut way) = way.try_lock() else {
+            return 0;
+        };
+        let (before, gone) = (way.ring.written(), way.go_on());
+        self.waiting.fetch_sub(gone, Ordering::Relaxed);
+        usize::from(way.ring.written() != before)
     }
 
     /// Nothing more goes to this process.
@@ -187,8 +190,7 @@ impl Outgoing {
 
 impl Receivers {
     /// Hands over what is here, about so much of each process at most, and a long message only if
-    /// it is the first; how many it was. A message that `leave` says so of stays, with those behind
-    /// it.
+    /// it is the first; how many messages and parts. One that `leave` says so of stays.
     #[inline]
     pub(super) fn take_in(
         &mut self,
@@ -209,6 +211,7 @@ impl Receivers {
                 taken += 1;
                 take(*process, came)?;
             }
+            taken += ring.parts();
         }
         Ok(taken)
     }

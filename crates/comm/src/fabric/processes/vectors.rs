@@ -6,6 +6,7 @@
 use super::crossing::Crossing;
 use super::{Processes, Site, VECTOR, context_of, number};
 use crate::transport::Header;
+use motet_dispatch::keep_looking;
 use motet_sync::atomic::Ordering;
 use std::collections::{HashMap, VecDeque};
 use std::mem;
@@ -120,6 +121,9 @@ impl Processes {
         });
         // Afterwards: who sends is awake, so nobody takes the ranks for stuck meanwhile.
         self.sent.fetch_add(gone.messages as u64, Ordering::Relaxed);
+        if gone.messages > 0 {
+            keep_looking();
+        }
         gone.bytes
     }
 
@@ -166,6 +170,7 @@ impl Processes {
             .transport
             .read_next(process, &header, &mut wanted, &mut |block, _| read(block));
         if was_read {
+            keep_looking();
             self.received.fetch_add(1, Ordering::Release);
         }
         was_read
@@ -208,6 +213,7 @@ impl Processes {
         let piece = mem::replace(payload, memory);
         state.pieces.push(way.ranks(), way.meeting, piece);
         drop(state);
+        keep_looking();
         self.wake(way.to);
     }
 }

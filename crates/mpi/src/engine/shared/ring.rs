@@ -20,16 +20,14 @@ mod course;
 mod frame;
 #[cfg(all(test, motet_loom))]
 mod models;
+mod sender;
 #[cfg(all(test, not(motet_loom)))]
 mod tests;
 
-use super::parcel::Parcel;
 use cells::Ring;
 use course::Course;
-use frame::{
-    CELL, FAREWELL, FIRST, LINE, REST, Stamp, WHOLE, Whole, frame_cells, is_stamp, stamp, words_of,
-};
-use motet_comm::{Gone, Header};
+use frame::{CELL, FAREWELL, FIRST, LINE, REST, Stamp, WHOLE, Whole, frame_cells, is_stamp};
+use motet_comm::Header;
 use motet_sync::atomic::{AtomicU64, Ordering};
 use std::mem;
 use std::ops::Range;
@@ -61,6 +59,8 @@ pub(super) struct RingReceiver<M> {
     payload: Vec<u8>,
     /// For blocks that are read one after the other.
     block: Vec<u8>,
+    /// Frames that were read and have ended no message.
+    parts: usize,
     broken: bool,
 }
 
@@ -98,126 +98,6 @@ pub(super) const fn ring_words(cells: usize) -> usize {
     (cells + 1) * CELL
 }
 
-impl<M: Memory> RingSender<M> {
-    /// The sender of the ring at these words of the memory; there is no other.
-    pub(super) fn new(memory: Arc<M>, place: Range<usize>) -> Self {
-        RingSender {
-            ring: Ring::new(memory, place),
-            written: 0,
-            taken: 0,
-            course: Course::default(),
-        }
-    }
-
-    /// Writes as much of the parcel as there is room for; whether that is all.
-    pub(super) fn write(&mut self, parcel: &mut Parcel) -> bool {
-        match parcel {
-            Parcel::Farewell => self.write_frame(FAREWELL, &[], &[], 0..0),
-            Parcel::Message {
-                header,
-                payload,
-                sent,
-            } => self.write_message(header, &[payload], sent),
-        }
-    }
-
-    /// Writes as much of a message as there is room for, behind what was `sent` of it; whether that is all.
-    #[inline]
-    pub(super) fn write_message(
-        &mut self,
-        header: &Header,
-        pieces: &[&[u8]],
-        sent: &mut Option<usize>,
-    ) -> bool {
-        let bytes = pieces.iter().map(|piece| piece.len()).sum::<usize>();
-        let ([one, two], piece) = (words_of(header), self.ring.piece());
-        if sent.is_none() && bytes <= piece {
-            return self.write_frame(WHOLE, &[header.context, one, two], pieces, 0..bytes);
-        }
-        loop {
-            let begin = sent.unwrap_or(0);
-            let end = bytes.min(begin + piece);
-            let written = match sent {
-                None => {
-                    let head = [header.context, one, two, bytes as u64];
-                    self.write_frame(FIRST, &head, pieces, begin..end)
-                }
-                Some(_) => self.write_frame(REST, &[], pieces, begin..end),
-            };
-            if !written {
-                return false;
-            }
-            *sent = Some(end);
-            if end == bytes {
-                return true;
-            }
-        }
-    }
-
-    /// Writes as many of the bytes as there is room for, as messages of a frame each.
-    pub(super) fn write_some(&mut self, header: &Header, bytes: &[u8]) -> Gone {
-        let ([one, two], mut gone) = (words_of(header), Gone::default());
-        let head = [header.context, one, two];
-        for piece in bytes.chunks(self.ring.cut() / LINE * LINE) {
-            if !self.write_frame(WHOLE, &head, &[piece], 0..piece.len()) {
-                break;
-            }
-            gone.bytes += piece.len();
-            gone.messages += 1;
-        }
-        gone
-    }
-
-    /// Writes a frame with these of the pieces' bytes if there is room for it.
-    #[inline]
-    fn write_frame(
-        &mut self,
-        kind: u64,
-        head: &[u64],
-        pieces: &[&[u8]],
-        bytes: Range<usize>,
-    ) -> bool {
-        let cells = frame_cells(head.len(), bytes.len());
-        if !self.has_room(cells) {
-            return false;
-        }
-        let (at, next) = (
-            self.ring.at(self.written),
-            self.ring.at(self.written + cells),
-        );
-        let data = self.ring.data();
-        // Relaxed for all but the stamp: whoever sees that sees the rest.
-        for (word, number) in data[at + 1..].iter().zip(head) {
-            word.store(*number, Ordering::Relaxed);
-        }
-        let stamp = stamp(kind, self.written, bytes.len());
-        let (ring, first, length) = (&self.ring, at + 1 + head.len(), bytes.len());
-        self.course
-            .write(length, |past| ring.copy_in(pieces, bytes, first, past));
-        self.written += cells;
-        // Nobody else has written there; the receiver sees it before the stamp.
-        let left = &data[next];
-        if is_stamp(left.load(Ordering::Relaxed), self.written) {
-            left.store(0, Ordering::Relaxed);
-        }
-        self.ring.data()[at].store(stamp, Ordering::Release);
-        true
-    }
-
-    /// Whether a frame of so many cells fits, and the cell behind it, where the next stamp is looked for.
-    #[inline]
-    fn has_room(&mut self, cells: u64) -> bool {
-        let most = self.ring.cells() - cells - 1;
-        if self.written.wrapping_sub(self.taken) <= most {
-            return true;
-        }
-        // Acquire: what the receiver has read of these cells it has read before this.
-        self.taken = self.ring.taken().load(Ordering::Acquire);
-        // Another process wrote it: it may say anything.
-        self.written.wrapping_sub(self.taken) <= most
-    }
-}
-
 impl<M: Memory> RingReceiver<M> {
     /// The receiver of the ring at these words of the memory; there is no other.
     pub(super) fn new(memory: Arc<M>, place: Range<usize>) -> Self {
@@ -227,8 +107,15 @@ impl<M: Memory> RingReceiver<M> {
             begun: None,
             payload: Vec::new(),
             block: Vec::with_capacity(BLOCK),
+            parts: 0,
             broken: false,
         }
+    }
+
+    /// So many parts of long messages have been taken in since the last call, not counting last parts.
+    #[inline]
+    pub(super) fn parts(&mut self) -> usize {
+        mem::take(&mut self.parts)
     }
 
     /// Whether a frame has come.
@@ -311,7 +198,7 @@ impl<M: Memory> RingReceiver<M> {
             }
             match self.take_frame(at, stamp) {
                 Ok(Some(whole)) => break whole,
-                Ok(None) => {}
+                Ok(None) => self.parts += 1,
                 Err(Nonsense) => {
                     self.broken = true;
                     return Some(Came::Nonsense);

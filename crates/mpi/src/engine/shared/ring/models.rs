@@ -1,6 +1,7 @@
 //! The models of a ring, and of the bell beside it.
 
 use super::super::bell::{self, Bell};
+use super::super::parcel::Parcel;
 use super::*;
 use motet_sync::atomic::AtomicU32;
 use motet_sync::{Condvar, Mutex};

@@ -1,7 +1,9 @@
 //! The tests of a ring.
 
-use super::frame::KIND;
+use super::frame::{KIND, stamp};
 use super::*;
+use crate::engine::shared::parcel::Parcel;
+use motet_comm::Gone;
 use motet_sync::thread;
 
 struct Plain(Vec<AtomicU64>);
@@ -247,4 +249,27 @@ fn what_no_sender_writes_is_told_once() {
     }
     assert_eq!(sent, 15);
     assert!(!sender.write(&mut parcel(0, vec![])), "nor after that");
+}
+
+/// Who takes a long message in frame by frame hears of each but the last, which ends it.
+#[test]
+fn parts_of_a_long_message_are_counted_once() {
+    let (mut sender, mut receiver) = ring(16);
+    let mut long = parcel(1, bytes(1, 2000));
+    let (mut parts, mut written) = (0, false);
+    let came = loop {
+        let before = sender.written();
+        written = written || sender.write(&mut long);
+        match receiver.next() {
+            Some(Came::Message(header, payload)) => break (header, payload.clone()),
+            Some(other) => panic!("{other:?}"),
+            None => assert!(sender.written() > before, "there was room"),
+        }
+        let taken = receiver.parts();
+        assert!(taken > 0);
+        assert_eq!(receiver.parts(), 0);
+        parts += taken;
+    };
+    assert_eq!(came, (header(1), bytes(1, 2000)));
+    assert!(written && parts > 1);
 }
