@@ -67,19 +67,15 @@ impl<T> Mutex<T> {
     #[cold]
     #[inline(never)]
     fn lock_contended(&self) -> MutexGuard<'_, T> {
-        for pauses in PAUSES {
-            (0..pauses).for_each(|_| crate::spin_loop());
-            if let Some(guard) = self.try_lock() {
-                return guard;
-            }
+        let mut guard = None;
+        try_often(&mut || {
+            guard = self.try_lock();
+            guard.is_some()
+        });
+        match guard {
+            Some(guard) => guard,
+            None => self.lock_asleep(),
         }
-        for _ in 0..YIELDS {
-            crate::thread::yield_now();
-            if let Some(guard) = self.try_lock() {
-                return guard;
-            }
-        }
-        self.lock_asleep()
     }
 
     fn lock_asleep(&self) -> MutexGuard<'_, T> {
@@ -89,6 +85,22 @@ impl<T> Mutex<T> {
     /// The value, when no one else can hold the lock any more.
     pub fn into_inner(self) -> T {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tries until it succeeds, a few times: one copy for the locks of all types.
+fn try_often(try_it: &mut dyn FnMut() -> bool) {
+    for pauses in PAUSES {
+        (0..pauses).for_each(|_| crate::spin_loop());
+        if try_it() {
+            return;
+        }
+    }
+    for _ in 0..YIELDS {
+        crate::thread::yield_now();
+        if try_it() {
+            return;
+        }
     }
 }
 

@@ -12,15 +12,39 @@ pub(crate) fn run<T: Task>(instructions: Instructions, task: T) -> T::Output {
         Instructions::Avx512 => match Avx512::detect() {
             // SAFETY: the token says that the processor has the instructions.
             Some(isa) => unsafe { x86::run_avx512(isa, task) },
-            None => task.run(Plain),
+            None => run_plain(task),
         },
         #[cfg(target_arch = "x86_64")]
         Instructions::Avx2 => match Avx2::detect() {
             // SAFETY: the token says that the processor has the instructions.
             Some(isa) => unsafe { x86::run_avx2(isa, task) },
-            None => task.run(Plain),
+            None => run_plain(task),
         },
-        Instructions::Plain => task.run(Plain),
+        Instructions::Plain => run_plain(task),
+    }
+}
+
+/// One copy for all who come here: the plain form of a task is the largest.
+#[inline(never)]
+fn run_plain<T: Task>(task: T) -> T::Output {
+    task.run(Plain)
+}
+
+/// Fused by the library, one lane after the other: where the processor's own instruction is not
+/// enabled, eight calls at each place are most of a kernel's code.
+#[cfg(all(target_arch = "x86_64", not(target_feature = "fma")))]
+#[inline(never)]
+fn fma(a: &[f64; LANES], b: &[f64; LANES], c: &mut [f64; LANES]) {
+    for lane in 0..LANES {
+        c[lane] = a[lane].mul_add(b[lane], c[lane]);
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(target_feature = "fma"))))]
+#[inline(always)]
+fn fma(a: &[f64; LANES], b: &[f64; LANES], c: &mut [f64; LANES]) {
+    for lane in 0..LANES {
+        c[lane] = a[lane].mul_add(b[lane], c[lane]);
     }
 }
 
@@ -81,9 +105,7 @@ impl Isa for Plain {
     #[inline(always)]
     fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V {
         let mut out = c;
-        for lane in 0..LANES {
-            out[lane] = a[lane].mul_add(b[lane], c[lane]);
-        }
+        fma(&a, &b, &mut out);
         out
     }
     #[inline(always)]

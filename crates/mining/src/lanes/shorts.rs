@@ -86,16 +86,22 @@ pub(crate) fn run16<T: Task16>(instructions: Instructions16, task: T) -> T::Outp
         Instructions16::Avx512 => match x86::Avx512::detect() {
             // SAFETY: the token says that the processor has the instructions.
             Some(isa) => unsafe { x86::run_avx512(isa, task) },
-            None => task.run(Plain),
+            None => run_plain(task),
         },
         #[cfg(target_arch = "x86_64")]
         Instructions16::Avx2 => match x86::Avx2::detect() {
             // SAFETY: the token says that the processor has the instructions.
             Some(isa) => unsafe { x86::run_avx2(isa, task) },
-            None => task.run(Plain),
+            None => run_plain(task),
         },
-        Instructions16::Plain => task.run(Plain),
+        Instructions16::Plain => run_plain(task),
     }
+}
+
+/// One copy for all who come here.
+#[inline(never)]
+fn run_plain<T: Task16>(task: T) -> T::Output {
+    task.run(Plain)
 }
 
 /// Arrays of thirty-two.

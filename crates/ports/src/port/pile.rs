@@ -23,7 +23,6 @@ use motet_dispatch::{BoxList, Causalities, drop_each};
 use motet_sync::Mutex;
 use motet_sync::atomic::{AtomicBool, Ordering};
 use std::collections::VecDeque;
-use std::iter;
 use std::mem;
 use std::sync::Arc;
 
@@ -132,14 +131,11 @@ impl<T: Send + 'static> Pile<T> {
             (first, mem::take(&mut head.rows))
         };
         let mut stamp = last - (count(&first, &rows) + count(&self.back, &self.rows)) as i64;
-        let all = [first].into_iter().chain(rows).chain(self.rows);
-        let rows = all.chain([self.back]);
-        for (item, causalities) in rows.flat_map(|mut row| iter::from_fn(move || row.pop())) {
-            let mut parcel = parcel_under(causalities, item);
-            stamp += 1;
-            parcel.stamp = stamp;
-            items.push_back(parcel);
+        first.into_nodes(items, &mut stamp);
+        for row in rows.into_iter().chain(self.rows) {
+            row.into_nodes(items, &mut stamp);
         }
+        self.back.into_nodes(items, &mut stamp);
     }
 
     #[cold]
@@ -235,6 +231,19 @@ impl<T> Row<T> {
         let item = self.items.pop_front()?;
         let causalities = self.causalities.pop_front();
         Some((item, causalities.unwrap_or_else(Causalities::none)))
+    }
+}
+
+impl<T: Send + 'static> Row<T> {
+    /// Makes nodes for its items, with the stamps that follow.
+    #[inline(never)]
+    fn into_nodes(mut self, items: &mut BoxList<Delivery<T>>, stamp: &mut i64) {
+        while let Some((item, causalities)) = self.pop() {
+            let mut parcel = parcel_under(causalities, item);
+            *stamp += 1;
+            parcel.stamp = *stamp;
+            items.push_back(parcel);
+        }
     }
 }
 
