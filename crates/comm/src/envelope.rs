@@ -3,7 +3,7 @@
 mod numbers;
 mod receipt;
 pub(crate) use numbers::NotCopied;
-pub(crate) use receipt::{Receipt, Sender};
+pub(crate) use receipt::{Receipt, Room, Sender};
 
 use crate::address::{Source, Status, TagMatch};
 use crate::any_cell::AnyLetter;
@@ -377,6 +377,7 @@ impl Wanted {
             Source::Any => true,
             Source::Rank(rank) => rank == envelope.status.source,
             Source::Null => false,
+            Source::Outside => envelope.status.rank().is_none(),
         };
         let tag = match self.tag {
             TagMatch::Any => true,

@@ -1,6 +1,6 @@
 //! What can go wrong between ranks.
 
-use crate::address::Tag;
+use crate::address::{Tag, sender};
 use crate::report::WaitReport;
 use motet_dispatch::Exception;
 use std::any::Any;
@@ -166,8 +166,9 @@ impl fmt::Display for CommError {
                 found,
             } => write!(
                 f,
-                "the message from rank {source} with tag {tag} holds {found}, not {wanted}; \
-                 receive it as {found}"
+                "the message from {} with tag {tag} holds {found}, not {wanted}; \
+                 receive it as {found}",
+                sender(*source)
             ),
             CommError::Unreadable {
                 source,
@@ -176,8 +177,9 @@ impl fmt::Display for CommError {
                 reason,
             } => write!(
                 f,
-                "the message from rank {source} with tag {tag}, {type_name} from another process, cannot \
-                 be read: {reason}; its Deserialize must read what its Serialize writes"
+                "the message from {} with tag {tag}, {type_name} from another process, cannot \
+                 be read: {reason}; its Deserialize must read what its Serialize writes",
+                sender(*source)
             ),
             CommError::Unportable { type_name, reason } => {
                 write!(f, "{type_name} cannot go to another process: {reason}")
@@ -198,8 +200,9 @@ impl fmt::Display for CommError {
                 room,
             } => write!(
                 f,
-                "the message from rank {source} with tag {tag} has {length} elements, and there is \
-                 room for {room}; probe tells the length before"
+                "the message from {} with tag {tag} has {length} elements, and there is \
+                 room for {room}; probe tells the length before",
+                sender(*source)
             ),
             CommError::Root { problem } | CommError::Arguments { problem } => f.write_str(problem),
             CommError::OutOfStep { operation } => write!(

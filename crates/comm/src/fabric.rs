@@ -11,6 +11,7 @@
 mod bridge;
 mod call;
 mod desk;
+mod entrances;
 mod farewells;
 mod hall;
 mod lane;
@@ -31,6 +32,7 @@ mod threads;
 
 pub(crate) use bridge::Beside;
 pub(crate) use call::{Call, Coming};
+pub(crate) use entrances::Door;
 pub(crate) use hall::Hall;
 pub(crate) use lane::{Closer, Edge, LaneEnds, Toward};
 pub(crate) use mail::{Came, Mail, Posted, Signed, Ticket};
@@ -223,6 +225,17 @@ impl AnyFabric {
     /// Whether all ranks of the world share memory.
     pub(crate) fn is_shared(&self) -> bool {
         !matches!(self, AnyFabric::Remote(_))
+    }
+
+    /// What this rank shares with the others here, its place there, and how a message comes there from another thread; `None`
+    /// for one rank on the calling thread.
+    pub(crate) fn inside(&self) -> Option<(&Arc<Hall>, usize, entrances::Push)> {
+        match self {
+            AnyFabric::Solo(_) => None,
+            AnyFabric::Threads(threads) => Some(threads.inside()),
+            AnyFabric::Ports(ports) => Some(ports.inside()),
+            AnyFabric::Remote(remote) => Some(remote.here().inside()),
+        }
     }
 
     /// The fabric, if the rank `rank` of the world lives in another process.

@@ -23,6 +23,7 @@
 //! | … and be sure that it was received | [`ssend`](Communicator::ssend) |
 //! | … later, several at once | [`irecv`](Communicator::irecv), [`Requests`] |
 //! | … numbers in place | [`send_slice`](Communicator::send_slice), [`recv_into`](Communicator::recv_into) |
+//! | let messages in that no rank sends | [`Communicator::entrance`] |
 //! | look before receiving | [`probe`](Communicator::probe), [`mprobe`](Communicator::mprobe) |
 //! | exchange with neighbours, often | [`Communicator::ring`], [`line`](Communicator::line) |
 //! | neighbours on a grid or graph | [`cartesian`](Communicator::cartesian), [`graph`](Communicator::graph) |
@@ -66,6 +67,7 @@ mod collectives;
 mod communicator;
 #[cfg(doctest)]
 mod compile_fail;
+mod entrance;
 mod envelope;
 mod error;
 mod exchange;
@@ -98,13 +100,14 @@ use motet_trace::{self as address, self as profile, self as report};
 
 pub use motet_sums::{Dyadic, ExactSum, Real};
 pub use motet_trace::{
-    ANY_SOURCE, ANY_TAG, CallSite, CollectiveNow, Dest, Model, Operation, Overhead, Profile,
-    RankNow, RankProfile, RankState, Source, StageProfile, Status, Tag, TagMatch, Unmatched, Wait,
-    WaitGraph, WaitNow, WaitReport,
+    ANY_SOURCE, ANY_TAG, CallSite, CollectiveNow, Dest, Model, OUTSIDE, Operation, Overhead,
+    Profile, RankNow, RankProfile, RankState, Source, StageProfile, Status, Tag, TagMatch,
+    Unmatched, Wait, WaitGraph, WaitNow, WaitReport,
 };
 
 pub use collective_call::{CollectiveCall, Startable};
 pub use communicator::Communicator;
+pub use entrance::{Entrance, EntranceError};
 pub use error::{CommError, RunError};
 pub use group::Group;
 pub use outcome::Outcome;

@@ -12,6 +12,8 @@ pub enum Source {
     Rank(usize),
     /// From nobody (MPI_PROC_NULL): the receive ends at once and brings nothing.
     Null,
+    /// From no rank: what comes through entrances.
+    Outside,
 }
 
 /// To whom a message goes.
@@ -35,16 +37,40 @@ pub enum TagMatch {
 /// Takes messages from any rank (MPI_ANY_SOURCE).
 pub const ANY_SOURCE: Source = Source::Any;
 
+/// Takes messages that no rank has sent, and no others.
+pub const OUTSIDE: Source = Source::Outside;
+
 /// Takes messages with any tag (MPI_ANY_TAG).
 pub const ANY_TAG: TagMatch = TagMatch::Any;
 
 /// Who sent a message, and with which tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
-    /// The sender, as the communicator numbers its ranks.
+    /// The sender, as the communicator numbers its ranks. It is [`Status::NO_RANK`] when no rank has
+    /// sent the message.
     pub source: usize,
     /// The tag it was sent with.
     pub tag: Tag,
+}
+
+impl Status {
+    /// The source of a message that came through an entrance.
+    pub const NO_RANK: usize = usize::MAX;
+
+    /// The rank that sent the message; `None` when it came through an entrance.
+    #[must_use]
+    pub fn rank(&self) -> Option<usize> {
+        (self.source != Status::NO_RANK).then_some(self.source)
+    }
+}
+
+/// The sender of a message in words, given its [`Status::source`].
+#[must_use]
+pub fn sender(source: usize) -> String {
+    match source {
+        Status::NO_RANK => "outside".to_owned(),
+        rank => format!("rank {rank}"),
+    }
 }
 
 impl From<usize> for Source {

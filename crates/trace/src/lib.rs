@@ -36,7 +36,7 @@ mod known;
 mod profile;
 mod report;
 
-pub use address::{ANY_SOURCE, ANY_TAG, Dest, Source, Status, Tag, TagMatch};
+pub use address::{ANY_SOURCE, ANY_TAG, Dest, OUTSIDE, Source, Status, Tag, TagMatch, sender};
 pub use call_site::CallSite;
 pub use known::known;
 pub use profile::{

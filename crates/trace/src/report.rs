@@ -4,7 +4,7 @@ pub(crate) mod graph;
 mod written;
 
 use crate::CallSite;
-use crate::address::{Source, Tag, TagMatch};
+use crate::address::{Source, Tag, TagMatch, sender};
 use std::fmt;
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct WaitReport {
 pub struct Unmatched {
     /// The rank of the world to which it was sent.
     pub dest: usize,
-    /// The sender, as the communicator numbers its ranks.
+    /// The sender, as the communicator numbers its ranks; [`Status::NO_RANK`](crate::Status::NO_RANK) when no rank has sent it.
     pub source: usize,
     /// The tag.
     pub tag: Tag,
@@ -197,7 +197,8 @@ impl fmt::Display for Unmatched {
         } = self;
         write!(
             f,
-            "the message from rank {source} to rank {dest} with tag {tag}"
+            "the message from {} to rank {dest} with tag {tag}",
+            sender(*source)
         )?;
         if self.communicator != 0 {
             write!(f, " of communicator {}", self.communicator)?;
@@ -225,6 +226,7 @@ impl fmt::Display for Operation {
                     Source::Any => f.write_str("any source")?,
                     Source::Rank(rank) => write!(f, "source {rank}")?,
                     Source::Null => f.write_str("no source")?,
+                    Source::Outside => f.write_str("from outside")?,
                 }
                 match tag {
                     TagMatch::Any => f.write_str(", any tag)"),

@@ -2,13 +2,14 @@
 
 use super::Mail;
 use super::desk::Desk;
+use super::entrances::{Door, Entrances};
 use super::farewells::Farewells;
 use super::mailbox::Mailbox;
 use crate::rank_slot::RankSlot;
 use crate::report::{RankState, Unmatched, WaitReport};
 use motet_sync::CachePadded;
 use motet_sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 pub(crate) struct Hall {
@@ -21,6 +22,8 @@ pub(crate) struct Hall {
     pub(crate) first: usize,
     /// Numbers of communicators that have been given out.
     pub(crate) communicators: AtomicU32,
+    /// Ways for messages that no rank sends.
+    pub(crate) entrances: Entrances,
     /// Set once: the run ends early.
     over: AtomicBool,
     pub(super) begun: Instant,
@@ -71,6 +74,7 @@ impl Hall {
             farewells: (0..workers).map(|_| CachePadded::default()).collect(),
             first: 0,
             communicators: AtomicU32::new(1),
+            entrances: Entrances::default(),
             over: AtomicBool::new(false),
             begun: Instant::now(),
             stuck: OnceLock::new(),
@@ -148,8 +152,10 @@ impl Hall {
         }
     }
 
-    /// Where the ranks wait, if every rank that has not finished waits for another.
+    /// Where the ranks wait, if every rank that has not finished waits for another, and no message from outside can end it.
     pub(crate) fn hopeless(&self) -> Option<WaitReport> {
+        // Before the ranks: what came through one that is closed now has woken its rank.
+        let open = self.entrances.open();
         let state = |slot: &RankSlot| {
             if slot.is_finished() {
                 Some(RankState::Finished)
@@ -158,6 +164,13 @@ impl Hall {
             }
         };
         let ranks = self.slots().map(state).collect::<Option<Vec<_>>>()?;
+        let may_end = |door: &Arc<Door>| match &ranks[door.place] {
+            RankState::Waiting(waits) => waits.iter().any(|wait| door.may_end(wait)),
+            _ => false,
+        };
+        if open.iter().any(may_end) {
+            return None;
+        }
         let unmatched = self.unmatched(usize::MAX);
         Some(WaitReport { ranks, unmatched })
     }

@@ -15,12 +15,21 @@ impl Hall {
         let after = now.saturating_duration_since(self.begun);
         let mut graph = WaitGraph::of(after, Vec::new(), self.unmatched(MESSAGES));
         graph.ranks.reserve(self.size());
-        for slot in self.slots() {
+        let open = self.entrances.open();
+        for (place, slot) in self.slots().enumerate() {
             let seen = slot.look();
             for listed in &seen.waits {
                 graph.note(listed.why.wait.communicator, &listed.why.members);
             }
-            graph.ranks.push(self.rank_now(&seen, now));
+            let mut rank = self.rank_now(&seen, now);
+            if let RankNow::Waiting { waits, .. } = &mut rank {
+                let doors = || open.iter().filter(|door| door.place == place);
+                for wait in waits {
+                    let may_end = doors().filter(|door| door.may_end(&wait.wait));
+                    wait.entrances = may_end.map(|door| (door.note)()).collect();
+                }
+            }
+            graph.ranks.push(rank);
         }
         graph
     }

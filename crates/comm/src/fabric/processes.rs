@@ -189,6 +189,7 @@ impl Processes {
     pub(super) fn sign(&self, receipt: &Receipt) {
         match receipt.sign() {
             Sender::Here(rank) => self.wake(rank),
+            Sender::Outside => {}
             Sender::There(process, number) => {
                 let header = self.header(RECEIPT, 0, 0, 0);
                 self.program_sends(process, header, &mut number.to_le_bytes().to_vec());

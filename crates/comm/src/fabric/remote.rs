@@ -29,6 +29,11 @@ impl Remote {
         self.processes.place_of(rank).is_some()
     }
 
+    /// The rank among those of this process.
+    pub(super) fn here(&self) -> &Threads {
+        &self.here
+    }
+
     /// Carries an envelope to a rank of another process.
     pub(crate) fn send_away(&self, to: usize, envelope: &Envelope) -> Result<(), CommError> {
         let type_name = envelope.type_name();

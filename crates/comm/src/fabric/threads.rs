@@ -3,6 +3,7 @@
 //! Each rank has a home worker, the only thread that polls it; so a rank's future need not be
 //! `Send`, and neighbours in rank order share a thread where they can.
 
+use super::entrances::{Push, push};
 use super::hall::{Hall, InHall};
 use super::mailbox::Mailbox;
 use super::{Closer, Fabric, Signed};
@@ -28,6 +29,11 @@ impl<M: InHall> Threads<M> {
             rank: u32::try_from(rank).expect("there is no memory for more ranks"),
             _messages: PhantomData,
         }
+    }
+
+    /// As [`AnyFabric::inside`](super::AnyFabric::inside).
+    pub(super) fn inside(&self) -> (&Arc<Hall>, usize, Push) {
+        (&self.hall, self.rank as usize, push::<M>)
     }
 
     /// Brings a message to a rank and wakes it. The receipts are to be signed.

@@ -293,7 +293,7 @@ impl Communicator {
     #[inline]
     pub(crate) fn check_source(&self, source: Source) -> Result<(), CommError> {
         match source {
-            Source::Any => Ok(()),
+            Source::Any | Source::Outside => Ok(()),
             Source::Rank(rank) => self.check_rank(rank),
             Source::Null => Err(CommError::NullSource),
         }
@@ -354,7 +354,7 @@ impl<U> Receiving<'_, U> {
     pub(crate) fn source(&self) -> Option<usize> {
         match self.wanted.source {
             Source::Rank(rank) => Some(rank),
-            Source::Any | Source::Null => None,
+            Source::Any | Source::Null | Source::Outside => None,
         }
     }
 

@@ -78,7 +78,9 @@ impl Communicator {
         let (source, tag, location) = (source.into(), tag.into(), Location::caller());
         let receiving = match source {
             Source::Null => None,
-            Source::Any | Source::Rank(_) => Some(self.receiving_into(room, source, tag, location)),
+            Source::Any | Source::Rank(_) | Source::Outside => {
+                Some(self.receiving_into(room, source, tag, location))
+            }
         };
         let own = self.rank();
         async move {

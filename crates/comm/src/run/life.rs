@@ -157,6 +157,7 @@ impl<F, R, E> Drop for End<'_, F, R, E> {
             });
         }
         run.hall.slot(place).set_finished();
+        run.hall.entrances.rank_has_ended(place);
         run.one_has_ended();
     }
 }

@@ -5,6 +5,7 @@ mod collectives;
 mod communicators;
 mod coverage;
 mod entered;
+mod entrances;
 mod exchanges;
 mod failures;
 mod forms;

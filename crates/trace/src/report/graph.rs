@@ -77,6 +77,8 @@ pub struct WaitNow {
     /// What has the same number is waited for by one call, which ends when one of it has come. The
     /// rank waits for all its calls.
     pub call: u64,
+    /// The open entrances whose messages would end it, in words.
+    pub entrances: Vec<String>,
     peers: Option<Vec<usize>>,
     started: bool,
 }
@@ -104,6 +106,7 @@ impl WaitNow {
             wait: why.wait,
             waited,
             call,
+            entrances: Vec::new(),
             peers: why.peers.clone(),
             started: why.started,
         }

@@ -35,6 +35,7 @@ enum WrittenSource {
     Any,
     Rank(usize),
     Null,
+    Outside,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -153,6 +154,7 @@ fn write_source(source: Source) -> WrittenSource {
         Source::Any => WrittenSource::Any,
         Source::Rank(rank) => WrittenSource::Rank(rank),
         Source::Null => WrittenSource::Null,
+        Source::Outside => WrittenSource::Outside,
     }
 }
 
@@ -161,6 +163,7 @@ fn read_source(written: &WrittenSource) -> Source {
         WrittenSource::Any => Source::Any,
         WrittenSource::Rank(rank) => Source::Rank(rank),
         WrittenSource::Null => Source::Null,
+        WrittenSource::Outside => Source::Outside,
     }
 }
 

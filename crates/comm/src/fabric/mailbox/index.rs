@@ -46,7 +46,7 @@ impl Pattern {
         Pattern {
             context: envelope.context,
             source: match kind & 1 {
-                0 => Source::Rank(status.source),
+                0 => status.rank().map_or(Source::Outside, Source::Rank),
                 _ => Source::Any,
             },
             tag: match kind & 2 {

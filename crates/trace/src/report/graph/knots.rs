@@ -122,6 +122,7 @@ impl WaitGraph {
             Operation::Recv { source, .. } | Operation::Probe { source, .. } => match source {
                 Source::Rank(rank) => Target::Ranks(vec![world(rank)]),
                 Source::Any | Source::Null => Target::Shared(Shared::Members(communicator)),
+                Source::Outside => Target::Ranks(Vec::new()),
             },
             Operation::Ssend { dest: peer, .. }
             | Operation::NeighbourRoom { peer }
@@ -159,6 +160,11 @@ impl Knots {
                 let mut things = Vec::with_capacity(call.len());
                 for wait in call {
                     things.push(match graph.target(wait) {
+                        // A message may come from outside: nobody need go on for that.
+                        _ if !wait.entrances.is_empty() => {
+                            nodes.push(node());
+                            nodes.len() - 1
+                        }
                         Target::Ranks(peers) if peers.len() == 1 && peers[0] < size => peers[0],
                         Target::Ranks(mut children) => {
                             children.retain(|&peer| peer < size);

@@ -132,7 +132,11 @@ impl WaitGraph {
             peers.dedup();
             write!(f, " for ranks {}", Ranks(&peers))?;
         }
-        write!(f, " at {location}")
+        write!(f, " at {location}")?;
+        for entrance in &now.entrances {
+            write!(f, " ({entrance})")?;
+        }
+        Ok(())
     }
 
     fn write_knots(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -185,7 +189,7 @@ impl RankNow {
                     woken: other,
                 },
             ) => {
-                let what = |wait: &WaitNow| (wait.wait, wait.peers.clone());
+                let what = |wait: &WaitNow| (wait.wait, wait.peers.clone(), wait.entrances.clone());
                 woken == other && waits.iter().map(what).eq(others.iter().map(what))
             }
             _ => false,
@@ -214,7 +218,7 @@ fn peer(operation: &Operation) -> Option<usize> {
     match *operation {
         Operation::Recv { source, .. } | Operation::Probe { source, .. } => match source {
             Source::Rank(rank) => Some(rank),
-            Source::Any | Source::Null => None,
+            Source::Any | Source::Null | Source::Outside => None,
         },
         Operation::Ssend { dest: peer, .. }
         | Operation::NeighbourRoom { peer }

@@ -28,6 +28,7 @@ struct WrittenNow {
     wait: WrittenWait,
     waited: Duration,
     call: u64,
+    entrances: Vec<String>,
     peers: Option<Vec<usize>>,
     started: bool,
 }
@@ -39,6 +40,7 @@ pub(super) fn write(graph: &WaitGraph) -> Vec<u8> {
         wait: wait(&now.wait),
         waited: now.waited,
         call: now.call,
+        entrances: now.entrances.clone(),
         peers: now.peers.clone(),
         started: now.started,
     };
@@ -73,6 +75,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<WaitGraph> {
         wait: read_wait(&now.wait),
         waited: now.waited,
         call: now.call,
+        entrances: now.entrances,
         peers: now.peers,
         started: now.started,
     };
