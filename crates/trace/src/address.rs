@@ -46,8 +46,8 @@ pub const ANY_TAG: TagMatch = TagMatch::Any;
 /// Who sent a message, and with which tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
-    /// The sender, as the communicator numbers its ranks. It is [`Status::NO_RANK`] when no rank has
-    /// sent the message.
+    /// The sender, as the communicator numbers its ranks.
+    /// [`Status::NO_RANK`] when no rank has sent the message.
     pub source: usize,
     /// The tag it was sent with.
     pub tag: Tag,
