@@ -67,6 +67,10 @@ impl Core {
         self.queue.clock()
     }
 
+    pub(crate) fn queue(&self) -> &Arc<dyn Enqueue> {
+        &self.queue
+    }
+
     /// Which start of this node it is.
     pub(crate) fn incarnation(&self) -> u64 {
         self.incarnation

@@ -19,6 +19,7 @@
 //! | samples in a handler, a join or a choice | [`Subscription::port`] |
 //! | one answer to one question | [`Node::call`], [`Node::serve`] |
 //! | items of ports of several nodes, all or none | [`Node::lend`], [`RemotePort`], [`take_all`] |
+//! | values that survive the members that hold them, rooms, presence | [`Overlay`] |
 //! | to know who is there | [`Node::peers`], [`Node::peer_changes`] |
 //! | to try a program under delays, cuts and restarts | [`SimulatedNetwork`] |
 //!
@@ -40,6 +41,7 @@ mod key;
 mod lending;
 mod node;
 mod outgoing;
+mod overlay;
 mod peers;
 mod publishing;
 mod qos;
@@ -60,6 +62,9 @@ pub use frame::MAX_FRAME;
 pub use key::{Key, KeyError, MAX_KEY, MAX_PARTS};
 pub use lending::Lending;
 pub use node::{Node, PeerInfo};
+pub use overlay::{
+    MAX_VALUE, Member, MemberChange, Overlay, OverlayConfig, OverlayError, Room, Stored, Version,
+};
 pub use peers::PeerChange;
 pub use publishing::{Lost, Published, SubscriberInfo};
 pub use qos::{Class, Gap, Qos};

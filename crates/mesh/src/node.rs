@@ -94,6 +94,12 @@ impl Node {
         self.inner.core.name()
     }
 
+    /// The queue that the node's tasks run on.
+    #[must_use]
+    pub fn queue(&self) -> &Arc<dyn Enqueue> {
+        self.inner.core.queue()
+    }
+
     /// A topic of this node. Several topics, also of several nodes, may have one key: each numbers its own samples.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use motet_ports::{Port, PostError, PostRefusal};
 use motet_sync::Mutex;
 use serde::de::DeserializeOwned;
 use std::any::{Any, type_name};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Weak};
 
@@ -114,6 +114,18 @@ impl<T: Send + Sync + 'static> Subscription<T> {
     pub fn publisher_count(&self) -> usize {
         self.shared.state.lock().flows.len()
     }
+
+    /// The nodes whose topics come here, in order of their names.
+    #[must_use]
+    pub fn publishers(&self) -> Vec<PeerName> {
+        let state = self.shared.state.lock();
+        let names = state
+            .flows
+            .keys()
+            .map(|source| self.shared.publisher(source));
+        let names: BTreeSet<PeerName> = names.collect();
+        names.into_iter().collect()
+    }
 }
 
 impl<T: Send + Sync + 'static> Subscribed<T> {
@@ -138,6 +150,13 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         (upto, self.window)
     }
 
+    fn publisher(&self, source: &Source) -> PeerName {
+        match source {
+            Source::Here(_) => self.me.clone(),
+            Source::There(peer, _) => peer.clone(),
+        }
+    }
+
     /// A sample of a topic of this node.
     pub(crate) fn comes_from_here(
         self: &Arc<Self>,
@@ -150,10 +169,7 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
     }
 
     fn take_in(self: &Arc<Self>, source: Source, number: u64, retained: bool, value: Arc<T>) {
-        let publisher = match &source {
-            Source::Here(_) => self.me.clone(),
-            Source::There(peer, _) => peer.clone(),
-        };
+        let publisher = self.publisher(&source);
         let mut state = self.state.lock();
         // A flow that has ended meanwhile.
         let Some(flow) = state.flows.get_mut(&source) else {

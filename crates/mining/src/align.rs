@@ -10,6 +10,7 @@ mod scores;
 #[cfg(test)]
 mod tests;
 
+use crate::boxed::LocalBoxFuture;
 use crate::lanes::Instructions16;
 use crate::team::Team;
 use crate::{Alphabet, Control, MiningError, ParameterError, Progress, Sequences};
@@ -113,38 +114,40 @@ impl Alignment {
     /// # Cancellation
     ///
     /// By [`Control::cancel`]: all ranks end together within a sixteenth of the work.
-    pub async fn distances(
-        &self,
-        comm: &Communicator,
-        sequences: &Sequences,
-        control: &Control<'_>,
-    ) -> Result<PairDistances, MiningError> {
-        self.check(sequences.alphabet())?;
-        let team = Team::new(comm, control);
-        let table = Table::new(self.scores, sequences.alphabet());
-        let work = Work::new(sequences);
-        let share = work.share(comm.rank(), comm.size());
-        let mut values = Vec::new();
-        for round in 0..ROUNDS {
-            let edge = |round: usize| share.start + share.len() * round / ROUNDS;
-            for batch in work.batches(edge(round)..edge(round + 1)) {
-                self.align(&table, sequences, &work, &batch, &mut values);
+    pub fn distances<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        sequences: &'a Sequences,
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<PairDistances, MiningError>> {
+        Box::pin(async move {
+            self.check(sequences.alphabet())?;
+            let team = Team::new(comm, control);
+            let table = Table::new(self.scores, sequences.alphabet());
+            let work = Work::new(sequences);
+            let share = work.share(comm.rank(), comm.size());
+            let mut values = Vec::new();
+            for round in 0..ROUNDS {
+                let edge = |round: usize| share.start + share.len() * round / ROUNDS;
+                for batch in work.batches(edge(round)..edge(round + 1)) {
+                    self.align(&table, sequences, &work, &batch, &mut values);
+                }
+                let cancelled = comm.allreduce(control.is_cancelled(), |l, r| l | r).await?;
+                if cancelled {
+                    return Err(MiningError::Cancelled);
+                }
+                team.report(|| Progress {
+                    temperature: 0.0,
+                    clusters: 0,
+                    target: 0,
+                    free_energy: 0.0,
+                    done: (round + 1) as f64 / ROUNDS as f64,
+                });
             }
-            let cancelled = comm.allreduce(control.is_cancelled(), |l, r| l | r).await?;
-            if cancelled {
-                return Err(MiningError::Cancelled);
-            }
-            team.report(|| Progress {
-                temperature: 0.0,
-                clusters: 0,
-                target: 0,
-                free_energy: 0.0,
-                done: (round + 1) as f64 / ROUNDS as f64,
-            });
-        }
-        Ok(PairDistances {
-            items: share,
-            values,
+            Ok(PairDistances {
+                items: share,
+                values,
+            })
         })
     }
 

@@ -8,6 +8,7 @@ mod search;
 mod settle;
 mod state;
 
+use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{Checkpoints, Keeper};
 use crate::finish::finish;
 use crate::lloyd::Limit;
@@ -140,13 +141,13 @@ impl Annealing {
     /// # Panics
     ///
     /// Never by itself; a panic of [`Control::progress`] passes through.
-    pub async fn fit(
-        &self,
-        comm: &Communicator,
-        points: &Points,
-        control: &Control<'_>,
-    ) -> Result<Clustering, MiningError> {
-        self.run(comm, points, control, None).await
+    pub fn fit<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        points: &'a Points,
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<Clustering, MiningError>> {
+        Box::pin(async move { self.run(comm, points, control, None).await })
     }
 
     /// As [`fit`](Annealing::fit), with checkpoints after temperatures and during the search. It
@@ -159,14 +160,14 @@ impl Annealing {
     /// # Cancellation
     ///
     /// As for [`fit`](Annealing::fit); the last checkpoint stays.
-    pub async fn fit_kept(
-        &self,
-        comm: &Communicator,
-        points: &Points,
-        control: &Control<'_>,
-        kept: &Checkpoints,
-    ) -> Result<Clustering, MiningError> {
-        self.run(comm, points, control, Some(kept)).await
+    pub fn fit_kept<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        points: &'a Points,
+        control: &'a Control<'a>,
+        kept: &'a Checkpoints,
+    ) -> LocalBoxFuture<'a, Result<Clustering, MiningError>> {
+        Box::pin(async move { self.run(comm, points, control, Some(kept)).await })
     }
 
     async fn run(
@@ -232,33 +233,35 @@ impl Annealing {
     /// assert_eq!(choice.clusters, 3);
     /// # Ok::<(), motet_mining::DataError>(())
     /// ```
-    pub async fn choose(
-        &self,
-        comm: &Communicator,
-        points: &Points,
+    pub fn choose<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        points: &'a Points,
         at_most: usize,
-        control: &Control<'_>,
-    ) -> Result<Choice, MiningError> {
-        let options = Annealing {
-            clusters: Clusters::Exactly(at_most),
-            ..self.clone()
-        };
-        options.check()?;
-        let team = Team::new(comm, control);
-        let prepared = Prepared::new(&team, points, 1).await?;
-        let options = Annealing {
-            clusters: Clusters::Exactly(prepared.tree.len().min(at_most + 1)),
-            tolerance: self.tolerance.min(CHOICE.movement),
-            iterations: self.iterations.max(CHOICE.iterations),
-            ..options
-        };
-        let mut state = State::new(&prepared);
-        state.phases.by_roots = true;
-        Schedule::new(&options, &team, &prepared, &mut state)
-            .until_split()
-            .cool(&mut Keeper::new(comm, None, self, |_| ()))
-            .await?;
-        Ok(Choice::of(&state.trace, at_most))
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<Choice, MiningError>> {
+        Box::pin(async move {
+            let options = Annealing {
+                clusters: Clusters::Exactly(at_most),
+                ..self.clone()
+            };
+            options.check()?;
+            let team = Team::new(comm, control);
+            let prepared = Prepared::new(&team, points, 1).await?;
+            let options = Annealing {
+                clusters: Clusters::Exactly(prepared.tree.len().min(at_most + 1)),
+                tolerance: self.tolerance.min(CHOICE.movement),
+                iterations: self.iterations.max(CHOICE.iterations),
+                ..options
+            };
+            let mut state = State::new(&prepared);
+            state.phases.by_roots = true;
+            Schedule::new(&options, &team, &prepared, &mut state)
+                .until_split()
+                .cool(&mut Keeper::new(comm, None, self, |_| ()))
+                .await?;
+            Ok(Choice::of(&state.trace, at_most))
+        })
     }
 
     /// The most clusters there may be.

@@ -15,6 +15,7 @@ mod start;
 #[cfg(test)]
 mod tests;
 
+use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{Checkpoints, Keeper};
 use crate::lanes::{LANES, run};
 use crate::team::Team;
@@ -95,14 +96,14 @@ impl Hmm {
     /// # Cancellation
     ///
     /// By [`Control::cancel`]: all ranks end together after the step they are in.
-    pub async fn fit(
-        &self,
-        comm: &Communicator,
-        start: &HmmModel,
-        seen: &Observations,
-        control: &Control<'_>,
-    ) -> Result<HmmFitted, MiningError> {
-        self.run(comm, start, seen, control, None).await
+    pub fn fit<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        start: &'a HmmModel,
+        seen: &'a Observations,
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<HmmFitted, MiningError>> {
+        Box::pin(async move { self.run(comm, start, seen, control, None).await })
     }
 
     /// As [`fit`](Hmm::fit), with checkpoints after steps. It goes on from the one that is there.
@@ -114,15 +115,15 @@ impl Hmm {
     /// # Cancellation
     ///
     /// As for [`fit`](Hmm::fit); the last checkpoint stays.
-    pub async fn fit_kept(
-        &self,
-        comm: &Communicator,
-        start: &HmmModel,
-        seen: &Observations,
-        control: &Control<'_>,
-        kept: &Checkpoints,
-    ) -> Result<HmmFitted, MiningError> {
-        self.run(comm, start, seen, control, Some(kept)).await
+    pub fn fit_kept<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        start: &'a HmmModel,
+        seen: &'a Observations,
+        control: &'a Control<'a>,
+        kept: &'a Checkpoints,
+    ) -> LocalBoxFuture<'a, Result<HmmFitted, MiningError>> {
+        Box::pin(async move { self.run(comm, start, seen, control, Some(kept)).await })
     }
 
     async fn run(

@@ -2,6 +2,7 @@
 
 mod start;
 
+use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{Checkpoints, Keeper};
 use crate::finish::finish;
 use crate::lloyd::{Limit, Lloyd, Walk};
@@ -99,13 +100,13 @@ impl KMeans {
     /// # Panics
     ///
     /// Never by itself; a panic of [`Control::progress`] passes through.
-    pub async fn fit(
-        &self,
-        comm: &Communicator,
-        points: &Points,
-        control: &Control<'_>,
-    ) -> Result<Clustering, MiningError> {
-        self.run(comm, points, control, None).await
+    pub fn fit<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        points: &'a Points,
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<Clustering, MiningError>> {
+        Box::pin(async move { self.run(comm, points, control, None).await })
     }
 
     /// As [`fit`](KMeans::fit), with checkpoints after steps. It goes on from the one that is
@@ -118,14 +119,14 @@ impl KMeans {
     /// # Cancellation
     ///
     /// As for [`fit`](KMeans::fit); the last checkpoint stays.
-    pub async fn fit_kept(
-        &self,
-        comm: &Communicator,
-        points: &Points,
-        control: &Control<'_>,
-        kept: &Checkpoints,
-    ) -> Result<Clustering, MiningError> {
-        self.run(comm, points, control, Some(kept)).await
+    pub fn fit_kept<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        points: &'a Points,
+        control: &'a Control<'a>,
+        kept: &'a Checkpoints,
+    ) -> LocalBoxFuture<'a, Result<Clustering, MiningError>> {
+        Box::pin(async move { self.run(comm, points, control, Some(kept)).await })
     }
 
     async fn run(

@@ -78,6 +78,7 @@ mod align;
 mod annealing;
 mod bits;
 mod blocks;
+mod boxed;
 mod checkpoint;
 mod choice;
 mod clustering;
@@ -116,6 +117,7 @@ pub use bits::{
     BitAnnealing, BitClustering, BitKMeans, Bits, FingerprintError, Likeness, Neighbour,
     Neighbours, Similar,
 };
+pub use boxed::LocalBoxFuture;
 pub use checkpoint::Checkpoints;
 pub use choice::Choice;
 pub use clustering::{Clustering, TraceStep};

@@ -19,6 +19,7 @@ mod share;
 #[cfg(test)]
 mod tests;
 
+use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{Checkpoints, Keeper};
 use crate::team::Team;
 use crate::{Annealing, Clusters, Control, Init, KMeans, MiningError, ParameterError};
@@ -129,13 +130,13 @@ impl Mixture {
     /// # Cancellation
     ///
     /// By [`Control::cancel`]: all ranks end together within one pass over the data.
-    pub async fn fit(
-        &self,
-        comm: &Communicator,
-        points: &Points,
-        control: &Control<'_>,
-    ) -> Result<MixtureModel, MiningError> {
-        self.run(comm, points, control, None).await
+    pub fn fit<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        points: &'a Points,
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<MixtureModel, MiningError>> {
+        Box::pin(async move { self.run(comm, points, control, None).await })
     }
 
     /// As [`fit`](Mixture::fit), with checkpoints after steps. It goes on from the one that is
@@ -148,14 +149,14 @@ impl Mixture {
     /// # Cancellation
     ///
     /// As for [`fit`](Mixture::fit); the last checkpoint stays.
-    pub async fn fit_kept(
-        &self,
-        comm: &Communicator,
-        points: &Points,
-        control: &Control<'_>,
-        kept: &Checkpoints,
-    ) -> Result<MixtureModel, MiningError> {
-        self.run(comm, points, control, Some(kept)).await
+    pub fn fit_kept<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        points: &'a Points,
+        control: &'a Control<'a>,
+        kept: &'a Checkpoints,
+    ) -> LocalBoxFuture<'a, Result<MixtureModel, MiningError>> {
+        Box::pin(async move { self.run(comm, points, control, Some(kept)).await })
     }
 
     async fn run(

@@ -20,6 +20,7 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
+use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::{Checkpoints, Keeper};
 use crate::team::Team;
 use crate::weights::normalised;
@@ -96,14 +97,14 @@ impl Pairwise {
     /// # Cancellation
     ///
     /// By [`Control::cancel`]: all ranks end together within one pass over the pairs.
-    pub async fn fit(
-        &self,
-        comm: &Communicator,
-        pairs: &Dissimilarities,
-        weights: Option<&[f64]>,
-        control: &Control<'_>,
-    ) -> Result<PairwiseClustering, MiningError> {
-        self.run(comm, pairs, weights, control, None).await
+    pub fn fit<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        pairs: &'a Dissimilarities,
+        weights: Option<&'a [f64]>,
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<PairwiseClustering, MiningError>> {
+        Box::pin(async move { self.run(comm, pairs, weights, control, None).await })
     }
 
     /// As [`fit`](Pairwise::fit), with checkpoints after temperatures. It goes on from the one
@@ -116,15 +117,15 @@ impl Pairwise {
     /// # Cancellation
     ///
     /// As for [`fit`](Pairwise::fit); the last checkpoint stays.
-    pub async fn fit_kept(
-        &self,
-        comm: &Communicator,
-        pairs: &Dissimilarities,
-        weights: Option<&[f64]>,
-        control: &Control<'_>,
-        kept: &Checkpoints,
-    ) -> Result<PairwiseClustering, MiningError> {
-        self.run(comm, pairs, weights, control, Some(kept)).await
+    pub fn fit_kept<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        pairs: &'a Dissimilarities,
+        weights: Option<&'a [f64]>,
+        control: &'a Control<'a>,
+        kept: &'a Checkpoints,
+    ) -> LocalBoxFuture<'a, Result<PairwiseClustering, MiningError>> {
+        Box::pin(async move { self.run(comm, pairs, weights, control, Some(kept)).await })
     }
 
     async fn run(

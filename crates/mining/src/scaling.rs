@@ -14,6 +14,7 @@ mod kernel;
 #[cfg(test)]
 mod tests;
 
+use crate::boxed::LocalBoxFuture;
 use crate::team::Team;
 use crate::{Control, Dissimilarities, MiningError, ParameterError, Progress};
 use field::Field;
@@ -146,43 +147,45 @@ impl Scaling {
     /// # Cancellation
     ///
     /// By [`Control::cancel`]: all ranks end together within one pass over the pairs.
-    pub async fn fit(
-        &self,
-        comm: &Communicator,
-        pairs: &Dissimilarities,
-        control: &Control<'_>,
-    ) -> Result<Scaled, MiningError> {
-        self.check()?;
-        let team = Team::new(comm, control);
-        let field = Field::new(&team, pairs, self.dim)?;
-        let known = field.known().await?;
-        let (mut places, eigenvalues) = field.classical(&known.means).await?;
-        let mut trace = Vec::new();
-        if self.method == ScalingMethod::Annealed {
-            let first = FIRST * known.largest / (2.0 * self.dim as f64).sqrt();
-            let mut temperature = first;
-            while temperature > LAST * first {
-                let step = self.cool(&field, &mut places, temperature).await?;
-                trace.push(step);
-                team.report(|| progress(&step, trace.len()));
-                temperature *= self.cooling;
+    pub fn fit<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        pairs: &'a Dissimilarities,
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<Scaled, MiningError>> {
+        Box::pin(async move {
+            self.check()?;
+            let team = Team::new(comm, control);
+            let field = Field::new(&team, pairs, self.dim)?;
+            let known = field.known().await?;
+            let (mut places, eigenvalues) = field.classical(&known.means).await?;
+            let mut trace = Vec::new();
+            if self.method == ScalingMethod::Annealed {
+                let first = FIRST * known.largest / (2.0 * self.dim as f64).sqrt();
+                let mut temperature = first;
+                while temperature > LAST * first {
+                    let step = self.cool(&field, &mut places, temperature).await?;
+                    trace.push(step);
+                    team.report(|| progress(&step, trace.len()));
+                    temperature *= self.cooling;
+                }
             }
-        }
-        if self.method != ScalingMethod::Classical {
-            trace.push(self.cool(&field, &mut places, 0.0).await?);
-        }
-        field.centre(&mut places);
-        let stress = field.stress(&places).await?;
-        let whole = known.squares;
-        Ok(Scaled {
-            dim: self.dim,
-            places,
-            stress,
-            relative_stress: if whole > 0.0 { stress / whole } else { 0.0 },
-            eigenvalues,
-            trace,
-            unknown: known.unknown,
-            asymmetry: pairs.asymmetry(),
+            if self.method != ScalingMethod::Classical {
+                trace.push(self.cool(&field, &mut places, 0.0).await?);
+            }
+            field.centre(&mut places);
+            let stress = field.stress(&places).await?;
+            let whole = known.squares;
+            Ok(Scaled {
+                dim: self.dim,
+                places,
+                stress,
+                relative_stress: if whole > 0.0 { stress / whole } else { 0.0 },
+                eigenvalues,
+                trace,
+                unknown: known.unknown,
+                asymmetry: pairs.asymmetry(),
+            })
         })
     }
 

@@ -27,6 +27,7 @@
 //! | one loop over blocks, on the threads of a queue | [`ParallelLoop`] | `parallel_loop` |
 //! | items that all who subscribe shall get | [`BroadcastPort`] | `readings` |
 //! | samples that other nodes shall get | [`mesh::Topic`] | `publish_subscribe` |
+//! | … as messages to a rank | [`Deliver`] | `six_models` |
 //! | points to cluster | [`mining::Annealing`] | `cluster` |
 //! | a tree to search, with a bound that all ranks know | [`search::Search`] | `tree_search`, `perft` |
 //! | something to simulate, event by event, on many ranks | [`sim::Model`] | `queueing_network` |
@@ -51,9 +52,11 @@
 #![forbid(unsafe_code)]
 
 mod current;
+mod deliver;
 mod why;
 
 pub use current::{Current, CurrentConfig, CurrentError, RUN_NOTE};
+pub use deliver::{Deliver, DeliverError, Delivery};
 pub use motet_comm as comm;
 pub use motet_dispatch as dispatch;
 pub use motet_mesh as mesh;

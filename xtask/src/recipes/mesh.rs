@@ -24,7 +24,7 @@ pub(super) fn mesh(options: &Options) -> Result<ExitCode, String> {
     let mut clippy = project.cargo(&["clippy", "--all-targets", "--no-deps"]);
     clippy.args(WORDS).args(["--", "-D", "warnings"]);
     runner.command("clippy", &mut clippy, None);
-    let mut links = project.cargo(&["test", "--lib", "--test", "it"]);
+    let mut links = project.cargo(&["test", "--lib", "--test", "it", "--examples"]);
     // By the names of their modules: other tests of the program are the gate's.
     links.args(WORDS).args(["--", "doors::", "link", "mesh::"]);
     // Each starts nodes or processes, and some wait for others to be missed.

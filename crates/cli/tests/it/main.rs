@@ -13,6 +13,8 @@ mod help;
 mod input;
 #[cfg(target_os = "linux")]
 mod job;
+#[cfg(feature = "mesh")]
+mod linked;
 mod mapped;
 #[cfg(feature = "mesh")]
 mod mesh;

@@ -55,6 +55,9 @@ struct Between {
     spare: Vec<Vec<u8>>,
 }
 
+/// What the ranks here have brought, the parts of all processes, and whether all have called the same.
+type Taken = (AnyCell, Parts, Result<(), Box<CommError>>);
+
 impl Bridge {
     /// A place for the members of a communicator, given as ranks of the world; `None` when none lives here.
     pub(crate) fn new(
@@ -114,8 +117,11 @@ impl Bridge {
 
     /// A rank comes to a meeting of the communicator.
     ///
+    /// Compiled once for all calls with these types: what follows takes longer than a call.
+    ///
     /// # Safety
     /// As [`Meeting::arrive`].
+    #[inline(never)]
     pub(crate) unsafe fn arrive<V: Value>(
         &self,
         coming: &Coming,
@@ -207,10 +213,20 @@ impl Bridge {
         combine: impl Fn(V, V) -> V,
         finish: impl FnOnce(V) -> S,
     ) -> Vec<usize> {
-        // Who has it combines and publishes without the lock: that runs the program's code.
-        let Some((mine, mut parts, agreed)) = self.take() else {
-            return Vec::new();
-        };
+        match self.take() {
+            Some(taken) => self.publish(taken, combine, finish),
+            None => Vec::new(),
+        }
+    }
+
+    /// Combines and publishes what all have brought, without the lock: that runs the program's code.
+    #[inline(never)]
+    fn publish<V: Value, S: Send + Sync + 'static>(
+        &self,
+        (mine, mut parts, agreed): Taken,
+        combine: impl Fn(V, V) -> V,
+        finish: impl FnOnce(V) -> S,
+    ) -> Vec<usize> {
         let combined = agreed.and_then(|()| self.combine(mine, &mut parts, combine));
         keep_spare(&mut self.between.lock().spare, parts);
         // SAFETY: all ranks have come, and only who has taken what they brought publishes.
@@ -224,7 +240,7 @@ impl Bridge {
 
     /// What the ranks here have brought and the parts of all processes, unless somebody has taken them; and whether
     /// all have called the same.
-    fn take(&self) -> Option<(AnyCell, Parts, Result<(), Box<CommError>>)> {
+    fn take(&self) -> Option<Taken> {
         if !self.looks_itself() && !self.is_here() {
             return None;
         }

@@ -5,4 +5,5 @@ mod classes;
 mod links;
 mod model;
 mod nodes;
+mod overlay;
 mod remote_ports;

@@ -4,6 +4,7 @@ use super::hard::Hard;
 use super::passes::Field;
 use super::phases::{Phases, Tolerance};
 use super::{BitClustering, Bits};
+use crate::boxed::LocalBoxFuture;
 use crate::clustering::TraceStep;
 use crate::team::Team;
 use crate::{Choice, Clusters, Control, MiningError, ParameterError, Progress};
@@ -97,54 +98,56 @@ impl BitAnnealing {
     /// # Cancellation
     ///
     /// By [`Control::cancel`]: all ranks end together within one pass over the rows.
-    pub async fn fit(
-        &self,
-        comm: &Communicator,
-        bits: &Bits,
-        control: &Control<'_>,
-    ) -> Result<BitClustering, MiningError> {
-        let (most, floor, exactly) = match self.clusters {
-            Clusters::Exactly(clusters) => (clusters, 0.0, true),
-            Clusters::Found { t_min, at_most } => (at_most, t_min, false),
-        };
-        self.check(most, floor)?;
-        if exactly && most > bits.len() {
-            return Err(MiningError::FewPoints {
-                clusters: most,
-                points: bits.len(),
+    pub fn fit<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        bits: &'a Bits,
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<BitClustering, MiningError>> {
+        Box::pin(async move {
+            let (most, floor, exactly) = match self.clusters {
+                Clusters::Exactly(clusters) => (clusters, 0.0, true),
+                Clusters::Found { t_min, at_most } => (at_most, t_min, false),
+            };
+            self.check(most, floor)?;
+            if exactly && most > bits.len() {
+                return Err(MiningError::FewPoints {
+                    clusters: most,
+                    points: bits.len(),
+                });
+            }
+            let team = Team::new(comm, control);
+            let field = Field::new(&team, bits);
+            let mut cooling = Cooling {
+                options: self,
+                phases: Phases::new(&field, self.mass_power).await?,
+                most,
+                floor,
+                splits_only: false,
+                trace: Vec::new(),
+            };
+            cooling.run().await?;
+            let Cooling { phases, trace, .. } = cooling;
+            let mut work = phases.work;
+            let mut hard = field.assign(&phases.clusters).await?;
+            if exactly {
+                hard = field.complete(hard, most).await?;
+            }
+            hard = field
+                .settle(hard.means(&field), f64::INFINITY, &mut work)
+                .await?;
+            hard = field.exchange(hard, &mut work).await?;
+            hard = field.swap(hard, self.search, &mut work).await?;
+            hard = field.exchange(hard, &mut work).await?;
+            team.report(|| Progress {
+                temperature: 0.0,
+                clusters: hard.clusters(),
+                target: most,
+                free_energy: hard.inertia / bits.len() as f64,
+                done: 1.0,
             });
-        }
-        let team = Team::new(comm, control);
-        let field = Field::new(&team, bits);
-        let mut cooling = Cooling {
-            options: self,
-            phases: Phases::new(&field, self.mass_power).await?,
-            most,
-            floor,
-            splits_only: false,
-            trace: Vec::new(),
-        };
-        cooling.run().await?;
-        let Cooling { phases, trace, .. } = cooling;
-        let mut work = phases.work;
-        let mut hard = field.assign(&phases.clusters).await?;
-        if exactly {
-            hard = field.complete(hard, most).await?;
-        }
-        hard = field
-            .settle(hard.means(&field), f64::INFINITY, &mut work)
-            .await?;
-        hard = field.exchange(hard, &mut work).await?;
-        hard = field.swap(hard, self.search, &mut work).await?;
-        hard = field.exchange(hard, &mut work).await?;
-        team.report(|| Progress {
-            temperature: 0.0,
-            clusters: hard.clusters(),
-            target: most,
-            free_energy: hard.inertia / bits.len() as f64,
-            done: 1.0,
-        });
-        field.finish(hard, trace, work).await
+            field.finish(hard, trace, work).await
+        })
     }
 
     /// How many clusters, from 1 to `at_most`, the rows speak for: [`Choice`] has the rule. The
@@ -153,26 +156,28 @@ impl BitAnnealing {
     /// # Errors
     ///
     /// As [`BitAnnealing::fit`].
-    pub async fn choose(
-        &self,
-        comm: &Communicator,
-        bits: &Bits,
+    pub fn choose<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        bits: &'a Bits,
         at_most: usize,
-        control: &Control<'_>,
-    ) -> Result<Choice, MiningError> {
-        self.check(at_most, 0.0)?;
-        let team = Team::new(comm, control);
-        let field = Field::new(&team, bits);
-        let mut cooling = Cooling {
-            options: self,
-            phases: Phases::new(&field, self.mass_power).await?,
-            most: bits.len().min(at_most + 1),
-            floor: 0.0,
-            splits_only: true,
-            trace: Vec::new(),
-        };
-        cooling.run().await?;
-        Ok(Choice::of(&cooling.trace, at_most))
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<Choice, MiningError>> {
+        Box::pin(async move {
+            self.check(at_most, 0.0)?;
+            let team = Team::new(comm, control);
+            let field = Field::new(&team, bits);
+            let mut cooling = Cooling {
+                options: self,
+                phases: Phases::new(&field, self.mass_power).await?,
+                most: bits.len().min(at_most + 1),
+                floor: 0.0,
+                splits_only: true,
+                trace: Vec::new(),
+            };
+            cooling.run().await?;
+            Ok(Choice::of(&cooling.trace, at_most))
+        })
     }
 
     fn check(&self, most: usize, t_min: f64) -> Result<(), ParameterError> {

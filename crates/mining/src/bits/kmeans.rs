@@ -2,6 +2,7 @@
 
 use super::passes::{Cluster, Field};
 use super::{BitClustering, Bits};
+use crate::boxed::LocalBoxFuture;
 use crate::kmeans::Dice;
 use crate::team::Team;
 use crate::{Control, MiningError, ParameterError, Progress};
@@ -58,45 +59,47 @@ impl BitKMeans {
     /// # Cancellation
     ///
     /// By [`Control::cancel`]: all ranks end together within one pass over the rows.
-    pub async fn fit(
-        &self,
-        comm: &Communicator,
-        bits: &Bits,
-        control: &Control<'_>,
-    ) -> Result<BitClustering, MiningError> {
-        for (field, value) in [("clusters", self.clusters), ("restarts", self.restarts)] {
-            if value == 0 {
-                return Err(ParameterError::Zero { field }.into());
+    pub fn fit<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        bits: &'a Bits,
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<BitClustering, MiningError>> {
+        Box::pin(async move {
+            for (field, value) in [("clusters", self.clusters), ("restarts", self.restarts)] {
+                if value == 0 {
+                    return Err(ParameterError::Zero { field }.into());
+                }
             }
-        }
-        if self.clusters > bits.len() {
-            return Err(MiningError::FewPoints {
-                clusters: self.clusters,
-                points: bits.len(),
-            });
-        }
-        let team = Team::new(comm, control);
-        let field = Field::new(&team, bits);
-        let (mut best, mut work) = (None, 0);
-        let mut least = f64::INFINITY;
-        for restart in 0..self.restarts {
-            let mut dice = Dice::new(self.seed, restart);
-            let centres = starts(&field, self.clusters, &mut dice).await?;
-            let found = field.settle(centres, f64::INFINITY, &mut work).await?;
-            if best.is_none() || found.inertia < least {
-                least = found.inertia;
-                best = Some(found);
+            if self.clusters > bits.len() {
+                return Err(MiningError::FewPoints {
+                    clusters: self.clusters,
+                    points: bits.len(),
+                });
             }
-            team.report(|| Progress {
-                temperature: 0.0,
-                clusters: self.clusters,
-                target: self.clusters,
-                free_energy: least / bits.len() as f64,
-                done: (restart + 1) as f64 / self.restarts as f64,
-            });
-        }
-        let best = best.ok_or(ParameterError::Zero { field: "restarts" })?;
-        field.finish(best, Vec::new(), work).await
+            let team = Team::new(comm, control);
+            let field = Field::new(&team, bits);
+            let (mut best, mut work) = (None, 0);
+            let mut least = f64::INFINITY;
+            for restart in 0..self.restarts {
+                let mut dice = Dice::new(self.seed, restart);
+                let centres = starts(&field, self.clusters, &mut dice).await?;
+                let found = field.settle(centres, f64::INFINITY, &mut work).await?;
+                if best.is_none() || found.inertia < least {
+                    least = found.inertia;
+                    best = Some(found);
+                }
+                team.report(|| Progress {
+                    temperature: 0.0,
+                    clusters: self.clusters,
+                    target: self.clusters,
+                    free_energy: least / bits.len() as f64,
+                    done: (restart + 1) as f64 / self.restarts as f64,
+                });
+            }
+            let best = best.ok_or(ParameterError::Zero { field: "restarts" })?;
+            field.finish(best, Vec::new(), work).await
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::compare::{shared, tanimoto};
 use super::{Bits, Likeness};
+use crate::boxed::LocalBoxFuture;
 use crate::team::Team;
 use crate::{Control, DataError, MiningError, ParameterError};
 use motet_comm::Communicator;
@@ -109,46 +110,48 @@ impl Similar {
     ///
     /// [`MiningError::Parameter`]; [`MiningError::Data`] if queries and data have not as many
     /// columns; [`MiningError::Cancelled`], [`MiningError::Comm`]; on all ranks alike.
-    pub async fn find(
-        &self,
-        comm: &Communicator,
-        queries: &Bits,
-        data: &Bits,
-        control: &Control<'_>,
-    ) -> Result<Neighbours, MiningError> {
-        if self.most == 0 {
-            return Err(ParameterError::Zero { field: "most" }.into());
-        }
-        if self.threshold.is_nan() {
-            return Err(MiningError::Parameter(ParameterError::OutOfRange {
-                field: "threshold",
-                value: self.threshold,
-                range: "a number",
-            }));
-        }
-        if queries.width() != data.width() {
-            return Err(MiningError::Data(DataError::Columns {
-                columns: queries.width(),
-                fitted: data.width(),
-            }));
-        }
-        let team = Team::new(comm, control);
-        let share = team.share(queries.len());
-        let ones: Vec<u32> = (0..data.len()).map(|row| data.ones(row) as u32).collect();
-        let mut found = Vec::with_capacity(share.len());
-        let mut start = share.start;
-        while start < share.end && !control.is_cancelled() {
-            let end = share.end.min(start + QUERIES);
-            found.extend(self.among(queries, start..end, data, &ones));
-            start = end;
-        }
-        match comm.allreduce(start < share.end, |a, b| a || b).await? {
-            true => Err(MiningError::Cancelled),
-            false => Ok(Neighbours {
-                queries: share,
-                found,
-            }),
-        }
+    pub fn find<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        queries: &'a Bits,
+        data: &'a Bits,
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<Neighbours, MiningError>> {
+        Box::pin(async move {
+            if self.most == 0 {
+                return Err(ParameterError::Zero { field: "most" }.into());
+            }
+            if self.threshold.is_nan() {
+                return Err(MiningError::Parameter(ParameterError::OutOfRange {
+                    field: "threshold",
+                    value: self.threshold,
+                    range: "a number",
+                }));
+            }
+            if queries.width() != data.width() {
+                return Err(MiningError::Data(DataError::Columns {
+                    columns: queries.width(),
+                    fitted: data.width(),
+                }));
+            }
+            let team = Team::new(comm, control);
+            let share = team.share(queries.len());
+            let ones: Vec<u32> = (0..data.len()).map(|row| data.ones(row) as u32).collect();
+            let mut found = Vec::with_capacity(share.len());
+            let mut start = share.start;
+            while start < share.end && !control.is_cancelled() {
+                let end = share.end.min(start + QUERIES);
+                found.extend(self.among(queries, start..end, data, &ones));
+                start = end;
+            }
+            match comm.allreduce(start < share.end, |a, b| a || b).await? {
+                true => Err(MiningError::Cancelled),
+                false => Ok(Neighbours {
+                    queries: share,
+                    found,
+                }),
+            }
+        })
     }
 
     fn among(

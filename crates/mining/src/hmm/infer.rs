@@ -4,6 +4,7 @@ use super::blocks::{Blocks, Part, join, possible};
 use super::kernel::{Pass, Scratch, Want};
 use super::model::{Emissions, HmmModel, Observations, Seen};
 use super::packed::{Packed, log2_or_none};
+use crate::boxed::LocalBoxFuture;
 use crate::lanes::run;
 use crate::team::Team;
 use crate::{Control, MiningError, ParameterError};
@@ -48,15 +49,17 @@ impl HmmModel {
     /// # Cancellation
     ///
     /// By [`Control::cancel`]: all ranks end together after this pass.
-    pub async fn score(
-        &self,
-        comm: &Communicator,
-        seen: &Observations,
-        control: &Control<'_>,
-    ) -> Result<Vec<f64>, MiningError> {
-        let own = self.each(comm, seen, control, Want::Score, |_| ()).await?;
-        let all = comm.allgather(own.1).await?;
-        Ok(all.concat())
+    pub fn score<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        seen: &'a Observations,
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<Vec<f64>, MiningError>> {
+        Box::pin(async move {
+            let own = self.each(comm, seen, control, Want::Score, |_| ()).await?;
+            let all = comm.allgather(own.1).await?;
+            Ok(all.concat())
+        })
     }
 
     /// The posteriors of this rank's sequences.
@@ -68,19 +71,21 @@ impl HmmModel {
     /// # Cancellation
     ///
     /// As for [`score`](HmmModel::score).
-    pub async fn posteriors(
-        &self,
-        comm: &Communicator,
-        seen: &Observations,
-        control: &Control<'_>,
-    ) -> Result<HmmPosteriors, MiningError> {
-        let mut shares = Vec::new();
-        let keep = |scratch: &Scratch| shares.push(scratch.shares.clone());
-        let (sequences, log_p) = self.each(comm, seen, control, Want::Shares, keep).await?;
-        Ok(HmmPosteriors {
-            sequences,
-            shares,
-            log_p,
+    pub fn posteriors<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        seen: &'a Observations,
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<HmmPosteriors, MiningError>> {
+        Box::pin(async move {
+            let mut shares = Vec::new();
+            let keep = |scratch: &Scratch| shares.push(scratch.shares.clone());
+            let (sequences, log_p) = self.each(comm, seen, control, Want::Shares, keep).await?;
+            Ok(HmmPosteriors {
+                sequences,
+                shares,
+                log_p,
+            })
         })
     }
 
@@ -93,35 +98,37 @@ impl HmmModel {
     /// # Cancellation
     ///
     /// As for [`score`](HmmModel::score).
-    pub async fn decode(
-        &self,
-        comm: &Communicator,
-        seen: &Observations,
-        control: &Control<'_>,
-    ) -> Result<HmmPaths, MiningError> {
-        self.check(seen)?;
-        let team = Team::new(comm, control);
-        let blocks = Blocks::new(seen);
-        let (mut paths, mut log_p) = (Vec::new(), Vec::new());
-        let of_block = |block: usize| -> Part {
-            for sequence in blocks.sequences(block) {
-                match self.path(seen, sequence) {
-                    Ok((path, log)) => {
-                        paths.push(path);
-                        log_p.push(log);
+    pub fn decode<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        seen: &'a Observations,
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<HmmPaths, MiningError>> {
+        Box::pin(async move {
+            self.check(seen)?;
+            let team = Team::new(comm, control);
+            let blocks = Blocks::new(seen);
+            let (mut paths, mut log_p) = (Vec::new(), Vec::new());
+            let of_block = |block: usize| -> Part {
+                for sequence in blocks.sequences(block) {
+                    match self.path(seen, sequence) {
+                        Ok((path, log)) => {
+                            paths.push(path);
+                            log_p.push(log);
+                        }
+                        Err(place) => return (Vec::new(), Some((sequence, place))),
                     }
-                    Err(place) => return (Vec::new(), Some((sequence, place))),
                 }
-            }
-            (Vec::new(), None)
-        };
-        let part = team.reduce(blocks.count(), of_block, join).await?;
-        possible(part)?;
-        let sequences = blocks.share(&team);
-        Ok(HmmPaths {
-            sequences,
-            paths,
-            log_p,
+                (Vec::new(), None)
+            };
+            let part = team.reduce(blocks.count(), of_block, join).await?;
+            possible(part)?;
+            let sequences = blocks.share(&team);
+            Ok(HmmPaths {
+                sequences,
+                paths,
+                log_p,
+            })
         })
     }
 

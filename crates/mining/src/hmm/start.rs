@@ -2,6 +2,7 @@
 
 use super::Hmm;
 use super::model::{Emissions, HmmModel, Observations, Seen};
+use crate::boxed::LocalBoxFuture;
 use crate::{Annealing, Clusters, Control, Init, KMeans, MiningError, ParameterError, Points};
 use motet_comm::Communicator;
 use rand_chacha::ChaCha8Rng;
@@ -36,50 +37,52 @@ impl Hmm {
     /// assert_eq!((starts[0].states(), &starts[0]), (2, &starts[1]));
     /// # Ok::<(), motet_mining::DataError>(())
     /// ```
-    pub async fn start(
-        &self,
-        comm: &Communicator,
-        seen: &Observations,
+    pub fn start<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        seen: &'a Observations,
         states: usize,
         (start, seed): (usize, u64),
-        control: &Control<'_>,
-    ) -> Result<HmmModel, MiningError> {
-        self.check()?;
-        if states == 0 {
-            return Err(ParameterError::Zero { field: "states" }.into());
-        }
-        let model = match &seen.values {
-            Seen::Symbols { symbols, values } => {
-                let mut dice = ChaCha8Rng::seed_from_u64(seed);
-                dice.set_stream(start as u64);
-                by_chance(states, *symbols, values, &mut dice)
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<HmmModel, MiningError>> {
+        Box::pin(async move {
+            self.check()?;
+            if states == 0 {
+                return Err(ParameterError::Zero { field: "states" }.into());
             }
-            Seen::Numbers { dim, values } => {
-                let points = Points::new(values.clone(), *dim).map_err(MiningError::Data)?;
-                let control = Control {
-                    progress: None,
-                    cancel: control.cancel,
-                };
-                let found = if start == 0 {
-                    let method = Annealing {
-                        clusters: Clusters::Exactly(states),
-                        ..Annealing::default()
+            let model = match &seen.values {
+                Seen::Symbols { symbols, values } => {
+                    let mut dice = ChaCha8Rng::seed_from_u64(seed);
+                    dice.set_stream(start as u64);
+                    by_chance(states, *symbols, values, &mut dice)
+                }
+                Seen::Numbers { dim, values } => {
+                    let points = Points::new(values.clone(), *dim).map_err(MiningError::Data)?;
+                    let control = Control {
+                        progress: None,
+                        cancel: control.cancel,
                     };
-                    method.fit(comm, &points, &control).await?
-                } else {
-                    let method = KMeans {
-                        clusters: states,
-                        init: Init::PlusPlus,
-                        seed: seed.wrapping_add(start as u64),
-                        ..KMeans::default()
+                    let found = if start == 0 {
+                        let method = Annealing {
+                            clusters: Clusters::Exactly(states),
+                            ..Annealing::default()
+                        };
+                        method.fit(comm, &points, &control).await?
+                    } else {
+                        let method = KMeans {
+                            clusters: states,
+                            init: Init::PlusPlus,
+                            seed: seed.wrapping_add(start as u64),
+                            ..KMeans::default()
+                        };
+                        method.fit(comm, &points, &control).await?
                     };
-                    method.fit(comm, &points, &control).await?
-                };
-                let labels = comm.allgather(found.labels).await?.concat();
-                self.of_labels(seen, states, (&points, &labels))
-            }
-        };
-        model.map_err(MiningError::Data)
+                    let labels = comm.allgather(found.labels).await?.concat();
+                    self.of_labels(seen, states, (&points, &labels))
+                }
+            };
+            model.map_err(MiningError::Data)
+        })
     }
 
     /// The model of states that are known at all places. Each step counts once more than seen.

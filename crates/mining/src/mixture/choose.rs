@@ -1,6 +1,7 @@
 //! How many components a mixture has: the least value of a criterion.
 
 use super::{Mixture, MixtureModel};
+use crate::boxed::LocalBoxFuture;
 use crate::{Checkpoints, Control, MiningError, ParameterError, Points, Progress};
 use motet_comm::Communicator;
 use serde::{Deserialize, Serialize};
@@ -68,16 +69,18 @@ impl Mixture {
     /// assert_eq!((model.components(), tried.len()), (2, 4));
     /// # Ok::<(), motet_mining::DataError>(())
     /// ```
-    pub async fn choose(
-        &self,
-        comm: &Communicator,
-        points: &Points,
+    pub fn choose<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        points: &'a Points,
         at_most: usize,
         criterion: Criterion,
-        control: &Control<'_>,
-    ) -> Result<(MixtureModel, Vec<MixtureTried>), MiningError> {
-        self.try_all(comm, points, (at_most, criterion), control, None)
-            .await
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<(MixtureModel, Vec<MixtureTried>), MiningError>> {
+        Box::pin(async move {
+            self.try_all(comm, points, (at_most, criterion), control, None)
+                .await
+        })
     }
 
     /// As [`choose`](Mixture::choose), with checkpoints: each number of components has one, with
@@ -90,17 +93,19 @@ impl Mixture {
     /// # Cancellation
     ///
     /// As for [`fit`](Mixture::fit); the last checkpoints stay.
-    pub async fn choose_kept(
-        &self,
-        comm: &Communicator,
-        points: &Points,
+    pub fn choose_kept<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        points: &'a Points,
         (at_most, criterion): (usize, Criterion),
-        control: &Control<'_>,
-        kept: &Checkpoints,
-    ) -> Result<(MixtureModel, Vec<MixtureTried>), MiningError> {
-        let wanted = (at_most, criterion);
-        self.try_all(comm, points, wanted, control, Some(kept))
-            .await
+        control: &'a Control<'a>,
+        kept: &'a Checkpoints,
+    ) -> LocalBoxFuture<'a, Result<(MixtureModel, Vec<MixtureTried>), MiningError>> {
+        Box::pin(async move {
+            let wanted = (at_most, criterion);
+            self.try_all(comm, points, wanted, control, Some(kept))
+                .await
+        })
     }
 
     async fn try_all(

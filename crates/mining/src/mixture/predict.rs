@@ -2,6 +2,7 @@
 
 use super::model::{Covariance, Factors, MixtureModel, Parameters};
 use super::share::Share;
+use crate::boxed::LocalBoxFuture;
 use crate::team::Team;
 use crate::{Control, DataError, MiningError, ParameterError, Points};
 use motet_comm::Communicator;
@@ -130,35 +131,37 @@ impl MixtureModel {
     /// assert_eq!(found.labels, [model.labels[5], model.labels[0]]);
     /// # Ok::<(), motet_mining::DataError>(())
     /// ```
-    pub async fn predict(
-        &self,
-        comm: &Communicator,
-        points: &Points,
-        control: &Control<'_>,
-    ) -> Result<MixtureLabels, MiningError> {
-        self.check().map_err(MiningError::Data)?;
-        if points.dim() != self.dim {
-            return Err(ParameterError::Unfit {
+    pub fn predict<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        points: &'a Points,
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<MixtureLabels, MiningError>> {
+        Box::pin(async move {
+            self.check().map_err(MiningError::Data)?;
+            if points.dim() != self.dim {
+                return Err(ParameterError::Unfit {
                 field: "points",
                 advice: "they have another number of columns than the model: give the same columns",
             }
             .into());
-        }
-        let team = Team::new(comm, control);
-        let share = Share::new(&team, points).await?;
-        let means = self.means.chunks_exact(self.dim);
-        let means = means.flat_map(|mean| mean.iter().zip(&share.middle).map(|(a, b)| a - b));
-        let now = Parameters {
-            weights: self.weights.clone(),
-            means: means.collect(),
-            covariances: self.covariances.clone(),
-        };
-        let factors = Factors::new(self.covariance, self.dim, &now)?;
-        let (log_likelihood, labels) = share.assign(&now.means, &factors).await?;
-        Ok(MixtureLabels {
-            rows: share.rows.clone(),
-            labels,
-            log_likelihood,
+            }
+            let team = Team::new(comm, control);
+            let share = Share::new(&team, points).await?;
+            let means = self.means.chunks_exact(self.dim);
+            let means = means.flat_map(|mean| mean.iter().zip(&share.middle).map(|(a, b)| a - b));
+            let now = Parameters {
+                weights: self.weights.clone(),
+                means: means.collect(),
+                covariances: self.covariances.clone(),
+            };
+            let factors = Factors::new(self.covariance, self.dim, &now)?;
+            let (log_likelihood, labels) = share.assign(&now.means, &factors).await?;
+            Ok(MixtureLabels {
+                rows: share.rows.clone(),
+                labels,
+                log_likelihood,
+            })
         })
     }
 }

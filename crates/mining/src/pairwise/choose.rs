@@ -2,6 +2,7 @@
 
 use super::field::Field;
 use super::{Dissimilarities, Pairwise};
+use crate::boxed::LocalBoxFuture;
 use crate::checkpoint::Keeper;
 use crate::team::Team;
 use crate::weights::normalised;
@@ -15,26 +16,28 @@ impl Pairwise {
     /// # Errors
     ///
     /// As [`Pairwise::fit`].
-    pub async fn choose(
-        &self,
-        comm: &Communicator,
-        pairs: &Dissimilarities,
-        weights: Option<&[f64]>,
+    pub fn choose<'a>(
+        &'a self,
+        comm: &'a Communicator,
+        pairs: &'a Dissimilarities,
+        weights: Option<&'a [f64]>,
         at_most: usize,
-        control: &Control<'_>,
-    ) -> Result<Choice, MiningError> {
-        self.check(at_most, 0.0)?;
-        let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
-        let team = Team::new(comm, control);
-        let field = Field {
-            team: &team,
-            data: pairs,
-            weights: &weights,
-            rows: team.share(pairs.len()),
-        };
-        let most = pairs.len().min(at_most + 1);
-        let mut keeper = Keeper::new(comm, None, self, |_| ());
-        let state = self.anneal(&field, (most, 0.0, true), &mut keeper).await?;
-        Ok(Choice::of(&state.trace, at_most))
+        control: &'a Control<'a>,
+    ) -> LocalBoxFuture<'a, Result<Choice, MiningError>> {
+        Box::pin(async move {
+            self.check(at_most, 0.0)?;
+            let weights = normalised(weights, pairs.len()).map_err(MiningError::Data)?;
+            let team = Team::new(comm, control);
+            let field = Field {
+                team: &team,
+                data: pairs,
+                weights: &weights,
+                rows: team.share(pairs.len()),
+            };
+            let most = pairs.len().min(at_most + 1);
+            let mut keeper = Keeper::new(comm, None, self, |_| ());
+            let state = self.anneal(&field, (most, 0.0, true), &mut keeper).await?;
+            Ok(Choice::of(&state.trace, at_most))
+        })
     }
 }

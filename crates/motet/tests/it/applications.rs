@@ -189,6 +189,12 @@ fn sem_g700_needs_mpi_a_queueing_network_is_the_same_on_processes() {
 }
 
 #[test]
+fn all_six_messaging_models_work_in_one_program() {
+    let line = line_of("six_models".to_owned(), Command::new(program("six_models")));
+    assert!(line.contains("the viewer has the same plan"), "{line}");
+}
+
+#[test]
 fn sem_g710_tree_searches_are_the_same_on_any_number_of_ranks() {
     same_on_threads("tree_search");
 }

@@ -1,0 +1,239 @@
+//! What a member does for the keys that it holds: it answers for them, and copies them to holders
+//! that lack them.
+
+use super::store::{Entry, Pass, Version, ranked};
+use super::{OverlayError, Shared};
+use crate::subscription::Subscription;
+use crate::{CallError, PeerChange, PeerName, Request};
+use motet_dispatch::spawn_with_handle;
+use motet_ports::{Port, Subscription as Changes, timer};
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// How long until a holder that did not answer is told again.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// How many bytes a holder is told at a time.
+const BATCH: usize = 256 << 10;
+
+/// What a member asks another.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) enum Ask {
+    /// Which version of this key is there?
+    Version(String),
+    /// Which entry of this key is there?
+    Get(String),
+    /// Keep these entries, where they are newer.
+    Keep(Vec<(String, Entry)>),
+    /// The asking member does not have these keys any more.
+    Dropped(Vec<String>),
+}
+
+/// What it is told.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) enum Told {
+    Version(Option<Version>),
+    Entry(Option<Entry>),
+    /// The versions that are there now; `None` where there is no room.
+    Kept(Vec<Option<Version>>),
+}
+
+pub(super) type Held = Request<Ask, Told>;
+
+impl Told {
+    pub(super) fn version(&self) -> Option<&Version> {
+        match self {
+            Told::Version(version) => version.as_ref(),
+            Told::Entry(entry) => entry.as_ref().map(|entry| &entry.version),
+            Told::Kept(versions) => versions.first()?.as_ref(),
+        }
+    }
+
+    pub(super) fn entry(self) -> Option<Entry> {
+        match self {
+            Told::Entry(entry) => entry,
+            Told::Version(_) | Told::Kept(_) => None,
+        }
+    }
+}
+
+impl Shared {
+    fn now_told(&self, from: &PeerName, ask: Ask) -> Told {
+        let now = self.node.queue().clock().now();
+        let mut store = self.store.lock();
+        match ask {
+            Ask::Version(key) => Told::Version(store.get(&key).map(|entry| entry.version.clone())),
+            Ask::Get(key) => Told::Entry(store.get(&key).cloned()),
+            Ask::Keep(entries) => {
+                let kept = entries
+                    .into_iter()
+                    .map(|(key, entry)| store.put(&key, entry, now));
+                Told::Kept(kept.map(Result::ok).collect())
+            }
+            Ask::Dropped(keys) => {
+                store.dropped(from, &keys);
+                Told::Kept(Vec::new())
+            }
+        }
+    }
+
+    async fn ask(&self, member: &PeerName, ask: &Ask) -> Result<Told, CallError> {
+        if member == self.node.name() {
+            return Ok(self.now_told(member, ask.clone()));
+        }
+        self.node.call(&self.store_of(member), ask).await
+    }
+
+    /// Asks the members that hold the key, all at the same time; to read also as many that may have
+    /// held it before. What they tell, and the last that did not.
+    pub(super) async fn ask_holders(
+        self: &Arc<Self>,
+        key: &str,
+        ask: &Ask,
+    ) -> (Vec<Told>, Option<OverlayError>) {
+        let replicas = self.config.replicas;
+        let count = match ask {
+            Ask::Keep(_) | Ask::Dropped(_) => replicas,
+            Ask::Version(_) | Ask::Get(_) => 2 * replicas,
+        };
+        let holders = self.holders(key, count);
+        let asked: Vec<_> = holders
+            .into_iter()
+            .map(|member| {
+                let losses = self.store.lock().losses(&member);
+                let (shared, ask, to) = (Arc::clone(self), ask.clone(), member.clone());
+                let call = async move { shared.ask(&to, &ask).await };
+                (member, losses, spawn_with_handle(self.node.queue(), call))
+            })
+            .collect();
+        let (mut told, mut failed) = (Vec::new(), None);
+        for (member, losses, call) in asked {
+            let answer = match call {
+                Ok(call) => call.await.unwrap_or(Err(CallError::Left)),
+                Err(_) => Err(CallError::Left),
+            };
+            match answer {
+                Ok(Told::Kept(versions)) if versions.iter().any(Option::is_none) => {
+                    failed = Some(OverlayError::Full { member });
+                }
+                Ok(answer) => {
+                    self.note_kept((&member, losses), ask, &answer);
+                    told.push(answer);
+                }
+                Err(why) => {
+                    let why = why.to_string();
+                    failed = Some(OverlayError::NoAnswer { member, why });
+                }
+            }
+        }
+        (told, failed)
+    }
+
+    /// Remembers what the member has now, for keys that are kept here too.
+    fn note_kept(&self, (member, losses): (&PeerName, u64), ask: &Ask, told: &Told) {
+        if let (Ask::Keep(entries), Told::Kept(versions)) = (ask, told) {
+            let mut store = self.store.lock();
+            for ((key, _), version) in entries.iter().zip(versions) {
+                if let Some(version) = version {
+                    store.has(key, version, member, losses);
+                }
+            }
+        }
+    }
+
+    /// Tells holders once what they lack, and what this member does not have any more. `true`:
+    /// nobody lacked anything.
+    async fn tell_once(&self) -> bool {
+        let now = self.node.queue().clock().now();
+        let Pass { lacking, dropped } = {
+            let members = self.members.lock().names();
+            let holders = |key: &str| ranked(key, &members, self.config.replicas);
+            let limits = (now, self.config.keep_removed);
+            let mut store = self.store.lock();
+            store.pass(self.node.name(), holders, BATCH, limits)
+        };
+        for (member, keys) in dropped {
+            // An error: the member is gone, and forgets what this one had.
+            let _ = self.ask(&member, &Ask::Dropped(keys)).await;
+        }
+        let is_all = lacking.is_empty();
+        for (member, entries) in lacking {
+            let (ask, losses) = (Ask::Keep(entries), self.store.lock().losses(&member));
+            match self.ask(&member, &ask).await {
+                Ok(told) => self.note_kept((&member, losses), &ask, &told),
+                // It is gone, or does not serve its key yet.
+                Err(_) => timer::sleep(AGAIN).await,
+            }
+        }
+        is_all
+    }
+
+    fn changed(&self, change: super::MemberChange) {
+        // Errors: those who watch drop the oldest; a pass over the store waits to begin already.
+        let _ = self.changes.post(change);
+        let _ = self.unrest.post(());
+    }
+}
+
+/// Answers other members until the member has left.
+pub(super) async fn answer(shared: Weak<Shared>, asked: Port<Held>) {
+    loop {
+        let request = asked.recv().await;
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        let told = shared.now_told(&request.from, request.value.clone());
+        let is_new = matches!(request.value, Ask::Keep(_) | Ask::Dropped(_));
+        request.answer(&told);
+        if is_new {
+            let _ = shared.unrest.post(());
+        }
+    }
+}
+
+/// Hears which nodes come and go.
+pub(super) async fn hear_changes(shared: Weak<Shared>, changes: Changes<PeerChange>) {
+    loop {
+        let change = changes.recv().await;
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        if let PeerChange::Down(peer, _) | PeerChange::Restarted(peer) = &change {
+            shared.store.lock().lost_all(peer);
+        }
+        let changed = shared.members.lock().change(&change);
+        changed
+            .into_iter()
+            .for_each(|change| shared.changed(change));
+    }
+}
+
+/// Hears which nodes are members, and what they say of themselves.
+pub(super) async fn hear_members(shared: Weak<Shared>, said: Subscription<Option<String>>) {
+    loop {
+        let sample = said.port().recv().await;
+        let Some(shared) = shared.upgrade() else {
+            return;
+        };
+        let changed = shared
+            .members
+            .lock()
+            .says(&sample.publisher, sample.value.as_deref());
+        changed
+            .into_iter()
+            .for_each(|change| shared.changed(change));
+    }
+}
+
+/// Copies what holders lack, each time that something has changed.
+pub(super) async fn tell_holders(shared: Weak<Shared>, unrest: Port<()>) {
+    loop {
+        unrest.recv().await;
+        while let Some(shared) = shared.upgrade() {
+            if shared.tell_once().await {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The values that one member keeps. Free of I/O.
+
+use crate::PeerName;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+/// Which of two values is newer: the larger version, on every member.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Version {
+    /// One more than what the writer saw.
+    pub counter: u64,
+    /// The member that wrote it. It decides between writers that did not see each other.
+    pub writer: String,
+}
+
+/// A value, or that there is none any more, and its version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub(super) version: Version,
+    pub(super) value: Option<Vec<u8>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    entry: Entry,
+    /// Members that are known to have this version or a newer one.
+    told: BTreeSet<PeerName>,
+    /// When the value was removed.
+    removed: Option<Instant>,
+}
+
+/// Entries by key, up to a number of bytes.
+#[derive(Debug)]
+pub(super) struct Store {
+    kept: BTreeMap<String, Kept>,
+    /// How often each member may have lost or dropped what it had.
+    losses: BTreeMap<PeerName, u64>,
+    bytes: usize,
+    most: usize,
+}
+
+/// What a pass over a store finds.
+#[derive(Debug, Default)]
+pub(super) struct Pass {
+    /// What members lack.
+    pub(super) lacking: BTreeMap<PeerName, Vec<(String, Entry)>>,
+    /// Keys that were dropped here, for each member that holds them.
+    pub(super) dropped: BTreeMap<PeerName, Vec<String>>,
+}
+
+/// The entry does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Full;
+
+/// What a key costs beside its text and its value.
+const OVERHEAD: usize = 64;
+
+impl Store {
+    pub(super) fn new(most: usize) -> Self {
+        Store {
+            kept: BTreeMap::new(),
+            losses: BTreeMap::new(),
+            bytes: 0,
+            most,
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let values = self.kept.values().filter(|kept| kept.removed.is_none());
+        values.count()
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<&Entry> {
+        self.kept.get(key).map(|kept| &kept.entry)
+    }
+
+    /// Keeps the entry if it is newer than what is there; the version that is there then.
+    pub(super) fn put(&mut self, key: &str, entry: Entry, now: Instant) -> Result<Version, Full> {
+        let old = self.kept.get(key);
+        if let Some(old) = old
+            && old.entry.version >= entry.version
+        {
+            return Ok(old.entry.version.clone());
+        }
+        let freed = old.map_or(0, |old| size(key, &old.entry));
+        let bytes = self.bytes - freed + size(key, &entry);
+        if bytes > self.most && entry.value.is_some() {
+            return Err(Full);
+        }
+        self.bytes = bytes;
+        let version = entry.version.clone();
+        let removed = entry.value.is_none().then_some(now);
+        let kept = Kept {
+            entry,
+            told: BTreeSet::new(),
+            removed,
+        };
+        self.kept.insert(key.to_owned(), kept);
+        Ok(version)
+    }
+
+    /// How often the member may have lost or dropped something: for [`has`](Store::has).
+    pub(super) fn losses(&self, member: &PeerName) -> u64 {
+        self.losses.get(member).copied().unwrap_or(0)
+    }
+
+    /// A member had this version, or a newer one, when it had lost something so often.
+    pub(super) fn has(&mut self, key: &str, version: &Version, member: &PeerName, losses: u64) {
+        if self.losses(member) != losses {
+            return;
+        }
+        let kept = self.kept.get_mut(key);
+        if let Some(kept) = kept.filter(|kept| kept.entry.version <= *version) {
+            kept.told.insert(member.clone());
+        }
+    }
+
+    /// A member may have lost all that it had.
+    pub(super) fn lost_all(&mut self, member: &PeerName) {
+        *self.losses.entry(member.clone()).or_default() += 1;
+        for kept in self.kept.values_mut() {
+            kept.told.remove(member);
+        }
+    }
+
+    /// A member does not have these keys any more.
+    pub(super) fn dropped(&mut self, member: &PeerName, keys: &[String]) {
+        *self.losses.entry(member.clone()).or_default() += 1;
+        for key in keys {
+            if let Some(kept) = self.kept.get_mut(key) {
+                kept.told.remove(member);
+            }
+        }
+    }
+
+    /// What members lack of the keys that they hold by `holders`, for each of them up to `limit`
+    /// bytes, or one entry. Entries that this member does not hold any more are dropped once all
+    /// holders have them, which are to be told; so are removed ones after `keep`.
+    pub(super) fn pass(
+        &mut self,
+        me: &PeerName,
+        holders: impl Fn(&str) -> Vec<PeerName>,
+        limit: usize,
+        (now, keep): (Instant, Duration),
+    ) -> Pass {
+        let mut pass = Pass::default();
+        let mut lacking: BTreeMap<PeerName, (usize, Vec<(String, Entry)>)> = BTreeMap::new();
+        let mut dropped = Vec::new();
+        for (key, kept) in &self.kept {
+            let is_old = |since: Instant| now.saturating_duration_since(since) > keep;
+            let holders = holders(key);
+            let mut all_have = true;
+            for holder in holders.iter().filter(|holder| *holder != me) {
+                if kept.told.contains(holder) {
+                    continue;
+                }
+                all_have = false;
+                let (bytes, entries) = lacking.entry(holder.clone()).or_default();
+                *bytes += size(key, &kept.entry);
+                if *bytes <= limit || entries.is_empty() {
+                    entries.push((key.clone(), kept.entry.clone()));
+                }
+            }
+            let is_held = holders.contains(me) || holders.is_empty();
+            if all_have && (!is_held || kept.removed.is_some_and(is_old)) {
+                dropped.push(key.clone());
+                for holder in holders.into_iter().filter(|holder| holder != me) {
+                    pass.dropped.entry(holder).or_default().push(key.clone());
+                }
+            }
+        }
+        for key in dropped {
+            if let Some(kept) = self.kept.remove(&key) {
+                self.bytes -= size(&key, &kept.entry);
+            }
+        }
+        let entries = lacking.into_iter().map(|(to, (_, entries))| (to, entries));
+        pass.lacking = entries.collect();
+        pass
+    }
+}
+
+fn size(key: &str, entry: &Entry) -> usize {
+    OVERHEAD + key.len() + entry.value.as_ref().map_or(0, Vec::len)
+}
+
+/// The members that hold a key, the first first: those with the largest hash of key and member
+/// (rendezvous hashing, Thaler and Ravishankar 1998). When a member comes or goes only the keys
+/// that it holds move.
+pub(super) fn ranked(key: &str, members: &[PeerName], count: usize) -> Vec<PeerName> {
+    let mut best: Vec<(u64, &PeerName)> = Vec::with_capacity(count + 1);
+    for member in members {
+        let ranked = (hash(key, member.as_str()), member);
+        let at = best.partition_point(|other| *other > ranked);
+        if at < count {
+            best.insert(at, ranked);
+            best.truncate(count);
+        }
+    }
+    best.into_iter().map(|(_, member)| member.clone()).collect()
+}
+
+/// FNV-1a of both texts, mixed. The same on every machine.
+fn hash(key: &str, member: &str) -> u64 {
+    let bytes = key.bytes().chain([0xff]).chain(member.bytes());
+    let h = bytes.fold(0xcbf2_9ce4_8422_2325, |h: u64, byte| {
+        (h ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
+    let h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    h ^ (h >> 33)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(counter: u64, writer: &str, value: &[u8]) -> Entry {
+        let writer = writer.to_owned();
+        Entry {
+            version: Version { counter, writer },
+            value: Some(value.to_vec()),
+        }
+    }
+
+    #[test]
+    fn the_newer_version_stays_whatever_the_order() {
+        let now = Instant::now();
+        let entries = [
+            entry(1, "b", b"x"),
+            entry(2, "a", b"y"),
+            entry(2, "c", b"z"),
+        ];
+        for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [2, 0, 1]] {
+            let mut store = Store::new(1000);
+            for at in order {
+                store.put("k", entries[at].clone(), now).unwrap();
+            }
+            assert_eq!(store.get("k"), Some(&entries[2]));
+            assert_eq!(store.bytes, OVERHEAD + 2);
+        }
+    }
+
+    #[test]
+    fn a_full_store_refuses_and_keeps_what_it_has() {
+        let mut store = Store::new(2 * OVERHEAD);
+        let now = Instant::now();
+        store.put("a", entry(1, "w", b"1"), now).unwrap();
+        assert_eq!(store.put("b", entry(1, "w", &[0; 100]), now), Err(Full));
+        assert_eq!((store.len(), store.get("b")), (1, None));
+    }
+
+    #[test]
+    fn a_member_more_moves_only_the_keys_that_it_holds() {
+        let names: Vec<PeerName> = (0..9).map(|n| PeerName::new(format!("m{n}"))).collect();
+        let mut moved = 0;
+        for key in (0..1000).map(|n| format!("key {n}")) {
+            let before = ranked(&key, &names[..8], 2);
+            let after = ranked(&key, &names, 2);
+            if before != after {
+                assert!(after.contains(&names[8]), "{key}");
+                moved += 1;
+            }
+        }
+        // Two of nine of all keys, so far as the hash is even.
+        assert!((150..300).contains(&moved), "{moved}");
+    }
+}
