@@ -1,31 +1,22 @@
 //! E13: the execution models that P1 draws, each with what shows it.
 
 use crate::selection::Missing;
-use crate::suite::shown::{self, By};
+use crate::suite::shown;
 use crate::suite::{About, Case, Experiment, Picture, Setting};
 
 /// Execution models drawn: drawings, each with what shows it.
 #[derive(Debug)]
 pub(crate) struct Drawings;
 
-const ROWS: &[(&str, By)] = &[
-    (
-        "notification between services",
-        By::Example("service_robot"),
-    ),
-    (
-        "pipeline of spawned handlers, then a reduction",
-        By::Example("patterns"),
-    ),
-    ("several stages", By::Example("jacobi")),
-    (
-        "a tree of spawned handlers",
-        By::Example("handler_per_node"),
-    ),
-    ("spawned shift", By::Example("patterns")),
-    ("spawned two shifts", By::Example("patterns")),
-    ("rendezvous shift", By::Example("sample_sort")),
-    ("rendezvous exchange", By::Example("heat")),
+const ROWS: &[(&str, &str)] = &[
+    ("notification between services", "service_robot"),
+    ("pipeline of spawned handlers, then a reduction", "patterns"),
+    ("several stages", "jacobi"),
+    ("a tree of spawned handlers", "handler_per_node"),
+    ("spawned shift", "patterns"),
+    ("spawned two shifts", "patterns"),
+    ("rendezvous shift", "sample_sort"),
+    ("rendezvous exchange", "heat"),
 ];
 
 impl Experiment for Drawings {
