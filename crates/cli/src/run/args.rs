@@ -72,6 +72,7 @@ Examples:
       says every ten seconds where the four ranks are
 
 Environment of the program: MOTET_THREADS (ranks of each process), MOTET_MPI_LIB (the library), \
-MOTET_WHY (seconds)
+MOTET_WHY (seconds). Set by you: MOTET_BALANCE=10% (a run that loses as much to ranks that compute longer than \
+others says so at its end)
 
 Exit codes: that of mpiexec, which is the program's; 2 when nothing was started";
