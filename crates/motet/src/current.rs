@@ -96,6 +96,8 @@ pub enum CurrentError {
     },
     /// `MOTET_WHY` is no time.
     Why(String),
+    /// `MOTET_PROGRAM` is no number of a program.
+    Program(String),
     /// `MOTET_BALANCE` is no share of the time.
     Balance(String),
     /// Nobody could print reports, for this reason.
@@ -233,6 +235,11 @@ impl fmt::Display for CurrentError {
             CurrentError::Why(text) => write!(
                 f,
                 "MOTET_WHY is {text:?}: it must be the seconds between two reports, above 0"
+            ),
+            CurrentError::Program(text) => write!(
+                f,
+                "MOTET_PROGRAM is {text:?}: it must be the number of the program in the line that started the run, \
+                 from 0, or not set"
             ),
             CurrentError::Balance(text) => write!(
                 f,

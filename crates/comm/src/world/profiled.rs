@@ -10,8 +10,11 @@ use std::time::{Duration, Instant};
 pub(super) struct Profiled {
     clock: Option<Clock>,
     /// The share of a run from which a loss is told, and to whom.
-    told: Option<(f64, fn(&[Imbalance]))>,
+    told: Option<(f64, Tell)>,
 }
+
+/// Hears what a run has lost.
+type Tell = fn(&[Imbalance]);
 
 /// What tells the time of profiles.
 #[derive(Debug, Clone, Copy)]

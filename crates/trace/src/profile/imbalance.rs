@@ -10,11 +10,11 @@ use std::fmt;
 /// One thread computes longer than the others in a stage, on average over its calls.
 ///
 /// Times are averages over all calls of the stage. A stage that takes now longer on this thread,
-/// now on that one is jitter and makes no finding: the longest of P threads that do the same has an
-/// average above the mean by chance, of about e(P) standard errors. A finding is two standard errors
-/// above that. The standard error comes from the deviation of one stage, which also counts what
-/// changes on all threads alike from call to call; so where stages vary much, and there are few of
-/// them, a small imbalance is not told. Of a stage that comes once nobody can tell the two apart:
+/// now on that one is jitter and makes no finding: the longest of P threads that do the same is
+/// above the mean by chance, by about e(P) standard errors. A finding is two standard errors more
+/// than that above it. The standard error comes from the deviation of one stage, which also counts
+/// what changes on all threads alike from call to call; so where stages vary much, and there are
+/// few of them, a small imbalance is not told. Of a stage that comes once nobody can tell the two apart:
 /// it counts as imbalance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]

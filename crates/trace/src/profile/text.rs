@@ -6,9 +6,9 @@ use std::fmt;
 
 /// More ranks or stages than this are not shown; all are in the value.
 const SHOWN: usize = 32;
-/// Stages that lose less than this share of the run to a rank that computes longer have no line, and
-/// no more than this have one.
+/// Stages that lose less than this share of the run to a rank that computes longer have no line.
 const WORTH_A_LINE: f64 = 0.01;
+/// No more of them have one.
 const MOST_LINES: usize = 8;
 /// The efficiency that the model is asked about.
 const GOAL: f64 = 0.9;
