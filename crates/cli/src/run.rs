@@ -40,7 +40,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     } else {
         spread.cores()
     };
-    let (program, others) = parts::parts(program)?;
+    let (program, others) = parts::parts(&program)?;
     check_hostfile(spread.hostfile.as_deref())?;
     let library = search(spread.mpi_lib.as_deref()).find()?;
     let opened = Library::open(&library)?;

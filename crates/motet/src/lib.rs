@@ -21,7 +21,7 @@
 //! | one loop over much data, in parallel | [`World`], [`Communicator`] | `hello_ranks`, `heat` |
 //! | … on several processes and machines | [`Current`]: `World::current()` | `hello_ranks` under `motet run` |
 //! | several programs that exchange while they run | [`Program::split`], `motet run -m 1 ./a : -m 2 ./b` | `coupled` |
-//! | a grid of cells whose edges are others' too | [`Ring`](comm::Ring), [`Line`](comm::Line), [`Cartesian`](comm::Cartesian) | `patterns`, `life`, `jacobi` |
+//! | a grid of cells whose edges are others' too | [`Ring`](comm::Ring), [`Line`](comm::Line), [`Cartesian`](comm::Cartesian) | `patterns`, `life`, `automaton`, `jacobi` |
 //! | data that all must exchange, or see once | [`alltoall`](Communicator::alltoall), [`Ring`](comm::Ring), [`sub`](comm::Cartesian::sub) | `sample_sort`, `nbody`, `matmul` |
 //! | a program whose ranks wait, and you ask for whom | [`tell_why`], `motet run --why` | |
 //! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |

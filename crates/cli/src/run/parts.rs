@@ -34,7 +34,7 @@ struct PartArgs {
 /// # Errors
 /// [`OptionError::Usage`] when there is no program between two colons, or something else before it
 /// than its options.
-pub(super) fn parts(words: Vec<OsString>) -> Result<(Vec<OsString>, Vec<Part>), CliError> {
+pub(super) fn parts(words: &[OsString]) -> Result<(Vec<OsString>, Vec<Part>), CliError> {
     let mut parts = words.split(|word| word == COLON);
     let first = parts.next().unwrap_or_default().to_vec();
     if first.is_empty() {
@@ -78,7 +78,12 @@ mod tests {
     use super::*;
 
     fn read(line: &str) -> Result<(Vec<OsString>, Vec<Part>), CliError> {
-        parts(line.split_whitespace().map(OsString::from).collect())
+        parts(
+            &line
+                .split_whitespace()
+                .map(OsString::from)
+                .collect::<Vec<_>>(),
+        )
     }
 
     #[test]

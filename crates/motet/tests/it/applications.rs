@@ -165,6 +165,16 @@ fn life_is_the_same_on_any_number_of_ranks() {
 }
 
 #[test]
+fn sem_g1025_an_automaton_is_the_same_on_any_number_of_ranks() {
+    same_on_threads("automaton");
+}
+
+#[test]
+fn sem_g1025_needs_mpi_an_automaton_is_the_same_on_processes() {
+    same_on_processes("automaton");
+}
+
+#[test]
 fn jacobi_is_the_same_on_any_number_of_ranks() {
     same_on_threads("jacobi");
 }

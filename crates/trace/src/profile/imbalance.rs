@@ -13,9 +13,9 @@ use std::fmt;
 /// now on that one is jitter and makes no finding: the longest of P threads that do the same is
 /// above the mean by chance, by about e(P) standard errors. A finding is two standard errors more
 /// than that above it. The standard error comes from the deviation of one stage, which also counts
-/// what changes on all threads alike from call to call; so where stages vary much, and there are
-/// few of them, a small imbalance is not told. Of a stage that comes once nobody can tell the two apart:
-/// it counts as imbalance.
+/// what changes on all threads alike from call to call: where stages vary much and are few, a small
+/// imbalance is not told. Of a stage that comes once nobody can tell the two apart: it counts as
+/// imbalance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Imbalance {
