@@ -40,6 +40,7 @@ enum Place {
         ranks: usize,
         workers: Option<usize>,
         pin: Option<bool>,
+        cores: Vec<usize>,
         patience: Duration,
         over: Over,
     },
@@ -85,6 +86,7 @@ impl World {
                 ranks,
                 workers: None,
                 pin: None,
+                cores: Vec::new(),
                 patience: PATIENCE,
                 over: Over::Memory,
             },
@@ -162,6 +164,16 @@ impl World {
     pub fn pin(mut self, yes: bool) -> Self {
         if let Place::Threads { pin, .. } = &mut self.place {
             *pin = Some(yes);
+        }
+        self
+    }
+
+    /// Binds the threads of [`World::threads`] to these cores in turn, by the system's numbers of them; if
+    /// [`World::workers`] says nothing there is one thread for each. Components of a program get cores of their own by
+    /// it: a world here, another or a dispatcher there. A run ends with [`RunError::Start`] when the process may not use one.
+    pub fn cores(mut self, ids: &[usize]) -> Self {
+        if let Place::Threads { cores, .. } = &mut self.place {
+            *cores = ids.to_vec();
         }
         self
     }
@@ -288,6 +300,7 @@ impl World {
             ranks,
             workers,
             pin,
+            cores: stated,
             patience,
             over,
         } = &self.place
@@ -295,7 +308,12 @@ impl World {
             unreachable!("a world of one rank is run by itself")
         };
         let (ranks, cores) = (*ranks, thread::cores());
-        let workers = workers.unwrap_or(cores).min(ranks);
+        let each = if stated.is_empty() {
+            cores
+        } else {
+            stated.len()
+        };
+        let workers = workers.unwrap_or(each).min(ranks);
         // Processes of one machine would be bound to the same cores.
         let pin = pin.unwrap_or(workers == cores && !matches!(over, Over::Processes(_)));
         let mut guard = None;
@@ -317,6 +335,7 @@ impl World {
             ranks,
             workers,
             pin,
+            cores: stated.clone(),
             on,
             runs: Arc::clone(&self.runs),
             profile: self.profiled.clock(),

@@ -29,7 +29,8 @@ const WORDS: usize = 64;
 const GENERATIONS: usize = 256;
 /// The same for `automaton speed`.
 const LONG: usize = 1 << 14;
-const MANY: usize = 4000;
+const MANY: usize = 1000;
+const ROUNDS: usize = 15;
 
 /// What keeps the ranks together.
 #[derive(Clone, Copy, Debug)]
@@ -211,24 +212,30 @@ async fn check_known(comm: &Communicator) -> Result<(), CommError> {
     Ok(())
 }
 
-/// Prints how many cells in a nanosecond one rank computes, and how many two do.
+/// Prints how many cells in a nanosecond one rank computes, and how many two do: the best of
+/// several rounds, as something else may run meanwhile.
 fn measure() {
     let row: Vec<u64> = (0..LONG).map(|at| mark(at, 7)).collect();
+    let forms = [1, 2].map(|ranks| [(ranks, Together::Exchange), (ranks, Together::Barrier)]);
+    let mut best = [f64::INFINITY; 4];
     let mut first = None;
-    for ranks in [1, 2] {
-        for together in [Together::Exchange, Together::Barrier] {
+    for _ in 0..ROUNDS {
+        for ((ranks, together), best) in forms.into_iter().flatten().zip(&mut best) {
             let parts = World::threads(ranks)
                 .run(async |comm| evolve(&comm, &Rule::new(110), &row, MANY, together).await)
                 .expect("no rank fails");
             let slowest = parts.iter().map(|(_, took)| *took).fold(0.0, f64::max);
+            *best = best.min(slowest);
             let cells: Vec<u64> = parts.into_iter().flat_map(|(cells, _)| cells).collect();
             assert!(
                 *first.get_or_insert_with(|| cells.clone()) == cells,
                 "other cells"
             );
-            let rate = (LONG * 64 * MANY) as f64 / slowest;
-            let step = slowest / MANY as f64 / 1e3;
-            println!("{ranks} ranks, {together:?}: {rate:.1} cells/ns, {step:.1} us a generation");
         }
+    }
+    for ((ranks, together), best) in forms.into_iter().flatten().zip(best) {
+        let rate = (LONG * 64 * MANY) as f64 / best;
+        let step = best / MANY as f64 / 1e3;
+        println!("{ranks} ranks, {together:?}: {rate:.1} cells/ns, {step:.1} us a generation");
     }
 }
