@@ -49,7 +49,9 @@ fn other(colon: usize, words: &[OsString]) -> Result<Part, CliError> {
         return Err(wrong(&format!("there is no program behind colon {colon}")));
     }
     let args = PartArgs::try_parse_from(words).map_err(|error| {
-        let what = one_line(&error);
+        // Its tip is not to be followed here.
+        let text = one_line(&error);
+        let what = text.split("; tip:").next().unwrap_or_default();
         wrong(&format!("behind colon {colon}: {what}"))
     })?;
     let PartArgs {
