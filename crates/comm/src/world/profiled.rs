@@ -45,7 +45,7 @@ impl Profiled {
 }
 
 impl World {
-    /// Has every run say where its time went, in [`Outcome::profile`]: computing, waiting and messaging of every rank and stage,
+    /// Has every run say where its time went, in [`Outcome::profile`](crate::Outcome::profile): computing, waiting and messaging of every rank and stage,
     /// the overhead and its parts.
     ///
     /// Over several processes all of them ask for it, and process 0 gets the profile of all ranks. Each call that communicates
