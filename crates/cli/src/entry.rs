@@ -17,6 +17,7 @@ use crate::error::{CliError, OptionError, OutputError};
 use crate::mesh;
 #[cfg(unix)]
 use crate::supervise;
+use crate::usage::one_line;
 #[cfg(not(feature = "bench"))]
 use crate::without_bench as bench;
 #[cfg(not(feature = "mesh"))]
@@ -99,22 +100,6 @@ fn answer(error: &clap::Error) -> u8 {
             what: one_line(error),
         })),
     }
-}
-
-/// What clap says in one line, without its usage.
-fn one_line(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let paragraphs = text.trim_start_matches("error: ").split("\n\n");
-    let kept = paragraphs
-        .filter(|paragraph| {
-            !["Usage:", "For more"]
-                .iter()
-                .any(|w| paragraph.starts_with(w))
-        })
-        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
-    kept.filter(|paragraph| !paragraph.is_empty())
-        .collect::<Vec<_>>()
-        .join("; ")
 }
 
 fn refuse(error: &CliError) -> u8 {

@@ -81,6 +81,7 @@ mod summary;
 mod supervise;
 mod table;
 mod text;
+mod usage;
 mod watch;
 #[cfg(not(feature = "bench"))]
 mod without_bench;

@@ -1,6 +1,7 @@
-//! `motet run`: a program on threads, processes and nodes.
+//! `motet run`: a program, or several, on threads, processes and nodes.
 
 mod args;
+mod parts;
 
 pub use args::RunArgs;
 
@@ -39,6 +40,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     } else {
         spread.cores()
     };
+    let (program, others) = parts::parts(&program)?;
     check_hostfile(spread.hostfile.as_deref())?;
     let library = search(spread.mpi_lib.as_deref()).find()?;
     let opened = Library::open(&library)?;
@@ -51,32 +53,26 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
         hostfile: spread.hostfile,
         cores,
         why,
+        // On a cluster Slurm answers for the processes.
+        under: if slurm { Vec::new() } else { supervisor()? },
+        others,
         ..Launch::new(family, &library, family.launcher(&library)?)
-    };
-    // On a cluster Slurm answers for the processes.
-    let supervised = match slurm {
-        true => program.clone(),
-        false => supervised(program.clone())?,
     };
     if dry_run {
         let text = match slurm {
-            true => launch.batch_script(&supervised),
-            false => launch.shell_line(&supervised) + "\n",
+            true => launch.batch_script(&program),
+            false => launch.shell_line(&program) + "\n",
         };
         return print(|to| to.write_all(text.as_bytes()));
     }
-    let starts = if slurm {
-        OsStr::new("sbatch")
-    } else {
-        &program[0]
-    };
-    if (local || slurm) && !is_there(starts) {
-        return Err(CliError::Start(match slurm {
-            true => StartError::NoSlurm,
-            false => StartError::NoProgram {
-                program: PathBuf::from(starts),
-            },
-        }));
+    if slurm && !is_there(OsStr::new("sbatch")) {
+        return Err(CliError::Start(StartError::NoSlurm));
+    }
+    if local && !slurm {
+        let others = launch.others.iter().map(|part| &part.program);
+        for program in [&program].into_iter().chain(others) {
+            check_program(&program[0])?;
+        }
     }
     if !quiet {
         announce(&version, &library, spread.nodes, local);
@@ -84,7 +80,7 @@ pub(crate) fn run(args: RunArgs) -> Result<(), CliError> {
     if slurm {
         return submit(&launch.batch_script(&program));
     }
-    let line = launch.line(&supervised);
+    let line = launch.line(&program);
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).envs(launch.variables());
     become_it(command)
@@ -111,16 +107,27 @@ fn check_hostfile(file: Option<&Path>) -> Result<(), CliError> {
     }
 }
 
-/// The program under a supervisor, which answers for its end.
+/// What each process runs under, which answers for its end.
 #[cfg(unix)]
-fn supervised(program: Vec<OsString>) -> Result<Vec<OsString>, CliError> {
-    crate::supervise::line(program)
+fn supervisor() -> Result<Vec<OsString>, CliError> {
+    crate::supervise::line()
 }
 
-/// The program: nobody answers for its end here.
+/// Nothing: nobody answers for the end of a process here.
 #[cfg(not(unix))]
-fn supervised(program: Vec<OsString>) -> Result<Vec<OsString>, CliError> {
-    Ok(program)
+fn supervisor() -> Result<Vec<OsString>, CliError> {
+    Ok(Vec::new())
+}
+
+/// # Errors
+/// There is no such program here.
+fn check_program(program: &OsStr) -> Result<(), CliError> {
+    match is_there(program) {
+        true => Ok(()),
+        false => Err(CliError::Start(StartError::NoProgram {
+            program: PathBuf::from(program),
+        })),
+    }
 }
 
 /// Whether a program can be started by this name here.

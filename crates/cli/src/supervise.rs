@@ -13,6 +13,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -21,7 +22,7 @@ use std::process::{self, Child, Command, ExitStatus};
 use std::time::Duration;
 
 use clap::Args;
-use motet::RUN_NOTE;
+use motet::{PROGRAM, PROGRAM_NAME, RUN_NOTE};
 use motet_sync::thread;
 use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -68,14 +69,13 @@ pub(crate) fn run(args: SuperviseArgs) -> Result<(), CliError> {
     }
 }
 
-/// The line that supervises a program.
+/// The words before a program that supervise it.
 ///
 /// # Errors
 /// [`CliError::Start`] when nobody knows where this program is.
-pub(crate) fn line(program: Vec<OsString>) -> Result<Vec<OsString>, CliError> {
+pub(crate) fn line() -> Result<Vec<OsString>, CliError> {
     let own = own_program()?.into_os_string();
-    let words = [own, NAME.into(), "--".into()];
-    Ok(words.into_iter().chain(program).collect())
+    Ok(vec![own, NAME.into(), "--".into()])
 }
 
 fn own_program() -> Result<PathBuf, CliError> {
@@ -159,10 +159,13 @@ fn outcome(gone: ExitStatus, note: &Path) -> i32 {
         // It has ended its run, or is no program of one: its status says everything.
         _ => return code,
     }
-    let which = match env::var("PMI_RANK").or_else(|_| env::var("PMIX_RANK")) {
+    let mut which = match env::var("PMI_RANK").or_else(|_| env::var("PMIX_RANK")) {
         Ok(number) => format!("process {number}"),
         Err(_) => "a process".to_owned(),
     };
+    if let (Ok(number), Ok(name)) = (env::var(PROGRAM), env::var(PROGRAM_NAME)) {
+        let _ = write!(which, ", of program {number} ({name}),");
+    }
     let how = match gone.signal() {
         Some(signal) => format!("was ended by signal {signal}"),
         None => format!("has ended with status {code}"),

@@ -37,6 +37,7 @@
 //! | find out why nothing goes on | [`RunError::Stuck`] |
 //! | see who waits for whom while it runs | [`World::watch`] |
 //! | learn where the time went | [`World::profile`] |
+//! | hear of ranks that have more to compute than others | [`World::on_imbalance`], [`Profile::imbalances`] |
 //!
 //! Collectives also come in place (`allreduce_into`), and are awaited, or started to be waited for later
 //! (`allreduce(…).start()`).
@@ -100,9 +101,9 @@ use motet_trace::{self as address, self as profile, self as report};
 
 pub use motet_sums::{Dyadic, ExactSum, Real};
 pub use motet_trace::{
-    ANY_SOURCE, ANY_TAG, CallSite, CollectiveNow, Dest, Model, OUTSIDE, Operation, Overhead,
-    Profile, RankNow, RankProfile, RankState, Source, StageProfile, Status, Tag, TagMatch,
-    Unmatched, Wait, WaitGraph, WaitNow, WaitReport,
+    ANY_SOURCE, ANY_TAG, CallSite, CollectiveNow, Dest, Imbalance, Model, OUTSIDE, Operation,
+    Overhead, Profile, RankNow, RankProfile, RankState, Source, StageProfile, Status, Tag,
+    TagMatch, Unmatched, Wait, WaitGraph, WaitNow, WaitReport,
 };
 
 pub use collective_call::{CollectiveCall, Startable};

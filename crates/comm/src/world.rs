@@ -1,16 +1,18 @@
 //! Worlds: the ranks that one program runs on.
 
+mod profiled;
+
 use crate::fabric::Later;
 use crate::outcome::Outcome;
-use crate::profile::ProfileClock;
 use crate::run::{Entered, On, ThreadsConfig, Way, run_solo, run_threads};
 use crate::transport::Transport;
 use crate::watch::Runs;
 use crate::{Communicator, RunError, Watch};
 use motet_sync::{Mutex, thread};
+use profiled::Profiled;
 use std::fmt;
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A set of ranks that run the same program.
 ///
@@ -28,14 +30,7 @@ pub struct World {
     place: Place,
     /// Those of all copies.
     runs: Arc<Runs>,
-    profile: Option<Clock>,
-}
-
-/// What tells the time of profiles.
-#[derive(Debug, Clone, Copy)]
-enum Clock {
-    Real,
-    Own(fn() -> Duration),
+    profiled: Profiled,
 }
 
 #[derive(Debug, Clone)]
@@ -45,6 +40,7 @@ enum Place {
         ranks: usize,
         workers: Option<usize>,
         pin: Option<bool>,
+        cores: Vec<usize>,
         patience: Duration,
         over: Over,
     },
@@ -75,7 +71,7 @@ impl World {
         World {
             place: Place::Solo,
             runs: Arc::default(),
-            profile: None,
+            profiled: Profiled::default(),
         }
     }
 
@@ -90,11 +86,12 @@ impl World {
                 ranks,
                 workers: None,
                 pin: None,
+                cores: Vec::new(),
                 patience: PATIENCE,
                 over: Over::Memory,
             },
             runs: Arc::default(),
-            profile: None,
+            profiled: Profiled::default(),
         }
     }
 
@@ -171,6 +168,16 @@ impl World {
         self
     }
 
+    /// Binds the threads of [`World::threads`] to these cores in turn, by the system's numbers of them; if
+    /// [`World::workers`] says nothing there is one thread for each. Components of a program get cores of their own by
+    /// it: a world here, another or a dispatcher there. A run ends with [`RunError::Start`] when the process may not use one.
+    pub fn cores(mut self, ids: &[usize]) -> Self {
+        if let Place::Threads { cores, .. } = &mut self.place {
+            *cores = ids.to_vec();
+        }
+        self
+    }
+
     /// How long a [`World::over`] several waits for another process that says nothing: one that does not come to a run
     /// ends it with [`RunError::Silent`], and one that the transport does not see, because it is on another machine,
     /// with [`RunError::Lost`]. By default a minute; all processes should say the same.
@@ -181,50 +188,6 @@ impl World {
             *patience = limit;
         }
         self
-    }
-
-    /// Has every run say where its time went, in [`Outcome::profile`]: computing, waiting and messaging of every rank and stage,
-    /// the overhead and its parts.
-    ///
-    /// Over several processes all of them ask for it, and process 0 gets the profile of all ranks. Each call that communicates
-    /// then costs some looks at the clock more: two, or three when it waits. Measured on a busy virtual machine, where a look
-    /// takes up to 80 ns: 80 ns more for a send or a receive of what is there, 100 to 280 ns for an exchange of neighbours on one thread.
-    ///
-    /// ```
-    /// use motet_comm::{CommError, World};
-    ///
-    /// let outcome = World::threads(2)
-    ///     .profile()
-    ///     .run_outcome(async |comm| -> Result<_, CommError> {
-    ///         let mine: f64 = (0..100_000).map(|i| f64::from(i).sqrt()).sum();
-    ///         comm.allreduce(mine, |a, b| a + b).await
-    ///     })
-    ///     .unwrap();
-    /// let profile = outcome.profile.unwrap();
-    /// println!("{profile}");
-    /// let f = profile.overhead();
-    /// let parts = f.messaging + f.imbalance + f.jitter + f.waiting;
-    /// assert!((f.overhead - parts).abs() < 1e-9);
-    /// assert_eq!(profile.ranks[1].stages[0].call, "allreduce");
-    /// ```
-    pub fn profile(mut self) -> Self {
-        self.profile = Some(Clock::Real);
-        self
-    }
-
-    /// As [`World::profile`], by another clock: `now` is called on the threads of the ranks, and gives the time since any
-    /// moment. The time that a thread has had the processor leaves other programs out; one that a test sets itself is the same
-    /// on every machine.
-    pub fn profile_by(mut self, now: fn() -> Duration) -> Self {
-        self.profile = Some(Clock::Own(now));
-        self
-    }
-
-    fn clock(&self) -> Option<ProfileClock> {
-        self.profile.map(|clock| match clock {
-            Clock::Real => ProfileClock::Real(Instant::now()),
-            Clock::Own(now) => ProfileClock::Own(now),
-        })
     }
 
     /// What looks at the runs of this world and its copies from outside: who waits for whom, while they go on.
@@ -299,10 +262,12 @@ impl World {
         body: impl AsyncFn(Communicator) -> Result<R, E> + Sync,
     ) -> Result<Outcome<R>, RunError<E>> {
         let ended = match self.place {
-            Place::Solo => run_solo(self.clock(), body),
+            Place::Solo => run_solo(self.profiled.clock(), body),
             Place::Threads { .. } => self.with_config(|config| run_threads(config, body)),
         };
-        ended.map(Outcome::new)
+        let outcome = ended.map(Outcome::new)?;
+        self.profiled.tell(outcome.profile.as_ref());
+        Ok(outcome)
     }
 
     /// Makes the calling thread the one rank of this process, until [`Entered::finish`]: for programs that are no function.
@@ -335,6 +300,7 @@ impl World {
             ranks,
             workers,
             pin,
+            cores: stated,
             patience,
             over,
         } = &self.place
@@ -342,7 +308,12 @@ impl World {
             unreachable!("a world of one rank is run by itself")
         };
         let (ranks, cores) = (*ranks, thread::cores());
-        let workers = workers.unwrap_or(cores).min(ranks);
+        let each = if stated.is_empty() {
+            cores
+        } else {
+            stated.len()
+        };
+        let workers = workers.unwrap_or(each).min(ranks);
         // Processes of one machine would be bound to the same cores.
         let pin = pin.unwrap_or(workers == cores && !matches!(over, Over::Processes(_)));
         let mut guard = None;
@@ -364,9 +335,10 @@ impl World {
             ranks,
             workers,
             pin,
+            cores: stated.clone(),
             on,
             runs: Arc::clone(&self.runs),
-            profile: self.clock(),
+            profile: self.profiled.clock(),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::Task;
 use crate::blocking::Blocking;
+use crate::cores;
 use crate::counters::WorkerCounters;
 use crate::exception::Exception;
 use crate::pool::Pool;
@@ -14,6 +15,7 @@ use crate::stall::{Stall, Watch};
 use crate::started::Started;
 use crate::waiting::Waiting;
 use crate::worker::{self, Worker};
+use core_affinity::CoreId;
 use motet_sync::thread;
 use std::fmt;
 use std::sync::Arc;
@@ -66,6 +68,9 @@ pub struct DispatcherConfig {
     pub name: String,
     /// Binds thread `i` to core `i` (modulo the number of cores).
     pub pin: bool,
+    /// Binds thread `i` to the i-th of these cores (modulo their number), by the system's numbers
+    /// of them, and has one thread for each where `threads` is 0. Empty: as `pin` says.
+    pub cores: Vec<usize>,
     /// How the operating system is to prefer the threads to others.
     pub priority: ThreadPriority,
     /// The size of each thread's stack in bytes; `None`: the system's.
@@ -91,6 +96,7 @@ impl Default for DispatcherConfig {
             threads: 0,
             name: "motet".to_owned(),
             pin: false,
+            cores: Vec::new(),
             priority: ThreadPriority::default(),
             stack_size: None,
             background: false,
@@ -119,17 +125,19 @@ impl Dispatcher {
     /// A dispatcher as `config` says.
     ///
     /// # Errors
-    /// The operating system's reason when it refuses a thread or its priority; no thread is left
-    /// running then.
+    /// The operating system's reason when it refuses a thread or its priority, and
+    /// [`InvalidInput`](std::io::ErrorKind::InvalidInput) when `cores` has one that the process may
+    /// not use; no thread is left running then.
     #[allow(
         clippy::needless_pass_by_value,
         reason = "a configuration is given away"
     )]
     pub fn with(config: DispatcherConfig) -> std::io::Result<Self> {
-        let workers = if config.threads == 0 {
-            thread::cores()
-        } else {
-            config.threads
+        let bound = cores::bound(&config.cores, config.pin)?;
+        let workers = match (config.threads, config.cores.len()) {
+            (0, 0) => thread::cores(),
+            (0, cores) => cores,
+            (threads, _) => threads,
         };
         let watch = config.stall_limit.map(|limit| Watch::new(limit, workers));
         let watch = watch.map(Arc::new);
@@ -143,7 +151,8 @@ impl Dispatcher {
         };
         let started = Arc::new(Started::default());
         for index in 0..workers {
-            let thread = dispatcher.start(index, &config, &started)?;
+            let core = bound.get(index % bound.len().max(1)).copied();
+            let thread = dispatcher.start(index, core, &config, &started)?;
             dispatcher.threads.push(thread);
         }
         if config.priority != ThreadPriority::Normal {
@@ -271,13 +280,10 @@ impl Dispatcher {
     fn start(
         &self,
         index: usize,
+        core: Option<CoreId>,
         config: &DispatcherConfig,
         started: &Arc<Started>,
     ) -> std::io::Result<thread::JoinHandle<()>> {
-        let cores = config.pin.then(core_affinity::get_core_ids).flatten();
-        let core = cores
-            .filter(|ids| !ids.is_empty())
-            .map(|ids| ids[index % ids.len()]);
         let (priority, started) = (config.priority, Arc::clone(started));
         let registry = Arc::clone(&self.registry);
         let body = move || {

@@ -50,6 +50,7 @@
 mod blocking;
 mod causality;
 mod clock;
+mod cores;
 mod counters;
 mod deadline;
 mod direct;

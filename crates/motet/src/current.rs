@@ -1,11 +1,12 @@
 //! The world that a program was started in.
 
 use crate::why::tell_why;
-use motet_comm::{Transport, WeakWorld, World};
+use motet_comm::{Imbalance, Transport, WeakWorld, World};
 use motet_mpi::{Library, MpiError, Processes, Search};
 use motet_sync::Mutex;
 use std::env;
 use std::fmt;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -19,6 +20,10 @@ use std::time::Duration;
 ///
 /// `SIGUSR1` to any of the processes makes the first one print who waits for whom, on standard
 /// error, and `MOTET_WHY` makes it do so every so many seconds: see [`tell_why`].
+///
+/// With `MOTET_BALANCE=10%` each run that ends well and loses at least 10 % of its time to ranks
+/// that compute longer than the others in some stage says so on standard error:
+/// see [`World::on_imbalance`].
 ///
 /// Several processes need an MPI library with the MPI-5 standard ABI. It is looked for where
 /// `MOTET_MPI_LIB` says, else in the active environment of Python and where systems put libraries.
@@ -91,6 +96,10 @@ pub enum CurrentError {
     },
     /// `MOTET_WHY` is no time.
     Why(String),
+    /// `MOTET_PROGRAM` is no number of a program.
+    Program(String),
+    /// `MOTET_BALANCE` is no share of the time.
+    Balance(String),
     /// Nobody could print reports, for this reason.
     Reports(String),
 }
@@ -119,7 +128,14 @@ impl Current for World {
             Ok(text) => Some(seconds(&text)?),
             Err(_) => None,
         };
-        let world = start(config)?;
+        let balance = match env::var("MOTET_BALANCE") {
+            Ok(text) => Some(share(&text)?),
+            Err(_) => None,
+        };
+        let mut world = start(config)?;
+        if let Some(least_share) = balance {
+            world = world.on_imbalance(least_share, warn);
+        }
         tell_why(&world, every).map_err(|error| CurrentError::Reports(error.to_string()))?;
         *current = Some(world.downgrade());
         Ok(world)
@@ -175,6 +191,23 @@ fn belongs(launched: &[usize], found: usize, library: &Path) -> Result<(), Curre
     }
 }
 
+/// Says what a run has lost to ranks that compute longer than others.
+fn warn(found: &[Imbalance]) {
+    let lines: String = found.iter().map(|one| format!("motet: {one}\n")).collect();
+    // Where nobody reads it, nothing is lost.
+    let _ = io::stderr().lock().write_all(lines.as_bytes());
+}
+
+/// A share of the time, above 0 and up to 1.
+fn share(text: &str) -> Result<f64, CurrentError> {
+    let percent = text.trim().strip_suffix('%').map(str::trim);
+    let percent = percent.and_then(|number| number.parse::<f64>().ok());
+    match percent {
+        Some(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
+        _ => Err(CurrentError::Balance(text.to_owned())),
+    }
+}
+
 /// A time above zero.
 fn seconds(text: &str) -> Result<Duration, CurrentError> {
     let seconds = text.trim().parse().ok();
@@ -202,6 +235,16 @@ impl fmt::Display for CurrentError {
             CurrentError::Why(text) => write!(
                 f,
                 "MOTET_WHY is {text:?}: it must be the seconds between two reports, above 0"
+            ),
+            CurrentError::Program(text) => write!(
+                f,
+                "MOTET_PROGRAM is {text:?}: it must be the number of the program in the line that started the run, \
+                 from 0, or not set"
+            ),
+            CurrentError::Balance(text) => write!(
+                f,
+                "MOTET_BALANCE is {text:?}: it must be the share of a run that imbalance may take without a word, \
+                 in percent, above 0, as in 10%"
             ),
             CurrentError::Reports(reason) => {
                 write!(f, "nobody could tell who waits for whom: {reason}")
@@ -249,6 +292,17 @@ mod tests {
         for wrong in ["0", "-1", "inf", "1e99", "often", ""] {
             let error = seconds(wrong).unwrap_err();
             assert!(error.to_string().contains(&format!("{wrong:?}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn sem_g1021_a_share_is_in_percent() {
+        for (text, is) in [("10%", 0.1), (" 2.5 % ", 0.025), ("100%", 1.0)] {
+            assert_eq!(share(text), Ok(is));
+        }
+        for wrong in ["10", "0%", "-1%", "101%", "nan%", "inf%", "some", ""] {
+            let error = share(wrong).unwrap_err().to_string();
+            assert!(error.contains("10%"), "{error}");
         }
     }
 

@@ -20,7 +20,8 @@
 //! | work on many threads that belongs together | [`Causality`] | `causality` |
 //! | one loop over much data, in parallel | [`World`], [`Communicator`] | `hello_ranks`, `heat` |
 //! | … on several processes and machines | [`Current`]: `World::current()` | `hello_ranks` under `motet run` |
-//! | a grid of cells whose edges are others' too | [`Ring`](comm::Ring), [`Line`](comm::Line), [`Cartesian`](comm::Cartesian) | `patterns`, `life`, `jacobi` |
+//! | several programs that exchange while they run | [`Program::split`], `motet run -m 1 ./a : -m 2 ./b` | `coupled` |
+//! | a grid of cells whose edges are others' too | [`Ring`](comm::Ring), [`Line`](comm::Line), [`Cartesian`](comm::Cartesian) | `patterns`, `life`, `automaton`, `jacobi` |
 //! | data that all must exchange, or see once | [`alltoall`](Communicator::alltoall), [`Ring`](comm::Ring), [`sub`](comm::Cartesian::sub) | `sample_sort`, `nbody`, `matmul` |
 //! | a program whose ranks wait, and you ask for whom | [`tell_why`], `motet run --why` | |
 //! | a program that fails once in a while | [`Replay`]: the order of a seed, virtual time | `replay` |
@@ -53,6 +54,7 @@
 
 mod current;
 mod deliver;
+mod program;
 mod why;
 
 pub use current::{Current, CurrentConfig, CurrentError, RUN_NOTE};
@@ -65,6 +67,7 @@ pub use motet_mpi as mpi;
 pub use motet_ports as ports;
 pub use motet_search as search;
 pub use motet_sim as sim;
+pub use program::{PROGRAM, PROGRAM_NAME, Program, Programs};
 pub use why::tell_why;
 
 pub use motet_comm::{CommError, Communicator, Local, RunError, Value, World};

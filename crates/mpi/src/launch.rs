@@ -4,13 +4,17 @@
 //! libraries have the standard ABI. A batch script for Slurm holds the same line: the launchers
 //! find the nodes of the job by themselves.
 
+mod part;
+
+pub use part::Part;
+
 use crate::error::MpiError;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A program on `threads` × `processes` × `nodes`.
+/// A program on `threads` × `processes` × `nodes`, or several programs that are one world.
 ///
 /// ```
 /// use motet_mpi::{Family, Launch};
@@ -45,6 +49,10 @@ pub struct Launch {
     pub library: PathBuf,
     /// The launcher.
     pub mpiexec: PathBuf,
+    /// What each process runs under: the words before its program.
+    pub under: Vec<OsString>,
+    /// The programs beside the first one, to which `threads` and `processes` belong.
+    pub others: Vec<Part>,
 }
 
 /// Whose MPI library it is: what its launcher understands.
@@ -79,22 +87,40 @@ impl Launch {
             family,
             library: library.into(),
             mpiexec: mpiexec.into(),
+            under: Vec::new(),
+            others: Vec::new(),
         }
     }
 
     /// All processes.
     #[must_use]
     pub fn total(&self) -> usize {
-        self.processes * self.nodes
+        self.on_a_node() * self.nodes
     }
 
-    /// What a process needs to know, by the names of environment variables.
+    /// The processes of all programs on each node.
+    fn on_a_node(&self) -> usize {
+        let others = self.others.iter().map(|part| part.processes);
+        self.processes + others.sum::<usize>()
+    }
+
+    /// The most threads that a process has.
+    fn most_threads(&self) -> usize {
+        let others = self.others.iter().map(|part| part.threads);
+        others.fold(self.threads, usize::max)
+    }
+
+    /// What every process needs to know, by the names of environment variables.
     #[must_use]
     pub fn variables(&self) -> Vec<(&'static str, OsString)> {
         let mut variables = vec![
             (THREADS, self.threads.to_string().into()),
             (LIBRARY, self.library.clone().into_os_string()),
         ];
+        if !self.others.is_empty() {
+            // Each program is told its own.
+            variables.remove(0);
+        }
         if let Some(why) = self.why {
             variables.push((WHY, why.as_secs_f64().to_string().into()));
         }
@@ -104,14 +130,17 @@ impl Launch {
                 variables.push(("I_MPI_ROOT", root.as_os_str().to_owned()));
             }
             match self.binds() {
-                true => variables.push(("I_MPI_PIN_DOMAIN", self.threads.to_string().into())),
+                true => {
+                    let threads = self.most_threads().to_string();
+                    variables.push(("I_MPI_PIN_DOMAIN", threads.into()));
+                }
                 false => variables.push(("I_MPI_PIN", "0".into())),
             }
         }
         variables
     }
 
-    /// The launcher with its arguments, then the program with its own.
+    /// The launcher with its arguments, then the program with its own; then the other programs.
     #[must_use]
     pub fn line(&self, program: &[OsString]) -> Vec<OsString> {
         let mut line = vec![self.mpiexec.clone().into_os_string()];
@@ -122,7 +151,7 @@ impl Launch {
                 word(hostfile);
             }
             word(&"-ppn");
-            word(&self.processes.to_string());
+            word(&self.on_a_node().to_string());
             for (name, value) in self.variables() {
                 word(&"-genv");
                 word(&name);
@@ -130,15 +159,20 @@ impl Launch {
             }
             if self.family == Family::Mpich && self.binds() {
                 word(&"-bind-to");
-                word(&format!("core:{}", self.threads));
+                word(&format!("core:{}", self.most_threads()));
             }
         } else if let Some(hostfile) = &self.hostfile {
             word(&"--hostfile");
             word(hostfile);
         }
-        word(&"-n");
-        word(&self.total().to_string());
-        line.extend(program.iter().cloned());
+        if self.others.is_empty() {
+            word(&"-n");
+            word(&self.total().to_string());
+            line.extend(self.under.iter().cloned());
+            line.extend(program.iter().cloned());
+        } else {
+            line.extend(self.several(program));
+        }
         line
     }
 
@@ -155,8 +189,8 @@ impl Launch {
         let mut script = String::from("#!/bin/sh\n#SBATCH --job-name=motet\n");
         for (option, value) in [
             ("nodes", self.nodes),
-            ("ntasks-per-node", self.processes),
-            ("cpus-per-task", self.threads),
+            ("ntasks-per-node", self.on_a_node()),
+            ("cpus-per-task", self.most_threads()),
         ] {
             let _ = writeln!(script, "#SBATCH --{option}={value}");
         }
@@ -168,7 +202,7 @@ impl Launch {
         // The batch system gives as many processors as are asked for, and names the nodes.
         let inside = Launch {
             hostfile: None,
-            cores: self.threads * self.processes,
+            cores: self.most_threads() * self.on_a_node(),
             ..self.clone()
         };
         let _ = writeln!(script, "exec {}", inside.shell_line(program));
@@ -177,7 +211,7 @@ impl Launch {
 
     /// Whether each process gets processors of its own.
     fn binds(&self) -> bool {
-        self.threads * self.processes <= self.cores
+        self.most_threads() * self.on_a_node() <= self.cores
     }
 }
 

@@ -18,6 +18,7 @@
 //! | run one world of ranks on all processes | [`Processes`] |
 //! | send bytes between processes | [`Engine`] |
 //! | start a program on processes and machines | [`Launch`] |
+//! | … several programs that are one world | [`Part`] |
 //!
 //! # Examples
 //!
@@ -46,6 +47,6 @@ pub use binding::{
 pub use engine::{Engine, EngineConfig, Envelope};
 pub use error::MpiError;
 pub use find::Search;
-pub use launch::{Family, Launch};
+pub use launch::{Family, Launch, Part};
 pub use motet_comm::Header;
 pub use processes::Processes;

@@ -19,7 +19,7 @@
 //! | report a run that goes on no more | [`WaitReport`] |
 //! | show who waits for whom | [`WaitGraph`] |
 //! | record where the time of a rank goes | [`Recorder`] |
-//! | explain the time of a run | [`Profile`], [`Overhead`], [`Model`] |
+//! | explain the time of a run | [`Profile`], [`Overhead`], [`Model`], [`Imbalance`] |
 //!
 //! ```
 //! use motet_trace::{ANY_TAG, Operation, Source};
@@ -40,7 +40,8 @@ pub use address::{ANY_SOURCE, ANY_TAG, Dest, OUTSIDE, Source, Status, Tag, TagMa
 pub use call_site::CallSite;
 pub use known::known;
 pub use profile::{
-    Called, Entered, Model, Overhead, Profile, ProfileClock, RankProfile, Recorder, StageProfile,
+    Called, Entered, Imbalance, Model, Overhead, Profile, ProfileClock, RankProfile, Recorder,
+    StageProfile,
 };
 pub use report::graph::{CollectiveNow, RankNow, WaitGraph, WaitNow};
 pub use report::{Members, Operation, RankState, Unmatched, Wait, WaitReport, Why};

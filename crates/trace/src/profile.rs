@@ -1,9 +1,11 @@
 //! Where the time of a run goes: computing, waiting and messaging, rank by rank and stage by stage.
 
+mod imbalance;
 mod overhead;
 mod recorder;
 mod text;
 
+pub use imbalance::Imbalance;
 pub use overhead::{Model, Overhead};
 pub use recorder::{Called, Entered, ProfileClock, Recorder};
 
@@ -17,7 +19,8 @@ use serde::{Deserialize, Serialize};
 /// Everything between calls is computing.
 ///
 /// [`overhead`](Profile::overhead) makes of it the papers' overhead f and its parts,
-/// [`model`](Profile::model) what other grain sizes would give. Printed, it shows all of this.
+/// [`model`](Profile::model) what other grain sizes would give, [`imbalances`](Profile::imbalances)
+/// the stages that lose time to a rank that computes longer. Printed, it shows all of this.
 ///
 /// What a rank computes beside a call that it awaits at the same time (in a select or a join)
 /// counts as waiting. Posting a receive and testing a request count as computing.

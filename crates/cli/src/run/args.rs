@@ -41,8 +41,8 @@ pub struct RunArgs {
     #[arg(short, long)]
     pub quiet: bool,
 
-    /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    /// The program and its arguments; behind a colon, further programs with their own -m and -t
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 }
 
@@ -58,7 +58,11 @@ say whom they have lost when one ends before its run has, and then ends the job 
 --why has a program that asks for World::current() say who waits for whom: every rank with its call, the rank and the tag it waits for, the line of the program and the time; collectives with who has come and who has not; cycles, and the ranks nobody waits for. Ranks that compute need not help. Without --why, SIGUSR1 makes it say so once.
 
 In a program that asks for World::current() all ranks of all processes are one world. Other programs \
-run as they would under mpiexec.";
+run as they would under mpiexec.
+
+Several programs with a colon between them are one world, too: each has its own -m and -t, 1 where it does \
+not say, and every other option comes before the first program. With N nodes, each node has M processes of each. \
+Program::split of the library gives the ranks of each program a communicator of their own.";
 
 const TAIL: &str = "\
 Examples:
@@ -68,10 +72,13 @@ Examples:
       two processes on each of the four machines that the file hosts names, with eight ranks in each
   motet run -t 8 -m 2 -n 4 --slurm --dry-run -- ./heat
       the batch script for the same on a cluster
+  motet run -m 1 ./ocean --steps 100 : -t 2 -m 2 ./air
+      two programs of one world: one process of the first, two with two ranks each of the second
   motet run -t 2 -m 2 --why 10 -- ./heat
       says every ten seconds where the four ranks are
 
 Environment of the program: MOTET_THREADS (ranks of each process), MOTET_MPI_LIB (the library), \
-MOTET_WHY (seconds)
+MOTET_WHY (seconds); of several programs MOTET_PROGRAM (its number, from 0) and MOTET_PROGRAM_NAME. Set by you: MOTET_BALANCE=10% (a run that loses as much to ranks that compute longer than \
+others says so at its end)
 
 Exit codes: that of mpiexec, which is the program's; 2 when nothing was started";

@@ -60,6 +60,92 @@ fn sem_g410_a_library_of_another_kind_is_refused() {
 }
 
 #[test]
+fn sem_g1024_what_stands_between_colons_is_a_program() {
+    let place = Place::new();
+    for (arguments, words) in [
+        ("run -m 1 true :", "no program behind colon 1"),
+        ("run : true", "before the first colon"),
+        ("run true : : true", "no program behind colon 1"),
+        ("run true : -m 2", "<PROGRAM>"),
+        ("run true : --hostfile none true", "'--hostfile'"),
+        ("run true : -t none true", "--threads"),
+    ] {
+        place
+            .run(arguments)
+            .refusal(&[words, "-m 1 ./ocean : -t 2 -m 2 ./air"]);
+    }
+}
+
+#[test]
+fn sem_g1024_needs_mpi_a_program_that_is_not_there_is_named() {
+    for library in mpi_libraries() {
+        let words = ["true", ":", "-m", "2", "./no-such-program"];
+        started(&library, "", &words).refusal(&["no program ./no-such-program"]);
+    }
+}
+
+/// What `started` is given for two programs of the shell: the first has one process, the other two.
+fn two(first: &str, second: &str) -> Vec<String> {
+    let words = [
+        "sh", "-c", first, ":", "-t", "3", "-m", "2", "sh", "-c", second,
+    ];
+    words.map(str::to_owned).to_vec()
+}
+
+fn started_two(library: &PathBuf, options: &str, first: &str, second: &str) -> Run {
+    let words = two(first, second);
+    started(
+        library,
+        options,
+        &words.iter().map(String::as_str).collect::<Vec<_>>(),
+    )
+}
+
+#[test]
+fn sem_g1022_needs_mpi_every_process_knows_its_program_and_the_exit_code_comes_back() {
+    for library in mpi_libraries() {
+        let told = "echo $MOTET_PROGRAM $MOTET_PROGRAM_NAME $MOTET_THREADS";
+        let run = started_two(&library, "-t 2 --quiet", told, told);
+        let out = run.quiet_success();
+        let mut lines: Vec<&str> = out.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(
+            lines,
+            ["0 sh 2", "1 sh 3", "1 sh 3"],
+            "{}",
+            library.display()
+        );
+        for (first, second) in [("exit 7", "true"), ("true", "exit 7")] {
+            let run = started_two(&library, "", first, second);
+            assert_eq!(run.code, 7, "{first}, {second}: {}", run.err);
+        }
+        let dry = started_two(&library, "--dry-run", "true", "true").quiet_success();
+        assert_eq!(dry.matches(" supervise -- sh -c ").count(), 2, "{dry}");
+        assert!(dry.contains(" true : -n 2 -env MOTET_THREADS 3 "), "{dry}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn sem_g1022_needs_mpi_a_process_that_leaves_its_run_is_named_with_its_program() {
+    for library in mpi_libraries() {
+        // As a program does that has joined a run: the file is where it notes that.
+        let begins = "printf begun > $MOTET_RUN_NOTE; exit 0";
+        let run = started_two(&library, "", "true", begins);
+        assert_ne!(run.code, 0, "{}", run.err);
+        let named = |number: usize| {
+            format!("motet: process {number}, of program 1 (sh), has ended with status 0 before")
+        };
+        assert!(
+            run.err.contains(&named(1)) || run.err.contains(&named(2)),
+            "{}",
+            run.err
+        );
+        assert!(!run.err.contains("of program 0"), "{}", run.err);
+    }
+}
+
+#[test]
 fn sem_g409_needs_mpi_a_dry_run_prints_the_line_and_starts_nothing() {
     for library in mpi_libraries() {
         let run = started(

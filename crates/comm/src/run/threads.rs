@@ -25,6 +25,8 @@ pub(crate) struct ThreadsConfig {
     pub(crate) ranks: usize,
     pub(crate) workers: usize,
     pub(crate) pin: bool,
+    /// The cores that the threads are bound to, if that is stated.
+    pub(crate) cores: Vec<usize>,
     pub(crate) on: On,
     /// Where the run is shown.
     pub(crate) runs: Arc<Runs>,
@@ -52,6 +54,7 @@ pub(super) fn run_endpoints<R: Send, E: Send + fmt::Display>(
         ranks,
         workers,
         pin,
+        cores,
         on,
         runs,
         profile,
@@ -60,6 +63,7 @@ pub(super) fn run_endpoints<R: Send, E: Send + fmt::Display>(
         threads: workers,
         name: "rank".to_owned(),
         pin,
+        cores,
         wake_cost: on.wake_cost(),
         ..DispatcherConfig::default()
     })

@@ -3,6 +3,7 @@
 mod causalities;
 mod collectives;
 mod communicators;
+mod cores;
 mod coverage;
 mod entered;
 mod entrances;

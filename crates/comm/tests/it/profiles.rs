@@ -2,9 +2,9 @@
 
 use crate::network::processes;
 use crate::worlds::Outcome;
-use motet_comm::{Communicator, Profile, Transport, World};
+use motet_comm::{Communicator, Imbalance, Profile, Transport, World};
 use motet_testkit::{patience, within};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
 std::thread_local! {
@@ -130,6 +130,164 @@ fn sem_g438_stages_that_fluctuate_show_their_jitter() {
         assert!(close(exchange(1).jitter(), 1.5), "{profile}");
         assert!(close(exchange(1).longest, 0.011));
         assert!(exchange(1).spread > 0.001, "{profile}");
+    });
+}
+
+/// A hundred stages that end with a sum, of so many microseconds on a rank.
+async fn stages(comm: &Communicator, took: fn(usize, usize) -> u64) -> Outcome<()> {
+    for stage in 0..100 {
+        NOW.set(NOW.get() + Duration::from_micros(took(comm.rank(), stage)));
+        comm.allreduce(1, |a, b| a + b).await?;
+    }
+    Ok(())
+}
+
+fn profile_of(took: fn(usize, usize) -> u64) -> Profile {
+    let world = World::threads(4).workers(4).profile_by(now);
+    let outcome = world.run_outcome(async |comm| stages(&comm, took).await);
+    outcome.unwrap().profile.unwrap()
+}
+
+#[test]
+fn sem_g1020_a_rank_that_is_always_longer_is_named_with_what_an_even_share_saves() {
+    within(patience(), || {
+        let profile = profile_of(|rank, _| if rank == 3 { 1200 } else { 1000 });
+        let found = profile.imbalances(0.01);
+        let [one] = &found[..] else {
+            panic!("one finding: {found:?}");
+        };
+        assert_eq!(
+            (&*one.call, one.rank, one.count, one.ranks),
+            ("allreduce", 3, 100, 1)
+        );
+        // The mean is 105 ms and the run 120 ms long.
+        assert!(
+            close(one.longer, 15.0 / 105.0) && close(one.saved, 0.015),
+            "{one}"
+        );
+        assert!(close(one.share, 0.125), "{one}");
+        let text = profile.to_string();
+        for words in [
+            "rank 3 computed 14.3 % longer than the mean in the stage allreduce at ",
+            "100 times; 12.5 % of the run (15.00 ms) would be saved by an even share",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert_eq!(profile.imbalances(0.13), [], "less than was asked for");
+    });
+}
+
+#[test]
+fn sem_g1020_jitter_and_one_long_stage_are_no_imbalance() {
+    within(patience(), || {
+        // Another rank each time, by a hash: the totals differ by chance.
+        let hashed: fn(usize, usize) -> u64 = |rank, stage| {
+            let hash = ((rank * 31 + stage * 4 + 1) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            1000 + (hash >> 55)
+        };
+        // One of a hundred stages of one rank is long: the mean of the stage is, too.
+        let once = |rank, stage| {
+            if (rank, stage) == (2, 40) {
+                30_000
+            } else {
+                1000
+            }
+        };
+        for took in [hashed, once] {
+            let profile = profile_of(took);
+            assert_eq!(profile.imbalances(0.0), [], "{profile}");
+            assert!(!profile.to_string().contains("even share"), "{profile}");
+            let mut jitters = profile.ranks.iter().map(|rank| rank.stages[0].jitter());
+            assert!(jitters.any(|jitter| jitter > 0.1), "{profile}");
+        }
+        // With the same jitter, a rank that is longer on average is found.
+        let profile = profile_of(|rank, stage| {
+            let jitter = (stage * 7 + rank * 3) % 10 * 20;
+            (if rank == 1 { 1100 } else { 1000 }) + jitter as u64
+        });
+        assert_eq!(profile.imbalances(0.01)[0].rank, 1, "{profile}");
+    });
+}
+
+#[test]
+fn sem_g1020_every_stage_is_judged_for_itself_and_the_worst_is_first() {
+    within(patience(), || {
+        let world = World::threads(3).workers(3).profile_by(now);
+        let outcome = world.run_outcome(async |comm| -> Outcome<()> {
+            let longer = |rank, by: u64| 10 + if comm.rank() == rank { by } else { 0 };
+            for _ in 0..10 {
+                compute(longer(0, 1));
+                comm.barrier().await?;
+                compute(longer(2, 6));
+                comm.allreduce(1, |a, b| a + b).await?;
+            }
+            compute(longer(1, 30));
+            Ok(())
+        });
+        let profile = outcome.unwrap().profile.unwrap();
+        let found = profile.imbalances(0.0);
+        let told: Vec<(&str, usize)> = found.iter().map(|one| (&*one.call, one.rank)).collect();
+        assert_eq!(told, [("allreduce", 2), ("end", 1), ("barrier", 0)]);
+        assert!(
+            found[1].to_string().contains("after the last call"),
+            "{}",
+            found[1]
+        );
+    });
+}
+
+std::thread_local! {
+    /// What this thread was told.
+    static TOLD: RefCell<Vec<Imbalance>> = const { RefCell::new(Vec::new()) };
+}
+
+fn note(found: &[Imbalance]) {
+    TOLD.with_borrow_mut(|told| told.extend_from_slice(found));
+}
+
+#[test]
+fn sem_g1021_a_run_that_loses_more_than_was_asked_for_tells_so_at_its_end() {
+    within(patience(), || {
+        let ranks_told = |world: World| {
+            world.run(async |comm| unequal(&comm).await).unwrap();
+            let told = TOLD.take();
+            told.iter().map(|one| one.rank).collect::<Vec<usize>>()
+        };
+        let world = World::threads(4).workers(4).profile_by(now);
+        // 7.5 ms of 25.
+        assert_eq!(ranks_told(world.clone().on_imbalance(0.29, note)), [2]);
+        assert_eq!(ranks_told(world.clone().on_imbalance(0.31, note)), [0; 0]);
+        assert_eq!(ranks_told(world), [0; 0], "nobody asked");
+        assert_eq!(ranks_told(World::solo().on_imbalance(0.0, note)), [0; 0]);
+        let failed = World::threads(2)
+            .on_imbalance(0.0, note)
+            .run(async |_| Err::<(), _>("failed"));
+        assert!(
+            failed.is_err() && TOLD.take().is_empty(),
+            "no run that fails tells"
+        );
+    });
+}
+
+#[test]
+fn sem_g1021_process_0_tells_for_all() {
+    within(patience(), || {
+        let told = processes(2, |end| {
+            let own = end.process();
+            let world = World::over(end, 2).workers(2).profile_by(now);
+            let world = world.on_imbalance(0.1, note);
+            world.run(async |comm| unequal(&comm).await).unwrap();
+            (
+                own,
+                TOLD.take()
+                    .iter()
+                    .map(|one| one.rank)
+                    .collect::<Vec<usize>>(),
+            )
+        });
+        for (process, ranks) in told {
+            assert_eq!(ranks, if process == 0 { vec![2] } else { vec![] });
+        }
     });
 }
 

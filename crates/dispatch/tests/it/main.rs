@@ -6,6 +6,7 @@ mod cancel;
 mod causality;
 mod clock;
 mod conservation;
+mod cores;
 mod fairness;
 mod futures;
 mod handle;

@@ -6,7 +6,7 @@
 //! Cargo builds the examples with the tests of the package, and `cargo xtask test` before all
 //! tests.
 
-use motet::mpi::{Family, Launch, Library};
+use motet::mpi::{Family, Launch, Library, Part};
 use motet_testkit::{mpi_libraries, patience, within};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -56,13 +56,26 @@ pub(crate) fn launched(
     threads: usize,
     processes: usize,
 ) -> Command {
-    let family = Family::of(&Library::open(library).unwrap().version());
-    let launch = Launch {
+    let part = Part {
         threads,
         processes,
+        program: vec![OsString::from(program)],
+    };
+    launched_together(library, [part])
+}
+
+/// The line of `motet run` with one program, or several and colons between them.
+fn launched_together<const N: usize>(library: &Path, parts: [Part; N]) -> Command {
+    let family = Family::of(&Library::open(library).unwrap().version());
+    let mut parts = parts.into_iter();
+    let first = parts.next().unwrap();
+    let launch = Launch {
+        threads: first.threads,
+        processes: first.processes,
+        others: parts.collect(),
         ..Launch::new(family, library, family.launcher(library).unwrap())
     };
-    let line = launch.line(&[OsString::from(program)]);
+    let line = launch.line(&first.program);
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).envs(launch.variables());
     // A launcher that is given up must not leave processes behind.
@@ -129,8 +142,36 @@ fn changed(path: &Path) -> Option<SystemTime> {
 }
 
 #[test]
+fn sem_g1023_needs_mpi_two_programs_are_one_world() {
+    let alone = line_of("coupled".to_owned(), Command::new(program("coupled")));
+    for library in mpi_libraries() {
+        for [ocean, air] in [[(1, 1), (1, 1)], [(1, 2), (2, 1)], [(3, 1), (2, 2)]] {
+            let part = |role: &str, (threads, processes)| Part {
+                threads,
+                processes,
+                program: vec![program("coupled").into(), role.into()],
+            };
+            let parts = [part("ocean", ocean), part("air", air)];
+            let label = format!("coupled {ocean:?} {air:?}, {}", library.display());
+            let line = line_of(label.clone(), launched_together(&library, parts));
+            assert_eq!(line, alone, "{label}");
+        }
+    }
+}
+
+#[test]
 fn life_is_the_same_on_any_number_of_ranks() {
     same_on_threads("life");
+}
+
+#[test]
+fn sem_g1025_an_automaton_is_the_same_on_any_number_of_ranks() {
+    same_on_threads("automaton");
+}
+
+#[test]
+fn sem_g1025_needs_mpi_an_automaton_is_the_same_on_processes() {
+    same_on_processes("automaton");
 }
 
 #[test]

@@ -231,3 +231,43 @@ fn sem_g434_needs_mpi_a_process_that_is_stopped_is_named_and_the_others_are_show
         });
     }
 }
+
+#[test]
+fn sem_g1021_the_environment_asks_for_what_imbalance_takes() {
+    within(patience(), || {
+        let told = |share: &str| {
+            let mut command = Command::new(program("why"));
+            command
+                .env("MOTET_THREADS", "2")
+                .env("MOTET_BALANCE", share);
+            Asked::start(command).end()
+        };
+        // Either rank looks at the clock at other moments, so one of them was the longer one.
+        let text = told("0.0001%");
+        for words in [
+            "motet: ",
+            " longer than the mean ",
+            "would be saved by an even share",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert_eq!(told("100%"), "");
+    });
+}
+
+#[test]
+fn sem_g1021_needs_mpi_process_0_says_it_for_all() {
+    for library in mpi_libraries() {
+        within(patience(), move || {
+            let mut command = launched(&program("why"), &library, 1, 2);
+            command.env("MOTET_BALANCE", "0.0001%");
+            let text = Asked::start(command).end();
+            assert_eq!(
+                text.matches("motet: rank ").count(),
+                text.lines().count(),
+                "{text}"
+            );
+            assert!(text.contains("would be saved by an even share"), "{text}");
+        });
+    }
+}

@@ -190,7 +190,7 @@ impl Together {
 /// The mean of the largest of so many normal numbers, in standard deviations: exact for up to four,
 /// beyond that by Blom's approximation (G. Blom, Statistical estimates and transformed
 /// beta-variables, 1958) to within two hundredths.
-fn largest_of(numbers: usize) -> f64 {
+pub(super) fn largest_of(numbers: usize) -> f64 {
     match numbers {
         0 | 1 => 0.0,
         2 => 0.564_189_583_547_756_3,

@@ -6,6 +6,10 @@ use std::fmt;
 
 /// More ranks or stages than this are not shown; all are in the value.
 const SHOWN: usize = 32;
+/// Stages that lose less than this share of the run to a rank that computes longer have no line.
+const WORTH_A_LINE: f64 = 0.01;
+/// No more of them have one.
+const MOST_LINES: usize = 8;
 /// The efficiency that the model is asked about.
 const GOAL: f64 = 0.9;
 
@@ -35,6 +39,9 @@ impl fmt::Display for Profile {
             writeln!(f, "       and {} more ranks", self.ranks.len() - SHOWN)?;
         }
         self.write_stages(f)?;
+        for imbalance in self.imbalances(WORTH_A_LINE).iter().take(MOST_LINES) {
+            writeln!(f, "{imbalance}")?;
+        }
         write!(f, "{}", self.overhead())?;
         match self.model() {
             Some(model) => write!(f, "\n{model}"),
@@ -189,7 +196,7 @@ impl fmt::Display for Model {
 }
 
 /// A time that people read.
-fn time(seconds: f64) -> String {
+pub(super) fn time(seconds: f64) -> String {
     match seconds.abs() {
         long if long >= 1.0 => format!("{seconds:.2} s"),
         short if short >= 1e-3 => format!("{:.2} ms", seconds * 1e3),
@@ -199,6 +206,6 @@ fn time(seconds: f64) -> String {
     }
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
