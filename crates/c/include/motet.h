@@ -204,7 +204,7 @@ motet_code motet_receive(const motet_port *port, int once, motet_handler handler
 /* Handles one item of each of `count` ports together, as often as there are such; with `once` not 0,
  * one time. It takes all or none: while one port is empty, the items of the others stay there for
  * other receivers. Errors: MOTET_NULL; MOTET_ARGUMENT for no port, or one named twice. */
-motet_code motet_join(const motet_port *const *ports, size_t count, int once,
+motet_code motet_join(motet_port *const *ports, size_t count, int once,
                       motet_join_handler handler, void *ctx, motet_function release,
                       motet_arbiter **arbiter);
 /* Calls function(ctx) when so many milliseconds have passed: a branch of a choice, mostly.
@@ -214,7 +214,7 @@ motet_code motet_after(int64_t milliseconds, motet_function function, void *ctx,
 /* The first of `count` arbiters that can run; the others take nothing. Each branch takes items once.
  * The handles of the branches stay the caller's, to be freed.
  * Errors: MOTET_NULL, MOTET_USED; MOTET_ARGUMENT for no branch, or a persistent one. */
-motet_code motet_choice(const motet_arbiter *const *branches, size_t count, motet_arbiter **arbiter);
+motet_code motet_choice(motet_arbiter *const *branches, size_t count, motet_arbiter **arbiter);
 /* Puts the arbiter to work; its handlers run by way of the queue.
  * Errors: MOTET_NULL, MOTET_USED; MOTET_STOPPED: the arbiter cannot be used any more then. */
 motet_code motet_arbiter_activate(const motet_arbiter *arbiter, const motet_queue *queue);
