@@ -8,7 +8,7 @@ use motet::{CommError, Communicator};
 use motet_sync::{Backoff, Parker, poll_until, thread_local, thread_number};
 use std::cell::{Cell, RefCell};
 use std::mem;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -129,21 +129,23 @@ impl Rank {
         future: impl Future<Output = Result<T, CommError>>,
     ) -> Result<T, Failure> {
         let mut future = pin!(future);
-        let mut backoff = Backoff::new(SPIN);
-        let (mut begun, mut seen) = (None, moves());
-        // What comes soon is seen soonest by who looks; who sleeps has others look.
-        loop {
+        let mut look = |future: Pin<&mut _>| {
             let mut context = Context::from_waker(Waker::noop());
-            if let Poll::Ready(outcome) = eagerly(|| future.as_mut().poll(&mut context)) {
+            eagerly(|| Future::poll(future, &mut context))
+        };
+        // Sends end at once.
+        if let Poll::Ready(outcome) = look(future.as_mut()) {
+            return outcome.map_err(Failure::from);
+        }
+        let (mut begun, mut backoff, mut seen) = (Instant::now(), Backoff::new(SPIN), moves());
+        // What comes soon is seen soonest by who looks; who sleeps has others look.
+        while begun.elapsed() < ALONE || backoff.go_on_beside() {
+            if let Poll::Ready(outcome) = look(future.as_mut()) {
                 return outcome.map_err(Failure::from);
             }
             // A long message is on its way: who looks moves it.
             if mem::replace(&mut seen, moves()) != seen {
-                (begun, backoff) = (None, Backoff::new(SPIN));
-            }
-            let since = *begun.get_or_insert_with(Instant::now);
-            if since.elapsed() >= ALONE && !backoff.go_on_beside() {
-                break;
+                (begun, backoff) = (Instant::now(), Backoff::new(SPIN));
             }
         }
         if !self.run.is_watched() {

@@ -206,3 +206,67 @@ impl Run {
         graph
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(ranks: usize) -> Run {
+        Run::new(ranks, None)
+    }
+
+    fn is_stuck(run: &Run) -> bool {
+        run.reason().is_some_and(|reason| reason.code == Code::Stuck)
+    }
+
+    #[test]
+    fn the_last_that_falls_asleep_is_told_that_all_are_stuck() {
+        let run = run(3);
+        for rank in 0..2 {
+            run.look(rank);
+            assert_eq!(run.found_nothing(rank), Next::Sleep);
+            assert!(run.is_asleep(rank) && !run.is_stopped());
+        }
+        run.look(2);
+        assert_eq!(run.found_nothing(2), Next::Look);
+        assert!(is_stuck(&run) && (0..3).all(|rank| !run.is_asleep(rank)));
+    }
+
+    #[test]
+    fn who_was_woken_while_it_looked_looks_again() {
+        let run = run(1);
+        run.look(0);
+        run.wake(0);
+        assert_eq!(run.found_nothing(0), Next::Look);
+        assert!(!run.is_stopped());
+        // What it has seen by now does not wake it once more.
+        run.look(0);
+        assert_eq!(run.found_nothing(0), Next::Look);
+        assert!(is_stuck(&run));
+    }
+
+    #[test]
+    fn who_was_woken_from_its_sleep_does_not_count() {
+        let run = run(2);
+        assert_eq!(run.found_nothing(0), Next::Sleep);
+        run.wake(0);
+        assert!(!run.is_asleep(0));
+        // Its thread has not run since.
+        assert_eq!(run.found_nothing(1), Next::Sleep);
+        assert!(!run.is_stopped());
+        run.end(0);
+        assert!(is_stuck(&run) && !run.is_asleep(1));
+    }
+
+    #[test]
+    fn the_first_reason_is_kept() {
+        let run = run(2);
+        assert_eq!(run.found_nothing(1), Next::Sleep);
+        run.stop(Failure::new(Code::Rank, "rank 0"));
+        run.stop(Failure::new(Code::Rank, "rank 1"));
+        assert_eq!(run.found_nothing(1), Next::Look);
+        run.end(1);
+        run.end(0);
+        assert_eq!(run.reason().unwrap().text, "rank 0");
+    }
+}

@@ -253,3 +253,45 @@ impl<T> Out<T> {
 pub(super) fn limit(milliseconds: i64) -> Option<Duration> {
     u64::try_from(milliseconds).ok().map(Duration::from_millis)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::last;
+
+    fn text() -> String {
+        // SAFETY: it ends in a zero, and is valid until the next failure of this thread.
+        let text = unsafe { CStr::from_ptr(last()) };
+        text.to_string_lossy().into_owned()
+    }
+
+    #[test]
+    fn sem_g1016_a_panic_becomes_a_code_with_its_text() {
+        let code = call("motet_x", |_| panic!("the {} is wrong", "state"));
+        assert_eq!(code, Code::Panicked);
+        let said = "motet_x: motet itself has failed: the state is wrong; please report it";
+        assert_eq!(text(), said);
+        assert_eq!(call("motet_x", |_| panic!("static")), Code::Panicked);
+        assert!(text().contains("static"));
+        assert_eq!(call("motet_x", |_| std::panic::panic_any(7)), Code::Panicked);
+        assert_eq!(quietly(5, || panic!("no code")), 5);
+    }
+
+    #[test]
+    fn sem_g1016_a_panic_of_what_is_freed_stays_inside() {
+        struct Bad;
+        impl Drop for Bad {
+            fn drop(&mut self) {
+                panic!("dropped");
+            }
+        }
+        // SAFETY: it came from a box.
+        unsafe { free(Box::into_raw(Box::new(Bad))) };
+    }
+
+    #[test]
+    fn a_zero_in_a_text_does_not_end_it() {
+        let code = call("motet_x", |_| Err(Failure::argument("a\0b")));
+        assert_eq!((code, text().as_str()), (Code::Argument, "motet_x: a b"));
+    }
+}

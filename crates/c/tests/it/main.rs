@@ -6,6 +6,7 @@
 mod cc;
 mod examples;
 mod header;
+mod installed;
 mod processes;
 mod programs;
 mod same_bits;
