@@ -1,8 +1,6 @@
-//! The functions of `motet.h`. Pointers of the caller are looked at here, and nowhere else.
+//! The functions of `motet.h`. Pointers of the caller are looked at here.
 
 mod arbiter;
-mod bytes;
-mod callback;
 mod calls;
 mod collectives;
 mod comm;
@@ -11,8 +9,4 @@ mod errors;
 mod interleave;
 mod item;
 mod port;
-mod site;
 mod world;
-
-pub(crate) use bytes::Item;
-pub(crate) use site::site;

@@ -4,8 +4,9 @@
 //! - Used by: programs in C, by `include/motet.h` and `libmotet.so` or `libmotet.a`.
 //!
 //! ```text
-//!  C ── motet.h ──► border/: pointers, handles, callbacks     one function of C each
-//!                      │ no pointer goes further
+//!  C ── motet.h ──► border/: arguments, handles, panics     one function of C each
+//!                      │
+//!                      ├─► foreign/: memory and functions that stay beyond the call
 //!                      ▼
 //!        plan (arbiters)   rank, run (blocking ranks)   numbers (sums)   error (codes, texts)
 //!                      │
@@ -13,13 +14,14 @@
 //!                    motet
 //! ```
 //!
-//! No panic leaves a function: it becomes `MOTET_PANICKED`. A rank blocks its own thread; `run` sees
-//! when all of them sleep, which is a stuck run.
+//! No panic leaves a function: it becomes `MOTET_PANICKED`. A rank blocks its own thread; `run`
+//! sees when all of them sleep, which is a stuck run.
 //!
 //! Read next: `include/motet.h`, then `border/calls.rs` and `run.rs`.
 
 mod border;
 mod error;
+mod foreign;
 mod numbers;
 mod plan;
 mod rank;

@@ -1,7 +1,7 @@
 //! Arbiters that have been built: which kind is known at run time only.
 
-use crate::border::Item;
 use crate::error::{Code, Failure};
+use crate::foreign::Item;
 use motet::ports::{Activation, Active, Attach, Outlet};
 use motet::{
     ActiveInterleave, After, Choice, DispatcherQueue, Interleave, MultiplePortReceive, Receive,

@@ -129,7 +129,7 @@ impl Rank {
         future: impl Future<Output = Result<T, CommError>>,
     ) -> Result<T, Failure> {
         let mut future = pin!(future);
-        let mut look = |future: Pin<&mut _>| {
+        let look = |future: Pin<&mut _>| {
             let mut context = Context::from_waker(Waker::noop());
             eagerly(|| Future::poll(future, &mut context))
         };

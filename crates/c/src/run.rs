@@ -12,11 +12,11 @@
 //! ```
 //!
 //! All of 1, 3 and b happen under one lock. So who is on the list has looked after all that was
-//! brought to it. When all ranks that have not ended are on the list, nobody is left who could bring
-//! anything: the run is stuck.
+//! brought to it. When all ranks that have not ended are on the list, nobody is left who could
+//! bring anything: the run is stuck.
 
-use crate::border::site;
 use crate::error::{Code, Failure};
+use crate::foreign::site;
 use motet::comm::{CallSite, RankNow, WaitGraph, Watch};
 use motet_sync::atomic::{AtomicBool, Ordering};
 use motet_sync::{Mutex, Unparker};
@@ -25,7 +25,7 @@ use motet_sync::{Mutex, Unparker};
 pub(crate) struct Run {
     /// The ranks are to end where they wait.
     stopped: AtomicBool,
-    /// What looks at the ranks, if all of them are in this process; otherwise nobody knows them all.
+    /// What looks at the ranks, if all of them are in this process: else nobody knows them all.
     watch: Option<Watch>,
     sleep: Mutex<Sleep>,
 }
@@ -216,7 +216,8 @@ mod tests {
     }
 
     fn is_stuck(run: &Run) -> bool {
-        run.reason().is_some_and(|reason| reason.code == Code::Stuck)
+        run.reason()
+            .is_some_and(|reason| reason.code == Code::Stuck)
     }
 
     #[test]

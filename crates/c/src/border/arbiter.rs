@@ -1,9 +1,8 @@
 //! Arbiters: receives, joins, choices.
 
-use super::bytes::Item;
-use super::callback::{Callback, Function, Handler, JoinHandler};
 use super::calls::{call, free, limit, quietly};
 use crate::error::{Code, Failure};
+use crate::foreign::{Callback, Function, Handler, Item, JoinHandler};
 use crate::plan::{Arbiter, Plan};
 use motet::{After, Choice, DispatcherQueue, MultiplePortReceive, Port, Receive};
 use std::ffi::{c_int, c_void};

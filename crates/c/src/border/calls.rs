@@ -273,7 +273,10 @@ mod tests {
         assert_eq!(text(), said);
         assert_eq!(call("motet_x", |_| panic!("static")), Code::Panicked);
         assert!(text().contains("static"));
-        assert_eq!(call("motet_x", |_| std::panic::panic_any(7)), Code::Panicked);
+        assert_eq!(
+            call("motet_x", |_| std::panic::panic_any(7)),
+            Code::Panicked
+        );
         assert_eq!(quietly(5, || panic!("no code")), 5);
     }
 

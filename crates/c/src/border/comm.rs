@@ -230,8 +230,8 @@ unsafe extern "C" fn motet_sendrecv(
         // SAFETY: as the caller promises; the room is not used yet.
         unsafe { call.room(room, room_size, "room") }?;
         {
-            // SAFETY: as the caller promises. The two may overlap: this one is gone before the other
-            // is made.
+            // SAFETY: as the caller promises. The two may overlap: this one is gone before the
+            // other is made.
             let data = unsafe { call.bytes(data, size, "data") }?;
             comm.rank.wait(comm.comm.send_slice(dest, send_tag, data))?;
         }

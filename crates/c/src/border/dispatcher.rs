@@ -1,9 +1,8 @@
 //! Dispatchers and queues.
 
-use super::bytes::Item;
-use super::callback::{Callback, Function};
 use super::calls::{call, free, quietly};
 use crate::error::{Code, Failure, in_handler};
+use crate::foreign::{Callback, Function, Item};
 use motet::dispatch::inside_task;
 use motet::{
     Dispatcher, DispatcherConfig, DispatcherQueue, ExecutionPolicy, FromHandler, QueueConfig, Task,
@@ -151,7 +150,7 @@ unsafe extern "C" fn motet_queue_enqueue(
         // SAFETY: as the caller promises.
         let queue = unsafe { call.handle(queue, "queue") }?;
         let function = call.function(function, "function")?;
-        // SAFETY: as the caller promises. It is released once: by the task, or as the task is refused.
+        // SAFETY: as the caller promises. Released once: by the task, or as that is refused.
         let callback = unsafe { Callback::new(function, context, release) };
         let queued = FromHandler::new(move || callback.run()).activate(queue);
         queued.map_err(Failure::from)

@@ -1,7 +1,7 @@
 //! Items that have been taken from a port.
 
-use super::bytes::Item;
 use super::calls::{free, quietly};
+use crate::foreign::Item;
 use std::ffi::c_void;
 use std::ptr;
 

@@ -1,8 +1,8 @@
 //! Ports.
 
-use super::bytes::{Item, ReleaseBytes};
 use super::calls::{call, free, limit, quietly};
 use crate::error::{Code, Failure};
+use crate::foreign::{Item, ReleaseBytes};
 use crate::rank;
 use motet::{BlockingError, Overflow, Port, PostError, wait_blocking, wait_blocking_for};
 use std::ffi::{c_int, c_void};

@@ -1,9 +1,9 @@
 //! Worlds, and functions of the caller that run on their ranks.
 
-use super::callback::{Body, Callback};
 use super::calls::{call, free, quietly};
 use super::comm::with_comm;
 use crate::error::{Code, Failure, in_handler};
+use crate::foreign::{Body, Callback};
 use crate::rank::{Comm, Rank};
 use crate::run::Run;
 use motet::dispatch::inside_task;
@@ -27,8 +27,8 @@ impl Ranks {
         Ok(Ranks::of(world))
     }
 
-    /// Each rank has a thread for itself, since it blocks it. The threads are bound to no core: what
-    /// the program starts on them would be bound, too.
+    /// Each rank has a thread for itself, since it blocks it. The threads are bound to no core:
+    /// what the program starts on them would be bound, too.
     fn of(world: World) -> Ranks {
         let ranks = world.size();
         Ranks(Mutex::new(world.workers(ranks).pin(false)))

@@ -26,8 +26,11 @@ fn declared() -> BTreeSet<String> {
 
 /// The functions that the sources give to C, and their files.
 fn defined() -> BTreeSet<String> {
-    let files = fs::read_dir(folder("src/border")).unwrap();
-    let sources = files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
+    let files = ["src/border", "src/foreign"].map(|name| fs::read_dir(folder(name)).unwrap());
+    let sources = files
+        .into_iter()
+        .flatten()
+        .map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
     let names = sources.flat_map(|source| {
         let after = source.split("extern \"C\" fn ").skip(1);
         let names =

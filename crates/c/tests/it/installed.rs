@@ -9,7 +9,10 @@ fn sem_g1017_a_program_is_built_by_pkg_config_needs_cc() {
     let Some(cc) = cc() else { return };
     let prefix = Path::new(env!("CARGO_TARGET_TMPDIR")).join("installed");
     let mut install = Command::new("sh");
-    install.arg(folder("install.sh")).arg(&prefix).arg(library());
+    install
+        .arg(folder("install.sh"))
+        .arg(&prefix)
+        .arg(library());
     done(&mut install);
     if !runs(Path::new("pkg-config")) {
         eprintln!("left out: what pkg-config says; there is none");
@@ -19,7 +22,9 @@ fn sem_g1017_a_program_is_built_by_pkg_config_needs_cc() {
         let mut command = Command::new("pkg-config");
         let path = prefix.join("lib/pkgconfig");
         let said = done(command.args(what).arg("motet").env("PKG_CONFIG_PATH", path));
-        said.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        said.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     };
     assert_eq!(asked(&["--modversion"]), [env!("CARGO_PKG_VERSION")]);
     for (name, words) in [
@@ -29,7 +34,10 @@ fn sem_g1017_a_program_is_built_by_pkg_config_needs_cc() {
     ] {
         let program = prefix.join(name);
         let mut compile = Command::new(&cc);
-        compile.arg(folder("examples/hello_port.c")).arg("-o").arg(&program);
+        compile
+            .arg(folder("examples/hello_port.c"))
+            .arg("-o")
+            .arg(&program);
         if name == "static" {
             let archive = prefix.join("lib/libmotet.a");
             let words = words.iter().map(|word| match word.as_str() {

@@ -4,13 +4,13 @@ use super::bytes::Item;
 use std::ffi::{c_int, c_void};
 
 /// `motet_handler`
-pub(super) type Handler = unsafe extern "C" fn(*mut c_void, *const c_void, usize);
+pub(crate) type Handler = unsafe extern "C" fn(*mut c_void, *const c_void, usize);
 /// `motet_join_handler`
-pub(super) type JoinHandler = unsafe extern "C" fn(*mut c_void, *const Bytes, usize);
+pub(crate) type JoinHandler = unsafe extern "C" fn(*mut c_void, *const Bytes, usize);
 /// `motet_function`
-pub(super) type Function = unsafe extern "C" fn(*mut c_void);
+pub(crate) type Function = unsafe extern "C" fn(*mut c_void);
 /// `motet_body`
-pub(super) type Body<C> = unsafe extern "C" fn(*mut C, *mut c_void) -> c_int;
+pub(crate) type Body<C> = unsafe extern "C" fn(*mut C, *mut c_void) -> c_int;
 
 /// As `motet_bytes` in the header.
 #[repr(C)]
@@ -35,7 +35,7 @@ unsafe impl<F> Sync for Callback<F> {}
 impl<F> Callback<F> {
     /// # Safety
     /// The function may be called with the context on any thread, and `release` once after that.
-    pub(super) unsafe fn new(
+    pub(crate) unsafe fn new(
         function: F,
         context: *mut c_void,
         release: Option<Function>,
@@ -50,7 +50,7 @@ impl<F> Callback<F> {
 
 impl Callback<Handler> {
     /// Handles an item.
-    pub(super) fn handle(&self, item: &Item) {
+    pub(crate) fn handle(&self, item: &Item) {
         let bytes = item.bytes();
         // SAFETY: as promised to `Callback::new`; the item is there until the function returns.
         unsafe { (self.function)(self.context, bytes.as_ptr().cast(), bytes.len()) };
@@ -59,7 +59,7 @@ impl Callback<Handler> {
 
 impl Callback<JoinHandler> {
     /// Handles the items of a join, in the order of its ports.
-    pub(super) fn handle_all(&self, items: &[Item]) {
+    pub(crate) fn handle_all(&self, items: &[Item]) {
         let all = items.iter().map(|item| Bytes {
             data: item.bytes().as_ptr().cast(),
             size: item.bytes().len(),
@@ -72,7 +72,7 @@ impl Callback<JoinHandler> {
 
 impl Callback<Function> {
     /// Calls the function.
-    pub(super) fn run(&self) {
+    pub(crate) fn run(&self) {
         // SAFETY: as promised to `Callback::new`.
         unsafe { (self.function)(self.context) };
     }
@@ -80,7 +80,7 @@ impl Callback<Function> {
 
 impl<C> Callback<Body<C>> {
     /// Runs a rank; what its body gives back.
-    pub(super) fn body(&self, comm: *mut C) -> c_int {
+    pub(crate) fn body(&self, comm: *mut C) -> c_int {
         // SAFETY: as promised to `Callback::new`; the communicator is there until the body returns.
         unsafe { (self.function)(comm, self.context) }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::slice;
 
 /// What gives memory of the caller back: its address and size.
-pub(super) type ReleaseBytes = unsafe extern "C" fn(*mut c_void, usize);
+pub(crate) type ReleaseBytes = unsafe extern "C" fn(*mut c_void, usize);
 
 /// Bytes, where any type of C may lie: they are aligned as `malloc` aligns.
 pub(crate) struct Item(Held);
@@ -31,7 +31,7 @@ unsafe impl Send for Owned {}
 unsafe impl Sync for Owned {}
 
 impl Item {
-    pub(super) fn copied(bytes: &[u8]) -> Item {
+    pub(crate) fn copied(bytes: &[u8]) -> Item {
         const SMALL: usize = size_of::<[u128; 2]>();
         if bytes.len() <= SMALL {
             let mut room = [0_u128; 2];
@@ -46,7 +46,7 @@ impl Item {
     /// # Safety
     /// `data` is not NULL and leads to `size` bytes, which nobody but the item uses until it calls
     /// `release`, on any thread.
-    pub(super) unsafe fn owned(
+    pub(crate) unsafe fn owned(
         data: *mut c_void,
         size: usize,
         release: Option<ReleaseBytes>,
@@ -58,7 +58,7 @@ impl Item {
         }))
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         match &self.0 {
             Held::Small(room, size) => &bytemuck::bytes_of(room)[..usize::from(*size)],
             Held::Large(room, size) => &bytemuck::cast_slice(room)[..*size],
@@ -68,7 +68,7 @@ impl Item {
     }
 
     /// The item goes back to its owner unreleased.
-    pub(super) fn disown(mut self) {
+    pub(crate) fn disown(mut self) {
         if let Held::Owned(owned) = &mut self.0 {
             owned.release = None;
         }
