@@ -8,6 +8,7 @@ mod cc;
 
 use cc::{Linked, compiled, done, folder};
 use motet::{CommError, World};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -16,21 +17,38 @@ const PARTS: usize = 15;
 
 fn main() {
     let Some(cc) = cc::cc() else { return };
-    let program = compiled(&cc, &folder("examples/ping_pong.c"), Linked::Shared);
-    for (size, trips) in [(8, 20_000), (1_000, 20_000), (100_000, 2_000)] {
-        let (mut c, mut rust) = (Vec::new(), Vec::new());
-        // In turns: what else the machine does meets both.
+    let [shared, linked] = [Linked::Shared, Linked::Static]
+        .map(|linked| compiled(&cc, &folder("examples/ping_pong.c"), linked));
+    println!("microseconds for a round trip: median (least) of {ROUNDS} runs in turns");
+    println!("  bytes              Rust   C, libmotet.so  ratio    C, libmotet.a  ratio");
+    for (size, trips) in [(8, 20_000), (1_000, 20_000), (100_000, 1_000)] {
+        let mut all = [const { Vec::new() }; 3];
+        // In turns: what else the machine does meets all.
         for _ in 0..ROUNDS {
-            let mut command = Command::new(&program);
-            let said = done(command.args([trips.to_string(), size.to_string()]));
-            let us = said.split(' ').nth(2).and_then(|us| us.parse().ok());
-            c.push(us.unwrap_or_else(|| panic!("{said}")));
-            rust.push(play(size, trips));
+            all[0].push(play(size, trips));
+            all[1].push(said(&shared, size, trips));
+            all[2].push(said(&linked, size, trips));
         }
-        let (c, rust) = (median(c), median(rust));
-        let ratio = c / rust;
-        println!("{size} bytes: {c:.3} us in C, {rust:.3} us in Rust, ratio {ratio:.2}");
+        let [rust, shared, linked] = all.map(|mut us| (median(&mut us), us[0]));
+        let shown = |(median, least): (f64, f64)| format!("{median:.3} ({least:.3})");
+        let ratio = |of: (f64, f64)| of.0 / rust.0;
+        println!(
+            "{size:>7}  {:>16} {:>16}   {:.2} {:>16}   {:.2}",
+            shown(rust),
+            shown(shared),
+            ratio(shared),
+            shown(linked),
+            ratio(linked)
+        );
     }
+}
+
+/// What the program in C says.
+fn said(program: &Path, size: usize, trips: usize) -> f64 {
+    let mut command = Command::new(program);
+    let said = done(command.args([trips.to_string(), size.to_string()]));
+    let us = said.split(' ').nth(2).and_then(|us| us.parse().ok());
+    us.unwrap_or_else(|| panic!("{said}"))
 }
 
 /// As `play` of the program in C: the median of parts, in microseconds.
@@ -58,13 +76,14 @@ fn play(size: usize, trips: usize) -> f64 {
                     us.push(begin.elapsed().as_secs_f64() * 1e6 / trips as f64);
                 }
             }
-            Ok(median(us))
+            Ok(median(&mut us))
         })
         .unwrap();
     us[0]
 }
 
-fn median(mut of: Vec<f64>) -> f64 {
+/// The median; they are in order then.
+fn median(of: &mut [f64]) -> f64 {
     of.sort_unstable_by(f64::total_cmp);
     of[of.len() / 2]
 }

@@ -47,7 +47,7 @@ struct Sleeper {
     woken: bool,
     ended: bool,
     /// Where in the program it sleeps: file and line.
-    site: Option<(String, u32)>,
+    site: Option<(&'static str, u32)>,
     unparker: Option<Unparker>,
 }
 
@@ -193,14 +193,12 @@ impl Run {
             if sleeper.ended {
                 *now = RankNow::Finished;
             }
-            let (RankNow::Waiting { waits, .. }, Some((file, line))) = (now, &sleeper.site) else {
+            let (RankNow::Waiting { waits, .. }, Some((file, line))) = (now, sleeper.site) else {
                 continue;
             };
-            // A run is stuck once: what is left in memory for ever is a few names.
-            let file: &'static str = Box::leak(file.clone().into_boxed_str());
             waits
                 .iter_mut()
-                .for_each(|wait| wait.wait.location = CallSite::new(file, *line, 1));
+                .for_each(|wait| wait.wait.location = CallSite::new(file, line, 1));
         }
         drop(sleep);
         graph

@@ -20,13 +20,13 @@ unsafe extern "C" fn motet_at(file: *const c_char, line: c_int) {
 }
 
 /// The place that this thread has noted: file and line.
-pub(crate) fn site() -> Option<(String, u32)> {
+pub(crate) fn site() -> Option<(&'static str, u32)> {
     let (file, line) = SITE.with(Cell::get);
     if file.is_null() {
         return None;
     }
     // SAFETY: as promised to `motet_at`.
-    let file = unsafe { CStr::from_ptr(file) };
+    let file: &'static CStr = unsafe { CStr::from_ptr(file) };
     let line = u32::try_from(line).unwrap_or_default();
-    Some((file.to_string_lossy().into_owned(), line))
+    file.to_str().ok().map(|file| (file, line))
 }
