@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 21;
 const PARTS: usize = 15;
 
 fn main() {
@@ -21,7 +21,7 @@ fn main() {
         .map(|linked| compiled(&cc, &folder("examples/ping_pong.c"), linked));
     println!("microseconds for a round trip: median (least) of {ROUNDS} runs in turns");
     println!("  bytes              Rust   C, libmotet.so  ratio    C, libmotet.a  ratio");
-    for (size, trips) in [(8, 20_000), (1_000, 20_000), (100_000, 1_000)] {
+    for (size, trips) in [(8, 500), (1_000, 500), (100_000, 50)] {
         let mut all = [const { Vec::new() }; 3];
         // In turns: what else the machine does meets all.
         for _ in 0..ROUNDS {
