@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn promise_and_test_meet_by_number() {
-        let promises = "**G01** Order.\n\n| G2 | Loss |\n- **G103 Rare.** It may be.\n**G1030** Late.";
+        let promises =
+            "**G01** Order.\n\n| G2 | Loss |\n- **G103 Rare.** It may be.\n**G1030** Late.";
         let code = "#[test]\nfn sem_g01_order() {}\n#[test]\nfn loom_sem_g02() {}\n#[test]\nfn sem_g103_rare() {}\n#[test]\nfn sem_g1030_late() {}";
         assert!(found(promises, code).is_empty());
     }
