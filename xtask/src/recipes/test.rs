@@ -75,7 +75,7 @@ pub(super) fn test(options: &Options) -> Result<ExitCode, String> {
 /// Every example in the documentation.
 fn doc_tests(runner: &mut Runner, project: &Project, scope: Scope<'_>, machine: &Machine) {
     if !scope.has_library(&project.tree) {
-        runner.skip("doc tests", "the package has no library");
+        runner.skip("doc tests", "the package has no library with such tests");
         return;
     }
     let mut command = project.cargo(&["test", "--doc"]);
