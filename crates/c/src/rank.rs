@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 /// A rank that waits for other processes looks at least so often: it may be the one that takes
 /// messages in for its process.
 const NAP: Duration = Duration::from_micros(100);
-/// So long it looks and offers its core to nobody: an answer from another process takes less.
+/// So long it looks then and offers its core to nobody: an answer from another process takes less.
+/// A rank of this process may wait for that core.
 const ALONE: Duration = Duration::from_micros(20);
 /// So long it does not sleep.
 const SPIN: Duration = Duration::from_micros(100);
@@ -137,9 +138,14 @@ impl Rank {
         if let Poll::Ready(outcome) = look(future.as_mut()) {
             return outcome.map_err(Failure::from);
         }
+        let alone = if self.run.is_watched() {
+            Duration::ZERO
+        } else {
+            ALONE
+        };
         let (mut begun, mut backoff, mut seen) = (Instant::now(), Backoff::new(SPIN), moves());
         // What comes soon is seen soonest by who looks; who sleeps has others look.
-        while begun.elapsed() < ALONE || backoff.go_on_beside() {
+        while begun.elapsed() < alone || backoff.go_on_beside() {
             if let Poll::Ready(outcome) = look(future.as_mut()) {
                 return outcome.map_err(Failure::from);
             }
