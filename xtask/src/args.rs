@@ -12,7 +12,7 @@ The project's recipes.
       --keep-going           go on after a step that failed
       --ci                   what is missing is a failure (also with CI=1 in the environment)
       --optional NAME        but not this: data, python, scikit-learn, mpi,
-                             hosts or chromium; may be repeated
+                             hosts, chromium or cc; may be repeated
       --preemptions N        of each loom model (2)
       --schedules N          of each shuttle program (1000)
   cargo xtask preflight      fmt, clippy, tidy: before a commit

@@ -1,7 +1,7 @@
 //! What some tests need of the machine, and whether it is there.
 //!
 //! A test says what it needs by its name: `needs_data`, `needs_python`, `needs_sklearn`,
-//! `needs_mpi`, `needs_hosts`, `needs_chromium`.
+//! `needs_mpi`, `needs_hosts`, `needs_chromium`, `needs_cc`.
 //! Where the need is missing the test is left out, and that is said; in CI it is a failure.
 
 use crate::source::Tree;
@@ -22,13 +22,14 @@ pub(crate) struct Need {
     pub(crate) tests: Vec<String>,
 }
 
-const NAMES: [(&str, &str); 6] = [
+const NAMES: [(&str, &str); 7] = [
     ("data", "needs_data"),
     ("python", "needs_python"),
     ("scikit-learn", "needs_sklearn"),
     ("mpi", "needs_mpi"),
     ("chromium", "needs_chromium"),
     ("hosts", "needs_hosts"),
+    ("cc", "needs_cc"),
 ];
 
 /// Plays two machines for a moment: namespaces of their own, and a cable.
@@ -60,6 +61,7 @@ pub(crate) struct Machine {
     chromium: OsString,
     /// What gives a program namespaces of its own.
     unshare: OsString,
+    cc: OsString,
 }
 
 impl Machine {
@@ -85,6 +87,7 @@ impl Machine {
             }),
             chromium: std::env::var_os("MOTET_CHROMIUM").unwrap_or_else(|| "chromium".into()),
             unshare: "unshare".into(),
+            cc: std::env::var_os("CC").unwrap_or_else(|| "cc".into()),
         }
     }
 
@@ -134,6 +137,10 @@ impl Machine {
             "python" => (!self.python_runs("pass"))
                 .then(|| format!("`{python}` does not run; install Python or set MOTET_PYTHON")),
             "mpi" => self.mpi_lacks(),
+            "cc" => (!runs(&self.cc, &["--version"])).then(|| {
+                let cc = self.cc.to_string_lossy();
+                format!("`{cc}` does not run; install a C compiler or set CC")
+            }),
             "hosts" => (!runs(&self.unshare, &HOSTS)).then(|| {
                 "this machine cannot play two; that needs root, `unshare` (util-linux) and `ip` (iproute2)".to_owned()
             }),
@@ -194,7 +201,7 @@ pub(crate) fn tests_named(tree: &Tree, folder: &str, marker: &str) -> Vec<String
 mod tests {
     use super::*;
 
-    const CODE: &str = "#[test]\nfn blocks_needs_data() {}\n#[test]\nfn peer_needs_sklearn() {}\n#[test]\nfn needs_mpi_ping() {}\n#[test]\nfn page_needs_chromium() {}\n#[test]\nfn needs_hosts_cut() {}\nfn needs_python() {}";
+    const CODE: &str = "#[test]\nfn blocks_needs_data() {}\n#[test]\nfn peer_needs_sklearn() {}\n#[test]\nfn needs_mpi_ping() {}\n#[test]\nfn page_needs_chromium() {}\n#[test]\nfn needs_hosts_cut() {}\n#[test]\nfn needs_cc_port() {}\nfn needs_python() {}";
 
     fn machine(data: &str, python: &str, mpi: &str) -> Machine {
         Machine {
@@ -205,6 +212,7 @@ mod tests {
             chromium: python.into(),
             // As Python: a program that does what it is told, or is not there.
             unshare: python.into(),
+            cc: python.into(),
         }
     }
 
@@ -222,7 +230,7 @@ mod tests {
         let bare = machine("/nowhere", "/nowhere/python3", "");
         assert_eq!(
             missing(&bare, ""),
-            ["data", "scikit-learn", "mpi", "chromium", "hosts"]
+            ["data", "scikit-learn", "mpi", "chromium", "hosts", "cc"]
         );
         assert!(missing(&bare, "crates/b/").is_empty());
     }
@@ -233,7 +241,7 @@ mod tests {
         assert!(missing(&machine(".", "true", ".:.."), "").is_empty());
         assert_eq!(
             missing(&machine(".", "false", ".:.."), ""),
-            ["scikit-learn", "chromium", "hosts"]
+            ["scikit-learn", "chromium", "hosts", "cc"]
         );
     }
 
@@ -247,7 +255,7 @@ mod tests {
 
     #[test]
     fn only_known_names_may_be_optional() {
-        let known = ["data", "scikit-learn", "mpi", "hosts", "chromium"];
+        let known = ["data", "scikit-learn", "mpi", "hosts", "chromium", "cc"];
         assert!(known.into_iter().all(is_known) && !is_known("sklearn"));
     }
 }

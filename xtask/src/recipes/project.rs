@@ -125,13 +125,14 @@ impl Scope<'_> {
         }
     }
 
-    /// Whether it has a library.
+    /// Whether it has a library with examples in its documentation.
     pub(super) fn has_library(&self, tree: &Tree) -> bool {
         match self {
             Scope::Workspace => true,
-            Scope::Package(manifest) => tree
-                .file(&format!("{}/src/lib.rs", manifest.folder))
-                .is_some(),
+            Scope::Package(manifest) => {
+                let root = format!("{}/src/lib.rs", manifest.folder);
+                tree.file(&root).is_some() && manifest.has_doc_tests()
+            }
         }
     }
 }

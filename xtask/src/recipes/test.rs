@@ -22,7 +22,7 @@ const STRESS_SECONDS: f64 = 15.0;
 pub(super) fn test(options: &Options) -> Result<ExitCode, String> {
     if let Some(name) = options.optional.iter().find(|name| !is_known(name)) {
         return Err(format!(
-            "test: `--optional {name}` is not one of data, python, scikit-learn, mpi, hosts, chromium"
+            "test: `--optional {name}` is not one of data, python, scikit-learn, mpi, hosts, chromium, cc"
         ));
     }
     let project = Project::find()?;
@@ -75,7 +75,7 @@ pub(super) fn test(options: &Options) -> Result<ExitCode, String> {
 /// Every example in the documentation.
 fn doc_tests(runner: &mut Runner, project: &Project, scope: Scope<'_>, machine: &Machine) {
     if !scope.has_library(&project.tree) {
-        runner.skip("doc tests", "the package has no library");
+        runner.skip("doc tests", "the package has no library with such tests");
         return;
     }
     let mut command = project.cargo(&["test", "--doc"]);

@@ -88,6 +88,12 @@ impl Manifest {
         }
     }
 
+    /// Whether the examples in the documentation of its library are tests.
+    pub(crate) fn has_doc_tests(&self) -> bool {
+        let library = self.table.get("lib");
+        library.and_then(|library| library.get("doctest")?.as_bool()) != Some(false)
+    }
+
     /// Whether the package takes the workspace's lints.
     pub(crate) fn inherits_lints(&self) -> bool {
         let lints = self
@@ -194,6 +200,13 @@ mod tests {
         assert!(manifest.has_field("license"));
         assert!(!manifest.has_field("description"));
         assert!(!manifest.has_field("keywords"));
+    }
+
+    #[test]
+    fn a_library_has_doc_tests_unless_it_says_no() {
+        assert!(parse("[package]\nname = 'x'\n").has_doc_tests());
+        assert!(parse("[package]\nname = 'x'\n[lib]\ntest = false\n").has_doc_tests());
+        assert!(!parse("[package]\nname = 'x'\n[lib]\ndoctest = false\n").has_doc_tests());
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //!                              │         └─ sim
 //!                              └─ service ◄─┬─ http             service is on comm too, and on service-macros
 //!                                           └─ mesh ◄─ mesh-zenoh
-//!  on top: motet ◄─ cli ◄─ python; cli is on bench and mesh-zenoh too, if it is to have them; machine on sync
+//!  on top: motet ◄─ c; motet ◄─ cli ◄─ python; cli is on bench and mesh-zenoh too, if it is to have them; machine on sync
 //!  aside: testkit (dev only), patterns (on comm; for bench, counts and examples),
 //!         problems (on search and sim), xtask and fuzz
 //! ```
@@ -50,6 +50,7 @@ const BELOW: &[(&str, &[&str])] = &[
         "motet-python",
         &["motet", "motet-service", "motet-http", "motet-cli"],
     ),
+    ("motet-c", &["motet"]),
     ("motet-patterns", &["motet-comm"]),
     ("motet-problems", &["motet-search", "motet-sim"]),
     (

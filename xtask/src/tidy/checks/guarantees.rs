@@ -13,11 +13,11 @@ const PROMISES: &str = "docs/SEMANTICS.md";
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let promises = promises(tree.text(PROMISES).unwrap_or_default());
     let (mut findings, mut tested) = (Vec::new(), Vec::new());
-    let numbered = Regex::new(r"sem_g(\d{2,3})(?:_|$)").expect("it compiles");
+    let numbered = Regex::new(r"sem_g(\d{2,4})(?:_|$)").expect("it compiles");
     for (file, rust) in tree.rust() {
         for function in rust.functions() {
             for found in numbered.captures_iter(&function.name) {
-                let number = found[1].parse::<u32>().expect("two or three digits");
+                let number = found[1].parse::<u32>().expect("at most four digits");
                 if !promises.contains_key(&number) {
                     findings.push(Finding::new(
                         &file.path,
@@ -35,7 +35,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             }
         }
     }
-    let in_python = Regex::new(r"(?m)^def test_sem_g(\d{2,3})_").expect("it compiles");
+    let in_python = Regex::new(r"(?m)^def test_sem_g(\d{2,4})_").expect("it compiles");
     for file in tree.files().filter(|file| file.path.ends_with(".py")) {
         let numbers = in_python.captures_iter(tree.text(&file.path).unwrap_or_default());
         tested.extend(numbers.filter_map(|found| found[1].parse::<u32>().ok()));
@@ -58,11 +58,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 /// The numbers of the promises with the lines where they stand.
 fn promises(text: &str) -> BTreeMap<u32, usize> {
     let promise =
-        Regex::new(r"^\s*(?:[-*]\s+)?(?:\*\*|\|\s*\**)G(\d{1,3})\b").expect("it compiles");
+        Regex::new(r"^\s*(?:[-*]\s+)?(?:\*\*|\|\s*\**)G(\d{1,4})\b").expect("it compiles");
     let mut promises = BTreeMap::new();
     for (at, line) in text.lines().enumerate() {
         if let Some(found) = promise.captures(line) {
-            let number = found[1].parse().expect("at most three digits");
+            let number = found[1].parse().expect("at most four digits");
             promises.entry(number).or_insert(at + 1);
         }
     }
@@ -83,8 +83,9 @@ mod tests {
 
     #[test]
     fn promise_and_test_meet_by_number() {
-        let promises = "**G01** Order.\n\n| G2 | Loss |\n- **G103 Rare.** It may be.";
-        let code = "#[test]\nfn sem_g01_order() {}\n#[test]\nfn loom_sem_g02() {}\n#[test]\nfn sem_g103_rare() {}";
+        let promises =
+            "**G01** Order.\n\n| G2 | Loss |\n- **G103 Rare.** It may be.\n**G1030** Late.";
+        let code = "#[test]\nfn sem_g01_order() {}\n#[test]\nfn loom_sem_g02() {}\n#[test]\nfn sem_g103_rare() {}\n#[test]\nfn sem_g1030_late() {}";
         assert!(found(promises, code).is_empty());
     }
 

@@ -1,0 +1,209 @@
+//! Worlds, and functions of the caller that run on their ranks.
+
+use super::calls::{call, free, quietly};
+use super::comm::with_comm;
+use crate::error::{Code, Failure, in_handler};
+use crate::foreign::{Body, Callback};
+use crate::rank::{Comm, Rank};
+use crate::run::Run;
+use motet::dispatch::inside_task;
+use motet::{Communicator, Current, RunError, World};
+use motet_sync::Mutex;
+use std::ffi::{c_int, c_void};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// `motet_world`: its runs take turns, so that it is known which one is looked at.
+pub(crate) struct Ranks(Mutex<World>);
+
+impl Ranks {
+    fn threads(ranks: usize) -> Ranks {
+        Ranks::of(World::threads(ranks))
+    }
+
+    fn current() -> Result<Ranks, Failure> {
+        let world = World::current();
+        let world = world.map_err(|error| Failure::new(Code::Start, error.to_string()))?;
+        Ok(Ranks::of(world))
+    }
+
+    /// Each rank has a thread for itself, since it blocks it. The threads are bound to no core:
+    /// what the program starts on them would be bound, too.
+    fn of(world: World) -> Ranks {
+        let ranks = world.size();
+        Ranks(Mutex::new(world.workers(ranks).pin(false)))
+    }
+
+    fn run(&self, body: &Callback<Body<Comm>>) -> Result<(), Failure> {
+        if inside_task() {
+            return Err(in_handler());
+        }
+        let world = self.0.lock();
+        let is_whole = world.process().1 == 1;
+        let watch = is_whole.then(|| world.watch());
+        let run = Arc::new(Run::new(world.size(), watch));
+        let ended = if world.size() == 1 && !is_whole {
+            enter(&world, &run, body)
+        } else {
+            let rank = async |comm: Communicator| {
+                let number = comm.rank();
+                one(&run, number, comm, body)
+            };
+            world.run(rank).map(drop)
+        };
+        // The first reason; what the runtime has heard first may follow from it.
+        match run.reason() {
+            Some(reason) => Err(reason),
+            None => ended.map_err(|error| of_run(&error)),
+        }
+    }
+}
+
+/// One rank: calls the function of the caller on the thread that polls this.
+fn one(
+    run: &Arc<Run>,
+    number: usize,
+    comm: Communicator,
+    body: &Callback<Body<Comm>>,
+) -> Result<(), String> {
+    let (rank, ending) = Rank::begin(Arc::clone(run), number, None);
+    let code = with_comm(&rank, Rc::new(comm), |comm| body.body(comm));
+    let ended = result(code);
+    if let Err(text) = &ended {
+        run.stop(Failure::new(Code::Rank, format!("rank {number}: {text}")));
+    }
+    drop(ending);
+    ended
+}
+
+/// The only rank of this process, beside others: the calling thread.
+fn enter(
+    world: &World,
+    run: &Arc<Run>,
+    body: &Callback<Body<Comm>>,
+) -> Result<(), RunError<String>> {
+    let entered = world.enter()?;
+    let comm = entered.communicator();
+    let (rank, ending) = Rank::begin(Arc::clone(run), comm.rank(), Some(entered));
+    let code = with_comm(&rank, comm, |comm| body.body(comm));
+    drop(ending);
+    match rank.take_entered() {
+        Some(entered) => entered.finish(result(code)),
+        None => Ok(()),
+    }
+}
+
+fn result(code: c_int) -> Result<(), String> {
+    match code {
+        0 => Ok(()),
+        code => Err(format!("its body has returned {code}")),
+    }
+}
+
+fn of_run(error: &RunError<String>) -> Failure {
+    let code = match error {
+        RunError::Rank { .. } | RunError::Elsewhere { .. } => Code::Rank,
+        RunError::Stuck(_) => Code::Stuck,
+        RunError::Start(_) | RunError::Silent { .. } => Code::Start,
+        RunError::Panicked { .. } => Code::Panicked,
+        _ => Code::Comm,
+    };
+    Failure::new(code, error.to_string())
+}
+
+/// A world of so many ranks on threads of this process.
+///
+/// # Safety
+/// As the header says, which holds for all functions here.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_world_threads(ranks: usize, world: *mut *mut Ranks) -> Code {
+    call("motet_world_threads", |call| {
+        // SAFETY: as the caller promises.
+        unsafe { call.out(world, "world") }?.give(Ranks::threads(ranks));
+        Ok(())
+    })
+}
+
+/// The world that the program was started in.
+///
+/// # Safety
+/// As [`motet_world_threads`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_world_current(world: *mut *mut Ranks) -> Code {
+    call("motet_world_current", |call| {
+        // SAFETY: as the caller promises.
+        let out = unsafe { call.out(world, "world") }?;
+        out.give(Ranks::current()?);
+        Ok(())
+    })
+}
+
+/// The number of ranks of this process.
+///
+/// # Safety
+/// As [`motet_world_threads`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_world_size(world: *const Ranks) -> usize {
+    // SAFETY: as the caller promises.
+    let world = unsafe { world.as_ref() };
+    quietly(0, || world.map_or(0, |world| world.0.lock().size()))
+}
+
+/// Runs a function on all ranks.
+///
+/// # Safety
+/// As [`motet_world_threads`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_world_run(
+    world: *const Ranks,
+    body: Option<Body<Comm>>,
+    context: *mut c_void,
+) -> Code {
+    call("motet_world_run", |call| {
+        // SAFETY: as the caller promises.
+        let world = unsafe { call.handle(world, "world") }?;
+        let body = call.function(body, "body")?;
+        // SAFETY: as the caller promises; it is called on all ranks at once.
+        world.run(&unsafe { Callback::new(body, context, None) })
+    })
+}
+
+/// Gives a world up.
+///
+/// # Safety
+/// As [`motet_world_threads`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_world_free(world: *mut Ranks) {
+    // SAFETY: as the caller promises.
+    unsafe { free(world) };
+}
+
+/// Runs a function on so many ranks, each on a thread of its own.
+///
+/// # Safety
+/// As [`motet_world_threads`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_run_threads(
+    ranks: usize,
+    body: Option<Body<Comm>>,
+    context: *mut c_void,
+) -> Code {
+    call("motet_run_threads", |call| {
+        let body = call.function(body, "body")?;
+        // SAFETY: as in `motet_world_run`.
+        Ranks::threads(ranks).run(&unsafe { Callback::new(body, context, None) })
+    })
+}
+
+/// Runs a function on the ranks of the world that the program was started in.
+///
+/// # Safety
+/// As [`motet_world_threads`].
+#[unsafe(no_mangle)]
+unsafe extern "C" fn motet_run_current(body: Option<Body<Comm>>, context: *mut c_void) -> Code {
+    call("motet_run_current", |call| {
+        let body = call.function(body, "body")?;
+        // SAFETY: as in `motet_world_run`.
+        Ranks::current()?.run(&unsafe { Callback::new(body, context, None) })
+    })
+}
