@@ -72,7 +72,7 @@ impl Shared {
                 Told::Kept(kept.map(Result::ok).collect())
             }
             Ask::Dropped(keys) => {
-                store.dropped(from, &keys);
+                store.dropped(from, keys);
                 Told::Kept(Vec::new())
             }
         }
@@ -114,12 +114,14 @@ impl Shared {
                 Err(_) => Err(CallError::Left),
             };
             match answer {
-                Ok(Told::Kept(versions)) if versions.iter().any(Option::is_none) => {
-                    failed = Some(OverlayError::Full { member });
-                }
                 Ok(answer) => {
                     self.note_kept((&member, losses), ask, &answer);
-                    told.push(answer);
+                    match answer {
+                        Told::Kept(versions) if versions.iter().any(Option::is_none) => {
+                            failed = Some(OverlayError::Full { member });
+                        }
+                        answer => told.push(answer),
+                    }
                 }
                 Err(why) => {
                     let why = why.to_string();
@@ -134,24 +136,27 @@ impl Shared {
     fn note_kept(&self, (member, losses): (&PeerName, u64), ask: &Ask, told: &Told) {
         if let (Ask::Keep(entries), Told::Kept(versions)) = (ask, told) {
             let mut store = self.store.lock();
-            for ((key, _), version) in entries.iter().zip(versions) {
-                if let Some(version) = version {
-                    store.has(key, version, member, losses);
+            for ((key, entry), version) in entries.iter().zip(versions) {
+                match version {
+                    Some(version) => store.has(key, version, member, losses),
+                    None => store.has_no_room(key, &entry.version, member),
                 }
             }
         }
     }
 
     /// Tells holders once what they lack, and what this member does not have any more. `true`:
-    /// nobody lacked anything.
+    /// nobody lacks anything for which it has room.
     async fn tell_once(&self) -> bool {
         let now = self.node.queue().clock().now();
         let Pass { lacking, dropped } = {
             let members = self.members.lock().names();
             let holders = |key: &str| ranked(key, &members, self.config.replicas);
-            let limits = (now, self.config.keep_removed);
             let mut store = self.store.lock();
-            store.pass(self.node.name(), holders, BATCH, limits)
+            if let Some(before) = now.checked_sub(self.config.keep_removed) {
+                store.forget_removed(before);
+            }
+            store.pass(self.node.name(), holders, BATCH)
         };
         for (member, keys) in dropped {
             // An error: the member is gone, and forgets what this one had.
@@ -170,6 +175,7 @@ impl Shared {
     }
 
     fn changed(&self, change: super::MemberChange) {
+        self.store.lock().unsettle();
         // Errors: those who watch drop the oldest; a pass over the store waits to begin already.
         let _ = self.changes.post(change);
         let _ = self.unrest.post(());

@@ -3,7 +3,7 @@
 use crate::PeerName;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Which of two values is newer: the larger version, on every member.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ struct Kept {
     entry: Entry,
     /// Members that are known to have this version or a newer one.
     told: BTreeSet<PeerName>,
+    /// Members that had no room for it. They are told again when something has changed.
+    full: BTreeSet<PeerName>,
     /// When the value was removed.
     removed: Option<Instant>,
 }
@@ -34,6 +36,8 @@ struct Kept {
 #[derive(Debug)]
 pub(super) struct Store {
     kept: BTreeMap<String, Kept>,
+    /// Keys that some holder may lack, or that may be dropped: a pass looks at these.
+    unsettled: BTreeSet<String>,
     /// How often each member may have lost or dropped what it had.
     losses: BTreeMap<PeerName, u64>,
     bytes: usize,
@@ -60,6 +64,7 @@ impl Store {
     pub(super) fn new(most: usize) -> Self {
         Store {
             kept: BTreeMap::new(),
+            unsettled: BTreeSet::new(),
             losses: BTreeMap::new(),
             bytes: 0,
             most,
@@ -75,7 +80,8 @@ impl Store {
         self.kept.get(key).map(|kept| &kept.entry)
     }
 
-    /// Keeps the entry if it is newer than what is there; the version that is there then.
+    /// Keeps the entry if it is newer than what is there; the version that is there then. What takes
+    /// less room than before is kept also in a full store.
     pub(super) fn put(&mut self, key: &str, entry: Entry, now: Instant) -> Result<Version, Full> {
         let old = self.kept.get(key);
         if let Some(old) = old
@@ -85,7 +91,7 @@ impl Store {
         }
         let freed = old.map_or(0, |old| size(key, &old.entry));
         let bytes = self.bytes - freed + size(key, &entry);
-        if bytes > self.most && entry.value.is_some() {
+        if bytes > self.most && bytes > self.bytes {
             return Err(Full);
         }
         self.bytes = bytes;
@@ -94,8 +100,10 @@ impl Store {
         let kept = Kept {
             entry,
             told: BTreeSet::new(),
+            full: BTreeSet::new(),
             removed,
         };
+        self.unsettled.insert(key.to_owned());
         self.kept.insert(key.to_owned(), kept);
         Ok(version)
     }
@@ -116,68 +124,105 @@ impl Store {
         }
     }
 
+    /// A member has no room for this version.
+    pub(super) fn has_no_room(&mut self, key: &str, version: &Version, member: &PeerName) {
+        let kept = self.kept.get_mut(key);
+        if let Some(kept) = kept.filter(|kept| kept.entry.version == *version) {
+            kept.full.insert(member.clone());
+        }
+    }
+
+    /// Members have come or gone: any key may have other holders, and there may be room again.
+    pub(super) fn unsettle(&mut self) {
+        self.unsettled = self.kept.keys().cloned().collect();
+        for kept in self.kept.values_mut() {
+            kept.full.clear();
+        }
+    }
+
     /// A member may have lost all that it had.
     pub(super) fn lost_all(&mut self, member: &PeerName) {
         *self.losses.entry(member.clone()).or_default() += 1;
         for kept in self.kept.values_mut() {
             kept.told.remove(member);
         }
+        self.unsettle();
     }
 
     /// A member does not have these keys any more.
-    pub(super) fn dropped(&mut self, member: &PeerName, keys: &[String]) {
+    pub(super) fn dropped(&mut self, member: &PeerName, keys: Vec<String>) {
         *self.losses.entry(member.clone()).or_default() += 1;
         for key in keys {
-            if let Some(kept) = self.kept.get_mut(key) {
+            if let Some(kept) = self.kept.get_mut(&key) {
                 kept.told.remove(member);
+                kept.full.remove(member);
+                self.unsettled.insert(key);
             }
         }
     }
 
     /// What members lack of the keys that they hold by `holders`, for each of them up to `limit`
     /// bytes, or one entry. Entries that this member does not hold any more are dropped once all
-    /// holders have them, which are to be told; so are removed ones after `keep`.
+    /// holders have them, which are to be told.
     pub(super) fn pass(
         &mut self,
         me: &PeerName,
         holders: impl Fn(&str) -> Vec<PeerName>,
         limit: usize,
-        (now, keep): (Instant, Duration),
     ) -> Pass {
         let mut pass = Pass::default();
-        let mut lacking: BTreeMap<PeerName, (usize, Vec<(String, Entry)>)> = BTreeMap::new();
-        let mut dropped = Vec::new();
-        for (key, kept) in &self.kept {
-            let is_old = |since: Instant| now.saturating_duration_since(since) > keep;
-            let holders = holders(key);
-            let mut all_have = true;
-            for holder in holders.iter().filter(|holder| *holder != me) {
-                if kept.told.contains(holder) {
-                    continue;
-                }
-                all_have = false;
-                let (bytes, entries) = lacking.entry(holder.clone()).or_default();
-                *bytes += size(key, &kept.entry);
-                if *bytes <= limit || entries.is_empty() {
+        let mut bytes: BTreeMap<PeerName, usize> = BTreeMap::new();
+        for key in std::mem::take(&mut self.unsettled) {
+            let Some(kept) = self.kept.get(&key) else {
+                continue;
+            };
+            let (holders, size) = (holders(&key), size(&key, &kept.entry));
+            let others = || holders.iter().filter(|holder| *holder != me);
+            let mut is_settled = true;
+            for holder in others().filter(|holder| !kept.knows(holder)) {
+                is_settled = false;
+                let so_far = bytes.entry(holder.clone()).or_default();
+                if *so_far == 0 || *so_far + size <= limit {
+                    let entries = pass.lacking.entry(holder.clone()).or_default();
                     entries.push((key.clone(), kept.entry.clone()));
                 }
+                *so_far += size;
             }
-            let is_held = holders.contains(me) || holders.is_empty();
-            if all_have && (!is_held || kept.removed.is_some_and(is_old)) {
-                dropped.push(key.clone());
-                for holder in holders.into_iter().filter(|holder| holder != me) {
-                    pass.dropped.entry(holder).or_default().push(key.clone());
+            let all_have = others().all(|holder| kept.told.contains(holder));
+            if !holders.contains(me) && all_have {
+                for holder in &holders {
+                    let keys = pass.dropped.entry(holder.clone()).or_default();
+                    keys.push(key.clone());
                 }
+                self.forget(&key);
+            } else if !is_settled {
+                self.unsettled.insert(key);
             }
         }
-        for key in dropped {
-            if let Some(kept) = self.kept.remove(&key) {
-                self.bytes -= size(&key, &kept.entry);
-            }
-        }
-        let entries = lacking.into_iter().map(|(to, (_, entries))| (to, entries));
-        pass.lacking = entries.collect();
         pass
+    }
+
+    /// Forgets what was removed before this moment. Other members forget it by themselves.
+    pub(super) fn forget_removed(&mut self, before: Instant) {
+        let is_old = |kept: &Kept| kept.removed.is_some_and(|removed| removed < before);
+        let old: Vec<String> = {
+            let old = self.kept.iter().filter(|(_, kept)| is_old(kept));
+            old.map(|(key, _)| key.clone()).collect()
+        };
+        old.iter().for_each(|key| self.forget(key));
+    }
+
+    fn forget(&mut self, key: &str) {
+        if let Some(kept) = self.kept.remove(key) {
+            self.bytes -= size(key, &kept.entry);
+        }
+    }
+}
+
+impl Kept {
+    /// Whether the member need not be told now: it has the entry, or no room for it.
+    fn knows(&self, member: &PeerName) -> bool {
+        self.told.contains(member) || self.full.contains(member)
     }
 }
 
@@ -214,6 +259,7 @@ fn hash(key: &str, member: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     fn entry(counter: u64, writer: &str, value: &[u8]) -> Entry {
         let writer = writer.to_owned();
@@ -248,6 +294,36 @@ mod tests {
         store.put("a", entry(1, "w", b"1"), now).unwrap();
         assert_eq!(store.put("b", entry(1, "w", &[0; 100]), now), Err(Full));
         assert_eq!((store.len(), store.get("b")), (1, None));
+        // Removals take room too, but for a key that is there less than its value.
+        store.put("a", entry(2, "w", &[0; 60]), now).unwrap();
+        let removed = |counter| Entry {
+            value: None,
+            ..entry(counter, "w", b"")
+        };
+        assert!((0..10).any(|n| store.put(&format!("gone {n}"), removed(1), now) == Err(Full)));
+        store.put("a", removed(3), now).unwrap();
+    }
+
+    #[test]
+    fn a_removal_is_forgotten_after_its_time_and_told_to_nobody() {
+        let (mut store, now) = (Store::new(1000), Instant::now());
+        let removed = Entry {
+            value: None,
+            ..entry(1, "w", b"")
+        };
+        store.put("a", removed, now).unwrap();
+        store.put("b", entry(1, "w", b"1"), now).unwrap();
+        store.forget_removed(now);
+        assert!(store.get("a").is_some());
+        store.forget_removed(now + Duration::from_secs(1));
+        assert_eq!((store.get("a"), store.len()), (None, 1));
+        let names = ["m", "n"].map(PeerName::new).to_vec();
+        let pass = store.pass(&names[0], |_| names.clone(), 1000);
+        let lacking: Vec<&str> = pass.lacking[&names[1]]
+            .iter()
+            .map(|(key, _)| &key[..])
+            .collect();
+        assert_eq!((lacking, pass.dropped.len()), (vec!["b"], 0));
     }
 
     #[test]

@@ -316,6 +316,28 @@ fn sem_g997_what_is_said_in_a_room_comes_once_to_each_who_is_in_it() {
 }
 
 #[test]
+fn sem_g998_a_holder_without_room_is_told_again_when_members_change() {
+    let mut members = Members::new(8, 2);
+    let config = OverlayConfig {
+        most_bytes: 1000,
+        ..OverlayConfig::default()
+    };
+    let name = members.kill(1);
+    members.start_with(&name, config);
+    members.settle();
+    let value = vec![7_u8; 2000];
+    let put = members.on(0, |overlay: Overlay| async move {
+        overlay.put("a", &value).await
+    });
+    assert_eq!(put.unwrap().copies, 1, "the other holder has no room");
+    assert_eq!(members.live[1].1.kept(), 0);
+    members.kill(1);
+    members.start(&name);
+    members.settle();
+    assert_eq!(members.live[1].1.kept(), 1, "the new holder has room");
+}
+
+#[test]
 fn sem_g998_what_an_overlay_cannot_do_is_an_error_that_says_why() {
     let mut members = Members::new(6, 1);
     let put = |members: &Members, key: &'static str, value: Vec<u8>| {

@@ -57,19 +57,14 @@ pub(crate) async fn sensor(node: &Node, number: u32) -> Outcome<()> {
         let place = [x + far * turn.cos(), y + far * turn.sin()];
         readings.publish_wait(Reading { place }).await?;
     }
-    let plan = know_plan(node).await?;
+    let plan = viewer(node).await?;
     assert_eq!(plan.stops.len(), STOPS);
     Ok(())
 }
 
-/// Overlay: waits until some member has the plan. Service: asks the board for the same.
+/// Overlay: learns the plan from the members that hold it, compares it with what the service shows,
+/// and says that it knows.
 pub(crate) async fn viewer(node: &Node) -> Outcome<Plan> {
-    let plan = know_plan(node).await?;
-    Ok(plan)
-}
-
-/// Learns the plan as a member of the overlay, and says so.
-async fn know_plan(node: &Node) -> Outcome<Plan> {
     let overlay = Overlay::join(node, "plans", OverlayConfig::default())?;
     let news = overlay.room::<String>("news", 16)?;
     let plan = loop {
