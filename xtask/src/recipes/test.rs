@@ -150,10 +150,10 @@ fn traced(runner: &mut Runner, project: &Project, scope: Scope<'_>) {
 }
 
 /// Builds tests and examples together, so that no core waits for the last of the one; some tests
-/// start examples. The names of the examples.
-fn build(runner: &mut Runner, project: &Project, scope: Scope<'_>) -> Vec<String> {
+/// start examples. The examples that there are.
+fn build(runner: &mut Runner, project: &Project, scope: Scope<'_>) -> Vec<Example> {
     let mut build = project.cargo(&["build", "--profile", "test", "--tests"]);
-    let examples = names(&project.tree, &scope.folder());
+    let examples = examples(&project.tree, &scope.folder());
     if !examples.is_empty() {
         build.arg("--examples");
     }
@@ -164,38 +164,50 @@ fn build(runner: &mut Runner, project: &Project, scope: Scope<'_>) -> Vec<String
     }
 }
 
-/// Runs each example.
-fn run_examples(runner: &mut Runner, project: &Project, examples: &[String]) {
+/// An example of a package.
+#[derive(Debug, PartialEq, Eq)]
+struct Example {
+    name: String,
+    /// Features without which it is not built; the gate turns on none.
+    features: Vec<String>,
+}
+
+/// Runs each example that has been built.
+fn run_examples(runner: &mut Runner, project: &Project, examples: &[Example]) {
     if examples.is_empty() {
         runner.skip("examples", "none has been built here");
     }
-    for name in examples {
+    for Example { name, features } in examples {
+        let step = format!("example {name}");
+        if !features.is_empty() {
+            runner.skip(&step, &format!("needs the feature {}", features.join(", ")));
+            continue;
+        }
         let mut command = Command::new(project.target.join("debug/examples").join(name));
         runner.command(
-            &format!("example {name}"),
+            &step,
             command.current_dir(&project.root),
             Some(EXAMPLE_LIMIT),
         );
     }
 }
 
-/// The names of the examples below `folder`.
-fn names(tree: &Tree, folder: &str) -> Vec<String> {
+/// The examples below `folder`.
+fn examples(tree: &Tree, folder: &str) -> Vec<Example> {
     let roots = tree
         .modules()
         .all()
         .iter()
-        .filter(|module| module.path.is_empty());
-    let below = roots.filter_map(|module| module.root.strip_prefix(folder));
-    let examples = below.filter_map(|root| {
-        let (_, name) = format!("/{root}")
-            .rsplit_once("/examples/")
-            .map(|(a, b)| (a.to_owned(), b.to_owned()))?;
-        Some(
-            name.trim_end_matches("/main.rs")
-                .trim_end_matches(".rs")
-                .to_owned(),
-        )
+        .filter(|module| module.path.is_empty() && module.root.starts_with(folder));
+    let examples = roots.filter_map(|module| {
+        let (package, name) = module.root.rsplit_once("/examples/")?;
+        let name = name.trim_end_matches("/main.rs").trim_end_matches(".rs");
+        let manifest = tree.manifests().iter().find(|one| one.folder == package);
+        let features = manifest.map(|one| one.example_features(name));
+        Some(Example {
+            name: name.to_owned(),
+            features: features.into_iter().flatten().map(str::to_owned).collect(),
+        })
     });
     examples.collect()
 }
@@ -205,17 +217,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn examples_are_known_by_file_or_folder() {
+    fn examples_are_known_by_file_or_folder_with_the_features_they_need() {
         let tree = Tree::of(&[
-            ("crates/a/Cargo.toml", "[package]\nname = 'a'\n"),
+            (
+                "crates/a/Cargo.toml",
+                "[package]\nname = 'a'\n[[example]]\nname = 'big'\nrequired-features = ['f']\n",
+            ),
             ("crates/a/examples/hello.rs", ""),
             ("crates/a/examples/big/main.rs", "mod part;"),
             ("crates/a/examples/big/part.rs", ""),
             ("crates/a/src/lib.rs", ""),
         ]);
-        assert_eq!(names(&tree, ""), ["big", "hello"]);
-        assert_eq!(names(&tree, "crates/a/"), ["big", "hello"]);
-        assert!(names(&tree, "crates/b/").is_empty());
+        let example = |name: &str, features: &[&str]| Example {
+            name: name.to_owned(),
+            features: features.iter().map(|one| (*one).to_owned()).collect(),
+        };
+        let wanted = [example("big", &["f"]), example("hello", &[])];
+        assert_eq!(examples(&tree, ""), wanted);
+        assert_eq!(examples(&tree, "crates/a/"), wanted);
+        assert!(examples(&tree, "crates/b/").is_empty());
     }
 
     #[test]

@@ -94,6 +94,21 @@ impl Manifest {
         library.and_then(|library| library.get("doctest")?.as_bool()) != Some(false)
     }
 
+    /// The features without which cargo does not build the example; most need none.
+    pub(crate) fn example_features(&self, example: &str) -> Vec<&str> {
+        let examples = self.table.get("example").and_then(Value::as_array);
+        let stated = examples
+            .into_iter()
+            .flatten()
+            .find(|stated| stated.get("name").and_then(Value::as_str) == Some(example));
+        let features = stated.and_then(|stated| stated.get("required-features")?.as_array());
+        features
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect()
+    }
+
     /// Whether the package takes the workspace's lints.
     pub(crate) fn inherits_lints(&self) -> bool {
         let lints = self
@@ -207,6 +222,17 @@ mod tests {
         assert!(parse("[package]\nname = 'x'\n").has_doc_tests());
         assert!(parse("[package]\nname = 'x'\n[lib]\ntest = false\n").has_doc_tests());
         assert!(!parse("[package]\nname = 'x'\n[lib]\ndoctest = false\n").has_doc_tests());
+    }
+
+    #[test]
+    fn an_example_needs_the_features_that_are_stated_for_it() {
+        let manifest = parse(
+            "[package]\nname = 'x'\n[[example]]\nname = 'a'\nrequired-features = ['f', 'g']\n\
+             [[example]]\nname = 'b'\n",
+        );
+        assert_eq!(manifest.example_features("a"), ["f", "g"]);
+        assert!(manifest.example_features("b").is_empty());
+        assert!(manifest.example_features("c").is_empty());
     }
 
     #[test]
