@@ -12,6 +12,14 @@
 //! frame of an earlier link cannot be opened, and a number that is missing breaks the link. A new
 //! link has a new session. At most [`WINDOW`] bytes are under way, so that the engine's own queues
 //! never fill, and no call waits for the peer.
+//!
+//! ```text
+//!   a frame after a pause   ─────────────────────────────► one message, at once
+//!   frames in quick succession ─► [ waiting ] ── flush ──► messages of up to PART bytes each
+//! ```
+//!
+//! A message costs the same whether it holds one small frame or a hundred: frames that come in quick
+//! succession share one. Another thread flushes them, so that the sender goes on meanwhile.
 
 use crate::seal::{Seals, Session, TAG, is_right, tag};
 use motet_mesh::{CarrierEvent, Lane, MAX_FRAME, PeerName};
@@ -23,6 +31,12 @@ pub(crate) const WINDOW: u64 = 512 << 10;
 
 /// A frame that is longer goes in parts of this length.
 const PART: usize = 32 << 10;
+
+/// A frame that comes so long after the last message waits for no other.
+const PAUSE: Duration = Duration::from_micros(20);
+
+/// The length of a frame stands before it in a batch.
+const LENGTH: usize = 4;
 
 /// What a message costs the engine beside its frame, at most.
 const OVERHEAD: u64 = 128;
@@ -40,11 +54,14 @@ const HEAD: usize = 10;
 const WHOLE: u8 = 0;
 const PART_OF_FRAME: u8 = 1;
 const PULSE: u8 = 2;
+const BATCH: u8 = 3;
 
 /// What a link wants done, in order.
 pub(crate) enum Effect {
     Send(Lane, Vec<u8>),
     Tell(CarrierEvent),
+    /// Frames wait for others: [`Link::flush`] is to be called soon, by another thread.
+    Flush,
 }
 
 /// Who both ends of a link are, and how it is kept.
@@ -71,6 +88,12 @@ pub(crate) struct Link {
     waiting: VecDeque<Vec<u8>>,
     begun: usize,
     waiting_bytes: usize,
+    /// When the last message with frames went.
+    sent_at: Option<Instant>,
+    /// A flush has been asked for.
+    flushing: bool,
+    /// The first frame waits until the peer confirms earlier ones.
+    blocked: bool,
     sent: u64,
     confirmed: u64,
     received: u64,
@@ -95,6 +118,9 @@ impl Link {
             waiting: VecDeque::new(),
             begun: 0,
             waiting_bytes: 0,
+            sent_at: None,
+            flushing: false,
+            blocked: false,
             sent: 0,
             confirmed: 0,
             received: 0,
@@ -109,41 +135,92 @@ impl Link {
         self.up
     }
 
-    /// Sends a frame, now or when the peer has confirmed earlier ones. The link is up.
-    pub(crate) fn send(&mut self, frame: Vec<u8>, lane: Lane, out: Out<'_>) {
+    /// Sends a frame: now, with others that come soon, or when the peer has confirmed earlier ones.
+    /// The link is up.
+    pub(crate) fn send(&mut self, frame: Vec<u8>, lane: Lane, now: Instant, out: Out<'_>) {
         if lane == Lane::Urgent {
             self.seal(lane, &frame, WHOLE, out);
             return;
         }
-        self.waiting_bytes += frame.len();
+        self.waiting_bytes += LENGTH + frame.len();
         self.waiting.push_back(frame);
-        self.send_waiting(out);
+        let is_paused = |last| now.saturating_duration_since(last) >= PAUSE;
+        let is_alone = self.waiting.len() == 1 && self.sent_at.is_none_or(is_paused);
+        if !self.blocked && (is_alone || self.waiting_bytes >= PART) {
+            self.send_waiting(if is_alone { 0 } else { PART }, now, out);
+        }
+        if !self.blocked && !self.waiting.is_empty() && !std::mem::replace(&mut self.flushing, true)
+        {
+            out(Effect::Flush);
+        }
         if self.waiting_bytes > MAX_WAITING {
             let why = format!("it does not take what is sent: more than {MAX_WAITING} bytes wait");
             self.break_off(&why, out);
         }
     }
 
-    fn send_waiting(&mut self, out: Out<'_>) {
-        while let Some(frame) = self.waiting.front() {
+    /// Sends what waits for other frames.
+    pub(crate) fn flush(&mut self, now: Instant, out: Out<'_>) {
+        self.flushing = false;
+        self.send_waiting(0, now, out);
+    }
+
+    /// Sends what waits, for as long as it is `least` bytes.
+    fn send_waiting(&mut self, least: usize, now: Instant, out: Out<'_>) {
+        self.blocked = false;
+        while self.waiting_bytes >= least
+            && let Some(frame) = self.waiting.front()
+        {
             let rest = frame.len() - self.begun;
-            let length = rest.min(PART);
+            let (count, batch) = self.next_batch();
+            let length = if count > 1 { batch } else { rest.min(PART) };
             let cost = length as u64 + OVERHEAD;
             let under_way = self.sent - self.confirmed;
             if under_way > 0 && under_way + cost > WINDOW {
+                self.blocked = true;
                 return;
             }
             self.sent += cost;
+            self.sent_at = Some(now);
             self.waiting_bytes -= length;
-            if length < rest {
+            if count > 1 {
+                self.seal_batch(count, length, out);
+            } else if length < rest {
                 let part = frame[self.begun..self.begun + length].to_vec();
                 self.begun += length;
                 self.seal(Lane::Ordered, &part, PART_OF_FRAME, out);
             } else if let Some(frame) = self.waiting.pop_front() {
+                self.waiting_bytes -= LENGTH;
                 let begun = std::mem::take(&mut self.begun);
                 self.seal(Lane::Ordered, &frame[begun..], WHOLE, out);
             }
         }
+    }
+
+    /// How many of the frames that wait fit into one message, and how long they are there.
+    fn next_batch(&self) -> (usize, usize) {
+        let (mut count, mut length) = (0, 0);
+        if self.begun > 0 {
+            return (count, length);
+        }
+        for frame in &self.waiting {
+            let longer = length + LENGTH + frame.len();
+            if longer > PART {
+                break;
+            }
+            (count, length) = (count + 1, longer);
+        }
+        (count, length)
+    }
+
+    fn seal_batch(&mut self, count: usize, length: usize, out: Out<'_>) {
+        let frames: Vec<_> = self.waiting.drain(..count).collect();
+        self.seal_with(Lane::Ordered, length, BATCH, out, |message| {
+            for frame in &frames {
+                message.extend_from_slice(&(frame.len() as u32).to_le_bytes());
+                message.extend_from_slice(frame);
+            }
+        });
     }
 
     /// A message of the peer, or of somebody who says so.
@@ -222,7 +299,7 @@ impl Link {
             self.received += opened.len() as u64 + OVERHEAD;
         }
         match kind {
-            Some(PULSE) => self.on_pulse(&opened, out),
+            Some(PULSE) => self.on_pulse(&opened, now, out),
             Some(WHOLE) if is_ordered && !self.parts.is_empty() => {
                 self.take_part(&opened, out);
                 let frame = std::mem::take(&mut self.parts);
@@ -230,6 +307,7 @@ impl Link {
             }
             Some(WHOLE) => self.tell_frame(opened, out),
             Some(PART_OF_FRAME) => self.take_part(&opened, out),
+            Some(BATCH) if self.parts.is_empty() => self.take_batch(&opened, out),
             _ => self.break_off("it sends messages of a kind that is not known", out),
         }
         if self.up && self.received - self.told >= WINDOW / 4 {
@@ -246,6 +324,17 @@ impl Link {
         self.parts.extend_from_slice(part);
     }
 
+    fn take_batch(&mut self, mut batch: &[u8], out: Out<'_>) {
+        while !batch.is_empty() {
+            let Some((frame, rest)) = first_of(batch) else {
+                self.break_off("it sends a batch that ends within a frame", out);
+                return;
+            };
+            self.tell_frame(frame.to_vec(), out);
+            batch = rest;
+        }
+    }
+
     fn tell_frame(&self, frame: Vec<u8>, out: Out<'_>) {
         if self.up {
             out(Effect::Tell(CarrierEvent::Frame(
@@ -255,7 +344,7 @@ impl Link {
         }
     }
 
-    fn on_pulse(&mut self, pulse: &[u8], out: Out<'_>) {
+    fn on_pulse(&mut self, pulse: &[u8], now: Instant, out: Out<'_>) {
         let Ok(confirmed) = pulse.try_into().map(u64::from_le_bytes) else {
             self.break_off("its pulse is no number", out);
             return;
@@ -265,7 +354,9 @@ impl Link {
             return;
         }
         self.confirmed = self.confirmed.max(confirmed);
-        self.send_waiting(out);
+        if self.blocked {
+            self.send_waiting(0, now, out);
+        }
     }
 
     /// Time passes: a link that is up says so, one that is not greets, one that is silent breaks.
@@ -306,6 +397,7 @@ impl Link {
         (self.out, self.incoming) = ([0; 2], [0; 2]);
         (self.sent, self.confirmed, self.received, self.told) = (0, 0, 0, 0);
         (self.begun, self.waiting_bytes) = (0, 0);
+        (self.sent_at, self.flushing, self.blocked) = (None, false, false);
         self.waiting.clear();
         self.parts = Vec::new();
     }
@@ -325,15 +417,29 @@ impl Link {
     }
 
     fn seal(&mut self, lane: Lane, body: &[u8], kind: u8, out: Out<'_>) {
+        self.seal_with(lane, body.len(), kind, out, |message| {
+            message.extend_from_slice(body)
+        });
+    }
+
+    /// Seals a message whose body `fill` appends, of the length given.
+    fn seal_with(
+        &mut self,
+        lane: Lane,
+        length: usize,
+        kind: u8,
+        out: Out<'_>,
+        fill: impl FnOnce(&mut Vec<u8>),
+    ) {
         let Some((_, seals)) = &self.theirs else {
             return;
         };
         let number = self.out[lane as usize];
         self.out[lane as usize] += 1;
-        let mut message = Vec::with_capacity(HEAD + body.len() + 1 + TAG);
+        let mut message = Vec::with_capacity(HEAD + length + 1 + TAG);
         message.extend_from_slice(&[SEALED, lane as u8]);
         message.extend_from_slice(&number.to_le_bytes());
-        message.extend_from_slice(body);
+        fill(&mut message);
         message.push(kind);
         seals.seal(lane as u8, number, &mut message, HEAD);
         out(Effect::Send(lane, message));
@@ -342,6 +448,12 @@ impl Link {
 
 fn session_at(greeting: &[u8], at: usize) -> Option<Session> {
     greeting.get(at..at + 16)?.try_into().ok()
+}
+
+/// The first frame of a batch, and what is behind it.
+fn first_of(batch: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = batch.split_first_chunk::<LENGTH>()?;
+    rest.split_at_checked(u32::from_le_bytes(*length) as usize)
 }
 
 fn greeting_parts<'a>(

@@ -2,10 +2,11 @@
 //!
 //! | key expression | is |
 //! |---|---|
-//! | `motet/1/node/NAME/INCARNATION` | the liveliness token of a node |
-//! | `motet/1/to/NAME/INCARNATION/LANE/FROM/INCARNATION` | messages to a node |
+//! | `motet/2/node/NAME/INCARNATION` | the liveliness token of a node |
+//! | `motet/2/to/NAME/INCARNATION/LANE/FROM/INCARNATION` | messages to a node |
 //!
-//! zenoh's threads bring messages and tokens. One thread takes tokens and keeps links alive.
+//! zenoh's threads bring messages and tokens. One thread takes tokens, sends frames that were put
+//! together, and keeps links alive.
 
 use crate::key::random;
 use crate::link::{Effect, Ends, Link};
@@ -22,7 +23,7 @@ use zenoh::qos::{CongestionControl, Priority};
 use zenoh::sample::{Locality, Sample, SampleKind};
 
 /// What all keys begin with; the number is that of the form of messages.
-pub(crate) const ROOT: &str = "motet/1";
+pub(crate) const ROOT: &str = "motet/2";
 
 /// What a node on zenoh has of its peers.
 pub(crate) struct Links {
@@ -35,6 +36,8 @@ pub(crate) struct Links {
     peers: Mutex<BTreeMap<PeerName, Arc<Peer>>>,
     /// Tokens that came and went, for the carrier's thread.
     tokens: Mutex<VecDeque<(SampleKind, PeerName, u64)>>,
+    /// Peers with frames to flush, for the carrier's thread.
+    flushes: Mutex<Vec<Arc<Peer>>>,
     upkeep: OnceLock<thread::Thread>,
     /// Shows the node to the others.
     token: OnceLock<LivelinessToken>,
@@ -51,6 +54,8 @@ struct State {
     /// What the node has not been told yet, in order.
     told: VecDeque<CarrierEvent>,
     telling: bool,
+    /// The link asks for a flush.
+    flush: bool,
 }
 
 /// A peer in its present incarnation.
@@ -60,7 +65,7 @@ struct Current {
     lanes: [Publisher<'static>; 2],
 }
 
-/// Takes tokens, and keeps links alive, for as long as the carrier is there.
+/// Takes tokens, flushes frames, and keeps links alive, for as long as the carrier is there.
 fn keep_up(carrier: &Weak<Links>, beat: Duration) {
     let mut next = Instant::now() + beat;
     loop {
@@ -72,6 +77,7 @@ fn keep_up(carrier: &Weak<Links>, beat: Duration) {
             return;
         }
         shared.take_tokens();
+        shared.flush();
         let now = Instant::now();
         if now >= next {
             next = now + beat;
@@ -101,6 +107,7 @@ impl Links {
             events: Port::new(),
             peers: Mutex::default(),
             tokens: Mutex::default(),
+            flushes: Mutex::default(),
             upkeep: OnceLock::new(),
             token: OnceLock::new(),
         });
@@ -132,7 +139,7 @@ impl Links {
             self.act(&peer, |_, link, out| {
                 is_up = link.is_up();
                 if is_up {
-                    link.send(frame, lane, out);
+                    link.send(frame, lane, Instant::now(), out);
                 }
             });
         }
@@ -188,6 +195,18 @@ impl Links {
         Ok(())
     }
 
+    fn flush(&self) {
+        loop {
+            let peers = std::mem::take(&mut *self.flushes.lock());
+            if peers.is_empty() {
+                return;
+            }
+            for peer in peers {
+                self.act(&peer, |_, link, out| link.flush(Instant::now(), out));
+            }
+        }
+    }
+
     fn take_tokens(self: &Arc<Self>) {
         loop {
             let Some((kind, name, incarnation)) = self.tokens.lock().pop_front() else {
@@ -197,7 +216,8 @@ impl Links {
             match kind {
                 SampleKind::Put => self.comes(&peer, &name, incarnation),
                 SampleKind::Delete => {
-                    self.goes(&peer, incarnation, "it has left, or its process has ended")
+                    self.goes(&peer, incarnation, "it has left, or its process has ended");
+                    self.forget(&name, &peer);
                 }
             }
         }
@@ -230,10 +250,10 @@ impl Links {
             link,
             lanes,
         };
-        let State { told, .. } = &mut *state;
+        let State { told, flush, .. } = &mut *state;
         effects
             .into_iter()
-            .for_each(|effect| carry_out(effect, &current.lanes, told));
+            .for_each(|effect| carry_out(effect, &current.lanes, told, flush));
         state.current = Some(current);
     }
 
@@ -276,6 +296,15 @@ impl Links {
         drop(gone);
     }
 
+    /// A peer that is gone is known no longer, once the node has been told.
+    fn forget(&self, name: &PeerName, peer: &Peer) {
+        let mut peers = self.peers.lock();
+        let state = peer.state.lock();
+        if state.current.is_none() && state.told.is_empty() && !state.telling {
+            peers.remove(name);
+        }
+    }
+
     fn on_message(&self, sample: &Sample) {
         let Some((name, incarnation)) = sender(sample.key_expr().as_str()) else {
             return;
@@ -294,9 +323,14 @@ impl Links {
 
     /// Does something with the link to a peer, sends what that says, and tells the node. One thread
     /// at a time tells, and outside of the lock.
-    fn act(&self, peer: &Peer, body: impl FnOnce(u64, &mut Link, &mut dyn FnMut(Effect))) {
+    fn act(&self, peer: &Arc<Peer>, body: impl FnOnce(u64, &mut Link, &mut dyn FnMut(Effect))) {
         let mut state = peer.state.lock();
-        let State { current, told, .. } = &mut *state;
+        let State {
+            current,
+            told,
+            flush,
+            ..
+        } = &mut *state;
         let Some(Current {
             incarnation,
             link,
@@ -306,8 +340,12 @@ impl Links {
             return;
         };
         body(*incarnation, link, &mut |effect| {
-            carry_out(effect, lanes, told)
+            carry_out(effect, lanes, told, flush)
         });
+        if std::mem::take(&mut state.flush) {
+            self.flushes.lock().push(Arc::clone(peer));
+            self.wake();
+        }
         if std::mem::replace(&mut state.telling, true) {
             return;
         }
@@ -321,8 +359,14 @@ impl Links {
     }
 }
 
-fn carry_out(effect: Effect, lanes: &[Publisher<'static>; 2], told: &mut VecDeque<CarrierEvent>) {
+fn carry_out(
+    effect: Effect,
+    lanes: &[Publisher<'static>; 2],
+    told: &mut VecDeque<CarrierEvent>,
+    flush: &mut bool,
+) {
     match effect {
+        Effect::Flush => *flush = true,
         Effect::Tell(event) => told.push_back(event),
         Effect::Send(lane, message) => {
             // Only a session that is closed refuses, and then the node is leaving.

@@ -119,17 +119,29 @@ impl Core {
             self.on_hello(peer, form, incarnation);
             return;
         }
-        if !self
-            .state
-            .lock()
-            .peers
-            .get(peer)
-            .is_some_and(|peer| peer.greeted)
-        {
+        let state = self.state.lock();
+        if !state.peers.get(peer).is_some_and(|peer| peer.greeted) {
             return;
         }
+        if let Frame::Data {
+            topic,
+            subscription,
+            number,
+            retained,
+            payload,
+        } = frame
+        {
+            let wanted = state.subscriptions.get(&subscription).cloned();
+            drop(state);
+            if let Some(subscription) = wanted {
+                let source = Source::There(peer.clone(), topic);
+                subscription.comes(source, number, retained, &payload);
+            }
+            return;
+        }
+        drop(state);
         match frame {
-            Frame::Hello { .. } => {}
+            Frame::Hello { .. } | Frame::Data { .. } => {}
             Frame::Subscribe {
                 subscription,
                 pattern,
@@ -159,10 +171,9 @@ impl Core {
                     topic.accepted(&target, upto, window as usize);
                 }
             }
-            Frame::Open { .. }
-            | Frame::Mismatch { .. }
-            | Frame::Close { .. }
-            | Frame::Data { .. } => self.on_topic_frame(peer, frame),
+            Frame::Open { .. } | Frame::Mismatch { .. } | Frame::Close { .. } => {
+                self.on_topic_frame(peer, frame)
+            }
             Frame::Serve { .. }
             | Frame::Unserve { .. }
             | Frame::Call { .. }
@@ -194,18 +205,6 @@ impl Core {
             } => {
                 if let Some(subscription) = self.subscription(subscription) {
                     subscription.closed(&Source::There(peer.clone(), topic));
-                }
-            }
-            Frame::Data {
-                topic,
-                subscription,
-                number,
-                retained,
-                payload,
-            } => {
-                if let Some(subscription) = self.subscription(subscription) {
-                    let source = Source::There(peer.clone(), topic);
-                    subscription.comes(source, number, retained, &payload);
                 }
             }
             _ => {}

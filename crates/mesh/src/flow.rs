@@ -22,7 +22,7 @@ pub(crate) enum Target {
 }
 
 /// Where a flow comes from: a topic by its number, of this node or of a peer.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Source {
     Here(u32),
     There(PeerName, u32),

@@ -45,6 +45,7 @@ pub(crate) enum Frame {
         subscription: u32,
         number: u64,
         retained: bool,
+        #[serde(with = "serde_bytes")]
         payload: Vec<u8>,
     },
     /// All samples of the flow up to `upto` are accepted, and `window` more may be under way.
@@ -62,6 +63,7 @@ pub(crate) enum Frame {
     Call {
         call: u64,
         server: u32,
+        #[serde(with = "serde_bytes")]
         payload: Vec<u8>,
         causalities: Vec<String>,
     },

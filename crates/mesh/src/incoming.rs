@@ -12,6 +12,17 @@ pub(crate) enum Arrival {
     New(Option<Gap>),
 }
 
+/// When a publisher should be told what has been accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToBeTold {
+    /// Half of the window is new.
+    Now,
+    /// Something is new and nothing waits: more may come within a moment, and is told with it.
+    Soon,
+    /// With what waits here, or there is nothing new.
+    Later,
+}
+
 /// A flow from one publisher to one subscription. Numbers begin at 1.
 #[derive(Debug, Default)]
 pub(crate) struct Incoming {
@@ -74,10 +85,16 @@ impl Incoming {
         };
     }
 
-    /// Whether the publisher should be told now: half of the window is new, or nothing waits here.
-    pub(crate) fn is_to_be_told(&self, window: u64) -> bool {
+    /// When the publisher should be told what has been accepted.
+    pub(crate) fn is_to_be_told(&self, window: u64) -> ToBeTold {
         let news = self.accepted - self.told;
-        news > 0 && (self.waiting.is_empty() || news * 2 >= window)
+        if news > 0 && news * 2 >= window {
+            ToBeTold::Now
+        } else if news > 0 && self.waiting.is_empty() {
+            ToBeTold::Soon
+        } else {
+            ToBeTold::Later
+        }
     }
 
     /// The number to tell the publisher.

@@ -80,8 +80,12 @@ impl<P: Clone> Outgoing<P> {
     }
 
     fn drop_beyond_depth(&mut self) -> Pushed {
-        let waiting = self.queue.iter().filter(|entry| !entry.retained).count();
-        if self.class != Class::Latest || waiting <= self.depth {
+        if self.class != Class::Latest || self.queue.len() <= self.depth {
+            return Pushed::Taken;
+        }
+        // What is retained stands in front, and is not counted.
+        let retained = self.queue.partition_point(|entry| entry.retained);
+        if self.queue.len() - retained <= self.depth {
             return Pushed::Taken;
         }
         match self.queue.pop_front() {

@@ -8,7 +8,7 @@ use crate::outgoing::{Entry, Outgoing, Pushed};
 use crate::subscription::Subscribed;
 use crate::{Gap, Key, PeerName, PublishError, PublishRefusal, Qos};
 use motet_ports::{Overflow, Port, ReplyPort};
-use motet_sync::Mutex;
+use motet_sync::{Mutex, MutexGuard};
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
@@ -56,6 +56,16 @@ struct Flow<T: Send + Sync + 'static> {
     out: Outgoing<Payload<T>>,
     /// It is in the list of those that may send.
     listed: bool,
+}
+
+/// What became of a sample that was to be sent.
+enum Delivered {
+    /// The subscriber will tell when it has accepted it.
+    Sent,
+    /// A subscriber of this node has accepted all up to this number, and takes so many more.
+    Accepted(u64, usize),
+    /// There is no link.
+    No,
 }
 
 /// A value, and its bytes if somebody needs them.
@@ -142,6 +152,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         }
     }
 
+    /// Publishes a value, and sends what may be sent.
     pub(crate) fn publish(
         &self,
         value: T,
@@ -191,6 +202,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             state.retained.push_back((number, payload));
         }
         let subscribers = state.flows.len();
+        self.send_from(state);
         Ok(Published {
             number,
             subscribers,
@@ -198,12 +210,17 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         })
     }
 
-    /// Sends what may be sent. One thread at a time does, so each flow keeps its order.
+    /// Sends what may be sent.
     pub(crate) fn send(&self) {
-        let mut state = self.state.lock();
+        self.send_from(self.state.lock());
+    }
+
+    /// Sends what may be sent. One thread at a time does, so each flow keeps its order.
+    fn send_from<'a>(&'a self, mut state: MutexGuard<'a, State<T>>) {
         if std::mem::replace(&mut state.sending, true) {
             return;
         }
+        let mut waiters = Vec::new();
         loop {
             let State { flows, ready, .. } = &mut *state;
             let Some(to) = ready.pop_front() else {
@@ -216,15 +233,23 @@ impl<T: Send + Sync + 'static> Publishing<T> {
             flow.list(&to, ready);
             let subscription = flow.subscription.clone();
             drop(state);
-            let sent = self.deliver(&to, subscription.as_ref(), entry);
+            let delivered = self.deliver(&to, subscription.as_ref(), entry);
             state = self.state.lock();
-            if !sent && let Some(flow) = state.flows.get_mut(&to) {
-                flow.out.not_sent();
+            let State { flows, ready, .. } = &mut *state;
+            match (delivered, flows.get_mut(&to)) {
+                (Delivered::No, Some(flow)) => flow.out.not_sent(),
+                (Delivered::Accepted(upto, window), Some(flow)) => {
+                    flow.out.accepted(upto, window);
+                    flow.list(&to, ready);
+                    waiters.append(&mut state.waiters);
+                }
+                _ => {}
             }
         }
         state.sending = false;
         let over = state.ended && state.flows.values().all(|flow| flow.out.first().is_none());
         drop(state);
+        wake(waiters);
         if over && let Some(core) = self.core.upgrade() {
             core.topic_is_over(self.id);
         }
@@ -235,7 +260,7 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         to: &Target,
         here: Option<&Arc<Subscribed<T>>>,
         entry: Entry<Payload<T>>,
-    ) -> bool {
+    ) -> Delivered {
         let Entry {
             number,
             retained,
@@ -243,27 +268,31 @@ impl<T: Send + Sync + 'static> Publishing<T> {
         } = entry;
         match (to, here) {
             (Target::Here(_), Some(subscription)) => {
-                subscription.comes_from_here(self.id, number, retained, payload.value);
-                true
+                let upto = subscription.comes_from_here(self.id, number, retained, payload.value);
+                match upto {
+                    Some(upto) => Delivered::Accepted(upto, subscription.window()),
+                    None => Delivered::Sent,
+                }
             }
             (Target::There(peer, subscription), _) => {
                 let Some(core) = self.core.upgrade() else {
-                    return false;
+                    return Delivered::No;
                 };
                 let payload = payload.bytes.as_deref().unwrap_or_default().to_vec();
                 let (topic, subscription) = (self.id, *subscription);
-                core.send_now(
-                    peer,
-                    &Frame::Data {
-                        topic,
-                        subscription,
-                        number,
-                        retained,
-                        payload,
-                    },
-                )
+                let data = Frame::Data {
+                    topic,
+                    subscription,
+                    number,
+                    retained,
+                    payload,
+                };
+                match core.send_now(peer, &data) {
+                    true => Delivered::Sent,
+                    false => Delivered::No,
+                }
             }
-            _ => true,
+            _ => Delivered::Sent,
         }
     }
 

@@ -7,14 +7,14 @@
 
 use crate::flow::{AnySubscription, Hub, Source};
 use crate::frame::decode;
-use crate::incoming::{Arrival, Incoming};
+use crate::incoming::{Arrival, Incoming, ToBeTold};
 use crate::subscribe_config::{Ack, SubscribeConfig};
 use crate::{Gap, Key, PeerName, Sample};
 use motet_ports::{Port, PostError, PostRefusal};
 use motet_sync::Mutex;
 use serde::de::DeserializeOwned;
 use std::any::{Any, type_name};
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Weak};
 
@@ -36,11 +36,13 @@ pub(crate) struct Subscribed<T: Send + Sync + 'static> {
 }
 
 struct State<T> {
-    flows: HashMap<Source, Flow>,
+    flows: BTreeMap<Source, Flow>,
     /// Samples that have come, oldest first.
     came: VecDeque<(Source, Sample<T>)>,
     /// Somebody posts them.
     posting: bool,
+    /// A task will tell publishers what is accepted.
+    telling: bool,
     /// Samples that could not be read.
     unreadable: u64,
     /// Numbers that did not come, in all.
@@ -61,9 +63,10 @@ impl<T: Send + Sync + 'static> Subscription<T> {
         T: DeserializeOwned,
     {
         let state = State {
-            flows: HashMap::new(),
+            flows: BTreeMap::new(),
             came: VecDeque::new(),
             posting: false,
+            telling: false,
             unreadable: 0,
             missed: 0,
         };
@@ -157,26 +160,35 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         }
     }
 
-    /// A sample of a topic of this node.
+    /// A sample of a topic of this node. Up to which number all are accepted, if that is new.
     pub(crate) fn comes_from_here(
         self: &Arc<Self>,
         topic: u32,
         number: u64,
         retained: bool,
         value: Arc<T>,
-    ) {
-        self.take_in(Source::Here(topic), number, retained, value);
+    ) -> Option<u64> {
+        self.take_in(Source::Here(topic), number, retained, value)
     }
 
-    fn take_in(self: &Arc<Self>, source: Source, number: u64, retained: bool, value: Arc<T>) {
+    /// How many samples of one publisher may be under way.
+    pub(crate) fn window(&self) -> usize {
+        self.window as usize
+    }
+
+    fn take_in(
+        self: &Arc<Self>,
+        source: Source,
+        number: u64,
+        retained: bool,
+        value: Arc<T>,
+    ) -> Option<u64> {
         let publisher = self.publisher(&source);
         let mut state = self.state.lock();
-        // A flow that has ended meanwhile.
-        let Some(flow) = state.flows.get_mut(&source) else {
-            return;
-        };
+        // None: a flow that has ended meanwhile.
+        let flow = state.flows.get_mut(&source)?;
         let Arrival::New(gap) = flow.numbers.arrives(number) else {
-            return;
+            return None;
         };
         flow.miss(gap);
         let (key, told) = (flow.key.clone(), flow.gap.take());
@@ -189,48 +201,73 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             }) as Arc<dyn Any + Send + Sync>
         });
         state.missed += gap.map_or(0, |gap| gap.count());
-        state.came.push_back((
-            source,
-            Sample {
-                value,
-                key,
-                publisher,
-                number,
-                retained,
-                gap: told,
-                handled,
-            },
-        ));
-        if !std::mem::replace(&mut state.posting, true) {
-            drop(state);
-            self.post();
+        let sample = Sample {
+            value,
+            key,
+            publisher,
+            number,
+            retained,
+            gap: told,
+            handled,
+        };
+        if std::mem::replace(&mut state.posting, true) {
+            state.came.push_back((source, sample));
+            return None;
         }
+        drop(state);
+        self.post(source, sample)
     }
 
-    /// Posts what has come, until the port is full: then a task waits for room.
-    fn post(self: &Arc<Self>) {
+    /// Posts a sample, and what has come meanwhile, until the port is full: then a task waits for
+    /// room. What the topic of the first sample is to be told, if that is one of this node.
+    fn post(self: &Arc<Self>, mut source: Source, mut sample: Sample<T>) -> Option<u64> {
+        let mut for_first = None;
+        let mut is_first = true;
         loop {
-            let mut state = self.state.lock();
-            let Some((source, sample)) = state.came.pop_front() else {
-                state.posting = false;
-                return;
-            };
-            drop(state);
             let number = sample.number;
             match self.port.post(sample) {
-                Ok(()) => self.taken(&source, number),
+                Ok(()) => {}
                 Err(PostError {
                     item,
                     reason: PostRefusal::PortFull | PostRefusal::Queue(_),
                 }) => {
                     self.wait_and_post(source, item);
-                    return;
+                    return for_first;
                 }
                 Err(_) => {
                     self.end();
-                    return;
+                    return for_first;
                 }
             }
+            let mut state = self.state.lock();
+            let told = match self.ack {
+                Ack::Accepted => self.accept_in(&mut state, &source, number),
+                Ack::Handled => None,
+            };
+            let next = state.came.pop_front();
+            state.posting = next.is_some();
+            drop(state);
+            match (told, &source) {
+                (Some(upto), Source::Here(_)) if is_first => for_first = Some(upto),
+                (told, _) => self.tell(&source, told),
+            }
+            is_first = false;
+            let Some(next) = next else {
+                return for_first;
+            };
+            (source, sample) = next;
+        }
+    }
+
+    /// Posts what has come.
+    fn post_more(self: &Arc<Self>) {
+        let mut state = self.state.lock();
+        let next = state.came.pop_front();
+        state.posting = next.is_some();
+        drop(state);
+        if let Some((source, sample)) = next {
+            let told = self.post(source.clone(), sample);
+            self.tell(&source, told);
         }
     }
 
@@ -243,8 +280,10 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
             let number = sample.number;
             match this.port.post_wait(sample).await {
                 Ok(()) => {
-                    this.taken(&source, number);
-                    this.post();
+                    if this.ack == Ack::Accepted {
+                        this.accept(&source, number);
+                    }
+                    this.post_more();
                 }
                 // A port that rejects what it has no room for drops it, and the drop is told as a gap.
                 Err(PostError {
@@ -252,22 +291,15 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
                     ..
                 }) => {
                     this.drop_one(&source, number);
-                    this.post();
+                    this.post_more();
                 }
                 Err(_) => this.end(),
             }
         }));
     }
 
-    /// The port has taken a sample.
-    fn taken(&self, source: &Source, number: u64) {
-        if self.ack == Ack::Accepted {
-            self.accept(source, number);
-        }
-    }
-
     /// The port refused a sample for good.
-    fn drop_one(&self, source: &Source, number: u64) {
+    fn drop_one(self: &Arc<Self>, source: &Source, number: u64) {
         let mut state = self.state.lock();
         state.missed += 1;
         if let Some(flow) = state.flows.get_mut(source) {
@@ -280,20 +312,59 @@ impl<T: Send + Sync + 'static> Subscribed<T> {
         self.accept(source, number);
     }
 
-    fn accept(&self, source: &Source, number: u64) {
-        let mut state = self.state.lock();
-        let Some(flow) = state.flows.get_mut(source) else {
-            return;
-        };
+    fn accept(self: &Arc<Self>, source: &Source, number: u64) {
+        let told = self.accept_in(&mut self.state.lock(), source, number);
+        self.tell(source, told);
+    }
+
+    /// Accepts a sample. What its publisher is to be told now.
+    fn accept_in(
+        self: &Arc<Self>,
+        state: &mut State<T>,
+        source: &Source,
+        number: u64,
+    ) -> Option<u64> {
+        let flow = state.flows.get_mut(source)?;
         flow.numbers.accepts(number);
-        let told = flow
-            .numbers
-            .is_to_be_told(self.window.into())
-            .then(|| flow.numbers.tell());
-        drop(state);
-        if let (Some(upto), Some(core)) = (told, self.core.upgrade()) {
+        match (flow.numbers.is_to_be_told(self.window.into()), source) {
+            (ToBeTold::Now, _) | (ToBeTold::Soon, Source::Here(_)) => Some(flow.numbers.tell()),
+            (ToBeTold::Soon, Source::There(..)) => {
+                self.tell_soon(state);
+                None
+            }
+            (ToBeTold::Later, _) => None,
+        }
+    }
+
+    fn tell(&self, source: &Source, upto: Option<u64>) {
+        if let (Some(upto), Some(core)) = (upto, self.core.upgrade()) {
             core.tell_accepted(source, self.id, upto, self.window);
         }
+    }
+
+    /// A task tells publishers, behind what the queue has now: so one frame tells of many samples.
+    fn tell_soon(self: &Arc<Self>, state: &mut State<T>) {
+        if std::mem::replace(&mut state.telling, true) {
+            return;
+        }
+        let Some(core) = self.core.upgrade() else {
+            return;
+        };
+        let this = Arc::clone(self);
+        core.spawn(Box::pin(async move {
+            let mut told = Vec::new();
+            let mut state = this.state.lock();
+            state.telling = false;
+            for (source, flow) in &mut state.flows {
+                if flow.numbers.is_to_be_told(this.window.into()) != ToBeTold::Later {
+                    told.push((source.clone(), flow.numbers.tell()));
+                }
+            }
+            drop(state);
+            for (source, upto) in told {
+                this.tell(&source, Some(upto));
+            }
+        }));
     }
 
     /// The port is closed: nobody wants more.
@@ -353,7 +424,8 @@ impl<T: Send + Sync + 'static> AnySubscription for Subscribed<T> {
 
     fn comes(self: Arc<Self>, source: Source, number: u64, retained: bool, payload: &[u8]) {
         match (self.read)(payload) {
-            Ok(value) => self.take_in(source, number, retained, Arc::new(value)),
+            // The topic is another node's, and is told by a frame.
+            Ok(value) => drop(self.take_in(source, number, retained, Arc::new(value))),
             Err(_) => {
                 self.state.lock().unreadable += 1;
                 let arrived = match self.state.lock().flows.get_mut(&source) {

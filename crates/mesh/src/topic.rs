@@ -50,9 +50,7 @@ impl<T: Send + Sync + 'static> Topic<T> {
     /// [`PublishError`] hands the value back, and nobody has got it: a subscriber of a topic that is not
     /// [`Latest`](crate::Class::Latest) has no room, the value cannot be written, or the node has left.
     pub fn publish(&self, value: T) -> Result<Published, PublishError<T>> {
-        let published = self.shared.publish(value, None)?;
-        self.shared.send();
-        Ok(published)
+        self.shared.publish(value, None)
     }
 
     /// Publishes a value, once every subscriber has room for it.
@@ -67,10 +65,7 @@ impl<T: Send + Sync + 'static> Topic<T> {
         loop {
             let (room, has_room) = reply();
             match self.shared.publish(value, Some(room)) {
-                Ok(published) => {
-                    self.shared.send();
-                    return Ok(published);
-                }
+                Ok(published) => return Ok(published),
                 Err(PublishError {
                     value: back,
                     reason: PublishRefusal::Full { .. },

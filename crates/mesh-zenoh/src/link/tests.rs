@@ -10,6 +10,7 @@ struct End {
     link: Link,
     wire: [VecDeque<Vec<u8>>; 2],
     told: Vec<CarrierEvent>,
+    flush: bool,
 }
 
 fn session() -> Session {
@@ -31,6 +32,7 @@ impl End {
             link,
             wire: Default::default(),
             told: Vec::new(),
+            flush: false,
         };
         effects.into_iter().for_each(|effect| end.take(effect));
         end
@@ -40,7 +42,17 @@ impl End {
         match effect {
             Effect::Send(lane, message) => self.wire[lane as usize].push_back(message),
             Effect::Tell(event) => self.told.push(event),
+            Effect::Flush => self.flush = true,
         }
+    }
+
+    /// What the carrier's thread does soon.
+    fn flush(&mut self, now: Instant) -> bool {
+        let flush = std::mem::take(&mut self.flush);
+        if flush {
+            self.act(|link, out| link.flush(now, out));
+        }
+        flush
     }
 
     fn act(&mut self, body: impl FnOnce(&mut Link, &mut dyn FnMut(Effect))) {
@@ -78,7 +90,7 @@ impl End {
 /// Brings everything that is under way, the urgent lane first.
 fn bring(one: &mut End, other: &mut End, now: Instant) {
     loop {
-        let mut idle = true;
+        let mut idle = !(one.flush(now) | other.flush(now));
         for lane in 0..2 {
             for turn in 0..2 {
                 let (from, to) = if turn == 0 {
@@ -117,7 +129,7 @@ fn sem_g967_frames_of_any_length_come_whole_and_in_order() {
         .map(|length| vec![*length as u8; *length])
         .collect();
     for frame in &frames {
-        a.act(|link, out| link.send(frame.clone(), Lane::Ordered, out));
+        a.act(|link, out| link.send(frame.clone(), Lane::Ordered, now, out));
     }
     let under_way: usize = a.wire[1].iter().map(Vec::len).sum();
     assert!(under_way as u64 <= WINDOW, "{under_way}");
@@ -131,13 +143,14 @@ fn sem_g968_a_message_that_is_lost_breaks_the_link_at_both_ends_and_a_new_one_be
     let now = Instant::now();
     let (mut a, mut b) = pair(now);
     for n in 0..3_u8 {
-        a.act(|link, out| link.send(vec![n], Lane::Ordered, out));
+        let at = now + PAUSE * u32::from(n);
+        a.act(|link, out| link.send(vec![n], Lane::Ordered, at, out));
     }
     a.wire[1].remove(1);
     bring(&mut a, &mut b, now);
     assert_eq!(b.frames(), [[0]]);
     assert_eq!((a.downs(), b.downs()), (1, 1));
-    a.act(|link, out| link.send(vec![9], Lane::Ordered, out));
+    a.act(|link, out| link.send(vec![9], Lane::Ordered, now, out));
     bring(&mut a, &mut b, now);
     assert_eq!(b.frames(), [[0], [9]]);
     a.check();
@@ -180,15 +193,42 @@ fn a_peer_that_does_not_confirm_gets_no_more_than_the_window() {
     let now = Instant::now();
     let (mut a, _) = pair(now);
     for _ in 0..100 {
-        a.act(|link, out| link.send(vec![0; PART], Lane::Ordered, out));
+        a.act(|link, out| link.send(vec![0; PART], Lane::Ordered, now, out));
     }
     let under_way: usize = a.wire[1].iter().map(Vec::len).sum();
     assert!(under_way as u64 <= WINDOW, "{under_way}");
 }
 
+#[test]
+fn sem_g967_frames_in_quick_succession_share_a_message_and_the_first_waits_for_none() {
+    let now = Instant::now();
+    let (mut a, mut b) = pair(now);
+    let frames: Vec<Vec<u8>> = (0..100_u8).map(|n| vec![n; usize::from(n)]).collect();
+    for (sent, frame) in frames.iter().enumerate() {
+        a.act(|link, out| link.send(frame.clone(), Lane::Ordered, now, out));
+        assert_eq!(a.wire[1].len(), 1, "after {sent} frames before");
+    }
+    a.flush(now);
+    assert_eq!(a.wire[1].len(), 2, "the 99 others are one message");
+    bring(&mut a, &mut b, now);
+    assert_eq!(b.frames(), frames);
+    let later = now + PAUSE;
+    a.act(|link, out| link.send(vec![1], Lane::Ordered, later, out));
+    assert_eq!(a.wire[1].len(), 1, "after a pause a frame goes at once");
+    for _ in 0..PART / 4 {
+        a.act(|link, out| link.send(vec![2; 2], Lane::Ordered, later, out));
+    }
+    assert_eq!(
+        a.wire[1].len(),
+        2,
+        "a message that is full waits for no flush"
+    );
+}
+
 #[derive(Debug, Clone)]
 enum Step {
     Send(bool, u16),
+    Flush(bool),
     Bring(bool, bool),
     Lose(bool, bool),
     Repeat(bool, bool),
@@ -199,6 +239,7 @@ enum Step {
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => (any::<bool>(), any::<u16>()).prop_map(|(who, n)| Step::Send(who, n)),
+        2 => any::<bool>().prop_map(Step::Flush),
         8 => (any::<bool>(), any::<bool>()).prop_map(|(who, lane)| Step::Bring(who, lane)),
         1 => (any::<bool>(), any::<bool>()).prop_map(|(who, lane)| Step::Lose(who, lane)),
         1 => (any::<bool>(), any::<bool>()).prop_map(|(who, lane)| Step::Repeat(who, lane)),
@@ -226,8 +267,11 @@ proptest! {
                     if end.link.is_up() {
                         let frame = [&n.to_le_bytes()[..], &vec![1; usize::from(n)]].concat();
                         sent[usize::from(who)].push(frame.clone());
-                        end.act(|link, out| link.send(frame, Lane::Ordered, out));
+                        end.act(|link, out| link.send(frame, Lane::Ordered, now, out));
                     }
+                }
+                Step::Flush(who) => {
+                    ends[usize::from(who)].flush(now);
                 }
                 Step::Bring(who, lane) => {
                     let message = ends[usize::from(who)].wire[usize::from(lane)].pop_front();
