@@ -1,5 +1,5 @@
-//! What topics cost beside bare zenoh on the same links, in one run: round trips and a stream of 64
-//! bytes. And what a publication inside one process costs beside a post.
+//! What topics cost beside bare zenoh on the same links, by turns in one run: round trips and streams
+//! of 64 bytes, medians. And what a publication inside one process costs beside a post.
 //!
 //! `cargo bench -p motet-mesh-zenoh`
 
@@ -15,8 +15,9 @@ use zenoh::Wait;
 use zenoh::qos::CongestionControl;
 
 const BYTES: usize = 64;
-const ROUND_TRIPS: usize = 3_000;
-const STREAM: usize = 200_000;
+const TURNS: usize = 15;
+const ROUND_TRIPS: usize = 300;
+const STREAM: usize = 50_000;
 const LOCAL: usize = 300_000;
 
 struct Member {
@@ -35,10 +36,28 @@ fn member(config: &ZenohConfig) -> Result<Member, Box<dyn Error>> {
     })
 }
 
-/// The median of some times, in microseconds.
-fn median(mut times: Vec<Duration>) -> f64 {
-    times.sort_unstable();
-    times[times.len() / 2].as_secs_f64() * 1e6
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_unstable_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// The medians of two measurements that are made by turns.
+fn by_turns(
+    mut bare: impl FnMut() -> Result<f64, Box<dyn Error>>,
+    mut ours: impl FnMut() -> Result<f64, Box<dyn Error>>,
+) -> Result<(f64, f64), Box<dyn Error>> {
+    let (mut of_bare, mut of_ours) = (Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        of_bare.push(bare()?);
+        of_ours.push(ours()?);
+    }
+    Ok((median(of_bare), median(of_ours)))
+}
+
+/// The median of some trips, in microseconds.
+fn trips(trip: impl Fn() -> Option<Duration>) -> f64 {
+    let trips = (0..ROUND_TRIPS).filter_map(|_| trip());
+    median(trips.map(|time| time.as_secs_f64() * 1e6).collect())
 }
 
 /// Tries until it holds, or for a minute.
@@ -52,7 +71,10 @@ fn until(mut holds: impl FnMut() -> bool) -> Result<(), Box<dyn Error>> {
     Err("the nodes do not meet".into())
 }
 
-fn bare_round_trip(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
+fn bare_round_trip(
+    a: &Member,
+    b: &Member,
+) -> Result<impl FnMut() -> Result<f64, Box<dyn Error>>, Box<dyn Error>> {
     let publisher = |of: &Member, key: &'static str| {
         let session = of.carrier.session();
         session
@@ -62,7 +84,7 @@ fn bare_round_trip(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
             .map_err(|error| error.to_string())
     };
     let back = publisher(b, "bare/pong")?;
-    let _echo = b
+    let echo = b
         .carrier
         .session()
         .declare_subscriber("bare/ping")
@@ -70,7 +92,7 @@ fn bare_round_trip(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
         .wait()
         .map_err(|error| error.to_string())?;
     let (came, comes): (_, Receiver<()>) = channel();
-    let _pong = a
+    let pong = a
         .carrier
         .session()
         .declare_subscriber("bare/pong")
@@ -81,7 +103,7 @@ fn bare_round_trip(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
         .wait()
         .map_err(|error| error.to_string())?;
     let ping = publisher(a, "bare/ping")?;
-    let trip = || {
+    let trip = move || {
         let begin = Instant::now();
         let _ = ping.put(vec![7_u8; BYTES]).wait();
         comes.recv_timeout(Duration::from_millis(200)).ok()?;
@@ -89,10 +111,17 @@ fn bare_round_trip(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
     };
     // Until routes are known nothing comes back.
     until(|| trip().is_some())?;
-    Ok(median((0..ROUND_TRIPS).filter_map(|_| trip()).collect()))
+    let subscribers = (echo, pong);
+    Ok(move || {
+        let _ = &subscribers;
+        Ok(trips(&trip))
+    })
 }
 
-fn round_trip(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
+fn round_trip(
+    a: &Member,
+    b: &Member,
+) -> Result<impl FnMut() -> Result<f64, Box<dyn Error>>, Box<dyn Error>> {
     let ping = a.node.topic::<Vec<u8>>("ping", Qos::reliable(64))?;
     let pong = b.node.topic::<Vec<u8>>("pong", Qos::reliable(64))?;
     let pings = b
@@ -107,26 +136,32 @@ fn round_trip(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
         let _ = pong.publish(sample.value.to_vec());
     })
     .activate(&queue)?;
-    let trip = || {
+    let trip = move || {
         let begin = Instant::now();
         ping.publish(vec![7; BYTES]).ok()?;
         pongs.port().recv_blocking().ok()?;
         Some(begin.elapsed())
     };
-    Ok(median((0..ROUND_TRIPS).filter_map(|_| trip()).collect()))
+    Ok(move || {
+        let _ = &pings;
+        Ok(trips(&trip))
+    })
 }
 
 /// Nanoseconds for each message.
-fn bare_stream(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
+fn bare_stream(
+    a: &Member,
+    b: &Member,
+) -> Result<impl FnMut() -> Result<f64, Box<dyn Error>>, Box<dyn Error>> {
     let (came, comes): (_, Receiver<()>) = channel();
     let mut count = 0;
-    let _all = b
+    let all = b
         .carrier
         .session()
         .declare_subscriber("bare/stream")
         .callback_mut(move |_| {
             count += 1;
-            if count == 1 || count == STREAM + 1 {
+            if count % STREAM == 1 {
                 // An error: the measurement is over.
                 let _ = came.send(());
             }
@@ -139,23 +174,29 @@ fn bare_stream(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
         .congestion_control(CongestionControl::Block)
         .wait()
         .map_err(|error| error.to_string())?;
-    let mut begin = Instant::now();
+    // Until routes are known nothing comes.
     until(|| {
         let _ = stream.put(vec![7_u8; BYTES]).wait();
         comes.recv_timeout(Duration::from_millis(200)).is_ok()
     })?;
-    begin = begin.max(Instant::now());
-    for _ in 0..STREAM {
-        stream
-            .put(vec![7_u8; BYTES])
-            .wait()
-            .map_err(|error| error.to_string())?;
-    }
-    comes.recv_timeout(Duration::from_secs(60))?;
-    Ok(begin.elapsed().as_nanos() as f64 / STREAM as f64)
+    Ok(move || {
+        let _ = &all;
+        let begin = Instant::now();
+        for _ in 0..STREAM {
+            stream
+                .put(vec![7_u8; BYTES])
+                .wait()
+                .map_err(|error| error.to_string())?;
+        }
+        comes.recv_timeout(Duration::from_secs(60))?;
+        Ok(begin.elapsed().as_nanos() as f64 / STREAM as f64)
+    })
 }
 
-fn stream(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
+fn stream(
+    a: &Member,
+    b: &Member,
+) -> Result<impl FnMut() -> Result<f64, Box<dyn Error>>, Box<dyn Error>> {
     let topic = a.node.topic::<Vec<u8>>("stream", Qos::reliable(4096))?;
     let config = SubscribeConfig {
         window: 4096,
@@ -168,25 +209,27 @@ fn stream(a: &Member, b: &Member) -> Result<f64, Box<dyn Error>> {
     Receive::persistent(
         samples.port(),
         move |sample: motet_mesh::Sample<Vec<u8>>| {
-            if sample.number == STREAM as u64 {
+            if sample.number.is_multiple_of(STREAM as u64) {
                 let _ = out.post(());
             }
         },
     )
     .activate(&queue)?;
-    let begin = Instant::now();
-    for _ in 0..STREAM {
-        match topic.publish(vec![7; BYTES]) {
-            Ok(_) => {}
-            Err(refused) => {
-                wait_blocking(topic.publish_wait(refused.value))??;
+    Ok(move || {
+        let begin = Instant::now();
+        for _ in 0..STREAM {
+            match topic.publish(vec![7; BYTES]) {
+                Ok(_) => {}
+                Err(refused) => {
+                    wait_blocking(topic.publish_wait(refused.value))??;
+                }
             }
         }
-    }
-    done.recv_blocking()?;
-    let each = begin.elapsed().as_nanos() as f64 / STREAM as f64;
-    assert_eq!(samples.missed(), 0);
-    Ok(each)
+        done.recv_blocking()?;
+        let each = begin.elapsed().as_nanos() as f64 / STREAM as f64;
+        assert_eq!(samples.missed(), 0);
+        Ok(each)
+    })
 }
 
 /// Nanoseconds of a post and of a publication to one subscriber of the node, each with its receive.
@@ -247,15 +290,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     };
     println!("{:<34} {:>9} {:>9} {:>6}", "", "zenoh", "motet", "ratio");
-    let bare = bare_round_trip(&a, &b)?;
-    row("round trip, 64 bytes, TLS", bare, round_trip(&a, &b)?, "us");
-    let bare = bare_stream(&a, &b)?;
-    row(
-        "stream, 64 bytes, TLS",
-        bare,
-        stream(&a, &b)?,
-        "ns a message",
-    );
+    let (bare, ours) = by_turns(bare_round_trip(&a, &b)?, round_trip(&a, &b)?)?;
+    row("round trip, 64 bytes, TLS", bare, ours, "us");
+    let (bare, ours) = by_turns(bare_stream(&a, &b)?, stream(&a, &b)?)?;
+    row("stream, 64 bytes, TLS", bare, ours, "ns a message");
     println!("{:<34} {:>9} {:>9} {:>6}", "", "post", "publish", "ratio");
     let (post, publish) = local()?;
     row("one subscriber of the process", post, publish, "ns");

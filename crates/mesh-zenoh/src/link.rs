@@ -325,14 +325,17 @@ impl Link {
     }
 
     fn take_batch(&mut self, mut batch: &[u8], out: Out<'_>) {
-        while !batch.is_empty() {
-            let Some((frame, rest)) = first_of(batch) else {
-                self.break_off("it sends a batch that ends within a frame", out);
-                return;
-            };
-            self.tell_frame(frame.to_vec(), out);
+        let mut frames = Vec::new();
+        while let Some((frame, rest)) = first_of(batch) {
+            frames.push(frame.to_vec());
             batch = rest;
         }
+        if !batch.is_empty() {
+            self.break_off("it sends a batch that ends within a frame", out);
+            return;
+        }
+        let peer = self.ends.peer.clone();
+        out(Effect::Tell(CarrierEvent::Frames(peer, frames)));
     }
 
     fn tell_frame(&self, frame: Vec<u8>, out: Out<'_>) {

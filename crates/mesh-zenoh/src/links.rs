@@ -51,18 +51,17 @@ struct Peer {
 #[derive(Default)]
 struct State {
     current: Option<Current>,
-    /// What the node has not been told yet, in order.
-    told: VecDeque<CarrierEvent>,
-    telling: bool,
-    /// The link asks for a flush.
-    flush: bool,
+    /// What the link wants done, in order.
+    effects: VecDeque<Effect>,
+    /// Some thread does it.
+    acting: bool,
 }
 
 /// A peer in its present incarnation.
 struct Current {
     incarnation: u64,
     link: Link,
-    lanes: [Publisher<'static>; 2],
+    lanes: Arc<[Publisher<'static>; 2]>,
 }
 
 /// Takes tokens, flushes frames, and keeps links alive, for as long as the carrier is there.
@@ -242,19 +241,19 @@ impl Links {
             silence: self.silence,
             session: || random().expect("the system has given random bytes before"),
         };
-        let mut state = peer.state.lock();
-        let mut effects = Vec::new();
-        let link = Link::new(ends, Instant::now(), &mut |effect| effects.push(effect));
-        let current = Current {
-            incarnation,
-            link,
-            lanes,
-        };
-        let State { told, flush, .. } = &mut *state;
-        effects
-            .into_iter()
-            .for_each(|effect| carry_out(effect, &current.lanes, told, flush));
-        state.current = Some(current);
+        {
+            let mut state = peer.state.lock();
+            let State { effects, .. } = &mut *state;
+            let mut out = |effect| effects.push_back(effect);
+            let link = Link::new(ends, Instant::now(), &mut out);
+            state.current = Some(Current {
+                incarnation,
+                link,
+                lanes: Arc::new(lanes),
+            });
+        }
+        // The greeting.
+        self.act(peer, |_, _, _| {});
     }
 
     fn publishers(
@@ -300,7 +299,7 @@ impl Links {
     fn forget(&self, name: &PeerName, peer: &Peer) {
         let mut peers = self.peers.lock();
         let state = peer.state.lock();
-        if state.current.is_none() && state.told.is_empty() && !state.telling {
+        if state.current.is_none() && state.effects.is_empty() && !state.acting {
             peers.remove(name);
         }
     }
@@ -321,56 +320,48 @@ impl Links {
         });
     }
 
-    /// Does something with the link to a peer, sends what that says, and tells the node. One thread
-    /// at a time tells, and outside of the lock.
+    /// Does something with the link to a peer, and then what the link wants done. One thread at a
+    /// time does that, and outside of the lock, so it is done in order.
     fn act(&self, peer: &Arc<Peer>, body: impl FnOnce(u64, &mut Link, &mut dyn FnMut(Effect))) {
         let mut state = peer.state.lock();
         let State {
-            current,
-            told,
-            flush,
-            ..
+            current, effects, ..
         } = &mut *state;
         let Some(Current {
-            incarnation,
-            link,
-            lanes,
+            incarnation, link, ..
         }) = current
         else {
             return;
         };
-        body(*incarnation, link, &mut |effect| {
-            carry_out(effect, lanes, told, flush)
-        });
-        if std::mem::take(&mut state.flush) {
-            self.flushes.lock().push(Arc::clone(peer));
-            self.wake();
-        }
-        if std::mem::replace(&mut state.telling, true) {
+        body(*incarnation, link, &mut |effect| effects.push_back(effect));
+        if effects.is_empty() || state.acting {
             return;
         }
-        while let Some(event) = state.told.pop_front() {
+        state.acting = true;
+        while let Some(effect) = state.effects.pop_front() {
+            let current = state.current.as_ref();
+            let lanes = current.map(|current| Arc::clone(&current.lanes));
             drop(state);
-            // An error: the node has closed its port, and wants nothing more.
-            let _ = self.events.post(event);
+            self.carry_out(effect, peer, lanes.as_deref());
             state = peer.state.lock();
         }
-        state.telling = false;
+        state.acting = false;
     }
-}
 
-fn carry_out(
-    effect: Effect,
-    lanes: &[Publisher<'static>; 2],
-    told: &mut VecDeque<CarrierEvent>,
-    flush: &mut bool,
-) {
-    match effect {
-        Effect::Flush => *flush = true,
-        Effect::Tell(event) => told.push_back(event),
-        Effect::Send(lane, message) => {
+    fn carry_out(&self, effect: Effect, peer: &Arc<Peer>, lanes: Option<&[Publisher<'static>; 2]>) {
+        match (effect, lanes) {
+            // An error: the node has closed its port, and wants nothing more.
+            (Effect::Tell(event), _) => drop(self.events.post(event)),
             // Only a session that is closed refuses, and then the node is leaving.
-            let _ = lanes[lane as usize].put(message).wait();
+            (Effect::Send(lane, message), Some(lanes)) => {
+                drop(lanes[lane as usize].put(message).wait());
+            }
+            // The peer is gone.
+            (Effect::Send(..), None) => {}
+            (Effect::Flush, _) => {
+                self.flushes.lock().push(Arc::clone(peer));
+                self.wake();
+            }
         }
     }
 }

@@ -26,12 +26,19 @@ impl Core {
         match event {
             CarrierEvent::Up(peer) => self.on_up(&peer),
             CarrierEvent::Down(peer, why) => self.on_down(&peer, &why),
-            CarrierEvent::Frame(peer, bytes) => match Frame::from_bytes(&bytes) {
-                Ok(frame) => self.on_frame(&peer, frame),
-                Err(why) => {
-                    self.tell_change(PeerChange::Refused(peer, why.to_string()));
+            CarrierEvent::Frame(peer, bytes) => self.on_bytes(&peer, &bytes),
+            CarrierEvent::Frames(peer, frames) => {
+                for bytes in frames {
+                    self.on_bytes(&peer, &bytes);
                 }
-            },
+            }
+        }
+    }
+
+    fn on_bytes(self: &Arc<Self>, peer: &PeerName, bytes: &[u8]) {
+        match Frame::from_bytes(bytes) {
+            Ok(frame) => self.on_frame(peer, frame),
+            Err(why) => self.tell_change(PeerChange::Refused(peer.clone(), why.to_string())),
         }
     }
 

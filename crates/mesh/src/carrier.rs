@@ -43,6 +43,8 @@ pub enum CarrierEvent {
     Down(PeerName, String),
     /// A frame of this peer.
     Frame(PeerName, Vec<u8>),
+    /// Frames of this peer that came together, in order.
+    Frames(PeerName, Vec<Vec<u8>>),
 }
 
 /// Which frames a frame may overtake.

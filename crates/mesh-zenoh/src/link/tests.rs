@@ -62,11 +62,12 @@ impl End {
     }
 
     fn frames(&self) -> Vec<Vec<u8>> {
-        let frame = |event: &CarrierEvent| match event {
-            CarrierEvent::Frame(_, frame) => Some(frame.clone()),
-            _ => None,
+        let frames = |event: &CarrierEvent| match event {
+            CarrierEvent::Frame(_, frame) => vec![frame.clone()],
+            CarrierEvent::Frames(_, frames) => frames.clone(),
+            _ => Vec::new(),
         };
-        self.told.iter().filter_map(frame).collect()
+        self.told.iter().flat_map(frames).collect()
     }
 
     fn downs(&self) -> usize {
@@ -81,7 +82,7 @@ impl End {
             match event {
                 CarrierEvent::Up(_) => assert!(!std::mem::replace(&mut up, true)),
                 CarrierEvent::Down(..) => assert!(std::mem::take(&mut up)),
-                CarrierEvent::Frame(..) => assert!(up),
+                CarrierEvent::Frame(..) | CarrierEvent::Frames(..) => assert!(up),
             }
         }
     }
